@@ -1,0 +1,1 @@
+"""The doors: each wires the rest together and decides nothing."""

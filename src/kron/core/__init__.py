@@ -1,0 +1,1 @@
+"""Schedule -> Period -> Decision. Pure: no clock, no dice, no I/O."""

@@ -1,0 +1,223 @@
+"""Zones: between wall clocks and instants. The only file that knows of gaps and folds.
+
+The rule is one sentence: a wall-clock time stands for exactly those instants at which a clock on the
+wall of that zone shows it. A time in a gap stands for none, a time in a fold for two.
+
+Instants are seconds from 1970-01-01T00:00:00Z. Between two changes of its offset a zone is plain
+arithmetic, so a zone is kept as a row of spells, found by bisection when a stretch is first asked for.
+"""
+
+from __future__ import annotations
+
+import re
+import zoneinfo
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import NamedTuple
+
+from kron.core.calendar import Date, date_of, weekday_of
+
+DAY = 86_400
+_STRETCH = 25  # spells are found 2**25 seconds (388 days) at a time
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*", re.ASCII)
+_RFC3339 = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})"
+)
+_NOT_ZONES = {"localtime", "posixrules", "Factory", "posix", "right"}
+
+# Every period, with the longest window around it, has a date from the year 1 to the year 9999.
+EARLIEST = -52_000_000_000  # the year 322
+LATEST = 244_000_000_000  # the year 9702
+
+Search = Callable[[int], int | None]
+
+
+class Spell(NamedTuple):
+    """A stretch of time, `start <= t < end`, in which the wall clock is `offset` seconds ahead of UTC."""
+
+    start: int
+    end: int
+    offset: int
+
+
+class Shift(NamedTuple):
+    """An instant at which a zone's offset changes: a gap if it grows, a fold if it shrinks."""
+
+    at: int
+    before: int
+    after: int
+
+
+class Wall(NamedTuple):
+    """What a clock and a calendar on the wall show at one instant."""
+
+    date: Date
+    day: int
+    hour: int
+    minute: int
+    second: int
+    weekday: int
+    offset: int
+
+    @property
+    def text(self) -> str:
+        """As people read it: 2026-03-29 03:00:00 +02:00."""
+        sign, rest = ("-" if self.offset < 0 else "+"), abs(self.offset)
+        zone = f"{sign}{rest // 3600:02d}:{rest // 60 % 60:02d}" + (f":{rest % 60:02d}" if rest % 60 else "")
+        return f"{self.date.text} {self.hour:02d}:{self.minute:02d}:{self.second:02d} {zone}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Zone:
+    """A zone of the tz database. Get one with `zone(name)`: a name has one Zone, shared by all."""
+
+    name: str
+    rules: zoneinfo.ZoneInfo
+    fixed: int | None  # the offset, if it never changes
+    stretches: dict[int, list[Spell]]  # found so far
+
+    def __repr__(self) -> str:
+        return f"zone({self.name!r})"
+
+    def __reduce__(self) -> tuple[Callable[[str], Zone], tuple[str]]:
+        return zone, (self.name,)
+
+    def first_after(self, after: Search, t: int) -> int | None:
+        """The first instant later than `t` whose wall clock is one of those that `after` walks through."""
+        if self.fixed is not None:
+            wall = after(t + self.fixed)
+            return None if wall is None or wall > LATEST else wall - self.fixed
+        spell = self.spell(t)
+        wall = after(t + spell.offset)
+        while wall is not None and wall <= LATEST:
+            if wall - spell.offset < spell.end:
+                return wall - spell.offset
+            spell, before = self.spell(spell.end), spell
+            opening = spell.start + spell.offset
+            if wall < opening or spell.offset < before.offset:  # it fell into a gap, or a fold repeats some
+                wall = after(opening - 1)
+        return None
+
+    def last_upto(self, upto: Search, t: int) -> int | None:
+        """The last instant not later than `t` whose wall clock is one of those `upto` walks through."""
+        if self.fixed is not None:
+            wall = upto(t + self.fixed)
+            return None if wall is None or wall < EARLIEST else wall - self.fixed
+        spell = self.spell(t)
+        wall = upto(t + spell.offset)
+        while wall is not None and wall >= EARLIEST:
+            if wall - spell.offset >= spell.start:
+                return wall - spell.offset
+            spell, after = self.spell(spell.start - 1), spell
+            closing = spell.end + spell.offset
+            if wall >= closing or spell.offset > after.offset:
+                wall = upto(closing - 1)
+        return None
+
+    def wall(self, t: int) -> Wall:
+        """What the wall clock shows at an instant."""
+        offset = self.fixed if self.fixed is not None else self.spell(t).offset
+        day, second = divmod(t + offset, DAY)
+        return Wall(date_of(day), day, second // 3600, second // 60 % 60, second % 60, weekday_of(day), offset)
+
+    def shifts(self, start: int, end: int) -> Iterator[Shift]:
+        """The changes of offset from `start` to before `end`."""
+        spell = self.spell(start - 1)
+        while spell.end < end:
+            spell, before = self.spell(spell.end), spell
+            if spell.offset != before.offset and spell.start >= start:
+                yield Shift(spell.start, before.offset, spell.offset)
+
+    def spell(self, t: int) -> Spell:
+        """The spell an instant lies in. A spell is cut where a stretch ends; its offset may go on."""
+        stretch = self.stretches.get(t >> _STRETCH)
+        if stretch is None:
+            stretch = self.stretches[t >> _STRETCH] = list(self._spells(t >> _STRETCH))
+        for spell in stretch:
+            if t < spell.end:
+                return spell
+        raise AssertionError("the spells of a stretch leave no hole")
+
+    def _spells(self, index: int) -> Iterator[Spell]:
+        start, end = index << _STRETCH, (index + 1) << _STRETCH
+        offset, opened = self._offset(start), start
+        for noon in range(start, end, DAY):  # no zone has changed its offset and gone back within a day
+            evening = min(noon + DAY, end - 1)
+            if self._offset(evening) != offset:
+                change = self._change(noon, evening)
+                yield Spell(opened, change, offset)
+                offset, opened = self._offset(change), change
+        yield Spell(opened, end, offset)
+
+    def _change(self, before: int, after: int) -> int:
+        old = self._offset(before)
+        while after - before > 1:
+            middle = (before + after) // 2
+            if self._offset(middle) == old:
+                before = middle
+            else:
+                after = middle
+        return after
+
+    def _offset(self, t: int) -> int:
+        utc = _EPOCH + timedelta(seconds=min(max(t, EARLIEST), LATEST))
+        offset = utc.astimezone(self.rules).utcoffset()
+        assert offset is not None  # noqa: S101  a ZoneInfo always knows
+        return offset.days * DAY + offset.seconds
+
+
+@lru_cache(1024)
+def zone(name: str) -> Zone:
+    """The zone of that name in the tz database. LookupError if there is none."""
+    if not _NAME.fullmatch(name) or name.partition("/")[0] in _NOT_ZONES or len(name) > 64:
+        raise LookupError(name)
+    try:
+        rules = zoneinfo.ZoneInfo(name)
+    except (OSError, ValueError, zoneinfo.ZoneInfoNotFoundError):
+        raise LookupError(name) from None
+    fixed = rules.utcoffset(None)
+    return Zone(name, rules, None if fixed is None else fixed.days * DAY + fixed.seconds, {})
+
+
+def zone_names() -> set[str]:
+    """All names that `zone` takes, as far as the tz database lists them."""
+    return {n for n in zoneinfo.available_timezones() if n.partition("/")[0] not in _NOT_ZONES}
+
+
+UTC_ZONE = zone("UTC")
+
+
+def instant(moment: datetime) -> int:
+    """The whole second a moment lies in. A moment without a zone is no instant: ValueError."""
+    if moment.tzinfo is None or moment.utcoffset() is None:
+        raise ValueError(f"{moment.isoformat()} has no zone, so it is no instant; give it one, such as datetime.UTC")
+    return (moment - _EPOCH) // timedelta(seconds=1)
+
+
+def instant_of(text: str) -> int:
+    """The second that an RFC 3339 text names. ValueError if it names none."""
+    if not _RFC3339.fullmatch(text):
+        raise ValueError(f"{text[:40]!r} is not an instant such as 2026-03-01T00:00:00Z")
+    return instant(datetime.fromisoformat(text))
+
+
+def moment(t: int) -> datetime:
+    """The datetime of an instant, in UTC."""
+    return _EPOCH + timedelta(seconds=t)
+
+
+def wall_text(wall: int) -> str:
+    """A wall-clock time, whichever instants it stands for: 2026-03-29 02:30."""
+    day, second = divmod(wall, DAY)
+    return f"{date_of(day).text} {second // 3600:02d}:{second // 60 % 60:02d}"
+
+
+def rfc3339(t: int, nanos: int = 0) -> str:
+    """An instant as RFC 3339 in UTC: 2026-03-01T00:00:00Z, with a fraction only where there is one."""
+    day, second = divmod(t, DAY)
+    fraction = f".{nanos:09d}".rstrip("0") if nanos else ""
+    clock = f"{second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d}"
+    return f"{date_of(day).text}T{clock}{fraction}Z"

@@ -1,0 +1,108 @@
+"""What Kron answers instead of a result: a stable code, the reason, and what would do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+_SHOWN = 100  # of a longer text, the part around the place
+
+
+class KronError(Exception):
+    """The root of every error Kron raises on purpose. `code` never changes; the wording may."""
+
+    def __init__(self, code: str, message: str, *, hint: str = "", details: Mapping[str, object] | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hint = hint
+        self.details: dict[str, object] = dict(details or {})
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A stretch of a text, by character: `text[start:end]`, and the file and line it came from."""
+
+    text: str
+    start: int
+    end: int
+    source: str = ""
+    line: int = 0
+
+    @property
+    def label(self) -> str:
+        """`file:line:column`, as editors and compilers write it; empty for a text without a file."""
+        return f"{self.source}:{self.line}:{self.start + 1}" if self.source else ""
+
+    def picture(self) -> str:
+        """The text with a caret under the place, cut to what a person can take in."""
+        first = max(0, min(self.start - _SHOWN // 3, len(self.text) - _SHOWN))
+        shown = self.text[first : first + _SHOWN]
+        head, tail = ("…" if first else ""), ("…" if first + _SHOWN < len(self.text) else "")
+        lead = "".join("\t" if c == "\t" else " " for c in self.text[first : self.start])
+        width = max(1, min(self.end, first + _SHOWN) - self.start)
+        plain = "".join(c if c.isprintable() or c == "\t" else "�" for c in shown)
+        return f"  {head}{plain}{tail}\n  {' ' if head else ''}{lead}{'^' * width}"
+
+
+class LanguageError(KronError):
+    """A text that does not say a schedule: where, why, and what would do."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        place: Place,
+        *,
+        hint: str = "",
+        details: Mapping[str, object] | None = None,
+    ) -> None:
+        super().__init__(code, message, hint=hint, details=details)
+        self.place = place
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Where in the text, as (start, end)."""
+        return self.place.start, self.place.end
+
+    def __str__(self) -> str:
+        return report(self.code, self.message, self.place, self.hint)
+
+
+def report(code: str, message: str, place: Place, hint: str = "", *, level: str = "error") -> str:
+    """An error, warning or note in the words and the picture that people see."""
+    head = f"{level}[{code}]: {message}"
+    if place.label:
+        head = f"{place.label}: {head}"
+    return "\n".join([head, place.picture(), *([f"  hint: {hint}"] if hint else [])])
+
+
+def clip(text: str) -> str:
+    """A quoted text, no longer than a message can bear."""
+    return text if len(text) <= 20 else text[:19] + "…"
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Which known word lies one edit away; empty when none does. Case does not count."""
+    wanted = word.casefold()
+    if len(wanted) > 64:
+        return ""
+    return next((k for k in known if _one_edit_apart(wanted, k.casefold())), "")
+
+
+def did_you_mean(word: str, known: Iterable[str], otherwise: str) -> str:
+    """A hint: the known word one edit away, or else what is allowed."""
+    close = nearest(word, known)
+    return f"did you mean {close}?" if close else otherwise
+
+
+def _one_edit_apart(a: str, b: str) -> bool:
+    """Whether one letter added, dropped, changed or swapped with its neighbour makes `a` into `b`."""
+    if abs(len(a) - len(b)) > 1:
+        return False
+    if len(a) > len(b):
+        a, b = b, a
+    i = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), len(a))
+    if len(a) < len(b):
+        return a[i:] == b[i + 1 :]
+    return a[i + 1 :] == b[i + 1 :] or (a[i : i + 2] == b[i : i + 2][::-1] and a[i + 2 :] == b[i + 2 :])

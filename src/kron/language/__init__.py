@@ -1,0 +1,51 @@
+"""Text -> Schedule, and the way back. A dialect is always named, never guessed."""
+
+from __future__ import annotations
+
+from kron.core.schedule import Schedule
+from kron.core.schedule.cron import Cron
+from kron.core.zone import Zone
+from kron.errors import KronError, did_you_mean
+from kron.language import extended, modifiers, posix
+from kron.language.extended import Seconds
+from kron.language.fields import Fault
+
+DIALECTS = ("posix", "service", "kron")
+
+
+def parse(text: str, *, dialect: str, zone: str = "UTC", seconds: Seconds = "first") -> Schedule:
+    """The schedule that a text says in a dialect. `zone` is where it is read, unless it names one itself.
+
+    `seconds` says which of six fields of the service dialect is the seconds.
+    """
+    home = _zone(zone)
+    try:
+        if not text.isascii():
+            _refuse_surrogates(text)
+        if dialect == "kron":
+            return modifiers.read(text, home)
+        return Schedule(_cron(text, dialect, seconds), home)
+    except Fault as fault:
+        raise fault.within(text) from None
+
+
+def _cron(text: str, dialect: str, seconds: Seconds) -> Cron:
+    if dialect == "posix":
+        return posix.read(text)
+    if dialect == "service":
+        return extended.read(text, seconds)
+    hint = did_you_mean(dialect, DIALECTS, f"the dialects are {', '.join(DIALECTS)}")
+    raise KronError("UNKNOWN_DIALECT", f"there is no dialect {dialect!r}", hint=hint)
+
+
+def _zone(name: str) -> Zone:
+    try:
+        return modifiers.read_zone(name)
+    except Fault as fault:
+        raise fault.within(name) from None
+
+
+def _refuse_surrogates(text: str) -> None:
+    at = next((i for i, char in enumerate(text) if "\ud800" <= char <= "\udfff"), None)
+    if at is not None:
+        raise Fault("BAD_CHARACTER", "half of a character stands here", at, at + 1, "write the text in UTF-8")

@@ -1,0 +1,114 @@
+"""Decision -> JSON, with all that is needed to compute it again, and the check that it was right."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from kron.core.decision import Decision, decide, tally
+from kron.core.period import Period, next_nominal
+from kron.core.schedule import Schedule
+from kron.core.schedule.chance import Anchor, Exponential, Normal, SkewEarly, SkewLate
+from kron.core.schedule.window import SECOND, Mode
+from kron.core.zone import instant_of, rfc3339
+from kron.errors import KronError
+from kron.language import parse
+from kron.language.duration import write_duration
+from kron.language.explain import dialect_of, unparse, write_clauses
+
+Json = dict[str, Any]
+
+
+def record(decision: Decision) -> Json:
+    """The decision as JSON, by the names of the specification."""
+    schedule = decision.schedule
+    return {
+        "identity": decision.identity,
+        "dialect": dialect_of(schedule),
+        "schedule": unparse(schedule),
+        "timezone": schedule.zone.name,
+        "period_id": decision.period.id,
+        "nominal_time": decision.period.id,
+        "window_start": _nanos(decision.window.start),
+        "window_end": _nanos(decision.window.end),
+        "chosen_time": None if decision.at is None else rfc3339(decision.at),
+        "distribution": {"name": schedule.distribution.name, "parameters": _parameters(schedule)},
+        "seed_strategy": {"name": str(schedule.seed.strategy), "parameters": {"salt": schedule.seed.salt}},
+        "period_key": decision.period_key,
+        "seed_hash": decision.seed_hash,
+        "constraints_applied": _constraints(decision),
+        "attempts": decision.attempts,
+        "outcome": "unschedulable" if decision.unschedulable else None,
+        "reason": "constraints" if decision.unschedulable else None,
+    }
+
+
+def _parameters(schedule: Schedule) -> Json:
+    """The parameters of the distribution as they were in force, defaults included."""
+    match schedule.distribution:
+        case SkewEarly(shape) | SkewLate(shape):
+            return {"shape": shape}
+        case Exponential(decay, lean):
+            return {"lambda": decay, "dir": str(lean)}
+        case Normal(mu, sigma):
+            anchor = mu or (Anchor.NOMINAL if schedule.window.mode is Mode.AROUND else Anchor.MID)
+            return {"mu": str(anchor), "sigma": write_duration(sigma or schedule.window.duration // 6)}
+        case _:
+            return {}
+
+
+def _constraints(decision: Decision) -> Json:
+    """What was asked of the chosen time, and how often each clause refused a candidate."""
+    constraints = decision.schedule.constraints
+    return {
+        "only": write_clauses(constraints.only) if constraints.only else None,
+        "avoid": write_clauses(constraints.avoid) if constraints.avoid else None,
+        "refused": tally(decision),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A field of a recorded decision that does not follow from the rest of it."""
+
+    field: str
+    recorded: object
+    computed: object
+
+
+def verify(recorded: Json | str) -> list[Difference]:
+    """What in a recorded decision differs from the same decision computed anew; nothing, if it is right."""
+    given = _fields(recorded)
+    schedule = parse(given["schedule"], dialect=given["dialect"], zone=given["timezone"])
+    try:
+        nominal = instant_of(given["period_id"])
+    except ValueError:
+        raise _malformed("period_id is not an instant, such as 2026-03-01T00:00:00Z") from None
+    if next_nominal(schedule, nominal - 1) != nominal:
+        return [Difference("period_id", given["period_id"], None)]
+    computed = record(decide(schedule, Period(nominal), given["identity"]))
+    return [Difference(key, given.get(key), value) for key, value in computed.items() if given.get(key) != value]
+
+
+def _fields(recorded: Json | str) -> Json:
+    try:
+        given = json.loads(recorded) if isinstance(recorded, str) else recorded
+    except (ValueError, RecursionError):
+        raise _malformed("it is not JSON") from None
+    if not isinstance(given, dict):
+        raise _malformed("it is not a JSON object")
+    for key in ("identity", "dialect", "schedule", "timezone", "period_id"):
+        if not isinstance(given.get(key), str):
+            raise _malformed(f"it has no {key}")
+    return given
+
+
+def _malformed(reason: str) -> KronError:
+    return KronError(
+        "NOT_A_DECISION", f"this is no recorded decision: {reason}", hint="give what kron next or explain wrote"
+    )
+
+
+def _nanos(nanoseconds: int) -> str:
+    return rfc3339(*divmod(nanoseconds, SECOND))

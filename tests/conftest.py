@@ -1,0 +1,26 @@
+"""The requirement ids that tests claim must exist."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+REQUIREMENTS = Path(__file__).parent.parent / "docs" / "spec" / "requirements.tsv"
+
+
+def known_requirements() -> dict[str, str]:
+    """Each requirement id, with the document it is from."""
+    with REQUIREMENTS.open(encoding="utf-8", newline="") as file:
+        return {row["id"]: row["source"] for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)}
+
+
+def claimed(item: pytest.Item) -> list[str]:
+    """The ids that a test claims."""
+    return [id for mark in item.iter_markers("req") for id in mark.args]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    known = known_requirements()
+    unknown = {f"{id} ({item.nodeid})" for item in items for id in claimed(item) if id not in known}
+    if unknown:
+        raise pytest.UsageError("no such requirement: " + ", ".join(sorted(unknown)))
