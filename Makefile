@@ -14,7 +14,7 @@ lint:
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
-	.venv/bin/lint-imports --no-timing || .venv/bin/lint-imports
+	.venv/bin/lint-imports --no-logo
 
 test:  ## every test
 	$(RUN) -m pytest -n auto

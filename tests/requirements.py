@@ -24,7 +24,7 @@ class Claims:
 
 def main() -> int:
     claims = Claims()
-    status = pytest.main(["--collect-only", "-qq", "-p", "no:terminal", "-p", "no:xdist"], plugins=[claims])
+    status = pytest.main(["--collect-only", "-o", "addopts=", "-p", "no:terminal", "-p", "no:xdist"], plugins=[claims])
     if status != pytest.ExitCode.OK:
         print(f"the tests could not be collected ({status!r}); run pytest --collect-only to see why", file=sys.stderr)
         return 1

@@ -16,7 +16,8 @@ from kron.core.schedule.window import SECOND, Mode, Window
 from kron.core.zone import instant_of, rfc3339, zone
 from kron.language.duration import read_duration
 
-ROWS = [json.loads(line) for line in (Path(__file__).parents[1] / "vectors/kron_decisions.jsonl").open()]
+VECTORS = Path(__file__).parents[1] / "vectors" / "kron_decisions.jsonl"
+ROWS = [json.loads(line) for line in VECTORS.read_text(encoding="utf-8").splitlines()]
 SHAPES = {"uniform": Uniform, "skewEarly": SkewEarly, "skewLate": SkewLate}
 
 
