@@ -19,7 +19,9 @@ def picture(decision: Decision, width: int) -> Iterator[str]:
     columns = max(1, min(width - 4, 72, seconds))
     heights = _heights(decision, columns)
     for row in range(_ROWS - 1, -1, -1):
-        yield ("  " + "".join(_BARS[max(0, min(8, round(h * 8 * _ROWS) - 8 * row))] for h in heights)).rstrip()
+        bar = "".join(_BARS[max(0, min(8, height - 8 * row))] for height in heights).rstrip()
+        if bar:
+            yield f"  {bar}"
     yield "  " + "".join("·" if closed else "─" for closed in _closed(decision, columns, seconds))
     if decision.at is not None:
         at = min(columns - 1, (decision.at - window.origin) * columns // seconds)
@@ -31,13 +33,11 @@ def picture(decision: Decision, width: int) -> Iterator[str]:
         yield "  · closed by the constraints"
 
 
-def _heights(decision: Decision, columns: int) -> list[float]:
-    """The chance of each column, as a share of the likeliest."""
+def _heights(decision: Decision, columns: int) -> list[int]:
+    """How likely each column is, in eighths of a row. An even spread fills one row; nothing is higher than three."""
     window, below = decision.schedule.window, decision.schedule.distribution.below
     edges = [below(i / columns, window.anchor, window.duration) for i in range(columns + 1)]
-    chances = [after - before for before, after in pairwise(edges)]
-    highest = sorted(chances)[-1 - columns // 20]  # a peak at one end must not flatten all the rest
-    return [min(1.0, max(chance / highest, 0.04)) for chance in chances]
+    return [min(8 * _ROWS, max(1, round((after - before) * columns * 8))) for before, after in pairwise(edges)]
 
 
 def _closed(decision: Decision, columns: int, seconds: int) -> Iterator[bool]:
