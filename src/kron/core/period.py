@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from kron.core.schedule import Schedule
-from kron.core.zone import instant, moment, rfc3339
+from kron.core.zone import LATEST, instant, moment, rfc3339
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -43,7 +43,11 @@ def latest(schedule: Schedule, upto: datetime) -> Period | None:
 
 def next_nominal(schedule: Schedule, t: int) -> int | None:
     """The smallest nominal time later than the instant `t`."""
-    return schedule.zone.first_after(schedule.cron.after, t)
+    offset = schedule.zone.fixed
+    if offset is None:
+        return schedule.zone.first_after(schedule.cron.after, t)
+    wall = schedule.cron.after(t + offset)  # as the zone would, without the detour: most schedules are in UTC
+    return None if wall is None or wall > LATEST else wall - offset
 
 
 def prev_nominal(schedule: Schedule, t: int) -> int | None:

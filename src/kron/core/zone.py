@@ -34,13 +34,8 @@ LATEST = 244_000_000_000  # the year 9702
 
 Search = Callable[[int], int | None]
 
-
-class Spell(NamedTuple):
-    """A stretch of time, `start <= t < end`, in which the wall clock is `offset` seconds ahead of UTC."""
-
-    start: int
-    end: int
-    offset: int
+# A stretch of time, `start <= t < end`, in which the wall clock is `offset` seconds ahead of UTC: start, end, offset.
+Spell = tuple[int, int, int]
 
 
 class Shift(NamedTuple):
@@ -90,15 +85,17 @@ class Zone:
         if self.fixed is not None:
             wall = after(t + self.fixed)
             return None if wall is None or wall > LATEST else wall - self.fixed
-        spell = self.spell(t)
-        wall = after(t + spell.offset)
+        _, end, offset = self.spell(t)
+        passed = t + offset
+        wall = after(passed)
         while wall is not None and wall <= LATEST:
-            if wall - spell.offset < spell.end:
-                return wall - spell.offset
-            spell, before = self.spell(spell.end), spell
-            opening = spell.start + spell.offset
-            if wall < opening or spell.offset < before.offset:  # it fell into a gap, or a fold repeats some
+            if wall - offset < end:
+                return wall - offset
+            start, end, offset = self.spell(end)
+            opening = start + offset
+            if wall < opening or opening <= passed:  # it fell into a gap, or a fold repeats what was passed
                 wall = after(opening - 1)
+            passed = opening - 1
         return None
 
     def last_upto(self, upto: Search, t: int) -> int | None:
@@ -106,30 +103,33 @@ class Zone:
         if self.fixed is not None:
             wall = upto(t + self.fixed)
             return None if wall is None or wall < EARLIEST else wall - self.fixed
-        spell = self.spell(t)
-        wall = upto(t + spell.offset)
+        start, _, offset = self.spell(t)
+        passed = t + offset
+        wall = upto(passed)
         while wall is not None and wall >= EARLIEST:
-            if wall - spell.offset >= spell.start:
-                return wall - spell.offset
-            spell, after = self.spell(spell.start - 1), spell
-            closing = spell.end + spell.offset
-            if wall >= closing or spell.offset > after.offset:
-                wall = upto(closing - 1)
+            if wall - offset >= start:
+                return wall - offset
+            start, end, offset = self.spell(start - 1)
+            closing = end + offset - 1
+            if wall > closing or closing > passed:
+                wall = upto(closing)
+            passed = closing
         return None
 
     def wall(self, t: int) -> Wall:
         """What the wall clock shows at an instant."""
-        offset = self.fixed if self.fixed is not None else self.spell(t).offset
+        offset = self.fixed if self.fixed is not None else self.spell(t)[2]
         day, second = divmod(t + offset, DAY)
         return Wall(date_of(day), day, second // 3600, second // 60 % 60, second % 60, weekday_of(day), offset)
 
     def shifts(self, start: int, end: int) -> Iterator[Shift]:
         """The changes of offset from `start` to before `end`."""
-        spell = self.spell(start - 1)
-        while spell.end < end:
-            spell, before = self.spell(spell.end), spell
-            if spell.offset != before.offset and spell.start >= start:
-                yield Shift(spell.start, before.offset, spell.offset)
+        _, at, before = self.spell(start - 1)
+        while at < end:
+            _, close, offset = self.spell(at)
+            if offset != before and at >= start:
+                yield Shift(at, before, offset)
+            at, before = close, offset
 
     def spell(self, t: int) -> Spell:
         """The spell an instant lies in. A spell is cut where a stretch ends; its offset may go on."""
@@ -137,7 +137,7 @@ class Zone:
         if stretch is None:
             stretch = self.stretches[t >> _STRETCH] = list(self._spells(t >> _STRETCH))
         for spell in stretch:
-            if t < spell.end:
+            if t < spell[1]:
                 return spell
         raise AssertionError("the spells of a stretch leave no hole")
 
@@ -148,9 +148,9 @@ class Zone:
             evening = min(noon + DAY, end - 1)
             if self._offset(evening) != offset:
                 change = self._change(noon, evening)
-                yield Spell(opened, change, offset)
+                yield opened, change, offset
                 offset, opened = self._offset(change), change
-        yield Spell(opened, end, offset)
+        yield opened, end, offset
 
     def _change(self, before: int, after: int) -> int:
         old = self._offset(before)
@@ -163,8 +163,7 @@ class Zone:
         return after
 
     def _offset(self, t: int) -> int:
-        utc = _EPOCH + timedelta(seconds=min(max(t, EARLIEST), LATEST))
-        offset = utc.astimezone(self.rules).utcoffset()
+        offset = datetime.fromtimestamp(min(max(t, EARLIEST), LATEST), self.rules).utcoffset()
         assert offset is not None  # noqa: S101  a ZoneInfo always knows
         return offset.days * DAY + offset.seconds
 
