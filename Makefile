@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: setup check lint test requirements docs
+.PHONY: setup check lint test requirements docs fuzz
 
 setup:  ## a .venv with everything
 	uv sync --python $(PYTHON)
@@ -25,3 +25,9 @@ requirements:  ## the clauses of the specification that no test claims
 
 docs:  ## write into the pages what their examples print now
 	$(RUN) -m tests.docs.refresh
+
+FUZZ_SECONDS ?= 1200
+
+fuzz:  ## every parser under atheris for its share of FUZZ_SECONDS, in an environment of its own
+	UV_PROJECT_ENVIRONMENT=.venv-fuzz uv run --frozen --python 3.11 --no-default-groups --group fuzz \
+		python -m tests.fuzz $(FUZZ_SECONDS)

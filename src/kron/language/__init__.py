@@ -5,10 +5,12 @@ from __future__ import annotations
 from kron.core.schedule import Schedule
 from kron.core.schedule.cron import Cron
 from kron.core.zone import Zone
-from kron.errors import KronError, did_you_mean
+from kron.errors import KronError, clip, did_you_mean
 from kron.language import extended, modifiers, posix
+from kron.language.bodies import read_zone
 from kron.language.extended import Seconds
-from kron.language.fields import Fault
+from kron.language.fault import Fault
+from kron.language.words import admit
 
 DIALECTS = ("posix", "service", "kron")
 
@@ -20,8 +22,7 @@ def parse(text: str, *, dialect: str, zone: str = "UTC", seconds: Seconds = "fir
     """
     home = _zone(zone)
     try:
-        if not text.isascii():
-            _refuse_surrogates(text)
+        admit(text)
         if dialect == "kron":
             return modifiers.read(text, home)
         return Schedule(_cron(text, dialect, seconds), home)
@@ -35,17 +36,11 @@ def _cron(text: str, dialect: str, seconds: Seconds) -> Cron:
     if dialect == "service":
         return extended.read(text, seconds)
     hint = did_you_mean(dialect, DIALECTS, f"the dialects are {', '.join(DIALECTS)}")
-    raise KronError("UNKNOWN_DIALECT", f"there is no dialect {dialect!r}", hint=hint)
+    raise KronError("UNKNOWN_DIALECT", f"there is no dialect {clip(dialect)!r}", hint=hint)
 
 
 def _zone(name: str) -> Zone:
     try:
-        return modifiers.read_zone(name)
+        return read_zone(name)
     except Fault as fault:
         raise fault.within(name) from None
-
-
-def _refuse_surrogates(text: str) -> None:
-    at = next((i for i, char in enumerate(text) if "\ud800" <= char <= "\udfff"), None)
-    if at is not None:
-        raise Fault("BAD_CHARACTER", "half of a character stands here", at, at + 1, "write the text in UTF-8")

@@ -8,71 +8,78 @@ from collections.abc import Callable
 from kron.core.calendar import Date, day_of
 from kron.core.schedule.constraint import Clauses
 from kron.errors import clip, did_you_mean
-from kron.language.fields import DAY, HOUR, MONTH, WEEKDAY, Fault, Grammar, Kind, Token, bits
-from kron.language.quoting import split, unquote
+from kron.language.fault import Fault
+from kron.language.fields import bits
+from kron.language.grammar import DAY_NAMES, MONTH_NAMES, Grammar, Kind
+from kron.language.quoting import bare
+from kron.language.words import Token
 
-_RANGES = Grammar("kron", names=True)
+_RANGES = Grammar("kron", names=True, lacks="which constraints lack")
 _CLOCK = re.compile(r"([0-9]{2}):([0-9]{2})")
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 Span = tuple[int, int]
 
 
 def read_clauses(body: str) -> Clauses:
-    """The clauses of a constraint. A key given twice means either."""
+    """The clauses of a constraint. A key given twice means either.
+
+    Quotes and escapes are there to let spaces in; no clause needs them, so they are taken off first.
+    """
+    if '"' not in body and "\\" not in body:
+        return _read(body)
+    text, places = bare(body)
+    try:
+        return _read(text)
+    except Fault as fault:
+        end = max(fault.end, fault.start + 1) - 1
+        raise fault.at(places[fault.start], places[min(end, len(text))] + 1) from None
+
+
+def _read(text: str) -> Clauses:
     sets = dict.fromkeys(_SETS, 0)
     spans: dict[str, set[Span]] = {"between": set(), "dates": set()}
-    for clause in _clauses(body):
-        key, equals, value = clause.text.partition("=")
-        if not equals or key not in _KEYS:
-            raise _unknown(clause, key, equals)
+    at = 0
+    for part in text.split(";"):
+        clause = part.strip(" \t")
+        key, _, value = clause.partition("=")
+        start = at + len(part) - len(part.lstrip(" \t"))
+        at += len(part) + 1
+        if not value or key not in _KEYS:
+            raise _no_clause(Token(clause, start))
         try:
             if key in _SETS:
-                sets[key] |= _set(value, _SETS[key])
+                sets[key] |= _set(key, value)
             else:
                 name, reader = _SPANS[key]
                 spans[name].add(reader(value))
         except Fault as fault:
-            raise fault.moved(clause.start + len(key) + 1) from None
+            raise fault.moved(start + len(key) + 1) from None
     return Clauses(**sets, between=tuple(sorted(spans["between"])), dates=tuple(sorted(spans["dates"])))
 
 
-def _clauses(body: str) -> list[Token]:
-    if len(body) > 1 and body[0] == body[-1] == '"':
-        return [_stripped(Token(part.text, part.start + 1)) for part in split(body[1:-1], ";")]
-    return [_stripped(Token(unquote(part.text), part.start)) for part in split(body, ";")]
-
-
-def _stripped(word: Token) -> Token:
-    bare = word.text.lstrip()
-    return Token(bare.rstrip(), word.start + len(word.text) - len(bare))
-
-
-def _unknown(clause: Token, key: str, equals: str) -> Fault:
-    known = ", ".join(_KEYS)
+def _no_clause(clause: Token) -> Fault:
+    key = clause.text.partition("=")[0]
     if not clause.text:
         return Fault("EMPTY_CLAUSE", "a clause is empty", clause.start, clause.start + 1, "drop the stray semicolon")
-    if not equals and key in _KEYS:
-        return Fault("BAD_CLAUSE", f"{key} has no value", clause.start, clause.end, f"write {key}=…")
-    hint = did_you_mean(key, _KEYS, f"the clauses are {known}")
-    return Fault(
-        "UNKNOWN_CLAUSE",
-        f"there is no clause {clip(key)!r}",
-        clause.start,
-        clause.start + len(key) or 1,
-        hint,
-    )
+    if key in _KEYS:
+        return Fault("BAD_CLAUSE", f"{key} has no value", clause.start, clause.end, f"write {_EXAMPLES[key]}")
+    hint = did_you_mean(key, _KEYS, f"the clauses are {', '.join(_KEYS)}")
+    end = clause.start + max(1, len(key))
+    return Fault("UNKNOWN_CLAUSE", f"there is no clause {clip(key)!r}", clause.start, end, hint)
 
 
-def _set(value: str, kind: Kind) -> int:
+def _set(key: str, value: str) -> int:
+    kind = _SETS[key]
     if value == "*":
-        raise Fault("BAD_CLAUSE", f"* says nothing about {kind.name}s", 0, 1, "list the values, or drop the clause")
+        raise Fault("BAD_CLAUSE", f"* says nothing about the {key}", 0, 1, "list the values, or drop the clause")
     return bits(value, kind, _RANGES) << kind.low
 
 
 def _between(value: str) -> Span:
     start, dash, end = value.partition("-")
     if not dash:
-        raise Fault("BAD_TIME", f"{clip(value)!r} is not a span of times", 0, len(value), "write 08:00-20:00")
+        hint = f"write {_EXAMPLES['between']}"
+        raise Fault("BAD_TIME", f"{clip(value)!r} is not a span of times", 0, len(value), hint)
     return _minute(start, 0), _minute(end, len(start) + 1)
 
 
@@ -85,6 +92,8 @@ def _minute(text: str, at: int) -> int:
 
 
 def _date(value: str) -> Span:
+    if ".." in value:
+        raise Fault("BAD_DATE", f"{clip(value)!r} is more than a date", 0, len(value), "write dates=…")
     day = _day(value, 0)
     return day, day
 
@@ -92,12 +101,11 @@ def _date(value: str) -> Span:
 def _dates(value: str) -> Span:
     start, dots, end = value.partition("..")
     if not dots:
-        hint = "write 2026-12-24..2026-12-31"
+        hint = f"write {_EXAMPLES['dates']}"
         raise Fault("BAD_DATE", f"{clip(value)!r} is not a span of dates", 0, len(value), hint)
     span = _day(start, 0), _day(end, len(start) + 2)
     if span[0] > span[1]:
-        hint = f"write {end}..{start}"
-        raise Fault("REVERSED_RANGE", f"{start}..{end} is backwards", 0, len(value), hint)
+        raise Fault("REVERSED_RANGE", f"{start}..{end} is backwards", 0, len(value), f"write {end}..{start}")
     return span
 
 
@@ -110,10 +118,24 @@ def _day(text: str, at: int) -> int:
     return day
 
 
-_SETS: dict[str, Kind] = {"hours": HOUR, "dow": WEEKDAY, "dom": DAY, "months": MONTH}
+_SETS = {
+    "hours": Kind("hours", 0, 23, noun="clause"),
+    "dow": Kind("dow", 0, 6, DAY_NAMES, "clause"),
+    "dom": Kind("dom", 1, 31, noun="clause"),
+    "months": Kind("months", 1, 12, MONTH_NAMES, "clause"),
+}
 _SPANS: dict[str, tuple[str, Callable[[str], Span]]] = {
     "between": ("between", _between),
     "date": ("dates", _date),
     "dates": ("dates", _dates),
 }
 _KEYS = (*_SETS, *_SPANS)
+_EXAMPLES = {
+    "hours": "hours=8-18",
+    "dow": "dow=MON-FRI",
+    "dom": "dom=1-5,15",
+    "months": "months=JAN,6-8",
+    "between": "between=08:00-20:00",
+    "date": "date=2026-12-25",
+    "dates": "dates=2026-12-24..2026-12-31",
+}

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kron.core.decision import checked
 from kron.core.job import Job
 from kron.errors import KronError, clip, did_you_mean
-from kron.language.fields import Fault
-from kron.language.modifiers import READERS, assemble
+from kron.language.bodies import READERS
+from kron.language.fault import Fault
+from kron.language.modifiers import assemble
 from kron.language.quoting import quote
 
 FIELDS = (
@@ -29,46 +31,86 @@ def define(fields: Mapping[str, Any]) -> Job:
     """The job that the fields describe. Its schedule equals that of the same words on one line.
 
     `distribution` and `policy` are mappings of their parameters, the distribution's with its `name`;
-    `constraints` holds `only` and `avoid`, each the text that the modifier would hold.
+    `constraints` holds `only` and `avoid`, each the text that the modifier would hold. None is as good
+    as no field at all.
     """
     for field in fields:
         if field not in FIELDS:
-            hint = did_you_mean(field, FIELDS, f"the fields are {', '.join(FIELDS)}")
-            raise KronError("UNKNOWN_FIELD", f"a job has no field {clip(field)!r}", hint=hint)
+            hint = did_you_mean(str(field), FIELDS, f"the fields are {', '.join(FIELDS)}")
+            raise KronError("UNKNOWN_FIELD", f"a job has no field {clip(str(field))!r}", hint=hint)
+    given = {field: value for field, value in fields.items() if value is not None}
     for field in ("identity", "schedule"):
-        if not fields.get(field):
+        if not given.get(field):
             raise KronError("MISSING_FIELD", f"a job needs {field}", hint=f"give {field}")
-    parts = {name: _read(name, body) for name, body in _bodies(fields).items()}
-    schedule = str(fields["schedule"])
+    identity, schedule = _text(given["identity"], "identity"), _text(given["schedule"], "schedule")
     try:
-        return Job(str(fields["identity"]), assemble(schedule, parts))
+        checked(identity)
+    except ValueError as error:
+        raise _bad("identity", str(error), "give a line of text") from None
+    parts = {name: _read(name, body) for name, body in _bodies(given).items()}
+    try:
+        return Job(identity, assemble(schedule, parts))
     except Fault as fault:
-        raise fault.within(schedule) from None
+        raise fault.within(schedule, "schedule") from None
 
 
-def _bodies(fields: Mapping[str, Any]) -> dict[str, str]:
+def _bodies(given: Mapping[str, Any]) -> dict[str, str]:
     """What each modifier would hold, for those that are asked for."""
-    bodies = {"tz": fields.get("timezone", "")}
-    if "window_mode" in fields or "window_duration" in fields:
-        bodies["win"] = f"{fields.get('window_mode', 'after')},{fields.get('window_duration', '0s')}"
-    if "distribution" in fields:
-        parameters = dict(fields["distribution"])
-        bodies["dist"] = ",".join([str(parameters.pop("name", "uniform")), *_pairs(parameters)])
-    if "seed_strategy" in fields or "salt" in fields:
-        salt = [f"salt={quote(fields['salt'])}"] if fields.get("salt") else []
-        bodies["seed"] = ",".join([fields.get("seed_strategy", "stable"), *salt])
-    bodies["policy"] = ",".join(_pairs(fields.get("policy", {})))
-    return {name: body for name, body in {**bodies, **fields.get("constraints", {})}.items() if body}
+    bodies = {"tz": _text(given.get("timezone", ""), "timezone")}
+    if "window_mode" in given or "window_duration" in given:
+        bodies["win"] = ",".join([_word(given, "window_mode", "after"), _word(given, "window_duration", "0s")])
+    if "distribution" in given:
+        parameters = _mapping(given, "distribution")
+        name = _word(parameters, "name", "uniform")
+        bodies["dist"] = ",".join([name, *_pairs({k: v for k, v in parameters.items() if k != "name"})])
+    if "seed_strategy" in given or "salt" in given:
+        salt = _text(given.get("salt", ""), "salt")
+        bodies["seed"] = ",".join([_word(given, "seed_strategy", "stable"), *([f"salt={quote(salt)}"] if salt else [])])
+    bodies["policy"] = ",".join(_pairs(_mapping(given, "policy")))
+    for name, clauses in _mapping(given, "constraints").items():
+        if name not in ("only", "avoid"):
+            raise KronError("UNKNOWN_FIELD", f"constraints have no {clip(name)!r}", hint="they are only and avoid")
+        bodies[name] = _text(clauses, name)
+    return {name: body for name, body in bodies.items() if body}
+
+
+def _mapping(given: Mapping[str, Any], field: str) -> dict[str, Any]:
+    value = given.get(field, {})
+    if not isinstance(value, Mapping):
+        raise _bad(field, "it is not a mapping", "give names with their values")
+    return {str(key): item for key, item in value.items() if item is not None}
 
 
 def _pairs(values: Mapping[str, Any]) -> list[str]:
-    return [f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in values.items()]
+    return [f"{key}={_word(values, key, '')}" for key in values]
+
+
+def _word(values: Mapping[str, Any], key: str, default: str) -> str:
+    """A value that stands alone: with a comma in it, it would say more than it was asked."""
+    value = values.get(key, default)
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    if "," in key + text:
+        raise _bad(key, "it holds a comma", "give one value")
+    return _text(text, key)
+
+
+def _text(value: object, field: str) -> str:
+    if not isinstance(value, str):
+        raise _bad(field, "it is not a text", "give a text, in quotes where the format wants them")
+    if any("\ud800" <= char <= "\udfff" for char in value):
+        raise _bad(field, "half of a character stands in it", "write the text in UTF-8")
+    return value
+
+
+def _bad(field: str, reason: str, hint: str) -> KronError:
+    return KronError("BAD_FIELD", f"the field {clip(field)} cannot be used: {reason}", hint=hint)
 
 
 def _read(name: str, body: str) -> Any:
-    if name not in READERS:
-        raise KronError("UNKNOWN_FIELD", f"constraints have no {clip(name)!r}", hint="they are only and avoid")
     try:
         return READERS[name](body)
     except Fault as fault:
-        raise fault.within(body) from None
+        raise fault.within(body, _SOURCES.get(name, f"constraints.{name}")) from None
+
+
+_SOURCES = {"tz": "timezone", "win": "window", "dist": "distribution", "seed": "seed", "policy": "policy"}

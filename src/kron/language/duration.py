@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kron.errors import clip
-from kron.language.fields import Fault
+from kron.language.fault import Fault
 
 UNITS = {
     "h": 3_600_000_000_000,
@@ -15,27 +15,33 @@ UNITS = {
     "us": 1_000,
     "ns": 1,
 }
+_SIZES = UNITS | {"µs": 1_000, "μs": 1_000}  # the micro sign, and the Greek letter
 _LONGEST = (1 << 63) - 1
-_PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)")
+_PART = re.compile(r"(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))([A-Za-zµμ]+)")
 _HINT = "write a duration such as 90m, 1h30m or 45s"
 
 
 def read_duration(text: str) -> int:
-    """The nanoseconds of a duration that may not be negative."""
-    body = text[1:] if text[:1] in ("+", "-") else text
-    if body == "0":
+    """The nanoseconds of a duration that may not be negative. What is smaller than one is dropped."""
+    sign = text[:1] in ("+", "-")
+    if text[sign:] == "0":
         return 0
-    total, at = 0, 0
-    while at < len(body):
-        part = _PART.match(body, at)
-        if not part or not (part[1] or part[2]):
-            raise Fault("BAD_DURATION", f"{clip(text)!r} is not a duration", 0, len(text), _hint(body, at))
-        total += _nanoseconds(part[1], part[2] or "", UNITS[part[3].replace("µ", "u").replace("μ", "u")])
+    total, at = 0, int(sign)
+    while part := _PART.match(text, at):
+        whole, fraction, alone, unit = part.groups()
+        if unit not in _SIZES:
+            raise _no_unit(unit, part.start(4))
+        total += _nanoseconds(whole or "", fraction or alone or "", _SIZES[unit])
         at = part.end()
-    if not body:
+    if at < len(text):
+        amount = text[-1].isdigit() and not text[at:].strip("0123456789.")
+        hint = f"add a unit: {clip(text)}s, {clip(text)}m or {clip(text)}h" if amount else _HINT
+        raise Fault("BAD_DURATION", f"{clip(text)!r} is not a duration", at, len(text), hint)
+    if at == sign:
         raise Fault("BAD_DURATION", "a duration is missing", 0, len(text), _HINT)
     if total > _LONGEST:
-        raise Fault("DURATION_TOO_LONG", f"{clip(text)} is longer than 292 years", 0, len(text))
+        hint = "write at most 2562047h, which is 292 years"
+        raise Fault("DURATION_TOO_LONG", f"the duration {clip(text)} is too long", 0, len(text), hint)
     if text[0] == "-" and total:
         raise Fault("NEGATIVE_DURATION", f"the duration {clip(text)} is negative", 0, len(text), _HINT)
     return total
@@ -52,16 +58,21 @@ def write_duration(nanoseconds: int) -> str:
 
 
 def _nanoseconds(whole: str, fraction: str, unit: int) -> int:
-    whole, fraction = whole.lstrip("0"), fraction[:20]
     if len(whole) > 20:
-        return _LONGEST + 1
-    return int(whole or "0") * unit + (int(fraction) * unit // 10 ** len(fraction) if fraction else 0)
+        whole = whole.lstrip("0")
+        if len(whole) > 20:
+            return _LONGEST + 1
+    amount = int(whole or "0") * unit
+    if fraction:
+        fraction = fraction[:20]  # as in Go, digits that far down are not looked at
+        amount += int(fraction) * unit // 10 ** len(fraction)
+    return amount
 
 
-def _hint(body: str, at: int) -> str:
-    rest = body[at:].lstrip("0123456789.")
-    if rest == "" and len(body) > 0:
-        return f"add a unit: {clip(body)}s, {clip(body)}m or {clip(body)}h"
-    if rest[:1] in ("d", "w"):
-        return "days and weeks have no fixed length; write hours, such as 24h"
-    return _HINT
+def _no_unit(unit: str, at: int) -> Fault:
+    hint = f"the units are {', '.join(UNITS)}"
+    if unit.lower() in UNITS:
+        hint = f"did you mean {unit.lower()}?"
+    elif unit[0] in "dw":
+        hint = "days and weeks have no fixed length; write hours, such as 24h"
+    return Fault("BAD_DURATION", f"there is no unit {clip(unit)!r}", at, at + len(unit), hint)

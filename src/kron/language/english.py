@@ -9,7 +9,7 @@ from kron.core.policy import Concurrency, Policy
 from kron.core.schedule import Schedule
 from kron.core.schedule.chance import Exponential, Lean, Normal, SkewEarly, SkewLate, Strategy
 from kron.core.schedule.constraint import Clauses
-from kron.core.schedule.cron import HOURS, MINUTES, YEAR, Cron
+from kron.core.schedule.cron import HOURS, MINUTES, WEEK, YEAR, Cron
 from kron.core.schedule.window import Mode
 from kron.language.duration import UNITS
 
@@ -30,14 +30,14 @@ MONTHS = (
 )
 _ENDINGS = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}
 ORDINALS = tuple(f"{day}{_ENDINGS.get(day, 'th')}" for day in range(1, 32))
+TIMES = 6  # so many times of day are listed; more are described
 
 
 def english(schedule: Schedule) -> str:
     """What the schedule says, in words."""
-    cron = schedule.cron
     place = "UTC" if schedule.zone.name == "UTC" else f"{schedule.zone.name} time"
-    head = f"{_clock(cron)} {_days(cron)}, {place}"
-    return ", ".join([head[0].upper() + head[1:], *_window(schedule), *_constraints(schedule)]) + "."
+    head = _when(schedule.cron)
+    return ", ".join([head[0].upper() + head[1:], place, *_window(schedule), *_constraints(schedule)]) + "."
 
 
 def english_policy(policy: Policy) -> str:
@@ -62,68 +62,113 @@ def spell(nanoseconds: int) -> str:
     return _list(parts) or "no time"
 
 
-def _clock(cron: Cron) -> str:
+def _when(cron: Cron) -> str:
+    """The times of day, and the days."""
+    minutes, hours, seconds = _bits(cron.minutes), _bits(cron.hours), _bits(cron.seconds)
+    if len(hours) * len(minutes) * len(seconds) <= TIMES:
+        shown = ":{:02d}" if cron.seconds != 1 else ""
+        times = [f"{h:02d}:{m:02d}{shown.format(s)}" for h in hours for m in minutes for s in seconds]
+        return f"at {_list(times)} {_days(cron) or 'every day'}"
+    clock = _minutes(minutes, hours)
     if cron.seconds != 1:
-        return f"{_seconds(cron)}, {_minutes(cron)}"
-    return _minutes(cron)
+        clock = _seconds(cron, seconds, clock)
+    days = _days(cron) or ("" if cron.hours == HOURS else "every day")
+    return f"{clock}, {days}" if days else clock
 
 
-def _seconds(cron: Cron) -> str:
-    seconds = _bits(cron.seconds)
-    every = _every(seconds, 60)
-    if every:
-        return "every second" if every == 1 else f"every {every} seconds"
-    return f"at second{'s' if len(seconds) > 1 else ''} {_list(_runs(seconds))}"
+def _seconds(cron: Cron, seconds: list[int], clock: str) -> str:
+    """The seconds, in the minutes that `clock` names."""
+    step, which = _step(seconds, 60), _numbers("second", seconds)
+    often = f"every {'second' if step == 1 else f'{step} seconds'}" if step and not seconds[0] else ""
+    if cron.minutes == MINUTES:
+        rest = clock.removeprefix("every minute")
+        return f"{often}{rest}" if often else f"at {which} of every minute{rest}"
+    return f"{clock}, {often} of that minute" if often else f"{clock}, at {which}"
 
 
-def _minutes(cron: Cron) -> str:
-    minutes, hours = _bits(cron.minutes), _bits(cron.hours)
-    if len(minutes) * len(hours) <= 6 and cron.hours != HOURS:
-        return "at " + _list([f"{h:02d}:{m:02d}" for h in hours for m in minutes])
-    every = _every(minutes, 60)
-    if every:
-        often = "every minute" if every == 1 else f"every {every} minutes"
-        return often + _in_hours(cron)
-    if minutes == [0] and cron.hours == HOURS:
-        return "every hour, on the hour,"
-    often = f"at minute{'s' if len(minutes) > 1 else ''} {_list(_runs(minutes))}"
-    return f"{often} of every hour" if cron.hours == HOURS else often + _of_hours(hours)
+def _minutes(minutes: list[int], hours: list[int]) -> str:
+    step = _step(minutes, 60)
+    if len(minutes) == 1:
+        return _hourly(minutes[0], hours)
+    if step and not minutes[0]:
+        return f"every {'minute' if step == 1 else f'{step} minutes'}{_during(hours)}"
+    if len(hours) == 1 and len(_spans(minutes)) == 1:
+        return f"every minute from {hours[0]:02d}:{minutes[0]:02d} to {hours[0]:02d}:{minutes[-1]:02d}"
+    during = _during(hours)
+    of = "" if len(hours) == 1 or during.startswith(" of") else " of every hour"
+    return f"at {_numbers('minute', minutes)}{of}{during}"
 
 
-def _in_hours(cron: Cron) -> str:
-    if cron.hours == HOURS:
+def _hourly(minute: int, hours: list[int]) -> str:
+    """One minute of each of the hours."""
+    step, spans = _step(hours, 24), _spans(hours)
+    if len(hours) == 1:
+        return f"at {hours[0]:02d}:{minute:02d}"
+    if step == 1:
+        return f"at minute {minute} of every hour" if minute else "every hour, on the hour"
+    if step:
+        return f"every {step} hours from {hours[0]:02d}:{minute:02d}"
+    if len(spans) <= 3:
+        ends = [(f"{a:02d}:{minute:02d}", f"{b:02d}:{minute:02d}") for a, b in spans]
+        return "every hour " + _list([f"at {a}" if a == b else f"from {a} to {b}" for a, b in ends])
+    return f"at minute {minute}{_during(hours)}"
+
+
+def _during(hours: list[int]) -> str:
+    step, spans = _step(hours, 24), _spans(hours)
+    if step == 1:
         return ""
-    runs = [f"from {a:02d}:00 to {b:02d}:59" for a, b in _spans(_bits(cron.hours))]
-    return " " + _list(runs)
-
-
-def _of_hours(hours: list[int]) -> str:
-    every = _every(hours, 24)
-    if every:
-        return f" every {every} hours from midnight"
-    return " of hours " + _list(_runs(hours))
+    if step and len(hours) > 3:
+        return f" of every {ORDINALS[step - 1]} hour from {hours[0]:02d}:00"
+    if len(spans) <= 3:
+        return " " + _list([f"from {a:02d}:00 to {b:02d}:59" for a, b in spans])
+    return " of the hours " + _list(_runs(hours))
 
 
 def _days(cron: Cron) -> str:
-    months = "" if cron.months == YEAR else " in " + _list(_named(_bits(cron.months), MONTHS))
+    """The days; empty if it is every day of the year."""
+    months = "" if cron.months == YEAR else _named(_bits(cron.months), MONTHS)
     if cron.any_day and cron.any_weekday:
-        return ("every day" if cron.minutes != MINUTES or cron.hours != HOURS else "of every day") + months
-    dom = "on the " + _list(_named(_bits(cron.days), ORDINALS)) + " of the month"
-    dow = "on " + _list(_named(_bits(cron.weekdays), DAYS))
+        return f"every day {_in(months)}" if months else ""
+    dow = _weekdays(_bits(cron.weekdays), "every", "and") if cron.weekdays != WEEK else "every day of the week"
     if cron.any_day:
-        return dow + months
-    return (dom if cron.any_weekday else f"{dom} or {dow}") + months
+        return f"{dow} {_in(months)}" if months else dow
+    if cron.any_weekday:
+        return _days_of_month(_bits(cron.days), months)
+    return f"{_days_of_month(_bits(cron.days), 'the month')} as well as {dow}" + (f", {_in(months)}" if months else "")
+
+
+def _days_of_month(days: list[int], months: str) -> str:
+    step = _step(days, 31)
+    if len(days) == 31:
+        return f"on every day of {months or 'every month'}"
+    if step > 1 and len(days) > TIMES:
+        return f"on every {ORDINALS[step - 1]} day of {months or 'every month'}, from the {ORDINALS[days[0]]}"
+    every = "every month that has one" if days[0] >= 28 and len(days) == 1 else "every month"
+    return f"on the {_named(days, ORDINALS)} of {months or every}"
+
+
+def _weekdays(days: list[int], word: str, last: str) -> str:
+    names = _named(days, DAYS, last, cycle=7)
+    return f"from {names}" if len(_spans(days, 7)) == 1 and len(days) > 2 else f"{word} {names}"
+
+
+def _in(months: str) -> str:
+    one_range = " to " in months and " and " not in months and " or " not in months
+    return f"from {months}" if one_range else f"in {months}"
 
 
 def _window(schedule: Schedule) -> Iterator[str]:
     window, strategy = schedule.window, schedule.seed.strategy
-    if not window.duration:
+    if not window.at(0).end:
         return
-    if window.mode is Mode.AFTER:
-        yield f"at a second of the {spell(window.duration)} that follow"
+    length, half, brief = spell(window.duration), spell(window.duration // 2), window.last < 60
+    if window.mode is Mode.AROUND:
+        yield f"{'' if brief else 'at a second '}from {half} before to {half} after"
     else:
-        half = spell(window.duration // 2)
-        yield f"at a second from {half} before to {half} after"
+        one = length.startswith("1 ") and " and " not in length
+        follow = f"{length[2:]} that follows" if one else f"{length} that follow"
+        yield f"{'within' if brief else 'at a second of'} the {follow}"
     shape = _shape(schedule)
     if shape:
         yield shape
@@ -133,10 +178,12 @@ def _window(schedule: Schedule) -> Iterator[str]:
 
 def _shape(schedule: Schedule) -> str:
     match schedule.distribution:
-        case SkewEarly():
-            return "early rather than late"
-        case SkewLate():
-            return "late rather than early"
+        case SkewEarly(shape) | SkewLate(shape) if shape == 1:
+            return ""
+        case SkewEarly(shape):
+            return "early rather than late" if shape > 1 else "late rather than early"
+        case SkewLate(shape):
+            return "late rather than early" if shape > 1 else "early rather than late"
         case Exponential(_, lean):
             return f"mostly near the {'start' if lean is Lean.EARLY else 'end'}"
         case Normal() as normal:
@@ -148,24 +195,29 @@ def _shape(schedule: Schedule) -> str:
 
 def _constraints(schedule: Schedule) -> Iterator[str]:
     if schedule.constraints.only:
-        yield "only " + _list(list(_clauses(schedule.constraints.only)))
+        yield _list([f"only {clause}" for clause in _clauses(schedule.constraints.only)])
     if schedule.constraints.avoid:
-        yield "never " + _list(list(_clauses(schedule.constraints.avoid)), "or")
+        yield _list([f"never {clause}" for clause in _clauses(schedule.constraints.avoid)])
 
 
 def _clauses(clauses: Clauses) -> Iterator[str]:
     if clauses.dow:
-        yield "on " + _list(_named(_bits(clauses.dow), DAYS), "or")
+        yield _weekdays(_bits(clauses.dow), "on", "or")
     if clauses.hours:
         yield _list([f"from {a:02d}:00 to {b:02d}:59" for a, b in _spans(_bits(clauses.hours))], "or")
     if clauses.between:
-        yield _list([f"between {_time(a)} and {_time(b)}" for a, b in clauses.between], "or")
+        yield _list([_time_span(a, b) for a, b in clauses.between], "or")
     if clauses.dom:
-        yield "on the " + _list(_named([d - 1 for d in _bits(clauses.dom)], ORDINALS), "or")
+        yield f"on the {_named([d - 1 for d in _bits(clauses.dom)], ORDINALS, 'or')} of the month"
     if clauses.months:
-        yield "in " + _list(_named([m - 1 for m in _bits(clauses.months)], MONTHS), "or")
+        yield _in(_named([m - 1 for m in _bits(clauses.months)], MONTHS, "or"))
     if clauses.dates:
         yield _list([_date_span(a, b) for a, b in clauses.dates], "or")
+
+
+def _time_span(first: int, last: int) -> str:
+    start, end = (f"{minute // 60:02d}:{minute % 60:02d}" for minute in (first, last))
+    return f"at {start}" if first == last else f"between {start} and {end}"
 
 
 def _date_span(first: int, last: int) -> str:
@@ -174,38 +226,51 @@ def _date_span(first: int, last: int) -> str:
     return f"from {date_of(first).text} to {date_of(last).text}"
 
 
-def _time(minute: int) -> str:
-    return f"{minute // 60:02d}:{minute % 60:02d}"
-
-
 def _bits(bits: int) -> list[int]:
     return [i for i in range(bits.bit_length()) if bits >> i & 1]
 
 
-def _every(values: list[int], size: int) -> int:
-    """The step, if the values are evenly spaced all the way round; 0 if they are not."""
-    step = size // len(values)
-    return step if len(values) > 1 and values == list(range(0, size, step)) and size % step == 0 else 0
+def _step(values: list[int], size: int) -> int:
+    """The step, if the values are evenly spaced to the end; 0 if they are not.
+
+    Minutes and hours go round: there the step must also fit between the last and the first.
+    """
+    step = values[1] - values[0] if len(values) > 1 else 0
+    if not step or values != list(range(values[0], values[-1] + 1, step)) or values[-1] + step < size:
+        return 0
+    return step if size == 31 or (values[-1] + step) % size == values[0] else 0
 
 
-def _spans(values: list[int]) -> list[tuple[int, int]]:
+def _spans(values: list[int], cycle: int = 0) -> list[tuple[int, int]]:
+    """The runs of neighbours, as first and last. In a cycle the last value is a neighbour of the first."""
     spans: list[tuple[int, int]] = []
     for value in values:
         if spans and spans[-1][1] == value - 1:
             spans[-1] = (spans[-1][0], value)
         else:
             spans.append((value, value))
+    if cycle and len(spans) > 1 and spans[0][0] == 0 and spans[-1][1] == cycle - 1:
+        spans = [*spans[1:-1], (spans[-1][0], spans[0][1] + cycle)]
     return spans
 
 
+def _numbers(name: str, values: list[int]) -> str:
+    return f"{name}{'s' if len(values) > 1 else ''} {_list(_runs(values))}"
+
+
 def _runs(values: list[int]) -> list[str]:
-    return [str(a) if a == b else f"{a} to {b}" if b > a + 1 else f"{a}, {b}" for a, b in _spans(values)]
+    return _spelled(values, [str(value) for value in range(60)])
 
 
-def _named(values: list[int], names: Sequence[str]) -> list[str]:
+def _named(values: list[int], names: Sequence[str], last: str = "and", cycle: int = 0) -> str:
+    return _list(_spelled(values, names, cycle), last)
+
+
+def _spelled(values: list[int], names: Sequence[str], cycle: int = 0) -> list[str]:
     out: list[str] = []
-    for a, b in _spans(values):
-        out += [f"{names[a]} to {names[b]}"] if b > a + 1 else [names[v] for v in range(a, b + 1)]
+    for a, b in _spans(values, cycle):
+        run = [names[value % len(names)] for value in range(a, b + 1)]
+        out += run if len(run) < 3 else [f"{run[0]} to {run[-1]}"]
     return out
 
 

@@ -9,25 +9,25 @@ from kron.core.policy import Policy
 from kron.core.schedule import Schedule
 from kron.core.schedule.chance import Exponential, Normal, Seed, SkewEarly, SkewLate
 from kron.core.schedule.constraint import Clauses
-from kron.core.schedule.cron import Cron
+from kron.core.schedule.cron import Cron, possible
 from kron.core.schedule.window import Window
 from kron.language.duration import write_duration
-from kron.language.fields import DAY, HOUR, MINUTE, MONTH, SECOND, WEEKDAY, Kind
+from kron.language.grammar import DAY, HOUR, MINUTE, MONTH, SECOND, WEEKDAY, Kind
 from kron.language.quoting import quote
 
 Pairs = dict[str, str]
 
 
 def unparse(schedule: Schedule) -> str:
-    """The canonical text: in Kron's own dialect or, where it has seconds, its cron in the service dialect."""
+    """The canonical text, in the dialect that `dialect_of` names."""
     if dialect_of(schedule) == "service":  # which keeps its zone beside the text
         return write_cron(schedule.cron)
     return " ".join([write_cron(schedule.cron), *_modifiers(schedule)])
 
 
 def dialect_of(schedule: Schedule) -> str:
-    """The dialect that `unparse` writes the schedule in."""
-    return "kron" if schedule.cron.seconds == 1 else "service"
+    """Kron's own, unless the schedule has seconds or never runs, which only the service dialect can say."""
+    return "kron" if schedule.cron.seconds == 1 and possible(schedule.cron) else "service"
 
 
 def lower(cron: Cron) -> str:

@@ -8,8 +8,13 @@ from __future__ import annotations
 from typing import Literal, TypeVar
 
 from kron.core.schedule.cron import Cron
-from kron.language.fields import ORDER, Fault, Grammar, cron, find_fault, tokens, words
-from kron.language.posix import five, miscount
+from kron.errors import KronError
+from kron.language.fault import Fault
+from kron.language.fields import cron, find_fault
+from kron.language.grammar import Grammar
+from kron.language.posix import five
+from kron.language.refusal import miscount
+from kron.language.words import tokens, words
 
 BASELINE = Grammar("kron", steps=True, names=True)
 SERVICE = Grammar("service", steps=True, names=True, seven=True)
@@ -20,18 +25,21 @@ T = TypeVar("T")
 
 def read(text: str, seconds: Seconds = "first") -> Cron:
     """The cron of a text in the service dialect. `seconds` says which of six fields they are."""
+    if seconds not in ("first", "last"):  # a setting of the deployment, and so not always a literal
+        message = f"there is no place {seconds!r} for the seconds"
+        raise KronError("UNKNOWN_SECONDS", message, hint="they come first or last of six fields")
     fields = words(text)
     if len(fields) not in (5, 6):
-        raise miscount(text, SERVICE, "five or six fields", f"write {ORDER}, and seconds before them if need be")
+        raise miscount(text, SERVICE, most=6)
     try:
-        return cron(_seconds_first(fields, seconds), SERVICE)
+        return cron(text, _seconds_first(fields, seconds), SERVICE)
     except Fault:
-        raise find_fault(_seconds_first(tokens(text), seconds), SERVICE) from None
+        raise find_fault(text, _seconds_first(tokens(text), seconds), SERVICE) from None
 
 
 def baseline(text: str) -> Cron:
     """The cron at the head of a text in Kron's own dialect."""
-    return five(text, BASELINE, "six fields, the seconds first, are read by the service dialect")
+    return five(text, BASELINE)
 
 
 def _seconds_first(fields: list[T], seconds: Seconds) -> list[T]:

@@ -19,6 +19,18 @@ from kron.language.explain import dialect_of, unparse, write_clauses
 
 Json = dict[str, Any]
 
+QUESTION = ("identity", "dialect", "schedule", "timezone", "period_id")  # what a decision is computed from
+ANSWER = (
+    "nominal_time",
+    "window_start",
+    "window_end",
+    "chosen_time",
+    "distribution",
+    "seed_strategy",
+    "seed_hash",
+    "constraints_applied",
+)
+
 
 def record(decision: Decision) -> Json:
     """The decision as JSON, by the names of the specification."""
@@ -78,17 +90,26 @@ class Difference:
 
 
 def verify(recorded: Json | str) -> list[Difference]:
-    """What in a recorded decision differs from the same decision computed anew; nothing, if it is right."""
+    """What in a recorded decision differs from the same decision computed anew; nothing, if it is right.
+
+    The text of the schedule need not be canonical, and a field that only one of the two has is no
+    difference: another release may have another canonical form, and record more or less.
+    """
     given = _fields(recorded)
-    schedule = parse(given["schedule"], dialect=given["dialect"], zone=given["timezone"])
+    zone = "UTC" if given["dialect"] == "kron" else given["timezone"]  # a text of Kron's own names its zone
+    schedule = parse(given["schedule"], dialect=given["dialect"], zone=zone)
     try:
         nominal = instant_of(given["period_id"])
     except ValueError:
         raise _malformed("period_id is not an instant, such as 2026-03-01T00:00:00Z") from None
     if next_nominal(schedule, nominal - 1) != nominal:
         return [Difference("period_id", given["period_id"], None)]
-    computed = record(decide(schedule, Period(nominal), given["identity"]))
-    return [Difference(key, given.get(key), value) for key, value in computed.items() if given.get(key) != value]
+    try:
+        computed = record(decide(schedule, Period(nominal), given["identity"]))
+    except ValueError:
+        raise _malformed("identity is not a line of text") from None
+    answers = {key: value for key, value in computed.items() if key in given and key not in ("dialect", "schedule")}
+    return [Difference(key, given[key], value) for key, value in answers.items() if given[key] != value]
 
 
 def _fields(recorded: Json | str) -> Json:
@@ -98,8 +119,11 @@ def _fields(recorded: Json | str) -> Json:
         raise _malformed("it is not JSON") from None
     if not isinstance(given, dict):
         raise _malformed("it is not a JSON object")
-    for key in ("identity", "dialect", "schedule", "timezone", "period_id"):
+    for key in QUESTION:
         if not isinstance(given.get(key), str):
+            raise _malformed(f"it has no {key}")
+    for key in ANSWER:
+        if key not in given:
             raise _malformed(f"it has no {key}")
     return given
 

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from kron.core.job import Command, Job
 from kron.core.schedule import Schedule
-from kron.errors import LanguageError, Place, clip, did_you_mean
-from kron.language import parse
+from kron.core.zone import UTC_ZONE
+from kron.errors import KronError, LanguageError, clip, did_you_mean
+from kron.language import modifiers
 from kron.language.duration import read_duration
-from kron.language.fields import Fault, Token
-from kron.language.quoting import split, unquote
+from kron.language.fault import Fault
+from kron.language.quoting import WORD, check, unquote, words
+from kron.language.words import Token, admit
 
 MOST_LINES = 100_000
+MOST_ERRORS = 100  # after so many it is another kind of file
 
-_PAIR = re.compile(r"([A-Za-z_]+)=")
+# No field has an equals sign, and a modifier has its own in parentheses: the schedule ends at the first key.
+_PAIR = re.compile(r'([^"\\@(= \t]++)=')
+_SCHEDULE = re.compile(rf"(?:[ \t]*+(?!{_PAIR.pattern}){WORD})*+[ \t]*+", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,127}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OCTAL = re.compile(r"0?[0-7]{3}")
@@ -48,32 +53,42 @@ class Table:
 
 def read_table(text: str, path: str) -> Table:
     """The jobs of a krontab file. `path` is its absolute path, and part of every job's identity."""
+    if not path.isprintable():  # a line feed separates the inputs of a seed; half a character cannot be hashed
+        message = f"the path {clip(path)!r} cannot be part of an identity, which is a line of text"
+        raise KronError("BAD_PATH", message, hint="give the file another name")
     lines: list[Line] = []
     errors: list[LanguageError] = []
     seen: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), 1):
         body = line.removesuffix("\r")
-        if not body.strip(" \t") or body.lstrip(" \t").startswith("#"):
+        if body.lstrip(" \t")[:1] in ("", "#"):
             continue
+        limit = _limit(number, len(errors), len(body))
         try:
-            if number > MOST_LINES:
-                raise Fault("TOO_LONG", f"a krontab file has at most {MOST_LINES} lines", 0, len(body))
+            if limit:
+                raise limit
             found = _line(body, number, path)
-            name = found.job.name
-            if name in seen:
-                raise Fault(
-                    "DUPLICATE_NAME",
-                    f"the name {name} is taken by line {seen[name]}",
-                    *_span(body, "name"),
-                    "give each job a name of its own",
-                )
-            seen[name] = number
-            lines.append(found)
-        except (Fault, LanguageError) as error:
-            errors.append(_placed(error, body, number, path))
-            if number > MOST_LINES:
+            if found.job.name in seen:
+                raise _taken(found, seen[found.job.name], len(body))
+        except Fault as fault:
+            errors.append(fault.within(body, path, number))
+            if limit:
                 break
+        else:
+            seen[found.job.name] = number
+            lines.append(found)
     return Table(tuple(lines), tuple(errors))
+
+
+def _limit(number: int, errors: int, end: int) -> Fault | None:
+    """Why this line is the last to be looked at, if it is."""
+    if number > MOST_LINES:
+        message = f"a krontab file has at most {MOST_LINES} lines"
+        return Fault("TOO_LONG", message, 0, end, "put the rest into another file")
+    if errors >= MOST_ERRORS:
+        message = f"{errors} lines before this one cannot be read, and from here on none was tried"
+        return Fault("TOO_MANY_ERRORS", message, 0, end, "see whether this is a krontab file")
+    return None
 
 
 def identity_of(path: str, name: str) -> str:
@@ -82,56 +97,56 @@ def identity_of(path: str, name: str) -> str:
 
 
 def _line(text: str, number: int, path: str) -> Line:
-    words = _words(text)
-    cut = next((word.start for word in words if _PAIR.match(word.text)), len(text))
-    schedule = parse(text[:cut].rstrip(" \t"), dialect="kron")
-    pairs = _pairs([word for word in words if word.start >= cut])
-    for key in ("name", "command"):
-        if key not in pairs:
-            raise Fault("MISSING_KEY", f"the line has no {key}=", len(text) - 1, len(text), f"add {key}=…")
-    job = _job(path, schedule, pairs)
-    return Line(number, text[:cut].strip(" \t"), text[cut:], job)
+    admit(text)
+    check(text)
+    nul = text.find("\0")
+    if nul >= 0:
+        message = "a NUL (U+0000) stands here, which no command, path or variable can hold"
+        raise Fault("BAD_CHARACTER", message, nul, nul + 1, "take it out")
+    head = _SCHEDULE.match(text)
+    cut = head.end() if head else 0
+    schedule = _schedule(text[:cut])
+    pairs = _pairs(words(text, cut))
+    missing = [key for key in ("name", "command") if key not in pairs]
+    if missing:
+        message, hint = f"the line has no {'= and no '.join(missing)}=", f"add {'=… '.join(missing)}=…"
+        end = len(text.rstrip(" \t"))
+        raise Fault("MISSING_KEY", message, end, end + 1, hint)
+    return Line(number, text[:cut].strip(" \t"), text[cut:], _job(path, schedule, pairs))
 
 
-def _words(text: str) -> list[Token]:
-    """The words between spaces and tabs; a quoted or escaped one is part of its word."""
-    opened = _open_quote(text)
-    if opened is not None:
-        raise Fault("UNCLOSED_QUOTE", "a double quote is never closed", opened, len(text), 'add the closing "')
-    return [word for part in split(text, " ") for word in _at_tabs(part) if word.text]
+def _schedule(text: str) -> Schedule:
+    try:
+        return modifiers.read(text, UTC_ZONE)
+    except Fault as fault:
+        surplus = text[fault.start : fault.end].strip(" \t")
+        if fault.code in ("FIELD_COUNT", "NOT_A_MODIFIER") and surplus and surplus[0] not in "#@":
+            fault.hint = f'write what is to run as command="{clip(surplus)}"'
+        elif not text.strip(" \t"):
+            fault.hint = "a line begins with a schedule; a variable belongs to its job, as env=NAME=value"
+        raise
 
 
-def _at_tabs(word: Token) -> Iterator[Token]:
-    for part in split(word.text, "\t"):
-        yield Token(part.text, word.start + part.start)
-
-
-def _open_quote(text: str) -> int | None:
-    opened, escaped = None, False
-    for at, char in enumerate(text):
-        if escaped or char == "\\":
-            escaped = not escaped
-        elif char == '"':
-            opened = at if opened is None else None
-    return opened
-
-
-def _pairs(words: list[Token]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for word in words:
+def _pairs(found: Iterable[Token]) -> dict[str, Any]:
+    pairs: dict[str, Any] = {}
+    variables: dict[str, Any] = {}
+    for word in found:
         match = _PAIR.match(word.text)
         if not match:
-            hint = "put a value with spaces in double quotes"
+            comment = word.text.startswith("#")
+            hint = "leave the comment out" if comment else "put a value with spaces in double quotes"
             raise Fault("NOT_A_PAIR", f"{clip(word.text)!r} is not key=value", word.start, word.end, hint)
-        key, value = match[1], Token(word.text[match.end() :], word.start + match.end())
+        key, start = match[1], word.start + match.end()
         if key not in _KEYS:
             hint = did_you_mean(key, _KEYS, f"the keys are {', '.join(_KEYS)}")
-            raise Fault("UNKNOWN_KEY", f"there is no key {clip(key)!r}", word.start, value.start - 1, hint)
-        if key in found and key != "env":
-            raise Fault("DUPLICATE_KEY", f"{key} is given twice", word.start, word.end, "keep one of them")
-        read = _read(key, value)
-        found[key] = (*found.get("env", ()), read) if key == "env" else read
-    return found
+            raise Fault("UNKNOWN_KEY", f"there is no key {clip(key)!r}", word.start, start - 1, hint)
+        value = _read(key, Token(word.text[match.end() :], start))
+        known, name, value = (variables, *value) if key == "env" else (pairs, key, value)
+        if name in known:
+            message = f"{'the variable ' if key == 'env' else ''}{clip(name)} is given twice"
+            raise Fault("DUPLICATE_KEY", message, word.start, word.end, "keep one of them")
+        known[name] = value
+    return pairs | {"env": tuple(variables.items())}
 
 
 def _read(key: str, value: Token) -> Any:
@@ -139,21 +154,36 @@ def _read(key: str, value: Token) -> Any:
         text = _unquote_variable(value.text) if key == "env" else unquote(value.text)
         if not text and key != "description":
             raise Fault("BAD_VALUE", f"{key} is empty", -len(key) - 1, 0, f"write {key}=…")
-        return _KEYS[key](text)
     except Fault as fault:
         raise fault.moved(value.start) from None
+    try:
+        return _KEYS[key](text)
+    except Fault as fault:
+        raise (fault.moved(value.start) if text == value.text else fault.at(value.start, value.end)) from None
 
 
 def _unquote_variable(text: str) -> str:
     """`NAME="a value"` as well as `"NAME=a value"`."""
+    if text.startswith('"'):
+        return unquote(text)
     name, equals, value = text.partition("=")
-    return unquote(text) if text.startswith('"') else f"{name}{equals}{unquote(value)}"
+    try:
+        return f"{name}{equals}{unquote(value)}"
+    except Fault as fault:
+        raise fault.moved(len(name) + 1) from None
 
 
 def _job(path: str, schedule: Schedule, pairs: dict[str, Any]) -> Job:
     name, description = pairs.pop("name"), pairs.pop("description", "")
     command = Command(pairs.pop("command"), **pairs)
     return Job(identity_of(path, name), schedule, name, description, command)
+
+
+def _taken(line: Line, by: int, end: int) -> Fault:
+    cut = end - len(line.rest)
+    word = next(word for word in words(line.rest) if word.text.startswith("name="))
+    message, hint = f"the name {line.job.name} is taken by line {by}", "give each job a name of its own"
+    return Fault("DUPLICATE_NAME", message, cut + word.start, cut + word.end, hint)
 
 
 def _matching(pattern: re.Pattern[str], what: str, hint: str) -> Callable[[str], str]:
@@ -182,12 +212,13 @@ def _timeout(text: str) -> int:
 def _variable(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not _VARIABLE.fullmatch(name):
-        raise Fault("BAD_VALUE", f"{clip(text)!r} is not NAME=value", 0, len(text), "write env=NAME=value")
+        hint = "write env=NAME=value, the name of letters, digits and _"
+        raise Fault("BAD_VALUE", f"{clip(text)!r} is not NAME=value", 0, len(text), hint)
     return name, value
 
 
 _KEYS: dict[str, Callable[[str], Any]] = {
-    "name": _matching(_NAME, "a name", "use letters, digits and . _ - / after the first"),
+    "name": _matching(_NAME, "a name", "use up to 128 of A-Z a-z 0-9 . _ / - and begin with a letter or digit"),
     "command": str,
     "user": str,
     "group": str,
@@ -200,14 +231,3 @@ _KEYS: dict[str, Callable[[str], Any]] = {
     "stderr": _absolute,
     "description": str,
 }
-
-
-def _span(text: str, key: str) -> tuple[int, int]:
-    word = next(word for word in _words(text) if word.text.startswith(f"{key}="))
-    return word.start, word.end
-
-
-def _placed(error: Fault | LanguageError, text: str, number: int, path: str) -> LanguageError:
-    start, end = (error.start, error.end) if isinstance(error, Fault) else error.span
-    place = Place(text, start, end, path, number)
-    return LanguageError(error.code, error.message, place, hint=error.hint, details=error.details)

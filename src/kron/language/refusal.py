@@ -1,0 +1,157 @@
+"""Refusals: why a field, or the number of fields, does not do, and what would."""
+
+from __future__ import annotations
+
+import re
+
+from kron.errors import clip, did_you_mean
+from kron.language.fault import Fault
+from kron.language.grammar import DAY_NAMES, MODIFIERS, ORDER, Grammar, Kind
+from kron.language.words import Token, strange, tokens, words
+
+MACROS = {
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+    "@monthly": "0 0 1 * *",
+    "@weekly": "0 0 * * 0",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@hourly": "0 * * * *",
+}
+
+_WORD = re.compile(r"[A-Za-z]{2,}")
+_QUARTZ = re.compile(r"\?|LW?|W|L-[0-9]+|[0-9]+[LW]|[A-Z]{3}L|[A-Z0-9]*#[0-9]*", re.IGNORECASE | re.ASCII)
+_NOT_HERE = "modifiers belong to the kron dialect; elsewhere they are settings of their own"
+
+
+def step(text: str, kind: Kind, grammar: Grammar, values: int) -> Fault:
+    """`*/15` where there are no steps. `values` is what it would stand for, as a bit set."""
+    listed = ",".join(str(kind.low + bit) for bit in range(values.bit_length()) if values >> bit & 1)
+    hint = f"write {listed}" if listed else "list the values"
+    return _fault("STEP", text, 0, kind, f"has a step, {grammar.lacks}", hint)
+
+
+def star(text: str, kind: Kind) -> Fault:
+    """`*,5`, which says both all and some."""
+    hint = "list the values" if kind.noun == "clause" else "write * alone, or the values"
+    return _fault("STAR_IN_LIST", text, 0, kind, "has * inside a list", hint)
+
+
+def step_of_one(text: str, kind: Kind) -> Fault:
+    """`5/15`, which one cron takes for 5-59/15 and the next for 5."""
+    base, _, stride = text.partition("/")
+    hint = f"write {clip(base)}-{_top(base, kind)}/{clip(stride)}" if stride else f"write {clip(base)}"
+    reason = f"has a step after the single value {clip(base)}"
+    return _fault("STEP_NEEDS_RANGE", text, 0, kind, reason, hint)
+
+
+def bad_step(text: str, start: int, kind: Kind) -> Fault:
+    """`*/0`, `*/x`, `*/`."""
+    reason = f"has the step {clip(text)!r}, which is not a whole number from 1 on" if text else "has / without a step"
+    return _fault("BAD_STEP", text or "/", start if text else start - 1, kind, reason, "write a step such as */2")
+
+
+def open_range(first: str, kind: Kind) -> Fault:
+    """`5-`."""
+    reason = f"has the range {clip(first)}- without an end"
+    return _fault("OPEN_RANGE", f"{first}-", 0, kind, reason, f"write {clip(first)}-{_top(first, kind)}")
+
+
+def reversed_range(first: str, last: str, low: int, high: int, kind: Kind) -> Fault:
+    """`FRI-MON`: a range does not go round, but two of them do."""
+    upper = clip(first) + (f"-{_top(first, kind)}" if low < kind.high else "")
+    bottom = kind.names[0] if last.isalpha() else kind.low
+    lower = (f"{bottom}-" if high > kind.low else "") + clip(last)
+    hint = f"write {lower}" if low > kind.high else f"write {upper},{lower}"  # 7-2 begins on a Sunday, which is 0
+    reason = f"has the range {clip(first)}-{clip(last)} backwards"
+    return _fault("REVERSED_RANGE", f"{first}-{last}", 0, kind, reason, hint)
+
+
+def out_of_range(text: str, start: int, kind: Kind, grammar: Grammar, number: int) -> Fault:
+    """A number that the field does not have."""
+    hint = f"write {grammar.allowed(kind)}"
+    if number == 7 and kind.names == DAY_NAMES:
+        hint = "Sunday is 0; a range up to it is written as 5-6,0" if start else "write 0 for Sunday"
+    return _fault("OUT_OF_RANGE", text, start, kind, f"has {clip(text)}, which is out of range", hint)
+
+
+def no_value(text: str, start: int, kind: Kind, grammar: Grammar) -> Fault:
+    """What is neither a number nor, where names are let through, a name."""
+    hint = f"write {grammar.allowed(kind)}"
+    if not text:
+        return _fault("EMPTY_ELEMENT", text, start, kind, "has an empty element", "drop the stray comma, or " + hint)
+    if _QUARTZ.fullmatch(text):
+        hint = "write * for any" if text == "?" else hint
+        return _fault("QUARTZ", text, start, kind, f"has the Quartz token {clip(text)}", hint)
+    if _WORD.fullmatch(text):
+        return _no_name(text, start, kind, grammar)
+    if text[0] in "\"'`":
+        hint = "leave the quotes out"
+    elif "@" in text:
+        hint = "put a space before the @" if grammar.name == "kron" else _NOT_HERE
+    return _fault("NOT_A_NUMBER", text, start, kind, f"has {clip(text)!r}, which is not a whole decimal number", hint)
+
+
+def _no_name(text: str, start: int, kind: Kind, grammar: Grammar) -> Fault:
+    number = kind.number(text[:3])
+    if not grammar.names:
+        hint = f"write {grammar.allowed(kind) if number is None else number}"
+        return _fault("NAME", text, start, kind, f"has the name {clip(text)}, {grammar.lacks}", hint)
+    hint = did_you_mean(text, kind.names, f"write {grammar.allowed(kind)}")
+    if number is not None:
+        hint = f"did you mean {kind.names[number - kind.low]}?"
+    return _fault("UNKNOWN_NAME", text, start, kind, f"has the unknown name {clip(text)}", hint)
+
+
+def miscount(text: str, grammar: Grammar, most: int = 5) -> Fault:
+    """Too few or too many fields: it points at the surplus, or where one is missing."""
+    found = tokens(text, most + 1)
+    if found and found[0].text.startswith("@"):
+        return macro(found[0], grammar)
+    count, end = len(words(text)), len(text.rstrip(" \t"))
+    surplus = found[most] if count > most else None
+    alien = strange(text[: surplus.start] if surplus else text)
+    if alien:
+        return alien
+    message = f"a schedule has five{' or six' if most == 6 else ''} fields, and this has {count or 'none'}"
+    details: dict[str, object] = {"field": "expression", "reason": f"has {count} fields"}
+    if surplus:
+        return Fault("FIELD_COUNT", message, surplus.start, end, _surplus(surplus.text, count, grammar), details)
+    return Fault("FIELD_COUNT", message, end, end + 1, f"write {ORDER}", details)
+
+
+def _surplus(word: str, count: int, grammar: Grammar) -> str:
+    if word.startswith("@"):
+        return _NOT_HERE
+    if word.startswith("#"):
+        return "leave the comment out"
+    if grammar.name == "kron" and word.partition("(")[0] in MODIFIERS:
+        return f"did you mean @{clip(word)}?"
+    if count == 6 and grammar.name != "service":
+        return "six fields, the seconds first, are read by the service dialect"
+    return f"write {ORDER}"
+
+
+def macro(word: Token, grammar: Grammar) -> Fault:
+    """A text that opens with `@daily` and its kin, or with a modifier."""
+    if "(" in word.text:
+        hint = "put the five fields before it" if grammar.name == "kron" else _NOT_HERE
+        return _expression("MODIFIER_FIRST", word, "a modifier stands before the fields", hint)
+    same = MACROS.get(word.text.lower())
+    hint = f"write {same}" if same else did_you_mean(word.text, MACROS, f"write five fields: {ORDER}")
+    message = f"{clip(word.text)!r} is a macro, and the {grammar.name} dialect has none"
+    return _expression("MACRO", word, message, hint)
+
+
+def _expression(code: str, word: Token, message: str, hint: str) -> Fault:
+    return Fault(code, message, word.start, word.end, hint, {"field": "expression", "reason": message})
+
+
+def _fault(code: str, text: str, start: int, kind: Kind, reason: str, hint: str) -> Fault:
+    details: dict[str, object] = {"field": kind.name, "reason": reason}
+    return Fault(code, f"the {kind.name} {kind.noun} {reason}", start, start + len(text), hint, details)
+
+
+def _top(like: str, kind: Kind) -> str | int:
+    """The highest value, written like the other end of its range."""
+    return kind.names[-1] if kind.names and like.isalpha() else kind.high

@@ -1,0 +1,96 @@
+"""What must hold for any text whatsoever: a result that can be written and read again, or an error in words.
+
+A target takes a text and returns whether it was accepted. Any exception that is not a KronError is a finding.
+"""
+
+from collections.abc import Callable
+
+from kron.core.decision import decide
+from kron.core.period import Period, next_nominal
+from kron.core.schedule import Schedule
+from kron.errors import KronError, LanguageError
+from kron.language import parse
+from kron.language.english import english
+from kron.language.explain import dialect_of, lower, unparse
+from kron.language.lint import lint
+from kron.language.record import record, verify
+from kron.language.table import read_table
+
+PATH = "/etc/krontab"
+NOW = 1_772_323_200  # 2026-03-01T00:00:00Z
+
+
+def posix(text: str) -> bool:
+    """The strict POSIX dialect."""
+    return _dialect(text, "posix")
+
+
+def service(text: str) -> bool:
+    """The service dialect."""
+    return _dialect(text, "service")
+
+
+def kron(text: str) -> bool:
+    """Kron's own dialect."""
+    return _dialect(text, "kron")
+
+
+def table(text: str) -> bool:
+    """krontab files."""
+    found = read_table(text, PATH)
+    for error in found.errors:
+        _shown(error)
+    for line in found.lines:
+        assert parse(line.schedule, dialect="kron") == line.job.schedule
+        _written(line.job.schedule)
+    return not found.errors
+
+
+def recorded(text: str) -> bool:
+    """Recorded decisions: JSON, or else the values of a good record's fields, each on a line of its own."""
+    given = text if text.startswith(("{", "[")) else RECORD | dict(zip(QUESTION, text.split("\n"), strict=False))
+    try:
+        return not verify(given)
+    except KronError as error:
+        str(error).encode()
+        return False
+
+
+def _dialect(text: str, dialect: str) -> bool:
+    try:
+        schedule = parse(text, dialect=dialect)
+    except LanguageError as error:
+        _shown(error)
+        return False
+    _written(schedule)
+    lint(text, schedule, NOW)
+    return True
+
+
+def _written(schedule: Schedule) -> None:
+    text, dialect = unparse(schedule), dialect_of(schedule)
+    assert parse(text, dialect=dialect, zone=schedule.zone.name) == schedule
+    assert unparse(parse(text, dialect=dialect, zone=schedule.zone.name)) == text
+    if schedule.cron.seconds == 1:
+        assert parse(lower(schedule.cron), dialect="posix").cron == schedule.cron
+    assert schedule.zone.name in english(schedule)
+
+
+def _shown(error: LanguageError) -> None:
+    start, end = error.span
+    assert 0 <= start <= end <= len(error.place.text) + 1
+    assert error.code and error.message and error.hint
+    assert len(str(error)) < 2_000
+    str(error).encode()  # it can be printed
+
+
+QUESTION = ("identity", "dialect", "schedule", "timezone", "period_id")
+_SCHEDULE = parse("0 10 * * * @win(around,90m) @dist(skewLate,shape=2.5) @only(hours=8-10)", dialect="kron")
+RECORD = record(decide(_SCHEDULE, Period(next_nominal(_SCHEDULE, NOW) or 0), "fuzz"))
+TARGETS: dict[str, Callable[[str], bool]] = {
+    "posix": posix,
+    "service": service,
+    "kron": kron,
+    "table": table,
+    "record": recorded,
+}
