@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from kron.apps.cli import commands
+from kron.language import DIALECTS
 from tests.cli.conftest import command
 
 BIN = Path(sys.executable).parent
@@ -32,6 +34,10 @@ def test_every_command_has_help_with_an_example(name):
     result = command(name, "--help")
     assert result.returncode == 0
     assert "example:\n  kron " in result.stdout
+
+
+def test_the_dialects_to_choose_from_are_those_of_the_language():
+    assert commands._DIALECTS == DIALECTS
 
 
 def test_krontab_is_a_second_name():

@@ -38,4 +38,4 @@ def test_a_file_with_errors_is_left_alone(kron, krontab):
 
 def test_json_holds_the_words_too(kron):
     found = json.loads(kron("fmt", "0 9 * * 1-5", "--format", "json").out)
-    assert found == {"text": "0 9 * * MON-FRI", "english": "At 09:00 on Monday to Friday, UTC."}
+    assert found == {"text": "0 9 * * MON-FRI", "english": "At 09:00 from Monday to Friday, UTC."}

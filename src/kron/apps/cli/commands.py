@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 
 from kron import __version__
 from kron.apps.cli.screen import Screen
-from kron.language import DIALECTS
 
+_DIALECTS = ("posix", "service", "kron")  # not imported: `--help` need not load the language
 _EXAMPLES = """\
 examples:
   kron next "0 9 * * MON-FRI @tz(Europe/Paris)"
@@ -132,7 +132,7 @@ def _subject(command: argparse.ArgumentParser) -> None:
     command.add_argument("name", nargs="?", metavar="SCHEDULE", help="a schedule in quotes; with -f, the name of a job")
     command.add_argument("-f", "--file", help="a krontab file")
     command.add_argument("--identity", help="the name that the job runs under; windows are drawn for it")
-    command.add_argument("--dialect", choices=DIALECTS, default="kron", help="how to read SCHEDULE (default kron)")
+    command.add_argument("--dialect", choices=_DIALECTS, default="kron", help="how to read SCHEDULE (default kron)")
     command.add_argument("--zone", default="UTC", help="the time zone, where SCHEDULE names none (default UTC)")
     _format(command)
 

@@ -1,0 +1,15 @@
+"""The public names of the package."""
+
+import pytest
+
+import kron
+
+
+def test_every_public_name_has_a_home_and_a_docstring():
+    assert all(getattr(kron, name).__doc__ for name in kron.__all__)
+    assert {name for names in kron._HOMES.values() for name in names} == set(kron.__all__)
+
+
+def test_a_name_that_is_not_there_is_said_so():
+    with pytest.raises(AttributeError, match="no attribute 'pars'"):
+        _ = kron.pars
