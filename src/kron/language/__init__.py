@@ -6,17 +6,28 @@ from kron.core.schedule import Schedule
 from kron.core.schedule.cron import Cron
 from kron.core.zone import Zone
 from kron.errors import KronError, did_you_mean
-from kron.language import extended, modifiers, posix
+from kron.language import extended, modifiers, posix, sentence
 from kron.language.extended import Seconds
 from kron.language.fields import Fault
+from kron.language.sentence import Counting
 
-DIALECTS = ("posix", "service", "kron")
+DIALECTS = ("posix", "service", "kron", "fuzzy")
 
 
-def parse(text: str, *, dialect: str, zone: str = "UTC", seconds: Seconds = "first") -> Schedule:
+def parse(
+    text: str,
+    *,
+    dialect: str,
+    zone: str = "UTC",
+    seconds: Seconds = "first",
+    identity: str = "",
+    cadence: Counting = "cron",
+) -> Schedule:
     """The schedule that a text says in a dialect. `zone` is where it is read, unless it names one itself.
 
-    `seconds` says which of six fields of the service dialect is the seconds.
+    `seconds` says which of six fields of the service dialect is the seconds. A sentence of the fuzzy
+    dialect is placed by `identity`, and is in UTC; `cadence="exact"` makes its days and weeks count
+    across the ends of months, which its cron line cannot.
     """
     home = _zone(zone)
     try:
@@ -24,6 +35,8 @@ def parse(text: str, *, dialect: str, zone: str = "UTC", seconds: Seconds = "fir
             _refuse_surrogates(text)
         if dialect == "kron":
             return modifiers.read(text, home)
+        if dialect == "fuzzy":
+            return sentence.read(text, identity, cadence, home)
         return Schedule(_cron(text, dialect, seconds), home)
     except Fault as fault:
         raise fault.within(text) from None

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from kron.core.calendar import date_of
 from kron.core.policy import Concurrency, Policy
 from kron.core.schedule import Schedule
+from kron.core.schedule.cadence import Cadence
 from kron.core.schedule.chance import Exponential, Lean, Normal, SkewEarly, SkewLate, Strategy
 from kron.core.schedule.constraint import Clauses
 from kron.core.schedule.cron import HOURS, MINUTES, YEAR, Cron
@@ -105,6 +106,8 @@ def _of_hours(hours: list[int]) -> str:
 
 
 def _days(cron: Cron) -> str:
+    if isinstance(cron, Cadence):
+        return f"every {cron.every} days" if cron.every > 1 else "every day"
     months = "" if cron.months == YEAR else " in " + _list(_named(_bits(cron.months), MONTHS))
     if cron.any_day and cron.any_weekday:
         return ("every day" if cron.minutes != MINUTES or cron.hours != HOURS else "of every day") + months
