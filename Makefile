@@ -1,8 +1,9 @@
 # Everything runs in .venv; `make setup` makes it.
 PYTHON ?= python3
 RUN = .venv/bin/python
+export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: setup check lint test requirements
+.PHONY: setup check lint test requirements docs
 
 setup:  ## a .venv with everything
 	uv sync --python $(PYTHON)
@@ -21,3 +22,6 @@ test:  ## every test
 
 requirements:  ## the clauses of the specification that no test claims
 	$(RUN) -m tests.requirements
+
+docs:  ## write into the pages what their examples print now
+	$(RUN) -m tests.docs.refresh

@@ -6,7 +6,6 @@ the week, so one cycle of tables serves for all time.
 
 from __future__ import annotations
 
-from calendar import monthrange
 from typing import NamedTuple
 
 CYCLE = 146_097  # days in 400 years, a whole number of weeks
@@ -17,12 +16,15 @@ FIRST_DAY: list[int] = []  # month of the cycle -> day of the cycle that begins 
 WEEKDAY: list[int] = []  # month of the cycle -> weekday of its first day, 0 = Sunday
 DAYS: list[int] = []  # month of the cycle -> bit set of its days, bit 0 = the 1st
 
+_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
 
 def _lay_out() -> None:
     day = 0
     for index in range(MONTHS):
-        year, month = divmod(index, 12)
-        length = monthrange(1970 + year, month + 1)[1]
+        year, month = 1970 + index // 12, index % 12
+        leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+        length = 29 if leap and month == 1 else _LENGTHS[month]
         FIRST_DAY.append(day)
         WEEKDAY.append((day + 4) % 7)  # 1970-01-01 was a Thursday
         DAYS.append((1 << length) - 1)

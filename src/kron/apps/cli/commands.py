@@ -1,0 +1,151 @@
+"""The commands and their options. What each does is in the file of its name."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, NoReturn
+
+from kron import __version__
+from kron.apps.cli.screen import Screen
+from kron.language import DIALECTS
+
+_EXAMPLES = """\
+examples:
+  kron next "0 9 * * MON-FRI @tz(Europe/Paris)"
+  kron explain "0 0 * * * @win(after,3h)" --identity prod/db-backup
+  kron lint -f /etc/krontab
+  kron next -f /etc/krontab backup --format json | kron verify
+"""
+
+
+def parser(prog: str = "kron") -> argparse.ArgumentParser:
+    """The whole command line."""
+    top = _Parser(
+        prog if prog in ("kron", "krontab") else "kron",
+        description="Cron that can always say when, why and why not.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action=_Version)
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for add in (_lint, _explain, _next, _fmt, _verify, _completion):
+        add(commands)
+    return top
+
+
+class _Parser(argparse.ArgumentParser):
+    """Knows the most common slip of all: a schedule without quotes, whose stars the shell has eaten."""
+
+    def error(self, message: str) -> NoReturn:
+        if message.startswith("unrecognized arguments"):
+            message += '\n  hint: put the schedule in quotes, such as "0 9 * * MON-FRI"'
+        super().error(message)
+
+
+class _Version(argparse.Action):
+    """Prints the versions of Kron and of the tz database, which is an input to every decision."""
+
+    def __init__(self, option_strings: list[str], dest: str) -> None:
+        super().__init__(option_strings, dest, nargs=0, help="the versions of Kron and of its tz database")
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from kron.apps.cli.tzdata import tz_version
+
+        print(f"kron {__version__} (tz database {tz_version()})")
+        parser.exit()
+
+
+def _lint(commands: Any) -> None:
+    command = _command(commands, "lint", "say what is wrong, or rarely meant", "lint -f /etc/krontab")
+    _subject(command)
+    _at(command, "look for clock changes after this instant")
+    command.add_argument("--strict", action="store_true", help="let warnings fail too")
+
+
+def _explain(commands: Any) -> None:
+    command = _command(
+        commands,
+        "explain",
+        "show how the time of one period was chosen",
+        'explain "0 10 * * * @tz(Europe/Paris) @win(around,90m)" --identity msgs',
+    )
+    _subject(command)
+    _at(command, "explain the first period after this instant")
+    command.add_argument("--period", metavar="ID", help="explain this period, such as 2026-03-01T00:00:00Z")
+
+
+def _next(commands: Any) -> None:
+    command = _command(commands, "next", "show the coming runs", 'next "0 9 * * MON-FRI @tz(Europe/Paris)" -n 10')
+    _subject(command)
+    _at(command, "show what comes after this instant")
+    command.add_argument("-n", "--count", type=_count, default=5, help="how many (1 to 10000; default 5)")
+
+
+def _fmt(commands: Any) -> None:
+    command = _command(commands, "fmt", "write a schedule or a krontab file in its canonical form", "fmt -f krontab")
+    _subject(command)
+    command.add_argument("--to", choices=("kron", "posix"), default="kron", help="posix: without names and steps")
+    command.add_argument("--write", action="store_true", help="rewrite the file in place")
+    command.add_argument("--check", action="store_true", help="only say whether it is canonical: exit 1 if not")
+
+
+def _verify(commands: Any) -> None:
+    command = _command(
+        commands,
+        "verify",
+        "compute recorded decisions again and say what differs",
+        'next "0 0 * * *" --format json | kron verify',
+    )
+    command.add_argument("path", nargs="?", metavar="FILE", help="JSON of one decision or many; default: stdin")
+    _format(command)
+
+
+def _completion(commands: Any) -> None:
+    command = _command(commands, "completion", "print a script for your shell", "completion bash > ~/.kron-completion")
+    command.add_argument("shell", choices=("bash", "zsh", "fish"))
+
+
+def _command(commands: Any, name: str, what: str, example: str) -> argparse.ArgumentParser:
+    command: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=what,
+        description=what[0].upper() + what[1:] + ".",
+        epilog=f"example:\n  kron {example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.set_defaults(run=_runner(name))
+    return command
+
+
+def _runner(name: str) -> Callable[[argparse.Namespace, Screen], int]:
+    """Runs the command of that name; its module is loaded only then."""
+
+    def run(args: argparse.Namespace, screen: Screen) -> int:
+        return int(import_module(f"kron.apps.cli.{name}").run(args, screen))
+
+    return run
+
+
+def _subject(command: argparse.ArgumentParser) -> None:
+    command.add_argument("name", nargs="?", metavar="SCHEDULE", help="a schedule in quotes; with -f, the name of a job")
+    command.add_argument("-f", "--file", help="a krontab file")
+    command.add_argument("--identity", help="the name that the job runs under; windows are drawn for it")
+    command.add_argument("--dialect", choices=DIALECTS, default="kron", help="how to read SCHEDULE (default kron)")
+    command.add_argument("--zone", default="UTC", help="the time zone, where SCHEDULE names none (default UTC)")
+    _format(command)
+
+
+def _format(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--format", choices=("text", "json"), default="text", help="json: for programs")
+
+
+def _at(command: argparse.ArgumentParser, what: str) -> None:
+    command.add_argument("--at", metavar="INSTANT", help=f"{what}, such as 2026-03-01T00:00:00Z (default: now)")
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 6 and 1 <= int(text) <= 10_000):
+        raise argparse.ArgumentTypeError("a number from 1 to 10000")
+    return int(text)

@@ -1,0 +1,78 @@
+"""What people see: results on stdout, the rest on stderr, colour only on terminals."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterable, Sequence
+from typing import Any, TextIO
+
+from kron.errors import KronError, LanguageError, Place, report
+
+_CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+
+
+class Screen:
+    """The two streams of a command."""
+
+    def __init__(self, out: TextIO, err: TextIO) -> None:
+        self.out, self.err = out, err
+
+    @property
+    def width(self) -> int:
+        """How many columns a picture may take."""
+        return min(shutil.get_terminal_size((80, 24)).columns, 120)
+
+    def line(self, text: str = "") -> None:
+        """A line of the result."""
+        print(text, file=self.out)
+
+    def note(self, text: str) -> None:
+        """A line beside the result."""
+        print(text, file=self.err)
+
+    def json(self, value: Any) -> None:
+        """The result for a program."""
+        print(json.dumps(value, indent=2, ensure_ascii=False), file=self.out)
+
+    def error(self, error: KronError) -> None:
+        """Why there is no result."""
+        self.note(self.paint_report(self.err, describe(error)))
+
+    def finding(self, level: str, code: str, message: str, place: Place, hint: str) -> None:
+        """A warning or note as part of the result."""
+        self.line(self.paint_report(self.out, report(code, message, place, hint, level=level)))
+
+    def table(self, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+        """Rows in columns as wide as they need be."""
+        lines = [list(head), *map(list, rows)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        for number, line in enumerate(lines):
+            text = "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+            self.line(self.paint(self.out, "dim", text) if number == 0 else text)
+
+    def paint(self, stream: TextIO, colour: str, text: str) -> str:
+        """The text in a colour, where the stream is a terminal that wants some."""
+        return f"\x1b[{_CODES[colour]}m{text}\x1b[0m" if text and colourful(stream) else text
+
+    def paint_report(self, stream: TextIO, text: str) -> str:
+        """A diagnostic with its first line and its carets in the colour of its level."""
+        if not colourful(stream):
+            return text
+        head, *rest = text.split("\n")
+        colour = "red" if "error[" in head else "yellow" if "warning[" in head else "cyan"
+        painted = [self.paint(stream, colour, line) if set(line) <= {" ", "\t", "^"} else line for line in rest]
+        return "\n".join([self.paint(stream, colour, head), *painted])
+
+
+def describe(error: KronError) -> str:
+    """An error in words, with its hint, and with its place if it has one."""
+    if isinstance(error, LanguageError):
+        return str(error)
+    return f"error[{error.code}]: {error.message}" + (f"\n  hint: {error.hint}" if error.hint else "")
+
+
+def colourful(stream: TextIO) -> bool:
+    """Whether colour is welcome there: on a terminal, unless NO_COLOR says otherwise."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

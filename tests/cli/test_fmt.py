@@ -1,0 +1,41 @@
+import json
+
+
+def test_a_schedule_is_written_in_its_canonical_form(kron):
+    assert kron("fmt", " */5  9-17 * *   1-5 @win(after,90m)").out == "*/5 9-17 * * MON-FRI @win(after,1h30m)\n"
+
+
+def test_lowering_to_posix_drops_names_and_steps(kron):
+    assert kron("fmt", "--to", "posix", "*/14 0 */14 * MON-FRI").out == "0,14,28,42,56 0 1,15,29 * 1-5\n"
+    result = kron("fmt", "--to", "posix", "0 0 * * * @win(after,3h)")
+    assert result.status == 1
+    assert "says more than strict POSIX cron can" in result.err
+
+
+FILE = '# keep  me\n\n0  0 * * 1-5   name=a command="x  y"   user=root\r\n0 0 1 1 * name=b command=z'
+NEAT = '# keep  me\n\n0 0 * * MON-FRI name=a command="x  y"   user=root\r\n0 0 1 JAN * name=b command=z'
+
+
+def test_a_file_keeps_its_comments_and_all_that_follows_the_schedules(kron, krontab):
+    path = krontab("")
+    path.write_bytes(FILE.encode())
+    assert kron("fmt", "-f", str(path)).out == NEAT
+    assert kron("fmt", "-f", str(path), "--check").status == 1
+    path.chmod(0o640)
+    assert kron("fmt", "-f", str(path), "--write").status == 0
+    assert path.read_bytes() == NEAT.encode()
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert [p.name for p in path.parent.iterdir()] == ["krontab"]
+    assert kron("fmt", "-f", str(path), "--check").status == 0
+
+
+def test_a_file_with_errors_is_left_alone(kron, krontab):
+    path = krontab("0 99 * * * name=a command=x\n")
+    result = kron("fmt", "-f", str(path), "--write")
+    assert result.status == 1
+    assert path.read_text() == "0 99 * * * name=a command=x\n"
+
+
+def test_json_holds_the_words_too(kron):
+    found = json.loads(kron("fmt", "0 9 * * 1-5", "--format", "json").out)
+    assert found == {"text": "0 9 * * MON-FRI", "english": "At 09:00 on Monday to Friday, UTC."}

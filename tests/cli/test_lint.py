@@ -1,0 +1,77 @@
+import json
+
+import pytest
+
+GOOD = "0 0 * * * @tz(UTC) @win(after,3h) @policy(deadline=30m) name=backup command=/usr/local/bin/backup\n"
+
+
+@pytest.mark.req("KSYN-CLI-LINT")
+def test_a_good_file_passes(kron, krontab):
+    result = kron("lint", "-f", str(krontab(GOOD)))
+    assert (result.status, result.out) == (0, "")
+    assert result.err == "0 errors, 0 warnings, 0 notes\n"
+
+
+@pytest.mark.req("KSYN-CLI-LINT")
+def test_every_bad_line_of_a_file_is_shown_with_its_place(kron, krontab):
+    path = krontab(f"# jobs\n{GOOD}0 25 * * * name=a command=x\n0 0 * * * name=b comand=x\n")
+    result = kron("lint", "-f", str(path))
+    assert result.status == 1
+    assert f"{path}:3:3: error[OUT_OF_RANGE]: the hour field has 25" in result.out
+    assert "  0 25 * * * name=a command=x\n    ^^\n" in result.out
+    assert f"{path}:4:18: error[UNKNOWN_KEY]" in result.out
+    assert "did you mean command?" in result.out
+    assert result.err == "2 errors, 0 warnings, 0 notes\n"
+
+
+@pytest.mark.req("KSYN-DIST-MVP-LINT", "KSYN-EX-LINTONLY")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0 10 * * * @win(around,2h) @dist(normal,sigma=20m)",
+        "0 10 * * * @win(after,2h)  @dist(exponential,dir=early,lambda=1.2)",
+    ],
+)
+def test_the_examples_that_the_document_only_lints_pass_lint_and_are_executed_too(kron, text):
+    # The document calls their absence from explain and next a state of its first release, not a rule.
+    assert kron("lint", text).status == 0
+    result = kron("explain", text, "--identity", "a", "--period", "2026-03-01T10:00:00Z")
+    assert result.status == 0
+    assert "chosen " in result.out
+
+
+def test_warnings_fail_only_under_strict(kron):
+    text = "*/14 * * * * @policy(deadline=1m)"
+    assert kron("lint", text).status == 0
+    result = kron("lint", text, "--strict")
+    assert result.status == 1
+    assert "warning[UNEVEN_STEP]" in result.out
+
+
+def test_an_impossible_date_is_an_error_in_every_dialect(kron):
+    for dialect in ("kron", "posix", "service"):
+        result = kron("lint", "0 0 30 2 *", "--dialect", dialect)
+        assert result.status == 1
+        assert "error[NEVER]" in result.out
+
+
+def test_a_clock_change_ahead_is_foretold_from_the_given_instant(kron):
+    text = "30 2 * * * @tz(Europe/Berlin)"
+    assert "2026-03-29 02:30 does not exist" in kron("lint", text, "--at", "2026-01-01T00:00:00Z").out
+    assert "2027-03-28 02:30 does not exist" in kron("lint", text, "--at", "2026-05-01T00:00:00Z").out
+
+
+def test_json_names_the_place_for_a_program(kron, krontab):
+    path = krontab("0 25 * * * name=a command=x\n")
+    (finding,) = json.loads(kron("lint", "-f", str(path), "--format", "json").out)
+    assert finding == {
+        "level": "error",
+        "code": "OUT_OF_RANGE",
+        "message": "the hour field has 25, which is out of range: a number from 0 to 23",
+        "hint": finding["hint"],
+        "file": str(path),
+        "line": 1,
+        "text": "0 25 * * * name=a command=x",
+        "start": 2,
+        "end": 4,
+    }

@@ -1,0 +1,40 @@
+"""Writes into the pages what their examples print now: `make docs`. Read the difference before you keep it."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from tests.docs.page import PAGES, ROOT, blocks
+from tests.docs.test_examples import commands, run_command, run_python
+
+
+def refreshed(page: Path, folder: Path) -> str:
+    text, names = page.read_text(encoding="utf-8"), {"__name__": "__main__"}
+    found = blocks(page)
+    for block, following in zip(found, [*found[1:], None], strict=True):
+        if block.language == "python":
+            printed = run_python(block, names, str(page))
+            if following and following.language == "text":
+                pair = f"{block.text}```\n\n```text\n"
+                text = text.replace(pair + following.text, pair + printed, 1)
+        elif block.language == "console":
+            shown = "".join(f"$ {command}\n{run_command(command, folder)}" for command, _ in commands(block))
+            text = text.replace(f"```console\n{block.text}", f"```console\n{shown}", 1)
+    return text
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        shutil.copytree(ROOT / "examples", folder, dirs_exist_ok=True)
+        os.chdir(folder)
+        for page in PAGES:
+            text = refreshed(page, folder)
+            if text != page.read_text(encoding="utf-8"):
+                page.write_text(text, encoding="utf-8")
+                print(f"{page.relative_to(ROOT)} rewritten")
+
+
+if __name__ == "__main__":
+    main()
