@@ -2,67 +2,67 @@
 
 from __future__ import annotations
 
-import re
-
+from kron.core.schedule.cron import YEAR, Cron
 from kron.language.clocktime import write_time
 from kron.language.extended import baseline
-from kron.language.fields import DAY_NAMES
+from kron.language.interval import LEAST_MINUTES
 from kron.language.placeholder import HOURS
 from kron.language.refusals import WEEKDAYS
 
-_STEP = re.compile(r"\*/([0-9]+)")
-_MIDNIGHT = "midnight"
+_WORKDAYS = [1, 2, 3, 4, 5]
 
 
 def sentence_for(line: str) -> str:
-    """The sentence that asks for as much as a cron line does, and leaves the minute open; empty if none does.
+    """The sentence that asks for as much as a cron line does, and leaves the minute open; empty if none does."""
+    return sentence_of(baseline(line))
 
-    Times stay within the hour that `around` reaches on either side. Months, lists of hours and lists of
-    days have no sentence.
-    """
-    baseline(line)
-    minute, hour, day, month, weekday = line.upper().split()
-    if month != "*":
+
+def sentence_of(cron: Cron) -> str:
+    """The same for a cron. Lists of times, months and days of the month have no sentence."""
+    minutes, hours = _values(cron.minutes), _values(cron.hours)
+    if cron.months != YEAR or cron.seconds != 1:
         return ""
-    if day != "*":
-        return _days(minute, hour, day) if weekday == "*" else ""
-    if not minute.isdigit():
-        return _minutes(minute, hour, weekday)
-    if not hour.isdigit():
-        return _hours(hour, weekday)
-    return _at(int(hour) * 60 + int(minute), weekday)
+    if not cron.any_day:
+        return _days(cron, minutes, hours) if cron.any_weekday else ""
+    days = _values(cron.weekdays)
+    if len(minutes) > 1:
+        step = _step(minutes, 60)
+        return f"every {step} minutes" if len(hours) == 24 and len(days) == 7 and step >= LEAST_MINUTES else ""
+    if len(hours) > 1:
+        return _hours(hours, days)
+    return _at(hours[0] * 60 + minutes[0], days)
 
 
-def _minutes(minute: str, hour: str, weekday: str) -> str:
-    step = _STEP.fullmatch(minute)
-    if hour == weekday == "*" and step and 5 <= int(step[1]) <= 59:
-        return f"every {int(step[1])} minutes"
-    return ""
-
-
-def _hours(hour: str, weekday: str) -> str:
-    step = _STEP.fullmatch(hour)
-    every = 1 if hour == "*" else int(step[1]) if step else 0
-    on = {"*": "", "1-5": " on weekdays", "MON-FRI": " on weekdays"}.get(weekday)
-    if every not in HOURS or on is None:
+def _hours(hours: list[int], days: list[int]) -> str:
+    every = _step(hours, 24)
+    if every not in HOURS or (len(days) < 7 and days != _WORKDAYS):
         return ""
-    return ("hourly" if every == 1 else f"every {every}h") + on
+    return ("hourly" if every == 1 else f"every {every}h") + (" on weekdays" if len(days) < 7 else "")
 
 
-def _days(minute: str, hour: str, day: str) -> str:
-    step = _STEP.fullmatch(day)
-    if not step or not minute.isdigit() or not hour.isdigit():
-        return ""
-    days = int(step[1])
-    named = {14: "bi-weekly", 21: "tri-weekly"}.get(days)
-    return named or (f"every {days} days" if 1 <= days <= 31 and int(minute) == int(hour) == 0 else "")
-
-
-def _at(minute: int, weekday: str) -> str:
-    around = f"around {write_time(minute) if minute else _MIDNIGHT}"
-    if weekday == "*":
+def _at(minute: int, days: list[int]) -> str:
+    around = f"around {write_time(minute)}" if minute else "around midnight"
+    if len(days) == 7:
         return f"daily {around}"
-    if weekday in ("1-5", "MON-FRI"):
+    if days == _WORKDAYS:
         return f"daily {around} on weekdays"
-    number = DAY_NAMES.index(weekday) if weekday in DAY_NAMES else int(weekday) if weekday.isdigit() else -1
-    return f"weekly on {WEEKDAYS[number]} {around}" if number >= 0 else ""
+    return f"weekly on {WEEKDAYS[days[0]]} {around}" if len(days) == 1 else ""
+
+
+def _days(cron: Cron, minutes: list[int], hours: list[int]) -> str:
+    days = [day + 1 for day in _values(cron.days)]
+    step = days[1] - days[0] if len(days) > 1 else 0
+    if not step or days != list(range(1, 32, step)) or len(minutes) * len(hours) > 1:
+        return ""
+    named = {14: "bi-weekly", 21: "tri-weekly"}.get(step)
+    return named or (f"every {step} days" if minutes == hours == [0] else "")
+
+
+def _values(bits: int) -> list[int]:
+    return [value for value in range(bits.bit_length()) if bits >> value & 1]
+
+
+def _step(values: list[int], size: int) -> int:
+    """The step of values that begin at 0 and stop only at the end of the field; 0 if there is none."""
+    step = values[1] - values[0]
+    return step if values == list(range(0, size, step)) else 0

@@ -10,6 +10,7 @@ from kron.core.schedule.cron import Cron
 from kron.core.zone import UTC_ZONE, Zone
 from kron.errors import KronError, clip
 from kron.language import fuzzy, github
+from kron.language.fields import Fault
 from kron.language.fuzzy import Sentence
 from kron.language.interval import Fixed
 from kron.language.placeholder import Fortnightly
@@ -30,6 +31,14 @@ def read(text: str, identity: str, cadence: Counting = "cron", zone: Zone = UTC_
     sentence = fuzzy.read(text)
     cron = github.read(scatter(sentence, identity).cron)
     return Schedule(exactly(sentence, cron, identity) if cadence == "exact" else cron)
+
+
+def read_sentence(text: str) -> Sentence:
+    """What a text asks for, before anyone's identity has placed it."""
+    try:
+        return fuzzy.read(text)
+    except Fault as fault:
+        raise fault.within(text) from None
 
 
 def exactly(sentence: Sentence, cron: Cron, identity: str) -> Cron:

@@ -10,6 +10,7 @@ from kron.apps.cli.screen import Screen
 from kron.apps.cli.subject import given, load, now
 from kron.errors import LanguageError, Place
 from kron.language.lint import Finding, lint
+from kron.language.sentence import read_sentence
 
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
@@ -31,6 +32,8 @@ LEVELS = ("error", "warning", "note")
 
 def _of_text(args: argparse.Namespace) -> list[Finding]:
     try:
+        if args.dialect == "fuzzy" and args.name is not None:
+            return list(read_sentence(args.name).findings)
         subject = given(args)
     except LanguageError as error:
         return [_finding(error)]
