@@ -12,7 +12,7 @@ from kron.language.placeholder import Stretch
 from kron.language.pool import POOL
 from kron.language.scatter import fnv1a, scatter, seed_of
 
-IDENTIFIERS = tuple(f"octo-org/repo-{n % 97}/.github/workflows/job-{n}.md" for n in range(250))
+IDENTIFIERS = tuple(f"octo-org/repo-{n % 97}/.github/workflows/job-{n}.md" for n in range(120))
 STRETCHES = (
     "daily around 14:00",
     "daily between 9:00 and 17:00",
