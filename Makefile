@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: setup check lint test requirements docs
+.PHONY: setup check lint test requirements docs bench-spread
 
 setup:  ## a .venv with everything
 	uv sync --python $(PYTHON)
@@ -25,3 +25,6 @@ requirements:  ## the clauses of the specification that no test claims
 
 docs:  ## write into the pages what their examples print now
 	$(RUN) -m tests.docs.refresh
+
+bench-spread:  ## the busiest minute of 10,000 daily jobs: at midnight, as sentences, by a flat hash
+	$(RUN) benchmarks/spread.py

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kron.errors import KronError, Place
 from kron.language import github
@@ -138,7 +139,9 @@ def _workdays(first: int | None, carry: int) -> str:
     return f"{first}-{first + 4}" if first <= 2 else f"0-{first - 3},{first}-6".replace("0-0", "0").replace("6-6", "6")
 
 
+@lru_cache(4_096)
 def _checked(line: str) -> str:
+    """The line, once the ordinary parser and the rules of GitHub have had their look at it."""
     github.read(line)
     return line
 
