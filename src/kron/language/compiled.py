@@ -12,7 +12,7 @@ from kron.errors import LanguageError, Place
 from kron.language import fuzzy
 from kron.language.extended import baseline
 from kron.language.fields import Fault
-from kron.language.interval import fixed
+from kron.language.interval import Fixed, advice, fixed
 from kron.language.lint import Finding
 from kron.language.replacement import sentence_for
 from kron.language.scatter import scatter
@@ -92,9 +92,8 @@ def _compiled(found: Found, text: str, source: str, identifier: str) -> Compiled
         line = found.value.text.strip()
         baseline(line)
         at = _place(text, source, found.value.start, found.value.end)
-        instead = sentence_for(line)
-        advice = _moved([fixed(line, instead)] if instead else [], at)
-        return Compiled(found, at, identifier, "", line, None, "a cron line of its own", advice)
+        findings = _moved(_instead(line), at)
+        return Compiled(found, at, identifier, "", line, None, "a cron line of its own", findings)
     sentence = fuzzy.read(found.sentence.text)
     scattered = scatter(sentence, identifier)
     at = _place(text, source, found.sentence.start, found.sentence.end)
@@ -102,6 +101,15 @@ def _compiled(found: Found, text: str, source: str, identifier: str) -> Compiled
     return Compiled(
         found, at, identifier, sentence.placeholder, scattered.cron, scattered.seed, scattered.why, findings
     )
+
+
+def _instead(line: str) -> list[Finding]:
+    """The warning about a cron line that others share, if a sentence could stand in its place."""
+    sentence = sentence_for(line)
+    if not sentence:
+        return []
+    plan = fuzzy.read(sentence).plan
+    return advice(plan, line)[:1] if isinstance(plan, Fixed) else [fixed(line, sentence)]
 
 
 def _moved(findings: Iterable[Finding], at: Place) -> tuple[Finding, ...]:

@@ -46,14 +46,19 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
 
 
 def files(paths: list[str]) -> Iterator[Path]:
-    """The files that are meant: those named, and in folders all that may be workflows."""
-    for path in map(Path, paths):
-        if not path.is_dir():
-            yield path
-            continue
-        for file in sorted(path.rglob("*")):
-            if file.suffix.lower() in ENDINGS and file.is_file() and not set(SKIPPED) & set(file.parts):
-                yield file
+    """The files that are meant, each once: those named, and in folders all that may be workflows."""
+    seen: set[Path] = set()
+    for file in (file for path in paths for file in _within(Path(path))):
+        if file.absolute() not in seen:
+            seen.add(file.absolute())
+            yield file
+
+
+def _within(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    found = sorted(file for file in path.rglob("*") if file.suffix.lower() in ENDINGS and file.is_file())
+    return [file for file in found if not set(SKIPPED) & set(file.parts)]
 
 
 def _load(path: Path, repository: str | None) -> Workflow:
