@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from kron.core.schedule import Schedule
 from kron.core.schedule.cron import Cron
 from kron.core.zone import Zone
 from kron.errors import KronError, did_you_mean
-from kron.language import extended, modifiers, posix, sentence
+from kron.language import extended, modifiers, posix
 from kron.language.extended import Seconds
 from kron.language.fields import Fault
-from kron.language.sentence import Counting
 
 DIALECTS = ("posix", "service", "kron", "fuzzy")
 
@@ -21,7 +22,7 @@ def parse(
     zone: str = "UTC",
     seconds: Seconds = "first",
     identity: str = "",
-    cadence: Counting = "cron",
+    cadence: Literal["cron", "exact"] = "cron",
 ) -> Schedule:
     """The schedule that a text says in a dialect. `zone` is where it is read, unless it names one itself.
 
@@ -36,6 +37,8 @@ def parse(
         if dialect == "kron":
             return modifiers.read(text, home)
         if dialect == "fuzzy":
+            from kron.language import sentence  # here: it costs a fifth of the start, and most never say one
+
             return sentence.read(text, identity, cadence, home)
         return Schedule(_cron(text, dialect, seconds), home)
     except Fault as fault:
