@@ -1,6 +1,6 @@
 """Whatever is written: a schedule, or an answer with a place and a hint; never anything else."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kron import KronError, LanguageError, parse
@@ -55,6 +55,7 @@ def test_case_and_spaces_change_nothing(text):
     assert outcome(text) == outcome(text.upper()) == outcome(f"\t{text.replace(' ', '   ')} ")
 
 
+@settings(deadline=None)  # the first text loads PyYAML
 @given(st.text(max_size=200), st.booleans())
 def test_any_file_is_read_or_answered(text, markdown):
     workflow = compile_workflow(text, "a.md" if markdown else "a.yml", "o/r/a")
@@ -68,6 +69,7 @@ tails = st.sampled_from(["", "  # a comment", " # kron: daily", "  # kron: weekl
 items = st.tuples(values, quotes, tails).map(lambda item: f"    - cron: {item[1].format(item[0])}{item[2]}\n")
 
 
+@settings(deadline=None)
 @given(st.lists(items, min_size=1, max_size=4), st.sampled_from(["\n", "\r\n"]))
 def test_what_is_rewritten_reads_the_same_and_is_rewritten_no_more(lines, end):
     text = ("name: é\non:\n  schedule:\n" + "".join(lines) + "jobs: {}\n").replace("\n", end)

@@ -34,6 +34,8 @@ CODES: dict[str, tuple[str | None, tuple[str, ...]]] = {
     "MISSING_COMPONENT": (None, ("ERR-SYNTAX-004",)),
     "UNSUPPORTED_SYNTAX": (None, ("ERR-SYNTAX-005",)),
     "UNEXPECTED_TOKEN": (None, ("ERR-SYNTAX-005",)),
+    "EMPTY_IDENTIFIER": (None, ()),
+    "INVALID_SEED": (None, ()),
 }
 
 _MOST_SHOWN = 60  # characters of a quoted sentence
@@ -41,9 +43,13 @@ _MOST_SHOWN = 60  # characters of a quoted sentence
 
 def refuse(code: str, says: str, allows: str, start: int, end: int, hint: str) -> Fault:
     """The fault with a code of both tables; `says` and `allows` are the two lines of its message."""
+    return Fault(code, f"{says}\n{allows}", start, end, hint, tables(code))
+
+
+def tables(code: str) -> dict[str, object]:
+    """What both tables call the code, as details of an error."""
     row, appendix = CODES[code]
-    details: dict[str, object] = {"row": row, "appendix_codes": list(appendix)}
-    return Fault(code, f"{says}\n{allows}", start, end, hint, details)
+    return {"row": row, "appendix_codes": list(appendix)}
 
 
 def shown(text: str) -> str:

@@ -18,6 +18,7 @@ from kron.language.lint import Finding
 from kron.language.minutes import Kept, avoid_hour_boundary, place
 from kron.language.placeholder import Daily, Fortnightly, Hourly, Placeholder, Stretch, Weekly, write_placeholder
 from kron.language.pool import POOL
+from kron.language.refusals import tables
 
 BASIS = 2_166_136_261
 PRIME = 16_777_619
@@ -53,7 +54,8 @@ def seed_of(identifier: str, hasher: Hash = fnv1a) -> int:
     """The seed of an identifier. There is no default and no chance: without an identifier there is no time."""
     if not identifier:
         hint = "name the workflow as owner/repo/path/to/workflow.md"
-        raise KronError("EMPTY_IDENTIFIER", "there is no identifier to scatter by", hint=hint)
+        message, details = "there is no identifier to scatter by", tables("EMPTY_IDENTIFIER")
+        raise KronError("EMPTY_IDENTIFIER", message, hint=hint, details=details)
     try:
         seed = hasher(identifier.encode("utf-8", "surrogateescape"))
     except UnicodeEncodeError:
@@ -65,7 +67,8 @@ def seed_of(identifier: str, hasher: Hash = fnv1a) -> int:
 
 def _bad_seed(reason: str) -> KronError:
     hint = "a seed is a whole number from 0 to 4294967295 that is derived from the identifier"
-    return KronError("INVALID_SEED", f"no seed can be derived: {reason}", hint=hint)
+    message, details = f"no seed can be derived: {reason}", tables("INVALID_SEED")
+    return KronError("INVALID_SEED", message, hint=hint, details=details)
 
 
 def draw(seed: int, window: int) -> int:
