@@ -3,13 +3,14 @@
 import pytest
 
 from kron.errors import KronError, LanguageError
+from kron.language import rewrite as rewriting
 from kron.language import yamltext
 from kron.language.compiled import Status, collisions, compile_workflow
 from kron.language.fields import Fault
 from kron.language.rewrite import rewrite
 from kron.language.scatter import scatter, workflow_identifier
 from kron.language.sentence import read_sentence
-from kron.language.workflow import read_workflow
+from kron.language.workflow import Form, read_workflow
 from kron.language.yamltext import Scalar, read_yaml
 
 WHO = "octo/site/.github/workflows/a.yml"
@@ -177,6 +178,13 @@ def test_what_cannot_be_written_in_place_is_refused_and_not_forced(text):
         rewrite(compile_workflow(text, "a.yml", WHO))
     assert caught.value.code == "CANNOT_WRITE"
     assert "# kron: daily" in caught.value.hint
+
+
+def test_a_new_text_that_would_not_read_the_same_is_never_handed_out(monkeypatch):
+    monkeypatch.setitem(rewriting._FORMS, Form.CRON, '"1 2 3 4 5"')
+    with pytest.raises(LanguageError) as caught:
+        rewrite(compile_workflow("on:\n  schedule:\n    - cron: daily\n", "a.yml", WHO))
+    assert caught.value.code == "CANNOT_WRITE"
 
 
 @pytest.mark.req("FUZZY-R-SAFE-004")
