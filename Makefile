@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: setup check lint test requirements docs fuzz
+.PHONY: setup check lint test requirements docs fuzz bench-spread
 
 setup:  ## a .venv with everything
 	uv sync --python $(PYTHON)
@@ -31,3 +31,6 @@ FUZZ_SECONDS ?= 1200
 fuzz:  ## every parser under atheris for its share of FUZZ_SECONDS, in an environment of its own
 	UV_PROJECT_ENVIRONMENT=.venv-fuzz uv run --frozen --python 3.11 --no-default-groups --group fuzz \
 		python -m tests.fuzz $(FUZZ_SECONDS)
+
+bench-spread:  ## the busiest minute of 10,000 daily jobs: at midnight, as sentences, by a flat hash
+	$(RUN) benchmarks/spread.py

@@ -229,6 +229,7 @@ def test_quotes_are_closed_and_whitespace_is_sheltered():
     assert refusal('0 0 * * * @seed(stable,salt=a"b"c)') == ("STRAY_QUOTE", '"')
     assert refusal('0 0 * * * @seed(stable,salt="a"b)') == ("STRAY_QUOTE", '"b')
     assert refusal("0 0 * * * @seed(stable,salt=\ud800)") == ("BAD_CHARACTER", "\ud800")
+    assert refusal('0 0 * * * @seed(stable,salt="a\0b")') == ("BAD_CHARACTER", "\0")
 
 
 @pytest.mark.req("KSYN-SEED-DEFAULT")

@@ -10,6 +10,10 @@ from tests.language import golden
 
 CASES = [case for parser in golden.PARSERS for case in golden.read(parser)]
 CODES = golden.FOLDER / "codes.txt"
+READERS = [
+    *("__init__", "bodies", "clauses", "definition", "duration", "extended", "fields", "grammar", "modifiers", "posix"),
+    *("quoting", "record", "refusal", "table", "words"),
+]  # sentences have cases of their own
 RAISING = {"Fault", "KronError", "LanguageError", "_fault", "_expression", "_choice", "_unknown"}
 
 
@@ -34,9 +38,10 @@ def test_there_are_enough_cases_and_none_twice():
 
 
 def raised():
-    """Every code that the language's source can raise."""
-    for file in Path(kron.language.__file__).parent.glob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    """Every code that the source of these parsers can raise."""
+    for name in READERS:
+        source = (Path(kron.language.__file__).parent / f"{name}.py").read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(source)):
             name = getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""
             if name in RAISING and node.args and isinstance(node.args[0], ast.Constant):
                 yield node.args[0].value

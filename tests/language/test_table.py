@@ -50,7 +50,7 @@ def pairs_of(command, name, description):
 @settings(max_examples=60, deadline=None)
 @given(st.data(), texts.kron_texts(), names, commands, st.just("") | values, texts.gaps)
 def test_a_line_is_read_back_as_it_was_meant(data, schedule, name, command, description, gap):
-    assume("\n" not in schedule and "\r" not in schedule and "\0" not in schedule)
+    assume("\n" not in schedule and "\r" not in schedule)
     pairs = data.draw(st.permutations(list(pairs_of(command, name, description))))
     order = [word.partition("=")[2].partition("=")[0] for word in pairs if word.startswith("env=")]
     table = read_table(schedule + gap + gap.join(pairs), PATH)
@@ -148,7 +148,7 @@ def test_a_file_has_its_limits():
     assert (table.errors[-1].code, table.jobs) == ("TOO_MANY_ERRORS", ())
 
 
-@pytest.mark.parametrize("path", ["/a\nb", "/a\udcff", "/a\0"])
+@pytest.mark.parametrize("path", ["/a\nb", "/a\udcff"])
 def test_a_path_that_cannot_be_an_identity_is_refused(path):
     with pytest.raises(KronError) as caught:
         read_table("0 0 * * * name=a command=b", path)

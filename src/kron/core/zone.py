@@ -217,6 +217,11 @@ def wall_text(wall: int) -> str:
 def rfc3339(t: int, nanos: int = 0) -> str:
     """An instant as RFC 3339 in UTC: 2026-03-01T00:00:00Z, with a fraction only where there is one."""
     day, second = divmod(t, DAY)
+    minute = second // 60
     fraction = f".{nanos:09d}".rstrip("0") if nanos else ""
-    clock = f"{second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d}"
-    return f"{date_of(day).text}T{clock}{fraction}Z"
+    return "%sT%02d:%02d:%02d%sZ" % (_date_text(day), minute // 60, minute % 60, second % 60, fraction)  # noqa: UP031
+
+
+@lru_cache(1024)
+def _date_text(day: int) -> str:
+    return date_of(day).text

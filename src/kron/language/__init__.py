@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from kron.core.schedule import Schedule
 from kron.core.schedule.cron import Cron
 from kron.core.zone import Zone
@@ -12,19 +14,33 @@ from kron.language.extended import Seconds
 from kron.language.fault import Fault
 from kron.language.words import admit
 
-DIALECTS = ("posix", "service", "kron")
+DIALECTS = ("posix", "service", "kron", "fuzzy")
 
 
-def parse(text: str, *, dialect: str, zone: str = "UTC", seconds: Seconds = "first") -> Schedule:
+def parse(
+    text: str,
+    *,
+    dialect: str,
+    zone: str = "UTC",
+    seconds: Seconds = "first",
+    identity: str = "",
+    cadence: Literal["cron", "exact"] = "cron",
+) -> Schedule:
     """The schedule that a text says in a dialect. `zone` is where it is read, unless it names one itself.
 
-    `seconds` says which of six fields of the service dialect is the seconds.
+    `seconds` says which of six fields of the service dialect is the seconds. A sentence of the fuzzy
+    dialect is placed by `identity`, and is in UTC; `cadence="exact"` makes its days and weeks count
+    across the ends of months, which its cron line cannot.
     """
     home = _zone(zone)
     try:
         admit(text)
         if dialect == "kron":
             return modifiers.read(text, home)
+        if dialect == "fuzzy":
+            from kron.language.sentences import sentence  # here: it costs a fifth of the start, and most never say one
+
+            return sentence.read(text, identity, cadence, home)
         return Schedule(_cron(text, dialect, seconds), home)
     except Fault as fault:
         raise fault.within(text) from None

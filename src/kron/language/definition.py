@@ -12,6 +12,7 @@ from kron.language.bodies import READERS
 from kron.language.fault import Fault
 from kron.language.modifiers import assemble
 from kron.language.quoting import quote
+from kron.language.words import admit
 
 FIELDS = (
     "identity",
@@ -97,8 +98,10 @@ def _word(values: Mapping[str, Any], key: str, default: str) -> str:
 def _text(value: object, field: str) -> str:
     if not isinstance(value, str):
         raise _bad(field, "it is not a text", "give a text, in quotes where the format wants them")
-    if any("\ud800" <= char <= "\udfff" for char in value):
-        raise _bad(field, "half of a character stands in it", "write the text in UTF-8")
+    try:
+        admit(value)
+    except Fault as fault:
+        raise _bad(field, fault.message, fault.hint) from None
     return value
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from kron.core.calendar import date_of
 from kron.core.policy import Concurrency, Policy
 from kron.core.schedule import Schedule
+from kron.core.schedule.cadence import Cadence
 from kron.core.schedule.chance import Exponential, Lean, Normal, SkewEarly, SkewLate, Strategy
 from kron.core.schedule.constraint import Clauses
 from kron.core.schedule.cron import HOURS, MINUTES, WEEK, YEAR, Cron
@@ -127,6 +128,8 @@ def _during(hours: list[int]) -> str:
 
 def _days(cron: Cron) -> str:
     """The days; empty if it is every day of the year."""
+    if isinstance(cron, Cadence):
+        return f"every {cron.every} days" if cron.every > 1 else ""
     months = "" if cron.months == YEAR else _named(_bits(cron.months), MONTHS)
     if cron.any_day and cron.any_weekday:
         return f"every day {_in(months)}" if months else ""

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator
 from kron.core.calendar import date_of
 from kron.core.policy import Policy
 from kron.core.schedule import Schedule
+from kron.core.schedule.cadence import Cadence
 from kron.core.schedule.chance import Exponential, Normal, Seed, SkewEarly, SkewLate
 from kron.core.schedule.constraint import Clauses
 from kron.core.schedule.cron import Cron, possible
 from kron.core.schedule.window import Window
+from kron.errors import KronError
 from kron.language.duration import write_duration
 from kron.language.grammar import DAY, HOUR, MINUTE, MONTH, SECOND, WEEKDAY, Kind
 from kron.language.quoting import quote
@@ -31,14 +33,17 @@ def dialect_of(schedule: Schedule) -> str:
 
 
 def lower(cron: Cron) -> str:
-    """The same cron in strict POSIX, without names and steps. ValueError if it counts seconds."""
-    if cron.seconds != 1:
-        raise ValueError("strict POSIX cron has no seconds")
+    """The same cron in strict POSIX, without names and steps. ValueError if it counts seconds or days."""
+    if cron.seconds != 1 or isinstance(cron, Cadence):
+        raise ValueError("strict POSIX cron counts neither seconds nor days across months")
     return " ".join(",".join(_ranges(*field)) or "*" for field in _fields(cron))
 
 
 def write_cron(cron: Cron) -> str:
     """The canonical fields of a cron, with names for months and weekdays."""
+    if isinstance(cron, Cadence):
+        hint = "keep the sentence and its identity instead"
+        raise KronError("NOT_CRON", f"no cron line says every {cron.every} days across months", hint=hint)
     fields = [_field(*field) for field in _fields(cron)]
     return " ".join(fields if cron.seconds == 1 else [_field(cron.seconds, SECOND), *fields])
 

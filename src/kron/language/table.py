@@ -53,9 +53,7 @@ class Table:
 
 def read_table(text: str, path: str) -> Table:
     """The jobs of a krontab file. `path` is its absolute path, and part of every job's identity."""
-    if not path.isprintable():  # a line feed separates the inputs of a seed; half a character cannot be hashed
-        message = f"the path {clip(path)!r} cannot be part of an identity, which is a line of text"
-        raise KronError("BAD_PATH", message, hint="give the file another name")
+    _check_path(path)
     lines: list[Line] = []
     errors: list[LanguageError] = []
     seen: dict[str, int] = {}
@@ -64,20 +62,31 @@ def read_table(text: str, path: str) -> Table:
         if body.lstrip(" \t")[:1] in ("", "#"):
             continue
         limit = _limit(number, len(errors), len(body))
+        if limit:
+            errors.append(limit.within(body, path, number))
+            break
         try:
-            if limit:
-                raise limit
             found = _line(body, number, path)
             if found.job.name in seen:
                 raise _taken(found, seen[found.job.name], len(body))
         except Fault as fault:
             errors.append(fault.within(body, path, number))
-            if limit:
-                break
         else:
             seen[found.job.name] = number
             lines.append(found)
     return Table(tuple(lines), tuple(errors))
+
+
+def _check_path(path: str) -> None:
+    """Refuse a path that no identity can hold: a line feed separates the inputs of a seed, which is hashed as UTF-8."""
+    try:
+        path.encode()
+        good = "\n" not in path
+    except UnicodeEncodeError:
+        good = False
+    if not good:
+        message = f"the path {clip(path)!r} cannot be part of an identity, which is a line of text"
+        raise KronError("BAD_PATH", message, hint="give the file another name")
 
 
 def _limit(number: int, errors: int, end: int) -> Fault | None:
@@ -99,10 +108,6 @@ def identity_of(path: str, name: str) -> str:
 def _line(text: str, number: int, path: str) -> Line:
     admit(text)
     check(text)
-    nul = text.find("\0")
-    if nul >= 0:
-        message = "a NUL (U+0000) stands here, which no command, path or variable can hold"
-        raise Fault("BAD_CHARACTER", message, nul, nul + 1, "take it out")
     head = _SCHEDULE.match(text)
     cut = head.end() if head else 0
     schedule = _schedule(text[:cut])

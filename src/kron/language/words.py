@@ -12,7 +12,7 @@ from kron.language.fault import Fault
 LONGEST = 65_536  # characters of a text
 
 _WORD = re.compile(r"[^ \t]+")
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_NOT_TEXT = re.compile(r"[\0\ud800-\udfff]")
 _STRANGE = re.compile(r"[^\t -~]")
 
 
@@ -39,13 +39,15 @@ def tokens(text: str, most: int | None = None) -> list[Token]:
 
 
 def admit(text: str) -> None:
-    """Refuse a text too long to be meant, and one that is not text: half a character cannot be written."""
+    """Refuse a text too long to be meant, and characters that cannot be written, or not kept by databases."""
     if len(text) > LONGEST:
         message, hint = f"the text has {len(text)} characters", f"write at most {LONGEST}"
         raise Fault("TOO_LONG", message, LONGEST, len(text), hint, {"field": "expression", "reason": "is too long"})
-    half = None if text.isascii() else _SURROGATE.search(text)
-    if half:
-        raise _strange(half, "half of a character stands here", "write the text in UTF-8")
+    bad = None if text.isascii() and "\0" not in text else _NOT_TEXT.search(text)
+    if bad and bad[0] == "\0":
+        raise _strange(bad, "a NUL (U+0000) stands here", "take it out")
+    if bad:
+        raise _strange(bad, "half of a character stands here", "write the text in UTF-8")
 
 
 def strange(text: str) -> Fault | None:
@@ -80,4 +82,4 @@ def _instead(char: str) -> str:
 
 
 _LOOKALIKES = {"−": "-", "∗": "*", "⁎": "*", "✱": "*", "٭": "*"}
-_NAMES = {"\n": "a line feed", "\r": "a carriage return", "\0": "a NUL", "\ufeff": "a byte order mark"}
+_NAMES = {"\n": "a line feed", "\r": "a carriage return", "\ufeff": "a byte order mark"}

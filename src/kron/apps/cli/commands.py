@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from kron import __version__
 from kron.apps.cli.screen import Screen
 
-_DIALECTS = ("posix", "service", "kron")  # not imported: `--help` need not load the language
+_DIALECTS = ("posix", "service", "kron", "fuzzy")  # not imported: `--help` need not load the language
 _EXAMPLES = """\
 examples:
   kron next "0 9 * * MON-FRI @tz(Europe/Paris)"
@@ -30,7 +30,7 @@ def parser(prog: str = "kron") -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action=_Version)
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for add in (_lint, _explain, _next, _fmt, _verify, _completion):
+    for add in (_lint, _explain, _next, _fmt, _verify, _compile, _translate, _spread, _conformance, _completion):
         add(commands)
     return top
 
@@ -99,6 +99,55 @@ def _verify(commands: Any) -> None:
         'next "0 0 * * *" --format json | kron verify',
     )
     command.add_argument("path", nargs="?", metavar="FILE", help="JSON of one decision or many; default: stdin")
+    _format(command)
+
+
+def _compile(commands: Any) -> None:
+    command = _command(
+        commands,
+        "compile",
+        "turn the sentences of workflow files into cron lines",
+        "compile --repo octo-org/site .github/workflows",
+    )
+    command.add_argument("paths", nargs="+", metavar="PATH", help="a workflow file (YAML, Markdown), or a folder")
+    command.add_argument("--repo", metavar="OWNER/NAME", help="the repository (default: the git remote origin)")
+    command.add_argument("--write", action="store_true", help="write the cron lines into the files")
+    command.add_argument("--check", action="store_true", help="only say whether they are right: exit 1 if not")
+    _at(command, "show the first run after this instant")
+    _format(command)
+
+
+def _translate(commands: Any) -> None:
+    command = _command(
+        commands,
+        "translate",
+        "a sentence as a Kron line with a window, and a cron line as a sentence",
+        'translate "daily around 14:00"',
+    )
+    command.add_argument("text", metavar="SCHEDULE", help="a sentence or a cron line, in quotes")
+    command.add_argument("--identity", help="the identifier to compile the sentence for, owner/repo/path")
+    _format(command)
+
+
+def _spread(commands: Any) -> None:
+    command = _command(
+        commands,
+        "spread",
+        "show the load of each minute as it stands, and as it would be spread",
+        "spread /etc/crontab",
+    )
+    command.add_argument(
+        "paths", nargs="+", metavar="FILE", help="crontab, krontab, workflow files or folders of those"
+    )
+    command.add_argument("--by", choices=("sentences", "windows"), default="sentences", help="what to spread with")
+    command.add_argument("--days", type=_count, default=7, help="how many days to look at (default 7)")
+    _at(command, "look at the days after this instant")
+    _format(command)
+
+
+def _conformance(commands: Any) -> None:
+    command = _command(commands, "conformance", "run the tests that a document defines", "conformance fuzzy")
+    command.add_argument("document", choices=("fuzzy",), help="the Fuzzy Schedule Time Syntax")
     _format(command)
 
 

@@ -26,7 +26,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
         return int(before != after)
     if args.write:
         if before != after:
-            _replace(Path(args.file), after)
+            replace_file(Path(args.file), after)
             screen.note(f"{args.file} rewritten")
     elif args.format == "json":
         screen.json({"text": after, **({} if args.file else {"english": english(given(args).schedule)})})
@@ -62,7 +62,7 @@ def _canonical(schedule: Schedule, to: str) -> str:
     return lower(schedule.cron)
 
 
-def _replace(path: Path, text: str) -> None:
+def replace_file(path: Path, text: str) -> None:
     """Put the new text in the file's place in one step, with the file's own permissions."""
     with tempfile.NamedTemporaryFile("wb", dir=path.parent, prefix=path.name, delete=False) as new:
         new.write(text.encode())

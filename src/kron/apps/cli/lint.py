@@ -10,6 +10,7 @@ from kron.apps.cli.screen import Screen
 from kron.apps.cli.subject import given, load, now
 from kron.errors import LanguageError, Place
 from kron.language.lint import Finding, lint
+from kron.language.sentences.sentence import read_sentence
 
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
@@ -31,10 +32,12 @@ LEVELS = ("error", "warning", "note")
 
 def _of_text(args: argparse.Namespace) -> list[Finding]:
     try:
+        if args.dialect == "fuzzy" and args.name is not None:
+            return list(read_sentence(args.name).findings)
         subject = given(args)
     except LanguageError as error:
         return [_finding(error)]
-    return _impossible_is_an_error(lint(subject.text, subject.schedule, now(args)))
+    return _impossible_is_an_error(lint(subject.text, subject.schedule, now(args), dialect=args.dialect))
 
 
 def _of_file(args: argparse.Namespace) -> list[Finding]:

@@ -62,7 +62,7 @@ def given(args: argparse.Namespace) -> Subject:
     """The schedule on the command line."""
     if args.name is None:
         raise usage("there is no schedule", 'give one in quotes, such as "0 9 * * MON-FRI", or a file with -f')
-    schedule = parse(args.name, dialect=args.dialect, zone=args.zone)
+    schedule = parse(args.name, dialect=args.dialect, zone=args.zone, identity=args.identity or "")
     return Subject(args.name, schedule, args.identity or NOBODY)
 
 

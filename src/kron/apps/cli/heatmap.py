@@ -1,0 +1,90 @@
+"""The schedule heatmap: how many schedules start in each hour of a UTC week.
+
+It looks at the hour and the weekday of a cron line and at nothing else, so that lines which count days
+of the month show where they may start. A line that it cannot read is left out; reading is not its job.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from kron.language.grammar import DAY_NAMES
+
+TITLE = "Schedule Heatmap (UTC)"
+ROWS = (("Mon", 1), ("Tue", 2), ("Wed", 3), ("Thu", 4), ("Fri", 5), ("Sat", 6), ("Sun", 0))
+BUCKETS = (("·", 0, "0"), ("░", 1, "1"), ("▒", 2, "2-3"), ("▓", 4, "4-6"), ("█", 7, "7+"))
+
+_DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
+_COLOURS = {"·": _DIM, "░": "\x1b[36m", "▒": "\x1b[32m", "▓": "\x1b[33m", "█": "\x1b[31m"}
+
+
+def heatmap(crons: Iterable[str], *, colour: bool = False) -> str:
+    """The calendar of some cron lines, to be written as it is; empty if there are none."""
+    lines = list(crons)
+    if not lines:
+        return ""
+    counts = Counter(cell for line in lines for cell in _cells(line))
+    return "\n".join(
+        [
+            "",
+            f"ℹ {TITLE}",
+            "",
+            "     " + "".join(f"{hour:02d} " for hour in range(24)),
+            *(f"{name}  " + "".join(_cell(counts[day, hour], colour) for hour in range(24)) for name, day in ROWS),
+            "",
+            "Legend: " + "".join(f"{_styled(glyph, colour)} = {text}   " for glyph, _, text in BUCKETS),
+            "",
+            "",
+        ]
+    )
+
+
+def glyph_of(count: int) -> str:
+    """The glyph of a number of schedules."""
+    return next(glyph for glyph, least, _ in reversed(BUCKETS) if count >= least)
+
+
+def _cell(count: int, colour: bool) -> str:
+    return f"{_styled(glyph_of(count), colour)}  "
+
+
+def _styled(glyph: str, colour: bool) -> str:
+    return f"{_COLOURS[glyph]}{glyph}{_PLAIN}" if colour else glyph
+
+
+def _cells(line: str) -> set[tuple[int, int]]:
+    """The (weekday, hour) pairs of a cron line."""
+    fields = line.split()
+    if len(fields) != 5:
+        return set()
+    hours, days = _values(fields[1], 0, 23), _values(_without_names(fields[4]), 0, 7)
+    return {(day % 7, hour) for day in days for hour in hours}
+
+
+def _without_names(field: str) -> str:
+    field = field.upper()
+    for number, name in enumerate(DAY_NAMES):
+        field = field.replace(name, str(number))
+    return field
+
+
+def _values(field: str, low: int, high: int) -> set[int]:
+    """The values of a field; none if any part of it makes no sense."""
+    found: set[int] = set()
+    for part in field.split(","):
+        span, slash, step = part.partition("/")
+        first, dash, last = span.partition("-")
+        if span == "*":
+            start, end = low, high
+        else:
+            start, end = _number(first), _number(last) if dash else high if slash else _number(first)
+        stride = _number(step) if slash else 1
+        if not low <= start <= end <= high or stride < 1:
+            return set()
+        found.update(range(start, end + 1, stride))
+    return found
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 4 else -1

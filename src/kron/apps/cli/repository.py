@@ -1,0 +1,72 @@
+"""Which repository a file belongs to, and the identifier that its sentences are scattered by."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from functools import lru_cache
+from pathlib import Path
+
+from kron.errors import KronError
+from kron.language.sentences.scatter import workflow_identifier
+
+_SLUG = re.compile(r"[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+")
+_REMOTE = re.compile(r"(?:[a-z+]+://[^/]+/|[^/:]+:)?/?(?:.*/)?([^/:]+/[^/]+?)(?:\.git)?/?")
+_HINT = "give --repo OWNER/NAME; the time of every sentence hangs on it, so it is never guessed"
+
+
+def identifier(path: Path, repository: str | None) -> str:
+    """`owner/repo/path` of a file: from --repo, else from the git remote `origin`, else refused."""
+    folder = path.absolute().parent.resolve()
+    root = _root(folder)
+    slug = checked(repository) if repository else _origin(folder)
+    place = folder / path.name
+    if not place.is_relative_to(root):
+        raise KronError("OUTSIDE", f"{path} is outside of {root}", hint="run kron at the root of the repository")
+    return workflow_identifier(slug, place.relative_to(root).as_posix())
+
+
+def checked(repository: str) -> str:
+    """A repository as owner/name."""
+    if not _SLUG.fullmatch(repository):
+        raise KronError("USAGE", f"{repository[:60]!r} is not a repository", hint="write it as OWNER/NAME")
+    return repository
+
+
+def slug(remote: str) -> str | None:
+    """owner/name out of the address of a git remote: the last two parts of its path."""
+    found = _REMOTE.fullmatch(remote.strip())
+    return found[1] if found and _SLUG.fullmatch(found[1]) else None
+
+
+@lru_cache
+def _root(folder: Path) -> Path:
+    """The root of the working tree, or the current directory outside of any."""
+    top = _git(folder, "rev-parse", "--show-toplevel")
+    return Path(top) if top else Path.cwd().resolve()
+
+
+@lru_cache
+def _origin(folder: Path) -> str:
+    remote = _git(folder, "remote", "get-url", "origin")
+    if not remote:
+        raise KronError("NO_REPOSITORY", f"{folder} has no git remote named origin", hint=_HINT)
+    found = slug(remote)
+    if not found:
+        raise KronError("NO_REPOSITORY", f"the git remote {remote[:60]!r} does not end in owner/name", hint=_HINT)
+    return found
+
+
+def _git(folder: Path, *words: str) -> str:
+    """What git answers; nothing if there is no git, or no answer."""
+    program = shutil.which("git")
+    if not program:
+        return ""
+    try:
+        answer = subprocess.run(  # noqa: S603  fixed words, no shell
+            [program, "-C", str(folder), *words], capture_output=True, text=True, timeout=10, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return answer.stdout.strip() if answer.returncode == 0 else ""

@@ -1,0 +1,149 @@
+"""Times of day as people write them, `14:00`, `3:30pm`, `noon`, `9am utc+9`, -> minutes of a day in UTC."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from kron.errors import Place
+from kron.language.fault import Fault
+from kron.language.lint import Finding
+from kron.language.sentences.refusals import bad_time, refuse, shown
+from kron.language.words import Token
+
+DAY = 1_440  # minutes
+
+KEYWORDS = {"midnight": 0, "noon": 720}
+ABBREVIATIONS = {"pst": -480, "pdt": -420, "est": -300, "edt": -240, "jst": 540, "ist": 330, "pt": -480}
+EASTMOST, WESTMOST = 14 * 60, -12 * 60
+
+_CLOCK = re.compile(r"([0-9]{1,2}):([0-9]{2})")
+_TWELVE = re.compile(r"([0-9]{1,2})(?::([0-9]{2}))?(am|pm)")
+_BEFORE_MERIDIEM = re.compile(r"[0-9]{1,2}(:[0-9]{2})?")
+_NEGATIVE_HOUR = re.compile(r"(-0?[1-9][0-9]?):[0-9]{2}")
+_NEGATIVE_MINUTE = re.compile(r"[0-9]{1,2}:(-[0-9]{1,2})")
+_OFFSET = re.compile(r"utc([+-])([0-9]{1,2})(?::([0-5][0-9]))?")
+
+
+class ClockTime(NamedTuple):
+    """A minute of the UTC day, and how many days the conversion to UTC moved it: -1, 0 or 1."""
+
+    minute: int
+    carry: int = 0
+
+
+class Read(NamedTuple):
+    """A time, the offset that was written with it if any was, and the words that follow."""
+
+    clock: ClockTime
+    offset: int | None
+    rest: list[Token]
+    findings: tuple[Finding, ...]
+
+
+def read_time(words: list[Token], text: str) -> Read:
+    """The time that the words begin with, in UTC. They are lower-case words of `text`, at least one."""
+    word, written, rest = _joined(words, text)
+    local = _local(written, word, text)
+    offset = _offset(rest[0], text) if rest else None
+    if offset is None:
+        return Read(ClockTime(local), None, rest, ())
+    return Read(to_utc(local, offset), offset, rest[1:], tuple(_ambiguous(rest[0], text)))
+
+
+def to_utc(local: int, offset: int) -> ClockTime:
+    """A local minute of the day in UTC. All in whole minutes, so half-hour zones are exact."""
+    carry, minute = divmod(local - offset, DAY)
+    return ClockTime(minute, carry)
+
+
+def write_time(minute: int) -> str:
+    """As `9:05`, the way sentences write it."""
+    return f"{minute // 60}:{minute % 60:02d}"
+
+
+def _joined(words: list[Token], text: str) -> tuple[Token, str, list[Token]]:
+    """The place of the time, what it says without spaces, and what follows; `3 pm` is one time."""
+    first = words[0]
+    if len(words) > 1 and words[1].text in ("am", "pm") and _BEFORE_MERIDIEM.fullmatch(first.text):
+        return Token(text[first.start : words[1].end], first.start), first.text + words[1].text, words[2:]
+    return first, first.text, words[1:]
+
+
+def _local(written: str, word: Token, text: str) -> int:
+    """The minute of the day, before any offset."""
+    if written in KEYWORDS:
+        return KEYWORDS[written]
+    if twelve := _TWELVE.fullmatch(written):
+        return _half_day(int(twelve[1]), int(twelve[2] or "0"), twelve[3], word, text)
+    if clock := _CLOCK.fullmatch(written):
+        hour, minute = int(clock[1]), int(clock[2])
+        if hour > 23:
+            raise _hour(hour, word, text)
+        if minute > 59:
+            raise _minute(minute, word, text)
+        return hour * 60 + minute
+    if negative := _NEGATIVE_HOUR.fullmatch(written):
+        raise _hour(negative[1], word, text)
+    if negative := _NEGATIVE_MINUTE.fullmatch(written):
+        raise _minute(negative[1], word, text)
+    raise bad_time("INVALID_TIME_FORMAT", word, text, _hint(written))
+
+
+def _half_day(hour: int, minute: int, half: str, word: Token, text: str) -> int:
+    if not 1 <= hour <= 12:
+        hint = f"the hour {hour} is outside the valid range 1-12 of times with am and pm"
+        raise bad_time("INVALID_12H", word, text, f"{hint}; write {hour}:{minute:02d}" if 0 <= hour <= 23 else hint)
+    if minute > 59:
+        raise _minute(minute, word, text)
+    return (hour % 12 + (12 if half == "pm" else 0)) * 60 + minute
+
+
+def _hour(hour: int | str, word: Token, text: str) -> Fault:
+    end = "; midnight is 0:00" if hour == 24 else ""
+    hint = f"the hour {hour} is outside the valid range 0-23{end}"
+    return bad_time("HOUR_OUT_OF_RANGE", word, text, hint)
+
+
+def _minute(minute: int | str, word: Token, text: str) -> Fault:
+    return bad_time("MINUTE_OUT_OF_RANGE", word, text, f"the minute {minute} is outside the valid range 0-59")
+
+
+def _hint(word: str) -> str:
+    if re.fullmatch(r"[0-9]{1,2}", word) and int(word) <= 23:
+        hour = int(word)
+        return f"write {hour}:00, or {hour}am or {hour}pm" if 1 <= hour <= 12 else f"write {hour}:00"
+    if attached := re.fullmatch(r"(.+?)(utc[+-].*)", word):
+        return f"put a space before the offset: {shown(attached[1])} {shown(attached[2])}"
+    return "write a time such as 14:00, 9:30, 3pm, 3:30pm, noon or midnight"
+
+
+def _offset(word: Token, text: str) -> int | None:
+    """The offset from UTC in minutes; None if the word is not about one."""
+    if word.text in ABBREVIATIONS:
+        return ABBREVIATIONS[word.text]
+    if not word.text.startswith("utc"):
+        return None
+    written = _OFFSET.fullmatch(word.text)
+    if not written:
+        allows = "An offset is utc+H, utc-H, utc+H:MM or utc-H:MM, with two digits of minutes from 00 to 59"
+        hint = "drop it, times are in UTC" if word.text == "utc" else "write it in one word, such as utc+9 or utc-05:30"
+        raise refuse("MALFORMED_OFFSET", _not_an_offset(word, text), allows, word.start, word.end, hint)
+    minutes = int(written[2]) * 60 + int(written[3] or "0")
+    offset = -minutes if written[1] == "-" else minutes
+    if not WESTMOST <= offset <= EASTMOST:
+        allows, hint = "Offsets run from utc-12:00 to utc+14:00", "write the offset of a place on earth, such as utc+9"
+        raise refuse("INVALID_OFFSET", _not_an_offset(word, text), allows, word.start, word.end, hint)
+    return offset
+
+
+def _not_an_offset(word: Token, text: str) -> str:
+    return f"Invalid UTC offset '{shown(word.text)}' in '{shown(text)}'"
+
+
+def _ambiguous(word: Token, text: str) -> list[Finding]:
+    if word.text != "pt":
+        return []
+    message = "PT is PST in winter and PDT in summer; it is read as PST, UTC-8, all year"
+    hint = "write pst or pdt, or the offset"
+    return [Finding("warning", "AMBIGUOUS_ZONE", message, Place(text, word.start, word.end), hint)]

@@ -1,0 +1,205 @@
+"""Sentences: `daily around 14:00`, `weekly on monday`, `every 2h` -> what they ask for, not yet placed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from kron.errors import Place, nearest
+from kron.language.fault import Fault
+from kron.language.lint import Finding
+from kron.language.sentences.clocktime import Read, read_time
+from kron.language.sentences.interval import Fixed, advice, read_interval, uneven_months
+from kron.language.sentences.placeholder import (
+    MONDAY,
+    Around,
+    Between,
+    Daily,
+    Fortnightly,
+    Hourly,
+    Placeholder,
+    Stretch,
+    Weekly,
+    write_placeholder,
+)
+from kron.language.sentences.refusals import (
+    KEYWORDS,
+    WEEKDAYS,
+    at_time,
+    incomplete_range,
+    missing_time,
+    refuse,
+    shown,
+    unexpected,
+    unknown_keyword,
+    unknown_weekday,
+)
+from kron.language.words import LONGEST, Token
+
+_WORDS = re.compile(r"[^ \t\u00a0]+")  # people paste no-break spaces without seeing them
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\u0085\u2028\u2029]")
+_CAPITALS = str.maketrans({chr(c): chr(c + 32) for c in range(ord("A"), ord("Z") + 1)})  # of ASCII alone
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """What was written, what it asks for, and what to look at twice."""
+
+    text: str
+    plan: Placeholder | Fixed
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def placeholder(self) -> str:
+        """The placeholder of section 7.2; of a fixed interval, its cron line."""
+        return self.plan.cron if isinstance(self.plan, Fixed) else write_placeholder(self.plan)
+
+
+def read(text: str) -> Sentence:
+    """The sentence that a text is. Letters count in either case."""
+    words = _words(text)
+    keyword, rest = words[0], words[1:]
+    if keyword.text not in KEYWORDS:
+        raise unknown_keyword(Token(text[keyword.start : keyword.end], keyword.start))
+    match keyword.text:
+        case "daily":
+            return _daily(rest, text)
+        case "weekly":
+            return _weekly(rest, text)
+        case "hourly":
+            rest, workdays = _on_weekdays(rest)
+            _end(rest, text, "'hourly' stands alone, or before 'on weekdays'")
+            return Sentence(text, Hourly(None, workdays))
+        case "every":
+            return _every(keyword, rest, text)
+        case name:
+            _end(rest, text, f"'{name}' stands alone")
+            plan = Fortnightly(2 if name == "bi-weekly" else 3)
+            return Sentence(text, plan, (uneven_months(text, plan.days),))
+
+
+def _words(text: str) -> list[Token]:
+    if len(text) > LONGEST:
+        raise Fault("TOO_LONG", f"the text has more than {LONGEST} characters", 0, len(text), "write a sentence")
+    if control := _CONTROL.search(text):
+        says, allows = "A line break or control character stands in the sentence", "A sentence is one line of words"
+        raise refuse("UNEXPECTED_TOKEN", says, allows, control.start(), control.end(), "write it on one line")
+    words = [Token(word.group().translate(_CAPITALS), word.start()) for word in _WORDS.finditer(text)]
+    return words or [Token("", 0)]
+
+
+def _daily(words: list[Token], text: str) -> Sentence:
+    words, workdays = _on_weekdays(words)
+    stretch, carry, findings = _constraint(words, text, "daily")
+    return Sentence(text, Daily(stretch, (MONDAY + carry) % 7 if workdays else None), findings)
+
+
+def _weekly(words: list[Token], text: str) -> Sentence:
+    if words and words[0].text == "on":
+        if len(words) == 1:
+            says, allows = "'weekly on' requires a weekday", f"Valid weekdays: {', '.join(WEEKDAYS)}"
+            end = words[0].end
+            raise refuse("MISSING_COMPONENT", says, allows, end, end + 1, "write a day, such as weekly on monday")
+        day = words[1]
+        if day.text not in WEEKDAYS:
+            raise unknown_weekday(Token(text[day.start : day.end], day.start), text)
+        stretch, carry, findings = _constraint(words[2:], text, f"weekly on {day.text}")
+        return Sentence(text, Weekly((WEEKDAYS.index(day.text) + carry) % 7, stretch), findings)
+    stretch, _, _ = _constraint(words, text, "weekly")
+    if stretch is not None:
+        says, allows = f"'{shown(text)}' names no day", "A time of day goes with 'weekly on <weekday>'"
+        hint = f"write weekly on <weekday> {shown(text[words[0].start :])}"
+        raise refuse("UNSUPPORTED_SYNTAX", says, allows, words[0].start, words[-1].end, hint)
+    return Sentence(text, Weekly())
+
+
+def _every(keyword: Token, words: list[Token], text: str) -> Sentence:
+    plan, rest = read_interval(keyword, words, text)
+    if isinstance(plan, Hourly):
+        rest, workdays = _on_weekdays(rest)
+        _end(rest, text, "An interval in hours stands alone, or before 'on weekdays'")
+        return Sentence(text, Hourly(plan.every, workdays))
+    _end(rest, text, "An interval stands alone; 'on weekdays' goes with daily, hourly and intervals in hours")
+    return Sentence(text, plan, tuple(advice(plan, text)))
+
+
+def _on_weekdays(words: list[Token]) -> tuple[list[Token], bool]:
+    """The words without `on weekdays` at their end, and whether it was there."""
+    if [word.text for word in words[-2:]] == ["on", "weekdays"]:
+        return words[:-2], True
+    return words, False
+
+
+Constraint = tuple[Stretch | None, int, tuple[Finding, ...]]
+
+
+def _constraint(words: list[Token], text: str, subject: str) -> Constraint:
+    """The stretch of the day in UTC, if any, and how many days the conversion moved its start."""
+    if not words:
+        return None, 0, ()
+    first, rest = words[0], words[1:]
+    if first.text == "at":
+        raise at_time(subject, first)
+    if first.text == "around":
+        return _around(first, rest, text, subject)
+    if first.text == "between":
+        return _between(first, rest, text, subject)
+    allows = f"After '{subject}' comes 'around <time>', 'between <time> and <time>', or nothing"
+    raise unexpected(words, text, allows, _instead(words, subject))
+
+
+def _instead(words: list[Token], subject: str) -> str:
+    """What was probably meant by words that no sentence has here."""
+    texts = [word.text for word in words]
+    day = next((word for word in texts[:2] if word in WEEKDAYS), "")
+    if day and subject in ("daily", "weekly"):
+        return f"write weekly on {day}"
+    if texts[:2] == ["on", "weekdays"] and subject == "daily":
+        return "put on weekdays at the end of the sentence"
+    close = nearest(texts[0], ("around", "between", "on"))
+    return f"did you mean {close}?" if close else f"write {subject}, or {subject} around 14:00"
+
+
+def _around(keyword: Token, words: list[Token], text: str, subject: str) -> Constraint:
+    if not words:
+        raise missing_time(subject, keyword.end)
+    read = read_time(words, text)
+    _end(read.rest, text, "After the time comes its offset from UTC, or nothing")
+    return Around(read.clock.minute), read.clock.carry, read.findings
+
+
+def _between(keyword: Token, words: list[Token], text: str, subject: str) -> Constraint:
+    cut = next((i for i, word in enumerate(words) if word.text == "and"), len(words))
+    left, right = words[:cut], words[cut + 1 :]
+    if not left or not right:
+        raise incomplete_range(subject, keyword.start, (words or [keyword])[-1].end)
+    start, end = read_time(left, text), read_time(right, text)
+    _end(start.rest, text, "Between the first time and 'and' stands its offset from UTC, or nothing")
+    _end(end.rest, text, "After the second time comes its offset from UTC, or nothing")
+    if start.clock.minute == end.clock.minute:
+        says = f"The range in '{shown(text)}' starts and ends at the same time"
+        allows = "A range of zero duration leaves no minutes to scatter over"
+        hint = "move one end, or write daily around <time>"
+        raise refuse("ZERO_DURATION_RANGE", says, allows, left[0].start, right[-1].end, hint)
+    findings = (*start.findings, *end.findings, *_one_sided(start, end, text, left[0].start, right[-1].end))
+    return Between(start.clock.minute, end.clock.minute), start.clock.carry, findings
+
+
+def _one_sided(start: Read, end: Read, text: str, first: int, last: int) -> list[Finding]:
+    if (start.offset is None) == (end.offset is None):
+        return []
+    message = "only one end of the range has an offset; the other is read as UTC"
+    hint = "write the offset at both ends"
+    return [Finding("warning", "ONE_SIDED_OFFSET", message, Place(text, first, last), hint)]
+
+
+def _end(rest: list[Token], text: str, allows: str) -> None:
+    """Refuse whatever follows the end of a sentence."""
+    if not rest:
+        return
+    word = rest[0].text
+    zoned = re.fullmatch(r"[a-z]{1,5}([+-][0-9:]+)?|[+-][0-9:]+|[a-z_]+/[a-z_/]+", word)
+    hint = "drop it"
+    if "offset" in allows and zoned and word not in ("on", "and", "to", "or", "every", "at"):
+        hint = "an offset is written utc+9 or utc-05:30; drop anything else"
+    raise unexpected(rest, text, allows, hint)

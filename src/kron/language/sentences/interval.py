@@ -1,0 +1,161 @@
+"""Intervals: `5 minutes`, `2h`, `2 days`, `2 weeks` after `every` -> a cron line, or a placeholder for hours."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from kron.errors import Place, did_you_mean
+from kron.language.fault import Fault
+from kron.language.lint import Finding
+from kron.language.sentences.placeholder import HOURS, Hourly
+from kron.language.sentences.refusals import WEEKDAYS, refuse, shown
+from kron.language.words import Token
+
+UNITS = {"minutes": "minute m", "hours": "hour h", "days": "day d", "weeks": "week w"}
+UNIT_OF = {name: unit for unit, others in UNITS.items() for name in (unit, *others.split())}
+LEAST_MINUTES = 5
+MOST = {"minutes": 59, "days": 31, "weeks": 4}  # what the fields of a cron line can hold
+
+_NUMBER = re.compile(r"([0-9]+)([a-z]*)")
+_FRACTION = re.compile(r"[0-9]+[.,/][0-9]+[a-z]*")
+_NEGATIVE = re.compile(r"-[0-9]+[a-z]*")
+_SAME_AS = {
+    "minute": "every 5 minutes",
+    "hour": "hourly",
+    "day": "daily",
+    "week": "weekly",
+    "weekday": "daily on weekdays",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """A cron line that is the same for everyone. `days` and `weeks` say the cadence where it counts those."""
+
+    cron: str
+    days: int = 0
+    weeks: int = 0
+
+
+def read_interval(every: Token, words: list[Token], text: str) -> tuple[Fixed | Hourly, list[Token]]:
+    """The interval that the words begin with, and the words that follow it. `every` stood before them."""
+    if not words:
+        allows, hint = "An interval is a whole number and a unit", "write it in full, such as every 2h"
+        raise refuse("MISSING_COMPONENT", "'every' requires an interval", allows, every.end, every.end + 1, hint)
+    number = _NUMBER.fullmatch(words[0].text)
+    if not number:
+        raise _no_number(words[0], words, text)
+    attached = Token(number[2], words[0].start + len(number[1]))
+    unit, rest = (attached, words[1:]) if attached.text else (words[1] if words[1:] else None, words[2:])
+    if unit is None:
+        says, allows = f"'{shown(text)}' has no unit", _valid_units()
+        end = words[0].end
+        raise refuse("MISSING_COMPONENT", says, allows, end, end + 1, "write a unit, such as every 2h")
+    if unit.text not in UNIT_OF:
+        raise refuse(
+            "UNKNOWN_UNIT",
+            f"Unknown unit '{shown(unit.text)}' in '{shown(text)}'",
+            _valid_units(),
+            unit.start,
+            unit.end,
+            did_you_mean(unit.text, UNIT_OF, "write one of them, such as every 2 hours"),
+        )
+    return _plan(Token(number[1], words[0].start), UNIT_OF[unit.text], text), rest
+
+
+def _plan(word: Token, unit: str, text: str) -> Fixed | Hourly:
+    digits = word.text.lstrip("0")
+    number = int(digits or "0") if len(digits) < 10 else 10**10
+    if not number:
+        says, allows = _invalid(word, text), "Intervals are whole numbers from 1 on"
+        raise refuse("NON_POSITIVE_INTERVAL", says, allows, word.start, word.end, "write 1 or more, such as every 2h")
+    if unit == "hours":
+        if number not in HOURS:
+            raise _uneven_hours(number, word, text)
+        return Hourly(number)
+    if unit == "minutes" and number < LEAST_MINUTES:
+        says = f"Interval '{word.text}' in '{shown(text)}' is too small"
+        allows = "The minimum permitted interval is 5 minutes: GitHub Actions starts no schedule more often"
+        raise refuse("INTERVAL_TOO_SMALL", says, allows, word.start, word.end, "write every 5 minutes, or more")
+    if number > MOST[unit]:
+        raise _too_long(number, unit, word, text)
+    match unit:
+        case "minutes":
+            return Fixed(f"*/{number} * * * *")
+        case "days":
+            return Fixed(f"0 0 */{number} * *", days=number)
+        case _:  # only weekly is Sunday's for sure; longer ones count days of the month
+            return Fixed("0 0 * * 0" if number == 1 else f"0 0 */{7 * number} * *", weeks=number)
+
+
+def _uneven_hours(number: int, word: Token, text: str) -> Fault:
+    close = max((hours for hours in HOURS if hours <= number), default=1)
+    hint = "write daily" if number == 24 else f"write every {close}h"
+    allows = f"Valid hour intervals: {', '.join(f'{hours}h' for hours in HOURS)}"
+    return refuse("UNSUPPORTED_INTERVAL", _invalid(word, text), allows, word.start, word.end, hint)
+
+
+def _too_long(number: int, unit: str, word: Token, text: str) -> Fault:
+    hours = number // 60 if unit == "minutes" and not number % 60 else 0
+    hint = f"write every {hours}h" if hours in HOURS else ""
+    if unit == "minutes":
+        hint = hint or "write hourly, or an interval in hours"
+    allows = f"Valid intervals in {unit}: {LEAST_MINUTES if unit == 'minutes' else 1} to {MOST[unit]}"
+    hint = hint or "no sentence reaches beyond a month; write a cron line, such as 23 4 1 * *"
+    return refuse("UNSUPPORTED_INTERVAL", _invalid(word, text), allows, word.start, word.end, hint)
+
+
+def _no_number(word: Token, words: list[Token], text: str) -> Fault:
+    allows = "Intervals are whole numbers; fractional values are not supported"
+    if _NEGATIVE.fullmatch(word.text):
+        allows, hint = "Intervals are whole numbers from 1 on", "write 1 or more, such as every 2h"
+        return refuse("NON_POSITIVE_INTERVAL", _invalid(word, text), allows, word.start, word.end, hint)
+    hint = "write a whole number and a unit, such as every 2h or every 30 minutes"
+    if _FRACTION.fullmatch(word.text):
+        hint = "write a whole number, in a smaller unit if need be"
+    elif word.text in WEEKDAYS:
+        hint = f"write weekly on {word.text}"
+    elif len(words) == 1 and word.text.removesuffix("s") in _SAME_AS:
+        hint = f"write {_SAME_AS[word.text.removesuffix('s')]}"
+    elif word.text in ("day", "days"):
+        hint = "write daily in place of every day"
+    return refuse("NON_INTEGER_INTERVAL", _invalid(word, text), allows, word.start, word.end, hint)
+
+
+def _invalid(word: Token, text: str) -> str:
+    return f"Invalid interval '{shown(word.text)}' in '{shown(text)}'"
+
+
+def _valid_units() -> str:
+    return "Valid units: " + ", ".join(f"{unit} ({', '.join(others.split())})" for unit, others in UNITS.items())
+
+
+def advice(plan: Fixed, text: str) -> list[Finding]:
+    """What to look at twice in a fixed interval: everyone shares its times, and it may not come out even."""
+    days = plan.days or 7 * plan.weeks
+    instead = "hourly" if not days else "daily" if days < 4 else "weekly" if days < 11 else "bi-weekly"
+    found = [fixed(text, instead if days < 18 else "tri-weekly")]
+    if not days:
+        step = int(plan.cron.split()[0].removeprefix("*/"))
+        if 60 % step:
+            message = f"*/{step} starts again every hour: the last gap of an hour is {60 % step} minutes, not {step}"
+            hint = "choose 5, 6, 10, 12, 15, 20 or 30 minutes"
+            found.append(Finding("warning", "UNEVEN_STEP", message, Place(text, 0, len(text)), hint))
+    elif days not in (1, 7) or plan.days == 7:
+        found.append(uneven_months(text, days))
+    return found
+
+
+def fixed(text: str, instead: str) -> Finding:
+    """The warning of section 9.3 about times that everyone shares."""
+    message = f"Consider using '{instead}' instead of fixed interval"
+    hint = "Fixed intervals create load spikes when many workflows run simultaneously"
+    return Finding("warning", "FIXED_INTERVAL", message, Place(text, 0, len(text)), hint)
+
+
+def uneven_months(text: str, days: int) -> Finding:
+    """The warning that a cron line cannot count days across the end of a month."""
+    message = f"*/{days} counts from the 1st of each month: the last gap of a month is shorter than {days} days"
+    hint = 'parse(..., cadence="exact") keeps the cadence where Kron itself runs the job'
+    return Finding("warning", "UNEVEN_CADENCE", message, Place(text, 0, len(text)), hint)

@@ -1,0 +1,209 @@
+"""Placeholders, `FUZZY:DAILY_AROUND:14:0 * * *`: what a sentence says before anyone's identity has placed it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kron.language.fault import Fault
+from kron.language.sentences.clocktime import DAY
+
+REACH = 60  # minutes on either side of `around`
+HOURS = (1, 2, 3, 4, 6, 8, 12)  # that divide the day, and are less than it
+MONDAY = 1
+
+
+class Around(NamedTuple):
+    """Up to an hour before or after a minute of the day."""
+
+    minute: int
+
+    @property
+    def first(self) -> int:
+        """The earliest minute; of the day before, if it is negative."""
+        return self.minute - REACH
+
+    @property
+    def last(self) -> int:
+        """The latest minute, included; of the day after, from 1440 on."""
+        return self.minute + REACH
+
+    @property
+    def size(self) -> int:
+        """How many minutes the hash chooses from: the last is not among them."""
+        return 2 * REACH
+
+
+class Between(NamedTuple):
+    """From one minute of the day to another, across midnight if the second is the smaller."""
+
+    start: int
+    end: int
+
+    @property
+    def first(self) -> int:
+        """The earliest minute."""
+        return self.start
+
+    @property
+    def last(self) -> int:
+        """The latest minute, included; of the day after, from 1440 on."""
+        return self.start + self.size
+
+    @property
+    def size(self) -> int:
+        """How many minutes the hash chooses from: the last is not among them."""
+        return self.end - self.start if self.end >= self.start else DAY - self.start + self.end
+
+
+Stretch = Around | Between
+
+
+@dataclass(frozen=True, slots=True)
+class Daily:
+    """Once a day. `workdays` is the first of five days on which it runs, in UTC; None means every day."""
+
+    stretch: Stretch | None = None
+    workdays: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hourly:
+    """Once in so many hours, at the same minute; `every` is None where the sentence said `hourly`."""
+
+    every: int | None = None
+    workdays: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Weekly:
+    """Once a week, on a day of the UTC week (0 is Sunday) or on any."""
+
+    day: int | None = None
+    stretch: Stretch | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fortnightly:
+    """Once in two weeks, or in three."""
+
+    weeks: int = 2
+
+    @property
+    def days(self) -> int:
+        """The days from one run to the next."""
+        return 7 * self.weeks
+
+
+Placeholder = Daily | Hourly | Weekly | Fortnightly
+
+
+def write_placeholder(plan: Placeholder) -> str:
+    """The placeholder in the form of section 7.2, its numbers without leading zeros."""
+    match plan:
+        case Daily(stretch, workdays):
+            name = "DAILY" + _kind(stretch) + ("" if workdays is None else "_WEEKDAYS")
+            return f"FUZZY:{name}{_times(stretch)} * * {_workdays(workdays)}"
+        case Hourly(every, workdays):
+            return f"FUZZY:HOURLY{'_WEEKDAYS' if workdays else ''}{f':{every}' if every else ''} * * *"
+        case Weekly(day, stretch):
+            if day is None:
+                return "FUZZY:WEEKLY * * *"
+            return f"FUZZY:WEEKLY:{day}{_kind(stretch).replace('_', ':')}{_times(stretch)} * * {day}"
+        case Fortnightly(weeks):
+            return f"FUZZY:{'BI' if weeks == 2 else 'TRI'}-WEEKLY * * *"
+
+
+def _kind(stretch: Stretch | None) -> str:
+    return {Around: "_AROUND", Between: "_BETWEEN"}[type(stretch)] if stretch else ""
+
+
+def _times(stretch: Stretch | None) -> str:
+    return "".join(f":{minute // 60}:{minute % 60}" for minute in stretch or ())
+
+
+def _workdays(first: int | None) -> str:
+    """The days, where a conversion moved them; Monday to Friday are in the name already."""
+    return "*" if first in (None, MONDAY) else f"{first}-{first + 4}"
+
+
+_FORM = re.compile(r"FUZZY:([A-Z][A-Z_-]*)((?:[:/][A-Z0-9]+)*) \* \* (\*|[0-6](?:-[0-6])?)")
+_HINT = "give what a sentence compiles to, such as FUZZY:DAILY_AROUND:14:0 * * *"
+
+
+def read_placeholder(text: str) -> Placeholder:
+    """The way back. The spellings of the public implementation, `HOURLY/2` or `WEEKLY_AROUND:1:9:0`, are read too."""
+    form = _FORM.fullmatch(text)
+    if not form:
+        raise _no(text, "it does not have the form FUZZY:<TYPE>[:<PARAMS>] * * <day>")
+    name, days = form[1].replace("BI_W", "BI-W").replace("TRI_W", "TRI-W"), form[3]
+    words = [word for word in re.split("[:/]", form[2]) if word]
+    if name in ("WEEKLY_AROUND", "WEEKLY_BETWEEN"):
+        name, words = "WEEKLY", [*words[:1], name.removeprefix("WEEKLY_"), *words[1:]]
+    if name == "WEEKLY":
+        return _weekly(words, days, text)
+    base, weekdays = name.removesuffix("_WEEKDAYS"), name.endswith("_WEEKDAYS")
+    numbers = [_number(word, text) for word in words]
+    if base.startswith("DAILY"):
+        return Daily(_stretch(base.removeprefix("DAILY").lstrip("_"), numbers, text), _first(days, weekdays, text))
+    if days != "*":
+        raise _no(text, f"{name} has no day of the week")
+    if base == "HOURLY":
+        return _hourly(numbers, weekdays, text)
+    if name in ("BI-WEEKLY", "TRI-WEEKLY") and not numbers:
+        return Fortnightly(2 if name == "BI-WEEKLY" else 3)
+    raise _no(text, f"there is no {name} with {len(numbers)} parameters")
+
+
+def _weekly(words: list[str], days: str, text: str) -> Weekly:
+    if not words:
+        if days != "*":
+            raise _no(text, "the day stands in the last field only")
+        return Weekly()
+    day = _number(words[0], text)
+    if day > 6:
+        raise _no(text, f"the day {day} is outside the valid range 0-6")
+    if days not in ("*", str(day)):
+        raise _no(text, f"the days {day} and {days} differ")
+    kind, numbers = (words[1], [_number(word, text) for word in words[2:]]) if len(words) > 1 else ("", [])
+    return Weekly(day, _stretch(kind, numbers, text))
+
+
+def _hourly(numbers: list[int], weekdays: bool, text: str) -> Hourly:
+    if len(numbers) > 1 or any(number not in HOURS for number in numbers):
+        raise _no(text, f"the hours are one of {', '.join(map(str, HOURS))}")
+    return Hourly(numbers[0] if numbers else None, weekdays)
+
+
+def _stretch(kind: str, numbers: list[int], text: str) -> Stretch | None:
+    wanted = {"": 0, "AROUND": 2, "BETWEEN": 4}.get(kind)
+    if wanted != len(numbers):
+        raise _no(text, f"there is no {kind or 'form'} with {len(numbers)} parameters")
+    times = [_minute(hour, minute, text) for hour, minute in zip(numbers[::2], numbers[1::2], strict=True)]
+    if len(times) == 2 and times[0] == times[1]:
+        raise _no(text, "the range has no duration")
+    return Between(*times) if kind == "BETWEEN" else Around(*times) if kind else None
+
+
+def _minute(hour: int, minute: int, text: str) -> int:
+    if hour > 23 or minute > 59:
+        raise _no(text, f"{hour}:{minute:02d} is outside the valid range 0:00-23:59")
+    return hour * 60 + minute
+
+
+def _first(days: str, weekdays: bool, text: str) -> int | None:
+    ranges = {"*": MONDAY, "1-5": MONDAY, "0-4": 0, "2-6": 2} if weekdays else {"*": None}
+    if days not in ranges:
+        raise _no(text, f"the days {days} are not among {', '.join(ranges)}")
+    return ranges[days]
+
+
+def _number(word: str, text: str) -> int:
+    if not re.fullmatch("[0-9]{1,2}", word):
+        raise _no(text, f"{word[:20]!r} is not a number of one or two digits")
+    return int(word)
+
+
+def _no(text: str, reason: str) -> Fault:
+    return Fault("UNKNOWN_PLACEHOLDER", f"this is no placeholder: {reason}", 0, max(1, len(text)), _HINT)

@@ -1,0 +1,68 @@
+"""A cron line -> the sentence that would replace it, where there is one."""
+
+from __future__ import annotations
+
+from kron.core.schedule.cron import YEAR, Cron
+from kron.language.extended import baseline
+from kron.language.sentences.clocktime import write_time
+from kron.language.sentences.interval import LEAST_MINUTES
+from kron.language.sentences.placeholder import HOURS
+from kron.language.sentences.refusals import WEEKDAYS
+
+_WORKDAYS = [1, 2, 3, 4, 5]
+
+
+def sentence_for(line: str) -> str:
+    """The sentence that asks for as much as a cron line does, and leaves the minute open; empty if none does."""
+    return sentence_of(baseline(line))
+
+
+def sentence_of(cron: Cron) -> str:
+    """The same for a cron. Lists of times, months and days of the month have no sentence."""
+    minutes, hours = _values(cron.minutes), _values(cron.hours)
+    if cron.months != YEAR or cron.seconds != 1:
+        return ""
+    if not cron.any_day:
+        return _days(cron, minutes, hours) if cron.any_weekday else ""
+    days = _values(cron.weekdays)
+    if len(minutes) > 1:
+        step = _step(minutes, 60)
+        return f"every {step} minutes" if len(hours) == 24 and len(days) == 7 and step >= LEAST_MINUTES else ""
+    if len(hours) > 1:
+        return _hours(hours, days)
+    return _at(hours[0] * 60 + minutes[0], days)
+
+
+def _hours(hours: list[int], days: list[int]) -> str:
+    every = _step(hours, 24)
+    if every not in HOURS or (len(days) < 7 and days != _WORKDAYS):
+        return ""
+    return ("hourly" if every == 1 else f"every {every}h") + (" on weekdays" if len(days) < 7 else "")
+
+
+def _at(minute: int, days: list[int]) -> str:
+    around = f"around {write_time(minute)}" if minute else "around midnight"
+    if len(days) == 7:
+        return f"daily {around}"
+    if days == _WORKDAYS:
+        return f"daily {around} on weekdays"
+    return f"weekly on {WEEKDAYS[days[0]]} {around}" if len(days) == 1 else ""
+
+
+def _days(cron: Cron, minutes: list[int], hours: list[int]) -> str:
+    days = [day + 1 for day in _values(cron.days)]
+    step = days[1] - days[0] if len(days) > 1 else 0
+    if not step or days != list(range(1, 32, step)) or len(minutes) * len(hours) > 1:
+        return ""
+    named = {14: "bi-weekly", 21: "tri-weekly"}.get(step)
+    return named or (f"every {step} days" if minutes == hours == [0] else "")
+
+
+def _values(bits: int) -> list[int]:
+    return [value for value in range(bits.bit_length()) if bits >> value & 1]
+
+
+def _step(values: list[int], size: int) -> int:
+    """The step of values that begin at 0 and stop only at the end of the field; 0 if there is none."""
+    step = values[1] - values[0]
+    return step if values == list(range(0, size, step)) else 0

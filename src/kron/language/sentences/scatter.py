@@ -1,0 +1,171 @@
+"""Placeholder + identifier -> one cron line, the same for ever.
+
+The hash is FNV-1a over the identifier alone: part of every line ever compiled, so it never changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from kron.errors import KronError, Place
+from kron.language.lint import Finding
+from kron.language.sentences import github
+from kron.language.sentences.clocktime import DAY
+from kron.language.sentences.fuzzy import Sentence
+from kron.language.sentences.interval import Fixed
+from kron.language.sentences.minutes import Kept, avoid_hour_boundary, place
+from kron.language.sentences.placeholder import (
+    Daily,
+    Fortnightly,
+    Hourly,
+    Placeholder,
+    Stretch,
+    Weekly,
+    write_placeholder,
+)
+from kron.language.sentences.pool import POOL
+from kron.language.sentences.refusals import tables
+
+BASIS = 2_166_136_261
+PRIME = 16_777_619
+SEEDS = 1 << 32
+
+Hash = Callable[[bytes], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Scattered:
+    """A cron line, how it was found, and what to look at twice. A fixed line has no seed."""
+
+    cron: str
+    seed: int | None = None
+    why: str = "the same for everyone"
+    findings: tuple[Finding, ...] = ()
+
+
+def fnv1a(data: bytes) -> int:
+    """The 32-bit FNV-1a hash."""
+    value = BASIS
+    for byte in data:
+        value = (value ^ byte) * PRIME % SEEDS
+    return value
+
+
+def workflow_identifier(repository: str, path: str) -> str:
+    """`owner/repo` and a path from the root of the repository, as one identifier."""
+    return f"{repository}/{path}"
+
+
+def seed_of(identifier: str, hasher: Hash = fnv1a) -> int:
+    """The seed of an identifier. There is no default and no chance: without an identifier there is no time."""
+    if not identifier:
+        hint = "name the workflow as owner/repo/path/to/workflow.md"
+        message, details = "there is no identifier to scatter by", tables("EMPTY_IDENTIFIER")
+        raise KronError("EMPTY_IDENTIFIER", message, hint=hint, details=details)
+    try:
+        seed = hasher(identifier.encode("utf-8", "surrogateescape"))
+    except UnicodeEncodeError:
+        raise _bad_seed("the identifier holds half of a character") from None
+    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < SEEDS:
+        raise _bad_seed(f"the hash gave {str(seed)[:20]!r}")
+    return seed
+
+
+def _bad_seed(reason: str) -> KronError:
+    hint = "a seed is a whole number from 0 to 4294967295 that is derived from the identifier"
+    message, details = f"no seed can be derived: {reason}", tables("INVALID_SEED")
+    return KronError("INVALID_SEED", message, hint=hint, details=details)
+
+
+def draw(seed: int, window: int) -> int:
+    """Which of the minutes of a window, from 0, the seed chooses."""
+    if not 1 <= window <= DAY:
+        hint = f"a window has 1 to {DAY} minutes"
+        raise KronError("INVALID_WINDOW", f"a window of {window} minutes cannot be drawn from", hint=hint)
+    return seed % window
+
+
+def scatter(sentence: Sentence, identifier: str, hasher: Hash = fnv1a) -> Scattered:
+    """The cron line of a sentence for one identifier. A fixed interval needs none."""
+    if isinstance(sentence.plan, Fixed):
+        return Scattered(_checked(sentence.plan.cron), findings=sentence.findings)
+    found = resolve(sentence.plan, identifier, hasher)
+    narrow = tuple(_said_of(finding, sentence.text) for finding in found.findings)
+    return Scattered(found.cron, found.seed, found.why, (*sentence.findings, *narrow))
+
+
+def resolve(plan: Placeholder, identifier: str, hasher: Hash = fnv1a) -> Scattered:
+    """The cron line of a placeholder for one identifier."""
+    seed = seed_of(identifier, hasher)
+    match plan:
+        case Hourly(every, workdays):
+            minute = avoid_hour_boundary(seed % 60)
+            hours, days = f"*/{every}" if every else "*", "1-5" if workdays else "*"
+            return Scattered(_checked(f"{minute} {hours} * * {days}"), seed, f"{seed} % 60 = {seed % 60}")
+        case Fortnightly():
+            hour, minute = POOL[seed % len(POOL)]
+            return Scattered(_checked(f"{minute} {hour} */{plan.days} * *"), seed, _slot(seed))
+        case Daily(stretch, workdays):
+            minute, findings, why = _minute(seed, stretch, plan)
+            return Scattered(_line(minute, _workdays(workdays, minute // DAY)), seed, why, findings)
+        case Weekly(day, stretch):
+            minute, findings, why = _minute(seed, stretch, plan)
+            weekday = (seed % 7 if day is None else day) + minute // DAY
+            return Scattered(_line(minute, str(weekday % 7)), seed, why, findings)
+
+
+def _minute(seed: int, stretch: Stretch | None, plan: Placeholder) -> tuple[int, tuple[Finding, ...], str]:
+    """The minute, counted from midnight of the day that was asked for, so negative on the day before."""
+    if stretch is None:
+        hour, minute = POOL[seed % len(POOL)]
+        return hour * 60 + minute, (), _slot(seed)
+    raw = stretch.first + draw(seed, stretch.size)
+    minute, kept = place(raw, stretch.first, stretch.last)
+    why = f"{seed} % {stretch.size} = {seed % stretch.size}, so {_clock(raw)}"
+    why += f", moved to {_clock(minute)}" if minute != raw else ""
+    return minute, tuple(_narrow(kept, plan)), why
+
+
+def _slot(seed: int) -> str:
+    hour, minute = POOL[seed % len(POOL)]
+    return f"{seed} % {len(POOL)} = {seed % len(POOL)}, the slot {hour:02d}:{minute:02d}"
+
+
+def _clock(minute: int) -> str:
+    return f"{minute % DAY // 60:02d}:{minute % 60:02d}"
+
+
+def _line(minute: int, days: str) -> str:
+    hour, minute = divmod(minute % DAY, 60)
+    return _checked(f"{minute} {hour} * * {days}")
+
+
+def _workdays(first: int | None, carry: int) -> str:
+    """Five days from the first, as a field; it may go round the end of the week."""
+    if first is None:
+        return "*"
+    first = (first + carry) % 7
+    return f"{first}-{first + 4}" if first <= 2 else f"0-{first - 3},{first}-6".replace("0-0", "0").replace("6-6", "6")
+
+
+@lru_cache(4_096)
+def _checked(line: str) -> str:
+    """The line, once the ordinary parser and the rules of GitHub have had their look at it."""
+    github.read(line)
+    return line
+
+
+def _narrow(kept: Kept, plan: Placeholder) -> list[Finding]:
+    if kept is Kept.ALL:
+        return []
+    text = write_placeholder(plan)
+    lost = "peak minutes" if kept is Kept.HOUR else "minutes near the full hour"
+    message = f"the window has no minute that avoids the {lost}, and staying inside it matters more"
+    return [Finding("warning", "NARROW_WINDOW", message, Place(text, 0, len(text)), "widen the window")]
+
+
+def _said_of(finding: Finding, text: str) -> Finding:
+    place_in_text = Place(text, 0, len(text))
+    return Finding(finding.level, finding.code, finding.message, place_in_text, finding.hint)

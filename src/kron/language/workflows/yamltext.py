@@ -1,0 +1,113 @@
+"""YAML text -> a tree that remembers where each value stood. The one place that imports PyYAML.
+
+Only its events are used. They make no objects, expand no aliases and do not recurse, where the C loader
+overflows the stack on a text of many brackets. A plain `on` stays the word that was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from kron.errors import KronError
+from kron.language.fault import Fault
+
+LONGEST = 4 << 20  # characters of a file
+DEEPEST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A value: what it says, and the stretch of the text that says it, quotes included."""
+
+    value: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """A reference to a value that stands elsewhere."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A sequence."""
+
+    items: tuple[Node, ...]
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """A mapping, in the order of the text."""
+
+    pairs: tuple[tuple[Node, Node], ...]
+    start: int
+
+    def get(self, key: str) -> list[tuple[Scalar, Node]]:
+        """The values under a key, and the key; more than one if the text repeats it."""
+        return [(k, v) for k, v in self.pairs if isinstance(k, Scalar) and k.value == key]
+
+
+Node = Scalar | Alias | Items | Pairs
+
+
+def read_yaml(text: str) -> Node | None:
+    """The tree of the one document in a text; None if that is empty."""
+    if len(text) > LONGEST:
+        raise Fault("TOO_LONG", f"the file has more than {LONGEST} characters", 0, 1, "give a workflow file")
+    yaml = _library()
+    lead = 1 if text.startswith("\ufeff") else 0  # the two parsers count it differently
+    try:
+        return _tree(_events(yaml, text[lead:]), yaml, lead)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        at = min(mark.index + lead, max(0, len(text) - 1)) if mark else 0
+        problem = getattr(error, "problem", None) or "it holds a character that YAML does not allow"
+        raise Fault("NOT_YAML", f"this is not YAML: {problem}", at, at + 1, "mend the YAML here") from None
+
+
+def _library() -> Any:
+    try:
+        import yaml  # here, since the bare install does without it
+    except ImportError:
+        hint = 'install it with: pip install "kron-py[yaml]"'
+        raise KronError("NEEDS_YAML", "reading workflow files needs PyYAML", hint=hint) from None
+    return yaml
+
+
+def _events(yaml: Any, text: str) -> Iterator[Any]:
+    events: Iterator[Any] = yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return events
+
+
+def _tree(events: Iterator[Any], yaml: Any, lead: int) -> Node | None:
+    open_lists: list[tuple[type[Items | Pairs], int, list[Node]]] = []
+    root: list[Node] = []
+    for event in events:
+        start, end = event.start_mark.index + lead, event.end_mark.index + lead
+        into = open_lists[-1][2] if open_lists else root
+        if isinstance(event, yaml.ScalarEvent):
+            into.append(Scalar(event.value, start, end))
+        elif isinstance(event, yaml.AliasEvent):
+            into.append(Alias(start, end))
+        elif isinstance(event, yaml.CollectionStartEvent):
+            if len(open_lists) == DEEPEST:
+                raise Fault("TOO_DEEP", f"the file nests more than {DEEPEST} deep", start, start + 1, "nest it less")
+            open_lists.append((Items if isinstance(event, yaml.SequenceStartEvent) else Pairs, start, []))
+        elif isinstance(event, yaml.CollectionEndEvent):
+            kind, began, nodes = open_lists.pop()
+            made = Items(tuple(nodes), began) if kind is Items else _pairs(nodes, began)
+            (open_lists[-1][2] if open_lists else root).append(made)
+        elif isinstance(event, yaml.DocumentStartEvent) and root:
+            raise Fault("TWO_DOCUMENTS", "a second document begins here", start, end, "give one workflow a file")
+    return root[0] if root else None
+
+
+def _pairs(nodes: list[Node], start: int) -> Pairs:
+    return Pairs(tuple(zip(nodes[::2], nodes[1::2], strict=True)), start)

@@ -1,0 +1,249 @@
+"""`kron translate`, `kron spread`, `kron conformance`, and sentences in the older commands."""
+
+import json
+from datetime import UTC, datetime
+from itertools import islice
+
+import pytest
+
+from kron import decide, parse, periods
+from kron.errors import KronError
+from kron.language.crontab import read_crontab
+from kron.language.load import Piece, load, spread
+from kron.language.sentences.placeholder import Daily, Fortnightly, Hourly, Weekly
+from kron.language.sentences.replacement import sentence_for
+from kron.language.sentences.sentence import read_sentence
+from kron.language.translate import kron_line
+
+AT = "2026-03-01T00:00:00Z"
+SENTENCES = (
+    "daily",
+    "daily on weekdays",
+    "daily around 14:00",
+    "daily around 1am utc+9 on weekdays",
+    "daily between 22:00 and 2:00",
+    "hourly",
+    "every 1h",
+    "every 2h on weekdays",
+    "weekly",
+    "weekly on monday",
+    "weekly on monday around 0:30",
+    "weekly on friday between 9:00 and 17:00",
+    "bi-weekly",
+    "tri-weekly",
+    "every 5 minutes",
+    "every 2 days",
+    "every 1 week",
+)
+
+
+@pytest.mark.req("FUZZY-10.4-REPORT", "FUZZY-10.4-LEVEL")
+def test_the_conformance_report(kron):
+    result = kron("conformance", "fuzzy")
+    assert result.status == 0
+    assert result.out.splitlines()[-1] == "62 of 62 tests pass; conformance level 3"
+    assert result.out.count("  pass  ") == 62
+    found = json.loads(kron("conformance", "fuzzy", "--format", "json").out)
+    assert (found["passed"], found["total"], found["level"], len(found["tests"])) == (62, 62, 3, 62)
+
+
+def possible(plan, at):
+    """Whether a sentence could be scattered to that instant's minute of the day, peaks aside."""
+    minute = at // 60 % 1440
+    match plan:
+        case Daily(None) | Weekly(_, None) | Fortnightly():
+            return minute // 60 in (2, 3, 4, 5, 10, 11, 12, 19, 20, 21, 22, 23)
+        case Hourly(every):
+            return minute // 60 % (every or 1) == 0 and 5 <= minute % 60 <= 54
+        case Daily(stretch) | Weekly(_, stretch):
+            return (minute - stretch.first) % 1440 <= stretch.last - stretch.first
+    return True
+
+
+@pytest.mark.parametrize("text", SENTENCES)
+def test_the_window_of_a_kron_line_lies_where_its_sentence_may_be_scattered_to(text):
+    plan = read_sentence(text).plan
+    line = parse(kron_line(read_sentence(text)), dialect="kron")
+    coming = list(islice(periods(line, datetime(2026, 3, 1, tzinfo=UTC)), 8))
+    drawn = [decide(line, period, f"job-{n}").at for n in range(60) for period in coming]
+    assert None not in drawn
+    assert all(possible(plan, at) for at in drawn)
+    if getattr(plan, "stretch", None):
+        bounds = line.window.at(coming[0].nominal)
+        assert (bounds.last - bounds.first) // 60 == plan.stretch.last - plan.stretch.first
+        assert (bounds.first // 60 - plan.stretch.first) % 1440 == 0
+
+
+def test_windows_of_translated_sentences_are_those_of_the_document():
+    expected = {
+        "daily around 14:00": "0 14 * * * @win(around,2h)",
+        "daily between 22:00 and 2:00": "0 22 * * * @win(after,4h)",
+        "weekly on monday around 0:30": "30 0 * * 1 @win(around,2h)",
+        "daily around 1am utc+9 on weekdays": "0 16 * * 0-4 @win(around,2h)",
+        "every 2h": "5 */2 * * * @win(after,49m)",
+        "every 5 minutes": "*/5 * * * *",
+        "daily": "0 2 * * * @win(after,21h59m) @only(hours=2-5,10-12,19-23)",
+    }
+    assert {text: kron_line(read_sentence(text)) for text in expected} == expected
+
+
+REPLACEMENTS = {
+    "0 9 * * *": "daily around 9:00",
+    "0 0 * * *": "daily around midnight",
+    "30 17 * * MON-FRI": "daily around 17:30 on weekdays",
+    "0 9 * * 1,2,3,4,5": "daily around 9:00 on weekdays",
+    "5 4 * * SUN": "weekly on sunday around 4:05",
+    "0 * * * *": "hourly",
+    "15 * * * 1-5": "hourly on weekdays",
+    "0 */6 * * *": "every 6h",
+    "0 0,12 * * *": "every 12h",
+    "*/10 * * * *": "every 10 minutes",
+    "0 0 */2 * *": "every 2 days",
+    "17 3 */14 * *": "bi-weekly",
+    "17 3 */21 * *": "tri-weekly",
+    "0 9 1 * *": "",
+    "0 9 * 1 *": "",
+    "0 9 * * 1,3": "",
+    "0 9,17 * * *": "",
+    "0 9-17 * * *": "",
+    "* * * * *": "",
+    "*/7 * * * *": "every 7 minutes",
+    "*/5 9 * * *": "",
+    "0 0 1 * 1": "",
+    "0 */5 * * *": "",
+}
+
+
+@pytest.mark.parametrize("line", REPLACEMENTS)
+def test_a_cron_line_has_the_sentence_that_would_replace_it(line):
+    sentence = sentence_for(line)
+    assert sentence == REPLACEMENTS[line]
+    if sentence:
+        assert read_sentence(sentence)
+
+
+def test_translate_goes_both_ways(kron):
+    assert kron("translate", "daily around 14:00").out == (
+        "sentence    daily around 14:00\n"
+        "placeholder FUZZY:DAILY_AROUND:14:0 * * *\n"
+        "kron        0 14 * * * @win(around,2h)\n"
+        "in words    At 14:00 every day, UTC, at a second from 1 hour before to 1 hour after.\n"
+    )
+    found = json.loads(kron("translate", "0 9 * * MON-FRI", "--format", "json").out)
+    assert found["sentence"] == "daily around 9:00 on weekdays"
+    assert found["kron"] == "0 9 * * 1-5 @win(around,2h)"
+    result = kron("translate", "0 9 1 * *")
+    assert (result.status, result.out) == (1, "")
+    assert "error[NO_SENTENCE]" in result.err
+    assert "error[UNKNOWN_WEEKDAY]" in kron("translate", "weekly on mondey").err
+    assert "error[OUT_OF_RANGE]" in kron("translate", "0 25 * * *").err
+
+
+@pytest.mark.req("FUZZY-C.2-PREDICT")
+def test_translate_tells_how_the_time_of_an_identity_was_found(kron):
+    out = kron("translate", "daily", "--identity", "github/gh-aw/workflow.md").out
+    assert "cron        17 23 * * *\n" in out
+    assert "because     206228416 % 622 = 584, the slot 23:17\n" in out
+
+
+def test_sentences_are_read_by_the_older_commands_too(kron):
+    result = kron("next", "daily around 9am", "--dialect", "fuzzy", "--identity", "o/r/w.md", "--at", AT, "-n", "1")
+    assert result.status == 0
+    assert "error[EMPTY_IDENTIFIER]" in kron("next", "daily", "--dialect", "fuzzy").err
+    linted = kron("lint", "bi-weekly", "--dialect", "fuzzy")
+    assert linted.status == 0
+    assert "warning[UNEVEN_CADENCE]" in linted.out
+    assert "error[UNKNOWN_KEYWORD]" in kron("lint", "dayly", "--dialect", "fuzzy").out
+
+
+CRONTAB = """\
+# jobs
+SHELL=/bin/bash
+0 0 * * * root /bin/a
+@daily /bin/b
+@reboot /bin/c
+30 2 * * 7 /bin/d
+*/5 * * * * /bin/e
+0 9 1 * * /bin/f
+"""
+
+
+def test_a_crontab_is_read():
+    entries, errors = read_crontab(CRONTAB, "crontab")
+    assert errors == []
+    assert [(entry.number, entry.command) for entry in entries] == [
+        (3, "root /bin/a"),
+        (4, "/bin/b"),
+        (6, "/bin/d"),
+        (7, "/bin/e"),
+        (8, "/bin/f"),
+    ]
+    assert entries[0].cron == entries[1].cron
+    _, errors = read_crontab("0 25 * * * x\n0 0\n@often x\n", "crontab")
+    assert [(error.code, error.place.label) for error in errors] == [
+        ("OUT_OF_RANGE", "crontab:1:3"),
+        ("NOT_A_CRONTAB", "crontab:2:1"),
+        ("MACRO", "crontab:3:1"),
+    ]
+
+
+def test_spread_draws_the_load_before_and_after(kron, tmp_path):
+    path = tmp_path / "crontab"
+    path.write_text("".join(f"0 0 * * * /bin/job{n}\n" for n in range(100)))
+    for by in ("sentences", "windows"):
+        found = json.loads(kron("spread", str(path), "--by", by, "--at", AT, "--format", "json").out)
+        assert (found["schedules"], found["spread"]) == (100, 100)
+        assert (found["before"]["peak"], found["before"]["peak_at"]) == (100, AT)
+        assert found["before"]["runs"] == 700
+        assert found["after"]["peak"] < 12
+        assert sum(count > 0 for count in found["after"]["busiest_minute_by_hour"]) <= 3  # within the hour around
+    out = kron("spread", str(path), "--at", AT).out
+    assert out.splitlines()[0].split() == ["UTC", "as", "it", "stands", "by", "sentences"]
+    assert len(out.splitlines()) == 1 + 24 + 1 + 2
+    assert out.splitlines()[1].startswith("00:00  100 ██")
+    assert "peak of a minute: 100 (2026-03-01T00:00:00Z) as it stands" in out
+
+
+def test_what_is_spread_already_or_has_no_sentence_stays(kron, tmp_path, krontab):
+    table = krontab(
+        "0 0 * * * @win(after,3h) name=a command=x\n"
+        "0 9 * * * @tz(Europe/Paris) name=b command=x\n"
+        "0 9 1 * * name=c command=x\n"
+    )
+    found = json.loads(kron("spread", str(table), "--at", AT, "--format", "json").out)
+    assert (found["schedules"], found["spread"]) == (3, 0)  # sentences are in UTC
+    found = json.loads(kron("spread", str(table), "--by", "windows", "--at", AT, "--format", "json").out)
+    assert (found["schedules"], found["spread"]) == (3, 2)
+
+
+def test_the_sentences_of_workflows_are_spread_as_they_say(kron, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.yml").write_text('on:\n  schedule:\n    - cron: "0 0 * * *"  # kron: daily\n')
+    found = json.loads(kron("spread", ".", "--at", AT, "--format", "json").out)
+    assert found["spread"] == 1
+    assert found["before"]["peak_at"] == AT
+    assert found["after"]["peak_at"] != AT
+
+
+def test_spread_refuses_what_it_cannot_read(kron, tmp_path):
+    (tmp_path / "empty").write_text("# nothing\n")
+    assert "error[NOT_FOUND]" in kron("spread", str(tmp_path / "empty")).err
+    (tmp_path / "bad").write_text("0 99 * * * x\n")
+    result = kron("spread", str(tmp_path / "bad"))
+    assert (result.status, result.out) == (1, "")
+
+
+def test_a_load_counts_every_run_once_whatever_its_window():
+    schedule = parse("0 * * * * @win(around,3h)", dialect="kron")
+    start = 1_772_323_200  # 2026-03-01
+    whole = load([Piece(schedule, "a")], start, start + 2 * 86_400)
+    halves = [load([Piece(schedule, "a")], start + n * 86_400, start + (n + 1) * 86_400) for n in range(2)]
+    assert whole.total == sum(half.total for half in halves)
+    assert whole.runs == halves[0].runs + halves[1].runs
+    assert spread(Piece(schedule, "a"), "windows") == Piece(schedule, "a")
+
+
+def test_a_load_of_nothing_is_nothing():
+    assert load([], 0, 86_400).peak == (0, 0)
+    with pytest.raises(KronError):
+        read_sentence("0 0 * * *")
