@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: setup check lint test requirements docs fuzz bench-spread
+.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread
 
 setup:  ## a .venv with everything
 	uv sync --python $(PYTHON)
@@ -34,3 +34,12 @@ fuzz:  ## every parser under atheris for its share of FUZZ_SECONDS, in an enviro
 
 bench-spread:  ## the busiest minute of 10,000 daily jobs: at midnight, as sentences, by a flat hash
 	$(RUN) benchmarks/spread.py
+
+bench-next:  ## the speed and size of the calendar beside croniter, cronsim and croniter-rs
+	$(RUN) -m benchmarks.next
+
+oracle:  ## 100,000 random cases of the calendar against a minute-walking oracle
+	$(RUN) -m benchmarks.campaign
+
+dst-board:  ## write the board of clock changes into docs/dst.md
+	$(RUN) -m benchmarks.dst_board
