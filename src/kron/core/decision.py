@@ -6,33 +6,34 @@ The same schedule, period and identity give the same decision on every machine a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import islice
-from math import floor
+from typing import NamedTuple
 
 from kron.core.calendar import iso_week
 from kron.core.period import Period
 from kron.core.schedule import Schedule
-from kron.core.schedule.chance import Strategy, draws
-from kron.core.schedule.constraint import Reading
+from kron.core.schedule.chance import Strategy, draw
+from kron.core.schedule.constraint import FREE, Reading
 from kron.core.schedule.window import Bounds
-from kron.core.zone import Zone
+from kron.core.zone import Wall
 
 BUDGET = 64  # draws; then the period is unschedulable
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """When a period is to run, with all that led there. `at` is None if no draw was admissible."""
 
     identity: str
     schedule: Schedule
     period: Period
-    window: Bounds
     period_key: str
     seed_hash: str
     at: int | None
-    attempts: int
+    attempts: int  # draws; none where there is no window to draw from
+
+    @property
+    def window(self) -> Bounds:
+        """The stretch of time that `at` was to lie in."""
+        return self.schedule.window.at(self.period.nominal)
 
     @property
     def unschedulable(self) -> bool:
@@ -42,36 +43,27 @@ class Decision:
 
 def decide(schedule: Schedule, period: Period, identity: str) -> Decision:
     """Choose the second at which the period runs."""
-    window = schedule.window.at(period.nominal)
     key = period_key(schedule, period)
     seed_hash = schedule.seed.hash(checked(identity), key)
-    free = schedule.constraints.only is None and schedule.constraints.avoid is None
-    tried = 0
+    at, tried = None, 0
     for candidate in candidates(schedule, period, seed_hash):
         tried += 1
-        if free or not objection(schedule, candidate):
+        if not objection(schedule, candidate):
             at = candidate
             break
-    else:
-        at = None
-    attempts = tried if schedule.window.duration else 0  # without a window nothing is drawn
-    return Decision(identity, schedule, period, window, key, seed_hash, at, attempts)
+    return Decision(identity, schedule, period, key, seed_hash, at, tried if schedule.window.duration else 0)
 
 
 def candidates(schedule: Schedule, period: Period, seed_hash: str) -> Iterator[int]:
-    """The seconds that are tried, in order."""
-    window, duration, anchor = (
-        schedule.window.at(period.nominal),
-        schedule.window.duration,
-        schedule.window.anchor,
-    )
-    if not duration:
-        yield period.nominal
+    """The seconds that are tried, in order: one for each draw, or the nominal time if there is no window."""
+    nominal, window, place = period.nominal, schedule.window, schedule.distribution.place
+    if not window.duration:
+        yield nominal
         return
-    origin, first, width = window.origin, window.first, window.last - window.origin
-    place = schedule.distribution.place
-    for u in islice(draws(seed_hash), BUDGET):
-        yield max(first, origin + min(width, floor(place(u, anchor, duration) * (width + 1))))
+    origin, first, last = window.origin, window.first, window.last
+    for n in range(1, BUDGET + 1):
+        second = origin + int(place(draw(seed_hash, n), window.anchor, window.duration) * (last - origin + 1))
+        yield nominal + (first if second < first else last if second > last else second)
 
 
 def tally(decision: Decision) -> dict[str, int]:
@@ -87,12 +79,13 @@ def tally(decision: Decision) -> dict[str, int]:
 
 def objection(schedule: Schedule, t: int) -> str:
     """Which constraint is against that second; empty if none is."""
-    return schedule.constraints.objection(reading(schedule.zone, t))
+    if schedule.constraints is FREE:  # as most are; then the wall clock need not be looked at
+        return ""
+    return schedule.constraints.objection(reading(schedule.zone.wall(t)))
 
 
-def reading(zone: Zone, t: int) -> Reading:
-    """What the constraints see of the wall clock at an instant."""
-    wall = zone.wall(t)
+def reading(wall: Wall) -> Reading:
+    """What the constraints see of a wall clock."""
     return Reading(wall.day, wall.date.month, wall.date.day, wall.weekday, wall.hour * 60 + wall.minute)
 
 

@@ -131,6 +131,13 @@ class Zone:
             if spell.offset != before.offset and spell.start >= start:
                 yield Shift(spell.start, before.offset, spell.offset)
 
+    def stretches_between(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+        """The spells from `start` to before `end`, each as its offset and the part of it that lies there."""
+        while start < end:
+            spell = Spell(start, end, self.fixed) if self.fixed is not None else self.spell(start)
+            yield spell.offset, start, min(spell.end, end)
+            start = spell.end
+
     def spell(self, t: int) -> Spell:
         """The spell an instant lies in. A spell is cut where a stretch ends; its offset may go on."""
         stretch = self.stretches.get(t >> _STRETCH)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kron.core.calendar import date_of
-from kron.core.policy import Policy
+from kron.core.policy import Overlap, Policy
 from kron.core.schedule import Schedule
 from kron.core.schedule.chance import Exponential, Normal, Seed, SkewEarly, SkewLate
 from kron.core.schedule.constraint import Clauses
@@ -16,6 +16,7 @@ from kron.language.fields import DAY, HOUR, MINUTE, MONTH, SECOND, WEEKDAY, Kind
 from kron.language.quoting import quote
 
 Pairs = dict[str, str]
+CONCURRENCY = {Overlap.ALLOW: "allow", Overlap.SKIP: "forbid", Overlap.REPLACE: "replace"}
 
 
 def unparse(schedule: Schedule) -> str:
@@ -145,9 +146,9 @@ def _clauses(clauses: Clauses) -> Iterable[tuple[str, str]]:
 def _policy(policy: Policy) -> Pairs:
     default = Policy()
     pairs = {}
-    if policy.concurrency != default.concurrency:
-        pairs["concurrency"] = str(policy.concurrency)
-    if policy.deadline != default.deadline:
+    if policy.overlap != default.overlap:
+        pairs["concurrency"] = CONCURRENCY.get(policy.overlap, "")
+    if policy.deadline != default.deadline and policy.deadline is not None:
         pairs["deadline"] = write_duration(policy.deadline)
     if policy.suspend:
         pairs["suspend"] = "true"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from enum import StrEnum
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from kron.core.policy import Concurrency, Policy
+from kron.core.policy import Overlap, Policy
 from kron.core.schedule import Schedule
 from kron.core.schedule.chance import (
     Anchor,
@@ -36,6 +37,14 @@ _NAME = re.compile(r"@([A-Za-z]*)")
 _FLOAT = re.compile(r"[0-9]{1,40}(\.[0-9]{0,40})?([eE][+-]?[0-9]{1,3})?")
 
 NAMES = ("tz", "win", "dist", "seed", "policy", "avoid", "only")
+
+
+class Concurrency(StrEnum):
+    """What @policy calls the ways to treat an overlap."""
+
+    ALLOW = "allow"
+    FORBID = "forbid"
+    REPLACE = "replace"
 
 
 class Modifier(NamedTuple):
@@ -258,8 +267,9 @@ _DISTRIBUTIONS: dict[str, tuple[Callable[..., Distribution], dict[str, tuple[str
     "skewLate": (SkewLate, {"shape": ("shape", _positive)}),
     "exponential": (Exponential, {"lambda": ("decay", _positive), "dir": ("lean", _one_of(Lean))}),
 }
+_OVERLAP = {Concurrency.ALLOW: Overlap.ALLOW, Concurrency.FORBID: Overlap.SKIP, Concurrency.REPLACE: Overlap.REPLACE}
 _POLICY: dict[str, tuple[str, Reader]] = {
-    "concurrency": ("concurrency", _one_of(Concurrency)),
+    "concurrency": ("overlap", lambda text: _OVERLAP[_one_of(Concurrency)(text)]),
     "deadline": ("deadline", read_duration),
     "suspend": ("suspend", _truth),
 }

@@ -11,11 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
+from itertools import count
 from math import expm1, log1p
 
 from kron.core.schedule.normal import mass_below, quantile
 
 _MASK = (1 << 64) - 1
+_EVEN = 1e-9  # a rate of decay below this does not show
+_FLAT = 1e-5  # a window with less of the bell than this is even, to one part in 10**10
 
 
 class Strategy(StrEnum):
@@ -38,15 +41,17 @@ class Seed:
         return sha256(f"{identity}\n{period_key}\n{self.salt}".encode()).hexdigest()
 
 
+def draw(seed_hash: str, n: int) -> float:
+    """The n-th draw in [0, 1) that a seed hash stands for, from 1."""
+    z = (int(seed_hash[:16], 16) + n * 0x9E3779B97F4A7C15) & _MASK
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
+    return ((z ^ (z >> 31)) >> 11) / (1 << 53)
+
+
 def draws(seed_hash: str) -> Iterator[float]:
-    """The endless stream of draws in [0, 1) that a seed hash stands for."""
-    state = int(seed_hash[:16], 16)
-    while True:
-        state = (state + 0x9E3779B97F4A7C15) & _MASK
-        z = state
-        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
-        yield ((z ^ (z >> 31)) >> 11) / (1 << 53)
+    """The endless stream of those draws."""
+    return (draw(seed_hash, n) for n in count(1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +118,7 @@ class Exponential:
 
     def place(self, u: float, anchor: float, duration: int) -> float:
         """Where in the window the draw falls."""
-        x = u if self.decay < 1e-9 else min(1.0, -log1p(u * expm1(-self.decay)) / self.decay)
+        x = u if self.decay < _EVEN else min(1.0, -log1p(u * expm1(-self.decay)) / self.decay)
         return x if self.lean is Lean.EARLY else 1 - x
 
     def below(self, x: float, anchor: float, duration: int) -> float:
@@ -123,7 +128,7 @@ class Exponential:
         return self._early(x)
 
     def _early(self, x: float) -> float:
-        return x if self.decay < 1e-9 else expm1(-self.decay * x) / expm1(-self.decay)
+        return x if self.decay < _EVEN else expm1(-self.decay * x) / expm1(-self.decay)
 
 
 class Anchor(StrEnum):
@@ -158,7 +163,7 @@ class Normal:
         mean, spread = self.mean(anchor), self.spread(duration)
         low, high = mass_below(-mean / spread), mass_below((mean - 1) / spread)  # cut off below and above
         kept = 1 - low - high
-        if kept < 1e-9:  # so wide a bell is flat
+        if kept < _FLAT:
             return u
         z = quantile(low + u * kept, high + (1 - u) * kept)
         return min(1.0, max(0.0, mean + spread * z))
@@ -168,7 +173,7 @@ class Normal:
         mean, spread = self.mean(anchor), self.spread(duration)
         low, high = mass_below(-mean / spread), mass_below((mean - 1) / spread)
         kept = 1 - low - high
-        return x if kept < 1e-9 else min(1.0, max(0.0, (mass_below((x - mean) / spread) - low) / kept))
+        return x if kept < _FLAT else min(1.0, max(0.0, (mass_below((x - mean) / spread) - low) / kept))
 
 
 Distribution = Uniform | SkewEarly | SkewLate | Exponential | Normal

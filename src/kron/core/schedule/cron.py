@@ -58,7 +58,7 @@ class Cron:
         minute = wall // 60 + 1
         day = minute // 1440
         rest = self.clock >> minute - day * 1440
-        if rest and (self.daily or self._matches(day)):
+        if rest and (self.daily or self.matches(day)):
             return (minute + (rest & -rest).bit_length() - 1) * 60
         next_day = day + 1 if self.daily else self._day_from(day + 1)
         return None if next_day is None else (next_day * 1440 + self.opening) * 60
@@ -83,17 +83,18 @@ class Cron:
     def _minute_upto(self, minute: int) -> int | None:
         day, minute = divmod(minute, 1440)
         rest = self.clock & ((2 << minute) - 1)
-        if rest and self._matches(day):
+        if rest and self.matches(day):
             return day * 1440 + rest.bit_length() - 1
         last_day = self._day_upto(day - 1)
         return None if last_day is None else last_day * 1440 + self.clock.bit_length() - 1
 
-    def _matches(self, day: int) -> bool:
+    def matches(self, day: int) -> bool:
+        """Whether a day, counted from 1970-01-01, matches."""
         if self.any_day and self.months == YEAR:
             return self.weekdays >> (day + 4) % 7 & 1 != 0
         day %= CYCLE
         month = MONTH_OF[day]
-        return self._days_of(month) >> day - FIRST_DAY[month] & 1 != 0
+        return self.days_of(month) >> day - FIRST_DAY[month] & 1 != 0
 
     def _day_from(self, day: int) -> int | None:
         """The first matching day not earlier than `day`."""
@@ -102,14 +103,14 @@ class Cron:
             return day + (days & -days).bit_length() - 1
         in_cycle = day % CYCLE
         month = MONTH_OF[in_cycle]
-        days = self._days_of(month) >> in_cycle - FIRST_DAY[month]
+        days = self.days_of(month) >> in_cycle - FIRST_DAY[month]
         if days:
             return day + (days & -days).bit_length() - 1
         ahead, _ = _strides(self.months)
         start, last = day - in_cycle, month + MONTHS  # the calendar repeats: one empty cycle means never
         while month < last:
             month += ahead[month % 12]
-            days = self._days_of(month % MONTHS)
+            days = self.days_of(month % MONTHS)
             if days:
                 first = start + month // MONTHS * CYCLE + FIRST_DAY[month % MONTHS]
                 return first + (days & -days).bit_length() - 1
@@ -119,17 +120,17 @@ class Cron:
         """The last matching day not later than `day`."""
         in_cycle = day % CYCLE
         month = MONTH_OF[in_cycle]
-        days = self._days_of(month) & ((2 << in_cycle - FIRST_DAY[month]) - 1)
+        days = self.days_of(month) & ((2 << in_cycle - FIRST_DAY[month]) - 1)
         start, last = day - in_cycle, month - MONTHS
         _, back = _strides(self.months)
         while not days and month > last:
             month -= back[month % 12]
-            days = self._days_of(month % MONTHS)
+            days = self.days_of(month % MONTHS)
         if not days:
             return None
         return start + month // MONTHS * CYCLE + FIRST_DAY[month % MONTHS] + days.bit_length() - 1
 
-    def _days_of(self, month: int) -> int:
+    def days_of(self, month: int) -> int:
         """The days that match in a month of the 400-year cycle."""
         if not self.months >> month % 12 & 1:
             return 0

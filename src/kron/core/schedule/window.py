@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -44,6 +44,18 @@ class Window:
 
     mode: Mode = Mode.AFTER
     duration: int = 0
+    # Derived, so that a decision computes nothing twice; the last three are seconds from the nominal time:
+    anchor: float = field(init=False, repr=False, compare=False)  # where nominal lies: 0 = start, 0.5 = middle
+    origin: int = field(init=False, repr=False, compare=False)
+    first: int = field(init=False, repr=False, compare=False)
+    last: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        bounds = self.at(0)
+        object.__setattr__(self, "anchor", 0.0 if self.mode is Mode.AFTER else 0.5)
+        object.__setattr__(self, "origin", bounds.origin)
+        object.__setattr__(self, "first", bounds.first)
+        object.__setattr__(self, "last", bounds.last)
 
     def at(self, nominal: int) -> Bounds:
         """The window of the period at that second. Half of an odd duration is rounded down, each side."""
@@ -51,11 +63,6 @@ class Window:
         if self.mode is Mode.AFTER:
             return Bounds(n, n + self.duration)
         return Bounds(n - self.duration // 2, n + self.duration // 2)
-
-    @property
-    def anchor(self) -> float:
-        """Where in the window the nominal time lies: 0 at its start, 0.5 in the middle."""
-        return 0.0 if self.mode is Mode.AFTER else 0.5
 
 
 INSTANT = Window()
