@@ -13,6 +13,7 @@ from kron.core.period import Period, next_nominal
 from kron.core.policy import MILLISECOND, FirstSight
 from kron.core.run import key_of
 from kron.core.schedule.chance import draw
+from kron.core.schedule.constraint import FREE
 
 MOST = 10_000  # periods looked at in one pass
 
@@ -61,6 +62,8 @@ def due_of(job: Job, nominal: int) -> Due:
     schedule = job.schedule
     if schedule.policy.jitter:
         return Due(nominal, _jittered(job, nominal))
+    if not schedule.window.duration and schedule.constraints == FREE:  # there is nothing to decide
+        return Due(nominal, nominal * 1000)
     decision = decide(schedule, Period(nominal), job.identity)
     if decision.at is None:
         return Due(nominal, -(-decision.window.start // MILLISECOND), schedulable=False)
