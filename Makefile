@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: setup check lint test requirements docs
+.PHONY: setup check lint test requirements docs protocol kills simulate mutants year
 
 setup:  ## a .venv with everything
 	uv sync --python $(PYTHON)
@@ -25,3 +25,18 @@ requirements:  ## the clauses of the specification that no test claims
 
 docs:  ## write into the pages what their examples print now
 	$(RUN) -m tests.docs.refresh
+
+protocol:  ## the model of the protocol in every order of events, and without each protection; needs java
+	$(RUN) docs/protocol/check.py
+
+kills:  ## 200 kill -9 of workers on one SQLite file under load; then every period is accounted for
+	$(RUN) -m tests.campaigns.sqlite_kills
+
+simulate:  ## 10,000 hours of a cluster under 100,000 crashes and pauses, on every core; then every period is accounted for
+	$(RUN) -m tests.simulation run 1350
+
+mutants:  ## planted bugs, and how many seeds it takes to find each
+	$(RUN) -m tests.simulation mutants
+
+year:  ## a year of 10,000 daily schedules, and the digest of its ledger
+	$(RUN) -m tests.simulation year

@@ -65,7 +65,8 @@ Fire(i) == /\ worker[i].at = "idle"
 Die(i) == Crash(i) /\ timers' = [timers EXCEPT ![i] = {}]
 
 DocumentInit == Init /\ timers = [i \in Workers |-> {}]
-DocumentNext == \/ (World \/ \E p \in Periods : Report(p)) /\ UNCHANGED timers
+Outside == (World \/ \E p \in Periods : Report(p)) /\ UNCHANGED timers
+DocumentNext == \/ Outside
                 \/ \E i \in Workers : \/ Enumerate(i) \/ Choose(i) \/ InsertSkipped(i) \/ Launch(i)
                                       \/ InsertResult(i) \/ Advance(i) \/ Fire(i) \/ Die(i)
 DocumentSpec == DocumentInit /\ [][DocumentNext]_all

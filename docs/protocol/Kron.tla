@@ -8,7 +8,7 @@
    clock is among the behaviours. A worker keeps what it has in memory until it crashes, so is every zombie: a
    worker that goes on with a claim which has long been somebody else's.
 
-   The switches each take one protection away. README.md says what they show, configurations.toml what TLC must
+   Each switch takes one protection away. README.md says what they show, configurations.toml what TLC must
    find. The order of the cron-service document is in CronService.tla.                                          *)
 EXTENDS Naturals, FiniteSets, TLC
 
@@ -22,7 +22,6 @@ CONSTANTS
     MaxFailover,        \* so many failovers that lose the latest commits; 0: a synchronous standby
     Idempotent,         \* TRUE: the target knows a key that it has seen. FALSE: a command of the host, which does not
     Overlap,            \* "one": at most one active run ("skip", "queue"). "allow": any number
-    Fused,              \* a settling worker may claim one of its new rows in the same statement
     \* the protections
     CompareCursor,      \* settle only if the cursor is the one that was read
     CompareRevision,    \* settle only if the revision is the one that was read
@@ -32,9 +31,10 @@ CONSTANTS
     ActiveIndex,        \* the database itself refuses a second active run
     Active,             \* the states that count as active
     Silence,            \* what a launch without an answer becomes: RETRY, UNKNOWN, PENDING or MISSED
-    DoubtRefusals,      \* a refusal is believed only if it answers the first attempt
+    Doubt,              \* what a refusal ends, if an earlier attempt may have arrived: see Refused
     Token,              \* an answer is written under: "none", "attempt", "attempt and owner"
     NotAfter,           \* a call carries the time after which the target refuses it; no lease ends before that
+    Patience,           \* a run is given up only when the latest such time has passed
     StableKey,          \* the key is (schedule, period); FALSE: it has the revision in it too
     Reaper,             \* launches whose lease ran out are taken away from their worker
     RunLease            \* a run that falls silent ends as LOST
@@ -63,12 +63,13 @@ Nobody    == << >>
 Me(i)     == <<i, life[i]>>                                            \* an incarnation: one life of one process
 Crashes   == Cardinality({n \in Workers \X (1..MaxCrash) : life[n[1]] >= n[2]})
 
-NoRun     == [state |-> "none", attempt |-> 0, owner |-> Nobody, revision |-> 0]
+NoRun     == [state |-> "none", attempt |-> 0, owner |-> Nobody, doubt |-> FALSE, revision |-> 0]
 Idle      == [at |-> "idle", period |-> 0, attempt |-> 0, cursor |-> 0, revision |-> 0, late |-> FALSE]
 Current   == [cursor |-> 0, revision |-> 0, runs |-> << >>]            \* no state of the database looks like this
 
 State(p)  == db.runs[p].state
 Become(p, state)  == [db EXCEPT !.runs[p].state = state]
+Silent(p)         == [db EXCEPT !.runs[p].state = Silence, !.runs[p].doubt = TRUE]   \* it may have arrived
 Remember(i, what) == worker' = [worker EXCEPT ![i] = what]
 Forget(i)         == Remember(i, Idle)
 
@@ -161,8 +162,7 @@ SettleTheRest(i) == /\ worker[i].at = "half settled"
 
 \* What is due now may be inserted as claimed by the inserting worker: one statement less.
 SettleAndClaim(i) ==
-    /\ Fused /\ SettleAtOnce
-    /\ worker[i].at = "planned" /\ Fresh(i)
+    /\ worker[i].at = "planned" /\ Fresh(i) /\ SettleAtOnce
     /\ \E p \in New(i) :
          /\ Free(p)
          /\ db' = [db EXCEPT !.cursor = worker[i].period,
@@ -193,15 +193,16 @@ ClaimRun(i) ==
 Send(i) == /\ worker[i].at = "claimed"
            /\ wire' = IF worker[i].late THEN wire                       \* the target would refuse it
                       ELSE wire \union {[claim |-> Held(i), key |-> Key(worker[i])]}
-           /\ Remember(i, [worker[i] EXCEPT !.at = "waiting", !.late = FALSE, !.revision = IF RecordFirst THEN 0 ELSE @])
+           /\ Remember(i, [worker[i] EXCEPT !.at = "waiting", !.late = FALSE,
+                                            !.revision = IF RecordFirst THEN 0 ELSE @])
            /\ UNCHANGED <<now, db, standby, life, target, failovers, fooled>>
 
 \* The sender hears of it if it still waits.
 Told(m, word) == worker' = [i \in Workers |-> IF worker[i].at = "waiting" /\ Held(i) = m.claim
                                               THEN [worker[i] EXCEPT !.at = word] ELSE worker[i]]
 
-\* The call takes effect. A key that was seen before changes nothing and is answered like the first time.
-Arrive(m) ==
+\* A call takes effect. A key that was seen before changes nothing and is answered like the first time.
+Arrive == \E m \in wire :
     LET p == m.claim.period
         seen == Idempotent /\ m.key \in target[p].keys
     IN /\ wire' = wire \ {m}
@@ -213,9 +214,10 @@ Arrive(m) ==
        /\ UNCHANGED <<now, db, standby, life, failovers, fooled>>
 
 \* The target says no, and means this call only.
-Refuse(m) == /\ wire' = wire \ {m}
-             /\ Told(m, "refused")
-             /\ UNCHANGED <<now, db, standby, life, target, failovers, fooled>>
+Refuse == \E m \in wire :
+    /\ wire' = wire \ {m}
+    /\ Told(m, "refused")
+    /\ UNCHANGED <<now, db, standby, life, target, failovers, fooled>>
 
 -----------------------------------------------------------------------------------
 (* The answer is written under the token *)
@@ -228,24 +230,33 @@ Admitted(i) == LET run == db.runs[worker[i].period] IN
                   /\ Token = "attempt and owner" => run.owner = Me(i)
 
 \* Nothing is written by one who is not admitted; he forgets it, the row is somebody else's now.
-Write(i, state) == /\ db' = IF Admitted(i) THEN Become(worker[i].period, state) ELSE db
+Write(i, after) == /\ db' = IF Admitted(i) THEN after ELSE db
                    /\ fooled' = (fooled \/ (Admitted(i) /\ ~Holds(i)))
                    /\ Forget(i)
 
 Acknowledge(i) == /\ worker[i].at = "answered" /\ RecordFirst
-                  /\ Write(i, "ENQUEUED")
+                  /\ Write(i, Become(worker[i].period, "ENQUEUED"))
                   /\ UNCHANGED <<now, standby, life, wire, target, failovers>>
-
-\* An earlier attempt may have been accepted although this one was refused.
-AcceptRefusal(i) == /\ worker[i].at = "refused" /\ RecordFirst
-                    /\ Write(i, IF DoubtRefusals /\ worker[i].attempt > 1 THEN Silence ELSE "MISSED")
-                    /\ UNCHANGED <<now, standby, life, wire, target, failovers>>
 
 \* No answer in time. Whether the call took effect, nobody here knows.
 NoAnswer(i) == /\ worker[i].at \in {"waiting", "answered", "refused"} /\ RecordFirst
-               /\ Write(i, Silence)
+               /\ Write(i, Silent(worker[i].period))
                /\ wire' = Abandoned(i)
                /\ UNCHANGED <<now, standby, life, target, failovers>>
+
+\* A clear no to this attempt says nothing of an earlier one that may have arrived. Then it is no better than silence.
+Refused(p) == IF ~db.runs[p].doubt THEN Become(p, "MISSED")
+              ELSE CASE Doubt = "wait" -> Silent(p)                     \* until the earlier one cannot arrive any more
+                     [] Doubt = "end" -> Become(p, "UNKNOWN")
+                     [] Doubt = "ignore" -> Become(p, "MISSED")
+
+TakeNo(i) == /\ worker[i].at = "refused" /\ RecordFirst
+             /\ Write(i, Refused(worker[i].period))
+             /\ UNCHANGED <<now, standby, life, wire, target, failovers>>
+
+TakeNotNow(i) == /\ worker[i].at = "refused" /\ RecordFirst
+                 /\ Write(i, Become(worker[i].period, "RETRY"))
+                 /\ UNCHANGED <<now, standby, life, wire, target, failovers>>
 
 \* Only where RecordFirst is taken away: the row comes after the call.
 SettleAfter(i) == /\ worker[i].at \in {"waiting", "answered", "refused"} /\ ~RecordFirst
@@ -272,16 +283,17 @@ Expire(claims) ==
 \* A launch lease ran out. Its worker may be dead, asleep or only slow, and may wake at any moment.
 Reap(p) == /\ Reaper
            /\ State(p) = "LAUNCHING"
-           /\ db' = Become(p, Silence)
+           /\ db' = Silent(p)
            /\ Expire({Claim(p, db.runs[p].attempt, db.runs[p].owner)})
            /\ UNCHANGED <<now, standby, life, target, failovers, fooled>>
 
-\* No attempt is left, and the latest not_after has passed.
+\* No attempt is left, and none that was sent can arrive any more.
 GiveUp(p) == /\ Reaper
              /\ State(p) = "RETRY" /\ db.runs[p].attempt = MaxAttempt
-             /\ db' = Become(p, "UNKNOWN")
-             /\ Expire({Held(i) : i \in {j \in Workers : worker[j].period = p}}
-                       \union {m.claim : m \in {n \in wire : n.claim.period = p}})
+             /\ db' = Become(p, IF db.runs[p].doubt /\ Doubt # "ignore" THEN "UNKNOWN" ELSE "MISSED")
+             /\ IF Patience THEN Expire({Held(i) : i \in {j \in Workers : worker[j].period = p}}
+                                        \union {m.claim : m \in {n \in wire : n.claim.period = p}})
+                ELSE UNCHANGED <<wire, worker>>
              /\ UNCHANGED <<now, standby, life, target, failovers, fooled>>
 
 -----------------------------------------------------------------------------------
@@ -291,8 +303,9 @@ Finish(p) == /\ target[p].run = "running"
              /\ target' = [target EXCEPT ![p].run = "ended"]
              /\ UNCHANGED <<now, db, standby, worker, life, wire, failovers, fooled>>
 
+\* The run says that it has ended, perhaps before its launch was acknowledged.
 Report(p) == /\ target[p].run = "ended"
-             /\ State(p) = "ENQUEUED"
+             /\ State(p) \in {"LAUNCHING", "RETRY", "ENQUEUED"}
              /\ db' = Become(p, "DONE")
              /\ UNCHANGED <<now, standby, worker, life, wire, target, failovers, fooled>>
 
@@ -304,12 +317,10 @@ Lose(p) == /\ RunLease
 -----------------------------------------------------------------------------------
 
 Faults == Edit \/ FallBehind \/ Failover \/ \E i \in Workers : Crash(i)
-World  == \/ Tick
-          \/ \E m \in wire : Arrive(m) \/ Refuse(m)
-          \/ \E p \in Periods : Finish(p)
+World  == Tick \/ Arrive \/ Refuse \/ \E p \in Periods : Finish(p)
 Work(i) == \/ Look(i) \/ Settle(i) \/ SettleTheRest(i) \/ SettleAndClaim(i)
            \/ ClaimRun(i) \/ Send(i)
-           \/ Acknowledge(i) \/ AcceptRefusal(i) \/ NoAnswer(i) \/ SettleAfter(i)
+           \/ Acknowledge(i) \/ NoAnswer(i) \/ TakeNo(i) \/ TakeNotNow(i) \/ SettleAfter(i)
 Tend(p) == Close(p) \/ Reap(p) \/ GiveUp(p) \/ Report(p) \/ Lose(p)
 
 Next == \/ Faults
@@ -323,7 +334,7 @@ Spec == Init /\ [][Next]_vars
 Fairness == /\ WF_vars(Tick)
             /\ \A i \in Workers : /\ SF_vars(Look(i)) /\ WF_vars(Settle(i)) /\ WF_vars(SettleTheRest(i))
                                   /\ SF_vars(ClaimRun(i)) /\ WF_vars(Send(i))
-                                  /\ WF_vars(Acknowledge(i)) /\ WF_vars(AcceptRefusal(i)) /\ WF_vars(NoAnswer(i))
+                                  /\ WF_vars(Acknowledge(i)) /\ WF_vars(NoAnswer(i))
             /\ \A p \in Periods : WF_vars(Reap(p)) /\ WF_vars(GiveUp(p)) /\ WF_vars(Lose(p))
 LiveSpec == Spec /\ Fairness
 
@@ -337,7 +348,8 @@ TypeOK ==
     /\ db.cursor \in 0..Last /\ db.revision \in 1..(MaxEdit + 1)
     /\ \A p \in Periods : State(p) \in States /\ db.runs[p].attempt \in 0..MaxAttempt
     /\ \A p \in Periods : target[p].starts \in 0..2 /\ target[p].run \in {"none", "running", "ended"}
-    /\ \A i \in Workers : worker[i].at \in {"idle", "planned", "half settled", "claimed", "waiting", "answered", "refused"}
+    /\ \A i \in Workers : worker[i].at \in {"idle", "planned", "half settled", "claimed",
+                                            "waiting", "answered", "refused"}
     /\ Crashes <= MaxCrash /\ failovers <= MaxFailover
 
 \* Every period up to the cursor has its row.

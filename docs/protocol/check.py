@@ -12,15 +12,18 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 HOLDS = "holds"
 MODULES = {"Spec": "Kron", "LiveSpec": "Kron", "DocumentSpec": "CronService"}
+JAVA = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]  # quick to start: most questions take a second
+SEARCH = ["-deadlock", "-workers", "1", "-fp", "0", "-lncheck", "final"]  # the same number of states every time
 
 
 @dataclass(frozen=True)
@@ -29,12 +32,12 @@ class Configuration:
 
     name: str
     about: str
+    like: str | None
     spec: str
-    constants: dict[str, object]
+    change: Mapping[str, object]  # how it differs from what it is like
+    constants: Mapping[str, object]
     promises: tuple[str, ...]
     expected: str  # HOLDS, or the promise that must be broken
-    like: str | None
-    change: dict[str, object]
 
 
 @dataclass(frozen=True)
@@ -42,34 +45,34 @@ class Answer:
     """What TLC found."""
 
     verdict: str  # HOLDS, the promise that was broken, or why there is no verdict
-    states: int
-    seconds: float
-    output: str
+    states: int = 0
+    seconds: float = 0
+    output: str = ""
 
 
-def configurations(path: Path = HERE / "configurations.toml", *, long: bool = False) -> list[Configuration]:
-    """The questions, in the order of the file."""
-    document = tomllib.loads(path.read_text(encoding="utf-8"))
-    known: dict[str, Configuration] = {}
-    bounds: dict[str, dict[str, object]] = {}
+def configurations(*, long: bool = False) -> list[Configuration]:
+    """The questions, in the order of the file. What is like a long one stays short."""
+    document = tomllib.loads((HERE / "configurations.toml").read_text(encoding="utf-8"))
+    start = Configuration("", "", None, "Spec", {}, document["constants"], (), HOLDS)
+    short: dict[str, Configuration] = {}
     for entry in document["configuration"]:
-        model = known.get(entry.get("like"))
-        change = entry.get("change", {})
-        breaks = entry.get("breaks")
-        known[entry["name"]] = Configuration(
-            name=entry["name"],
-            about=entry["about"],
-            spec=entry.get("spec", model.spec if model else "Spec"),
-            constants={**(model.constants if model else document["constants"]), **change},
-            promises=(breaks,) if breaks else tuple(entry.get("keeps", model.promises if model else ())),
-            expected=breaks or HOLDS,
-            like=entry.get("like"),
-            change=change,
-        )
-        bounds[entry["name"]] = entry.get("long", {}) if long else {}
-    for name, more in bounds.items():  # afterwards, so that what is like a long one stays short
-        known[name].constants.update(more)
-    return list(known.values())
+        short[entry["name"]] = _configuration(entry, short[entry["like"]] if "like" in entry else start)
+    bounds = {entry["name"]: entry.get("long", {}) for entry in document["configuration"] if long}
+    return [replace(one, constants={**one.constants, **bounds.get(one.name, {})}) for one in short.values()]
+
+
+def _configuration(entry: Mapping[str, Any], like: Configuration) -> Configuration:
+    change, breaks = entry.get("change", {}), entry.get("breaks")
+    return Configuration(
+        name=entry["name"],
+        about=entry["about"],
+        like=like.name or None,
+        spec=entry.get("spec", like.spec),
+        change=change,
+        constants={**like.constants, **change},
+        promises=(breaks,) if breaks else tuple(entry.get("keeps", like.promises)),
+        expected=breaks or HOLDS,
+    )
 
 
 def missing() -> str | None:
@@ -93,7 +96,7 @@ def question(configuration: Configuration) -> str:
     lines = [f"SPECIFICATION {configuration.spec}"]
     lines += [f"CONSTANT {name} = {constant(name, value)}" for name, value in configuration.constants.items()]
     lines += [f"{'PROPERTY' if spans_steps(name) else 'INVARIANT'} {name}" for name in configuration.promises]
-    if configuration.spec != "LiveSpec":  # to TLC, workers are alike only where nothing is said of eventually
+    if configuration.spec != "LiveSpec":  # TLC may take workers for alike where nothing is said of eventually
         lines.append("SYMMETRY Symmetry")
     return "\n".join(lines) + "\n"
 
@@ -122,21 +125,21 @@ def spans_steps(promise: str) -> bool:
 
 
 def ask(configuration: Configuration, tlc: Path, limit: float) -> Answer:
-    """Runs TLC once, in a folder of its own. One thread, so that the number of states is always the same."""
-    with tempfile.TemporaryDirectory(prefix="kron-protocol-") as name:
-        folder = Path(name)
-        for module in HERE.glob("*.tla"):
-            shutil.copy(module, folder)
-        (folder / "question.cfg").write_text(question(configuration), encoding="utf-8")
-        java = ["java", "-Xmx2g", "-XX:+UseSerialGC", f"-Djava.io.tmpdir={folder}", "-cp", str(tlc), "tlc2.TLC"]
-        options = ["-deadlock", "-workers", "1", "-fp", "0", "-metadir", "states", "-config", "question.cfg"]
-        command = [*java, *options, MODULES[configuration.spec]]
-        start = time.monotonic()
+    """Run TLC once, in a folder of its own."""
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="kron-protocol-") as folder:
+        for source in HERE.glob("*.tla"):
+            shutil.copy(source, folder)
+        (Path(folder) / "question.cfg").write_text(question(configuration), encoding="utf-8")
+        module = MODULES[configuration.spec]
+        java = ["java", *JAVA, f"-Djava.io.tmpdir={folder}", "-cp", str(tlc), "tlc2.TLC"]
+        command = [*java, *SEARCH, "-difftrace", "-metadir", "states", "-config", "question.cfg", module]
         try:
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=limit, check=False)
         except subprocess.TimeoutExpired:
-            return Answer(f"no verdict in {limit:.0f} s", 0, time.monotonic() - start, "")
-        return Answer(*read(done.stdout, configuration), time.monotonic() - start, done.stdout + done.stderr)
+            return Answer(f"no verdict in {limit:.0f} s", seconds=limit)
+    verdict, states = read(done.stdout, configuration)
+    return Answer(verdict, states, time.monotonic() - start, done.stdout + done.stderr)
 
 
 def read(output: str, configuration: Configuration) -> tuple[str, int]:
@@ -149,13 +152,13 @@ def read(output: str, configuration: Configuration) -> tuple[str, int]:
         return invariant[1], states
     if re.search(r"Action property .* is violated|Temporal properties were violated", output):
         spanning = [promise for promise in configuration.promises if spans_steps(promise)]
-        return " or ".join(spanning), states  # TLC gives a line, or nothing: with one promise it is that
+        return " or ".join(spanning), states  # TLC does not name it; where one is examined, it is that
     error = re.search(r"^Error: (.*)", output, re.MULTILINE)
     return f"no verdict: {error[1] if error else 'TLC said nothing'}", states
 
 
-def ask_all(questions: list[Configuration], tlc: Path, limit: float, jobs: int) -> dict[str, Answer]:
-    """Every answer, by name; one line of progress for each as it comes."""
+def ask_all(questions: Sequence[Configuration], tlc: Path, limit: float, jobs: int) -> dict[str, Answer]:
+    """Every answer by name, with a line of progress as each comes."""
     answers: dict[str, Answer] = {}
     longest_first = sorted(questions, key=lambda one: one.expected != HOLDS)
     with ThreadPoolExecutor(jobs) as pool:
@@ -168,45 +171,44 @@ def ask_all(questions: list[Configuration], tlc: Path, limit: float, jobs: int) 
     return answers
 
 
-def table(questions: Iterable[Configuration], answers: dict[str, Answer]) -> str:
-    """The answers, one a line, those marked that were not expected."""
+def table(questions: Sequence[Configuration], answers: Mapping[str, Answer]) -> str:
+    """The answers, one a line; an arrow points at those that were not expected."""
     rows = [("configuration", "expected", "found", "states")]
     for one in questions:
         answer = answers[one.name]
         found = answer.verdict if answer.verdict == one.expected else f"{answer.verdict} <--"
         rows.append((one.name, one.expected, found, f"{answer.states:,}"))
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row[:3], widths, strict=False)) for row in rows]
-    return "\n".join(f"{line}  {row[3]:>{widths[3]}}" for line, row in zip(lines, rows, strict=True))
+    a, b, c, d = (max(map(len, column)) for column in zip(*rows, strict=True))
+    return "\n".join(
+        f"{name:{a}}  {expected:{b}}  {found:{c}}  {states:>{d}}" for name, expected, found, states in rows
+    )
 
 
 def main() -> int:
-    """Asks, prints the table and the verdict; 1 if an answer is not the expected one, 2 if TLC cannot run."""
+    """Ask, print the table and the verdict; 1 if an answer is not the expected one, 2 if TLC cannot run."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these configurations")
-    parser.add_argument("--long", action="store_true", help="the bigger bounds: for a night")
-    parser.add_argument("--trace", action="store_true", help="print what TLC printed, with the steps to a broken promise")
-    parser.add_argument("--limit", type=float, help="seconds for one configuration (120; with --long 7200)")
+    parser.add_argument("--long", action="store_true", help="the bigger bounds, for a night")
+    parser.add_argument("--trace", action="store_true", help="print all that TLC says: the steps to a broken promise")
+    parser.add_argument("--limit", type=float, help="seconds for one configuration; 300, or 7200 if long")
     parser.add_argument("--jobs", type=int, default=min(4, os.cpu_count() or 1), help="configurations at a time")
-    arguments = parser.parse_args()
+    asked = parser.parse_args()
 
     tlc, reason = jar(), missing()
     if tlc is None or reason:
         print(f"protocol: not checked, {reason}")
         return 2
-    questions = configurations(long=arguments.long)
-    if unknown := set(arguments.names) - {one.name for one in questions}:
+    questions = configurations(long=asked.long)
+    if unknown := set(asked.names) - {one.name for one in questions}:
         parser.error(f"no such configuration: {', '.join(sorted(unknown))}")
-    questions = [one for one in questions if not arguments.names or one.name in arguments.names]
-    limit = arguments.limit or (7200 if arguments.long else 120)
-    answers = ask_all(questions, tlc, limit, arguments.jobs)
+    questions = [one for one in questions if one.name in asked.names or not asked.names]
+    answers = ask_all(questions, tlc, asked.limit or (7200 if asked.long else 300), asked.jobs)
 
-    if arguments.trace:
+    if asked.trace:
         print("\n".join(answers[one.name].output for one in questions))
     print(table(questions, answers))
     agreed = sum(answers[one.name].verdict == one.expected for one in questions)
-    verdict = "as expected" if agreed == len(questions) else "FAILED"
-    print(f"protocol: {verdict}, {agreed} of {len(questions)} configurations")
+    print(f"protocol: {agreed} of {len(questions)} as expected" + ("" if agreed == len(questions) else ", FAILED"))
     return 0 if agreed == len(questions) else 1
 
 

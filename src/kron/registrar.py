@@ -6,10 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from kron.core.answer import Report, reported
+from kron.core.answer import Report, look_after, reported
 from kron.core.case import Case
-from kron.core.count import count_nominals
-from kron.core.due import due_of, reach
+from kron.core.due import count_unhandled, due_of, reach
 from kron.core.job import Job
 from kron.core.outcome import Gap, Reason, Verdict
 from kron.core.period import next_nominal, periods, prev_nominal
@@ -92,19 +91,22 @@ class Registrar:
                 return [run for run in await self.store.find(keys) if run]
         raise _contended(identity)
 
-    async def report(self, key: str, report: Report) -> bool:
-        """What a target says of a run. False if it comes too late to count."""
+    async def report(self, key: str, report: Report, attempt: int | None = None) -> bool:
+        """What a target says of a run. False if it comes too late to count.
+
+        A target whose reports may come twice says of which attempt it speaks: the last one that it has seen.
+        """
         for _ in range(TRIES):
             (run,) = await self.store.find([key])
             if run is None:
                 raise KronError("NOT_FOUND", f"there is no run {key}", hint="give the key that the run was sent with")
             (case,) = await self.store.get([run.identity])
             now = await self.store.now()
-            after = reported(run, report, _known(case, run.identity, deleted=True).policy, now)
+            policy = _known(case, run.identity, deleted=True).policy
+            after = reported(run, report, policy, now, attempt)
             if after is None:
                 return False
-            wake = after.lease if after.lease is not None else max(now, after.not_before if after.open else now)
-            if (await self.store.change([Change(run, after, wake)], now))[0]:
+            if (await self.store.change([Change(run, after, look_after(after, policy, now))], now))[0]:
                 return True
         raise _contended(key)
 
@@ -166,18 +168,24 @@ def _resumed(case: Case, now: int) -> Settlement | None:
     if case.policy.resume is Resume.BY_DEADLINE:
         return Settlement(case, after)
     gap = _passed(case, now)
-    cursor = gap.last if gap else case.cursor
+    cursor = max(case.cursor, gap.last) if gap else case.cursor
     return Settlement(case, replace(after, cursor=cursor, since=now), gap=gap)
 
 
 def _passed(case: Case, now: int) -> Gap | None:
-    """The periods that a pause swallowed."""
-    first = next_nominal(case.job.schedule, case.cursor)
-    last = prev_nominal(case.job.schedule, now // 1000)
+    """The periods that a pause swallowed: those of the time since this revision that have no record."""
+    schedule, (_, after) = case.job.schedule, reach(case.job)
+    earliest = {
+        FirstSight.CHOSEN: case.since // 1000 - after - 1,
+        FirstSight.AFTER: case.since // 1000,
+        FirstSight.CURRENT_MINUTE: case.since // 60_000 * 60 - 1,
+    }[case.policy.first_sight]
+    first = next_nominal(schedule, max(case.cursor, earliest, case.job.start or earliest))
+    last = prev_nominal(schedule, now // 1000 if case.job.end is None else min(now // 1000, case.job.end))
     if first is None or last is None or last < first:
         return None
-    count = count_nominals(case.job.schedule, case.cursor, last)
-    return Gap(first, last, count, Verdict.SKIPPED, Reason.PAUSED)
+    count = count_unhandled(case, first, last)
+    return Gap(first, last, count, Verdict.SKIPPED, Reason.PAUSED) if count else None
 
 
 def _deleted(case: Case, now: int) -> Settlement | None:

@@ -6,7 +6,7 @@ speak of it. Leases on shards only decide who looks.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import sha256
@@ -16,7 +16,8 @@ from zlib import crc32
 from kron.core.case import Case
 from kron.core.outcome import Gap
 from kron.core.plan import Plan
-from kron.core.run import Run
+from kron.core.policy import Overlap
+from kron.core.run import Run, State, lawful
 
 SHARDS = 64
 
@@ -39,9 +40,9 @@ class Revision:
 class Settlement:
     """A change to one schedule and its runs: written as a whole, or not at all.
 
-    It holds if the schedule still has the revision, the cursor and the pause that `before` shows (None: if there is
-    no such schedule), if every changed run still has its token, if no new key exists, and if at most one run
-    is active where the policy allows no more.
+    It holds if the schedule still has the revision, the cursor, the pause and the open runs that `before` shows (None:
+    if nobody ever had the name), if no new key exists, if no run starts beside another where the policy
+    forbids it, and if everything moves forward, as it lawfully can: the revision, the cursor, each run.
     """
 
     before: Case | None
@@ -122,9 +123,67 @@ def share_of(owner: str, members: tuple[str, ...]) -> frozenset[int]:
     return frozenset(s for s in range(SHARDS) if max(members, key=lambda member: rank(s, member)) == owner)
 
 
+def fits(settlement: Settlement, stored: Case | None, taken: Collection[str]) -> bool:
+    """Whether a settlement may be written. `stored` is its case as it is now, `taken` the keys that have a run."""
+    before = {run.key: run for run in stored.open} if stored else {}
+    return (
+        holds(settlement.before, stored)
+        and _forward(settlement, stored)
+        and all(run.key not in taken and sound(run) for run in settlement.new)
+        and all(stands(before.get(run.key), run, after) for run, after in settlement.changed)
+        and not _crowded(settlement, before)
+    )
+
+
 def holds(before: Case | None, stored: Case | None) -> bool:
-    """Whether a schedule is still as it was read."""
+    """Whether a schedule is still as it was read. Its open runs count: who has not seen one would sleep past it."""
     if before is None or stored is None:
-        return before is None and (stored is None or stored.deleted)
-    seen = (before.revision, before.cursor, before.paused, before.deleted)
-    return seen == (stored.revision, stored.cursor, stored.paused, stored.deleted)
+        return before is stored
+    return _seen(before) == _seen(stored)
+
+
+def stands(stored: Run | None, before: Run, after: Run) -> bool:
+    """Whether a run is still as it was read, and may become what it is to be."""
+    return stored is not None and stored.token == before.token and lawful(stored, after) and sound(after)
+
+
+def sound(run: Run) -> bool:
+    """Whether a run can be: one that was sent had an attempt, and one that ran or has ended has its verdict."""
+    if run.state in (State.PENDING, State.LAUNCHING, State.RETRY):
+        return run.attempt > 0 or run.state is State.PENDING
+    return run.verdict is not None and (run.attempt > 0 or not run.open)
+
+
+def speaks(stored: Run | None, change: Change) -> bool:
+    """Whether a change may be written. It speaks of an attempt; only a settlement can start one."""
+    return stands(stored, change.before, change.after) and (change.before.active or not change.after.active)
+
+
+def _seen(case: Case) -> tuple[object, ...]:
+    return case.revision, case.cursor, case.paused, case.deleted, {run.key: run.token for run in case.open}
+
+
+def _forward(settlement: Settlement, stored: Case | None) -> bool:
+    """Whether the revision and the cursor grow, the definition changes with its revision only, and a gap is new."""
+    after, gap = settlement.after, settlement.gap
+    if settlement.revision and settlement.revision.number != after.revision:
+        return False
+    if stored is None:
+        return True
+    if after.revision == stored.revision and (after.job != stored.job or settlement.revision):
+        return False
+    if gap and not stored.cursor < gap.first <= gap.last <= after.cursor:
+        return False
+    return after.revision >= stored.revision and after.cursor >= stored.cursor
+
+
+def _crowded(settlement: Settlement, before: dict[str, Run]) -> bool:
+    """Whether a run would start beside another that may be running, and the policy forbids it.
+
+    Several that run already are no offence: the policy may have been another when they started.
+    """
+    if settlement.after.policy.overlap is Overlap.ALLOW:
+        return False
+    written = {run.key: run for run in (*settlement.new, *(run for _, run in settlement.changed))}
+    starts = any(run.active and not (key in before and before[key].active) for key, run in written.items())
+    return starts and sum(run.active for run in (before | written).values()) > 1

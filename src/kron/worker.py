@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kron.clock import Timer
-from kron.core.answer import Answer, answered
+from kron.core.answer import Answer, answered, look_after
 from kron.core.case import Case
 from kron.core.plan import Plan, plan
 from kron.core.run import Run
@@ -93,8 +93,7 @@ class Worker:
     async def _record(self, case: Case, run: Run, answer: Answer) -> None:
         now = await self.store.now()
         after = answered(run, answer, case.policy, now)
-        wake = after.not_before if after.lease is None and after.open else after.lease if after.open else now
-        (held,) = await self.store.change([Change(run, after, wake)], now)
+        (held,) = await self.store.change([Change(run, after, look_after(after, case.policy, now))], now)
         self._say("launch_answered" if held else "launch_fenced", now, after, answer=str(answer))
 
     async def _cancel(self, case: Case, run: Run) -> None:

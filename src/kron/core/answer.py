@@ -6,7 +6,7 @@ from dataclasses import replace
 from enum import StrEnum
 
 from kron.core.outcome import Reason, Verdict
-from kron.core.policy import MILLISECOND, Interrupted, Policy
+from kron.core.policy import MILLISECOND, Interrupted, Overlap, Policy
 from kron.core.run import ACTIVE, RUNNING, Run, State, ended
 
 
@@ -42,10 +42,12 @@ def answered(run: Run, answer: Answer, policy: Policy, now: int) -> Run:
     return replace(run, state=State.RETRY, doubt=doubt, not_before=now + backoff(run, policy), lease=None, changed=now)
 
 
-def reported(run: Run, report: Report, policy: Policy, now: int) -> Run | None:
-    """The run after its target has reported; None if the report comes too late to count."""
+def reported(run: Run, report: Report, policy: Policy, now: int, attempt: int | None = None) -> Run | None:
+    """The run after its target has reported of an attempt; None if the report comes too late to count."""
     if run.state not in ACTIVE or (run.state not in RUNNING and report is Report.STARTED):
         return None
+    if report is not Report.SUCCESS and run.verdict is not None and attempt is not None and attempt < run.attempt:
+        return None  # it ran again since, and this is an echo
     run = replace(run, verdict=Verdict.EXECUTED, reason=None)
     if report is Report.STARTED:
         return replace(run, state=State.STARTED, lease=now + policy.run_lease // MILLISECOND, changed=now)
@@ -55,6 +57,13 @@ def reported(run: Run, report: Report, policy: Policy, now: int) -> Run | None:
         at = now + policy.retry_after // MILLISECOND
         return replace(run, state=State.WAITING, not_before=at, lease=None, changed=now)
     return ended(run, State.FAILED, now)
+
+
+def look_after(run: Run, policy: Policy, now: int) -> int:
+    """When its schedule is to be looked at after a run has changed: at once, if another may take its place."""
+    if not run.active or (run.state in RUNNING and policy.overlap is Overlap.REPLACE):
+        return now
+    return run.not_before if run.lease is None else run.lease
 
 
 def failed_launch(run: Run, now: int) -> Run:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from kron.core.case import Case
-from kron.core.count import count_nominals
-from kron.core.due import Survey, reach, survey
+from kron.core.due import MOST, Survey, count_unhandled, reach, survey
 from kron.core.outcome import Gap, Reason, Verdict
 from kron.core.period import prev_nominal
 from kron.core.policy import Catchup
@@ -13,17 +12,17 @@ _OLDEST_FIRST = (Catchup.ALL, Catchup.SPREAD)
 _WHY = {Catchup.NONE: Reason.CATCHUP_NONE, Catchup.LATEST: Reason.COALESCED}
 
 
-def catch_up(case: Case, now: int) -> tuple[Survey, Gap | None]:
-    """The periods to be judged in this pass. Of a longer tail the newest are kept, and the rest is a gap."""
+def catch_up(case: Case, now: int, *, at_once: bool = False) -> tuple[Survey, Gap | None]:
+    """The periods to be judged in this pass. Of a longer tail the newest are kept, and the rest is a gap.
+
+    Where all are to run, the oldest are taken, and the rest is left to the next pass: unless there is none.
+    """
     bound = case.policy.bound
     seen = survey(case, case.cursor, now, bound)
-    if not seen.more or case.policy.catchup in _OLDEST_FIRST:
+    if not seen.more or (case.policy.catchup in _OLDEST_FIRST and not at_once):
         return seen, None
-    cut = _newest(case, now, bound)
-    gap = _gap(case, seen.due[0].nominal, cut)
-    if gap is None:
-        return survey(case, case.cursor, now, bound + _overlapping(case)), None
-    return survey(case, gap.last, now, bound + _overlapping(case)), gap
+    gap = _gap(case, seen.due[0].nominal, _newest(case, now, bound))
+    return survey(case, gap.last if gap else case.cursor, now, MOST), gap  # no more than fit into their windows
 
 
 def _newest(case: Case, now: int, count: int) -> int:
@@ -38,20 +37,11 @@ def _newest(case: Case, now: int, count: int) -> int:
     return min(t + 1, now // 1000 - after)
 
 
-def _overlapping(case: Case) -> int:
-    """How many periods at most may be waiting for their chosen times at once."""
-    before, after = reach(case.job)
-    if not before + after:
-        return 0
-    return count_nominals(case.job.schedule, case.cursor, case.cursor + before + after + 1)
-
-
 def _gap(case: Case, first: int, cut: int) -> Gap | None:
     """The periods from `first` to before the cut that have no record of their own."""
     last = prev_nominal(case.job.schedule, cut - 1)
     if last is None or last < first:
         return None
-    handled = sum(first <= nominal <= last for nominal in case.ahead)
-    count = count_nominals(case.job.schedule, first - 1, last) - handled
+    count = count_unhandled(case, first, last)
     reason = _WHY.get(case.policy.catchup, Reason.REPLAY_BOUND)
     return Gap(first, last, count, Verdict.MISSED, reason) if count else None

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from kron.core.case import Case
+from kron.core.count import count_nominals
 from kron.core.decision import decide
 from kron.core.job import Job
-from kron.core.period import Period, next_nominal
+from kron.core.period import Period, next_nominal, prev_nominal
 from kron.core.policy import MILLISECOND, FirstSight
 from kron.core.run import key_of
 from kron.core.schedule.chance import draw
@@ -35,12 +36,13 @@ class Survey:
     foreign: list[int] = field(default_factory=list)  # before this revision's time
     upcoming: int | None = None  # when the next period falls due
     more: bool = False  # there are more due than were asked for
+    further: bool = False  # there are periods that nobody has looked at yet
 
 
 def survey(case: Case, cursor: int, now: int, most: int) -> Survey:
     """Look at the periods after the cursor, until `most` are due or nothing before the next one can be."""
-    seen, (before, _) = Survey(), reach(case.job)
-    for nominal in islice(_after(case, cursor), MOST):
+    seen, (before, _), looked = Survey(), reach(case.job), 0
+    for looked, nominal in enumerate(islice(_after(case, cursor), MOST), 1):  # noqa: B007
         opens = (nominal - before) * 1000
         if opens > now and seen.upcoming is not None and opens >= seen.upcoming:
             return seen
@@ -54,7 +56,15 @@ def survey(case: Case, cursor: int, now: int, most: int) -> Survey:
             return seen
         else:
             seen.due.append(due)
+    seen.further = looked == MOST
     return seen
+
+
+def count_unhandled(case: Case, first: int, last: int) -> int:
+    """How many periods from one second to another have no record yet. An older calendar may have had others."""
+    schedule = case.job.schedule
+    handled = (n for n in case.ahead if first <= n <= last and prev_nominal(schedule, n) == n)
+    return count_nominals(schedule, first - 1, last) - sum(1 for _ in handled)
 
 
 def due_of(job: Job, nominal: int) -> Due:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kron.core.draft import Draft
 from kron.core.outcome import Reason, Verdict
-from kron.core.policy import Overlap
+from kron.core.policy import MILLISECOND, Overlap, Policy
 from kron.core.run import RUNNING, Run, State, claimed, ended
 
 
 def start_pending(draft: Draft) -> None:
     """Start, skip or leave waiting every pending run whose time has come, oldest first."""
     for run in _ready(draft):
-        _trigger(draft, run)
+        if draft.runs[run.key] is run:  # and has not given way to another meanwhile
+            _trigger(draft, run)
 
 
 def _ready(draft: Draft) -> list[Run]:
@@ -22,7 +25,9 @@ def _ready(draft: Draft) -> list[Run]:
 def _trigger(draft: Draft, run: Run) -> None:
     active = [other for other in draft.runs.values() if other.active]
     overlap = draft.case.policy.overlap
-    if not active or overlap is Overlap.ALLOW:
+    if _overdue(run, draft.case.policy, draft.now):
+        draft.put(ended(run, State.MISSED, draft.now, Verdict.MISSED, Reason.DEADLINE))
+    elif not active or overlap is Overlap.ALLOW:
         _start(draft, run)
     elif overlap is Overlap.SKIP:
         draft.put(ended(run, State.SKIPPED, draft.now, Verdict.SKIPPED, Reason.OVERLAP))
@@ -32,6 +37,14 @@ def _trigger(draft: Draft, run: Run) -> None:
         _queue(draft, run)
     else:
         _coalesce(draft, run)
+
+
+def _overdue(run: Run, policy: Policy, now: int) -> bool:
+    """Whether nobody came for it in time. What the policy itself lets wait is not overdue."""
+    if policy.deadline is None or run.trigger or policy.overlap not in (Overlap.ALLOW, Overlap.SKIP):
+        return False
+    late = (now - max(run.due, run.not_before)) * MILLISECOND
+    return late >= policy.resolution and late > policy.deadline
 
 
 def _start(draft: Draft, run: Run) -> None:
@@ -46,7 +59,8 @@ def _replace(draft: Draft, run: Run, active: list[Run]) -> None:
     begun = {other.key for other in draft.case.open}
     for other in active:
         if other.key not in begun:  # claimed in this very pass, and not sent yet
-            draft.put(ended(other, State.SKIPPED, draft.now, Verdict.SKIPPED, Reason.REPLACED))
+            unsent = replace(other, attempt=0, owner="")
+            draft.put(ended(unsent, State.SKIPPED, draft.now, Verdict.SKIPPED, Reason.REPLACED))
         elif other.state in RUNNING:
             draft.cancels.append(other)
             draft.put(ended(other, State.CANCELLED, draft.now, Verdict.EXECUTED, Reason.REPLACED))

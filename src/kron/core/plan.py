@@ -17,7 +17,7 @@ from kron.core.overlap import start_pending
 from kron.core.period import next_nominal
 from kron.core.policy import MILLISECOND, Catchup
 from kron.core.run import Run, State, ended, key_of
-from kron.core.tend import tend
+from kron.core.tend import retry_failed, tend
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,17 @@ def plan(case: Case, now: int, *, owner: str, lease: int) -> Plan:
     if not case.idle:
         seen, gap = _take_on(draft)
         start_pending(draft)
+    retry_failed(draft)
     return _finished(draft, seen, gap)
 
 
 def record_due(case: Case, now: int) -> Plan:
-    """Only the record of what has fallen due, for somebody who cannot start it: it waits for a worker."""
+    """Only the record of what has fallen due, for somebody who cannot start it: it waits for a worker.
+
+    There will be no other pass for what is left over, so nothing is: a tail beyond the bound is a gap.
+    """
     draft = _draft(case, now, "", now)
-    seen, gap = (Survey(), None) if case.idle else _take_on(draft)
+    seen, gap = (Survey(), None) if case.idle else _take_on(draft, at_once=True)
     return _finished(draft, seen, gap)
 
 
@@ -66,8 +70,8 @@ def _draft(case: Case, now: int, owner: str, lease: int) -> Draft:
     return Draft(case, now, owner, lease, {run.key: run for run in case.open})
 
 
-def _take_on(draft: Draft) -> tuple[Survey, Gap | None]:
-    seen, gap = catch_up(draft.case, draft.now)
+def _take_on(draft: Draft, *, at_once: bool = False) -> tuple[Survey, Gap | None]:
+    seen, gap = catch_up(draft.case, draft.now, at_once=at_once)
     for run in _taken_on(draft.case, seen, draft.now):
         if run.key not in draft.runs:  # what is recorded is handled
             draft.put(run)
@@ -82,7 +86,7 @@ def _taken_on(case: Case, seen: Survey, now: int) -> list[Run]:
         if not due.schedulable:
             run = ended(run, State.UNSCHEDULABLE, now, Verdict.UNSCHEDULABLE, Reason.CONSTRAINTS)
         elif lateness(case, due.at, now):
-            run = _late(case, run, now, late, len(seen.due))
+            run = _late(case, run, now, late, seen.due)
             late += 1
         runs.append(run)
     return runs
@@ -93,14 +97,16 @@ def _run(case: Case, due: Due, now: int) -> Run:
     return Run(key, case.job.identity, due.nominal, case.revision, due.at, State.PENDING, created=now, changed=now)
 
 
-def _late(case: Case, run: Run, now: int, nth: int, of: int) -> Run:
+def _late(case: Case, run: Run, now: int, nth: int, dues: list[Due]) -> Run:
     policy = case.policy
     if policy.deadline is not None and lateness(case, run.due, now) * MILLISECOND > policy.deadline:
         return ended(run, State.MISSED, now, Verdict.MISSED, Reason.DEADLINE)
     if policy.catchup is Catchup.NONE:
         return ended(run, State.MISSED, now, Verdict.MISSED, Reason.CATCHUP_NONE)
+    if policy.catchup is Catchup.LATEST and any(due.schedulable and due.nominal > run.nominal for due in dues):
+        return ended(run, State.MISSED, now, Verdict.MISSED, Reason.COALESCED)
     if policy.catchup is Catchup.SPREAD:
-        return replace(run, not_before=now + nth * policy.spread_over // MILLISECOND // of)
+        return replace(run, not_before=now + nth * policy.spread_over // MILLISECOND // len(dues))
     return run
 
 
@@ -115,29 +121,29 @@ def _finished(draft: Draft, seen: Survey, gap: Gap | None) -> Plan:
     new = tuple(run for key, run in draft.runs.items() if key not in before)
     changed = tuple((run, draft.runs[key]) for key, run in before.items() if draft.runs[key] != run)
     wakes = [wake for run in draft.runs.values() if (wake := _wake(run, draft)) is not None]
-    if seen.more:
+    if seen.more or seen.further:
         wakes.append(draft.now)
     if seen.upcoming is not None:
         wakes.append(seen.upcoming)
-    cursor = _cursor(draft.case, seen, gap)
+    cursor = _cursor(draft.case, seen, gap, draft.now // 1000)
     return Plan(draft.case, cursor, min(wakes, default=None), new, changed, gap, tuple(draft.cancels))
 
 
 def _wake(run: Run, draft: Draft) -> int | None:
     """When something is to be done about an open run. One that waits for another is woken by that one's end."""
-    if run.state is State.PENDING:
+    if run.state in (State.PENDING, State.WAITING):
         return run.not_before if run.not_before > draft.now else None
-    if run.state in (State.RETRY, State.WAITING):
+    if run.state is State.RETRY:
         return run.not_before
     return run.lease if run.open else None
 
 
-def _cursor(case: Case, seen: Survey, gap: Gap | None) -> int:
-    """The end of the handled prefix."""
+def _cursor(case: Case, seen: Survey, gap: Gap | None, now: int) -> int:
+    """The end of the handled prefix. It keeps behind the clock: another calendar may have periods before the next."""
     cursor = max(case.cursor, gap.last) if gap else case.cursor
     handled = case.ahead.union(seen.foreign, (due.nominal for due in seen.due))
     following = next_nominal(case.job.schedule, cursor)
-    while following in handled:
+    while following in handled and following <= now:
         cursor = following
         following = next_nominal(case.job.schedule, cursor)
     return cursor

@@ -7,7 +7,7 @@ from dataclasses import replace
 from kron.core.answer import failed_launch
 from kron.core.draft import Draft
 from kron.core.outcome import Reason, Verdict
-from kron.core.policy import MILLISECOND, Interrupted
+from kron.core.policy import MILLISECOND, Interrupted, Overlap
 from kron.core.run import RUNNING, Run, State, claimed, ended
 
 
@@ -19,8 +19,16 @@ def tend(draft: Draft) -> None:
         elif run.state in RUNNING and _over(run, draft):
             draft.put(_silent(run, draft))
     for run in list(draft.runs.values()):
-        if run.state in (State.RETRY, State.WAITING) and run.not_before <= draft.now:
+        if run.state is State.RETRY and run.not_before <= draft.now:
             draft.put(_again(run, draft))
+
+
+def retry_failed(draft: Draft) -> None:
+    """Let every failed run whose time has come run again, where no newer period has taken its place."""
+    for run in list(draft.runs.values()):
+        alone = draft.case.policy.overlap is Overlap.ALLOW or not any(other.active for other in draft.runs.values())
+        if run.state is State.WAITING and run.not_before <= draft.now and alone:
+            draft.put(claimed(run, draft.owner, draft.lease, draft.now))
 
 
 def _over(run: Run, draft: Draft) -> bool:
@@ -46,6 +54,6 @@ def _again(run: Run, draft: Draft) -> Run:
     policy = draft.case.policy
     tries = run.attempt >= policy.launch_tries and policy.interrupted is not Interrupted.RESTART
     late = policy.deadline is not None and (draft.now - run.due) * MILLISECOND > max(policy.deadline, policy.resolution)
-    if run.state is State.RETRY and (tries or late) and run.verdict is None:
+    if (tries or late) and run.verdict is None:
         return failed_launch(run, draft.now)
     return claimed(run, draft.owner, draft.lease, draft.now)

@@ -9,9 +9,8 @@ from heapq import heappop, heappush
 from kron.clock import Clock
 from kron.core.case import Case
 from kron.core.outcome import Gap
-from kron.core.policy import Overlap
-from kron.core.run import Run, lawful
-from kron.store import SHARDS, Change, Revision, Settlement, holds, shard_of, share_of
+from kron.core.run import Run
+from kron.store import SHARDS, Change, Revision, Settlement, fits, shard_of, share_of, speaks
 
 
 class MemoryStore:
@@ -62,7 +61,7 @@ class MemoryStore:
 
     async def get(self, identities: Sequence[str]) -> list[Case | None]:
         """The cases of those identities."""
-        return [self._case(identity) if identity in self.cases else None for identity in identities]
+        return [self._stored(identity) for identity in identities]
 
     async def find(self, keys: Sequence[str]) -> list[Run | None]:
         """The runs of those keys."""
@@ -74,8 +73,7 @@ class MemoryStore:
 
     async def runs(self, identity: str, limit: int) -> list[Run]:
         """The newest runs of a schedule."""
-        found = sorted(self.ledger.get(identity, {}).values(), key=lambda run: (run.nominal, run.trigger))
-        return found[::-1][:limit]
+        return sorted(self.ledger.get(identity, {}).values(), key=_place, reverse=True)[:limit]
 
     async def gaps(self, identity: str) -> list[Gap]:
         """The gaps of a schedule."""
@@ -96,11 +94,12 @@ class MemoryStore:
             heappush(queue, entry)
         return list(found)
 
+    def _stored(self, identity: str) -> Case | None:
+        return self._case(identity) if identity in self.cases else None
+
     def _case(self, identity: str) -> Case:
-        case = self.cases[identity]
-        return replace(
-            case, open=tuple(self.open.get(identity, {}).values()), ahead=frozenset(self.ahead.get(identity, ()))
-        )
+        runs = sorted(self.open.get(identity, {}).values(), key=_place)
+        return replace(self.cases[identity], open=tuple(runs), ahead=frozenset(self.ahead.get(identity, ())))
 
     def _run(self, key: str) -> Run | None:
         identity = self.owner_of.get(key)
@@ -108,7 +107,7 @@ class MemoryStore:
 
     def _settle(self, settlement: Settlement) -> bool:
         after = settlement.after
-        if not holds(settlement.before, self.cases.get(after.identity)) or not self._fits(settlement):
+        if not fits(settlement, self._stored(after.identity), self.owner_of):
             return False
         self._keep(replace(after, open=(), ahead=frozenset()))
         for run in (*settlement.new, *(run for _, run in settlement.changed)):
@@ -119,24 +118,8 @@ class MemoryStore:
             self.history.setdefault(after.identity, []).append(settlement.revision)
         return True
 
-    def _fits(self, settlement: Settlement) -> bool:
-        """Whether every run is new or still as it was, and at most one is active where no more may be."""
-        if any(run.key in self.owner_of for run in settlement.new):
-            return False
-        if not all(self._still(before, after) for before, after in settlement.changed):
-            return False
-        if settlement.after.policy.overlap is Overlap.ALLOW:
-            return True
-        runs = dict(self.open.get(settlement.after.identity, {}))
-        runs |= {run.key: run for run in (*settlement.new, *(run for _, run in settlement.changed))}
-        return sum(run.active for run in runs.values()) <= 1
-
-    def _still(self, before: Run, after: Run) -> bool:
-        stored = self._run(before.key)
-        return stored is not None and stored.token == before.token and lawful(stored, after)
-
     def _change(self, change: Change) -> bool:
-        if not self._still(change.before, change.after):
+        if not speaks(self._run(change.before.key), change):
             return False
         self._put(change.after)
         case = self.cases[change.after.identity]
@@ -161,3 +144,8 @@ class MemoryStore:
             self.open.setdefault(run.identity, {})[run.key] = run
         else:
             self.open.get(run.identity, {}).pop(run.key, None)
+
+
+def _place(run: Run) -> tuple[int, str, str]:
+    """The order of runs everywhere: by their nominal times."""
+    return run.nominal, run.trigger, run.key
