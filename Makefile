@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread
+.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread protocol kills simulate mutants year
 
 setup:  ## a .venv with everything
 	uv sync --python $(PYTHON)
@@ -43,3 +43,18 @@ oracle:  ## 100,000 random cases of the calendar against a minute-walking oracle
 
 dst-board:  ## write the board of clock changes into docs/dst.md
 	$(RUN) -m benchmarks.dst_board
+
+protocol:  ## the model of the protocol in every order of events, and without each protection; needs java
+	$(RUN) docs/protocol/check.py
+
+kills:  ## 200 kill -9 of workers on one SQLite file under load; then every period is accounted for
+	$(RUN) -m tests.campaigns.sqlite_kills
+
+simulate:  ## 10,000 hours of a cluster under 100,000 crashes and pauses, on every core; then every period is accounted for
+	$(RUN) -m tests.simulation run 1350
+
+mutants:  ## planted bugs, and how many seeds it takes to find each
+	$(RUN) -m tests.simulation mutants
+
+year:  ## a year of 10,000 daily schedules, and the digest of its ledger
+	$(RUN) -m tests.simulation year

@@ -2,8 +2,9 @@
 
 import pytest
 
-from kron.core.policy import Concurrency, Policy
+from kron.core.policy import Overlap, Policy
 from kron.core.schedule.window import SECOND
+from kron.language.bodies import CONCURRENCY
 from tests.language.asking import kron, modified, numbers, refusal
 
 MINUTE = 60 * SECOND
@@ -13,8 +14,8 @@ HOUR = 60 * MINUTE
 @pytest.mark.req("KSYN-POL-CONCURRENCY")
 def test_concurrency_is_allow_forbid_or_replace_and_forbid_by_default():
     for name in ("allow", "forbid", "replace"):
-        assert modified(f"@policy(concurrency={name})").policy.concurrency == Concurrency(name)
-    assert kron("0 0 * * *").policy.concurrency is Concurrency.FORBID
+        assert modified(f"@policy(concurrency={name})").policy.overlap is CONCURRENCY[name]
+    assert kron("0 0 * * *").policy.overlap is Overlap.SKIP
     for name in ("skip", "Forbid", "queue", ""):
         assert refusal(f"0 0 * * * @policy(concurrency={name})") == ("BAD_PARAMETER", name)
 
@@ -40,7 +41,7 @@ def test_suspend_is_true_or_false_and_false_by_default():
 @pytest.mark.req("KSYN-POL-EX")
 def test_the_examples_of_policies():
     assert kron("0 0 * * * @policy(concurrency=forbid,deadline=10m)").policy == Policy(deadline=10 * MINUTE)
-    assert kron("0 10 * * * @policy(concurrency=replace)").policy == Policy(Concurrency.REPLACE)
+    assert kron("0 10 * * * @policy(concurrency=replace)").policy == Policy(Overlap.REPLACE)
 
 
 @pytest.mark.req("KSYN-VAL-POLICY")

@@ -6,16 +6,19 @@ from hypothesis import given, settings
 from kron.core.decision import decide
 from kron.core.job import Job
 from kron.core.period import Period
-from kron.core.policy import Concurrency, Policy
+from kron.core.policy import Overlap, Policy
 from kron.core.schedule.chance import Exponential, Normal, SkewEarly, SkewLate
 from kron.core.schedule.window import SECOND, Mode, Window
 from kron.core.zone import UTC_ZONE
 from kron.errors import KronError
+from kron.language.bodies import CONCURRENCY
 from kron.language.definition import FIELDS, define
 from kron.language.explain import distribution_parameters, write_clauses, write_cron, write_window
 from kron.language.table import read_table
 from tests.language import texts
 from tests.language.asking import kron
+
+NAMES = {overlap: name for name, overlap in CONCURRENCY.items()}
 
 MINIMAL = {"identity": "a", "schedule": "0 10 * * *"}
 EVERYTHING = {
@@ -67,7 +70,7 @@ def test_any_schedule_can_be_given_by_fields(schedule):
             "avoid": write_clauses(schedule.constraints.avoid) if schedule.constraints.avoid else None,
         },
         "policy": {
-            "concurrency": str(schedule.policy.concurrency),
+            "concurrency": NAMES[schedule.policy.overlap],
             "deadline": f"{schedule.policy.deadline}ns",
             "suspend": schedule.policy.suspend,
         },
@@ -129,9 +132,9 @@ def test_the_policy_forbids_overlap_allows_no_lateness_and_is_not_suspended_by_d
     def policy(**fields):
         return define({**MINIMAL, "policy": fields}).schedule.policy
 
-    assert define(MINIMAL).schedule.policy == policy() == Policy(Concurrency.FORBID, 0, suspend=False)
+    assert define(MINIMAL).schedule.policy == policy() == Policy(Overlap.SKIP, 0, suspend=False)
     for concurrency in ("allow", "forbid", "replace"):
-        assert policy(concurrency=concurrency).concurrency == Concurrency(concurrency)
+        assert policy(concurrency=concurrency).overlap is CONCURRENCY[concurrency]
     assert policy(deadline="10m").deadline == 600 * SECOND
     assert policy(suspend=True).suspend is policy(suspend="true").suspend is True
     assert code(policy={"concurrency": "skip"}) == "BAD_PARAMETER"

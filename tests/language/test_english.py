@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kron import english, parse, periods
-from kron.core.policy import Concurrency, Policy
+from kron.core.policy import Overlap, Policy
 from kron.core.schedule import Schedule
 from kron.core.schedule.cron import Cron
 from kron.core.zone import instant_of, moment
@@ -101,11 +101,11 @@ def test_durations_in_words(nanoseconds, words):
     [
         (Policy(), "Starts in its chosen second or not at all; is skipped while the previous run is going."),
         (
-            Policy(Concurrency.ALLOW, 600_000_000_000),
+            Policy(Overlap.ALLOW, 600_000_000_000),
             "Starts up to 10 minutes late; runs even while the previous run is going.",
         ),
         (
-            Policy(Concurrency.REPLACE, 0, suspend=True),
+            Policy(Overlap.REPLACE, 0, suspend=True),
             "Starts in its chosen second or not at all; ends the previous run if that is still going."
             " Suspended: nothing runs.",
         ),

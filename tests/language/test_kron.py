@@ -2,7 +2,7 @@
 
 import pytest
 
-from kron.core.policy import Concurrency, Policy
+from kron.core.policy import Overlap, Policy
 from kron.core.schedule import Schedule
 from kron.core.schedule.chance import (
     Seed,
@@ -30,7 +30,7 @@ def test_the_canonical_form_has_a_cron_and_all_seven_modifiers():
     assert schedule.window == Window(Mode.AROUND, 90 * MINUTE)
     assert schedule.distribution == SkewLate(2.5)
     assert schedule.seed == Seed(Strategy.DAILY, "msgs")
-    assert schedule.policy == Policy(Concurrency.REPLACE, 10 * MINUTE, suspend=True)
+    assert schedule.policy == Policy(Overlap.REPLACE, 10 * MINUTE, suspend=True)
     assert numbers(schedule.constraints.avoid.dow) == [6]
     assert numbers(schedule.constraints.only.hours) == list(range(8, 19))
 

@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from kron.core.calendar import Date, day_of
-from kron.core.policy import Concurrency, Policy
+from kron.core.policy import Overlap, Policy
 from kron.core.schedule import Schedule
 from kron.core.schedule.chance import (
     Anchor,
@@ -58,7 +58,7 @@ distributions = st.one_of(
     st.builds(Normal, st.none() | st.sampled_from(Anchor), st.none() | st.integers(1, LONGEST)),
 )
 seeds = st.builds(Seed, st.sampled_from(Strategy), st.text(WRITABLE, max_size=20))
-policies = st.builds(Policy, st.sampled_from(Concurrency), durations, st.booleans())
+policies = st.builds(Policy, st.sampled_from([Overlap.ALLOW, Overlap.SKIP, Overlap.REPLACE]), durations, st.booleans())
 days = st.dates().map(lambda date: day_of(Date(date.year, date.month, date.day)))
 
 

@@ -32,3 +32,6 @@ class Job:
     name: str = ""
     description: str = ""
     command: Command | None = None
+    target: str = ""  # where it is sent: the scheme names the launcher
+    start: int | None = None  # periods strictly after this second
+    end: int | None = None  # and not after this one

@@ -131,6 +131,13 @@ class Zone:
                 yield Shift(at, before, offset)
             at, before = close, offset
 
+    def spells_between(self, start: int, end: int) -> Iterator[Spell]:
+        """The spells from `start` to before `end`, cut to what lies there."""
+        while start < end:
+            _, close, offset = self.spell(start) if self.fixed is None else (start, end, self.fixed)
+            yield start, min(close, end), offset
+            start = close
+
     def spell(self, t: int) -> Spell:
         """The spell an instant lies in. A spell is cut where a stretch ends; its offset may go on."""
         stretch = self.stretches.get(t >> _STRETCH)

@@ -9,7 +9,7 @@ from functools import cache
 from itertools import islice
 from typing import Any, TypeVar
 
-from kron.core.policy import Concurrency, Policy
+from kron.core.policy import Overlap, Policy
 from kron.core.schedule.chance import (
     Anchor,
     Distribution,
@@ -35,6 +35,7 @@ Reader = Callable[[str], Any]
 Choice = TypeVar("Choice", bound=StrEnum)
 Parameters = dict[str, tuple[str, Reader]]  # by key: the argument's name, and what reads its value
 
+CONCURRENCY = {"allow": Overlap.ALLOW, "forbid": Overlap.SKIP, "replace": Overlap.REPLACE}  # as @policy calls them
 _FLOAT = re.compile(r"(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?")
 
 
@@ -132,6 +133,12 @@ def _one_of(choices: type[StrEnum], what: str) -> Reader:
     return lambda text: _choice("BAD_PARAMETER", what, choices, Token(text, 0))
 
 
+def _overlap(text: str) -> Overlap:
+    if text not in CONCURRENCY:
+        raise _unknown("BAD_PARAMETER", "concurrency", CONCURRENCY, Token(text, 0))
+    return CONCURRENCY[text]
+
+
 def _positive(text: str) -> float:
     if not _FLOAT.fullmatch(text) or not 0 < float(text) < float("inf"):
         message = f"{clip(text)!r} is not a number above 0"
@@ -160,7 +167,7 @@ _DISTRIBUTIONS: dict[str, tuple[Callable[..., Distribution], Parameters]] = {
     "exponential": (Exponential, {"lambda": ("decay", _positive), "dir": ("lean", _one_of(Lean, "direction"))}),
 }
 _POLICY: Parameters = {
-    "concurrency": ("concurrency", _one_of(Concurrency, "concurrency")),
+    "concurrency": ("overlap", _overlap),
     "deadline": ("deadline", read_duration),
     "suspend": ("suspend", _truth),
 }

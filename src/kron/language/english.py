@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kron.core.calendar import date_of
-from kron.core.policy import Concurrency, Policy
+from kron.core.policy import Overlap, Policy
 from kron.core.schedule import Schedule
 from kron.core.schedule.cadence import Cadence
 from kron.core.schedule.chance import Exponential, Lean, Normal, SkewEarly, SkewLate, Strategy
@@ -44,10 +44,12 @@ def english(schedule: Schedule) -> str:
 def english_policy(policy: Policy) -> str:
     """What the policy says, in words."""
     overlap = {
-        Concurrency.ALLOW: "runs even while the previous run is going",
-        Concurrency.FORBID: "is skipped while the previous run is going",
-        Concurrency.REPLACE: "ends the previous run if that is still going",
-    }[policy.concurrency]
+        Overlap.ALLOW: "runs even while the previous run is going",
+        Overlap.SKIP: "is skipped while the previous run is going",
+        Overlap.REPLACE: "ends the previous run if that is still going",
+        Overlap.QUEUE: "waits while the previous run is going",
+        Overlap.COALESCE: "waits while the previous run is going, and gives way to a newer one",
+    }[policy.overlap]
     late = f"up to {spell(policy.deadline)} late" if policy.deadline else "in its chosen second or not at all"
     return f"Starts {late}; {overlap}." + (" Suspended: nothing runs." if policy.suspend else "")
 

@@ -13,11 +13,13 @@ from kron.core.schedule.constraint import Clauses
 from kron.core.schedule.cron import Cron, possible
 from kron.core.schedule.window import Window
 from kron.errors import KronError
+from kron.language.bodies import CONCURRENCY
 from kron.language.duration import write_duration
 from kron.language.grammar import DAY, HOUR, MINUTE, MONTH, SECOND, WEEKDAY, Kind
 from kron.language.quoting import quote
 
 Pairs = dict[str, str]
+_CONCURRENCY = {overlap: name for name, overlap in CONCURRENCY.items()}
 
 
 def unparse(schedule: Schedule) -> str:
@@ -94,8 +96,9 @@ def _modifiers(schedule: Schedule) -> Iterator[str]:
         yield f"@dist({_call(schedule.distribution.name, distribution_parameters(schedule))})"
     if schedule.seed != plain.seed:
         yield f"@seed({_call(schedule.seed.strategy, seed_parameters(schedule.seed))})"
-    if schedule.policy != plain.policy:
-        yield f"@policy({_call('', _policy(schedule.policy))})"
+    policy = _policy(schedule.policy)  # what of it @policy can say; the other axes are the door's
+    if policy:
+        yield f"@policy({_call('', policy)})"
     if schedule.constraints.avoid:
         yield f"@avoid({write_clauses(schedule.constraints.avoid)})"
     if schedule.constraints.only:
@@ -150,9 +153,9 @@ def _clauses(clauses: Clauses) -> Iterable[tuple[str, str]]:
 def _policy(policy: Policy) -> Pairs:
     default = Policy()
     pairs = {}
-    if policy.concurrency != default.concurrency:
-        pairs["concurrency"] = str(policy.concurrency)
-    if policy.deadline != default.deadline:
+    if policy.overlap != default.overlap and policy.overlap in _CONCURRENCY:
+        pairs["concurrency"] = _CONCURRENCY[policy.overlap]
+    if policy.deadline != default.deadline and policy.deadline is not None:
         pairs["deadline"] = write_duration(policy.deadline)
     if policy.suspend:
         pairs["suspend"] = "true"

@@ -30,7 +30,20 @@ def parser(prog: str = "kron") -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action=_Version)
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for add in (_lint, _explain, _next, _fmt, _verify, _compile, _translate, _spread, _conformance, _completion):
+    for add in (
+        _lint,
+        _explain,
+        _next,
+        _fmt,
+        _verify,
+        _why,
+        _audit,
+        _compile,
+        _translate,
+        _spread,
+        _conformance,
+        _completion,
+    ):
         add(commands)
     return top
 
@@ -149,6 +162,30 @@ def _conformance(commands: Any) -> None:
     command = _command(commands, "conformance", "run the tests that a document defines", "conformance fuzzy")
     command.add_argument("document", choices=("fuzzy",), help="the Fuzzy Schedule Time Syntax")
     _format(command)
+
+
+def _why(commands: Any) -> None:
+    command = _command(
+        commands,
+        "why",
+        "say what became of a period, and why",
+        "why billing/invoices --store sqlite:/var/lib/kron.db --at 2026-03-01T03:00:00Z",
+    )
+    command.add_argument("identity", metavar="SCHEDULE", help="the identity of a schedule")
+    _store(command)
+    _at(command, "the last period up to this instant")
+    _format(command)
+
+
+def _audit(commands: Any) -> None:
+    command = _command(commands, "audit", "account for every period, or fail", "audit --store sqlite:/var/lib/kron.db")
+    command.add_argument("identity", nargs="?", metavar="SCHEDULE", help="the identity of one schedule; default: all")
+    _store(command)
+    _format(command)
+
+
+def _store(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--store", required=True, metavar="URL", help="where the records are, such as sqlite:PATH")
 
 
 def _completion(commands: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kron.core.policy import DEFAULT, Policy
+from kron.core.policy import KRON, Policy
 from kron.core.schedule.chance import EACH_PERIOD, EVEN, Distribution, Seed
 from kron.core.schedule.constraint import FREE, Constraints
 from kron.core.schedule.cron import Cron
@@ -22,7 +22,7 @@ class Schedule:
     distribution: Distribution = EVEN
     seed: Seed = EACH_PERIOD
     constraints: Constraints = FREE
-    policy: Policy = DEFAULT
+    policy: Policy = KRON
 
 
 __all__ = ["Constraints", "Cron", "Distribution", "Policy", "Schedule", "Seed", "Window", "Zone"]

@@ -20,6 +20,10 @@ class Cadence(Cron):
         Cron.__post_init__(self)
         object.__setattr__(self, "dates", (self.every == 1, *self.dates[1:]))
 
+    def days_between(self, start: int, end: int) -> int:
+        """How many days match from `start` to before `end`."""
+        return (end - 1 - self.phase) // self.every - (start - 1 - self.phase) // self.every
+
     def _day_from(self, day: int) -> int | None:
         return day + (self.phase - day) % self.every
 

@@ -88,6 +88,20 @@ class Cron:
                 last = self._day_upto(day - 1)
         return None if last is None else last * _DAY + closing
 
+    def days_between(self, start: int, end: int) -> int:
+        """How many days match from `start` to before `end`, month by month."""
+        _, _, _, dates, weeks = self.dates
+        total = 0
+        while start < end:
+            in_cycle = start % CYCLE
+            month = MONTH_OF[in_cycle]
+            until = min(_FIRST_DAY[month + 1], in_cycle + end - start)
+            if self.months >> month % 12 & 1:
+                days = (dates | weeks >> _WEEKDAY[month]) & _MONTH_DAYS[month] & (1 << until - _FIRST_DAY[month]) - 1
+                total += (days >> in_cycle - _FIRST_DAY[month]).bit_count()
+            start += until - in_cycle
+        return total
+
     def _time_after(self, time: int) -> int:
         """The first matching second of a day later than `time`, given that there is one."""
         hour = time // 3600

@@ -1,0 +1,43 @@
+"""`kron why`: what became of a period, and why."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+
+from kron.apps.cli.screen import Screen
+from kron.apps.cli.subject import now
+from kron.apps.wiring import open_store
+from kron.language.record import record
+from kron.why import Account, why
+
+
+def run(args: argparse.Namespace, screen: Screen) -> int:
+    """Give the account of one period."""
+    account = asyncio.run(_account(args))
+    if args.format == "json":
+        screen.json(_json(account))
+    else:
+        for line in account.words():
+            screen.line(line)
+    return 0
+
+
+async def _account(args: argparse.Namespace) -> Account:
+    async with open_store(args.store) as store:
+        return await why(store, args.identity, now(args) * 1000)
+
+
+def _json(account: Account) -> dict[str, object]:
+    run, gap = account.run, account.gap
+    ending = run or gap
+    return {
+        "revision": account.revision.number,
+        "decision": record(account.decision),
+        "outcome": str(ending.verdict) if ending and ending.verdict else None,
+        "reason": str(ending.reason) if ending and ending.reason else None,
+        "state": str(run.state) if run else None,
+        "attempt": run.attempt if run else None,
+        "gap": {"first": gap.first, "last": gap.last, "count": gap.count} if gap else None,
+        "words": account.ending(),
+    }

@@ -1,0 +1,80 @@
+"""Answers: what a launcher or a target said, and what becomes of the run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import StrEnum
+
+from kron.core.outcome import Reason, Verdict
+from kron.core.policy import MILLISECOND, Interrupted, Overlap, Policy
+from kron.core.run import ACTIVE, RUNNING, Run, State, ended
+
+
+class Answer(StrEnum):
+    """What came of sending a run."""
+
+    OK = "ok"  # the target has it, now or from an earlier attempt
+    REJECTED = "rejected"  # it never will
+    RETRYABLE = "retryable"  # it has it not, and may another time
+    UNKNOWN = "unknown"  # nobody knows
+
+
+class Report(StrEnum):
+    """What a target says of a run that it has."""
+
+    STARTED = "started"  # or: is still going
+    SUCCESS = "success"
+    FAILED = "failed"
+
+
+def answered(run: Run, answer: Answer, policy: Policy, now: int) -> Run:
+    """The run after its launcher has answered."""
+    if answer is Answer.OK:
+        lease = now + policy.run_lease // MILLISECOND
+        return replace(run, state=State.ENQUEUED, verdict=Verdict.EXECUTED, reason=None, lease=lease, changed=now)
+    if answer is Answer.REJECTED:
+        return failed_launch(run, now)
+    if answer is Answer.UNKNOWN and policy.interrupted is Interrupted.LOST:
+        return ended(run, State.UNKNOWN, now, Verdict.EXECUTED, Reason.UNKNOWN)
+    if run.attempt >= policy.launch_tries and answer is Answer.RETRYABLE:
+        return failed_launch(run, now)
+    doubt = run.doubt or answer is Answer.UNKNOWN
+    return replace(run, state=State.RETRY, doubt=doubt, not_before=now + backoff(run, policy), lease=None, changed=now)
+
+
+def reported(run: Run, report: Report, policy: Policy, now: int, attempt: int | None = None) -> Run | None:
+    """The run after its target has reported of an attempt; None if the report comes too late to count."""
+    if run.state not in ACTIVE or (run.state not in RUNNING and report is Report.STARTED):
+        return None
+    if report is not Report.SUCCESS and run.verdict is not None and attempt is not None and attempt < run.attempt:
+        return None  # it ran again since, and this is an echo
+    run = replace(run, verdict=Verdict.EXECUTED, reason=None)
+    if report is Report.STARTED:
+        return replace(run, state=State.STARTED, lease=now + policy.run_lease // MILLISECOND, changed=now)
+    if report is Report.SUCCESS:
+        return ended(run, State.SUCCESS, now)
+    if policy.retry_after is not None:
+        at = now + policy.retry_after // MILLISECOND
+        return replace(run, state=State.WAITING, not_before=at, lease=None, changed=now)
+    return ended(run, State.FAILED, now)
+
+
+def look_after(run: Run, policy: Policy, now: int) -> int:
+    """When its schedule is to be looked at after a run has changed: at once, if another may take its place."""
+    if not run.active or (run.state in RUNNING and policy.overlap is Overlap.REPLACE):
+        return now
+    return run.not_before if run.lease is None else run.lease
+
+
+def failed_launch(run: Run, now: int) -> Run:
+    """The end of a run that could not be started; if an attempt may have arrived all the same, nobody knows."""
+    if run.verdict is not None:  # it has run before
+        return ended(run, State.FAILED, now)
+    if run.doubt:
+        return ended(run, State.UNKNOWN, now, Verdict.EXECUTED, Reason.UNKNOWN)
+    return ended(run, State.FAILED, now, Verdict.MISSED, Reason.LAUNCH_FAILED)
+
+
+def backoff(run: Run, policy: Policy) -> int:
+    """How many milliseconds to wait before the next attempt: doubled each time, up to ten minutes."""
+    return min(600_000, policy.launch_backoff // MILLISECOND << min(run.attempt - 1, 20))

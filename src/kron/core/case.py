@@ -1,0 +1,43 @@
+"""A Case: all that is known of one schedule when a pass begins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kron.core.job import Job
+from kron.core.policy import Policy
+from kron.core.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What a store hands to `plan`.
+
+    Every period up to the cursor is handled. Where windows overlap, some later ones may be handled too:
+    they are `ahead`. Periods that fell due before `since` (milliseconds) are not this revision's business.
+    """
+
+    job: Job
+    revision: int
+    cursor: int  # seconds
+    since: int
+    paused: bool = False
+    deleted: bool = False
+    wake: int | None = None  # when to look again; None: not before somebody changes something
+    open: tuple[Run, ...] = ()
+    ahead: frozenset[int] = frozenset()
+
+    @property
+    def identity(self) -> str:
+        """Whose case it is."""
+        return self.job.identity
+
+    @property
+    def idle(self) -> bool:
+        """Whether no period is handled for the time being."""
+        return self.paused or self.deleted or self.policy.suspend
+
+    @property
+    def policy(self) -> Policy:
+        """The policy of the job."""
+        return self.job.schedule.policy

@@ -1,0 +1,47 @@
+"""Catching up: which of the periods that have fallen due are looked at one by one, and which are one gap."""
+
+from __future__ import annotations
+
+from kron.core.case import Case
+from kron.core.due import MOST, Survey, count_unhandled, reach, survey
+from kron.core.outcome import Gap, Reason, Verdict
+from kron.core.period import prev_nominal
+from kron.core.policy import Catchup
+
+_OLDEST_FIRST = (Catchup.ALL, Catchup.SPREAD)
+_WHY = {Catchup.NONE: Reason.CATCHUP_NONE, Catchup.LATEST: Reason.COALESCED}
+
+
+def catch_up(case: Case, now: int, *, at_once: bool = False) -> tuple[Survey, Gap | None]:
+    """The periods to be judged in this pass. Of a longer tail the newest are kept, and the rest is a gap.
+
+    Where all are to run, the oldest are taken, and the rest is left to the next pass: unless there is none.
+    """
+    bound = case.policy.bound
+    seen = survey(case, case.cursor, now, bound)
+    if not seen.more or (case.policy.catchup in _OLDEST_FIRST and not at_once):
+        return seen, None
+    gap = _gap(case, seen.due[0].nominal, _newest(case, now, bound))
+    return survey(case, gap.last if gap else case.cursor, now, MOST), gap  # no more than fit into their windows
+
+
+def _newest(case: Case, now: int, count: int) -> int:
+    """The nominal time from which on there are `count` periods till now, or later where one may not be due yet."""
+    before, after = reach(case.job)
+    t = now // 1000 + before
+    for _ in range(count):
+        nominal = prev_nominal(case.job.schedule, t)
+        if nominal is None or nominal <= case.cursor:
+            return case.cursor + 1
+        t = nominal - 1
+    return min(t + 1, now // 1000 - after)
+
+
+def _gap(case: Case, first: int, cut: int) -> Gap | None:
+    """The periods from `first` to before the cut that have no record of their own."""
+    last = prev_nominal(case.job.schedule, cut - 1)
+    if last is None or last < first:
+        return None
+    count = count_unhandled(case, first, last)
+    reason = _WHY.get(case.policy.catchup, Reason.REPLAY_BOUND)
+    return Gap(first, last, count, Verdict.MISSED, reason) if count else None

@@ -1,0 +1,118 @@
+"""Which periods of a case have fallen due, and when the next one will."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+from kron.core.case import Case
+from kron.core.count import count_nominals
+from kron.core.decision import decide
+from kron.core.job import Job
+from kron.core.period import Period, next_nominal, prev_nominal
+from kron.core.policy import MILLISECOND, FirstSight
+from kron.core.run import key_of
+from kron.core.schedule.chance import draw
+from kron.core.schedule.constraint import FREE
+
+MOST = 10_000  # periods looked at in one pass
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A period with the millisecond at which it is to be handled: started, or found to be unschedulable."""
+
+    nominal: int
+    at: int
+    schedulable: bool = True
+
+
+@dataclass(slots=True)
+class Survey:
+    """What lies after the cursor: what is due, what is nobody's, and when to look again."""
+
+    due: list[Due] = field(default_factory=list)  # in the order of their nominal times
+    foreign: list[int] = field(default_factory=list)  # before this revision's time
+    upcoming: int | None = None  # when the next period falls due
+    more: bool = False  # there are more due than were asked for
+    further: bool = False  # there are periods that nobody has looked at yet
+
+
+def survey(case: Case, cursor: int, now: int, most: int) -> Survey:
+    """Look at the periods after the cursor, until `most` are due or nothing before the next one can be."""
+    seen, (before, _), looked = Survey(), reach(case.job), 0
+    for looked, nominal in enumerate(islice(_after(case, cursor), MOST), 1):  # noqa: B007
+        opens = (nominal - before) * 1000
+        if opens > now and seen.upcoming is not None and opens >= seen.upcoming:
+            return seen
+        due = due_of(case.job, nominal)
+        if not _responsible(case, due):
+            seen.foreign.append(nominal)
+        elif due.at > now:
+            seen.upcoming = due.at if seen.upcoming is None else min(seen.upcoming, due.at)
+        elif len(seen.due) == most:
+            seen.more = True
+            return seen
+        else:
+            seen.due.append(due)
+    seen.further = looked == MOST
+    return seen
+
+
+def count_unhandled(case: Case, first: int, last: int) -> int:
+    """How many periods from one second to another have no record yet. An older calendar may have had others."""
+    schedule = case.job.schedule
+    handled = (n for n in case.ahead if first <= n <= last and prev_nominal(schedule, n) == n)
+    return count_nominals(schedule, first - 1, last) - sum(1 for _ in handled)
+
+
+def due_of(job: Job, nominal: int) -> Due:
+    """When a period is to be handled."""
+    schedule = job.schedule
+    if schedule.policy.jitter:
+        return Due(nominal, _jittered(job, nominal))
+    if not schedule.window.duration and schedule.constraints == FREE:  # there is nothing to decide
+        return Due(nominal, nominal * 1000)
+    decision = decide(schedule, Period(nominal), job.identity)
+    if decision.at is None:
+        return Due(nominal, -(-decision.window.start // MILLISECOND), schedulable=False)
+    return Due(nominal, decision.at * 1000)
+
+
+def reach(job: Job) -> tuple[int, int]:
+    """How many seconds before and after its nominal time a period may be due."""
+    if job.schedule.policy.jitter:
+        seconds = -(-job.schedule.policy.jitter // (1000 * MILLISECOND))
+        return seconds, seconds
+    start, end = job.schedule.window.at(0)
+    return -(start // (1000 * MILLISECOND)), end // (1000 * MILLISECOND)
+
+
+def _jittered(job: Job, nominal: int) -> int:
+    """Up to the jitter before or after, drawn from the key: the same after any restart, inside the validity."""
+    most = job.schedule.policy.jitter // MILLISECOND
+    at = nominal * 1000 - most + int(draw(key_of(job.identity, nominal), 1) * (2 * most + 1))
+    if job.start is not None:
+        at = max(at, job.start * 1000)
+    return at if job.end is None else min(at, job.end * 1000)
+
+
+def _after(case: Case, cursor: int) -> Iterator[int]:
+    """The unhandled nominal times after the cursor, within the validity of the job."""
+    start, end = case.job.start, case.job.end
+    nominal = next_nominal(case.job.schedule, cursor if start is None else max(cursor, start))
+    while nominal is not None and (end is None or nominal <= end):
+        if nominal not in case.ahead:
+            yield nominal
+        nominal = next_nominal(case.job.schedule, nominal)
+
+
+def _responsible(case: Case, due: Due) -> bool:
+    match case.policy.first_sight:
+        case FirstSight.CHOSEN:
+            return due.at >= case.since // 1000 * 1000
+        case FirstSight.AFTER:
+            return due.nominal * 1000 > case.since
+        case FirstSight.CURRENT_MINUTE:
+            return due.nominal >= case.since // 60_000 * 60

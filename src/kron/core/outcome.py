@@ -1,0 +1,59 @@
+"""Outcomes: what became of a period, and why. Every period ends in exactly one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    """The four ends of a period."""
+
+    EXECUTED = "executed"
+    SKIPPED = "skipped"
+    MISSED = "missed"
+    UNSCHEDULABLE = "unschedulable"
+
+
+class Reason(StrEnum):
+    """Why a period was not executed, or what is not known of one that was."""
+
+    OVERLAP = "overlap"
+    REPLACED = "replaced"
+    COALESCED = "coalesced"
+    DEADLINE = "deadline"
+    CATCHUP_NONE = "catchup_none"
+    REPLAY_BOUND = "replay_bound"
+    LAUNCH_FAILED = "launch_failed"
+    QUEUE_OVERFLOW = "queue_overflow"
+    CONSTRAINTS = "constraints"
+    UNKNOWN = "unknown"  # it was sent, and nobody knows whether it arrived
+    DELETED = "deleted"
+    PAUSED = "paused"
+
+
+WORDS = {
+    Reason.OVERLAP: "the previous run was still going",
+    Reason.REPLACED: "a newer period took its place",
+    Reason.COALESCED: "a newer period stood for it",
+    Reason.DEADLINE: "its deadline had passed",
+    Reason.CATCHUP_NONE: "nobody was there at its time, and the policy is not to catch up",
+    Reason.REPLAY_BOUND: "too many periods had been missed to handle each of them",
+    Reason.LAUNCH_FAILED: "it could not be started",
+    Reason.QUEUE_OVERFLOW: "too many periods were waiting already",
+    Reason.CONSTRAINTS: "no second of its window satisfied the constraints",
+    Reason.UNKNOWN: "it was sent, and nobody knows whether it arrived",
+    Reason.DELETED: "its schedule was deleted while it waited",
+    Reason.PAUSED: "its schedule was paused",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Periods that share one outcome without a record each: from the first to the last, `count` in all."""
+
+    first: int
+    last: int
+    count: int
+    verdict: Verdict
+    reason: Reason

@@ -1,0 +1,59 @@
+"""Tending: open runs whose time is up. Nothing stays open for ever, and what may have run counts as running."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kron.core.answer import failed_launch
+from kron.core.draft import Draft
+from kron.core.outcome import Reason, Verdict
+from kron.core.policy import MILLISECOND, Interrupted, Overlap
+from kron.core.run import RUNNING, Run, State, claimed, ended
+
+
+def tend(draft: Draft) -> None:
+    """Look after every open run."""
+    for run in draft.case.open:
+        if run.state is State.LAUNCHING and _over(run, draft):
+            draft.put(_unacknowledged(run, draft))
+        elif run.state in RUNNING and _over(run, draft):
+            draft.put(_silent(run, draft))
+    for run in list(draft.runs.values()):
+        if run.state is State.RETRY and run.not_before <= draft.now:
+            draft.put(_again(run, draft))
+
+
+def retry_failed(draft: Draft) -> None:
+    """Let every failed run whose time has come run again, where no newer period has taken its place."""
+    for run in list(draft.runs.values()):
+        alone = draft.case.policy.overlap is Overlap.ALLOW or not any(other.active for other in draft.runs.values())
+        if run.state is State.WAITING and run.not_before <= draft.now and alone:
+            draft.put(claimed(run, draft.owner, draft.lease, draft.now))
+
+
+def _over(run: Run, draft: Draft) -> bool:
+    return run.lease is not None and run.lease <= draft.now
+
+
+def _unacknowledged(run: Run, draft: Draft) -> Run:
+    """A start whose worker fell silent: it may have been sent."""
+    if draft.case.policy.interrupted is Interrupted.LOST:
+        return ended(run, State.UNKNOWN, draft.now, Verdict.EXECUTED, Reason.UNKNOWN)
+    return replace(run, state=State.RETRY, doubt=True, not_before=draft.now, lease=None, changed=draft.now)
+
+
+def _silent(run: Run, draft: Draft) -> Run:
+    """A run that has not been heard of for the length of its lease."""
+    if draft.case.policy.interrupted is Interrupted.RESTART:
+        return replace(run, state=State.RETRY, not_before=draft.now, lease=None, changed=draft.now)
+    return ended(run, State.LOST, draft.now)
+
+
+def _again(run: Run, draft: Draft) -> Run:
+    """The next attempt, if there is to be one."""
+    policy = draft.case.policy
+    tries = run.attempt >= policy.launch_tries and policy.interrupted is not Interrupted.RESTART
+    late = policy.deadline is not None and (draft.now - run.due) * MILLISECOND > max(policy.deadline, policy.resolution)
+    if (tries or late) and run.verdict is None:
+        return failed_launch(run, draft.now)
+    return claimed(run, draft.owner, draft.lease, draft.now)

@@ -1,0 +1,53 @@
+"""Events: facts, stated once. Log lines, metrics and tests are sinks that hear them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Sink = Callable[["Event"], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened: its name, when (milliseconds), and the facts of it."""
+
+    name: str
+    at: int
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def silent(event: Event) -> None:
+    """Hears nothing."""
+
+
+def line(event: Event) -> str:
+    """An event as one line of JSON, whatever its facts contain."""
+    return json.dumps({"event": event.name, "at": event.at, **event.facts}, default=str, sort_keys=True)
+
+
+class Memory:
+    """Remembers every event: for tests."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def __call__(self, event: Event) -> None:
+        """Hear an event."""
+        self.events.append(event)
+
+    def named(self, name: str) -> list[Event]:
+        """The events of that name."""
+        return [event for event in self.events if event.name == name]
+
+
+def all_of(*sinks: Sink) -> Sink:
+    """One sink that passes on to several."""
+
+    def hear(event: Event) -> None:
+        for sink in sinks:
+            sink(event)
+
+    return hear

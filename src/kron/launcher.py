@@ -1,0 +1,29 @@
+"""What Kron asks of a launcher: start what is recorded, under its key, and say honestly what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from kron.core.answer import Answer
+from kron.core.job import Job
+from kron.core.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A run to be started, and the millisecond after which the target may refuse it: a newer try may be out."""
+
+    run: Run
+    job: Job
+    not_after: int
+
+
+class Launcher(Protocol):
+    """Starts runs of one kind of target. The same key may come twice; it must have one effect, or be refused."""
+
+    async def start(self, launch: Launch) -> Answer:
+        """Start it; ok if the target has it, also from an earlier attempt. An exception counts as unknown."""
+
+    async def cancel(self, run: Run) -> None:
+        """End it, if that can be done; best effort."""

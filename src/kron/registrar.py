@@ -1,0 +1,255 @@
+"""The registrar: what may be asked of Kron. Every write holds only if the schedule is still as it was read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from kron.core.answer import Report, look_after, reported
+from kron.core.case import Case
+from kron.core.due import count_unhandled, due_of, reach
+from kron.core.job import Job
+from kron.core.outcome import Gap, Reason, Verdict
+from kron.core.period import next_nominal, periods, prev_nominal
+from kron.core.plan import record_due
+from kron.core.policy import FirstSight, Resume
+from kron.core.run import Run, State, ended, key_of
+from kron.core.zone import moment
+from kron.errors import KronError
+from kron.language.explain import dialect_of, unparse
+from kron.store import Change, Revision, Settlement, Store
+
+TRIES = 20  # against others who write at the same time
+MOST_BACKFILL = 1_000  # periods in one request
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who asks, and why: kept with every change."""
+
+    who: str = ""
+    note: str = ""
+
+
+class Registrar:
+    """Defines, pauses, deletes, shows and triggers schedules."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    async def upsert(self, job: Job, asker: Asker = Asker()) -> Case:  # noqa: B008  a frozen value
+        """Define a schedule, or define it anew. What was due before is recorded first; a pause stays."""
+
+        def change(case: Case | None, now: int) -> Settlement | None:
+            if case is None or case.deleted:
+                return _created(job, case, now, asker)
+            return None if case.job == job else _redefined(job, case, now, asker)
+
+        return await self._write(job.identity, change)
+
+    async def pause(self, identity: str, asker: Asker = Asker()) -> Case:  # noqa: B008
+        """Let no period be handled until it is resumed."""
+        return await self._write(identity, lambda case, now: _paused(_known(case, identity), now))
+
+    async def resume(self, identity: str, asker: Asker = Asker()) -> Case:  # noqa: B008
+        """End a pause. What passed meanwhile is dropped, or judged by its deadline: the policy says which."""
+        return await self._write(identity, lambda case, now: _resumed(_known(case, identity), now))
+
+    async def delete(self, identity: str, asker: Asker = Asker()) -> Case:  # noqa: B008
+        """Delete a schedule. Its history stays, so that its name cannot run a period twice."""
+        return await self._write(identity, lambda case, now: _deleted(_known(case, identity), now))
+
+    async def trigger(self, identity: str, request: str) -> Run:
+        """Run it now, beside its calendar. The same request twice is one run."""
+        key = key_of(identity, 0, request)
+        for _ in range(TRIES):
+            (run,) = await self.store.find([key])
+            if run is not None:
+                return run
+            case = await self.get(identity)
+            now = await self.store.now()
+            new = replace(_manual(case, 0, request, now), nominal=now // 1000)
+            if (await self.store.settle([_settled(case, (new,), now)], now))[0]:
+                return new
+        raise _contended(identity)
+
+    async def backfill(self, identity: str, first: int, last: int, request: str) -> list[Run]:
+        """Run the periods from one second to another again. The same request twice is one run a period."""
+        (case,) = await self.store.get([identity])
+        case = _known(case, identity)
+        nominals = _range(case.job, first, last)
+        keys = [key_of(identity, nominal, request) for nominal in nominals]
+
+        for _ in range(TRIES):
+            present = {run.key for run in await self.store.find(keys) if run}
+            now = await self.store.now()
+            (case,) = await self.store.get([identity])
+            case = _known(case, identity)
+            new = tuple(_manual(case, n, request, now) for n, k in zip(nominals, keys, strict=True) if k not in present)
+            if not new or (await self.store.settle([_settled(case, new, now)], now))[0]:
+                return [run for run in await self.store.find(keys) if run]
+        raise _contended(identity)
+
+    async def report(self, key: str, report: Report, attempt: int | None = None) -> bool:
+        """What a target says of a run. False if it comes too late to count.
+
+        A target whose reports may come twice says of which attempt it speaks: the last one that it has seen.
+        """
+        for _ in range(TRIES):
+            (run,) = await self.store.find([key])
+            if run is None:
+                raise KronError("NOT_FOUND", f"there is no run {key}", hint="give the key that the run was sent with")
+            (case,) = await self.store.get([run.identity])
+            now = await self.store.now()
+            policy = _known(case, run.identity, deleted=True).policy
+            after = reported(run, report, policy, now, attempt)
+            if after is None:
+                return False
+            if (await self.store.change([Change(run, after, look_after(after, policy, now))], now))[0]:
+                return True
+        raise _contended(key)
+
+    async def get(self, identity: str) -> Case:
+        """A schedule as it stands."""
+        (case,) = await self.store.get([identity])
+        return _known(case, identity)
+
+    async def preview(self, identity: str, count: int = 5) -> list[int]:
+        """When it will run next, in milliseconds."""
+        case = await self.get(identity)
+        now = await self.store.now()
+        return _preview(case, now, count)
+
+    async def _write(self, identity: str, change: Callable[[Case | None, int], Settlement | None]) -> Case:
+        for _ in range(TRIES):
+            (case,) = await self.store.get([identity])
+            now = await self.store.now()
+            wanted = change(case, now)
+            if wanted is None:
+                return _known(case, identity)
+            if (await self.store.settle([wanted], now))[0]:
+                return wanted.after
+        raise _contended(identity)
+
+
+def _created(job: Job, tombstone: Case | None, now: int, asker: Asker) -> Settlement:
+    """A new schedule; or one whose name was used before, whose handled periods stay handled."""
+    before, after = reach(job)
+    cursor = {
+        FirstSight.CHOSEN: now // 1000 - after - 1,
+        FirstSight.AFTER: now // 1000 - before - after - 1,
+        FirstSight.CURRENT_MINUTE: now // 60_000 * 60 - 1,
+    }[job.schedule.policy.first_sight]
+    number = tombstone.revision + 1 if tombstone else 1
+    cursor = max(cursor, tombstone.cursor) if tombstone else cursor
+    case = Case(job, number, cursor, now, wake=now)
+    return Settlement(tombstone, case, revision=_revision(case, now, asker))
+
+
+def _redefined(job: Job, case: Case, now: int, asker: Asker) -> Settlement:
+    """A new revision. What fell due under the old one is recorded under it; its cursor and its pause stay."""
+    due = record_due(case, now)
+    kept = job.schedule.policy.first_sight is FirstSight.CURRENT_MINUTE
+    after = replace(
+        case, job=job, revision=case.revision + 1, cursor=due.cursor, since=case.since if kept else now, wake=now
+    )
+    return Settlement(case, after, due.new, due.changed, due.gap, _revision(after, now, asker))
+
+
+def _paused(case: Case, now: int) -> Settlement | None:
+    return None if case.paused else Settlement(case, replace(case, paused=True))
+
+
+def _resumed(case: Case, now: int) -> Settlement | None:
+    if not case.paused:
+        return None
+    after = replace(case, paused=False, wake=now)
+    if case.policy.resume is Resume.BY_DEADLINE:
+        return Settlement(case, after)
+    gap = _passed(case, now)
+    cursor = max(case.cursor, gap.last) if gap else case.cursor
+    return Settlement(case, replace(after, cursor=cursor, since=now), gap=gap)
+
+
+def _passed(case: Case, now: int) -> Gap | None:
+    """The periods that a pause swallowed: those of the time since this revision that have no record."""
+    schedule, (_, after) = case.job.schedule, reach(case.job)
+    earliest = {
+        FirstSight.CHOSEN: case.since // 1000 - after - 1,
+        FirstSight.AFTER: case.since // 1000,
+        FirstSight.CURRENT_MINUTE: case.since // 60_000 * 60 - 1,
+    }[case.policy.first_sight]
+    first = next_nominal(schedule, max(case.cursor, earliest, case.job.start or earliest))
+    last = prev_nominal(schedule, now // 1000 if case.job.end is None else min(now // 1000, case.job.end))
+    if first is None or last is None or last < first:
+        return None
+    count = count_unhandled(case, first, last)
+    return Gap(first, last, count, Verdict.SKIPPED, Reason.PAUSED) if count else None
+
+
+def _deleted(case: Case, now: int) -> Settlement | None:
+    if case.deleted:
+        return None
+    due = record_due(case, now)
+    new = tuple(_withdrawn(run, now) for run in due.new)
+    waiting = [run for run in case.open if run.state in (State.PENDING, State.WAITING)]
+    changed = tuple((run, _withdrawn(run, now)) for run in waiting)
+    after = replace(case, deleted=True, cursor=due.cursor, wake=now)
+    return Settlement(case, after, new, changed, due.gap)
+
+
+def _withdrawn(run: Run, now: int) -> Run:
+    if run.state is State.WAITING:
+        return ended(run, State.FAILED, now)
+    return ended(run, State.SKIPPED, now, Verdict.SKIPPED, Reason.DELETED) if run.open else run
+
+
+def _manual(case: Case, nominal: int, request: str, now: int) -> Run:
+    key = key_of(case.identity, nominal, request)
+    return Run(
+        key, case.identity, nominal, case.revision, now, State.PENDING, trigger=request, created=now, changed=now
+    )
+
+
+def _settled(case: Case, new: tuple[Run, ...], now: int) -> Settlement:
+    return Settlement(case, replace(case, wake=now), new)
+
+
+def _revision(case: Case, now: int, asker: Asker) -> Revision:
+    schedule = case.job.schedule
+    return Revision(
+        case.identity,
+        case.revision,
+        unparse(schedule),
+        dialect_of(schedule),
+        schedule.zone.name,
+        now,
+        asker.who,
+        asker.note,
+    )
+
+
+def _range(job: Job, first: int, last: int) -> list[int]:
+    ahead = islice(periods(job.schedule, moment(first - 1)), MOST_BACKFILL + 1)
+    found = [period.nominal for period in ahead if period.nominal <= last]
+    if len(found) > MOST_BACKFILL:
+        raise KronError("TOO_MANY", f"the range has more than {MOST_BACKFILL} periods", hint="ask for a shorter one")
+    return found
+
+
+def _preview(case: Case, now: int, count: int) -> list[int]:
+    _, after = reach(case.job)
+    ahead = periods(case.job.schedule, moment(max(case.cursor, now // 1000 - after - 1)))
+    dues = [due_of(case.job, period.nominal) for period in islice(ahead, count * 4 + 1_000)]
+    return sorted(due.at for due in dues if due.schedulable and due.at > now)[:count]
+
+
+def _known(case: Case | None, identity: str, *, deleted: bool = False) -> Case:
+    if case is None or (case.deleted and not deleted):
+        raise KronError("NOT_FOUND", f"there is no schedule {identity!r}", hint="define it first")
+    return case
+
+
+def _contended(identity: str) -> KronError:
+    return KronError("CONTENDED", f"others keep changing {identity!r}", hint="try again")

@@ -1,0 +1,189 @@
+"""What Kron asks of a store. Few methods, all batched, told the time; a write holds only if what was read still does.
+
+The key decides who may record a period, compare-and-set who may move a schedule, the token of an attempt who may
+speak of it. Leases on shards only decide who looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from hashlib import sha256
+from typing import Protocol
+from zlib import crc32
+
+from kron.core.case import Case
+from kron.core.outcome import Gap
+from kron.core.plan import Plan
+from kron.core.policy import Overlap
+from kron.core.run import Run, State, lawful
+
+SHARDS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A definition as it once was, for ever: who made it, when, and why."""
+
+    identity: str
+    number: int
+    schedule: str
+    dialect: str
+    zone: str
+    at: int
+    who: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """A change to one schedule and its runs: written as a whole, or not at all.
+
+    It holds if the schedule still has the revision, the cursor, the pause and the open runs that `before` shows (None:
+    if nobody ever had the name), if no new key exists, if no run starts beside another where the policy
+    forbids it, and if everything moves forward, as it lawfully can: the revision, the cursor, each run.
+    """
+
+    before: Case | None
+    after: Case
+    new: tuple[Run, ...] = ()
+    changed: tuple[tuple[Run, Run], ...] = ()
+    gap: Gap | None = None
+    revision: Revision | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A run before and after its launcher or its target has spoken; and when its schedule is to be looked at."""
+
+    before: Run
+    after: Run
+    wake: int | None
+
+
+def settlement(plan: Plan) -> Settlement:
+    """What a plan asks a store to write."""
+    after = replace(plan.case, cursor=plan.cursor, wake=plan.wake)
+    return Settlement(plan.case, after, plan.new, plan.changed, plan.gap)
+
+
+class Store(Protocol):
+    """Keeps schedules, their revisions, runs and gaps, durably and for several workers at once."""
+
+    async def now(self) -> int:
+        """The current instant in milliseconds: the store's clock decides."""
+
+    async def lease(self, owner: str, now: int, until: int) -> frozenset[int]:
+        """Say that `owner` lives until then; the shards that it may look at, which nobody else now does."""
+
+    async def look(self, shards: frozenset[int], upto: int, limit: int) -> list[Case]:
+        """The cases that are to be looked at by `upto`, the longest waiting first."""
+
+    async def wake(self, shards: frozenset[int]) -> int | None:
+        """When the next case of those shards is to be looked at."""
+
+    async def settle(self, settlements: Sequence[Settlement], now: int) -> list[bool]:
+        """Write each settlement that still holds; which did."""
+
+    async def change(self, changes: Sequence[Change], now: int) -> list[bool]:
+        """Write each change whose attempt still has its token; which did."""
+
+    async def get(self, identities: Sequence[str]) -> list[Case | None]:
+        """The cases of those identities, deleted ones too."""
+
+    async def find(self, keys: Sequence[str]) -> list[Run | None]:
+        """The runs of those keys."""
+
+    async def identities(self, after: str, limit: int) -> list[str]:
+        """The identities in order, from the first one after `after`; a page of them."""
+
+    async def runs(self, identity: str, limit: int) -> list[Run]:
+        """The newest runs of a schedule, newest first."""
+
+    async def gaps(self, identity: str) -> list[Gap]:
+        """The gaps of a schedule, oldest first."""
+
+    async def revisions(self, identity: str) -> list[Revision]:
+        """The revisions of a schedule, oldest first."""
+
+
+def shard_of(identity: str) -> int:
+    """The shard of a schedule: the same for ever, on every machine."""
+    return crc32(identity.encode()) % SHARDS
+
+
+@lru_cache(256)
+def share_of(owner: str, members: tuple[str, ...]) -> frozenset[int]:
+    """The shards that fall to one of the living members: each to the one that ranks highest for it."""
+
+    def rank(shard: int, member: str) -> bytes:
+        return sha256(f"{member}:{shard}".encode()).digest()
+
+    return frozenset(s for s in range(SHARDS) if max(members, key=lambda member: rank(s, member)) == owner)
+
+
+def fits(settlement: Settlement, stored: Case | None, taken: Collection[str]) -> bool:
+    """Whether a settlement may be written. `stored` is its case as it is now, `taken` the keys that have a run."""
+    before = {run.key: run for run in stored.open} if stored else {}
+    return (
+        holds(settlement.before, stored)
+        and _forward(settlement, stored)
+        and all(run.key not in taken and sound(run) for run in settlement.new)
+        and all(stands(before.get(run.key), run, after) for run, after in settlement.changed)
+        and not _crowded(settlement, before)
+    )
+
+
+def holds(before: Case | None, stored: Case | None) -> bool:
+    """Whether a schedule is still as it was read. Its open runs count: who has not seen one would sleep past it."""
+    if before is None or stored is None:
+        return before is stored
+    return _seen(before) == _seen(stored)
+
+
+def stands(stored: Run | None, before: Run, after: Run) -> bool:
+    """Whether a run is still as it was read, and may become what it is to be."""
+    return stored is not None and stored.token == before.token and lawful(stored, after) and sound(after)
+
+
+def sound(run: Run) -> bool:
+    """Whether a run can be: one that was sent had an attempt, and one that ran or has ended has its verdict."""
+    if run.state in (State.PENDING, State.LAUNCHING, State.RETRY):
+        return run.attempt > 0 or run.state is State.PENDING
+    return run.verdict is not None and (run.attempt > 0 or not run.open)
+
+
+def speaks(stored: Run | None, change: Change) -> bool:
+    """Whether a change may be written. It speaks of an attempt; only a settlement can start one."""
+    return stands(stored, change.before, change.after) and (change.before.active or not change.after.active)
+
+
+def _seen(case: Case) -> tuple[object, ...]:
+    return case.revision, case.cursor, case.paused, case.deleted, {run.key: run.token for run in case.open}
+
+
+def _forward(settlement: Settlement, stored: Case | None) -> bool:
+    """Whether the revision and the cursor grow, the definition changes with its revision only, and a gap is new."""
+    after, gap = settlement.after, settlement.gap
+    if settlement.revision and settlement.revision.number != after.revision:
+        return False
+    if stored is None:
+        return True
+    if after.revision == stored.revision and (after.job != stored.job or settlement.revision):
+        return False
+    if gap and not stored.cursor < gap.first <= gap.last <= after.cursor:
+        return False
+    return after.revision >= stored.revision and after.cursor >= stored.cursor
+
+
+def _crowded(settlement: Settlement, before: dict[str, Run]) -> bool:
+    """Whether a run would start beside another that may be running, and the policy forbids it.
+
+    Several that run already are no offence: the policy may have been another when they started.
+    """
+    if settlement.after.policy.overlap is Overlap.ALLOW:
+        return False
+    written = {run.key: run for run in (*settlement.new, *(run for _, run in settlement.changed))}
+    starts = any(run.active and not (key in before and before[key].active) for key, run in written.items())
+    return starts and sum(run.active for run in (before | written).values()) > 1

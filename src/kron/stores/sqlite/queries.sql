@@ -1,0 +1,166 @@
+-- Every statement of the store, each under its name. Who writes has begun with BEGIN IMMEDIATE, which lets one
+-- connection in at a time; what was checked before a write is therefore still so when it is written.
+
+-- tables: how many tables, indexes and triggers there are
+SELECT count(*) FROM sqlite_master;
+
+-- version: of the schema
+PRAGMA user_version;
+
+-- application: whose file it is
+PRAGMA application_id;
+
+-- write_ahead: readers and a writer are not in each other's way
+PRAGMA journal_mode = WAL;
+
+-- be_durable: a commit is on the disk when it returns
+PRAGMA synchronous = FULL;
+
+-- keep_references: no run without its schedule
+PRAGMA foreign_keys = ON;
+
+-- begin: be the only one who writes
+BEGIN IMMEDIATE;
+
+-- begin_reading: see one state of the file
+BEGIN;
+
+-- commit: durable when it returns
+COMMIT;
+
+-- rollback: nothing has happened
+ROLLBACK;
+
+-- attempt: one work among several in a transaction
+SAVEPOINT attempt;
+
+-- undo_attempt: it alone has not happened
+ROLLBACK TO attempt;
+
+-- end_attempt: it is over
+RELEASE attempt;
+
+-- forget_the_dead: those who are not heard of any more
+DELETE FROM workers WHERE until <= :now;
+
+-- live: somebody lives until then
+INSERT INTO workers (owner, until) VALUES (:owner, :until)
+ON CONFLICT (owner) DO UPDATE SET until = excluded.until;
+
+-- living: all who live, in order
+SELECT owner FROM workers ORDER BY owner;
+
+-- let_go: the shards of somebody are free
+DELETE FROM shards WHERE owner = :owner;
+
+-- take: the shards of a share that are free, or whose holder's time is over
+INSERT INTO shards (shard, owner, until)
+SELECT value, :owner, :until FROM json_each(:share) WHERE true
+ON CONFLICT (shard) DO UPDATE SET owner = excluded.owner, until = excluded.until WHERE shards.until <= :now;
+
+-- held: the shards of somebody
+SELECT shard FROM shards WHERE owner = :owner;
+
+-- look: the schedules that are to be looked at by then, the longest waiting first
+SELECT schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
+       revision, cursor, since, paused, deleted, wake
+FROM schedules
+WHERE wake IS NOT NULL AND wake <= :upto AND shard IN (SELECT value FROM json_each(:shards))
+ORDER BY wake, schedule_id
+LIMIT :limit;
+
+-- wake: when the next schedule of those shards is to be looked at
+SELECT wake FROM schedules
+WHERE wake IS NOT NULL AND shard IN (SELECT value FROM json_each(:shards))
+ORDER BY wake
+LIMIT 1;
+
+-- schedule: one schedule
+SELECT schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
+       revision, cursor, since, paused, deleted, wake
+FROM schedules
+WHERE schedule_id = :schedule_id;
+
+-- open_runs: the runs of a schedule of which something may still become
+SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
+       lease_until, not_before, doubt, created_at, updated_at
+FROM schedule_runs
+WHERE schedule_id = :schedule_id AND status IN ('pending', 'launching', 'retry', 'enqueued', 'started', 'waiting')
+ORDER BY run_at, trigger_id, idempotency_key;
+
+-- ahead: the periods beyond the cursor that are handled already
+SELECT run_at FROM schedule_runs WHERE schedule_id = :schedule_id AND trigger_id = '' AND run_at > :cursor;
+
+-- run: one run
+SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
+       lease_until, not_before, doubt, created_at, updated_at
+FROM schedule_runs
+WHERE idempotency_key = :key;
+
+-- taken: whether a key has a run
+SELECT 1 FROM schedule_runs WHERE idempotency_key = :key;
+
+-- define: a schedule that has never been
+INSERT INTO schedules (
+    schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
+    revision, cursor, since, paused, deleted, wake, shard)
+VALUES (
+    :schedule_id, :schedule, :dialect, :timezone, :policy, :name, :description, :command, :target, :start_at, :end_at,
+    :revision, :cursor, :since, :paused, :deleted, :wake, :shard);
+
+-- redefine: a new revision
+UPDATE schedules SET
+    schedule = :schedule, dialect = :dialect, timezone = :timezone, policy = :policy, name = :name,
+    description = :description, command = :command, target = :target, start_at = :start_at, end_at = :end_at,
+    revision = :revision, cursor = :cursor, since = :since, paused = :paused, deleted = :deleted, wake = :wake
+WHERE schedule_id = :schedule_id;
+
+-- advance: the same definition, further on
+UPDATE schedules SET cursor = :cursor, since = :since, paused = :paused, deleted = :deleted, wake = :wake
+WHERE schedule_id = :schedule_id;
+
+-- wake_earlier: look at a schedule no later than then
+UPDATE schedules SET wake = :wake WHERE schedule_id = :schedule_id AND (wake IS NULL OR wake > :wake);
+
+-- record: a new run
+INSERT INTO schedule_runs (
+    idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
+    lease_until, not_before, doubt, created_at, updated_at, alone)
+VALUES (
+    :key, :identity, :nominal, :revision, :due, :state, :trigger, :verdict, :reason, :attempt, :owner,
+    :lease, :not_before, :doubt, :created, :changed, :alone);
+
+-- move: a run goes on; whether it must be alone is asked when it starts
+UPDATE schedule_runs SET
+    status = :state, outcome = :verdict, reason = :reason, attempt = :attempt, owner = :owner, lease_until = :lease,
+    not_before = :not_before, doubt = :doubt, updated_at = :changed,
+    alone = CASE WHEN status IN ('launching', 'retry', 'enqueued', 'started') THEN alone ELSE :alone END
+WHERE idempotency_key = :key;
+
+-- drop: periods without a row each
+INSERT INTO schedule_gaps (schedule_id, first, last, count, outcome, reason)
+VALUES (:schedule_id, :first, :last, :count, :verdict, :reason);
+
+-- revise: a definition, for ever
+INSERT INTO schedule_revisions (schedule_id, number, schedule, dialect, timezone, at, who, note)
+VALUES (:identity, :number, :schedule, :dialect, :zone, :at, :who, :note);
+
+-- identities: a page of the names in use
+SELECT schedule_id FROM schedules WHERE schedule_id > :after AND NOT deleted ORDER BY schedule_id LIMIT :limit;
+
+-- runs: the newest runs of a schedule
+SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
+       lease_until, not_before, doubt, created_at, updated_at
+FROM schedule_runs
+WHERE schedule_id = :schedule_id
+ORDER BY run_at DESC, trigger_id DESC, idempotency_key DESC
+LIMIT :limit;
+
+-- gaps: those of a schedule, oldest first
+SELECT first, last, count, outcome, reason FROM schedule_gaps WHERE schedule_id = :schedule_id ORDER BY first;
+
+-- revisions: those of a schedule, oldest first
+SELECT schedule_id, number, schedule, dialect, timezone, at, who, note
+FROM schedule_revisions
+WHERE schedule_id = :schedule_id
+ORDER BY number;

@@ -1,0 +1,176 @@
+-- The tables of Kron in one SQLite file. Version 1.
+--
+-- run_at, cursor, first and last are seconds from 1970-01-01T00:00:00Z, every other time is milliseconds. The code
+-- checks before it writes; the constraints and triggers here hold whatever the code does.
+
+PRAGMA application_id = 1265790830;  -- "Kron"
+PRAGMA user_version = 1;
+
+-- The definition of each schedule, and how far it has come. A deleted one stays as a tombstone.
+CREATE TABLE schedules (
+    schedule_id TEXT    NOT NULL PRIMARY KEY,
+    shard       INTEGER NOT NULL,
+    revision    INTEGER NOT NULL CHECK (revision >= 1),
+    schedule    TEXT    NOT NULL,  -- the canonical text,
+    dialect     TEXT    NOT NULL,  -- the dialect that it is in,
+    timezone    TEXT    NOT NULL,  -- and where it is read
+    policy      TEXT    NOT NULL,  -- JSON, every axis
+    name        TEXT    NOT NULL,
+    description TEXT    NOT NULL,
+    command     TEXT,              -- JSON
+    target      TEXT    NOT NULL,
+    start_at    INTEGER,           -- seconds, as end_at
+    end_at      INTEGER,
+    cursor      INTEGER NOT NULL,  -- every period up to it is handled
+    since       INTEGER NOT NULL,  -- what fell due earlier is not this revision's business
+    paused      INTEGER NOT NULL CHECK (paused IN (0, 1)),
+    deleted     INTEGER NOT NULL CHECK (deleted IN (0, 1)),
+    wake        INTEGER            -- when to look at it again
+) WITHOUT ROWID;
+
+-- What a tick reads: the shard stands in the index, so that the rows of others are passed over without a look.
+CREATE INDEX schedules_due ON schedules (wake, schedule_id, shard) WHERE wake IS NOT NULL;
+
+CREATE TRIGGER schedules_stay BEFORE DELETE ON schedules
+BEGIN SELECT RAISE(ABORT, 'a schedule leaves a tombstone'); END;
+
+CREATE TRIGGER schedules_go_forward BEFORE UPDATE ON schedules
+WHEN new.schedule_id <> old.schedule_id OR new.revision < old.revision OR new.cursor < old.cursor
+BEGIN SELECT RAISE(ABORT, 'the revision and the cursor of a schedule only grow'); END;
+
+CREATE TRIGGER schedules_are_revised BEFORE UPDATE ON schedules
+WHEN new.revision = old.revision
+ AND (new.schedule, new.dialect, new.timezone, new.policy, new.name, new.description, new.command, new.target,
+      new.start_at, new.end_at)
+     IS NOT
+     (old.schedule, old.dialect, old.timezone, old.policy, old.name, old.description, old.command, old.target,
+      old.start_at, old.end_at)
+BEGIN SELECT RAISE(ABORT, 'a definition changes with its revision only'); END;
+
+-- Every definition that there ever was.
+CREATE TABLE schedule_revisions (
+    schedule_id TEXT    NOT NULL REFERENCES schedules,
+    number      INTEGER NOT NULL CHECK (number >= 1),
+    schedule    TEXT    NOT NULL,
+    dialect     TEXT    NOT NULL,
+    timezone    TEXT    NOT NULL,
+    at          INTEGER NOT NULL,
+    who         TEXT    NOT NULL,
+    note        TEXT    NOT NULL,
+    PRIMARY KEY (schedule_id, number)
+) WITHOUT ROWID;
+
+CREATE TRIGGER revisions_grow BEFORE INSERT ON schedule_revisions
+WHEN EXISTS (SELECT 1 FROM schedule_revisions WHERE schedule_id = new.schedule_id AND number >= new.number)
+BEGIN SELECT RAISE(ABORT, 'revisions are numbered upwards'); END;
+
+CREATE TRIGGER revisions_never_change BEFORE UPDATE ON schedule_revisions
+BEGIN SELECT RAISE(ABORT, 'a revision never changes'); END;
+
+CREATE TRIGGER revisions_stay BEFORE DELETE ON schedule_revisions
+BEGIN SELECT RAISE(ABORT, 'a revision stays'); END;
+
+-- The ledger: one row a period, and one a manual run, written before anything is launched.
+CREATE TABLE schedule_runs (
+    idempotency_key TEXT    NOT NULL PRIMARY KEY,
+    schedule_id     TEXT    NOT NULL REFERENCES schedules,
+    run_at          INTEGER NOT NULL,
+    revision        INTEGER NOT NULL,
+    fire_at         INTEGER NOT NULL,
+    status          TEXT    NOT NULL CHECK (status IN (
+        'pending', 'launching', 'retry', 'enqueued', 'started', 'waiting',
+        'success', 'failed', 'cancelled', 'lost', 'unknown', 'skipped', 'missed', 'unschedulable')),
+    trigger_id      TEXT    NOT NULL,  -- empty for the calendar
+    outcome         TEXT    CHECK (outcome IN ('executed', 'skipped', 'missed', 'unschedulable')),
+    reason          TEXT,
+    attempt         INTEGER NOT NULL CHECK (attempt >= 0),
+    owner           TEXT    NOT NULL,
+    lease_until     INTEGER,
+    not_before      INTEGER NOT NULL,
+    doubt           INTEGER NOT NULL CHECK (doubt IN (0, 1)),
+    created_at      INTEGER NOT NULL,
+    updated_at      INTEGER NOT NULL,
+    alone           INTEGER NOT NULL CHECK (alone IN (0, 1)),  -- it was started under a policy that forbids overlap
+    CHECK (outcome IS NOT NULL OR status IN ('pending', 'launching', 'retry')),
+    CHECK (attempt > 0 OR status NOT IN ('launching', 'retry', 'enqueued', 'started', 'waiting'))
+);
+
+-- A period of the calendar is recorded once, whatever its key.
+CREATE UNIQUE INDEX runs_of_the_calendar ON schedule_runs (schedule_id, run_at) WHERE trigger_id = '';
+
+CREATE INDEX runs_by_time ON schedule_runs (schedule_id, run_at);
+
+CREATE INDEX runs_open ON schedule_runs (schedule_id, run_at)
+WHERE status IN ('pending', 'launching', 'retry', 'enqueued', 'started', 'waiting');
+
+CREATE UNIQUE INDEX runs_one_active ON schedule_runs (schedule_id)
+WHERE alone AND status IN ('launching', 'retry', 'enqueued', 'started');
+
+-- Forward only: what has ended stays, an outcome is given once, attempts grow, and only a new attempt goes back.
+CREATE TRIGGER runs_go_forward BEFORE UPDATE ON schedule_runs
+WHEN old.status NOT IN ('pending', 'launching', 'retry', 'enqueued', 'started', 'waiting')
+  OR new.attempt < old.attempt
+  OR old.outcome IS NOT NULL AND new.outcome IS NOT old.outcome
+  OR new.attempt = old.attempt AND CASE new.status
+     WHEN 'pending' THEN old.status <> 'pending'
+     WHEN 'launching' THEN old.status NOT IN ('pending', 'launching', 'retry')
+     WHEN 'retry' THEN old.status NOT IN ('pending', 'launching', 'retry')
+     WHEN 'enqueued' THEN old.status IN ('started', 'waiting')
+     WHEN 'started' THEN old.status = 'waiting'
+     ELSE 0 END
+BEGIN SELECT RAISE(ABORT, 'a run only moves forward'); END;
+
+CREATE TRIGGER runs_stay_themselves BEFORE UPDATE ON schedule_runs
+WHEN (new.idempotency_key, new.schedule_id, new.run_at, new.trigger_id, new.revision, new.fire_at, new.created_at)
+     IS NOT
+     (old.idempotency_key, old.schedule_id, old.run_at, old.trigger_id, old.revision, old.fire_at, old.created_at)
+BEGIN SELECT RAISE(ABORT, 'a run stays the run of its period'); END;
+
+CREATE TRIGGER runs_end_first BEFORE DELETE ON schedule_runs
+WHEN old.status IN ('pending', 'launching', 'retry', 'enqueued', 'started', 'waiting')
+BEGIN SELECT RAISE(ABORT, 'an open run stays'); END;
+
+CREATE TRIGGER runs_outside_of_gaps BEFORE INSERT ON schedule_runs
+WHEN new.trigger_id = '' AND EXISTS (
+    SELECT 1 FROM schedule_gaps
+    WHERE schedule_id = new.schedule_id AND first <= new.run_at AND last >= new.run_at)
+BEGIN SELECT RAISE(ABORT, 'the period lies in a gap'); END;
+
+-- The ledger for people who look into the file: times in RFC 3339, UTC.
+CREATE VIEW ledger AS
+SELECT schedule_id,
+       strftime('%Y-%m-%dT%H:%M:%SZ', run_at, 'unixepoch') AS period_id,
+       trigger_id,
+       strftime('%Y-%m-%dT%H:%M:%fZ', fire_at / 1000.0, 'unixepoch') AS fire_at,
+       status, outcome, reason, attempt, owner,
+       strftime('%Y-%m-%dT%H:%M:%fZ', created_at / 1000.0, 'unixepoch') AS created_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', updated_at / 1000.0, 'unixepoch') AS updated_at,
+       idempotency_key
+FROM schedule_runs;
+
+-- Periods that share one outcome without a row each.
+CREATE TABLE schedule_gaps (
+    schedule_id TEXT    NOT NULL REFERENCES schedules,
+    first       INTEGER NOT NULL,
+    last        INTEGER NOT NULL CHECK (last >= first),
+    count       INTEGER NOT NULL CHECK (count BETWEEN 1 AND last - first + 1),
+    outcome     TEXT    NOT NULL CHECK (outcome IN ('skipped', 'missed', 'unschedulable')),
+    reason      TEXT    NOT NULL,
+    PRIMARY KEY (schedule_id, first)
+) WITHOUT ROWID;
+
+CREATE TRIGGER gaps_lie_apart BEFORE INSERT ON schedule_gaps
+WHEN EXISTS (
+    SELECT 1 FROM schedule_gaps WHERE schedule_id = new.schedule_id AND first <= new.last AND last >= new.first)
+BEGIN SELECT RAISE(ABORT, 'two gaps have a period in common'); END;
+
+CREATE TRIGGER gaps_never_change BEFORE UPDATE ON schedule_gaps
+BEGIN SELECT RAISE(ABORT, 'a gap never changes'); END;
+
+CREATE TRIGGER gaps_stay BEFORE DELETE ON schedule_gaps
+BEGIN SELECT RAISE(ABORT, 'a gap stays'); END;
+
+-- Who lives until when, and who looks at which shard. Nothing here decides who may write.
+CREATE TABLE workers (owner TEXT NOT NULL PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE shards (shard INTEGER PRIMARY KEY, owner TEXT NOT NULL, until INTEGER NOT NULL);

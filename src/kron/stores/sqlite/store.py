@@ -1,0 +1,167 @@
+"""A store in one SQLite file: durable, and shared by the processes of one host."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kron.clock import Clock
+from kron.core.case import Case
+from kron.core.outcome import Gap
+from kron.core.policy import Overlap
+from kron.core.run import Run
+from kron.store import Change, Revision, Settlement, fits, shard_of, share_of, speaks
+from kron.stores.codec import (
+    DEFINITION,
+    GAP,
+    REVISION,
+    RUN,
+    STANDING,
+    read_ahead,
+    read_case,
+    read_gap,
+    read_revision,
+    read_run,
+    write_job,
+    write_standing,
+)
+from kron.stores.sqlite.file import File
+
+PATIENCE = 10.0  # seconds to wait for other processes that write
+
+
+class SqliteStore:
+    """Everything in one file. Each method is done as a whole, and what it wrote is on the disk when it returns."""
+
+    def __init__(self, path: str | Path, clock: Clock, *, patience: float = PATIENCE) -> None:
+        self.clock = clock
+        self.file = File(Path(path), patience)
+        self.rows = self.file.rows
+
+    async def close(self) -> None:
+        """Finish what has begun, and let go of the file."""
+        await self.file.close()
+
+    async def now(self) -> int:
+        """The current instant in milliseconds."""
+        return int(self.clock.now() * 1000)
+
+    async def lease(self, owner: str, now: int, until: int) -> frozenset[int]:
+        """Say that `owner` lives until then; the shards that it may look at."""
+        return await self.file.write(lambda: self._lease(owner, now, until))
+
+    async def look(self, shards: frozenset[int], upto: int, limit: int) -> list[Case]:
+        """The cases that are to be looked at by `upto`, the longest waiting first."""
+        return await self.file.read(lambda: self._cases("look", shards=_list(shards), upto=upto, limit=limit))
+
+    async def wake(self, shards: frozenset[int]) -> int | None:
+        """When the next case of those shards is to be looked at."""
+        found = await self.file.read(lambda: self.rows("wake", shards=_list(shards)))
+        return found[0][0] if found else None
+
+    async def settle(self, settlements: Sequence[Settlement], now: int) -> list[bool]:
+        """Write each settlement that still holds."""
+        return await self.file.write(lambda: [self._settle(settlement) for settlement in settlements])
+
+    async def change(self, changes: Sequence[Change], now: int) -> list[bool]:
+        """Write each change whose attempt still has its token."""
+        return await self.file.write(lambda: [self._change(change) for change in changes])
+
+    async def get(self, identities: Sequence[str]) -> list[Case | None]:
+        """The cases of those identities."""
+        return await self.file.read(lambda: [self._case(identity) for identity in identities])
+
+    async def find(self, keys: Sequence[str]) -> list[Run | None]:
+        """The runs of those keys."""
+        return await self.file.read(lambda: [self._run(key) for key in keys])
+
+    async def identities(self, after: str, limit: int) -> list[str]:
+        """A page of the identities, in order."""
+        found = await self.file.read(lambda: self.rows("identities", after=after, limit=limit))
+        return [identity for (identity,) in found]
+
+    async def runs(self, identity: str, limit: int) -> list[Run]:
+        """The newest runs of a schedule."""
+        found = await self.file.read(lambda: self.rows("runs", schedule_id=identity, limit=limit))
+        return [read_run(row) for row in found]
+
+    async def gaps(self, identity: str) -> list[Gap]:
+        """The gaps of a schedule."""
+        found = await self.file.read(lambda: self.rows("gaps", schedule_id=identity))
+        return [read_gap(identity, row) for row in found]
+
+    async def revisions(self, identity: str) -> list[Revision]:
+        """The revisions of a schedule."""
+        found = await self.file.read(lambda: self.rows("revisions", schedule_id=identity))
+        return [read_revision(row) for row in found]
+
+    # What follows is work: it runs in the thread of the file.
+
+    def _lease(self, owner: str, now: int, until: int) -> frozenset[int]:
+        self.rows("forget_the_dead", now=now)
+        self.rows("live", owner=owner, until=until)
+        share = share_of(owner, tuple(name for (name,) in self.rows("living")))
+        self.rows("let_go", owner=owner)
+        self.rows("take", share=_list(share), owner=owner, until=until, now=now)
+        return frozenset(shard for (shard,) in self.rows("held", owner=owner))
+
+    def _cases(self, query: str, **values: Any) -> list[Case]:
+        return [self._whole(row) for row in self.rows(query, **values)]
+
+    def _case(self, identity: str) -> Case | None:
+        found = self._cases("schedule", schedule_id=identity)
+        return found[0] if found else None
+
+    def _whole(self, row: Sequence[Any]) -> Case:
+        """The case of a row, with its open runs and what is handled beyond its cursor."""
+        case = read_case(row)
+        runs = self.rows("open_runs", schedule_id=case.identity)
+        ahead = self.rows("ahead", schedule_id=case.identity, cursor=case.cursor)
+        return replace(case, open=tuple(map(read_run, runs)), ahead=read_ahead(case.identity, ahead))
+
+    def _run(self, key: str) -> Run | None:
+        found = self.rows("run", key=key)
+        return read_run(found[0]) if found else None
+
+    def _settle(self, settlement: Settlement) -> bool:
+        after = settlement.after
+        stored = self._case(after.identity)
+        taken = [run.key for run in settlement.new if self.rows("taken", key=run.key)]
+        if not fits(settlement, stored, taken):
+            return False
+        self._keep(stored, after)
+        alone = after.policy.overlap is not Overlap.ALLOW
+        for _, run in sorted(settlement.changed, key=lambda pair: pair[1].active):  # one ends before another starts
+            self.rows("move", **RUN.row(run), alone=alone)
+        if settlement.gap:
+            self.rows("drop", schedule_id=after.identity, **GAP.row(settlement.gap))
+        for run in settlement.new:
+            self.rows("record", **RUN.row(run), alone=alone)
+        if settlement.revision:
+            self.rows("revise", **REVISION.row(settlement.revision))
+        return True
+
+    def _keep(self, stored: Case | None, after: Case) -> None:
+        standing = STANDING.row(write_standing(after))
+        if stored is not None and stored.revision == after.revision:
+            self.rows("advance", schedule_id=after.identity, **standing)
+            return
+        query = "define" if stored is None else "redefine"
+        definition = DEFINITION.row(write_job(after.job))
+        self.rows(query, schedule_id=after.identity, shard=shard_of(after.identity), **definition, **standing)
+
+    def _change(self, change: Change) -> bool:
+        after = change.after
+        if not speaks(self._run(after.key), change):
+            return False
+        self.rows("move", **RUN.row(after), alone=False)  # it starts nothing
+        if change.wake is not None:
+            self.rows("wake_earlier", schedule_id=after.identity, wake=change.wake)
+        return True
+
+
+def _list(numbers: frozenset[int]) -> str:
+    return json.dumps(sorted(numbers))

@@ -1,0 +1,79 @@
+"""A store at the far end of a road."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Sequence
+from typing import Any, TypeVar
+
+from kron.core.case import Case
+from kron.core.outcome import Gap
+from kron.core.run import Run
+from kron.store import Change, Revision, Settlement, Store
+from kron.testing.road import Road
+
+T = TypeVar("T")
+
+
+class FaultyStore:
+    """The store, with every call and every answer on a road where they may be late or lost."""
+
+    def __init__(self, store: Store, road: Road) -> None:
+        self.store, self.road = store, road
+
+    async def now(self) -> int:
+        """The current instant in milliseconds."""
+        return await self._call("now", self.store.now())
+
+    async def lease(self, owner: str, now: int, until: int) -> frozenset[int]:
+        """The shards that `owner` may look at."""
+        return await self._call("lease", self.store.lease(owner, now, until))
+
+    async def look(self, shards: frozenset[int], upto: int, limit: int) -> list[Case]:
+        """The cases that are to be looked at."""
+        return await self._call("look", self.store.look(shards, upto, limit))
+
+    async def wake(self, shards: frozenset[int]) -> int | None:
+        """When the next case is to be looked at."""
+        return await self._call("wake", self.store.wake(shards))
+
+    async def settle(self, settlements: Sequence[Settlement], now: int) -> list[bool]:
+        """Write each settlement that still holds."""
+        return await self._call("settle", self.store.settle(settlements, now))
+
+    async def change(self, changes: Sequence[Change], now: int) -> list[bool]:
+        """Write each change whose attempt still has its token."""
+        return await self._call("change", self.store.change(changes, now))
+
+    async def get(self, identities: Sequence[str]) -> list[Case | None]:
+        """The cases of those identities."""
+        return await self._call("get", self.store.get(identities))
+
+    async def find(self, keys: Sequence[str]) -> list[Run | None]:
+        """The runs of those keys."""
+        return await self._call("find", self.store.find(keys))
+
+    async def identities(self, after: str, limit: int) -> list[str]:
+        """A page of the identities."""
+        return await self._call("identities", self.store.identities(after, limit))
+
+    async def runs(self, identity: str, limit: int) -> list[Run]:
+        """The newest runs of a schedule."""
+        return await self._call("runs", self.store.runs(identity, limit))
+
+    async def gaps(self, identity: str) -> list[Gap]:
+        """The gaps of a schedule."""
+        return await self._call("gaps", self.store.gaps(identity))
+
+    async def revisions(self, identity: str) -> list[Revision]:
+        """The revisions of a schedule."""
+        return await self._call("revisions", self.store.revisions(identity))
+
+    async def _call(self, name: str, work: Coroutine[Any, Any, T]) -> T:
+        try:
+            await self.road.there(name)
+        except BaseException:
+            work.close()
+            raise
+        result = await work
+        await self.road.back(name)
+        return result

@@ -1,0 +1,109 @@
+"""Why did it run, or not? The account of one period: which revision decided, what was decided, what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kron.core.case import Case
+from kron.core.decision import Decision, decide
+from kron.core.due import due_of
+from kron.core.outcome import WORDS, Gap
+from kron.core.period import Period, next_nominal, prev_nominal
+from kron.core.run import Run, State
+from kron.core.zone import rfc3339
+from kron.errors import KronError
+from kron.language import parse
+from kron.store import Revision, Store
+
+NEWEST = 10_000  # records looked at
+
+_STATES = {
+    State.PENDING: "it is due, and waits its turn",
+    State.LAUNCHING: "it is being started",
+    State.RETRY: "starting it failed, or nobody knows; it will be tried again",
+    State.ENQUEUED: "its target has it",
+    State.STARTED: "it is running",
+    State.WAITING: "it failed, and will run again",
+    State.SUCCESS: "it succeeded",
+    State.FAILED: "it failed",
+    State.CANCELLED: "it was cancelled",
+    State.LOST: "it fell silent, and is taken for lost",
+    State.UNKNOWN: "nobody knows whether it arrived",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """All that is to be said of one period. Without a run and a gap, nothing has become of it yet."""
+
+    identity: str
+    period: Period
+    revision: Revision
+    decision: Decision
+    run: Run | None
+    gap: Gap | None
+    case: Case
+
+    def words(self) -> Iterator[str]:
+        """The account, sentence by sentence."""
+        r = self.revision
+        made = f" by {r.who}" if r.who else ""
+        yield f"revision {r.number}{made}, {rfc3339(r.at // 1000)}: {r.schedule}" + (f" ({r.note})" if r.note else "")
+        chosen = "no second that the constraints admit" if self.decision.at is None else rfc3339(self.decision.at)
+        yield f"period {self.period.id}: chosen {chosen}"
+        yield self.ending()
+
+    def ending(self) -> str:
+        """What became of it, in one sentence."""
+        if self.run is not None:
+            return _of_run(self.run)
+        if self.gap is not None:
+            span = f"one of {self.gap.count} periods from {rfc3339(self.gap.first)} to {rfc3339(self.gap.last)}"
+            return f"{self.gap.verdict}: {WORDS[self.gap.reason]}; {span}"
+        if self.case.idle:
+            return "nothing: the schedule is " + ("deleted" if self.case.deleted else "paused")
+        due = due_of(self.case.job, self.period.nominal).at
+        if due < self.case.since:
+            return "nothing: it was before the time of this definition"
+        return f"nothing yet: it falls due at {rfc3339(due // 1000)}"
+
+
+async def why(store: Store, identity: str, at: int) -> Account:
+    """The account of the last period up to an instant (milliseconds), or of the first one if there is none."""
+    (case,) = await store.get([identity])
+    if case is None:
+        raise KronError("NOT_FOUND", f"there is no schedule {identity!r}", hint="kron schedules lists them")
+    period = _period(case, at)
+    runs = [run for run in await store.runs(identity, NEWEST) if run.nominal == period.nominal]
+    run = min(runs, key=lambda run: run.trigger, default=None)
+    gap = next((g for g in await store.gaps(identity) if run is None and g.first <= period.nominal <= g.last), None)
+    revision = _revision(await store.revisions(identity), run, at)
+    schedule = parse(revision.schedule, dialect=revision.dialect, zone=revision.zone)
+    return Account(identity, period, revision, decide(schedule, period, identity), run, gap, case)
+
+
+def _period(case: Case, at: int) -> Period:
+    schedule = case.job.schedule
+    nominal = prev_nominal(schedule, at // 1000)
+    if nominal is None:
+        nominal = next_nominal(schedule, at // 1000)
+    if nominal is None:
+        raise KronError("NEVER", "this never runs: no month has such a day", hint="choose a day that exists")
+    return Period(nominal)
+
+
+def _revision(history: list[Revision], run: Run | None, at: int) -> Revision:
+    """The revision that the run was recorded under, or else the one in force at that instant."""
+    if run is not None:
+        return next(r for r in history if r.number == run.revision)
+    return next((r for r in reversed(history) if r.at <= at), history[0])
+
+
+def _of_run(run: Run) -> str:
+    tries = f", attempt {run.attempt}" if run.attempt > 1 else ""
+    if run.verdict is None:
+        return f"open: {_STATES[run.state]}{tries}"
+    if run.state in _STATES:
+        return f"{run.verdict}: {_STATES[run.state]}{tries}" + (f" ({WORDS[run.reason]})" if run.reason else "")
+    return f"{run.verdict}: {WORDS[run.reason]}" if run.reason else str(run.verdict)

@@ -1,0 +1,95 @@
+"""`kron why` and `kron audit` on a real file."""
+
+import asyncio
+import json
+
+import pytest
+
+from kron import parse
+from kron.clock import ManualClock
+from kron.core.answer import Answer, Report
+from kron.core.job import Job
+from kron.core.zone import instant_of
+from kron.registrar import Asker, Registrar
+from kron.stores.sqlite import SqliteStore
+from kron.worker import Worker
+from tests.engine.world import Still
+
+TEXT = "0 3 * * * @policy(deadline=10m)"
+
+
+class Target:
+    async def start(self, launch):
+        return Answer.OK
+
+    async def cancel(self, run):
+        pass
+
+
+async def history(path):
+    """A run that succeeded, one that overlapped it never, one that nobody came for."""
+    clock = ManualClock(instant_of("2026-03-01T00:00:00Z"))
+    store = SqliteStore(path, clock)
+    registrar = Registrar(store)
+    worker = Worker(store, {"test": Target()}, Still(), owner="w1")
+    await registrar.upsert(Job("billing", parse(TEXT, dialect="kron"), target="test:it"), Asker("ann", "first"))
+    clock.time = instant_of("2026-03-01T03:00:00Z")
+    await worker.tick()
+    (run,) = await store.runs("billing", 1)
+    await registrar.report(run.key, Report.SUCCESS)
+    clock.time = instant_of("2026-03-02T09:00:00Z")
+    await worker.tick()
+    await store.close()
+
+
+@pytest.fixture
+def store(tmp_path):
+    asyncio.run(history(tmp_path / "kron.db"))
+    return f"sqlite:{tmp_path / 'kron.db'}"
+
+
+def test_a_run_is_explained_by_its_revision_its_decision_and_its_end(kron, store):
+    result = kron("why", "billing", "--store", store, "--at", "2026-03-01T12:00:00Z")
+    assert result.status == 0
+    assert result.out.splitlines() == [
+        f"revision 1 by ann, 2026-03-01T00:00:00Z: {TEXT} (first)",
+        "period 2026-03-01T03:00:00Z: chosen 2026-03-01T03:00:00Z",
+        "executed: it succeeded",
+    ]
+
+
+@pytest.mark.req("KSPEC-OBS-FIELDS")
+def test_a_period_that_was_not_run_says_why_not(kron, store):
+    found = json.loads(kron("why", "billing", "--store", store, "--at", "2026-03-02T12:00:00Z", "--format", "json").out)
+    assert (found["outcome"], found["reason"]) == ("missed", "deadline")
+    assert found["words"] == "missed: its deadline had passed"
+    decision = found["decision"]
+    assert decision["period_id"] == decision["nominal_time"] == decision["chosen_time"] == "2026-03-02T03:00:00Z"
+    assert len(decision["seed_hash"]) == 64
+    assert decision["distribution"] == {"name": "uniform", "parameters": {}}
+
+
+def test_a_period_to_come_says_when(kron, store):
+    result = kron("why", "billing", "--store", store, "--at", "2026-03-03T12:00:00Z")
+    assert result.out.splitlines()[-1] == "nothing yet: it falls due at 2026-03-03T03:00:00Z"
+
+
+def test_a_schedule_that_is_not_there_is_not_found(kron, store):
+    result = kron("why", "biling", "--store", store)
+    assert (result.status, result.out) == (1, "")
+    assert "error[NOT_FOUND]" in result.err
+
+
+def test_an_audit_accounts_for_every_period(kron, store):
+    result = kron("audit", "--store", store)
+    assert result.status == 0
+    assert result.out == "ok     billing, revision 1: 1 executed, 1 missed: deadline\n"
+    (found,) = json.loads(kron("audit", "billing", "--store", store, "--format", "json").out)
+    assert found["ok"]
+    assert found["unexplained"] == []
+
+
+def test_a_store_that_does_not_exist_is_said_so(kron):
+    result = kron("audit", "--store", "mongo:x")
+    assert result.status == 1
+    assert "error[UNKNOWN_STORE]" in result.err

@@ -1,0 +1,59 @@
+"""No period without an answer: each has one record, or lies in one gap, and gaps count exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kron.core.outcome import Reason
+from kron.core.policy import Catchup, FirstSight
+from tests.simulation.calendar import REACH
+from tests.simulation.replay import Dropped, Era, Story
+
+
+def of_story(story: Story, shown: int, slack: int) -> Iterator[str]:
+    """What a story leaves unexplained. `shown` is the store's time at the end, `slack` what a worker may be behind."""
+    dropped: dict[int, int] = {}
+    for gap in story.gaps:
+        for nominal in gap.members:
+            dropped[nominal] = dropped.get(nominal, 0) + 1
+    for nominal, times in dropped.items():
+        if times > 1:
+            yield f"in {times} gaps: {story.identity} {nominal}"
+        if nominal in story.recorded:
+            yield f"in a gap, and recorded: {story.identity} {nominal}"
+    for gap in story.gaps:
+        yield from _of_gap(story, gap)
+    for era in story.eras:
+        for nominal in _due(era, shown, slack, first=era is story.eras[0]):
+            if nominal not in story.recorded and nominal not in dropped:
+                yield f"unexplained: {story.identity} r{era.revision} {nominal}, due {era.calendar.at(nominal).due}"
+
+
+def _due(era: Era, shown: int, slack: int, *, first: bool) -> Iterator[int]:
+    """The periods that the era had to answer for."""
+    if era.ended is not None and era.dropped:  # whatever lay between the cursor and the resumption is one gap
+        upto, due_by = era.ended // 1000, None
+    elif era.idle:
+        return
+    else:
+        due_by = era.ended if era.ended is not None else shown - slack
+        upto = due_by // 1000 + REACH
+    for nominal in era.calendar.between(min(era.cursor, era.since // 1000 - REACH) if first else era.cursor, upto):
+        if era.calendar.answers_for(nominal, era.since) and (due_by is None or era.calendar.at(nominal).due <= due_by):
+            yield nominal
+
+
+def _of_gap(story: Story, gap: Dropped) -> Iterator[str]:
+    about = f"{story.identity} {gap.gap.first}..{gap.gap.last} {gap.gap.reason}"
+    if len(gap.members) != gap.gap.count:
+        yield f"a gap of {len(gap.members)} periods that says {gap.gap.count}: {about}"
+    policy = gap.era.policy
+    why = {Catchup.NONE: Reason.CATCHUP_NONE, Catchup.LATEST: Reason.COALESCED}.get(policy.catchup, Reason.REPLAY_BOUND)
+    if gap.gap.reason not in (why, Reason.PAUSED):
+        yield f"a gap for a reason that does not hold: {about}"
+    for nominal in gap.members:
+        period = gap.era.calendar.at(nominal)
+        if gap.gap.reason is not Reason.PAUSED and period.due > gap.at:
+            yield f"a gap over a period that is not due: {about}, {nominal}"
+        if period.last < story.eras[0].since // 1000 * 1000 and policy.first_sight is not FirstSight.CURRENT_MINUTE:
+            yield f"a gap over a period from before the schedule was: {about}, {nominal}"

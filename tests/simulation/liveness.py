@@ -1,0 +1,73 @@
+"""After the faults: nothing stays open for ever, nothing waits for nobody, nothing on time is missed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kron.core.outcome import Reason
+from kron.core.policy import Overlap
+from kron.core.run import RUNNING, Run, State
+from kron.store import Settlement
+from tests.simulation.history import Write
+from tests.simulation.replay import Story, active, is_open
+from tests.simulation.world import Result
+
+SETTLED = 240_000  # milliseconds after the last fault: by then the last frozen worker is awake
+
+
+class Watch:
+    """How long each run that was ready waited, once the world was calm."""
+
+    def __init__(self, result: Result) -> None:
+        self.since = result.calm_from + SETTLED
+        self.patience = result.setting.tick + 5_000
+        self.free: dict[str, int] = {}  # since when nothing stands in the way of the schedule's next run
+
+    def of_write(self, write: Write, story: Story) -> Iterator[str]:
+        """The delays and misses that this write shows."""
+        for before, run in write.runs:
+            if write.now > self.since:
+                yield from self._of_run(write, story, before, run)
+        self._note(write, story)
+
+    def _of_run(self, write: Write, story: Story, before: Run | None, run: Run) -> Iterator[str]:
+        about = f"{run.identity} {run.nominal}{run.trigger} ({run.key[:8]})"
+        if run.reason in (Reason.DEADLINE, Reason.CATCHUP_NONE) and run.due > self.since and not is_open(run):
+            yield f"missed for {run.reason} though all was calm: {about}, {write.now - run.due} ms"
+        if run.state is not State.LAUNCHING or (before is not None and before.state is State.LAUNCHING):
+            return
+        ready = max(run.due, run.not_before, self.free.get(run.identity, 0), run.created)
+        if before is not None and before.state in RUNNING:
+            ready = max(ready, before.lease or 0)
+        if ready > self.since and write.now - ready > self.patience:
+            yield f"waited {write.now - ready} ms for nobody: {about}"
+
+    def _note(self, write: Write, story: Story) -> None:
+        """Whatever changes what may start resets the watch."""
+        policy = story.case.policy if story.case else None
+        moved = any(before is None or before.state is not run.state for before, run in write.runs)
+        edited = isinstance(write.what, Settlement) and write.what.revision is not None
+        if policy and (moved or edited) and (policy.overlap is not Overlap.ALLOW or edited):
+            self.free[story.identity] = write.now
+
+
+def of_end(result: Result, stories: dict[str, Story]) -> Iterator[str]:
+    """What is still open at the end, and should not be."""
+    slack = 60_000 + result.setting.tick
+    for story in stories.values():
+        case = story.case
+        if case is None:
+            continue
+        open_runs = [run for run in story.runs.values() if is_open(run)]
+        busy = [run for run in open_runs if active(run)]
+        for run in open_runs:
+            about = f"{run.identity} {run.nominal}{run.trigger} ({run.key[:8]}) {run.state}"
+            if run.state is State.PENDING:
+                if case.idle or run.not_before > result.shown - slack or run.changed > result.shown - slack:
+                    continue
+                if not busy or case.policy.overlap is Overlap.ALLOW:
+                    yield f"waits for nobody: {about}"
+            elif (run.lease or run.not_before) < result.shown - slack:
+                yield f"open for ever: {about}"
+        if not case.idle and case.wake is None and open_runs:
+            yield f"never looked at again: {story.identity}"

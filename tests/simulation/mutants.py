@@ -1,0 +1,333 @@
+"""Planted bugs: each takes one guard out of the real engine. A simulation that finds none of them proves nothing.
+
+They are switched on here, from outside; the engine has no switches.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+from unittest.mock import patch
+
+from kron import registrar, store, worker
+from kron.core import answer, catchup, due, overlap, plan, run, tend
+from kron.core.answer import Answer
+from kron.core.outcome import Verdict
+from kron.core.policy import Interrupted
+from kron.core.run import Run, State
+from kron.launcher import Launch
+from kron.registrar import Registrar
+from kron.stores.memory import MemoryStore
+from kron.worker import Worker
+from tests.simulation.world import Parts
+
+Mutant = Callable[[], Any]  # a context manager that gives the parts of the cluster
+
+
+def _swap(target: object, name: str, new: object) -> Mutant:
+    @contextmanager
+    def on() -> Iterator[Parts]:
+        with patch.object(target, name, new):
+            yield Parts()
+
+    return on
+
+
+def _with(**parts: type) -> Mutant:
+    @contextmanager
+    def on() -> Iterator[Parts]:
+        yield Parts(**parts)
+
+    return on
+
+
+# Record first, then act
+
+
+class LaunchFirst(Worker):
+    """Sends what it has planned, and records it afterwards."""
+
+    async def tick(self) -> int:
+        began, now = self.timer.monotonic(), await self.store.now()
+        shards = await self.store.lease(self.owner, now, now + self.settings.shard_lease)
+        cases = await self.store.look(shards, now, self.settings.batch)
+        plans = [plan.plan(case, now, owner=self.owner, lease=self.settings.lease) for case in cases]
+        await self._carry_out(plans, began, now)
+        await self.store.settle([store.settlement(p) for p in plans], now)
+        return await self._pause(shards)
+
+
+class MemoryTimers(Worker):
+    """Takes on what will fall due within a minute, and means to wait for it."""
+
+    async def tick(self) -> int:
+        class Ahead:
+            def __init__(self, real: Any) -> None:
+                self.real = real
+
+            def __getattr__(self, name: str) -> Any:
+                return getattr(self.real, name)
+
+            async def now(self) -> int:
+                return int(await self.real.now()) + 60_000
+
+        real, self.store = self.store, Ahead(self.store)
+        try:
+            return await super().tick()
+        finally:
+            self.store = real
+
+
+class WorkerClock(Worker):
+    """Goes by the clock of its own machine, which is off by up to thirty seconds."""
+
+    async def tick(self) -> int:
+        skew = random.Random(self.owner).randrange(-30_000, 30_000)
+
+        class Skewed:
+            def __init__(self, real: Any) -> None:
+                self.real = real
+
+            def __getattr__(self, name: str) -> Any:
+                return getattr(self.real, name)
+
+            async def now(self) -> int:
+                return int(await self.real.now()) + skew
+
+        real, self.store = self.store, Skewed(self.store)
+        try:
+            return await super().tick()
+        finally:
+            self.store = real
+
+
+class OneName(Worker):
+    """Calls every incarnation of a worker by the same name."""
+
+    def __init__(self, *args: Any, owner: str, **kwargs: Any) -> None:
+        super().__init__(*args, owner=owner.partition(".")[0], **kwargs)
+
+
+class SleepsPast(Worker):
+    """Does not ask when the next case is to be looked at."""
+
+    async def _pause(self, shards: frozenset[int]) -> int:
+        return self.settings.tick
+
+
+def _too_long(run: Run, job: Any, not_after: int) -> Launch:
+    return Launch(run, job, not_after + 3_600_000)
+
+
+class NeverTooLate(Worker):
+    """Sends whatever it claimed, however long ago, and does not say until when it may be taken."""
+
+    async def _send(self, case: Any, run: Run, began: float, now: int) -> None:
+        with patch.object(worker, "Launch", _too_long):
+            await super()._send(case, run, self.timer.monotonic(), now)
+
+
+# The store's guards
+
+
+class Deaf(MemoryStore):
+    """Takes what a target reports, and tells nobody to look."""
+
+    def _change(self, change: store.Change) -> bool:
+        return super()._change(replace(change, wake=None))
+
+
+def _same_revision(before: Any, stored: Any) -> bool:
+    return before is stored if before is None or stored is None else before.revision == stored.revision
+
+
+def _seen_without_runs(case: Any) -> tuple[object, ...]:
+    return case.revision, case.cursor, case.paused, case.deleted
+
+
+def _any_token(stored: Run | None, before: Run, after: Run) -> bool:
+    return stored is not None and stored.open
+
+
+def _crowd(draft: Any, run: Run) -> None:
+    overlap._start(draft, run)
+
+
+@contextmanager
+def _overlap_unchecked() -> Iterator[Parts]:
+    with patch.object(overlap, "_trigger", _crowd), patch.object(store, "_crowded", lambda *_: False):
+        yield Parts()
+
+
+@contextmanager
+def _retry_is_idle() -> Iterator[Parts]:
+    idle = run.ACTIVE - {State.RETRY}
+    with patch.object(run, "ACTIVE", idle):
+        yield Parts()
+
+
+# The plan
+
+
+def _without_gap(p: plan.Plan) -> store.Settlement:
+    return replace(_settlement(p), gap=None)
+
+
+_settlement, _gap, _taken_on, _redefined = store.settlement, catchup._gap, plan._taken_on, registrar._redefined
+_answered, _resumed, _key_of, _late, _queue = (
+    answer.answered,
+    registrar._resumed,
+    run.key_of,
+    plan._late,
+    overlap._queue,
+)
+
+
+def _miscounted(*args: Any) -> Any:
+    gap = _gap(*args)
+    return gap and replace(gap, count=gap.count + 1)
+
+
+def _unrecorded_misses(*args: Any) -> list[Run]:
+    return [r for r in _taken_on(*args) if r.verdict is not Verdict.MISSED]
+
+
+def _dropped_from_the_queue(draft: Any, run: Run) -> None:
+    if all(other.key != run.key for other in draft.case.open):
+        del draft.runs[run.key]
+
+
+def _rerolled(job: Any, nominal: int) -> int:
+    most = job.schedule.policy.jitter // 1_000_000
+    return nominal * 1000 + random.randrange(-most, most + 1)
+
+
+def _far_cursor(case: Any, seen: due.Survey, gap: Any, now: int) -> int:
+    return max([case.cursor, *(d.nominal for d in seen.due if d.nominal <= now)])
+
+
+_cursor, _over = plan._cursor, tend._over
+
+
+def _cursor_ahead(case: Any, seen: due.Survey, gap: Any, now: int) -> int:
+    return _cursor(case, seen, gap, now + 86_400)
+
+
+def _key_with_revision(case: Any, d: Any, now: int) -> Run:
+    key = run.key_of(case.identity, d.nominal, f"r{case.revision}")
+    return Run(key, case.identity, d.nominal, case.revision, d.at, State.PENDING, created=now, changed=now)
+
+
+def _no_deadline(case: Any, r: Run, now: int, nth: int, dues: Any) -> Run:
+    schedule = replace(case.job.schedule, policy=replace(case.policy, deadline=None))
+    return _late(replace(case, job=replace(case.job, schedule=schedule)), r, now, nth, dues)
+
+
+def _unbounded(case: Any, now: int, *, at_once: bool = False) -> Any:
+    return due.survey(case, case.cursor, now, due.MOST), None
+
+
+# Answers and leases
+
+
+def _timeout_is_failure(r: Run, a: Answer, policy: Any, now: int) -> Run:
+    return _answered(r, Answer.REJECTED if a is Answer.UNKNOWN else a, policy, now)
+
+
+def _forgetful_answer(r: Run, a: Answer, policy: Any, now: int) -> Run:
+    return replace(_answered(r, a, policy, now), doubt=False)
+
+
+@contextmanager
+def _commands_again() -> Iterator[Parts]:
+    def unacknowledged(r: Run, draft: Any) -> Run:
+        return replace(r, state=State.RETRY, doubt=True, not_before=draft.now, lease=None, changed=draft.now)
+
+    def answered(r: Run, a: Answer, policy: Any, now: int) -> Run:
+        return _answered(r, a, replace(policy, interrupted=Interrupted.REDELIVER), now)
+
+    with patch.object(tend, "_unacknowledged", unacknowledged), patch.object(worker, "answered", answered):
+        yield Parts()
+
+
+def _claims_kept(r: Run, draft: Any) -> bool:
+    return r.state is not State.LAUNCHING and _over(r, draft)
+
+
+def _silence_kept(r: Run, draft: Any) -> bool:
+    return r.state is State.LAUNCHING and _over(r, draft)
+
+
+# The registrar
+
+
+def _edit_from_now(job: Any, case: Any, now: int, asker: Any) -> store.Settlement:
+    edited = _redefined(job, case, now, asker)
+    after = replace(edited.after, cursor=max(case.cursor, now // 1000))
+    return replace(edited, after=after, new=(), changed=(), gap=None)
+
+
+def _edit_into_the_past(job: Any, case: Any, now: int, asker: Any) -> store.Settlement:
+    edited = _redefined(job, case, now, asker)
+    return replace(edited, after=replace(edited.after, since=case.since))
+
+
+def _dormant(case: Any, now: int) -> store.Settlement | None:
+    resumed = _resumed(case, now)
+    return resumed and replace(resumed, after=replace(resumed.after, wake=None))
+
+
+class Echoes(Registrar):
+    """Does not ask which attempt a report is about."""
+
+    async def report(self, key: str, report: Any, attempt: int | None = None) -> bool:
+        return await super().report(key, report)
+
+
+class EveryRequest(Registrar):
+    """Takes a request that comes again for another one."""
+
+    async def trigger(self, identity: str, request: str) -> Run:
+        now = await self.store.now()
+        with patch.object(registrar, "key_of", lambda i, n, r: _key_of(i, n, f"{r}/{now}")):
+            return await super().trigger(identity, request)
+
+
+MUTANTS: dict[str, Mutant] = {
+    "launch before the record": _with(worker=LaunchFirst),
+    "timers in memory": _with(worker=MemoryTimers),
+    "the worker's own clock": _with(worker=WorkerClock),
+    "one name for all incarnations": _with(worker=OneName),
+    "lost wake-up of the worker": _with(worker=SleepsPast),
+    "lost wake-up by a report": _with(store=Deaf),
+    "no self-fence, no not_after": _with(worker=NeverTooLate),
+    "no compare-and-set on the case": _swap(store, "holds", _same_revision),
+    "open runs not compared": _swap(store, "_seen", _seen_without_runs),
+    "no attempt token": _swap(store, "stands", _any_token),
+    "token without incarnation": _swap(Run, "token", property(lambda self: (self.state, self.attempt))),
+    "overlap not looked at": _overlap_unchecked,
+    "unknown does not count as running": _retry_is_idle,
+    "gaps not recorded": _swap(worker, "settlement", _without_gap),
+    "gaps miscounted": _swap(catchup, "_gap", _miscounted),
+    "misses not recorded": _swap(plan, "_taken_on", _unrecorded_misses),
+    "queued periods dropped": _swap(overlap, "_queue", _dropped_from_the_queue),
+    "jitter drawn anew": _swap(due, "_jittered", _rerolled),
+    "cursor beyond what is handled": _swap(plan, "_cursor", _far_cursor),
+    "cursor ahead of the clock": _swap(plan, "_cursor", _cursor_ahead),
+    "revision in the key": _swap(plan, "_run", _key_with_revision),
+    "deadline not looked at": _swap(plan, "_late", _no_deadline),
+    "replay without a bound": _swap(plan, "catch_up", _unbounded),
+    "timeout recorded as failure": _swap(worker, "answered", _timeout_is_failure),
+    "doubt forgotten": _swap(worker, "answered", _forgetful_answer),
+    "commands sent again": _commands_again,
+    "claims of the dead kept": _swap(tend, "_over", _claims_kept),
+    "silent runs kept": _swap(tend, "_over", _silence_kept),
+    "an edit drops what was due": _swap(registrar, "_redefined", _edit_from_now),
+    "an edit answers for the past": _swap(registrar, "_redefined", _edit_into_the_past),
+    "a resumption wakes nobody": _swap(registrar, "_resumed", _dormant),
+    "echoes of reports count": _with(registrar=Echoes),
+    "a request counts twice": _with(registrar=EveryRequest),
+}

@@ -1,0 +1,93 @@
+"""What the targets saw, against what the record says."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from kron.core.outcome import Verdict
+from kron.core.policy import Overlap
+from kron.core.run import Run, State
+from kron.store import Settlement
+from tests.simulation.history import Execution, History
+from tests.simulation.replay import Replay, active, is_open
+
+DECLARED = {State.LOST, State.UNKNOWN, State.CANCELLED}
+
+
+def of_history(history: History, replay: Replay, *, wild: bool) -> Iterator[str]:
+    """Where the world and the record disagree."""
+    told = _told(history)
+    runs = {run.key: run for story in replay.stories.values() for run in story.runs.values()}
+    begun: dict[str, list[Execution]] = defaultdict(list)
+    for execution in history.executions:
+        begun[execution.key].append(execution)
+    yield from _unrecorded(history, told)
+    delivered = {d.key for d in history.deliveries}
+    for key, run in runs.items():
+        yield from _of_run(run, begun.get(key, []), key in delivered, told[key], wild)
+    if not wild:
+        yield from _overlaps(history, told)
+
+
+class _Told:
+    """The states of one run, and when each was written."""
+
+    def __init__(self) -> None:
+        self.steps: list[tuple[float, Run]] = []
+        self.started: list[tuple[float, Overlap]] = []  # each start that was not one more try, and under what policy
+
+    def declared(self, at: float) -> bool:
+        return any(run.state in DECLARED and t <= at for t, run in self.steps)
+
+
+def _told(history: History) -> dict[str, _Told]:
+    told: dict[str, _Told] = defaultdict(_Told)
+    for write in history.writes:
+        for _, run in write.runs:
+            one = told[run.key]
+            last = one.steps[-1][1] if one.steps else None
+            if active(run) and not (last and active(last)) and isinstance(write.what, Settlement):
+                one.started.append((write.at, write.what.after.policy.overlap))
+            one.steps.append((write.at, run))
+    return told
+
+
+def _unrecorded(history: History, told: dict[str, _Told]) -> Iterator[str]:
+    for d in history.deliveries:
+        claims = [(at, r) for at, r in told[d.key].steps if r.state is State.LAUNCHING and at <= d.at]
+        if not any((r.attempt, r.owner) == (d.attempt, d.owner) for _, r in claims):
+            yield f"sent before it was recorded: {d.key[:8]} #{d.attempt} by {d.owner}"
+
+
+def _of_run(run: Run, begun: list[Execution], delivered: bool, told: _Told, wild: bool) -> Iterator[str]:
+    about = f"{run.identity} {run.nominal} ({run.key[:8]})"
+    if run.verdict is Verdict.EXECUTED and run.reason is None and not delivered:
+        yield f"executed, says the record, but its target never saw it: {about}"
+    if run.verdict in (Verdict.SKIPPED, Verdict.MISSED, Verdict.UNSCHEDULABLE) and begun:
+        yield f"{run.verdict}, says the record, but its target ran it: {about}"
+    again = sum(r.state is State.LAUNCHING and r.verdict is not None for _, r in told.steps)
+    if len(begun) > 1 + again:
+        yield f"ran {len(begun)} times: {about}"
+    end = next((at for at, r in told.steps if not is_open(r)), None)
+    if end is not None and not wild and any(e.start > end + 0.001 for e in begun):
+        yield f"ran after its end was recorded: {about}"
+
+
+def _overlaps(history: History, told: dict[str, _Told]) -> Iterator[str]:
+    by_schedule: dict[str, list[Execution]] = defaultdict(list)
+    for execution in history.executions:
+        by_schedule[execution.identity].append(execution)
+    for executions in by_schedule.values():
+        going: list[Execution] = []
+        for later in sorted(executions, key=lambda e: e.start):
+            going = [e for e in going if e.end is None or e.end > later.start]
+            for earlier in going:
+                if earlier.key != later.key and not _excused(earlier, later, told):
+                    yield f"two at once: {later.identity} {earlier.key[:8]} and {later.key[:8]} at {later.start:.3f}"
+            going.append(later)
+
+
+def _excused(earlier: Execution, later: Execution, told: dict[str, _Told]) -> bool:
+    under = [overlap for at, overlap in told[later.key].started if at <= later.start]
+    return not under or under[-1] is Overlap.ALLOW or told[earlier.key].declared(later.start)

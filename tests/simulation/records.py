@@ -1,0 +1,240 @@
+"""What every single write must obey: one record a period, forward only, by whoever holds it, for a true reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kron.core.case import Case
+from kron.core.outcome import Reason, Verdict
+from kron.core.policy import Catchup, FirstSight, Overlap, Policy
+from kron.core.run import Run, State
+from kron.store import Change, Settlement
+from tests.simulation.calendar import REACH
+from tests.simulation.history import Write
+from tests.simulation.replay import Era, Story, active, is_open, token
+
+FIRST = {State.PENDING, State.LAUNCHING, State.SKIPPED, State.MISSED, State.UNSCHEDULABLE}
+_RUNNING = {"launching", "retry", "started", "success", "failed", "lost", "cancelled", "waiting"}
+NEXT: dict[str, set[str]] = {
+    "pending": {"launching", "skipped", "missed"},
+    "launching": {"launching", "retry", "enqueued", "success", "failed", "unknown", "waiting"},
+    "retry": {"launching", "retry", "success", "failed", "unknown", "waiting"},
+    "enqueued": _RUNNING,
+    "started": _RUNNING,
+    "waiting": {"launching", "failed"},
+}
+ENDS = {
+    ("skipped", "skipped", Reason.OVERLAP),
+    ("skipped", "skipped", Reason.REPLACED),
+    ("skipped", "skipped", Reason.QUEUE_OVERFLOW),
+    ("skipped", "skipped", Reason.DELETED),
+    ("missed", "missed", Reason.DEADLINE),
+    ("missed", "missed", Reason.CATCHUP_NONE),
+    ("missed", "missed", Reason.COALESCED),
+    ("unschedulable", "unschedulable", Reason.CONSTRAINTS),
+    ("failed", "missed", Reason.LAUNCH_FAILED),
+    ("failed", "executed", None),
+    ("unknown", "executed", Reason.UNKNOWN),
+    ("success", "executed", None),
+    ("lost", "executed", None),
+    ("cancelled", "executed", Reason.REPLACED),
+}
+
+
+def of_write(write: Write, story: Story, latest: int) -> Iterator[str]:
+    """The rules that one write breaks. `latest` is the latest that the store's clock has ever shown."""
+    keys = [run.key for _, run in write.runs]
+    if len(keys) != len(set(keys)):
+        yield "one write has two records of one run"
+    for before, run in write.runs:
+        about = f"{run.identity} {run.nominal}{run.trigger} ({run.key[:8]})"
+        yield from (f"{text}: {about} by {write.who}" for text in _of_run(write, story, before, run, latest))
+    if isinstance(write.what, Settlement):
+        yield from (f"{text}: {story.identity} by {write.who}" for text in _of_case(write, write.what, story))
+
+
+def _of_run(write: Write, story: Story, before: Run | None, run: Run, latest: int) -> Iterator[str]:
+    known = story.runs.get(run.key)
+    if before is None:
+        if known or (not run.trigger and run.nominal in story.recorded):
+            yield "a second record of one period"
+        if run.state not in FIRST:
+            yield f"a record that begins as {run.state}"
+        if run.trigger.startswith("trigger") and any(r.trigger == run.trigger for r in story.runs.values()):
+            yield "one request, and a second run"
+        if not run.trigger:
+            yield from _of_new(write, story, run)
+    else:
+        yield from _of_step(write, known, before, run)
+    if run.state is State.LAUNCHING and (before is None or run.attempt > before.attempt):
+        yield from _of_claim(write, story, before, run, latest)
+    if not is_open(run):
+        yield from _of_end(write, story, before, run)
+
+
+def _of_step(write: Write, known: Run | None, before: Run, run: Run) -> Iterator[str]:
+    if known is None:
+        yield "a change of a run that has no record"
+        return
+    if not is_open(known):
+        yield f"a change after its end, from {known.state} to {run.state}"
+    elif token(known) != token(before):
+        yield f"a write of a fenced attempt, {token(before)} over {token(known)}"
+    elif run.state not in NEXT[known.state]:
+        yield f"from {known.state} to {run.state}"
+    if known.verdict is not None and run.verdict is not known.verdict:
+        yield f"its outcome changed from {known.verdict} to {run.verdict}"
+    if run.attempt not in (known.attempt, known.attempt + 1):
+        yield f"attempt {run.attempt} after {known.attempt}"
+    if (known.nominal, known.due, known.trigger, known.revision) != (run.nominal, run.due, run.trigger, run.revision):
+        yield "its period, time or revision changed"
+    answered = isinstance(write.what, Change) and write.who.startswith("w")
+    if answered and write.who != known.owner:
+        yield f"an answer to {known.owner} written by another"
+
+
+def _of_claim(write: Write, story: Story, before: Run | None, run: Run, latest: int) -> Iterator[str]:
+    if run.owner != write.who:
+        yield f"claimed for {run.owner}"
+    ready = max(run.due, run.not_before)
+    if write.now < ready and (latest < run.due or run.not_before > write.now):
+        yield f"started {ready - write.now} ms early"
+    if run.lease is None or run.lease <= write.now:
+        yield "claimed without a lease"
+    if before is not None and active(before):
+        return
+    policy = _policy(write)
+    others = story.open | {r.key: r for _, r in write.runs}
+    if policy.overlap is not Overlap.ALLOW and any(active(r) for r in others.values() if r.key != run.key):
+        yield f"started beside another, in the record, under {policy.overlap}"
+    if not run.trigger and run.verdict is None:
+        yield from _of_deadline(write, policy, run)
+    idle = story.case is None or story.case.idle
+    if idle and (before is None or before.state is State.PENDING):
+        yield "started while its schedule was paused or deleted"
+
+
+def _of_deadline(write: Write, policy: Policy, run: Run) -> Iterator[str]:
+    patient = policy.overlap in (Overlap.QUEUE, Overlap.COALESCE, Overlap.REPLACE)
+    if policy.deadline is None or patient:
+        return
+    late = (write.now - max(run.due, run.not_before)) * 1_000_000
+    if late > policy.deadline and late >= policy.resolution:
+        yield f"started {late / 1e9:.1f} s after its time, with a deadline of {policy.deadline / 1e9:.0f} s"
+
+
+def _of_new(write: Write, story: Story, run: Run) -> Iterator[str]:
+    """A period of the calendar, taken on."""
+    if not story.eras or story.case is None:
+        yield "a record of no schedule"
+        return
+    era = story.eras[-1]
+    if story.case.idle:
+        yield "taken on while its schedule was paused or deleted"
+    if run.revision != era.revision:
+        yield f"recorded under revision {run.revision}, in the time of {era.revision}"
+    if era.calendar.between(run.nominal - 1, run.nominal) != [run.nominal]:
+        yield "no period of its calendar"
+        return
+    period = era.calendar.at(run.nominal)
+    if not era.calendar.answers_for(run.nominal, era.since):
+        yield "a period from before its revision"
+    if not period.first <= run.due <= period.last and era.calendar.job.start is None and era.calendar.job.end is None:
+        yield "chosen outside its window"
+    if run.due != period.due:
+        yield f"chosen at {run.due}, not {period.due}"
+    if write.now < run.due:
+        yield f"taken on {run.due - write.now} ms early"
+    if (run.state is State.UNSCHEDULABLE) == period.schedulable:
+        yield f"recorded as {run.state}"
+    if run.nominal <= story.case.cursor:
+        yield "taken on behind the cursor"
+    if period.schedulable:
+        yield from _of_lateness(write, era, run)
+
+
+def _of_lateness(write: Write, era: Era, run: Run) -> Iterator[str]:
+    policy, late = era.policy, (write.now - run.due) * 1_000_000
+    if late < policy.resolution:
+        return
+    if policy.deadline is not None and late > policy.deadline:
+        if run.reason not in (Reason.DEADLINE, Reason.COALESCED):
+            yield f"too late by its deadline, and recorded as {run.state} {run.reason}"
+    elif policy.catchup is Catchup.NONE:
+        if run.reason is not Reason.CATCHUP_NONE:
+            yield f"late, nothing is caught up, and recorded as {run.state} {run.reason}"
+    elif policy.catchup is Catchup.LATEST and run.verdict is not Verdict.MISSED:
+        assert isinstance(write.what, Settlement)
+        if any(other.nominal > run.nominal for other in write.what.new if not other.trigger):
+            yield "late, and not the latest"
+
+
+def _of_end(write: Write, story: Story, before: Run | None, run: Run) -> Iterator[str]:
+    if (str(run.state), str(run.verdict), run.reason) not in ENDS:
+        yield f"ended as {run.state} {run.verdict} {run.reason}"
+    if run.verdict is Verdict.EXECUTED and not run.attempt:
+        yield "executed without an attempt"
+    attempted = run.attempt or (before and before.attempt)
+    if run.verdict in (Verdict.SKIPPED, Verdict.MISSED) and attempted and run.reason is not Reason.LAUNCH_FAILED:
+        yield f"{run.verdict} after an attempt"
+    policy, late = _policy(write), (write.now - run.due) * 1_000_000
+    others = [r for r in (*story.open.values(), *(r for _, r in write.runs)) if r.key != run.key]
+    busy = any(active(r) for r in others)
+    true = {
+        Reason.OVERLAP: policy.overlap is Overlap.SKIP and busy,
+        Reason.REPLACED: policy.overlap is Overlap.REPLACE,
+        Reason.QUEUE_OVERFLOW: policy.overlap is Overlap.QUEUE and busy,
+        Reason.COALESCED: policy.overlap is Overlap.COALESCE or policy.catchup is Catchup.LATEST,
+        Reason.DEADLINE: policy.deadline is not None and late > policy.deadline and late >= policy.resolution,
+        Reason.CATCHUP_NONE: policy.catchup is Catchup.NONE and late >= policy.resolution,
+        Reason.DELETED: isinstance(write.what, Settlement) and write.what.after.deleted,
+    }
+    if run.reason is not None and not true.get(run.reason, True):
+        yield f"{run.state} for a reason that does not hold: {run.reason}"
+
+
+def _of_case(write: Write, settlement: Settlement, story: Story) -> Iterator[str]:
+    case, after = story.case, settlement.after
+    if case is None:
+        return
+    if after.cursor < case.cursor:
+        yield f"the cursor went back from {case.cursor} to {after.cursor}"
+    if after.revision < case.revision:
+        yield f"the revision went back from {case.revision} to {after.revision}"
+    if settlement.before is not None and settlement.before.revision != case.revision:
+        yield "a plan of an old revision was written"
+    yield from _of_definition(write, settlement, case)
+    era = story.eras[-1]
+    taken = [run for run in settlement.new if not run.trigger]
+    if len(taken) > era.policy.bound + _open_at_once(era, write.now):
+        yield f"{len(taken)} periods handled one by one, with a bound of {era.policy.bound}"
+
+
+def _of_definition(write: Write, settlement: Settlement, case: Case) -> Iterator[str]:
+    """Only who is asked changes a definition or a pause, and what it answers for starts when it does."""
+    after = settlement.after
+    if write.who.startswith("w"):
+        same = ("job", "revision", "since", "paused", "deleted")
+        for name in same:
+            if getattr(after, name) != getattr(case, name):
+                yield f"a worker changed the {name}"
+    if after.since == case.since:
+        kept = after.policy.first_sight is FirstSight.CURRENT_MINUTE and not case.deleted
+        if after.revision != case.revision and not kept:
+            yield "a new revision that answers for the time of the old one"
+    elif after.since != write.now:
+        yield f"it answers for the time since {after.since}, says somebody at {write.now}"
+
+
+def _open_at_once(era: Era, now: int) -> int:
+    """How many windows are open now."""
+    job = era.calendar.job
+    if not (job.schedule.policy.jitter or job.schedule.window.duration):
+        return 0
+    around = (era.calendar.at(n) for n in era.calendar.between(now // 1000 - REACH, now // 1000 + REACH))
+    return sum(period.first - 1000 <= now <= period.last + 1000 for period in around)
+
+
+def _policy(write: Write) -> Policy:
+    case = write.what.before if isinstance(write.what, Settlement) else None
+    return case.policy if case else write.what.after.policy if isinstance(write.what, Settlement) else Policy()

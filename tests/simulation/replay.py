@@ -1,0 +1,137 @@
+"""Every schedule as the history tells it: its eras, its runs write by write, its gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from kron.core.case import Case
+from kron.core.outcome import Gap
+from kron.core.policy import Policy
+from kron.core.run import Run
+from kron.store import Change, Settlement
+from tests.simulation.calendar import Calendar
+from tests.simulation.history import History, Write
+
+ACTIVE = {"launching", "retry", "enqueued", "started"}  # it may be running
+OPEN = ACTIVE | {"pending", "waiting"}
+
+
+def active(run: Run) -> bool:
+    """Whether it may be running; the engine's own opinion is not asked."""
+    return str(run.state) in ACTIVE
+
+
+def is_open(run: Run) -> bool:
+    """Whether something may still become of it."""
+    return str(run.state) in OPEN
+
+
+def token(run: Run) -> tuple[str, int, str]:
+    """What tells one attempt from every other."""
+    return str(run.state), run.attempt, run.owner
+
+
+@dataclass(slots=True)
+class Era:
+    """A stretch in which one revision answered for the periods from `since` on. Times in milliseconds."""
+
+    calendar: Calendar
+    revision: int
+    since: int
+    cursor: int  # when it began
+    began: int
+    ended: int | None = None
+    idle: bool = False  # whether no period was handled when it ended, or now
+    dropped: bool = False  # it ended by a resumption that drops what passed
+
+    @property
+    def policy(self) -> Policy:
+        return self.calendar.job.schedule.policy
+
+
+@dataclass(slots=True)
+class Dropped:
+    """A gap as it was written: the periods it stands for, by the calendar of its time."""
+
+    gap: Gap
+    members: list[int]
+    at: int
+    era: Era
+
+
+@dataclass(slots=True)
+class Story:
+    """One schedule."""
+
+    identity: str
+    eras: list[Era] = field(default_factory=list)
+    runs: dict[str, Run] = field(default_factory=dict)
+    open: dict[str, Run] = field(default_factory=dict)  # those of them of which something may still become
+    wake: int | None = None  # when it is to be looked at
+    touched: int = 0  # when it was last written, by the writer's time
+    recorded: dict[int, str] = field(default_factory=dict)  # nominal -> key, of the calendar's runs
+    gaps: list[Dropped] = field(default_factory=list)
+    case: Case | None = None
+
+
+@dataclass(slots=True)
+class Replay:
+    """The stories so far; `steps` tells them write by write."""
+
+    stories: dict[str, Story] = field(default_factory=dict)
+    calendars: dict[tuple[str, int], Calendar] = field(default_factory=dict)
+
+    def steps(self, history: History) -> Iterator[tuple[Write, Story]]:
+        """Each write with the story as it was before; the story takes it in afterwards."""
+        for write in history.writes:
+            identity = write.what.after.identity
+            story = self.stories.setdefault(identity, Story(identity))
+            yield write, story
+            self._take_in(write, story)
+
+    def _take_in(self, write: Write, story: Story) -> None:
+        if isinstance(write.what, Settlement):
+            self._era(story, write.what, write.now)
+        for _, run in write.runs:
+            story.runs[run.key] = run
+            if is_open(run):
+                story.open[run.key] = run
+            else:
+                story.open.pop(run.key, None)
+            if not run.trigger:
+                story.recorded[run.nominal] = run.key
+        story.touched = write.now
+        if isinstance(write.what, Change):
+            wakes = [wake for wake in (story.wake, write.what.wake) if wake is not None]
+            story.wake = min(wakes, default=None)
+            return
+        story.wake = write.what.after.wake
+        if write.what.gap:
+            self._gap(story, write.what, write.now)
+
+    def _era(self, story: Story, settlement: Settlement, now: int) -> None:
+        before, after = story.case, settlement.after
+        story.case = after
+        last = story.eras[-1] if story.eras else None
+        fresh = last is None or before is None or (after.revision, after.since) != (before.revision, before.since)
+        if fresh:
+            if last and last.ended is None:
+                last.ended, last.idle = now, bool(before and before.idle)
+                last.dropped = bool(before and after.revision == before.revision)
+            job = after.job
+            calendar = self.calendars.setdefault((job.identity, after.revision), Calendar(job))
+            story.eras.append(Era(calendar, after.revision, after.since, after.cursor, now, idle=after.idle))
+        elif last and after.deleted and last.ended is None:
+            last.ended, last.idle = now, bool(before and before.idle)
+        elif last:
+            last.idle = after.idle
+
+    def _gap(self, story: Story, settlement: Settlement, now: int) -> None:
+        """A gap belongs to the definition before the write: what it drops fell due under that."""
+        gap, new = settlement.gap, {run.nominal for run in settlement.new if not run.trigger}
+        assert gap and settlement.before
+        era = next(era for era in reversed(story.eras) if era.revision == settlement.before.revision)
+        handled = {nominal for nominal in story.recorded if nominal not in new}
+        members = [n for n in era.calendar.between(gap.first - 1, gap.last) if n not in handled]
+        story.gaps.append(Dropped(gap, members, now, era))

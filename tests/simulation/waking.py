@@ -1,0 +1,42 @@
+"""Whoever waits is on somebody's list: a schedule is to be looked at no later than the first thing to be done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kron.core.policy import Overlap
+from kron.core.run import Run
+from tests.simulation.replay import Story, active
+
+
+def of_story(story: Story) -> Iterator[str]:
+    """What a story as it stands would sleep past."""
+    if story.case is None or not story.open:
+        return
+    for run in story.open.values():
+        need = _need(run, story)
+        if need is not None and (story.wake is None or story.wake > max(need, story.touched)):
+            about = f"{run.identity} {run.nominal}{run.trigger} ({run.key[:8]})"
+            yield f"nobody will look when it is time: {about} {run.state}, needs {need}, wake {story.wake}"
+
+
+def _need(run: Run, story: Story) -> int | None:
+    """When something is to be done about an open run; None: not before something else happens."""
+    assert story.case
+    state = str(run.state)
+    if state == "retry":
+        return run.not_before
+    if state in ("launching", "enqueued", "started"):
+        return run.lease
+    if state == "pending" and story.case.idle:
+        return None
+    return None if _blocked(run, story) else run.not_before
+
+
+def _blocked(run: Run, story: Story) -> bool:
+    assert story.case
+    overlap = story.case.policy.overlap
+    others = [other for other in story.open.values() if other.key != run.key and active(other)]
+    if overlap is Overlap.REPLACE and str(run.state) == "pending":
+        others = [other for other in others if str(other.state) in ("launching", "retry")]
+    return overlap is not Overlap.ALLOW and bool(others)

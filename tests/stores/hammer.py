@@ -1,0 +1,120 @@
+"""One of several processes that work on the same file at once: `python -m tests.stores.hammer FILE NAME SEED STEPS`.
+
+It plans, answers, pauses, edits and triggers as fast as it can, by a clock of its own that runs a minute a step, and
+writes down, a line of JSON each, what the store said that it had written.
+"""
+
+import asyncio
+import json
+import random
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from kron import KronError, parse
+from kron.clock import ManualClock
+from kron.core.answer import Answer, Report, answered
+from kron.core.job import Job
+from kron.core.plan import plan
+from kron.core.policy import SECOND, SERVICE, Catchup, Overlap
+from kron.registrar import Registrar
+from kron.store import Change, settlement
+from kron.stores.sqlite import SqliteStore
+from tests.stores.making import ALL, SECONDS
+
+NAMES = [f"s{n}" for n in range(8)]
+OVERLAPS = list(Overlap)
+
+
+def a_job(name, text="*/30 * * * * *"):
+    overlap = OVERLAPS[NAMES.index(name) % len(OVERLAPS)]
+    policy = replace(SERVICE, overlap=overlap, catchup=Catchup.ALL, run_lease=200 * SECOND, queue_bound=5)
+    return Job(name, replace(parse(text, dialect="service"), policy=policy), target="test:it")
+
+
+class Witness:
+    """A store, with a note of all that it said it had written."""
+
+    def __init__(self, store):
+        self.store, self.told = store, []
+
+    def __getattr__(self, name):
+        return getattr(self.store, name)
+
+    async def settle(self, settlements, now):
+        answers = await self.store.settle(settlements, now)
+        for made, held in zip(settlements, answers, strict=True):
+            if held:
+                cursor = made.before.cursor if made.before else None
+                keys = [run.key for run in made.new]
+                self.told.append(["settled", made.after.identity, cursor, made.after.cursor, keys])
+        return answers
+
+    async def change(self, changes, now):
+        answers = await self.store.change(changes, now)
+        for made, held in zip(changes, answers, strict=True):
+            if held:
+                self.told.append(["changed", made.before.key, *made.before.token, made.after.state])
+        return answers
+
+
+class Hammer:
+    """One process."""
+
+    def __init__(self, store, clock, name, seed):
+        self.store, self.clock, self.name = Witness(store), clock, name
+        self.chance = random.Random(seed)
+        self.registrar = Registrar(self.store)
+
+    async def work(self, steps):
+        for name in NAMES:
+            await self.registrar.upsert(a_job(name))
+        for _ in range(steps):
+            self.clock.advance(self.chance.choice([1, 5, 30, 60]))
+            await asyncio.gather(self.tick(), self.disturb(), self.tick())
+
+    async def tick(self):
+        now = await self.store.now()
+        cases = await self.store.look(ALL, now, 20)
+        plans = [plan(case, now, owner=self.name, lease=20_000) for case in cases]
+        await asyncio.sleep(self.chance.random() / 200)  # let others in
+        won = await self.store.settle([settlement(made) for made in plans], now)
+        for made, held in zip(plans, won, strict=True):
+            for run in made.launches if held else ():
+                await self.answer(made.case, run)
+
+    async def answer(self, case, run):
+        after = answered(run, self.chance.choice(list(Answer)), case.policy, await self.store.now())
+        wake = after.not_before if after.lease is None else after.lease
+        await self.store.change([Change(run, after, wake)], run.changed)
+
+    async def disturb(self):
+        name, chance = self.chance.choice(NAMES), self.chance.random()
+        try:
+            if chance < 0.2:
+                await self.registrar.pause(name)
+            elif chance < 0.5:
+                await self.registrar.resume(name)
+            elif chance < 0.6:
+                await self.registrar.upsert(a_job(name, self.chance.choice(["*/30 * * * * *", "0 * * * * *"])))
+            elif chance < 0.7:
+                await self.registrar.trigger(name, f"request {self.chance.randrange(50)}")
+            else:
+                for run in await self.store.runs(name, 3):
+                    await self.registrar.report(run.key, self.chance.choice(list(Report)))
+        except KronError as error:
+            if error.code != "CONTENDED":
+                raise
+
+
+async def main(file, name, seed, steps):
+    clock = ManualClock(float(SECONDS))
+    store = SqliteStore(file, clock, patience=60)
+    hammer = Hammer(store, clock, name, seed)
+    await hammer.work(steps)
+    await store.close()
+    Path(f"{file}.{name}").write_text("".join(json.dumps(what) + "\n" for what in hammer.store.told), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])))

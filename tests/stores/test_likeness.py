@@ -1,0 +1,152 @@
+"""The store in memory is a product because it is like the others: the same steps, compared after each.
+
+`KRON_EXAMPLES=2000 pytest tests/stores/test_likeness.py` for longer.
+"""
+
+import asyncio
+import os
+import shutil
+from dataclasses import replace
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from kron import KronError, parse
+from kron.clock import ManualClock
+from kron.core.answer import Answer, Report, answered
+from kron.core.job import Job
+from kron.core.plan import plan
+from kron.core.policy import DECLARATIVE, KRON, SECOND, SERVICE, Catchup, Overlap
+from kron.registrar import Registrar
+from kron.store import Change, settlement
+from kron.stores.memory import MemoryStore
+from kron.stores.sqlite import SqliteStore
+from tests.stores.making import ALL, SECONDS, Handle, a_folder, view
+
+NAMES = ("a", "b", "c:1")
+SMALL = {"bound": 3, "queue_bound": 2, "run_lease": 100 * SECOND, "launch_tries": 2, "launch_backoff": 5 * SECOND}
+POLICIES = [
+    replace(preset, overlap=overlap, **SMALL) for preset in (KRON, SERVICE, DECLARATIVE) for overlap in Overlap
+] + [
+    replace(SERVICE, catchup=catchup, jitter=jitter, **SMALL)
+    for catchup in Catchup
+    for jitter in (0, 90 * SECOND)
+]  # fmt: skip
+SCHEDULES = [
+    *(parse(text, dialect="kron") for text in ("* * * * *", "*/5 * * * *", "*/2 * * * * @win(around,10m)")),
+    parse("* * * * * @win(after,7m) @only(hours=8-9)", dialect="kron"),
+    parse("*/20 * * * * *", dialect="service"),
+]
+PASSING = [0.001, 1, 7, 31, 61, 200, 3_700]
+
+names = st.sampled_from(NAMES)
+owners = st.sampled_from(["w1", "w2"])
+numbers = st.integers(0, 1 << 30)
+
+
+class Likeness(RuleBasedStateMachine):
+    """Two stores, told the same, must always show the same."""
+
+    def __init__(self):
+        super().__init__()
+        self.clock = ManualClock(float(SECONDS))
+        self.folder = a_folder()
+        self.runner = asyncio.Runner()
+        stores = MemoryStore(self.clock), SqliteStore(self.folder / "kron.db", self.clock)
+        self.stores = [Handle(self.runner, store) for store in stores]
+        self.read = []  # every case that was ever seen
+        self.claims = []  # every attempt that was ever claimed, with its policy
+        self.keys = []
+
+    def teardown(self):
+        self.stores[1].close()
+        self.runner.close()
+        shutil.rmtree(self.folder)
+
+    def both(self, question):
+        """What both stores answer: the same, or the same refusal."""
+        first, second = (self.one(question, store) for store in self.stores)
+        assert first == second
+        return first
+
+    def one(self, question, store):
+        try:
+            return question(store)
+        except KronError as error:
+            return error.code, error.message
+
+    def ask(self, method, *args):
+        """What both registrars answer."""
+        return self.both(lambda store: self.runner.run(getattr(Registrar(store.store), method)(*args)))
+
+    def now(self):
+        return int(self.clock.now() * 1000)
+
+    @rule(seconds=st.sampled_from(PASSING))
+    def time_passes(self, seconds):
+        self.clock.advance(seconds)
+
+    @rule(name=names, schedule=st.sampled_from(SCHEDULES), policy=st.sampled_from(POLICIES), ends=st.booleans())
+    def upsert(self, name, schedule, policy, ends):
+        end = self.now() // 1000 + 600 if ends else None
+        self.ask("upsert", Job(name, replace(schedule, policy=policy), target="test:it", end=end))
+
+    @rule(name=names, verb=st.sampled_from(["pause", "resume", "delete", "get", "preview"]))
+    def command(self, name, verb):
+        self.ask(verb, name)
+
+    @rule(name=names, request=st.sampled_from(["x", "y"]))
+    def trigger(self, name, request):
+        self.ask("trigger", name, request)
+
+    @rule(name=names, back=st.integers(0, 600), request=st.sampled_from(["x", "y"]))
+    def backfill(self, name, back, request):
+        last = self.now() // 1000
+        self.ask("backfill", name, last - back, last, request)
+
+    @rule(owner=owners)
+    def lease(self, owner):
+        self.both(lambda store: store.lease(owner, self.now(), self.now() + 15_000))
+
+    @rule(limit=st.integers(1, 3))
+    def look(self, limit):
+        self.read += self.both(lambda store: store.look(ALL, self.now(), limit))
+
+    @precondition(lambda self: self.read)
+    @rule(nth=numbers, fresh=st.booleans(), owner=owners, skew=st.sampled_from([0, 0, -30_000, 30_000]))
+    def settle(self, nth, fresh, owner, skew):
+        """Carry out a plan for something that was seen: just now, or long ago; by a clock that may be off."""
+        case = self.read[-1] if fresh else self.read[nth % len(self.read)]
+        made = plan(case, self.now() + skew, owner=owner, lease=30_000)
+        (held,) = self.both(lambda store: store.settle([settlement(made)], self.now()))
+        self.keys += [run.key for run in made.new]
+        if held:
+            self.claims += [(run, case.policy) for run in made.launches]
+
+    @precondition(lambda self: self.claims)
+    @rule(nth=numbers, fresh=st.booleans(), answer=st.sampled_from(Answer), wake=st.sampled_from([None, 0, 5_000]))
+    def answer(self, nth, fresh, answer, wake):
+        """An answer for any claim that was ever made, however stale."""
+        run, policy = self.claims[-1] if fresh else self.claims[nth % len(self.claims)]
+        after = answered(run, answer, policy, self.now())
+        at = None if wake is None else self.now() + wake
+        self.both(lambda store: store.change([Change(run, after, at)], self.now()))
+
+    @precondition(lambda self: self.keys)
+    @rule(nth=numbers, fresh=st.booleans(), report=st.sampled_from(Report))
+    def report(self, nth, fresh, report):
+        self.ask("report", self.keys[-1] if fresh else self.keys[nth % len(self.keys)], report)
+
+    @invariant()
+    def the_same_is_seen(self):
+        self.both(lambda store: view(store, *NAMES))
+
+
+TestLikeness = Likeness.TestCase
+TestLikeness.settings = settings(
+    max_examples=int(os.environ.get("KRON_EXAMPLES", "25")),
+    stateful_step_count=40,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)

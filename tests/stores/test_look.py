@@ -1,0 +1,176 @@
+"""What is seen of a store: the cases that are due, their runs, and the pages of what there is."""
+
+from dataclasses import replace
+
+import pytest
+
+from kron.core.run import State
+from kron.store import SHARDS, shard_of
+from tests.stores.making import (
+    ALL,
+    MANY,
+    NOW,
+    SECONDS,
+    a_case,
+    a_gap,
+    a_job,
+    a_revision,
+    a_run,
+    define,
+    now,
+    say,
+    write,
+)
+
+NAMES = [f"s{n}" for n in range(40)]
+
+
+def names(cases):
+    return [case.identity for case in cases]
+
+
+def test_the_longest_waiting_come_first(store):
+    for n, name in enumerate(NAMES):
+        define(store, a_case(name, wake=NOW - n % 7))
+    expected = sorted(NAMES, key=lambda name: (NOW - NAMES.index(name) % 7, name))
+    assert names(store.look(ALL, NOW, MANY)) == expected
+    assert names(store.look(ALL, NOW, 5)) == expected[:5]
+    assert names(store.look(ALL, NOW, 5)) == expected[:5]  # looking takes nothing away
+    assert names(store.look(ALL, NOW, 0)) == []
+
+
+def test_the_instant_itself_is_due_and_the_next_is_not(store):
+    define(store, a_case(wake=NOW))
+    assert names(store.look(ALL, NOW - 1, 10)) == []
+    assert names(store.look(ALL, NOW, 10)) == ["a"]
+
+
+def test_what_will_never_be_due_is_not_shown(store):
+    define(store, a_case(wake=None))
+    assert store.look(ALL, NOW * 2, 10) == []
+    assert store.wake(ALL) is None
+
+
+def test_only_the_shards_that_were_asked_for(store):
+    for name in NAMES:
+        define(store, a_case(name))
+    for shard in range(SHARDS):
+        mine = [name for name in sorted(NAMES) if shard_of(name) == shard]
+        assert names(store.look(frozenset({shard}), NOW, MANY)) == mine
+        assert store.wake(frozenset({shard})) == (NOW if mine else None)
+    assert store.look(frozenset(), NOW, MANY) == []
+    assert store.wake(frozenset()) is None
+
+
+def test_the_first_to_wake(store):
+    define(store, a_case("a", wake=NOW + 7))
+    define(store, a_case("b", wake=NOW + 3))
+    assert store.wake(ALL) == NOW + 3
+    assert write(store, now(store, "b"), wake=NOW + 9)
+    assert store.wake(ALL) == NOW + 7
+    assert store.wake(frozenset({shard_of("b")})) == NOW + 9
+
+
+def test_a_schedule_is_seen_once_however_often_it_was_woken(store):
+    define(store, None, a_run(State.STARTED))
+    for earlier in range(5):
+        (run,) = now(store).open
+        assert say(store, run, replace(run, lease=NOW + earlier), NOW - earlier)
+    assert write(store, now(store), wake=NOW)
+    assert names(store.look(ALL, NOW, MANY)) == ["a"]
+    assert write(store, now(store), wake=NOW + 5)
+    assert store.look(ALL, NOW, MANY) == []
+
+
+@pytest.mark.parametrize("idle", [{"paused": True}, {"deleted": True}])
+def test_the_runs_of_an_idle_schedule_are_tended_too(store, idle):
+    case = define(store, None, a_run(State.STARTED))
+    assert write(store, case, **idle)
+    (seen,) = store.look(ALL, NOW, 10)
+    assert seen == now(store) == replace(case, **idle)
+
+
+def test_a_case_comes_with_its_open_runs_in_the_order_of_their_times(store):
+    runs = [a_run(minute=minute) for minute in (5, 3, 4)] + [a_run(minute=3, trigger="b"), a_run(State.MISSED, 2)]
+    define(store, None, *runs)
+    (seen,) = store.look(ALL, NOW, 10)
+    assert seen.open == (runs[1], runs[3], runs[2], runs[0])
+    assert store.get(["a"]) == [seen]
+
+
+def test_periods_beyond_the_cursor_that_are_handled_are_known(store):
+    case = define(store, None, a_run(State.SKIPPED, 2), a_run(minute=4), a_run(minute=3, trigger="by hand"))
+    assert case.ahead == {SECONDS + 120, SECONDS + 240}
+    assert write(store, case, a_run(State.SKIPPED, 1), cursor=SECONDS + 120)
+    assert now(store).ahead == {SECONDS + 240}
+    assert write(store, now(store), cursor=SECONDS + 240)
+    assert now(store).ahead == frozenset()
+
+
+def test_runs_newest_first(store):
+    runs = [a_run(State.SKIPPED, minute) for minute in (3, 1, 2)] + [a_run(State.SKIPPED, 2, trigger="x")]
+    define(store, None, *runs)
+    define(store, a_case("b"), a_run(State.SKIPPED, 9, identity="b"))
+    assert store.runs("a", MANY) == [runs[0], runs[3], runs[2], runs[1]]
+    assert store.runs("a", 2) == [runs[0], runs[3]]
+    assert store.runs("nobody", MANY) == []
+
+
+def test_runs_by_their_keys(store):
+    run = a_run(State.SKIPPED)
+    define(store, None, run)
+    assert store.find([run.key, "none", run.key]) == [run, None, run]
+    assert store.find([]) == []
+
+
+def test_cases_by_their_names(store):
+    case = define(store)
+    assert store.get(["b", "a", "a"]) == [None, case, case]
+    assert store.get([]) == []
+
+
+def test_more_than_a_database_takes_in_one_question(store):
+    count = 3_000
+    runs = [a_run(State.SKIPPED, minute) for minute in range(1, count + 1)]
+    define(store, a_case(cursor=runs[-1].nominal), *runs)
+    assert store.find([run.key for run in runs]) == runs
+    assert store.get(["a"] * count) == [now(store)] * count
+
+
+def test_gaps_oldest_first(store):
+    case = define(store)
+    assert write(store, case, gap=a_gap(1, 3, 3), cursor=SECONDS + 180)
+    assert write(store, now(store), gap=a_gap(5, 9, 4), cursor=SECONDS + 600)
+    assert store.gaps("a") == [a_gap(1, 3, 3), a_gap(5, 9, 4)]
+    assert store.gaps("b") == []
+
+
+def test_revisions_oldest_first_and_for_ever(store):
+    case = define(store)
+    for number in (2, 3):
+        assert write(store, now(store), job=a_job(name=str(number)), revision=number)
+    assert [revision.number for revision in store.revisions("a")] == [1, 2, 3]
+    store.revisions("a").clear()
+    assert store.revisions("a")[0] == a_revision(case)
+    assert store.revisions("b") == []
+
+
+def test_names_by_the_page(store):
+    odd = ["ä", "z", "Z", "a b", "a", "a:b", "\U0001f600", "％", "日本", "-"]
+    for name in odd:
+        define(store, a_case(name))
+    page, seen = store.identities("", 3), []
+    while page and len(seen) < len(odd):
+        seen += page
+        page = store.identities(page[-1], 3)
+    assert (seen, page) == (sorted(odd), [])
+    assert write(store, now(store, "z"), deleted=True)
+    assert store.identities("Z", 3) == ["a", "a b", "a:b"]
+    assert "z" not in store.identities("", MANY)
+    assert store.get(["z"])[0].deleted
+
+
+def test_the_clock_of_the_store(store, clock):
+    assert store.now() == NOW
+    clock.advance(1.5)
+    assert store.now() == NOW + 1_500
