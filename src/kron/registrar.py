@@ -13,7 +13,7 @@ from kron.core.job import Job
 from kron.core.outcome import Gap, Reason, Verdict
 from kron.core.period import next_nominal, periods, prev_nominal
 from kron.core.plan import record_due
-from kron.core.policy import FirstSight, Resume
+from kron.core.policy import KRON, FirstSight, Overlap, Policy, Resume
 from kron.core.run import Run, State, ended, key_of
 from kron.core.zone import moment
 from kron.errors import KronError
@@ -217,7 +217,7 @@ def _settled(case: Case, new: tuple[Run, ...], now: int) -> Settlement:
 
 
 def _revision(case: Case, now: int, asker: Asker) -> Revision:
-    schedule = case.job.schedule
+    schedule = replace(case.job.schedule, policy=_sayable(case.policy))
     return Revision(
         case.identity,
         case.revision,
@@ -228,6 +228,13 @@ def _revision(case: Case, now: int, asker: Asker) -> Revision:
         asker.who,
         asker.note,
     )
+
+
+def _sayable(policy: Policy) -> Policy:
+    """What of a policy a text can say: a revision must be readable, and the rest of its policy has no words."""
+    overlap = policy.overlap if policy.overlap in (Overlap.ALLOW, Overlap.REPLACE) else KRON.overlap
+    deadline = KRON.deadline if policy.deadline is None else policy.deadline
+    return replace(KRON, overlap=overlap, deadline=deadline, suspend=policy.suspend)
 
 
 def _range(job: Job, first: int, last: int) -> list[int]:

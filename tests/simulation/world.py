@@ -243,9 +243,10 @@ class World:
             await _until(self.loop, self.loop.time() + random.expovariate(1 / self.setting.between_requests))
             identity = f"s{random.randrange(self.setting.schedules)}"
             kinds = ["upsert"] * 4 + ["pause", "resume", "resume", "trigger", "trigger", "backfill", "delete"]
-            self._request(random.choice(kinds), identity)
+            wait = 60 - self.clock.now() % 60 if random.random() < 0.4 else 0.0  # just when a period falls due
+            self._request(random.choice(kinds), identity, wait=wait + random.random() * 0.03)
             if random.random() < 0.3:  # and somebody else at the same time
-                self._request(random.choice(kinds), identity, wait=random.random() * 0.02)
+                self._request(random.choice(kinds), identity, wait=wait + random.random() * 0.03)
 
     def _request(self, kind: str, identity: str, wait: float = 0) -> None:
         self.requests += 1
