@@ -3,13 +3,13 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread protocol kills simulate mutants year
+.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread campaigns protocol kills simulate mutants year
 
 setup:  ## a .venv with everything
 	uv sync --python $(PYTHON)
 
 check: lint  ## style, types, layers and the fast tests; under a minute
-	$(RUN) -m pytest -n auto -m "not slow"
+	$(RUN) -m pytest -n auto -m "not slow and not campaign"
 
 lint:
 	.venv/bin/ruff check .
@@ -18,7 +18,10 @@ lint:
 	.venv/bin/lint-imports --no-logo
 
 test:  ## every test
-	$(RUN) -m pytest -n auto
+	$(RUN) -m pytest -n auto -m "not campaign"
+
+campaigns:  ## the long ones too: a thousand hours of a cluster, planted bugs, the model
+	$(RUN) -m pytest -n auto -m campaign
 
 requirements:  ## the clauses of the specification that no test claims
 	$(RUN) -m tests.requirements

@@ -103,8 +103,9 @@ def test_no_clock_is_asked_and_nothing_is_opened_printed_or_evaluated(path):
 
 
 def _is_own(node):
-    """`period.time` is a property of ours, not the clock's."""
-    return node.attr == "time" and isinstance(node.value, ast.Name) and node.value.id in ("self", "period")
+    """`period.time` and `draft.now` are ours, and were told from outside."""
+    own = {"time": ("self", "period"), "now": ("draft",)}
+    return isinstance(node.value, ast.Name) and node.value.id in own.get(node.attr, ())
 
 
 @pytest.mark.parametrize("path", FILES, ids=name)

@@ -3,6 +3,7 @@
 import os
 import shutil
 import tempfile
+from itertools import zip_longest
 from pathlib import Path
 
 from tests.docs.page import PAGES, ROOT, blocks
@@ -12,7 +13,7 @@ from tests.docs.test_examples import commands, run_command, run_python
 def refreshed(page: Path, folder: Path) -> str:
     text, names = page.read_text(encoding="utf-8"), {"__name__": "__main__"}
     found = blocks(page)
-    for block, following in zip(found, [*found[1:], None], strict=True):
+    for block, following in zip_longest(found, found[1:]):
         if block.language == "python":
             printed = run_python(block, names, str(page))
             if following and following.language == "text":

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from itertools import zip_longest
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ def test_the_examples_of_a_page_do_what_it_says(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "__main__"}
     found = blocks(page)
-    for block, following in zip(found, [*found[1:], None], strict=True):
+    for block, following in zip_longest(found, found[1:]):
         where = f"{ids(page)}:{block.line}"
         if block.language == "python":
             printed = run_python(block, names, where)

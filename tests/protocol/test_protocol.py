@@ -61,7 +61,7 @@ def test_an_unexpected_answer_is_pointed_at():
     assert row.split() == ["no", "compare", "CursorGrows", "holds", "<--", "1,234"]
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 @pytest.mark.skipif(check.missing() is not None, reason=str(check.missing()))
 def test_tlc_answers_as_expected_and_as_the_page_shows():
     done = subprocess.run([sys.executable, check.__file__], capture_output=True, text=True, check=False)

@@ -52,11 +52,11 @@ def test_the_users_audit_finds_what_the_checker_finds():
     accounts = {account.identity: account for account in _run(_all(stores[0]))}
     assert accounts
     assert all(account.sound for account in accounts.values())
-    identity = max(accounts, key=lambda name: accounts[name].periods)
-    key, run = next(
-        (key, run)
+    identity, key, run = next(
+        (identity, key, run)
+        for identity in accounts
         for key, run in stores[0].ledger[identity].items()
-        if not run.trigger and not run.open and run.nominal * 1000 > accounts[identity].since + 7_200_000
+        if not run.trigger and not run.open and run.nominal * 1000 > accounts[identity].since + 600_000
     )
     del stores[0].ledger[identity][key]
     (found,) = [account for account in _run(_all(stores[0])) if not account.sound]
@@ -73,7 +73,7 @@ def _run(coroutine):
     return run(coroutine)
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 def test_a_thousand_cluster_hours():
     tally = campaign(range(1, 136), show=False)
     assert tally.broken == []

@@ -73,8 +73,9 @@ def test_what_was_killed_does_not_clean_up():
 
     async def main():
         loop = asyncio.get_running_loop()
-        loop.create_task(victim(loop))
+        task = loop.create_task(victim(loop))
         await asyncio.sleep(1)
+        assert not task.done()
         return list(cleaned)
 
     assert run(main()) == []
