@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from kron.core.schedule import Schedule
-from kron.core.zone import LATEST, instant, moment, rfc3339
+from kron.core.zone import LATEST, UTC_ZONE, instant, moment, rfc3339
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -43,11 +43,17 @@ def latest(schedule: Schedule, upto: datetime) -> Period | None:
 
 def next_nominal(schedule: Schedule, t: int) -> int | None:
     """The smallest nominal time later than the instant `t`."""
-    offset = schedule.zone.fixed
-    if offset is None:
-        return schedule.zone.first_after(schedule.cron.after, t)
-    wall = schedule.cron.after(t + offset)  # as the zone would, without the detour: most schedules are in UTC
-    return None if wall is None or wall > LATEST else wall - offset
+    cron, zone = schedule.cron, schedule.zone
+    if zone is UTC_ZONE:  # its wall clock shows the instant itself
+        nominal = cron.after(t)
+        return None if nominal is None or nominal > LATEST else nominal
+    _, end, offset = zone.spell(t)
+    wall = cron.after(t + offset)
+    if wall is not None and wall <= LATEST:
+        nominal = wall - offset
+        if nominal < end:
+            return nominal
+    return zone.first_after(cron.after, t)  # the clocks change before
 
 
 def prev_nominal(schedule: Schedule, t: int) -> int | None:

@@ -89,8 +89,9 @@ class Zone:
         passed = t + offset
         wall = after(passed)
         while wall is not None and wall <= LATEST:
-            if wall - offset < end:
-                return wall - offset
+            found = wall - offset
+            if found < end:
+                return found
             start, end, offset = self.spell(end)
             opening = start + offset
             if wall < opening or opening <= passed:  # it fell into a gap, or a fold repeats what was passed
@@ -140,9 +141,11 @@ class Zone:
 
     def spell(self, t: int) -> Spell:
         """The spell an instant lies in. A spell is cut where a stretch ends; its offset may go on."""
-        stretch = self.stretches.get(t >> _STRETCH)
-        if stretch is None:
-            stretch = self.stretches[t >> _STRETCH] = list(self._spells(t >> _STRETCH))
+        index = t >> _STRETCH
+        try:
+            stretch = self.stretches[index]
+        except KeyError:
+            stretch = self.stretches[index] = list(self._spells(index))
         for spell in stretch:
             if t < spell[1]:
                 return spell

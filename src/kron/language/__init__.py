@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from kron.core.schedule import Schedule
-from kron.core.schedule.cron import Cron
-from kron.core.zone import Zone
+from kron.core.zone import UTC_ZONE, Zone
 from kron.errors import KronError, clip, did_you_mean
 from kron.language import extended, modifiers, posix
 from kron.language.bodies import read_zone
@@ -32,25 +31,21 @@ def parse(
     dialect is placed by `identity`, and is in UTC; `cadence="exact"` makes its days and weeks count
     across the ends of months, which its cron line cannot.
     """
-    home = _zone(zone)
+    home = UTC_ZONE if zone == "UTC" else _zone(zone)
     try:
         admit(text)
+        if dialect == "posix":
+            return Schedule(posix.read(text), home)
+        if dialect == "service":
+            return Schedule(extended.read(text, seconds), home)
         if dialect == "kron":
             return modifiers.read(text, home)
         if dialect == "fuzzy":
             from kron.language.sentences import sentence  # here: it costs a fifth of the start, and most never say one
 
             return sentence.read(text, identity, cadence, home)
-        return Schedule(_cron(text, dialect, seconds), home)
     except Fault as fault:
         raise fault.within(text) from None
-
-
-def _cron(text: str, dialect: str, seconds: Seconds) -> Cron:
-    if dialect == "posix":
-        return posix.read(text)
-    if dialect == "service":
-        return extended.read(text, seconds)
     hint = did_you_mean(dialect, DIALECTS, f"the dialects are {', '.join(DIALECTS)}")
     raise KronError("UNKNOWN_DIALECT", f"there is no dialect {clip(dialect)!r}", hint=hint)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 
 from kron.core.schedule.cron import Cron
 from kron.language import refusal
@@ -24,16 +24,38 @@ _DIGITS = re.compile(r"[0-9]+")
 _START_OF_RANGE = re.compile(r"[0-9]+|[A-Za-z]{2,}")
 
 
+class Readers(dict[Grammar, tuple[Reader, ...]]):
+    """For each grammar, what reads its six kinds of fields and remembers: most lines repeat the same few."""
+
+    def __missing__(self, grammar: Grammar) -> tuple[Reader, ...]:
+        """The readers of a grammar that was not asked for yet."""
+        readers = tuple(lru_cache(2_048)(partial(bits, kind=kind, grammar=grammar)) for kind in SIX)
+        return self.setdefault(grammar, readers)
+
+
+_READERS = Readers()
+
+
 def cron(text: str, fields: list[str], grammar: Grammar) -> Cron:
     """The cron of the five fields of a text, or six with the seconds first. A fault does not know its place."""
-    second, minute, hour, day, month, weekday = _readers(grammar, len(text) <= _KEPT)
-    m, h, d, mo, w = fields[-5:]
-    seconds = second(fields[0]) if len(fields) == 6 else 1
+    if len(text) > _KEPT:
+        return _long(fields, grammar)
+    second, minute, hour, day, month, weekday = _READERS[grammar]
+    m, h, d, mo, w = fields if len(fields) == 5 else fields[1:]
+    seconds = 1 if len(fields) == 5 else second(fields[0])
     return Cron(minute(m), hour(h), day(d), month(mo), weekday(w), d == "*", w == "*", seconds)
 
 
+def _long(fields: list[str], grammar: Grammar) -> Cron:
+    """The same, without remembering fields of which each may be as long as the text."""
+    found = [bits(field, kind, grammar) for field, kind in zip(fields, SIX[-len(fields) :], strict=True)]
+    minute, hour, day, month, weekday = found[-5:]
+    seconds = 1 if len(fields) == 5 else found[0]
+    return Cron(minute, hour, day, month, weekday, fields[-3] == "*", fields[-1] == "*", seconds)
+
+
 def find_fault(text: str, fields: list[Token], grammar: Grammar) -> Fault:
-    """What is wrong with a text whose fields `cron` refused, and where: looked for only when it is needed."""
+    """What is wrong with a text whose fields a reader refused, and where: looked for only when it is needed."""
     first = min(fields, key=lambda word: word.start)
     if first.text.startswith("@"):
         return refusal.macro(first, grammar)
@@ -46,13 +68,6 @@ def find_fault(text: str, fields: list[Token], grammar: Grammar) -> Fault:
         except Fault as fault:
             return fault.moved(word.start)
     raise AssertionError("no field is at fault")
-
-
-@cache
-def _readers(grammar: Grammar, remember: bool) -> tuple[Reader, ...]:
-    """A reader for each kind of field. It may remember, since most lines repeat the same few fields."""
-    plain = [partial(bits, kind=kind, grammar=grammar) for kind in SIX]
-    return tuple(lru_cache(2_048)(read) for read in plain) if remember else tuple(plain)
 
 
 def bits(text: str, kind: Kind, grammar: Grammar) -> int:

@@ -43,7 +43,9 @@ def admit(text: str) -> None:
     if len(text) > LONGEST:
         message, hint = f"the text has {len(text)} characters", f"write at most {LONGEST}"
         raise Fault("TOO_LONG", message, LONGEST, len(text), hint, {"field": "expression", "reason": "is too long"})
-    bad = None if text.isascii() and "\0" not in text else _NOT_TEXT.search(text)
+    if text.isascii() and "\0" not in text:
+        return
+    bad = _NOT_TEXT.search(text)
     if bad and bad[0] == "\0":
         raise _strange(bad, "a NUL (U+0000) stands here", "take it out")
     if bad:

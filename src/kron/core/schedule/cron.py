@@ -20,14 +20,19 @@ YEAR = (1 << 12) - 1
 WEEK = (1 << 7) - 1
 
 _DAY = 86_400
+_THURSDAY = 4  # the weekday of 1970-01-01
 _EIGHT_YEARS = 96  # months; they hold a 29th of February, even around 1900, and every other day there is
-_WEEKS = [sum(week << 7 * i for i in range(6)) for week in range(128)]  # a week of bits, six times over
-_MONTH_DAYS = DAYS + DAYS  # two cycles of the calendar, so that no search has to wrap around
-_WEEKDAY = WEEKDAY + WEEKDAY
-_FIRST_DAY = FIRST_DAY + [day + CYCLE for day in FIRST_DAY]
+_WEEKS = [sum(week << 7 * i for i in range(7)) for week in range(128)]  # seven weeks of bits, more than any month
 
-Times = tuple[int, int, bytes]
-Dates = tuple[bool, bytes, bytes, int, int]
+# Two cycles of the calendar, so that no search has to wrap around.
+_FIRST_DAY = FIRST_DAY + [day + CYCLE for day in FIRST_DAY]
+_WEEKDAY = WEEKDAY + WEEKDAY
+_LENGTH = [days.bit_length() for days in DAYS + DAYS]
+
+Rhythm = tuple[int, int]
+Times = tuple[int, int]
+Waits = tuple[int, ...]
+Dates = tuple[Waits, Waits, int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,57 +52,60 @@ class Cron:
     any_weekday: bool = True
     seconds: int = 1
     # Derived, so that the search computes nothing twice, and shared by all lines that are alike:
+    rhythm: Rhythm | None = field(init=False, repr=False, compare=False)
     times: Times = field(init=False, repr=False, compare=False)
     dates: Dates = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        times = _times(self.hours, self.minutes, self.seconds)
+        rhythm = None
+        if self.any_day and self.months == YEAR and self.seconds == 1 and type(self) is Cron:
+            rhythm = _rhythm(self.hours, self.minutes, self.weekdays)
         dates = _dates(self.days, self.months, self.weekdays, self.any_day, self.any_weekday)
-        object.__setattr__(self, "times", times)
+        object.__setattr__(self, "rhythm", rhythm)
+        object.__setattr__(self, "times", _times(self.hours, self.minutes, self.seconds))
         object.__setattr__(self, "dates", dates)
 
     def after(self, wall: int) -> int | None:
         """The first matching wall-clock time later than `wall`; None if there is none, ever."""
-        opening, closing, waits = self.times
-        every_day = self.dates[0]
-        if every_day and waits:
-            minute = wall // 60 + 1
-            return (minute + waits[minute % 60]) * 60
-        time = wall % _DAY
-        if every_day:
-            if opening <= time < closing:
-                return wall - time + self._time_after(time)
-            return wall - time + (opening if time < opening else opening + _DAY)
+        if self.rhythm is not None:
+            phase, stride = self.rhythm
+            return wall - (wall - phase) % stride + stride
+        opening, closing = self.times
         day = wall // _DAY
         first = self._day_from(day)
-        if first == day and time >= opening:
-            if time < closing:
+        if first == day:
+            time = wall % _DAY
+            if time >= closing:
+                first = self._day_from(day + 1)
+            elif time >= opening:
                 return wall - time + self._time_after(time)
-            first = self._day_from(day + 1)
         return None if first is None else first * _DAY + opening
 
     def upto(self, wall: int) -> int | None:
         """The last matching wall-clock time not later than `wall`; None if there is none, ever."""
-        opening, closing, _ = self.times
+        if self.rhythm is not None:
+            phase, stride = self.rhythm
+            return wall - (wall - phase) % stride
+        opening, closing = self.times
         day, time = divmod(wall, _DAY)
         last = self._day_upto(day)
         if last == day:
-            if opening <= time < closing:
-                return wall - time + self._time_upto(time)
             if time < opening:
                 last = self._day_upto(day - 1)
+            elif time < closing:
+                return wall - time + self._time_upto(time)
         return None if last is None else last * _DAY + closing
 
     def days_between(self, start: int, end: int) -> int:
         """How many days match from `start` to before `end`, month by month."""
-        _, _, _, dates, weeks = self.dates
+        _, year, dates, weeks, _, _ = self.dates
         total = 0
         while start < end:
             in_cycle = start % CYCLE
             month = MONTH_OF[in_cycle]
             until = min(_FIRST_DAY[month + 1], in_cycle + end - start)
-            if self.months >> month % 12 & 1:
-                days = (dates | weeks >> _WEEKDAY[month]) & _MONTH_DAYS[month] & (1 << until - _FIRST_DAY[month]) - 1
+            if not year[month % 12]:
+                days = (dates | weeks >> _WEEKDAY[month]) & (1 << until - _FIRST_DAY[month]) - 1
                 total += (days >> in_cycle - _FIRST_DAY[month]).bit_count()
             start += until - in_cycle
         return total
@@ -109,12 +117,11 @@ class Cron:
             minute = time // 60 - hour * 60
             rest = self.seconds >> time % 60 + 1
             if rest and self.minutes >> minute & 1:
-                return time + (rest & -rest).bit_length()
+                return time + _lowest(rest) + 1
             rest = self.minutes >> minute + 1
             if rest:
-                return (hour * 60 + minute + (rest & -rest).bit_length()) * 60 + self.times[0] % 60
-        rest = self.hours >> hour + 1
-        return (hour + (rest & -rest).bit_length()) * 3600 + self.times[0] % 3600
+                return (hour * 60 + minute + _lowest(rest) + 1) * 60 + self.times[0] % 60
+        return (hour + _lowest(self.hours >> hour + 1) + 1) * 3600 + self.times[0] % 3600
 
     def _time_upto(self, time: int) -> int:
         """The last matching second of a day not later than `time`, given that there is one."""
@@ -127,44 +134,43 @@ class Cron:
             rest = self.minutes & (1 << minute) - 1
             if rest:
                 return (hour * 60 + _highest(rest)) * 60 + self.times[1] % 60
-        rest = self.hours & (1 << hour) - 1
-        return _highest(rest) * 3600 + self.times[1] % 3600
+        return _highest(self.hours & (1 << hour) - 1) * 3600 + self.times[1] % 3600
 
     def _day_from(self, day: int) -> int | None:
         """The first matching day not earlier than `day`."""
-        _, week, year, dates, weeks = self.dates
+        week, year, days, weeks, low, high = self.dates
         if week:
-            return day + week[(day + 4) % 7]
+            return day + week[day % 7]
         in_cycle = day % CYCLE
         month = MONTH_OF[in_cycle]
-        if self.months >> month % 12 & 1:
-            days = (dates | weeks >> _WEEKDAY[month]) & _MONTH_DAYS[month]
-            days >>= in_cycle - _FIRST_DAY[month]
-            if days:
-                return day + (days & -days).bit_length() - 1
+        passed = in_cycle - _FIRST_DAY[month]
+        if passed <= high and not year[month % 12]:
+            rest = (days | weeks >> _WEEKDAY[month]) >> passed
+            found = passed + (rest & -rest).bit_length() - 1
+            if found < _LENGTH[month]:
+                return day - passed + found
         last = month + _EIGHT_YEARS
         while month < last:
             month += 1
             month += year[month % 12]
-            days = (dates | weeks >> _WEEKDAY[month]) & _MONTH_DAYS[month]
-            if days:
-                return day - in_cycle + _FIRST_DAY[month] + (days & -days).bit_length() - 1
+            found = _lowest(days | weeks >> _WEEKDAY[month]) if weeks else low
+            if found < _LENGTH[month]:
+                return day - in_cycle + _FIRST_DAY[month] + found
         return None
 
     def _day_upto(self, day: int) -> int | None:
         """The last matching day not later than `day`."""
-        _, _, _, dates, weeks = self.dates
+        _, year, days, weeks, _, _ = self.dates
         in_cycle = day % CYCLE + CYCLE
         month = MONTH_OF[in_cycle - CYCLE] + MONTHS
-        upto = (2 << in_cycle - _FIRST_DAY[month]) - 1
+        length = in_cycle - _FIRST_DAY[month] + 1
         last = month - _EIGHT_YEARS
         while month >= last:
-            if self.months >> month % 12 & 1:
-                days = (dates | weeks >> _WEEKDAY[month]) & _MONTH_DAYS[month] & upto
-                if days:
-                    return day - in_cycle + _FIRST_DAY[month] + _highest(days)
+            rest = (days | weeks >> _WEEKDAY[month]) & (1 << length) - 1
+            if rest and not year[month % 12]:
+                return day - in_cycle + _FIRST_DAY[month] + _highest(rest)
             month -= 1
-            upto = MONTH_DAYS
+            length = _LENGTH[month]
         return None
 
 
@@ -174,35 +180,57 @@ def possible(cron: Cron) -> bool:
 
 
 @lru_cache(16_384)
+def _rhythm(hours: int, minutes: int, weekdays: int) -> Rhythm | None:
+    """If the matches are evenly spread over all time: when one of them is, and the seconds from one to the next."""
+    opening, _ = _times(hours, minutes, 1)
+    stride = _stride(minutes, 60) * 60
+    if stride == 3_600:
+        stride *= _stride(hours, 24)
+    elif hours != HOURS:
+        return None
+    if weekdays == WEEK:
+        return (opening, stride) if stride else None
+    one_a_week = stride == _DAY and _stride(weekdays, 7) == 7
+    return (opening + (_lowest(weekdays) - _THURSDAY) % 7 * _DAY, 7 * _DAY) if one_a_week else None
+
+
+@lru_cache(16_384)
 def _times(hours: int, minutes: int, seconds: int) -> Times:
-    """The first and the last second of a day that match; and, if it is a whole minute of every hour, its waits."""
+    """The first and the last second of a day that match."""
     opening = (_lowest(hours) * 60 + _lowest(minutes)) * 60 + _lowest(seconds)
     closing = (_highest(hours) * 60 + _highest(minutes)) * 60 + _highest(seconds)
-    return opening, closing, _waits(minutes, 60) if hours == HOURS and seconds == 1 else b""
+    return opening, closing
 
 
 @lru_cache(16_384)
 def _dates(days: int, months: int, weekdays: int, any_day: bool, any_weekday: bool) -> Dates:
-    """Whether every day matches; if only the weekday matters, its waits; the waits for a month.
+    """If the weekday alone decides, how long to wait for it from each day; and how long for a month from each.
 
-    Then the days that match by their date and by their weekday: of these two, one that was written
-    `*` adds nothing to the other.
+    Then the days that match by their date, and by their weekday: of these two, one that was written
+    `*` adds nothing to the other. At last the first and the last day of a month that may match.
     """
-    weekly = any_day and months == YEAR
-    week = _waits(weekdays, 7) if weekly else b""
+    week = _waits(_WEEKS[weekdays] >> _THURSDAY & WEEK, 7) if any_day and months == YEAR else ()
     by_date = 0 if any_day and not any_weekday else days
     by_weekday = 0 if any_weekday else _WEEKS[weekdays]
-    return weekly and any_weekday, week, _waits(months, 12), by_date, by_weekday
+    return week, _waits(months, 12), by_date, by_weekday, _lowest(days), _highest(days) if any_weekday else 30
 
 
 @lru_cache(4_096)
-def _waits(places: int, size: int) -> bytes:
+def _waits(places: int, size: int) -> Waits:
     """From each place of a circle, how far it is to the nearest one of the set at or after it."""
     waits, wait = [], _lowest(places)
     for place in reversed(range(size)):
         wait = 0 if places >> place & 1 else wait + 1
         waits.append(wait)
-    return bytes(reversed(waits))
+    return tuple(reversed(waits))
+
+
+@lru_cache(4_096)
+def _stride(places: int, size: int) -> int:
+    """How far apart the places of a set lie on a circle, if evenly; else 0."""
+    stride, rest = divmod(size, places.bit_count())
+    even = sum(1 << place for place in range(_lowest(places), size, stride))
+    return stride if even == places and not rest else 0
 
 
 def _lowest(bits: int) -> int:
