@@ -26,6 +26,7 @@ class Case:
     wake: int | None = None  # when to look again; None: not before somebody changes something
     open: tuple[Run, ...] = ()
     ahead: frozenset[int] = frozenset()
+    until: int | None = None  # milliseconds: when its pause ends by itself; None: not before somebody ends it
 
     @property
     def identity(self) -> str:
@@ -36,6 +37,10 @@ class Case:
     def idle(self) -> bool:
         """Whether no period is handled for the time being."""
         return self.paused or self.deleted or self.policy.suspend
+
+    def awakes(self, now: int) -> bool:
+        """Whether its pause is over, and nobody has ended it yet."""
+        return self.paused and not self.deleted and self.until is not None and self.until <= now
 
     @property
     def policy(self) -> Policy:
