@@ -227,6 +227,7 @@ def _revision(case: Case, now: int, asker: Asker) -> Revision:
         now,
         asker.who,
         asker.note,
+        case.cursor,
     )
 
 

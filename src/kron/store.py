@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import lru_cache
 from hashlib import sha256
 from typing import NamedTuple, Protocol
@@ -34,6 +35,26 @@ class Revision:
     at: int
     who: str = ""
     note: str = ""
+    cursor: int = 0  # seconds: what lies up to here was handled before, or is nobody's
+
+
+class Deed(StrEnum):
+    """What can be done to a schedule besides defining it."""
+
+    PAUSED = "paused"
+    RESUMED = "resumed"
+    DELETED = "deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What was done to a schedule, for ever: what, when, by whom, and why. A pause may say when it ends by itself."""
+
+    deed: Deed
+    at: int
+    until: int | None = None
+    who: str = ""
+    note: str = ""
 
 
 class Settlement(NamedTuple):
@@ -50,6 +71,7 @@ class Settlement(NamedTuple):
     changed: tuple[tuple[Run, Run], ...] = ()
     gap: Gap | None = None
     revision: Revision | None = None
+    act: Act | None = None
 
 
 class Change(NamedTuple):
@@ -67,13 +89,17 @@ def settlement(plan: Plan) -> Settlement:
 
 
 class Store(Protocol):
-    """Keeps schedules, their revisions, runs and gaps, durably and for several workers at once."""
+    """Keeps schedules, their revisions, acts, runs and gaps, durably and for several workers at once."""
 
     async def now(self) -> int:
         """The current instant in milliseconds: the store's clock decides."""
 
     async def lease(self, owner: str, now: int, until: int) -> frozenset[int]:
-        """Say that `owner` lives until then; the shards that it may look at, which nobody else now does."""
+        """Say that `owner` lives until then; the shards that it may look at, which nobody else now does.
+
+        What was said later than `now`, by a clock that has been set back since, counts from `now` on: nobody who
+        is dead holds a shard for longer than his lease.
+        """
 
     async def look(self, shards: frozenset[int], upto: int, limit: int) -> list[Case]:
         """The cases that are to be looked at by `upto`, the longest waiting first."""
@@ -93,17 +119,26 @@ class Store(Protocol):
     async def find(self, keys: Sequence[str]) -> list[Run | None]:
         """The runs of those keys."""
 
-    async def identities(self, after: str, limit: int) -> list[str]:
-        """The identities in order, from the first one after `after`; a page of them."""
+    async def identities(
+        self, after: str, limit: int, prefix: str = "", paused: bool | None = None, deleted: bool = False
+    ) -> list[str]:
+        """The identities in order, from the first one after `after`; a page of them.
 
-    async def runs(self, identity: str, limit: int) -> list[Run]:
-        """The newest runs of a schedule, newest first."""
+        Those that begin with `prefix`; only the paused or only the others, if that is asked; the deleted ones, or
+        those that are not.
+        """
+
+    async def runs(self, identity: str, limit: int, before: str = "") -> list[Run]:
+        """The newest runs of a schedule, newest first; or those that follow the run of the key `before`."""
 
     async def gaps(self, identity: str) -> list[Gap]:
         """The gaps of a schedule, oldest first."""
 
     async def revisions(self, identity: str) -> list[Revision]:
         """The revisions of a schedule, oldest first."""
+
+    async def acts(self, identity: str) -> list[Act]:
+        """What was done to a schedule, in the order in which it was written."""
 
 
 def shard_of(identity: str) -> int:

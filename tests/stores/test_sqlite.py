@@ -216,7 +216,7 @@ GUARDS = {
     "changes with its revision": "UPDATE schedules SET end_at = 5",
     "a revision never changes": "UPDATE schedule_revisions SET note = 'other'",
     "a revision stays": "DELETE FROM schedule_revisions",
-    "numbered upwards": "INSERT INTO schedule_revisions SELECT schedule_id, 0, '', '', '', 0, '', '' FROM schedules",
+    "numbered upwards": "INSERT INTO schedule_revisions SELECT schedule_id, 0, '', '', '', 0, '', '', 0 FROM schedules",
     "a run only moves forward": "UPDATE schedule_runs SET status = 'pending' WHERE status = 'started'",
     "only moves forward": "UPDATE schedule_runs SET attempt = 0 WHERE status = 'started'",
     "moves forward": "UPDATE schedule_runs SET outcome = 'missed' WHERE status = 'started'",
@@ -327,11 +327,14 @@ def plan_of(connection, name, **values):
         ("ahead", "runs_of_the_calendar"),
         ("runs", "runs_by_time"),
         ("run", "sqlite_autoindex_schedule_runs_1"),
+        ("runs_before", "runs_by_time"),
         ("identities", "PRIMARY KEY"),
+        ("acts", "acts_by_schedule"),
     ],
 )
 def test_no_question_reads_a_whole_table(other, name, index):
     values = {"shards": "[1]", "upto": 1, "limit": 1, "schedule_id": "a", "cursor": 1, "key": "k", "after": ""}
+    values |= {"before": "k", "prefix": "a", "beyond": "b", "paused": None, "deleted": 0}
     plan = plan_of(other, name, **values)
     assert index in plan
     assert "SCAN schedule_runs" not in plan

@@ -134,6 +134,8 @@ def _finished(draft: Draft, seen: Survey, gap: Gap | None) -> Plan:
         wakes.append(draft.now)
     if seen.upcoming is not None:
         wakes.append(seen.upcoming)
+    if draft.case.until is not None:
+        wakes.append(draft.case.until)
     cursor = _cursor(draft.case, seen, gap, draft.now // 1000)
     return Plan(draft.case, cursor, min(wakes, default=None), new, changed, gap, tuple(draft.cancels))
 

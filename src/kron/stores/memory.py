@@ -9,7 +9,7 @@ from kron.clock import Clock
 from kron.core.case import Case
 from kron.core.outcome import Gap
 from kron.core.run import Run
-from kron.store import SHARDS, Change, Revision, Settlement, fits, shard_of, share_of, speaks
+from kron.store import SHARDS, Act, Change, Revision, Settlement, fits, shard_of, share_of, speaks
 
 
 class MemoryStore:
@@ -23,10 +23,11 @@ class MemoryStore:
         self.owner_of: dict[str, str] = {}  # key -> identity
         self.dropped: dict[str, list[Gap]] = {}
         self.history: dict[str, list[Revision]] = {}
+        self.deeds: dict[str, list[Act]] = {}
         self.ahead: dict[str, set[int]] = {}  # identity -> handled periods beyond its cursor
         self.queues: list[list[tuple[int, str]]] = [[] for _ in range(SHARDS)]  # when to look at whom
-        self.members: dict[str, int] = {}  # owner -> lives until
-        self.leases: dict[int, tuple[str, int]] = {}  # shard -> owner, until
+        self.members: dict[str, tuple[int, int]] = {}  # owner -> said when, lives until
+        self.leases: dict[int, str] = {}  # shard -> who looks at it, for as long as he lives
 
     async def now(self) -> int:
         """The current instant in milliseconds."""
@@ -34,12 +35,13 @@ class MemoryStore:
 
     async def lease(self, owner: str, now: int, until: int) -> frozenset[int]:
         """Say that `owner` lives until then; the shards that it may look at."""
-        self.members = {m: end for m, end in self.members.items() if end > now} | {owner: until}
+        lives = ((m, (min(said, now), end - max(0, said - now))) for m, (said, end) in self.members.items())
+        self.members = {m: life for m, life in lives if life[1] > now} | {owner: (now, until)}
         share = share_of(owner, tuple(sorted(self.members)))
-        free = {s for s in share if self.leases.get(s, ("", 0))[1] <= now or self.leases[s][0] == owner}
-        self.leases = {s: lease for s, lease in self.leases.items() if lease[0] != owner}
-        self.leases |= dict.fromkeys(free, (owner, until))
-        return frozenset(free)
+        self.leases = {s: holder for s, holder in self.leases.items() if holder in self.members and holder != owner}
+        free = share - self.leases.keys()
+        self.leases |= dict.fromkeys(free, owner)
+        return free
 
     async def look(self, shards: frozenset[int], upto: int, limit: int) -> list[Case]:
         """The cases that are to be looked at by `upto`, the longest waiting first."""
@@ -66,13 +68,20 @@ class MemoryStore:
         """The runs of those keys."""
         return [self._run(key) for key in keys]
 
-    async def identities(self, after: str, limit: int) -> list[str]:
+    async def identities(
+        self, after: str, limit: int, prefix: str = "", paused: bool | None = None, deleted: bool = False
+    ) -> list[str]:
         """A page of the identities, in order."""
-        return sorted(i for i in self.cases if i > after and not self.cases[i].deleted)[:limit]
+        wanted = (i for i, case in self.cases.items() if case.deleted is deleted and paused in (None, case.paused))
+        return sorted(i for i in wanted if i > after and i.startswith(prefix))[:limit]
 
-    async def runs(self, identity: str, limit: int) -> list[Run]:
+    async def runs(self, identity: str, limit: int, before: str = "") -> list[Run]:
         """The newest runs of a schedule."""
-        return sorted(self.ledger.get(identity, {}).values(), key=_place, reverse=True)[:limit]
+        runs = self.ledger.get(identity, {})
+        if before and before not in runs:
+            return []
+        older = [run for run in runs.values() if not before or _place(run) < _place(runs[before])]
+        return sorted(older, key=_place, reverse=True)[:limit]
 
     async def gaps(self, identity: str) -> list[Gap]:
         """The gaps of a schedule."""
@@ -81,6 +90,10 @@ class MemoryStore:
     async def revisions(self, identity: str) -> list[Revision]:
         """The revisions of a schedule."""
         return list(self.history.get(identity, []))
+
+    async def acts(self, identity: str) -> list[Act]:
+        """What was done to a schedule."""
+        return list(self.deeds.get(identity, []))
 
     def _waiting(self, shard: int, upto: int | None, limit: int) -> list[tuple[int, str]]:
         """The first entries of a shard's queue that still hold; the others are dropped on the way."""
@@ -115,6 +128,8 @@ class MemoryStore:
             self.dropped.setdefault(after.identity, []).append(settlement.gap)
         if settlement.revision:
             self.history.setdefault(after.identity, []).append(settlement.revision)
+        if settlement.act:
+            self.deeds.setdefault(after.identity, []).append(settlement.act)
         return True
 
     def _change(self, change: Change) -> bool:
