@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kron.core.run import Run
+
 Sink = Callable[["Event"], None]
 
 
@@ -17,6 +19,13 @@ class Event:
     name: str
     at: int
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def about(name: str, at: int, run: Run, **facts: str) -> Event:
+    """What happened to a run."""
+    known = {"identity": run.identity, "nominal": run.nominal, "key": run.key, "state": str(run.state)}
+    verdict = {"verdict": str(run.verdict), "reason": str(run.reason)} if run.verdict else {}
+    return Event(name, at, {**known, **verdict, "attempt": run.attempt, **facts})
 
 
 def silent(event: Event) -> None:

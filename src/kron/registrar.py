@@ -69,7 +69,7 @@ class Registrar:
                 return run
             case = await self.get(identity)
             now = await self.store.now()
-            new = replace(_manual(case, 0, request, now), nominal=now // 1000)
+            new = _manual(case, 0, request, now)._replace(nominal=now // 1000)
             if (await self.store.settle([_settled(case, (new,), now)], now))[0]:
                 return new
         raise _contended(identity)
@@ -151,25 +151,25 @@ def _redefined(job: Job, case: Case, now: int, asker: Asker) -> Settlement:
     """A new revision. What fell due under the old one is recorded under it; its cursor and its pause stay."""
     due = record_due(case, now)
     kept = job.schedule.policy.first_sight is FirstSight.CURRENT_MINUTE
-    after = replace(
-        case, job=job, revision=case.revision + 1, cursor=due.cursor, since=case.since if kept else now, wake=now
+    after = case._replace(
+        job=job, revision=case.revision + 1, cursor=due.cursor, since=case.since if kept else now, wake=now
     )
     return Settlement(case, after, due.new, due.changed, due.gap, _revision(after, now, asker))
 
 
 def _paused(case: Case, now: int) -> Settlement | None:
-    return None if case.paused else Settlement(case, replace(case, paused=True))
+    return None if case.paused else Settlement(case, case._replace(paused=True))
 
 
 def _resumed(case: Case, now: int) -> Settlement | None:
     if not case.paused:
         return None
-    after = replace(case, paused=False, wake=now)
+    after = case._replace(paused=False, wake=now)
     if case.policy.resume is Resume.BY_DEADLINE:
         return Settlement(case, after)
     gap = _passed(case, now)
     cursor = max(case.cursor, gap.last) if gap else case.cursor
-    return Settlement(case, replace(after, cursor=cursor, since=now), gap=gap)
+    return Settlement(case, after._replace(cursor=cursor, since=now), gap=gap)
 
 
 def _passed(case: Case, now: int) -> Gap | None:
@@ -195,7 +195,7 @@ def _deleted(case: Case, now: int) -> Settlement | None:
     new = tuple(_withdrawn(run, now) for run in due.new)
     waiting = [run for run in case.open if run.state in (State.PENDING, State.WAITING)]
     changed = tuple((run, _withdrawn(run, now)) for run in waiting)
-    after = replace(case, deleted=True, cursor=due.cursor, wake=now)
+    after = case._replace(deleted=True, cursor=due.cursor, wake=now)
     return Settlement(case, after, new, changed, due.gap)
 
 
@@ -213,7 +213,7 @@ def _manual(case: Case, nominal: int, request: str, now: int) -> Run:
 
 
 def _settled(case: Case, new: tuple[Run, ...], now: int) -> Settlement:
-    return Settlement(case, replace(case, wake=now), new)
+    return Settlement(case, case._replace(wake=now), new)
 
 
 def _revision(case: Case, now: int, asker: Asker) -> Revision:

@@ -7,11 +7,11 @@ speak of it. Leases on shards only decide who looks.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from hashlib import sha256
-from typing import Protocol
+from typing import NamedTuple, Protocol
 from zlib import crc32
 
 from kron.core.case import Case
@@ -56,8 +56,7 @@ class Act:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Settlement:
+class Settlement(NamedTuple):
     """A change to one schedule and its runs: written as a whole, or not at all.
 
     It holds if the schedule still has the revision, the cursor, the pause and the open runs that `before` shows (None:
@@ -74,8 +73,7 @@ class Settlement:
     act: Act | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """A run before and after its launcher or its target has spoken; and when its schedule is to be looked at."""
 
     before: Run
@@ -85,7 +83,7 @@ class Change:
 
 def settlement(plan: Plan) -> Settlement:
     """What a plan asks a store to write."""
-    after = replace(plan.case, cursor=plan.cursor, wake=plan.wake)
+    after = plan.case._replace(cursor=plan.cursor, wake=plan.wake)
     return Settlement(plan.case, after, plan.new, plan.changed, plan.gap)
 
 

@@ -94,7 +94,7 @@ async def worker_dies_after_the_claim(policy):
         if any(plan.launches for plan in plans):
             raise SystemExit
 
-    world.worker._carry_out = die
+    world.worker.sender.carry_out = die
     with pytest.raises(SystemExit):
         await world.run("2026-03-01T12:20:00Z")
     world.restart()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import traceback
 from dataclasses import dataclass, field
@@ -9,10 +10,12 @@ from random import Random
 
 from kron.core.case import Case
 from kron.errors import KronError
+from kron.events import Event
 from kron.registrar import Registrar
+from kron.settings import Settings
 from kron.stores.memory import MemoryStore
 from kron.testing import FaultyLauncher, FaultyStore, VirtualClock, VirtualLoop
-from kron.worker import Settings, Worker
+from kron.worker import Worker
 from tests.simulation.history import History
 from tests.simulation.process import Outage, Process, ToStore, ToTarget
 from tests.simulation.quick import QuickStore
@@ -120,17 +123,14 @@ class World:
         launcher = FaultyLauncher(self.target, self._to_target(process))
         settings = Settings(tick=setting.tick, batch=setting.batch, shard_lease=setting.tick * 5 // 2)
         launchers = {"keyed": launcher, "command": launcher}
-        worker = self.parts.worker(store, launchers, process, owner=name, settings=settings)
-        while True:
-            try:
-                pause = await worker.tick()
-            except ConnectionError:
-                pause = 1_000
-            except Exception:
-                self._broke(f"worker {name}: {traceback.format_exc()}")
-                pause = 10_000
+        worker = self.parts.worker(store, launchers, process, owner=name, settings=settings, sink=self._heard)
+        await worker.run(asyncio.Event())
+
+    def _heard(self, event: Event) -> None:
+        if event.name == "pass_failed" and "ConnectionError" not in event.facts["error"]:
+            self._broke(f"{event.facts['owner']}: {event.facts['error']}")
+        if event.name == "pass":
             self._count()
-            await process.sleep(pause / 1000)
 
     def _count(self) -> None:
         self.ticks += 1

@@ -12,8 +12,9 @@ from kron.core.run import Run
 from kron.language import parse
 from kron.launcher import Launch
 from kron.registrar import Registrar
+from kron.settings import Settings
 from kron.testing import VirtualClock, VirtualLoop, VirtualTimer
-from kron.worker import Settings, Worker
+from kron.worker import Worker
 from tests.simulation.campaign import each
 from tests.simulation.quick import QuickStore
 

@@ -72,7 +72,7 @@ def a_run(state=State.PENDING, minute=1, *, identity="a", trigger="", **more):
         created=NOW,
         changed=NOW,
     )
-    return replace(made, **more)
+    return made._replace(**more)
 
 
 def verdict_of(state):
@@ -97,7 +97,7 @@ def now(store, identity="a"):
 
 def write(store, before, *new, changed=(), gap=None, **after):
     """Whether a settlement of that case holds. One that changes its number is noted as a revision."""
-    case = replace(before, **after)
+    case = before._replace(**after)
     noted = a_revision(case) if "revision" in after else None
     (held,) = store.settle([Settlement(before, case, new, tuple(changed), gap, noted)], NOW)
     return held

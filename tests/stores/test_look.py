@@ -1,7 +1,5 @@
 """What is seen of a store: the cases that are due, their runs, and the pages of what there is."""
 
-from dataclasses import replace
-
 import pytest
 
 from kron.core.run import State
@@ -75,7 +73,7 @@ def test_a_schedule_is_seen_once_however_often_it_was_woken(store):
     define(store, None, a_run(State.STARTED))
     for earlier in range(5):
         (run,) = now(store).open
-        assert say(store, run, replace(run, lease=NOW + earlier), NOW - earlier)
+        assert say(store, run, run._replace(lease=NOW + earlier), NOW - earlier)
     assert write(store, now(store), wake=NOW)
     assert names(store.look(ALL, NOW, MANY)) == ["a"]
     assert write(store, now(store), wake=NOW + 5)
@@ -87,7 +85,7 @@ def test_the_runs_of_an_idle_schedule_are_tended_too(store, idle):
     case = define(store, None, a_run(State.STARTED))
     assert write(store, case, **idle)
     (seen,) = store.look(ALL, NOW, 10)
-    assert seen == now(store) == replace(case, **idle)
+    assert seen == now(store) == case._replace(**idle)
 
 
 def test_a_case_comes_with_its_open_runs_in_the_order_of_their_times(store):
@@ -215,7 +213,7 @@ def test_acts_in_the_order_in_which_they_were_written_and_for_ever(store):
         Act(Deed.DELETED, NOW + 1, None, "bob", "ö\n'; --"),
     ]
     for act, state in zip(acts, ({"paused": True, "until": NOW + 60_000}, {}, {"deleted": True}), strict=True):
-        (held,) = store.settle([Settlement(now(store), replace(case, **state), act=act)], NOW)
+        (held,) = store.settle([Settlement(now(store), case._replace(**state), act=act)], NOW)
         assert held
         assert now(store).until == state.get("until")
     assert store.acts("a") == acts
@@ -226,9 +224,9 @@ def test_acts_in_the_order_in_which_they_were_written_and_for_ever(store):
 
 def test_an_act_is_written_with_its_settlement_or_not_at_all(store):
     case = define(store)
-    stale = replace(case, cursor=case.cursor - 60)
+    stale = case._replace(cursor=case.cursor - 60)
     act = Act(Deed.PAUSED, NOW)
-    assert store.settle([Settlement(stale, replace(stale, paused=True), act=act)], NOW) == [False]
+    assert store.settle([Settlement(stale, stale._replace(paused=True), act=act)], NOW) == [False]
     assert store.acts("a") == []
 
 

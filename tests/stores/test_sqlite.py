@@ -4,7 +4,6 @@ import asyncio
 import sqlite3
 import subprocess
 import sys
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -282,9 +281,9 @@ def test_the_guards_hold_when_the_check_before_them_is_gone(sqlite, monkeypatch)
     case = define(sqlite, None, a_run(State.LAUNCHING))
     before = view(sqlite)
     for settlement in (
-        Settlement(case, replace(case, cursor=SECONDS - 1)),
-        Settlement(case, replace(case, cursor=SECONDS + 60), (a_run(State.SKIPPED, 3), a_run())),
-        Settlement(case, replace(case, cursor=SECONDS + 60), (a_run(State.SKIPPED, 3), a_run(State.LAUNCHING, 2))),
+        Settlement(case, case._replace(cursor=SECONDS - 1)),
+        Settlement(case, case._replace(cursor=SECONDS + 60), (a_run(State.SKIPPED, 3), a_run())),
+        Settlement(case, case._replace(cursor=SECONDS + 60), (a_run(State.SKIPPED, 3), a_run(State.LAUNCHING, 2))),
     ):
         with pytest.raises(KronError, match="refuses what may not be") as refused:
             sqlite.settle([settlement], NOW)
@@ -296,10 +295,10 @@ def test_whether_a_run_must_be_alone_is_asked_when_it_starts(sqlite, other):
     define(sqlite, a_case(overlap=Overlap.ALLOW), a_run(State.STARTED), a_run(minute=2))
     assert write(sqlite, now(sqlite), job=a_job(), revision=2)
     started, pending = now(sqlite).open
-    assert say(sqlite, started, replace(started, state=State.SUCCESS))
-    begun = replace(pending, state=State.LAUNCHING, attempt=1, owner="w")
+    assert say(sqlite, started, started._replace(state=State.SUCCESS))
+    begun = pending._replace(state=State.LAUNCHING, attempt=1, owner="w")
     assert write(sqlite, now(sqlite), changed=[(pending, begun)])
-    assert say(sqlite, begun, replace(begun, state=State.RETRY))
+    assert say(sqlite, begun, begun._replace(state=State.RETRY))
     assert other.execute("SELECT alone FROM schedule_runs ORDER BY run_at").fetchall() == [(0,), (1,)]
 
 

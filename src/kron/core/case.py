@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kron.core.job import Job
 from kron.core.policy import Policy
 from kron.core.run import Run
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(NamedTuple):
     """What a store hands to `plan`.
 
     Every period up to the cursor is handled. Where windows overlap, some later ones may be handled too:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from heapq import heappop, heappush
 
 from kron.clock import Clock
@@ -112,7 +111,7 @@ class MemoryStore:
 
     def _case(self, identity: str) -> Case:
         runs = sorted(self.open.get(identity, {}).values(), key=_place)
-        return replace(self.cases[identity], open=tuple(runs), ahead=frozenset(self.ahead.get(identity, ())))
+        return self.cases[identity]._replace(open=tuple(runs), ahead=frozenset(self.ahead.get(identity, ())))
 
     def _run(self, key: str) -> Run | None:
         identity = self.owner_of.get(key)
@@ -122,7 +121,7 @@ class MemoryStore:
         after = settlement.after
         if not fits(settlement, self._stored(after.identity), self.owner_of):
             return False
-        self._keep(replace(after, open=(), ahead=frozenset()))
+        self._keep(after._replace(open=(), ahead=frozenset()))
         for run in (*settlement.new, *(run for _, run in settlement.changed)):
             self._put(run)
         if settlement.gap:
@@ -139,7 +138,7 @@ class MemoryStore:
         self._put(change.after)
         case = self.cases[change.after.identity]
         if change.wake is not None and (case.wake is None or change.wake < case.wake):
-            self._keep(replace(case, wake=change.wake))
+            self._keep(case._replace(wake=change.wake))
         return True
 
     def _keep(self, case: Case) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -132,7 +131,7 @@ class SqliteStore:
         case = read_case(row)
         runs = self.rows("open_runs", schedule_id=case.identity)
         ahead = self.rows("ahead", schedule_id=case.identity, cursor=case.cursor)
-        return replace(case, open=tuple(map(read_run, runs)), ahead=read_ahead(case.identity, ahead))
+        return case._replace(open=tuple(map(read_run, runs)), ahead=read_ahead(case.identity, ahead))
 
     def _run(self, key: str) -> Run | None:
         found = self.rows("run", key=key)
