@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kron.core.case import Case
+from kron.core.job import Job
 from kron.core.outcome import Reason, Verdict
 from kron.core.policy import Catchup, FirstSight, Overlap, Policy
 from kron.core.run import Run, State
@@ -31,6 +32,7 @@ ENDS = {
     ("missed", "missed", Reason.DEADLINE),
     ("missed", "missed", Reason.CATCHUP_NONE),
     ("missed", "missed", Reason.COALESCED),
+    ("missed", "missed", Reason.ENDED),
     ("unschedulable", "unschedulable", Reason.CONSTRAINTS),
     ("failed", "missed", Reason.LAUNCH_FAILED),
     ("failed", "executed", None),
@@ -163,10 +165,17 @@ def _of_lateness(write: Write, era: Era, run: Run) -> Iterator[str]:
     elif policy.catchup is Catchup.NONE:
         if run.reason is not Reason.CATCHUP_NONE:
             yield f"late, nothing is caught up, and recorded as {run.state} {run.reason}"
+    elif policy.catchup is not Catchup.BY_DEADLINE and _after_its_end(write, era.calendar.job):
+        if run.reason not in (Reason.ENDED, Reason.COALESCED):
+            yield f"late, its schedule has ended, and recorded as {run.state} {run.reason}"
     elif policy.catchup is Catchup.LATEST and run.verdict is not Verdict.MISSED:
         assert isinstance(write.what, Settlement)
         if any(other.nominal > run.nominal for other in write.what.new if not other.trigger):
             yield "late, and not the latest"
+
+
+def _after_its_end(write: Write, job: Job) -> bool:
+    return job.end is not None and write.now >= (job.end + 1) * 1000
 
 
 def _of_end(write: Write, story: Story, before: Run | None, run: Run) -> Iterator[str]:
@@ -187,6 +196,7 @@ def _of_end(write: Write, story: Story, before: Run | None, run: Run) -> Iterato
         Reason.COALESCED: policy.overlap is Overlap.COALESCE or policy.catchup is Catchup.LATEST,
         Reason.DEADLINE: policy.deadline is not None and late > policy.deadline and late >= policy.resolution,
         Reason.CATCHUP_NONE: policy.catchup is Catchup.NONE and late >= policy.resolution,
+        Reason.ENDED: bool(story.eras) and _after_its_end(write, story.eras[-1].calendar.job),
         Reason.DELETED: isinstance(write.what, Settlement) and write.what.after.deleted,
     }
     if run.reason is not None and not true.get(run.reason, True):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kron.core.case import Case
-from kron.core.catchup import catch_up
+from kron.core.catchup import catch_up, has_ended
 from kron.core.draft import Draft
 from kron.core.due import Due, Survey
 from kron.core.ordinary import ordinary
@@ -110,6 +110,8 @@ def _late(case: Case, run: Run, now: int, nth: int, dues: list[Due]) -> Run:
     policy = case.policy
     if policy.deadline is not None and lateness(case, run.due, now) * MILLISECOND > policy.deadline:
         return ended(run, State.MISSED, now, Verdict.MISSED, Reason.DEADLINE)
+    if has_ended(case, now):
+        return ended(run, State.MISSED, now, Verdict.MISSED, Reason.ENDED)
     if policy.catchup is Catchup.NONE:
         return ended(run, State.MISSED, now, Verdict.MISSED, Reason.CATCHUP_NONE)
     if policy.catchup is Catchup.LATEST and any(due.schedulable and due.nominal > run.nominal for due in dues):
