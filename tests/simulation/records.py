@@ -170,7 +170,8 @@ def _of_lateness(write: Write, era: Era, run: Run) -> Iterator[str]:
             yield f"late, its schedule has ended, and recorded as {run.state} {run.reason}"
     elif policy.catchup is Catchup.LATEST and run.verdict is not Verdict.MISSED:
         assert isinstance(write.what, Settlement)
-        if any(other.nominal > run.nominal for other in write.what.new if not other.trigger):
+        rivals = [r for r in write.what.new if not r.trigger and r.state is not State.UNSCHEDULABLE]
+        if any(other.nominal > run.nominal for other in rivals):
             yield "late, and not the latest"
 
 
