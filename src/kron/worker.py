@@ -130,8 +130,11 @@ class Worker:
         self.sink(Event("pass_failed", 0, {"owner": self.owner, "error": repr(error)}))
 
     def _tell(self, p: Plan, now: int) -> None:
-        for run in (*p.new, *(after for _, after in p.changed)):
+        for run in p.new:
+            self.sink(about("run_recorded" if run.open else "run_ended", now, run, p.case.job))
+        for _, run in p.changed:
             self.sink(about("run_recorded" if run.open else "run_ended", now, run))
         if p.gap:
             facts = {"identity": p.case.identity, "first": p.gap.first, "last": p.gap.last, "count": p.gap.count}
-            self.sink(Event("gap_recorded", now, facts | {"reason": str(p.gap.reason)}))
+            why = {"verdict": str(p.gap.verdict), "reason": str(p.gap.reason)}
+            self.sink(Event("gap_recorded", now, facts | why))
