@@ -233,7 +233,7 @@ def _of_definition(write: Write, settlement: Settlement, case: Case) -> Iterator
                 yield f"a worker changed the {name}"
     if after.since == case.since:
         kept = after.policy.first_sight is FirstSight.CURRENT_MINUTE and not case.deleted
-        if after.revision != case.revision and not kept:
+        if after.revision != case.revision and not kept and after.since != write.now:
             yield "a new revision that answers for the time of the old one"
     elif after.since != write.now:
         yield f"it answers for the time since {after.since}, says somebody at {write.now}"
