@@ -73,11 +73,10 @@ def audited(case: Case, runs: Sequence[Run], gaps: Sequence[Gap], revisions: Seq
     """What a schedule answers for, from what is stored of it."""
     known = Counter(run.nominal for run in runs if not run.trigger)
     oldest = min(known, default=0) if len(runs) == NEWEST else None  # what lies before it was not read
-    asked = [n for n in _asked(case.job, case.since, case.cursor) if oldest is None or n >= oldest]
+    begun = revisions[-1].cursor if revisions else 0
+    asked = [n for n in _asked(case.job, case.since, case.cursor) if n > begun and (oldest is None or n >= oldest)]
     lost = [n for n in asked if n not in known and not _dropped(n, gaps)]
     older = [n for n in _older(case, revisions, oldest) if n not in known and not _dropped(n, gaps)]
-    older += [n for n in lost if _changed_since(n, revisions)]
-    lost = [n for n in lost if not _changed_since(n, revisions)]
     twice = [n for n, times in known.items() if times > 1]
     twice += [n for n in asked if n not in known and sum(gap.first <= n <= gap.last for gap in gaps) > 1]
     verdicts = Counter(_word(run) for run in runs if run.verdict)
@@ -107,11 +106,6 @@ def _asked(job: Job, since: int, upto: int) -> Iterator[int]:
         nominal = next_nominal(job.schedule, nominal)
 
 
-def _changed_since(nominal: int, revisions: Sequence[Revision]) -> bool:
-    """Whether it lies in the time of another definition, which may have had no such period, and was handled."""
-    return len(revisions) > 1 and nominal * 1000 < revisions[-1].at
-
-
 def _answers(job: Job, nominal: int, since: int) -> bool:
     match job.schedule.policy.first_sight:
         case FirstSight.CHOSEN:
@@ -131,7 +125,7 @@ def _older(case: Case, revisions: Sequence[Revision], oldest: int | None) -> Ite
             due = due_of(job, nominal).at
             if due >= following.at:
                 break
-            if oldest is None or nominal >= oldest:
+            if nominal > revision.cursor and (oldest is None or nominal >= oldest):
                 yield nominal
 
 

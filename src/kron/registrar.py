@@ -206,6 +206,7 @@ def _revision(case: Case, now: int, asker: Asker) -> Revision:
         now,
         asker.who,
         asker.note,
+        case.cursor,
     )
 
 

@@ -35,6 +35,7 @@ class Revision:
     at: int
     who: str = ""
     note: str = ""
+    cursor: int = 0  # seconds: what lies up to here was handled before, or is nobody's
 
 
 class Deed(StrEnum):

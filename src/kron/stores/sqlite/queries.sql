@@ -147,8 +147,8 @@ INSERT INTO schedule_gaps (schedule_id, first, last, count, outcome, reason)
 VALUES (:schedule_id, :first, :last, :count, :verdict, :reason);
 
 -- revise: a definition, for ever
-INSERT INTO schedule_revisions (schedule_id, number, schedule, dialect, timezone, at, who, note)
-VALUES (:identity, :number, :schedule, :dialect, :zone, :at, :who, :note);
+INSERT INTO schedule_revisions (schedule_id, number, schedule, dialect, timezone, at, who, note, cursor)
+VALUES (:identity, :number, :schedule, :dialect, :zone, :at, :who, :note, :cursor);
 
 -- identities: a page of the names; `beyond` comes after all that begin with the prefix
 SELECT schedule_id FROM schedules
@@ -179,7 +179,7 @@ LIMIT :limit;
 SELECT first, last, count, outcome, reason FROM schedule_gaps WHERE schedule_id = :schedule_id ORDER BY first;
 
 -- revisions: those of a schedule, oldest first
-SELECT schedule_id, number, schedule, dialect, timezone, at, who, note
+SELECT schedule_id, number, schedule, dialect, timezone, at, who, note, cursor
 FROM schedule_revisions
 WHERE schedule_id = :schedule_id
 ORDER BY number;

@@ -58,6 +58,7 @@ CREATE TABLE schedule_revisions (
     at          INTEGER NOT NULL,
     who         TEXT    NOT NULL,
     note        TEXT    NOT NULL,
+    cursor      INTEGER NOT NULL,
     PRIMARY KEY (schedule_id, number)
 ) WITHOUT ROWID;
 
