@@ -226,9 +226,11 @@ def _range(job: Job, first: int, last: int) -> list[int]:
 
 
 def _preview(case: Case, now: int, count: int) -> list[int]:
-    _, after = reach(case.job)
-    ahead = periods(case.job.schedule, moment(max(case.cursor, now // 1000 - after - 1)))
-    dues = [due_of(case.job, period.nominal) for period in islice(ahead, count * 4 + 1_000)]
+    job, (_, after) = case.job, reach(case.job)
+    now = now if case.until is None else max(now, case.until - 1)  # it runs again at that instant
+    begin = max(case.cursor, now // 1000 - after - 1, case.cursor if job.start is None else job.start)
+    ahead = (period.nominal for period in islice(periods(job.schedule, moment(begin)), count * 4 + 1_000))
+    dues = [due_of(job, nominal) for nominal in ahead if job.end is None or nominal <= job.end]
     return sorted(due.at for due in dues if due.schedulable and due.at > now)[:count]
 
 

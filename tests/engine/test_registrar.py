@@ -4,6 +4,7 @@ import pytest
 
 from kron import KronError
 from kron.core.policy import SERVICE
+from kron.core.zone import instant_of, rfc3339
 from kron.registrar import Asker
 from kron.store import Deed
 from tests.engine.world import World, play
@@ -101,5 +102,31 @@ def test_who_did_what_and_why_is_kept_with_the_time():
         assert (deleted.deed, deleted.at, deleted.who, deleted.note) == (Deed.DELETED, at, "bob", "moved")
         await world.registrar.resume("mail/b", Asker("ann", "enough"))
         assert [(act.deed, act.note) for act in await world.store.acts("mail/b")][1:] == [(Deed.RESUMED, "enough")]
+
+    play(script())
+
+
+@pytest.mark.parametrize(
+    ("more", "until", "ahead"),
+    [
+        ({}, None, ["12:15", "12:30", "12:45", "13:00", "13:15"]),
+        ({"end": "2026-03-01T12:30:00Z"}, None, ["12:15", "12:30"]),
+        ({"start": "2026-03-01T12:45:00Z"}, None, ["13:00", "13:15", "13:30", "13:45", "14:00"]),
+        ({}, "2026-03-01T12:45:00Z", ["12:45", "13:00", "13:15", "13:30", "13:45"]),
+        ({"end": "2026-03-01T12:30:00Z"}, "2026-03-01T12:45:00Z", []),
+    ],
+    ids=str,
+)
+def test_the_preview_knows_when_it_starts_ends_and_awakes(more, until, ahead):
+    async def script():
+        world = World("2026-03-01T12:10:00Z", duration=1)
+        await world.define("*/15 * * * *", SERVICE, **{name: instant_of(text) for name, text in more.items()})
+        if until:
+            await world.registrar.pause("job", until=instant_of(until) * 1000)
+        seen = await world.registrar.preview("job")
+        assert [rfc3339(at // 1000)[11:16] for at in seen] == ahead
+        if ahead:
+            await world.run(max(seen) / 1000)
+            assert [launch.run.due for launch in world.target.starts] == seen
 
     play(script())
