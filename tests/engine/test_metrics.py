@@ -9,6 +9,7 @@ from kron.core.answer import Answer
 from kron.core.policy import SECOND, SERVICE, Catchup
 from kron.events import Event, all_of, silent
 from kron.metrics import BUCKETS, Histogram, Metrics
+from tests.docs.page import ROOT, table
 from tests.engine.world import World, play
 
 SAMPLE = re.compile(
@@ -169,6 +170,21 @@ def test_what_was_dropped_in_bulk_is_counted_period_by_period():
     play(script())
 
 
+def test_a_run_that_falls_silent_and_a_pause_that_ends_are_counted():
+    async def script():
+        world = World("2026-03-01T12:10:00Z")  # what it starts never says another word
+        metrics = heard(world)
+        await world.define("15 12 * * *", SERVICE)
+        await world.run("2026-03-01T13:30:00Z")
+        await world.registrar.pause("job", until=int(world.clock.now() + 60) * 1000)
+        await world.run("2026-03-01T13:40:00Z")
+        found, _ = samples(metrics.text())
+        assert (found["kron_runs_lost", None], found["kron_pauses_ended", None]) == (1, 1)
+        assert found["kron_passes", None] > 3
+
+    play(script())
+
+
 def test_the_series_are_all_there_before_anything_has_happened():
     found, _ = samples(Metrics().text())
     assert found["runs_emitted", None] == 0
@@ -185,6 +201,13 @@ def test_a_histogram_counts_up_to_and_with_each_bound():
     assert found['x_bucket{le="3600.0"}'] == "4"
     assert found['x_bucket{le="+Inf"}'] == found["x_count"] == "5"
     assert list(BUCKETS) == sorted(BUCKETS)
+
+
+def test_the_page_tells_every_metric_and_its_kind():
+    _, kinds = samples(Metrics().text())
+    told = {row[0].strip("`"): row[1] for row in table(ROOT / "docs" / "flow.md", "metrics")}
+    aliases = {f"kron_{name}": kind for name, kind in told.items() if not name.startswith("kron_")}
+    assert told | aliases == kinds
 
 
 def test_an_event_that_nobody_counts_is_let_pass():
