@@ -28,7 +28,7 @@ class Sender:
         self, store: Store, launchers: Mapping[str, Launcher], timer: Timer, settings: Settings, sink: Sink
     ) -> None:
         self.store, self.launchers, self.timer, self.settings, self.sink = store, launchers, timer, settings, sink
-        self.answers: list[tuple[Case, Run, Answer]] = []
+        self.answers: list[tuple[Case, Run, Answer, int]] = []
         self.writing = False
 
     async def carry_out(self, plans: Sequence[Plan], began: float, now: int) -> None:
@@ -49,7 +49,8 @@ class Sender:
 
     async def _send(self, case: Case, run: Run, began: float, now: int) -> None:
         """Send a run, unless the claim on it may be over before it arrives; then another worker will."""
-        if (self.timer.monotonic() - began) * 1000 > self.settings.lease / 2:
+        passed = (self.timer.monotonic() - began) * 1000
+        if passed > self.settings.lease / 2:
             self.sink(about("launch_withheld", now, run))
             return
         launch = Launch(run, case.job, now + self.settings.lease // 2)
@@ -58,7 +59,7 @@ class Sender:
         except Exception as error:
             answer = Answer.UNKNOWN
             self.sink(about("launch_error", now, run, error=repr(error)))
-        self.answers.append((case, run, answer))
+        self.answers.append((case, run, answer, now + int(passed)))
         if not self.writing:
             await self._record()
 
@@ -72,13 +73,13 @@ class Sender:
         finally:
             self.writing = False
 
-    async def _write(self, answers: Iterable[tuple[Case, Run, Answer]]) -> None:
+    async def _write(self, answers: Iterable[tuple[Case, Run, Answer, int]]) -> None:
         now = await self.store.now()
-        after = [(answered(run, answer, case.policy, now), case, run, answer) for case, run, answer in answers]
-        changes = [Change(run, new, look_after(new, case.policy, now)) for new, case, run, _ in after]
+        after = [(answered(each[1], each[2], each[0].policy, now), *each) for each in answers]
+        changes = [Change(run, new, look_after(new, case.policy, now)) for new, case, run, *_ in after]
         held = await self.store.change(changes, now)
-        for (new, _, _, answer), written in zip(after, held, strict=True):
-            self.sink(about("launch_answered" if written else "launch_fenced", now, new, answer=str(answer)))
+        for (new, _, _, answer, sent), written in zip(after, held, strict=True):
+            self.sink(about("launch_answered" if written else "launch_fenced", now, new, answer=str(answer), sent=sent))
 
     async def _cancel(self, case: Case, run: Run) -> None:
         try:

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from kron.clock import Timer
+from kron.core.case import Case
 from kron.core.plan import Plan, plan
 from kron.events import Event, Sink, about, silent
 from kron.launcher import Launcher
+from kron.pause import awoken
 from kron.sender import Sender
 from kron.settings import Settings
 from kron.store import Store, settlement
@@ -81,7 +83,7 @@ class Worker:
         began, settings = self.timer.monotonic(), self.settings
         now = await self.store.now()
         shards = await self.store.lease(self.owner, now, now + settings.shard_lease)
-        cases = await self.store.look(shards, now, settings.batch)
+        cases = await self._awaken(await self.store.look(shards, now, settings.batch), now)
         plans = [plan(case, now, owner=self.owner, lease=settings.lease) for case in cases]
         won = await self.store.settle([settlement(p) for p in plans], now)
         mine = [p for p, held in zip(plans, won, strict=True) if held]
@@ -90,6 +92,17 @@ class Worker:
                 self._tell(p, now)
             self.sink(Event("pass", now, {"owner": self.owner, "looked": len(plans), "settled": len(mine)}))
         return Pass(mine, shards, began, now, len(cases) == settings.batch)
+
+    async def _awaken(self, cases: list[Case], now: int) -> list[Case]:
+        """End the pauses that are over. The other cases; those that awoke are looked at again in the next pass."""
+        over = [case for case in cases if case.until is not None and case.awakes(now)]
+        if not over:
+            return cases
+        won = await self.store.settle([awoken(case) for case in over], now)
+        for case, held in zip(over, won, strict=True):
+            if held:
+                self.sink(Event("pause_ended", now, {"identity": case.identity, "until": case.until}))
+        return [case for case in cases if not case.awakes(now)]
 
     async def _send(self, passed: Pass) -> None:
         count = len(passed.plans)
@@ -117,8 +130,11 @@ class Worker:
         self.sink(Event("pass_failed", 0, {"owner": self.owner, "error": repr(error)}))
 
     def _tell(self, p: Plan, now: int) -> None:
-        for run in (*p.new, *(after for _, after in p.changed)):
+        for run in p.new:
+            self.sink(about("run_recorded" if run.open else "run_ended", now, run, p.case.job))
+        for _, run in p.changed:
             self.sink(about("run_recorded" if run.open else "run_ended", now, run))
         if p.gap:
             facts = {"identity": p.case.identity, "first": p.gap.first, "last": p.gap.last, "count": p.gap.count}
-            self.sink(Event("gap_recorded", now, facts | {"reason": str(p.gap.reason)}))
+            why = {"verdict": str(p.gap.verdict), "reason": str(p.gap.reason)}
+            self.sink(Event("gap_recorded", now, facts | why))

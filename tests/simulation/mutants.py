@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
-from kron import registrar, sender, store, worker
+from kron import pause, registrar, sender, store, worker
 from kron.core import answer, catchup, due, overlap, plan, run, tend
 from kron.core.answer import Answer
 from kron.core.outcome import Verdict
@@ -169,7 +169,7 @@ def _without_gap(p: plan.Plan) -> store.Settlement:
 _settlement, _gap, _taken_on, _redefined = store.settlement, catchup._gap, plan._taken_on, registrar._redefined
 _answered, _resumed, _key_of, _late, _queue = (
     answer.answered,
-    registrar._resumed,
+    pause.resumed,
     run.key_of,
     plan._late,
     overlap._queue,
@@ -265,9 +265,13 @@ def _edit_into_the_past(job: Any, case: Any, now: int, asker: Any) -> store.Sett
     return edited._replace(after=edited.after._replace(since=case.since))
 
 
-def _dormant(case: Any, now: int) -> store.Settlement | None:
-    resumed = _resumed(case, now)
+def _dormant(case: Any, now: int, asker: Any) -> store.Settlement | None:
+    resumed = _resumed(case, now, asker)
     return resumed and resumed._replace(after=resumed.after._replace(wake=None))
+
+
+def _swallowing(case: Any) -> store.Settlement:
+    return pause.awoken(case._replace(until=case.until + 1))
 
 
 class Echoes(Registrar):
@@ -317,7 +321,8 @@ MUTANTS: dict[str, Mutant] = {
     "silent runs kept": _swap(tend, "_over", _silence_kept),
     "an edit drops what was due": _swap(registrar, "_redefined", _edit_from_now),
     "an edit answers for the past": _swap(registrar, "_redefined", _edit_into_the_past),
-    "a resumption wakes nobody": _swap(registrar, "_resumed", _dormant),
+    "a resumption wakes nobody": _swap(registrar, "resumed", _dormant),
+    "a pause swallows what falls due at its end": _swap(worker, "awoken", _swallowing),
     "echoes of reports count": _with(registrar=Echoes),
     "a request counts twice": _with(registrar=EveryRequest),
 }

@@ -269,6 +269,8 @@ class World:
                     await registrar.trigger(identity, request)
                 elif kind == "backfill":
                     await registrar.backfill(identity, now - random.randrange(900), now, request)
+                elif kind == "pause" and random.random() < 0.5:
+                    await registrar.pause(identity, until=(now + random.randrange(30, 3_600)) * 1000)
                 else:
                     await getattr(registrar, kind)(identity)
                 return

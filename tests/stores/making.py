@@ -117,6 +117,7 @@ class View:
     runs: list
     gaps: list
     revisions: list
+    acts: list
     names: list
     due: list
     wake: int | None
@@ -129,6 +130,7 @@ def view(store, *identities):
         [store.runs(name, MANY) for name in names],
         [store.gaps(name) for name in names],
         [store.revisions(name) for name in names],
+        [store.acts(name) for name in names],
         store.identities("", MANY),
         [case.identity for case in store.look(ALL, NOW * 2, MANY)],
         store.wake(ALL),
