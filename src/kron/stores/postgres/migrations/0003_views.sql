@@ -31,7 +31,12 @@ SELECT tenant_id,
        to_timestamp(run_at) AS run_at,
        trigger_id,
        to_timestamp(fire_at / 1000.0) AS fire_at,
-       upper(status) AS status,
+       CASE WHEN status IN ('success', 'started') THEN upper(status)
+            WHEN status IN ('pending', 'launching', 'retry', 'enqueued') THEN 'ENQUEUED'
+            WHEN status = 'waiting' THEN 'STARTED'
+            WHEN status IN ('skipped', 'missed', 'unschedulable') THEN 'SKIPPED'
+            ELSE 'FAILED' END AS status,
+       status AS state,
        outcome,
        reason,
        revision,
