@@ -18,7 +18,8 @@ from kron.core.answer import Answer, Report, answered
 from kron.core.job import Job
 from kron.core.plan import plan
 from kron.core.policy import DECLARATIVE, KRON, SECOND, SERVICE, Catchup, Overlap
-from kron.registrar import Registrar
+from kron.pause import awoken
+from kron.registrar import Asker, Registrar
 from kron.store import Change, settlement
 from kron.stores.memory import MemoryStore
 from kron.stores.postgres import PostgresStore
@@ -99,6 +100,39 @@ class Likeness(RuleBasedStateMachine):
     @rule(name=names, verb=st.sampled_from(["pause", "resume", "delete", "get", "preview"]))
     def command(self, name, verb):
         self.ask(verb, name)
+
+    @rule(name=names, seconds=st.sampled_from([-5, 0, 1, 60, 600, None]), who=st.sampled_from(["", "ann"]))
+    def pause(self, name, seconds, who):
+        until = None if seconds is None else self.now() + seconds * 1000
+
+        async def pause(store):
+            return await Registrar(store.store).pause(name, Asker(who, "for a reason" if who else ""), until=until)
+
+        self.both(lambda store: self.runner.run(pause(store)))
+
+    @rule()
+    def awaken(self):
+        """End every pause that is over, whoever saw it last."""
+        over = [case for case in self.read if case.awakes(self.now())]
+        self.both(lambda store: store.settle([awoken(case) for case in over], self.now()))
+
+    @rule(
+        after=st.sampled_from(["", "a", "b"]),
+        prefix=st.sampled_from(["", "a", "c:", "d"]),
+        paused=st.sampled_from([None, True, False]),
+        deleted=st.booleans(),
+    )
+    def page(self, after, prefix, paused, deleted):
+        self.both(lambda store: store.identities(after, 2, prefix, paused, deleted))
+
+    @precondition(lambda self: self.keys)
+    @rule(name=names, nth=numbers)
+    def page_of_runs(self, name, nth):
+        self.both(lambda store: store.runs(name, 3, self.keys[nth % len(self.keys)]))
+
+    @rule(back=st.sampled_from([1, 20, 4_000]))
+    def clock_is_set_back(self, back):
+        self.clock.advance(-back)
 
     @rule(name=names, request=st.sampled_from(["x", "y"]))
     def trigger(self, name, request):
