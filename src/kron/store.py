@@ -149,11 +149,15 @@ def shard_of(identity: str) -> int:
 @lru_cache(256)
 def share_of(owner: str, members: tuple[str, ...]) -> frozenset[int]:
     """The shards that fall to one of the living members: each to the one that ranks highest for it."""
+    ranks = [_ranks(member) for member in members]
+    own = _ranks(owner)
+    return frozenset(s for s in range(SHARDS) if max(rank[s] for rank in ranks) == own[s])
 
-    def rank(shard: int, member: str) -> bytes:
-        return sha256(f"{member}:{shard}".encode()).digest()
 
-    return frozenset(s for s in range(SHARDS) if max(members, key=lambda member: rank(s, member)) == owner)
+@lru_cache(1024)
+def _ranks(member: str) -> tuple[bytes, ...]:
+    """How high a member ranks for each shard."""
+    return tuple(sha256(f"{member}:{shard}".encode()).digest() for shard in range(SHARDS))
 
 
 def fits(settlement: Settlement, stored: Case | None, taken: Collection[str]) -> bool:
@@ -170,7 +174,7 @@ def fits(settlement: Settlement, stored: Case | None, taken: Collection[str]) ->
 
 def holds(before: Case | None, stored: Case | None) -> bool:
     """Whether a schedule is still as it was read. Its open runs count: who has not seen one would sleep past it."""
-    if before is None or stored is None:
+    if before is None or stored is None or before is stored:
         return before is stored
     return _seen(before) == _seen(stored)
 
@@ -203,7 +207,8 @@ def _forward(settlement: Settlement, stored: Case | None) -> bool:
         return False
     if stored is None:
         return True
-    if after.revision == stored.revision and (after.job != stored.job or settlement.revision):
+    same = after.job is stored.job or after.job == stored.job
+    if after.revision == stored.revision and (not same or settlement.revision):
         return False
     if gap and not stored.cursor < gap.first <= gap.last <= after.cursor:
         return False
@@ -215,7 +220,7 @@ def _crowded(settlement: Settlement, before: dict[str, Run]) -> bool:
 
     Several that run already are no offence: the policy may have been another when they started.
     """
-    if settlement.after.policy.overlap is Overlap.ALLOW:
+    if settlement.after.policy.overlap is Overlap.ALLOW or not (before or settlement.new[1:]):
         return False
     written = {run.key: run for run in (*settlement.new, *(run for _, run in settlement.changed))}
     starts = any(run.active and not (key in before and before[key].active) for key, run in written.items())

@@ -18,7 +18,6 @@ from kron.testing import FaultyLauncher, FaultyStore, VirtualClock, VirtualLoop
 from kron.worker import Worker
 from tests.simulation.history import History
 from tests.simulation.process import Outage, Process, ToStore, ToTarget
-from tests.simulation.quick import QuickStore
 from tests.simulation.reversible import Reversible
 from tests.simulation.scenario import job_of
 from tests.simulation.setting import Setting
@@ -32,7 +31,7 @@ MOST_TICKS = 100  # of a worker in one second: more is a loop that gets nowhere
 class Parts:
     """What the cluster is made of; a mutant has another part."""
 
-    store: type[MemoryStore] = QuickStore
+    store: type[MemoryStore] = MemoryStore
     worker: type[Worker] = Worker
     registrar: type[Registrar] = Registrar
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from kron.core.case import Case
 from kron.core.count import count_nominals
-from kron.core.decision import decide
+from kron.core.decision import choose, period_key
 from kron.core.job import Job
-from kron.core.period import Period, next_nominal, prev_nominal
+from kron.core.period import next_nominal, prev_nominal
 from kron.core.policy import MILLISECOND, FirstSight
 from kron.core.run import key_of
 from kron.core.schedule.chance import draw
@@ -74,10 +74,10 @@ def due_of(job: Job, nominal: int) -> Due:
         return Due(nominal, _jittered(job, nominal))
     if not schedule.window.duration and schedule.constraints == FREE:  # there is nothing to decide
         return Due(nominal, nominal * 1000)
-    decision = decide(schedule, Period(nominal), job.identity)
-    if decision.at is None:
-        return Due(nominal, -(-decision.window.start // MILLISECOND), schedulable=False)
-    return Due(nominal, decision.at * 1000)
+    at, _ = choose(schedule, nominal, schedule.seed.hash(job.identity, period_key(schedule, nominal)))
+    if at is None:
+        return Due(nominal, -(-schedule.window.at(nominal).start // MILLISECOND), schedulable=False)
+    return Due(nominal, at * 1000)
 
 
 def reach(job: Job) -> tuple[int, int]:

@@ -6,38 +6,45 @@ It gives what `plan` would give by the long way, or None where that must be gone
 from __future__ import annotations
 
 from kron.core.case import Case
-from kron.core.due import Due, due_of, reach, responsible
+from kron.core.due import due_of, reach
+from kron.core.job import Job
 from kron.core.period import next_nominal
 from kron.core.policy import MILLISECOND
 from kron.core.run import Run, State, key_of
+from kron.core.schedule.constraint import FREE
+
+_LAUNCHING = State.LAUNCHING
 
 
 def ordinary(case: Case, now: int, owner: str, lease: int) -> tuple[int, int, Run | None] | None:
     """The new cursor, when to wake, and the run that starts now, if one does."""
-    job, cursor = case.job, case.cursor
+    job, _, cursor, since, paused, deleted, _, opened, ahead, _ = case
     schedule, policy = job.schedule, job.schedule.policy
-    if case.open or case.ahead or case.idle or job.start is not None or job.end is not None:
+    if opened or ahead or paused or deleted or policy.suspend or job.start is not None or job.end is not None:
         return None
     nominal = next_nominal(schedule, cursor)
-    following = None if nominal is None else next_nominal(schedule, nominal)
-    if nominal is None or following is None:
+    if nominal is None or (following := next_nominal(schedule, nominal)) is None:
         return None
-    due = due_of(job, nominal)
-    if due.at > now:
-        return (cursor, due.at, None) if _is_next(case, due, following, now) else None
-    if (now - due.at) * MILLISECOND >= policy.resolution or not due.schedulable or not responsible(case, due):
+    at, upcoming = nominal * 1000, following * 1000  # and no other period falls due before `others`
+    others = upcoming
+    if schedule.window.duration or policy.jitter or schedule.constraints is not FREE:
+        at, upcoming, others = _placed(job, nominal, following)
+    if at <= since or nominal * 1000 <= since:  # it may be an older definition's business
         return None
-    upcoming = due_of(job, following)
-    if upcoming.at <= now or not _is_next(case, upcoming, next_nominal(schedule, following), now):
+    if now < at <= min(upcoming, others):
+        return cursor, at, None
+    if not at <= now < upcoming <= others or (now - at) * MILLISECOND >= policy.resolution:
         return None
-    run = Run(key_of(job.identity, nominal), job.identity, nominal, case.revision, due.at, State.LAUNCHING,
+    key = key_of(job.identity, nominal)
+    run = Run(key, job.identity, nominal, case.revision, at, _LAUNCHING,
               "", None, None, 1, owner, lease, 0, False, now, now)  # fmt: skip
-    return nominal if nominal * 1000 <= now else cursor, min(lease, upcoming.at), run
+    return nominal if nominal * 1000 <= now else cursor, lease if lease < upcoming else upcoming, run
 
 
-def _is_next(case: Case, due: Due, following: int | None, now: int) -> bool:
-    """Whether no later period can fall due before that one, and this revision is to answer for it."""
-    if following is None or not responsible(case, due):
-        return False
-    opens = (following - reach(case.job)[0]) * 1000
-    return opens >= due.at and opens > now
+def _placed(job: Job, nominal: int, following: int) -> tuple[int, int, int]:
+    """The three times where a period need not fall due at its nominal one; never, if one cannot be placed at all."""
+    first, second = due_of(job, nominal), due_of(job, following)
+    third = next_nominal(job.schedule, following)
+    if third is None or not first.schedulable or not second.schedulable:
+        return 0, 0, 0
+    return first.at, second.at, (third - reach(job)[0]) * 1000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
 from kron.clock import Clock
 from kron.core.case import Case
@@ -45,12 +45,14 @@ class MemoryStore:
 
     async def look(self, shards: frozenset[int], upto: int, limit: int) -> list[Case]:
         """The cases that are to be looked at by `upto`, the longest waiting first."""
-        due = sorted(entry for shard in shards for entry in self._waiting(shard, upto, limit))
-        return [self._case(identity) for _, identity in due[:limit]]
+        due = self._waiting(shards, upto, limit)
+        for entry, shard in due.items():  # they wait until somebody settles them
+            heappush(self.queues[shard], entry)
+        return [self._case(identity) for _, identity in due]
 
     async def wake(self, shards: frozenset[int]) -> int | None:
         """When the next case of those shards is to be looked at."""
-        return min((entry[0] for shard in shards for entry in self._waiting(shard, None, 1)), default=None)
+        return min((queue[0][0] for shard in shards if (queue := self._queue(shard))), default=None)
 
     async def settle(self, settlements: Sequence[Settlement], now: int) -> list[bool]:
         """Write each settlement that still holds."""
@@ -95,23 +97,35 @@ class MemoryStore:
         """What was done to a schedule."""
         return list(self.deeds.get(identity, []))
 
-    def _waiting(self, shard: int, upto: int | None, limit: int) -> list[tuple[int, str]]:
-        """The first entries of a shard's queue that still hold; the others are dropped on the way."""
-        queue, found = self.queues[shard], dict[tuple[int, str], None]()
-        while queue and len(found) < limit and (upto is None or queue[0][0] <= upto):
-            entry = heappop(queue)
-            if self.cases[entry[1]].wake == entry[0]:
-                found[entry] = None
-        for entry in found:
-            heappush(queue, entry)
-        return list(found)
+    def _waiting(self, shards: frozenset[int], upto: int, limit: int) -> dict[tuple[int, str], int]:
+        """The first entries of those queues, taken out of them, with the shard of each."""
+        found = dict[tuple[int, str], int]()
+        heads = [(queue[0], shard) for shard in shards if (queue := self._queue(shard)) and queue[0][0] <= upto]
+        heapify(heads)
+        while heads and len(found) < limit:
+            entry, shard = heappop(heads)
+            found[entry] = shard
+            heappop(self.queues[shard])
+            queue = self._queue(shard)
+            if queue and queue[0][0] <= upto:
+                heappush(heads, (queue[0], shard))
+        return found
+
+    def _queue(self, shard: int) -> list[tuple[int, str]]:
+        """The queue of a shard, without what has been put off or brought forward since."""
+        queue = self.queues[shard]
+        while queue and self.cases[queue[0][1]].wake != queue[0][0]:
+            heappop(queue)
+        return queue
 
     def _stored(self, identity: str) -> Case | None:
         return self._case(identity) if identity in self.cases else None
 
     def _case(self, identity: str) -> Case:
-        runs = sorted(self.open.get(identity, {}).values(), key=_place)
-        return self.cases[identity]._replace(open=tuple(runs), ahead=frozenset(self.ahead.get(identity, ())))
+        case, runs, ahead = self.cases[identity], self.open.get(identity), self.ahead.get(identity)
+        if not runs and not ahead:
+            return case
+        return case._replace(open=tuple(sorted((runs or {}).values(), key=_place)), ahead=frozenset(ahead or ()))
 
     def _run(self, key: str) -> Run | None:
         identity = self.owner_of.get(key)
@@ -121,8 +135,10 @@ class MemoryStore:
         after = settlement.after
         if not fits(settlement, self._stored(after.identity), self.owner_of):
             return False
-        self._keep(after._replace(open=(), ahead=frozenset()))
-        for run in (*settlement.new, *(run for _, run in settlement.changed)):
+        self._keep(after._replace(open=(), ahead=frozenset()) if after.open or after.ahead else after)
+        for run in settlement.new:
+            self._put(run)
+        for _, run in settlement.changed:
             self._put(run)
         if settlement.gap:
             self.dropped.setdefault(after.identity, []).append(settlement.gap)
