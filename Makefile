@@ -56,8 +56,10 @@ protocol:  ## the model of the protocol in every order of events, and without ea
 kills:  ## 200 kill -9 of workers on one SQLite file under load; then every period is accounted for
 	$(RUN) -m tests.campaigns.sqlite_kills
 
+SEEDS ?= 1350
+
 simulate:  ## 10,000 hours of a cluster under 100,000 crashes and pauses, on every core; then every period is accounted for
-	$(RUN) -m tests.simulation run 1350
+	$(RUN) -m tests.simulation run $(SEEDS)
 
 mutants:  ## planted bugs, and how many seeds it takes to find each
 	$(RUN) -m tests.simulation mutants

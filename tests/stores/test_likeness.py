@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from kron import KronError, parse
 from kron.clock import ManualClock
@@ -22,6 +22,7 @@ from kron.pause import awoken
 from kron.registrar import Asker, Registrar
 from kron.store import Change, settlement
 from kron.stores.memory import MemoryStore
+from kron.stores.postgres import PostgresStore
 from kron.stores.sqlite import SqliteStore
 from tests.stores.making import ALL, SECONDS, Handle, a_folder, view
 
@@ -52,13 +53,16 @@ class Likeness(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         self.clock = ManualClock(float(SECONDS))
-        self.folder = a_folder()
         self.runner = asyncio.Runner()
-        stores = MemoryStore(self.clock), SqliteStore(self.folder / "kron.db", self.clock)
-        self.stores = [Handle(self.runner, store) for store in stores]
+        self.stores = [Handle(self.runner, store) for store in (MemoryStore(self.clock), self.other())]
         self.read = []  # every case that was ever seen
         self.claims = []  # every attempt that was ever claimed, with its policy
         self.keys = []
+
+    def other(self):
+        """The store that is to be like the one in memory."""
+        self.folder = a_folder()
+        return SqliteStore(self.folder / "kron.db", self.clock)
 
     def teardown(self):
         self.stores[1].close()
@@ -177,10 +181,33 @@ class Likeness(RuleBasedStateMachine):
         self.both(lambda store: view(store, *NAMES))
 
 
-TestLikeness = Likeness.TestCase
-TestLikeness.settings = settings(
+class PostgresLikeness(Likeness):
+    """The same for PostgreSQL, with a server of its own."""
+
+    server = None
+
+    def other(self):
+        self.database = self.server.database()
+        return PostgresStore(self.server.url(self.database), self.clock, size=1)
+
+    def teardown(self):
+        self.stores[1].close()
+        self.runner.close()
+        self.server.drop(self.database)
+
+
+SETTINGS = settings(
     max_examples=int(os.environ.get("KRON_EXAMPLES", "25")),
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )
+
+
+def test_sqlite_is_like_memory():
+    run_state_machine_as_test(Likeness, settings=SETTINGS)
+
+
+def test_postgres_is_like_memory(server, monkeypatch):
+    monkeypatch.setattr(PostgresLikeness, "server", server)
+    run_state_machine_as_test(PostgresLikeness, settings=SETTINGS)
