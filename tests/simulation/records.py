@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from kron.core.case import Case
 from kron.core.job import Job
 from kron.core.outcome import Reason, Verdict
-from kron.core.policy import Catchup, FirstSight, Overlap, Policy
+from kron.core.policy import Catchup, FirstSight, Overlap, Policy, Resume
 from kron.core.run import Run, State
-from kron.store import Change, Settlement
+from kron.store import Change, Deed, Settlement
 from tests.simulation.calendar import REACH
 from tests.simulation.history import Write
 from tests.simulation.replay import Era, Story, active, is_open, token
@@ -223,7 +223,10 @@ def _of_case(write: Write, settlement: Settlement, story: Story) -> Iterator[str
 
 def _of_definition(write: Write, settlement: Settlement, case: Case) -> Iterator[str]:
     """Only who is asked changes a definition or a pause, and what it answers for starts when it does."""
-    after = settlement.after
+    after, act = settlement.after, settlement.act
+    if act and act.deed is Deed.RESUMED and act.at == case.until:
+        yield from _of_awakening(write, after, case)
+        return
     if write.who.startswith("w"):
         same = ("job", "revision", "since", "paused", "deleted")
         for name in same:
@@ -235,6 +238,18 @@ def _of_definition(write: Write, settlement: Settlement, case: Case) -> Iterator
             yield "a new revision that answers for the time of the old one"
     elif after.since != write.now:
         yield f"it answers for the time since {after.since}, says somebody at {write.now}"
+
+
+def _of_awakening(write: Write, after: Case, case: Case) -> Iterator[str]:
+    """A pause that ends by itself ends on time or later, as of its instant, and changes nothing else."""
+    if not case.paused or case.until is None or case.until > write.now:
+        yield f"it awoke {case.until} at {write.now}"
+        return
+    since = case.until - 1 if case.policy.resume is Resume.DROP else case.since
+    if after._replace(cursor=0, wake=None, open=(), ahead=frozenset()) != case._replace(
+        cursor=0, wake=None, open=(), ahead=frozenset(), paused=False, until=None, since=since
+    ):
+        yield "it awoke as something else"
 
 
 def _open_at_once(era: Era, now: int) -> int:
