@@ -12,13 +12,13 @@ from kron.core.due import due_of, reach
 from kron.core.job import Job
 from kron.core.outcome import Reason, Verdict
 from kron.core.period import periods
-from kron.core.plan import record_due
+from kron.core.plan import Plan, record_due
 from kron.core.policy import KRON, FirstSight, Overlap, Policy
 from kron.core.run import Run, State, ended, key_of
 from kron.core.zone import moment
 from kron.errors import KronError
 from kron.language.explain import dialect_of, unparse
-from kron.pause import NOBODY, Asker, awoken, paused, resumed
+from kron.pause import NOBODY, Asker, awoken, paused, resumed, swallowed
 from kron.store import Act, Change, Deed, Revision, Settlement, Store
 
 __all__ = ["Asker", "Registrar"]
@@ -160,8 +160,8 @@ def _created(job: Job, tombstone: Case | None, now: int, asker: Asker) -> Settle
 
 
 def _redefined(job: Job, case: Case, now: int, asker: Asker) -> Settlement:
-    """A new revision. What fell due under the old one is recorded under it; its cursor and its pause stay."""
-    due = record_due(case, now)
+    """A new revision. What fell due under the old one is recorded under it; its pause stays."""
+    due = _recorded(case, now)
     kept = job.schedule.policy.first_sight is FirstSight.CURRENT_MINUTE
     after = case._replace(
         job=job, revision=case.revision + 1, cursor=due.cursor, since=case.since if kept else now, wake=now
@@ -169,8 +169,14 @@ def _redefined(job: Job, case: Case, now: int, asker: Asker) -> Settlement:
     return Settlement(case, after, due.new, due.changed, due.gap, _revision(after, now, asker))
 
 
+def _recorded(case: Case, now: int) -> Plan:
+    """What has fallen due under a definition whose time is over; what its pause has swallowed is one gap."""
+    gap = swallowed(case, now) if case.paused else None
+    return Plan(case, max(case.cursor, gap.last), now, gap=gap) if gap else record_due(case, now)
+
+
 def _deleted(case: Case, now: int, asker: Asker) -> Settlement:
-    due = record_due(case, now)
+    due = _recorded(case, now)
     new = tuple(_withdrawn(run, now) for run in due.new)
     waiting = [run for run in case.open if run.state in (State.PENDING, State.WAITING)]
     changed = tuple((run, _withdrawn(run, now)) for run in waiting)
