@@ -92,7 +92,9 @@ async def campaign(given, server, database, folder, life="tests.campaigns.nemesi
             say(f"{given.schedules} schedules, {given.minutes:g} minutes")
             beside = [
                 asyncio.create_task(nemesis.run()),
-                asyncio.create_task(disturb(registrar, random.Random(given.seed + 1), known, given.every, nemesis.count)),
+                asyncio.create_task(
+                    disturb(registrar, random.Random(given.seed + 1), known, given.every, nemesis.count)
+                ),
                 asyncio.create_task(watch(server, database, snapshots)),
             ]
             end = time.monotonic() + given.minutes * 60

@@ -1,6 +1,7 @@
 """What goes wrong, and how often: every kind has a mean time between two of it, in seconds."""
 
 import asyncio
+import os
 import signal
 import subprocess
 import sys
@@ -31,12 +32,18 @@ class Fleet:
     def start(self, n):
         self.born += 1
         url = f"postgresql://postgres@127.0.0.1:{self.roads[n].own}/{self.database}"
-        words = [sys.executable, "-m", self.life, url, str(self.receiver), f"w{n}.{self.born}", str(self.folder / "log")]
+        words = [
+            sys.executable,
+            "-m",
+            self.life,
+            url,
+            str(self.receiver),
+            f"w{n}.{self.born}",
+            str(self.folder / "log"),
+        ]
         self.living[n] = subprocess.Popen(words, env=self._environment(n))
 
     def _environment(self, n):
-        import os
-
         library = _faketime()
         if n or library is None:
             return None

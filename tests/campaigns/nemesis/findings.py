@@ -40,7 +40,7 @@ async def examine(store, server, database, log, snapshots, calm, faults, progres
     found = Findings()
     arrivals = Counter()
     for text in log.read_text(encoding="utf-8").splitlines():
-        key, attempt, _, _ = json.loads(text)
+        key, _, _, _ = json.loads(text)
         arrivals[key] += 1
         found.again += arrivals[key] > 1
     found.arrivals = len(arrivals)
