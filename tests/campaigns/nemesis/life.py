@@ -10,10 +10,10 @@ from kron.apps.wiring import open_store
 from kron.clock import SystemTimer
 from kron.core.answer import Answer
 from kron.events import line
+from kron.failpoint import fail_point
 from kron.settings import Settings
 from kron.worker import Worker
 
-SETTINGS = Settings(tick=500, batch=500, lease=9_000, shard_lease=4_000, timeout=3_000, sends=50)
 KEPT = {"launch_fenced", "launch_withheld", "pass_failed"}
 
 
@@ -31,8 +31,13 @@ class Post:
         except OSError:
             return Answer.RETRYABLE  # nothing was sent
         try:
-            writer.write(b"POST / HTTP/1.1\r\ncontent-length: %d\r\n\r\n" % len(body) + body)
-            status = int((await reader.readuntil(b"\r\n\r\n")).split()[1])
+            writer.write(b"POST / HTTP/1.1\r\ncontent-length: %d\r\n\r\n" % len(body))
+            await writer.drain()
+            fail_point("K5")
+            writer.write(body)
+            head = await reader.readuntil(b"\r\n\r\n")
+            fail_point("K6")
+            status = int(head.split()[1])
         finally:
             writer.close()
         return {200: Answer.OK, 410: Answer.RETRYABLE, 503: Answer.RETRYABLE}.get(status, Answer.REJECTED)
@@ -41,7 +46,13 @@ class Post:
         pass
 
 
-async def main(url, port, owner, log):
+def settings(lease):
+    """Leases short enough to run out while somebody watches."""
+    shares = {"tick": lease // 18, "shard_lease": lease * 4 // 9, "timeout": lease // 3, "backoff": lease}
+    return Settings(batch=500, sends=50, lease=lease, **shares)
+
+
+async def main(url, port, owner, log, lease=9_000):
     file = os.open(log, os.O_APPEND | os.O_CREAT | os.O_WRONLY)
 
     def hear(event):
@@ -51,7 +62,8 @@ async def main(url, port, owner, log):
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     async with open_store(url) as store:
-        worker = Worker(store, {"post": Post(int(port))}, SystemTimer(), owner=owner, settings=SETTINGS, sink=hear)
+        how = settings(int(lease))
+        worker = Worker(store, {"post": Post(int(port))}, SystemTimer(), owner=owner, settings=how, sink=hear)
         await worker.run(stop)
 
 
