@@ -27,7 +27,6 @@ from tests.campaigns.nemesis.schedules import job_of, names
 from tests.postgres import free_port, running
 
 SETTINGS = {"shared_buffers": "512MB", "max_connections": "100", "max_wal_size": "2GB"}
-CALM = 60  # seconds without faults at the end
 SNAPSHOT = "SELECT encode(idempotency_key, 'hex'), status, outcome, reason FROM runs WHERE NOT open"
 
 
@@ -106,8 +105,8 @@ async def campaign(given, server, database, folder, life="tests.campaigns.nemesi
             await asyncio.gather(*beside, return_exceptions=True)
             await recover(fleet, registrar, known)
             calm = int(time.time() * 1000)
-            say(f"calm for {CALM} s")
-            await asyncio.sleep(CALM)
+            say(f"calm for {given.calm} s")
+            await asyncio.sleep(given.calm)
             await fleet.stop()
             found = await examine(store, server, database, log, snapshots, calm, nemesis.at, say)
     finally:
@@ -167,6 +166,7 @@ def main(args):
     parser.add_argument("--schedules", type=int, default=20_000)
     parser.add_argument("--every", type=int, default=5, help="minutes between two periods of a schedule")
     parser.add_argument("--pace", type=float, default=1, help="how many times more faults a minute")
+    parser.add_argument("--calm", type=int, default=60, help="seconds without faults at the end")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 30))
     given = parser.parse_args(args)
     folder = Path(tempfile.mkdtemp(prefix="kron-nemesis-"))

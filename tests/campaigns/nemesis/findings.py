@@ -36,7 +36,7 @@ class Findings:
 
 
 async def examine(store, server, database, log, snapshots, calm, faults, progress):
-    """Compare everything. What fell due before `calm` (milliseconds) must be over."""
+    """Compare everything. Nobody may have been left alone since `calm` (milliseconds): every lease has ended since."""
     found = Findings()
     arrivals = Counter()
     for text in log.read_text(encoding="utf-8").splitlines():
@@ -65,11 +65,11 @@ async def examine(store, server, database, log, snapshots, calm, faults, progres
 
 
 def _one(row, arrivals, calm, found):
-    key, name, run_at, fire_at, _, _, status, outcome, reason, attempt, is_open, trigger = row
+    key, name, run_at, _, _, updated, status, outcome, reason, attempt, is_open, trigger = row
     about = (name, run_at, trigger, status, outcome, reason, attempt, arrivals, key[:8])
     found.outcomes[f"{outcome or 'open'}" + (f" ({reason})" if reason else "")] += 1
-    if is_open and fire_at < calm:
-        found.unexplained.append((*about, "it is not over"))
+    if is_open and updated < calm:
+        found.unexplained.append((*about, "it is not over, and nobody looks after it"))
     if outcome == "executed" and not arrivals and reason != "unknown":
         found.lost.append((*about, "executed, and nobody received it"))
     if outcome not in ("executed", None) and arrivals:
