@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan campaigns protocol kills simulate mutants year
+.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan campaigns protocol kills nemesis simulate mutants year
 
 setup:  ## a .venv with everything
 	uv sync --python $(PYTHON)
@@ -52,6 +52,9 @@ dst-board:  ## write the board of clock changes into docs/dst.md
 
 protocol:  ## the model of the protocol in every order of events, and without each protection; needs java
 	$(RUN) docs/protocol/check.py
+
+nemesis:  ## 30 minutes of real workers on a real PostgreSQL, while everything goes wrong that may
+	$(RUN) -m tests.campaigns.nemesis
 
 kills:  ## 200 kill -9 of workers on one SQLite file under load; then every period is accounted for
 	$(RUN) -m tests.campaigns.sqlite_kills

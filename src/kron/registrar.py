@@ -17,6 +17,7 @@ from kron.core.policy import KRON, FirstSight, Overlap, Policy
 from kron.core.run import Run, State, ended, key_of
 from kron.core.zone import moment
 from kron.errors import KronError
+from kron.failpoint import fail_point
 from kron.language.explain import dialect_of, unparse
 from kron.pause import NOBODY, Asker, awoken, paused, resumed, swallowed
 from kron.store import Act, Change, Deed, Revision, Settlement, Store
@@ -140,6 +141,7 @@ class Registrar:
             wanted = change(case, now)
             if wanted is None:
                 return _known(case, identity)
+            fail_point("K11")
             if (await self.store.settle([wanted], now))[0]:
                 return wanted.after
         raise _contended(identity)

@@ -10,6 +10,7 @@ from kron.clock import Timer
 from kron.core.case import Case
 from kron.core.plan import Plan, plan
 from kron.events import Event, Sink, about, silent
+from kron.failpoint import fail_point
 from kron.launcher import Launcher
 from kron.pause import awoken
 from kron.sender import Sender
@@ -83,8 +84,11 @@ class Worker:
         began, settings = self.timer.monotonic(), self.settings
         now = await self.store.now()
         shards = await self.store.lease(self.owner, now, now + settings.shard_lease)
+        fail_point("K9")
+        fail_point("K0")
         cases = await self._awaken(await self.store.look(shards, now, settings.batch), now)
         plans = [plan(case, now, owner=self.owner, lease=settings.lease) for case in cases]
+        fail_point("K10" if any(p.changed for p in plans) else "K1")
         won = await self.store.settle([settlement(p) for p in plans], now)
         mine = [p for p, held in zip(plans, won, strict=True) if held]
         if self.sink is not silent:

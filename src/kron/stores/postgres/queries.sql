@@ -11,8 +11,8 @@ SET LOCAL statement_timeout = '4s';
 SET LOCAL lock_timeout = '2s';
 SET LOCAL idle_in_transaction_session_timeout = '5s';
 
--- begin_reading: the same, and change nothing
-BEGIN READ ONLY;
+-- begin_reading: the same, but change nothing, and see one state throughout
+BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
 SET LOCAL app.tenant = {tenant};
 SET LOCAL statement_timeout = '4s';
 SET LOCAL lock_timeout = '2s';
@@ -34,39 +34,48 @@ SELECT kron_now();
 -- alone_in_leasing: one at a time decides who looks at what
 SELECT pg_advisory_xact_lock(hashtextextended('kron leases ' || %(tenant)s, 0));
 
+-- count_from_now: what was said by a clock that has been set back since
+UPDATE workers SET until = %(now)s::bigint + until - said, said = %(now)s
+WHERE tenant_id = %(tenant)s AND said > %(now)s;
+
 -- forget_the_dead: those who are not heard of any more
 DELETE FROM workers WHERE tenant_id = %(tenant)s AND until <= %(now)s;
 
 -- live: somebody lives until then
-INSERT INTO workers (tenant_id, owner, until) VALUES (%(tenant)s, %(owner)s, %(until)s)
-ON CONFLICT (tenant_id, owner) DO UPDATE SET until = excluded.until;
+INSERT INTO workers (tenant_id, owner, said, until) VALUES (%(tenant)s, %(owner)s, %(now)s, %(until)s)
+ON CONFLICT (tenant_id, owner) DO UPDATE SET said = excluded.said, until = excluded.until;
 
 -- living: all who live, in order
 SELECT owner FROM workers WHERE tenant_id = %(tenant)s ORDER BY owner;
 
 -- found_shards: there is a row for each shard
-INSERT INTO shards (tenant_id, shard, owner, until, epoch)
-SELECT %(tenant)s, shard, '', 0, 0 FROM generate_series(0, %(shards)s - 1) AS shard
+INSERT INTO shards (tenant_id, shard, owner, epoch)
+SELECT %(tenant)s, shard, '', 0 FROM generate_series(0, %(shards)s - 1) AS shard
 WHERE (SELECT count(*) FROM shards WHERE tenant_id = %(tenant)s) < %(shards)s
 ON CONFLICT DO NOTHING;
 
--- take: the shards of a share that are free, or whose holder's time is over; what is not in the share is let go
-UPDATE shards SET
-    owner = CASE WHEN shard = ANY(%(share)s) THEN %(owner)s ELSE '' END,
-    until = CASE WHEN shard = ANY(%(share)s) THEN %(until)s ELSE 0 END,
-    epoch = epoch + CASE WHEN shard = ANY(%(share)s) AND owner <> %(owner)s THEN 1 ELSE 0 END
-WHERE tenant_id = %(tenant)s AND (owner = %(owner)s OR shard = ANY(%(share)s) AND until <= %(now)s)
-RETURNING shard, owner;
+-- let_go: the shards of the dead are free, and those of somebody that are not in his share
+UPDATE shards s SET owner = ''
+WHERE tenant_id = %(tenant)s AND owner <> '' AND CASE
+      WHEN owner = %(owner)s THEN shard <> ALL(%(share)s)
+      ELSE NOT EXISTS (SELECT FROM workers w WHERE w.tenant_id = s.tenant_id AND w.owner = s.owner) END;
+
+-- take: the shards of a share that are free
+UPDATE shards SET owner = %(owner)s, epoch = epoch + 1
+WHERE tenant_id = %(tenant)s AND owner = '' AND shard = ANY(%(share)s);
+
+-- held: the shards of somebody
+SELECT shard FROM shards WHERE tenant_id = %(tenant)s AND owner = %(owner)s;
 
 -- look: the schedules that are to be looked at by then, the longest waiting first
-SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, seen, reach
+SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach
 FROM due
 WHERE tenant_id = %(tenant)s AND wake <= %(upto)s AND shard = ANY(%(shards)s)
 ORDER BY wake, schedule_id
 LIMIT %(limit)s;
 
 -- look_everywhere: the same for who has all the shards
-SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, seen, reach
+SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach
 FROM due
 WHERE tenant_id = %(tenant)s AND wake <= %(upto)s
 ORDER BY wake, schedule_id
@@ -76,12 +85,12 @@ LIMIT %(limit)s;
 SELECT wake FROM due WHERE tenant_id = %(tenant)s AND wake IS NOT NULL AND shard = ANY(%(shards)s) ORDER BY wake LIMIT 1;
 
 -- standing: schedules by their names
-SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, seen, reach
+SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach
 FROM due
 WHERE tenant_id = %(tenant)s AND schedule_id = ANY(%(schedules)s);
 
 -- lock: schedules by their names, for who is about to write
-SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, seen, reach
+SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach
 FROM due
 WHERE tenant_id = %(tenant)s AND schedule_id = ANY(%(schedules)s)
 ORDER BY schedule_id
@@ -151,14 +160,15 @@ FROM unnest(%(schedules)s, %(digests)s, %(texts)s, %(dialects)s, %(zones)s, %(po
 WHERE d.tenant_id = %(tenant)s AND d.schedule_id = s.schedule_id;
 
 -- stand: how far they have come, under the lock
-INSERT INTO due (tenant_id, schedule_id, digest, revision, cursor, since, paused, deleted, wake, seen, reach, shard)
+INSERT INTO due (tenant_id, schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen,
+                 reach, shard)
 SELECT %(tenant)s, s.*
 FROM unnest(%(schedules)s, %(digests)s, %(revisions)s::integer[], %(cursors)s, %(sinces)s, %(paused)s, %(deleted)s,
-            %(wakes)s, %(seens)s, %(reaches)s, %(shards)s::smallint[]) AS s
+            %(wakes)s, %(untils)s, %(seens)s, %(reaches)s, %(shards)s::smallint[]) AS s
 ON CONFLICT (tenant_id, schedule_id) DO UPDATE SET
     digest = excluded.digest, revision = excluded.revision, cursor = excluded.cursor, since = excluded.since,
-    paused = excluded.paused, deleted = excluded.deleted, wake = excluded.wake, seen = excluded.seen,
-    reach = greatest(due.reach, excluded.reach);
+    paused = excluded.paused, deleted = excluded.deleted, wake = excluded.wake, paused_until = excluded.paused_until,
+    seen = excluded.seen, reach = greatest(due.reach, excluded.reach);
 
 -- record: new runs that differ in little
 INSERT INTO runs (tenant_id, schedule_id, run_at, fire_at, revision, idempotency_key, not_before, status, trigger_id,
@@ -194,14 +204,21 @@ INSERT INTO schedule_gaps (tenant_id, schedule_id, first, last, count, outcome, 
 SELECT %(tenant)s, g.* FROM unnest(%(schedules)s, %(firsts)s, %(lasts)s, %(counts)s, %(outcomes)s, %(reasons)s) AS g;
 
 -- revise: definitions, for ever
-INSERT INTO schedule_revisions (tenant_id, schedule_id, number, schedule, dialect, timezone, at, who, note)
+INSERT INTO schedule_revisions (tenant_id, schedule_id, number, schedule, dialect, timezone, at, who, note, cursor)
 SELECT %(tenant)s, r.*
-FROM unnest(%(schedules)s, %(numbers)s::integer[], %(texts)s, %(dialects)s, %(zones)s, %(ats)s, %(whos)s, %(notes)s)
-     AS r;
+FROM unnest(%(schedules)s, %(numbers)s::integer[], %(texts)s, %(dialects)s, %(zones)s, %(ats)s, %(whos)s, %(notes)s,
+            %(cursors)s) AS r;
 
--- identities: a page of the names in use
+-- act: what somebody did, for ever
+INSERT INTO schedule_acts (tenant_id, schedule_id, deed, at, until, who, note)
+SELECT %(tenant)s, a.*
+FROM unnest(%(schedules)s, %(deeds)s, %(ats)s, %(untils)s, %(whos)s, %(notes)s) AS a;
+
+-- identities: a page of the names
 SELECT schedule_id FROM due
-WHERE tenant_id = %(tenant)s AND schedule_id > %(after)s AND NOT deleted
+WHERE tenant_id = %(tenant)s AND schedule_id > %(after)s AND schedule_id >= %(prefix)s
+  AND starts_with(schedule_id, %(prefix)s) AND deleted = %(deleted)s
+  AND (%(paused)s::boolean IS NULL OR paused = %(paused)s)
 ORDER BY schedule_id
 LIMIT %(limit)s;
 
@@ -213,12 +230,27 @@ WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s
 ORDER BY run_at DESC, trigger_id DESC, idempotency_key DESC
 LIMIT %(limit)s;
 
+-- runs_before: the newest of those that are older than a run
+SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
+       attempt, owner, lease_until, not_before, doubt, created_at, updated_at
+FROM runs
+WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s AND (run_at, trigger_id, idempotency_key) < (
+    SELECT run_at, trigger_id, idempotency_key FROM runs
+    WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s AND idempotency_key = %(before)s)
+ORDER BY run_at DESC, trigger_id DESC, idempotency_key DESC
+LIMIT %(limit)s;
+
 -- gaps: those of a schedule, oldest first
 SELECT first, last, count, outcome, reason FROM schedule_gaps
 WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s
 ORDER BY first;
 
 -- revisions: those of a schedule, oldest first
-SELECT schedule_id, number, schedule, dialect, timezone, at, who, note FROM schedule_revisions
+SELECT schedule_id, number, schedule, dialect, timezone, at, who, note, cursor FROM schedule_revisions
+WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s
+ORDER BY number;
+
+-- acts: those of a schedule, in the order in which they were written
+SELECT deed, at, until, who, note FROM schedule_acts
 WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s
 ORDER BY number;
