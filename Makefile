@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan campaigns protocol kills nemesis simulate mutants year
+.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan campaigns protocol kills nemesis simulate mutants year bench-ticks
 
 setup:  ## a .venv with everything
 	uv sync --python $(PYTHON)
@@ -43,6 +43,9 @@ bench-next:  ## the speed and size of the calendar beside croniter, cronsim and 
 
 bench-plan:  ## what the engine adds to a decision, and how fast a worker is over the store in memory
 	$(RUN) -m benchmarks.plan
+
+bench-ticks:  ## 100,000 schedules due in one second on PostgreSQL, beside bare statements that decide nothing
+	$(RUN) -m benchmarks.ticks
 
 oracle:  ## 100,000 random cases of the calendar against a minute-walking oracle
 	$(RUN) -m benchmarks.campaign

@@ -38,6 +38,10 @@ def parser(prog: str = "kron") -> argparse.ArgumentParser:
         _verify,
         _why,
         _audit,
+        _worker,
+        _migrate,
+        _maintain,
+        _doctor,
         _compile,
         _translate,
         _spread,
@@ -180,6 +184,44 @@ def _why(commands: Any) -> None:
 def _audit(commands: Any) -> None:
     command = _command(commands, "audit", "account for every period, or fail", "audit --store sqlite:/var/lib/kron.db")
     command.add_argument("identity", nargs="?", metavar="SCHEDULE", help="the identity of one schedule; default: all")
+    _store(command)
+    _format(command)
+
+
+def _worker(commands: Any) -> None:
+    command = _command(
+        commands, "worker", "record and send what falls due, until told to stop", "worker postgresql://kron@db/kron"
+    )
+    command.add_argument("url", metavar="STORE-URL", help="where the schedules are, such as postgresql://HOST/DATABASE")
+    command.add_argument("--batch", type=_count, default=500, help="schedules looked at in one pass (default 500)")
+
+
+def _migrate(commands: Any) -> None:
+    command = _command(
+        commands, "migrate", "make or update the tables in PostgreSQL", "migrate --store postgresql://owner@db/kron"
+    )
+    _store(command)
+    command.add_argument("--dry-run", action="store_true", help="print what would run, and run nothing")
+
+
+def _maintain(commands: Any) -> None:
+    command = _command(
+        commands,
+        "maintain",
+        "make the partitions of the coming weeks in PostgreSQL, and drop old ones",
+        "maintain --store postgresql://owner@db/kron --keep 90",
+    )
+    _store(command)
+    command.add_argument("--keep", type=_count, metavar="DAYS", help="drop weeks that ended so many days ago")
+
+
+def _doctor(commands: Any) -> None:
+    command = _command(
+        commands,
+        "doctor",
+        "say what is wrong with a database, and what would do",
+        "doctor --store postgresql://db/kron",
+    )
     _store(command)
     _format(command)
 

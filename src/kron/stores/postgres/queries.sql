@@ -254,3 +254,25 @@ ORDER BY number;
 SELECT deed, at, until, who, note FROM schedule_acts
 WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s
 ORDER BY number;
+
+-- durability: what the server does with a commit, and who we are
+SELECT current_setting('server_version_num')::integer, current_setting('fsync'), current_setting('full_page_writes'),
+       current_setting('synchronous_commit'), rolsuper OR rolbypassrls
+FROM pg_roles WHERE rolname = current_user;
+
+-- lag: how many schedules wait to be looked at, and for how long the first of them has
+SELECT count(*), coalesce(max(kron_now() - wake), 0) FROM due WHERE tenant_id = %(tenant)s AND wake <= kron_now();
+
+-- bloat: live and dead rows of the table that every tick rewrites, and its bytes
+SELECT n_live_tup, n_dead_tup, pg_table_size(relid) FROM pg_stat_user_tables WHERE relid = 'due'::regclass;
+
+-- partitions: the weeks of the ledger that there are
+SELECT start FROM kron_partitions;
+
+-- strays: whether the ledger has rows outside of its weeks
+SELECT EXISTS (SELECT FROM runs WHERE tenant_id = %(tenant)s AND tableoid = 'runs_default'::regclass);
+
+-- unowned: the workers that live, and the shards that nobody alive looks at
+SELECT (SELECT count(*) FROM workers w WHERE w.tenant_id = %(tenant)s AND w.until > kron_now()),
+       (SELECT count(*) FROM shards s WHERE s.tenant_id = %(tenant)s AND NOT EXISTS (
+            SELECT FROM workers w WHERE w.tenant_id = s.tenant_id AND w.owner = s.owner AND w.until > kron_now()));
