@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kron.apps.declarative import DeclarativeScheduler
     from kron.core.decision import Decision, decide
     from kron.core.period import Period, latest, periods
     from kron.core.schedule import Schedule
@@ -17,6 +18,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Decision",
+    "DeclarativeScheduler",
     "KronError",
     "LanguageError",
     "Period",
@@ -33,6 +35,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "kron.apps.declarative": ("DeclarativeScheduler",),
     "kron.core.decision": ("Decision", "decide"),
     "kron.core.period": ("Period", "latest", "periods"),
     "kron.core.schedule": ("Schedule",),

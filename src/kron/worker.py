@@ -13,7 +13,9 @@ from kron.core.plan import Plan, plan
 from kron.core.run import Run
 from kron.events import Event, Sink, silent
 from kron.launcher import Launch, Launcher
-from kron.store import Change, Store, settlement
+from kron.store import SHARDS, Change, Store, settlement
+
+ALL = frozenset(range(SHARDS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,7 @@ class Settings:
     batch: int = 500
     sends: int = 20  # at once
     lease: int = 30_000  # on a claim
-    shard_lease: int = 15_000
+    shard_lease: int = 15_000  # 0: it works alone, and looks at every shard without asking
     timeout: int = 10_000  # of one send; no more than a third of the lease
 
 
@@ -48,7 +50,7 @@ class Worker:
         """One pass with one `now`. How many milliseconds to sleep before the next."""
         began, settings = self.timer.monotonic(), self.settings
         now = await self.store.now()
-        shards = await self.store.lease(self.owner, now, now + settings.shard_lease)
+        shards = ALL if not settings.shard_lease else await self._lease(now)
         cases = await self.store.look(shards, now, settings.batch)
         plans = [plan(case, now, owner=self.owner, lease=settings.lease) for case in cases]
         won = await self.store.settle([settlement(p) for p in plans], now)
@@ -59,6 +61,9 @@ class Worker:
         if len(cases) == settings.batch:
             return 0
         return await self._pause(shards)
+
+    async def _lease(self, now: int) -> frozenset[int]:
+        return await self.store.lease(self.owner, now, now + self.settings.shard_lease)
 
     async def _pause(self, shards: frozenset[int]) -> int:
         wake, now = await self.store.wake(shards), await self.store.now()
