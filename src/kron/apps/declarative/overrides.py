@@ -18,6 +18,7 @@ from kron.store import Settlement, Store
 
 TRIES = 5  # against another scheduler that starts on the same store
 NEWEST = 10  # runs; whatever is older lies before the cursor
+AT_ONCE = 0  # whatever the clock may show by then
 ASKER = Asker("DeclarativeScheduler")
 
 
@@ -58,7 +59,8 @@ async def _resolve(store: Store, tasks: Sequence[Task], cases: dict[str, Case], 
     found = Overrides()
     for task, identity in await _new(store, [task for task in tasks if task.name not in cases], now):
         found.kinds[task.name], found.named[identity] = Kind.NEW, task.name
-        found.settlements.append(created(task.job(identity), None, now, ASKER))
+        new = created(task.job(identity), None, now, ASKER)
+        found.settlements.append(replace(new, after=replace(new.after, wake=AT_ONCE)))
     for task in tasks:
         if case := cases.pop(task.name, None):
             found.kinds[task.name], found.named[case.identity] = _kind(task, case), task.name
@@ -81,17 +83,19 @@ async def _continued(store: Store, task: Task, case: Case, now: int) -> list[Set
     orphans = tuple((run, _restarted(run, now)) for run in case.open if run.active)
     job = task.job(case.identity)
     if job == case.job:
-        return [Settlement(case, replace(case, wake=now), changed=orphans)] if orphans else []
+        return [Settlement(case, replace(case, wake=AT_ONCE), changed=orphans)] if orphans else []
     due = record_due(case, now)  # what fell due under the old expression is still owed
     attempted = max([case.since, *(run.sent for run in await store.runs(case.identity, NEWEST))])
     cursor = max(due.cursor, attempted // 1000)  # and what the new one would have had before it ran last, is not
-    after = replace(case, job=job, revision=case.revision + 1, cursor=cursor, wake=now)
+    if due.new or any(run.state is State.PENDING for run in case.open):
+        cursor = max(cursor, now // 1000)  # what is owed stands for all that the new one would have had
+    after = replace(case, job=job, revision=case.revision + 1, cursor=cursor, wake=AT_ONCE)
     return [Settlement(case, after, due.new, (*due.changed, *orphans), due.gap, revision_of(after, now, ASKER))]
 
 
 def _restarted(run: Run, now: int) -> Run:
     """As if it had failed with no delay: it runs at once, unless a newer period has taken its place."""
-    return replace(run, state=State.WAITING, verdict=Verdict.EXECUTED, not_before=now, lease=None, changed=now)
+    return replace(run, state=State.WAITING, verdict=Verdict.EXECUTED, not_before=AT_ONCE, lease=None, changed=now)
 
 
 def _dropped(case: Case, now: int) -> Settlement:

@@ -89,13 +89,14 @@ class DeclarativeScheduler:
         self._beginning = loop.create_task(self._begin(tasks))
         return self._beginning
 
-    async def stop(self) -> None:
+    def stop(self) -> Awaitable[None]:
         """Stop polling, wait for what runs, and let go of everything. However many ask, it happens once."""
+        loop = asyncio.get_running_loop()
         if self._ending is None:
             if self._state in _IDLE:
-                return
-            self._ending = asyncio.create_task(self._end())
-        await asyncio.shield(self._ending)
+                return loop.create_task(asyncio.sleep(0))
+            self._ending = loop.create_task(self._end())
+        return asyncio.shield(self._ending)
 
     async def _begin(self, tasks: list[Task]) -> None:
         try:
