@@ -7,7 +7,6 @@ the liveness rule (L1).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tests.embedded.calendar import dues_of, next_due
@@ -148,7 +147,7 @@ class Oracle:
             task.must_restart, task.must_retry, task.must_due = False, NEVER, False
         other = next((e for n, e, _ in self.doubtful or () if n == name and e != task.expression), None)
         if other is not None:
-            _overridden(task, expression, dues, self.doubtful_wall)  # it may have been, then,
+            _overridden(task, expression, dues, min(self.doubtful_wall, now.wall))  # it may have been, then,
             task.may_due = True  # and again now
             task.must_from = task.must_from if other == expression else max(task.must_from, now.wall)
         elif task.expression != expression:
@@ -221,9 +220,8 @@ class Oracle:
             self._wrong("serial", now, f"{name} started beside itself")
         if not self.active and not (self.stopping_at is not None and now.at - self.stopping_at <= 200):
             self._wrong("S1", now, f"{name} started, and the scheduler is not active")
-        if task.succeeded_at is not None and not any(task.succeeded_at < d <= now.wall for d in _near(task, now)):
-            if not task.may_due:
-                self._wrong("S2", now, f"{name} started again after a success, and no due lies between")
+        if task.succeeded_at is not None and not task.may_due and not _due_between(task, task.succeeded_at, now.wall):
+            self._wrong("S2", now, f"{name} started again after a success, and no due lies between")
         return task
 
     def _started(self, task: Task, now: Seen, attempt: float) -> None:
@@ -283,11 +281,9 @@ def _owed_from(task: Task, opening: float, closing: float) -> float | None:
     return max(first, opening) if first <= closing else None
 
 
-def _near(task: Task, now: Seen) -> Iterator[int]:
-    assert task.succeeded_at is not None
-    due = next_due(task.dues, task.succeeded_at)
-    if due is not None:
-        yield due
+def _due_between(task: Task, after: float, upto: float) -> bool:
+    due = next_due(task.dues, after)
+    return due is not None and due <= upto
 
 
 def _overridden(task: Task, expression: str, dues: list[int], wall: float) -> None:

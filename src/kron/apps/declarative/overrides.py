@@ -83,7 +83,7 @@ async def _continued(store: Store, task: Task, case: Case, now: int) -> list[Set
     orphans = tuple((run, _restarted(run, now)) for run in case.open if run.active)
     job = task.job(case.identity)
     if job == case.job:
-        return [Settlement(case, replace(case, wake=AT_ONCE), changed=orphans)] if orphans else []
+        return [Settlement(case, replace(case, wake=AT_ONCE), changed=orphans)] if case.open else []
     due = record_due(case, now)  # what fell due under the old expression is still owed
     attempted = max([case.since, *(run.sent for run in await store.runs(case.identity, NEWEST))])
     cursor = max(due.cursor, attempted // 1000)  # and what the new one would have had before it ran last, is not

@@ -87,6 +87,7 @@ class DeclarativeScheduler:
                 raise unexpected from error
             raise
         self._beginning = loop.create_task(self._begin(tasks))
+        self._beginning.add_done_callback(self._begun)
         return self._beginning
 
     def stop(self) -> Awaitable[None]:
@@ -114,6 +115,10 @@ class DeclarativeScheduler:
                 self._polling.schedule(task.name)
         self._state = SchedulerState.RUNNING
         self._say("SchedulerInitializationCompleted", **_summary(found))
+
+    def _begun(self, beginning: asyncio.Task[None]) -> None:
+        if self._state is SchedulerState.INITIALIZING:  # it was cancelled before it came to anything
+            self._failed(asyncio.CancelledError())
 
     async def _end(self) -> None:
         try:
