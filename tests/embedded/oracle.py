@@ -51,6 +51,7 @@ class Oracle:
     """Reads one trace to its end."""
 
     trace: Trace
+    bound: float = BOUND
     tasks: dict[str, Task] = field(default_factory=dict)
     active: bool = False
     stopping_at: float | None = None
@@ -92,7 +93,7 @@ class Oracle:
                 task.owed_since = None
             elif task.owed_since is None or begins > opening:
                 task.owed_since = before.at + (begins - opening)
-            if task.owed_since is not None and now.at - task.owed_since > BOUND:
+            if task.owed_since is not None and now.at - task.owed_since > self.bound:
                 late = (now.at - task.owed_since) / 1000
                 self._wrong("L1", now, f"{name} has been owed a start for {late:.1f} s")
                 task.owed_since = now.at
