@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread campaigns protocol kills simulate mutants year traces embedded-kills
+.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan campaigns protocol kills simulate mutants year traces embedded-kills
 
 setup:  ## a .venv with everything
 	uv sync --python $(PYTHON)
@@ -41,6 +41,9 @@ bench-spread:  ## the busiest minute of 10,000 daily jobs: at midnight, as sente
 bench-next:  ## the speed and size of the calendar beside croniter, cronsim and croniter-rs
 	$(RUN) -m benchmarks.next
 
+bench-plan:  ## what the engine adds to a decision, and how fast a worker is over the store in memory
+	$(RUN) -m benchmarks.plan
+
 oracle:  ## 100,000 random cases of the calendar against a minute-walking oracle
 	$(RUN) -m benchmarks.campaign
 
@@ -53,8 +56,10 @@ protocol:  ## the model of the protocol in every order of events, and without ea
 kills:  ## 200 kill -9 of workers on one SQLite file under load; then every period is accounted for
 	$(RUN) -m tests.campaigns.sqlite_kills
 
+SEEDS ?= 1350
+
 simulate:  ## 10,000 hours of a cluster under 100,000 crashes and pauses, on every core; then every period is accounted for
-	$(RUN) -m tests.simulation run 1350
+	$(RUN) -m tests.simulation run $(SEEDS)
 
 mutants:  ## planted bugs, and how many seeds it takes to find each
 	$(RUN) -m tests.simulation mutants

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.postgres import running
+
 REQUIREMENTS = Path(__file__).parent.parent / "docs" / "spec" / "requirements.tsv"
 
 
@@ -24,3 +26,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     unknown = {f"{id} ({item.nodeid})" for item in items for id in claimed(item) if id not in known}
     if unknown:
         raise pytest.UsageError("no such requirement: " + ", ".join(sorted(unknown)))
+
+
+@pytest.fixture(scope="session")
+def server():
+    """A PostgreSQL, one for each process of pytest that asks for it."""
+    with running() as server:
+        yield server
+
+
+@pytest.fixture
+def database(server):
+    """The URL of a database of its own, with the tables of Kron."""
+    name = server.database()
+    yield server.url(name)
+    server.drop(name)

@@ -73,7 +73,8 @@ def audited(case: Case, runs: Sequence[Run], gaps: Sequence[Gap], revisions: Seq
     """What a schedule answers for, from what is stored of it."""
     known = Counter(run.nominal for run in runs if not run.trigger)
     oldest = min(known, default=0) if len(runs) == NEWEST else None  # what lies before it was not read
-    asked = [n for n in _asked(case.job, case.since, case.cursor) if oldest is None or n >= oldest]
+    begun = revisions[-1].cursor if revisions else 0
+    asked = [n for n in _asked(case.job, case.since, case.cursor) if n > begun and (oldest is None or n >= oldest)]
     lost = [n for n in asked if n not in known and not _dropped(n, gaps)]
     older = [n for n in _older(case, revisions, oldest) if n not in known and not _dropped(n, gaps)]
     twice = [n for n, times in known.items() if times > 1]
@@ -124,7 +125,7 @@ def _older(case: Case, revisions: Sequence[Revision], oldest: int | None) -> Ite
             due = due_of(job, nominal).at
             if due >= following.at:
                 break
-            if oldest is None or nominal >= oldest:
+            if nominal > revision.cursor and (oldest is None or nominal >= oldest):
                 yield nominal
 
 

@@ -7,16 +7,31 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kron.core.job import Job
+from kron.core.run import Run
+
 Sink = Callable[["Event"], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened: its name, when (milliseconds), and the facts of it."""
+    """Something that happened: its name, when (milliseconds), and the facts of it.
+
+    Where a period was decided, the job says by what: who wants to know how, works it out.
+    """
 
     name: str
     at: int
     facts: Mapping[str, Any] = field(default_factory=dict)
+    job: Job | None = None
+
+
+def about(name: str, at: int, run: Run, job: Job | None = None, **facts: str | int) -> Event:
+    """What happened to a run."""
+    known = {"identity": run.identity, "nominal": run.nominal, "key": run.key, "state": str(run.state), "due": run.due}
+    verdict = {"verdict": str(run.verdict), "reason": str(run.reason) if run.reason else None} if run.verdict else {}
+    asked = {"trigger": run.trigger} if run.trigger else {}
+    return Event(name, at, {**known, **verdict, **asked, "attempt": run.attempt, **facts}, job)
 
 
 def silent(event: Event) -> None:

@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
 from kron.core.answer import Report, look_after, reported
 from kron.core.case import Case
-from kron.core.due import count_unhandled, due_of, reach
+from kron.core.due import due_of, reach
 from kron.core.job import Job
-from kron.core.outcome import Gap, Reason, Verdict
-from kron.core.period import next_nominal, periods, prev_nominal
+from kron.core.outcome import Reason, Verdict
+from kron.core.period import periods
 from kron.core.plan import record_due
-from kron.core.policy import KRON, FirstSight, Overlap, Policy, Resume
+from kron.core.policy import KRON, FirstSight, Overlap, Policy
 from kron.core.run import Run, State, ended, key_of
 from kron.core.zone import moment
 from kron.errors import KronError
 from kron.language.explain import dialect_of, unparse
-from kron.store import Change, Revision, Settlement, Store
+from kron.pause import NOBODY, Asker, awoken, paused, resumed
+from kron.store import Act, Change, Deed, Revision, Settlement, Store
+
+__all__ = ["Asker", "Registrar"]
 
 TRIES = 20  # against others who write at the same time
 MOST_BACKFILL = 1_000  # periods in one request
-
-
-@dataclass(frozen=True, slots=True)
-class Asker:
-    """Who asks, and why: kept with every change."""
-
-    who: str = ""
-    note: str = ""
+MOST_ON_A_PAGE = 1_000
 
 
 class Registrar:
@@ -38,7 +34,7 @@ class Registrar:
     def __init__(self, store: Store) -> None:
         self.store = store
 
-    async def upsert(self, job: Job, asker: Asker = Asker()) -> Case:  # noqa: B008  a frozen value
+    async def upsert(self, job: Job, asker: Asker = NOBODY) -> Case:
         """Define a schedule, or define it anew. What was due before is recorded first; a pause stays."""
 
         def change(case: Case | None, now: int) -> Settlement | None:
@@ -48,17 +44,17 @@ class Registrar:
 
         return await self._write(job.identity, change)
 
-    async def pause(self, identity: str, asker: Asker = Asker()) -> Case:  # noqa: B008
-        """Let no period be handled until it is resumed."""
-        return await self._write(identity, lambda case, now: _paused(_known(case, identity), now))
+    async def pause(self, identity: str, asker: Asker = NOBODY, *, until: int | None = None) -> Case:
+        """Let no period be handled until then (milliseconds), or until it is resumed."""
+        return await self._write(identity, lambda case, now: paused(_known(case, identity), now, until, asker))
 
-    async def resume(self, identity: str, asker: Asker = Asker()) -> Case:  # noqa: B008
+    async def resume(self, identity: str, asker: Asker = NOBODY) -> Case:
         """End a pause. What passed meanwhile is dropped, or judged by its deadline: the policy says which."""
-        return await self._write(identity, lambda case, now: _resumed(_known(case, identity), now))
+        return await self._write(identity, lambda case, now: resumed(_known(case, identity), now, asker))
 
-    async def delete(self, identity: str, asker: Asker = Asker()) -> Case:  # noqa: B008
+    async def delete(self, identity: str, asker: Asker = NOBODY) -> Case:
         """Delete a schedule. Its history stays, so that its name cannot run a period twice."""
-        return await self._write(identity, lambda case, now: _deleted(_known(case, identity), now))
+        return await self._write(identity, lambda case, now: _deleted(_known(case, identity), now, asker))
 
     async def trigger(self, identity: str, request: str) -> Run:
         """Run it now, beside its calendar. The same request twice is one run."""
@@ -69,7 +65,7 @@ class Registrar:
                 return run
             case = await self.get(identity)
             now = await self.store.now()
-            new = replace(_manual(case, 0, request, now), nominal=now // 1000)
+            new = _manual(case, 0, request, now)._replace(nominal=now // 1000)
             if (await self.store.settle([_settled(case, (new,), now)], now))[0]:
                 return new
         raise _contended(identity)
@@ -115,6 +111,19 @@ class Registrar:
         (case,) = await self.store.get([identity])
         return _known(case, identity)
 
+    async def schedules(
+        self, prefix: str = "", *, paused: bool | None = None, deleted: bool = False, after: str = "", limit: int = 100
+    ) -> list[Case]:
+        """A page of the schedules whose names begin so, in order. The next page follows the last name: `after`."""
+        names = await self.store.identities(after, _page(limit), prefix, paused, deleted)
+        return [case for case in await self.store.get(names) if case]
+
+    async def runs(self, identity: str, *, before: str = "", limit: int = 20) -> list[Run]:
+        """A page of the runs of a schedule, newest first. The next page follows the last key: `before`."""
+        (case,) = await self.store.get([identity])
+        _known(case, identity, deleted=True)
+        return await self.store.runs(identity, _page(limit), before)
+
     async def preview(self, identity: str, count: int = 5) -> list[int]:
         """When it will run next, in milliseconds."""
         case = await self.get(identity)
@@ -125,6 +134,9 @@ class Registrar:
         for _ in range(TRIES):
             (case,) = await self.store.get([identity])
             now = await self.store.now()
+            if case and case.awakes(now):  # then the pause is not what is to be changed
+                await self.store.settle([awoken(case)], now)
+                continue
             wanted = change(case, now)
             if wanted is None:
                 return _known(case, identity)
@@ -151,52 +163,19 @@ def _redefined(job: Job, case: Case, now: int, asker: Asker) -> Settlement:
     """A new revision. What fell due under the old one is recorded under it; its cursor and its pause stay."""
     due = record_due(case, now)
     kept = job.schedule.policy.first_sight is FirstSight.CURRENT_MINUTE
-    after = replace(
-        case, job=job, revision=case.revision + 1, cursor=due.cursor, since=case.since if kept else now, wake=now
+    after = case._replace(
+        job=job, revision=case.revision + 1, cursor=due.cursor, since=case.since if kept else now, wake=now
     )
     return Settlement(case, after, due.new, due.changed, due.gap, revision_of(after, now, asker))
 
 
-def _paused(case: Case, now: int) -> Settlement | None:
-    return None if case.paused else Settlement(case, replace(case, paused=True))
-
-
-def _resumed(case: Case, now: int) -> Settlement | None:
-    if not case.paused:
-        return None
-    after = replace(case, paused=False, wake=now)
-    if case.policy.resume is Resume.BY_DEADLINE:
-        return Settlement(case, after)
-    gap = _passed(case, now)
-    cursor = max(case.cursor, gap.last) if gap else case.cursor
-    return Settlement(case, replace(after, cursor=cursor, since=now), gap=gap)
-
-
-def _passed(case: Case, now: int) -> Gap | None:
-    """The periods that a pause swallowed: those of the time since this revision that have no record."""
-    schedule, (_, after) = case.job.schedule, reach(case.job)
-    earliest = {
-        FirstSight.CHOSEN: case.since // 1000 - after - 1,
-        FirstSight.AFTER: case.since // 1000,
-        FirstSight.CURRENT_MINUTE: case.since // 60_000 * 60 - 1,
-    }[case.policy.first_sight]
-    first = next_nominal(schedule, max(case.cursor, earliest, case.job.start or earliest))
-    last = prev_nominal(schedule, now // 1000 if case.job.end is None else min(now // 1000, case.job.end))
-    if first is None or last is None or last < first:
-        return None
-    count = count_unhandled(case, first, last)
-    return Gap(first, last, count, Verdict.SKIPPED, Reason.PAUSED) if count else None
-
-
-def _deleted(case: Case, now: int) -> Settlement | None:
-    if case.deleted:
-        return None
+def _deleted(case: Case, now: int, asker: Asker) -> Settlement:
     due = record_due(case, now)
     new = tuple(withdrawn(run, now) for run in due.new)
     waiting = [run for run in case.open if run.state in (State.PENDING, State.WAITING)]
     changed = tuple((run, withdrawn(run, now)) for run in waiting)
-    after = replace(case, deleted=True, cursor=due.cursor, wake=now)
-    return Settlement(case, after, new, changed, due.gap)
+    after = case._replace(deleted=True, cursor=due.cursor, wake=now, until=None)
+    return Settlement(case, after, new, changed, due.gap, act=Act(Deed.DELETED, now, None, *asker))
 
 
 def withdrawn(run: Run, now: int) -> Run:
@@ -214,7 +193,7 @@ def _manual(case: Case, nominal: int, request: str, now: int) -> Run:
 
 
 def _settled(case: Case, new: tuple[Run, ...], now: int) -> Settlement:
-    return Settlement(case, replace(case, wake=now), new)
+    return Settlement(case, case._replace(wake=now), new)
 
 
 def revision_of(case: Case, now: int, asker: Asker) -> Revision:
@@ -229,6 +208,7 @@ def revision_of(case: Case, now: int, asker: Asker) -> Revision:
         now,
         asker.who,
         asker.note,
+        case.cursor,
     )
 
 
@@ -248,10 +228,18 @@ def _range(job: Job, first: int, last: int) -> list[int]:
 
 
 def _preview(case: Case, now: int, count: int) -> list[int]:
-    _, after = reach(case.job)
-    ahead = periods(case.job.schedule, moment(max(case.cursor, now // 1000 - after - 1)))
-    dues = [due_of(case.job, period.nominal) for period in islice(ahead, count * 4 + 1_000)]
+    job, (_, after) = case.job, reach(case.job)
+    now = now if case.until is None else max(now, case.until - 1)  # it runs again at that instant
+    begin = max(case.cursor, now // 1000 - after - 1, case.cursor if job.start is None else job.start)
+    ahead = (period.nominal for period in islice(periods(job.schedule, moment(begin)), count * 4 + 1_000))
+    dues = [due_of(job, nominal) for nominal in ahead if job.end is None or nominal <= job.end]
     return sorted(due.at for due in dues if due.schedulable and due.at > now)[:count]
+
+
+def _page(limit: int) -> int:
+    if not 1 <= limit <= MOST_ON_A_PAGE:
+        raise KronError("LIMIT", f"a page has 1 to {MOST_ON_A_PAGE} entries, not {limit}", hint="ask for several pages")
+    return limit
 
 
 def _known(case: Case | None, identity: str, *, deleted: bool = False) -> Case:

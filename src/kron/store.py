@@ -7,10 +7,11 @@ speak of it. Leases on shards only decide who looks.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from enum import StrEnum
 from functools import lru_cache
 from hashlib import sha256
-from typing import Protocol
+from typing import NamedTuple, Protocol
 from zlib import crc32
 
 from kron.core.case import Case
@@ -34,10 +35,29 @@ class Revision:
     at: int
     who: str = ""
     note: str = ""
+    cursor: int = 0  # seconds: what lies up to here was handled before, or is nobody's
+
+
+class Deed(StrEnum):
+    """What can be done to a schedule besides defining it."""
+
+    PAUSED = "paused"
+    RESUMED = "resumed"
+    DELETED = "deleted"
 
 
 @dataclass(frozen=True, slots=True)
-class Settlement:
+class Act:
+    """What was done to a schedule, for ever: what, when, by whom, and why. A pause may say when it ends by itself."""
+
+    deed: Deed
+    at: int
+    until: int | None = None
+    who: str = ""
+    note: str = ""
+
+
+class Settlement(NamedTuple):
     """A change to one schedule and its runs: written as a whole, or not at all.
 
     It holds if the schedule still has the revision, the cursor, the pause and the open runs that `before` shows (None:
@@ -51,10 +71,10 @@ class Settlement:
     changed: tuple[tuple[Run, Run], ...] = ()
     gap: Gap | None = None
     revision: Revision | None = None
+    act: Act | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """A run before and after its launcher or its target has spoken; and when its schedule is to be looked at."""
 
     before: Run
@@ -64,18 +84,22 @@ class Change:
 
 def settlement(plan: Plan) -> Settlement:
     """What a plan asks a store to write."""
-    after = replace(plan.case, cursor=plan.cursor, wake=plan.wake)
+    after = plan.case._replace(cursor=plan.cursor, wake=plan.wake)
     return Settlement(plan.case, after, plan.new, plan.changed, plan.gap)
 
 
 class Store(Protocol):
-    """Keeps schedules, their revisions, runs and gaps, durably and for several workers at once."""
+    """Keeps schedules, their revisions, acts, runs and gaps, durably and for several workers at once."""
 
     async def now(self) -> int:
         """The current instant in milliseconds: the store's clock decides."""
 
     async def lease(self, owner: str, now: int, until: int) -> frozenset[int]:
-        """Say that `owner` lives until then; the shards that it may look at, which nobody else now does."""
+        """Say that `owner` lives until then; the shards that it may look at, which nobody else now does.
+
+        What was said later than `now`, by a clock that has been set back since, counts from `now` on: nobody who
+        is dead holds a shard for longer than his lease.
+        """
 
     async def look(self, shards: frozenset[int], upto: int, limit: int) -> list[Case]:
         """The cases that are to be looked at by `upto`, the longest waiting first."""
@@ -95,17 +119,26 @@ class Store(Protocol):
     async def find(self, keys: Sequence[str]) -> list[Run | None]:
         """The runs of those keys."""
 
-    async def identities(self, after: str, limit: int) -> list[str]:
-        """The identities in order, from the first one after `after`; a page of them."""
+    async def identities(
+        self, after: str, limit: int, prefix: str = "", paused: bool | None = None, deleted: bool = False
+    ) -> list[str]:
+        """The identities in order, from the first one after `after`; a page of them.
 
-    async def runs(self, identity: str, limit: int) -> list[Run]:
-        """The newest runs of a schedule, newest first."""
+        Those that begin with `prefix`; only the paused or only the others, if that is asked; the deleted ones, or
+        those that are not.
+        """
+
+    async def runs(self, identity: str, limit: int, before: str = "") -> list[Run]:
+        """The newest runs of a schedule, newest first; or those that follow the run of the key `before`."""
 
     async def gaps(self, identity: str) -> list[Gap]:
         """The gaps of a schedule, oldest first."""
 
     async def revisions(self, identity: str) -> list[Revision]:
         """The revisions of a schedule, oldest first."""
+
+    async def acts(self, identity: str) -> list[Act]:
+        """What was done to a schedule, in the order in which it was written."""
 
 
 def shard_of(identity: str) -> int:
@@ -116,11 +149,15 @@ def shard_of(identity: str) -> int:
 @lru_cache(256)
 def share_of(owner: str, members: tuple[str, ...]) -> frozenset[int]:
     """The shards that fall to one of the living members: each to the one that ranks highest for it."""
+    ranks = [_ranks(member) for member in members]
+    own = _ranks(owner)
+    return frozenset(s for s in range(SHARDS) if max(rank[s] for rank in ranks) == own[s])
 
-    def rank(shard: int, member: str) -> bytes:
-        return sha256(f"{member}:{shard}".encode()).digest()
 
-    return frozenset(s for s in range(SHARDS) if max(members, key=lambda member: rank(s, member)) == owner)
+@lru_cache(1024)
+def _ranks(member: str) -> tuple[bytes, ...]:
+    """How high a member ranks for each shard."""
+    return tuple(sha256(f"{member}:{shard}".encode()).digest() for shard in range(SHARDS))
 
 
 def fits(settlement: Settlement, stored: Case | None, taken: Collection[str]) -> bool:
@@ -137,7 +174,7 @@ def fits(settlement: Settlement, stored: Case | None, taken: Collection[str]) ->
 
 def holds(before: Case | None, stored: Case | None) -> bool:
     """Whether a schedule is still as it was read. Its open runs count: who has not seen one would sleep past it."""
-    if before is None or stored is None:
+    if before is None or stored is None or before is stored:
         return before is stored
     return _seen(before) == _seen(stored)
 
@@ -170,7 +207,8 @@ def _forward(settlement: Settlement, stored: Case | None) -> bool:
         return False
     if stored is None:
         return True
-    if after.revision == stored.revision and (after.job != stored.job or settlement.revision):
+    same = after.job is stored.job or after.job == stored.job
+    if after.revision == stored.revision and (not same or settlement.revision):
         return False
     if gap and not stored.cursor < gap.first <= gap.last <= after.cursor:
         return False
@@ -182,7 +220,7 @@ def _crowded(settlement: Settlement, before: dict[str, Run]) -> bool:
 
     Several that run already are no offence: the policy may have been another when they started.
     """
-    if settlement.after.policy.overlap is Overlap.ALLOW:
+    if settlement.after.policy.overlap is Overlap.ALLOW or not (before or settlement.new[1:]):
         return False
     written = {run.key: run for run in (*settlement.new, *(run for _, run in settlement.changed))}
     starts = any(run.active and not (key in before and before[key].active) for key, run in written.items())

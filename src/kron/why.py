@@ -14,7 +14,7 @@ from kron.core.run import Run, State
 from kron.core.zone import rfc3339
 from kron.errors import KronError
 from kron.language import parse
-from kron.store import Revision, Store
+from kron.store import Act, Deed, Revision, Store
 
 NEWEST = 10_000  # records looked at
 
@@ -44,6 +44,7 @@ class Account:
     run: Run | None
     gap: Gap | None
     case: Case
+    act: Act | None = None  # the pause or the deletion that was in force when it was due
 
     def words(self) -> Iterator[str]:
         """The account, sentence by sentence."""
@@ -52,6 +53,8 @@ class Account:
         yield f"revision {r.number}{made}, {rfc3339(r.at // 1000)}: {r.schedule}" + (f" ({r.note})" if r.note else "")
         chosen = "no second that the constraints admit" if self.decision.at is None else rfc3339(self.decision.at)
         yield f"period {self.period.id}: chosen {chosen}"
+        if self.act is not None:
+            yield _of_act(self.act)
         yield self.ending()
 
     def ending(self) -> str:
@@ -61,9 +64,9 @@ class Account:
         if self.gap is not None:
             span = f"one of {self.gap.count} periods from {rfc3339(self.gap.first)} to {rfc3339(self.gap.last)}"
             return f"{self.gap.verdict}: {WORDS[self.gap.reason]}; {span}"
-        if self.case.idle:
-            return "nothing: the schedule is " + ("deleted" if self.case.deleted else "paused")
         due = due_of(self.case.job, self.period.nominal).at
+        if self.case.idle and not self.case.awakes(due):
+            return "nothing: the schedule is " + ("deleted" if self.case.deleted else "paused")
         if due < self.case.since:
             return "nothing: it was before the time of this definition"
         return f"nothing yet: it falls due at {rfc3339(due // 1000)}"
@@ -78,9 +81,13 @@ async def why(store: Store, identity: str, at: int) -> Account:
     runs = [run for run in await store.runs(identity, NEWEST) if run.nominal == period.nominal]
     run = min(runs, key=lambda run: run.trigger, default=None)
     gap = next((g for g in await store.gaps(identity) if run is None and g.first <= period.nominal <= g.last), None)
-    revision = _revision(await store.revisions(identity), run, at)
+    history = await store.revisions(identity)
+    revision = _revision(history, run, at)
     schedule = parse(revision.schedule, dialect=revision.dialect, zone=revision.zone)
-    return Account(identity, period, revision, decide(schedule, period, identity), run, gap, case)
+    decision = decide(schedule, period, identity)
+    due = period.nominal if decision.at is None else decision.at
+    act = _standing(await store.acts(identity), history, due * 1000)
+    return Account(identity, period, revision, decision, run, gap, case, act)
 
 
 def _period(case: Case, at: int) -> Period:
@@ -98,6 +105,21 @@ def _revision(history: list[Revision], run: Run | None, at: int) -> Revision:
     if run is not None:
         return next(r for r in history if r.number == run.revision)
     return next((r for r in reversed(history) if r.at <= at), history[0])
+
+
+def _standing(acts: list[Act], history: list[Revision], at: int) -> Act | None:
+    """The pause or the deletion that was in force at that instant."""
+    last = next((act for act in reversed(acts) if act.at <= at), None)
+    if last is None or last.deed is Deed.RESUMED or (last.until is not None and last.until <= at):
+        return None
+    defined_again = last.deed is Deed.DELETED and any(last.at < revision.at <= at for revision in history)
+    return None if defined_again else last
+
+
+def _of_act(act: Act) -> str:
+    by = f" by {act.who}" if act.who else ""
+    until = f" until {rfc3339(act.until // 1000)}" if act.until is not None else ""
+    return f"{act.deed}{by}, {rfc3339(act.at // 1000)}{until}" + (f": {act.note}" if act.note else "")
 
 
 def _of_run(run: Run) -> str:

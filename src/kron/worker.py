@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from kron.clock import Timer
-from kron.core.answer import Answer, answered, look_after
 from kron.core.case import Case
 from kron.core.plan import Plan, plan
-from kron.core.run import Run
-from kron.events import Event, Sink, silent
-from kron.launcher import Launch, Launcher
-from kron.store import SHARDS, Change, Store, settlement
+from kron.events import Event, Sink, about, silent
+from kron.launcher import Launcher
+from kron.pause import awoken
+from kron.sender import Sender
+from kron.settings import Settings
+from kron.store import SHARDS, Store, settlement
 
 ALL = frozenset(range(SHARDS))
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How a worker works. Times in milliseconds."""
+class Pass(NamedTuple):
+    """What a pass has written, and what it went by."""
 
-    tick: int = 1_000  # it sleeps no longer than this
-    batch: int = 500
-    sends: int = 20  # at once
-    lease: int = 30_000  # on a claim
-    shard_lease: int = 15_000  # 0: it works alone, and looks at every shard without asking
-    timeout: int = 10_000  # of one send; no more than a third of the lease
+    plans: list[Plan]
+    shards: frozenset[int]
+    began: float
+    now: int
+    full: bool  # there may be more to look at already
 
 
 class Worker:
@@ -43,81 +42,105 @@ class Worker:
         settings: Settings = Settings(),  # noqa: B008  a frozen value
         sink: Sink = silent,
     ) -> None:
-        self.store, self.launchers, self.timer = store, launchers, timer
+        self.store, self.timer = store, timer
         self.owner, self.settings, self.sink = owner, settings, sink
+        self.sender = Sender(store, launchers, timer, settings, sink)
+        self.sending: set[asyncio.Task[None]] = set()
+        self.unanswered = 0
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Make passes until told to stop. What is being sent goes on beside them; in the end it is waited for."""
+        stopped, failures = asyncio.ensure_future(stop.wait()), 0
+        while not stop.is_set():
+            try:
+                pause, failures = await self._go_on(), 0
+            except Exception as error:
+                failures += 1
+                pause = min(self.settings.backoff, 100 << min(failures, 10))
+                self._failed(error)
+            await self._rest(pause, stopped)
+        stopped.cancel()
+        if self.sending:
+            await asyncio.wait(self.sending, timeout=self.settings.lease / 2000)
 
     async def tick(self) -> int:
-        """One pass with one `now`. How many milliseconds to sleep before the next."""
+        """One pass, to the last answer. How many milliseconds to sleep before the next."""
+        passed = await self._settle()
+        await self.sender.carry_out(passed.plans, passed.began, passed.now)
+        return await self._pause(passed)
+
+    async def _go_on(self) -> int:
+        """One pass, without waiting for the answers, unless too many are awaited already."""
+        if self.unanswered >= self.settings.inflight:
+            return self.settings.tick
+        passed = await self._settle()
+        if any(p.launches or p.cancels for p in passed.plans):
+            task = asyncio.ensure_future(self._send(passed))
+            self.sending.add(task)
+            task.add_done_callback(self.sending.discard)
+        return await self._pause(passed)
+
+    async def _settle(self) -> Pass:
+        """Look, plan and write with one `now`. The plans that were written, by this worker and nobody else."""
         began, settings = self.timer.monotonic(), self.settings
         now = await self.store.now()
-        shards = ALL if not settings.shard_lease else await self._lease(now)
-        cases = await self.store.look(shards, now, settings.batch)
+        shards = await self._lease(now)
+        cases = await self._awaken(await self.store.look(shards, now, settings.batch), now)
         plans = [plan(case, now, owner=self.owner, lease=settings.lease) for case in cases]
         won = await self.store.settle([settlement(p) for p in plans], now)
         mine = [p for p, held in zip(plans, won, strict=True) if held]
-        for p in mine:
-            self._tell(p, now)
-        await self._carry_out(mine, began, now)
-        if len(cases) == settings.batch:
-            return 0
-        return await self._pause(shards)
+        if self.sink is not silent:
+            for p in mine:
+                self._tell(p, now)
+            self.sink(Event("pass", now, {"owner": self.owner, "looked": len(plans), "settled": len(mine)}))
+        return Pass(mine, shards, began, now, len(cases) == settings.batch)
 
     async def _lease(self, now: int) -> frozenset[int]:
-        return await self.store.lease(self.owner, now, now + self.settings.shard_lease)
+        length = self.settings.shard_lease
+        return await self.store.lease(self.owner, now, now + length) if length else ALL
 
-    async def _pause(self, shards: frozenset[int]) -> int:
-        wake, now = await self.store.wake(shards), await self.store.now()
+    async def _awaken(self, cases: list[Case], now: int) -> list[Case]:
+        """End the pauses that are over. The other cases; those that awoke are looked at again in the next pass."""
+        over = [case for case in cases if case.until is not None and case.awakes(now)]
+        if not over:
+            return cases
+        won = await self.store.settle([awoken(case) for case in over], now)
+        for case, held in zip(over, won, strict=True):
+            if held:
+                self.sink(Event("pause_ended", now, {"identity": case.identity, "until": case.until}))
+        return [case for case in cases if not case.awakes(now)]
+
+    async def _send(self, passed: Pass) -> None:
+        count = len(passed.plans)
+        self.unanswered += count
+        try:
+            await self.sender.carry_out(passed.plans, passed.began, passed.now)
+        except Exception as error:
+            self._failed(error)
+        finally:
+            self.unanswered -= count
+
+    async def _pause(self, passed: Pass) -> int:
+        if passed.full:
+            return 0
+        wake, now = await self.store.wake(passed.shards), await self.store.now()
         return self.settings.tick if wake is None else max(0, min(self.settings.tick, wake - now))
 
-    async def _carry_out(self, plans: Sequence[Plan], began: float, now: int) -> None:
-        gate = asyncio.Semaphore(self.settings.sends)
+    async def _rest(self, pause: int, stopped: asyncio.Future[Any]) -> None:
+        """Sleep; but not on, once something was answered or the end has come."""
+        nap = asyncio.ensure_future(self.timer.sleep(pause / 1000))
+        await asyncio.wait({nap, stopped, *self.sending}, return_when=asyncio.FIRST_COMPLETED)
+        nap.cancel()
 
-        async def one(case: Case, run: Run) -> None:
-            async with gate:
-                await self._send(case, run, began, now)
-
-        for p in plans:
-            for run in p.cancels:
-                await self._cancel(p.case, run)
-        await asyncio.gather(*(one(p.case, run) for p in plans for run in p.launches))
-
-    async def _send(self, case: Case, run: Run, began: float, now: int) -> None:
-        """Send a run, unless the claim on it may be over before it arrives; then another worker will."""
-        settings = self.settings
-        if (self.timer.monotonic() - began) * 1000 > settings.lease / 2:
-            self._say("launch_withheld", now, run)
-            return
-        launch = Launch(run, case.job, now + settings.lease // 2)
-        try:
-            answer = await self.timer.within(settings.timeout / 1000, self._launcher(case).start(launch))
-        except Exception as error:
-            answer = Answer.UNKNOWN
-            self._say("launch_error", now, run, error=repr(error))
-        await self._record(case, run, answer)
-
-    async def _record(self, case: Case, run: Run, answer: Answer) -> None:
-        now = await self.store.now()
-        after = answered(run, answer, case.policy, now)
-        (held,) = await self.store.change([Change(run, after, look_after(after, case.policy, now))], now)
-        self._say("launch_answered" if held else "launch_fenced", now, after, answer=str(answer))
-
-    async def _cancel(self, case: Case, run: Run) -> None:
-        try:
-            await self.timer.within(self.settings.timeout / 1000, self._launcher(case).cancel(run))
-        except Exception as error:
-            self._say("cancel_error", run.changed, run, error=repr(error))
-
-    def _launcher(self, case: Case) -> Launcher:
-        return self.launchers[case.job.target.partition(":")[0]]
+    def _failed(self, error: Exception) -> None:
+        self.sink(Event("pass_failed", 0, {"owner": self.owner, "error": repr(error)}))
 
     def _tell(self, p: Plan, now: int) -> None:
-        for run in (*p.new, *(after for _, after in p.changed)):
-            self._say("run_recorded" if run.open else "run_ended", now, run)
+        for run in p.new:
+            self.sink(about("run_recorded" if run.open else "run_ended", now, run, p.case.job))
+        for _, run in p.changed:
+            self.sink(about("run_recorded" if run.open else "run_ended", now, run))
         if p.gap:
             facts = {"identity": p.case.identity, "first": p.gap.first, "last": p.gap.last, "count": p.gap.count}
-            self.sink(Event("gap_recorded", now, facts | {"reason": str(p.gap.reason)}))
-
-    def _say(self, name: str, now: int, run: Run, **facts: str) -> None:
-        about = {"identity": run.identity, "nominal": run.nominal, "key": run.key, "state": str(run.state)}
-        verdict = {"verdict": str(run.verdict), "reason": str(run.reason)} if run.verdict else {}
-        self.sink(Event(name, now, {**about, **verdict, "attempt": run.attempt, **facts}))
+            why = {"verdict": str(p.gap.verdict), "reason": str(p.gap.reason)}
+            self.sink(Event("gap_recorded", now, facts | why))

@@ -42,8 +42,9 @@ from kron.core.policy import (
 )
 from kron.core.run import State
 from kron.registrar import Registrar
+from kron.settings import Settings
 from kron.stores.sqlite import SqliteStore
-from kron.worker import Settings, Worker
+from kron.worker import Worker
 
 SETTINGS = Settings(tick=50, batch=100, lease=1_500, shard_lease=700, timeout=500)
 MANY = 1_000_000

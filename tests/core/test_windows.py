@@ -130,7 +130,7 @@ def test_a_draw_in_the_second_that_the_window_cuts_counts_for_its_first_whole_se
     """The window opens at 08:59:29.5: the draws of second 29 are raised to 30, which is inside."""
     schedule = replace(EVERY_MINUTE, window=Window(mode, duration))
     bounds = schedule.window.at(nominal)
-    first = next(candidates(schedule, Period(nominal), "0" * 64))
+    first = next(candidates(schedule, nominal, "0" * 64))
     slots = bounds.end // SECOND - bounds.start // SECOND + 1
     u = 0.8833108082136426  # the first draw of the seed 0: 0xE220A8397B1DCDAF >> 11, of 2**53
     assert first == max(-(-bounds.start // SECOND), bounds.start // SECOND + int(u * slots))

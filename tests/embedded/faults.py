@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
@@ -32,7 +31,7 @@ async def _forget_what_was_due(store: Any, task: Any, case: Any, now: int) -> li
     found = await _continued(store, task, case, now)
     if found:
         return found
-    return [Settlement(case, replace(case, cursor=max(case.cursor, now // 1000)))]
+    return [Settlement(case, case._replace(cursor=max(case.cursor, now // 1000)))]
 
 
 def _leave_orphans(run: Any, now: int) -> Any:

@@ -179,6 +179,7 @@ class Oracle:
         for task in self.tasks.values():
             task.any_name = True
             task.owed_since = None
+            task.may_restart = task.may_restart or now.wall >= task.may_retry  # it may have been claimed already
             if task.running:
                 _orphaned(task)
 

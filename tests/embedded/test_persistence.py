@@ -3,7 +3,6 @@
 import asyncio
 import json
 import sqlite3
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -188,7 +187,7 @@ def test_overrides_are_written_together_or_not_at_all(url, tmp_path, monkeypatch
     async def spoiled(store, tasks, cases, now):
         found = await resolve(store, tasks, cases, now)
         bad = found.settlements[1]
-        found.settlements[1] = replace(bad, before=replace(bad.before, cursor=1))
+        found.settlements[1] = bad._replace(before=bad.before._replace(cursor=1))
         return found
 
     async def script():

@@ -6,6 +6,7 @@ import pytest
 
 from kron.core.answer import Answer
 from kron.core.policy import DECLARATIVE, KRON, MINUTE, SERVICE, Catchup, Overlap
+from kron.core.zone import instant_of
 from tests.docs.page import ROOT, table
 from tests.engine.world import World, play
 
@@ -94,7 +95,7 @@ async def worker_dies_after_the_claim(policy):
         if any(plan.launches for plan in plans):
             raise SystemExit
 
-    world.worker._carry_out = die
+    world.worker.sender.carry_out = die
     with pytest.raises(SystemExit):
         await world.run("2026-03-01T12:20:00Z")
     world.restart()
@@ -118,6 +119,22 @@ async def paused_while_four_pass(policy):
     await world.run("2026-03-01T13:10:00Z")
     await world.registrar.resume("job")
     await world.run("2026-03-01T13:12:00Z")
+    return world
+
+
+async def pause_ends_by_itself(policy):
+    world = World("2026-03-01T12:10:00Z", duration=1)
+    await world.define(QUARTERS, policy)
+    await world.registrar.pause("job", until=instant_of("2026-03-01T13:00:00Z") * 1000)
+    await world.run("2026-03-01T13:02:00Z")
+    return world
+
+
+async def ended_while_nobody_was_there(policy):
+    world = World("2026-03-01T12:10:00Z", duration=1)
+    await world.define(QUARTERS, policy, end=instant_of("2026-03-01T12:45:00Z"))
+    world.sleep("2026-03-01T13:00:00Z")
+    await world.run("2026-03-01T13:02:00Z")
     return world
 
 

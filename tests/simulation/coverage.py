@@ -49,6 +49,10 @@ def _of_gap(story: Story, gap: Dropped) -> Iterator[str]:
         yield f"a gap of {len(gap.members)} periods that says {gap.gap.count}: {about}"
     policy = gap.era.policy
     why = {Catchup.NONE: Reason.CATCHUP_NONE, Catchup.LATEST: Reason.COALESCED}.get(policy.catchup, Reason.REPLAY_BOUND)
+    end = gap.era.calendar.job.end
+    catches_up = policy.catchup not in (Catchup.NONE, Catchup.BY_DEADLINE)
+    if end is not None and gap.at >= (end + 1) * 1000 and catches_up:
+        why = Reason.ENDED
     if gap.gap.reason not in (why, Reason.PAUSED):
         yield f"a gap for a reason that does not hold: {about}"
     for nominal in gap.members:

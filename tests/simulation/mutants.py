@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
-from kron import registrar, store, worker
+from kron import pause, registrar, sender, store, worker
 from kron.core import answer, catchup, due, overlap, plan, run, tend
 from kron.core.answer import Answer
 from kron.core.outcome import Verdict
@@ -50,58 +50,42 @@ def _with(**parts: type) -> Mutant:
 class LaunchFirst(Worker):
     """Sends what it has planned, and records it afterwards."""
 
-    async def tick(self) -> int:
+    async def _settle(self) -> worker.Pass:
         began, now = self.timer.monotonic(), await self.store.now()
         shards = await self.store.lease(self.owner, now, now + self.settings.shard_lease)
         cases = await self.store.look(shards, now, self.settings.batch)
         plans = [plan.plan(case, now, owner=self.owner, lease=self.settings.lease) for case in cases]
-        await self._carry_out(plans, began, now)
+        await self.sender.carry_out(plans, began, now)
         await self.store.settle([store.settlement(p) for p in plans], now)
-        return await self._pause(shards)
+        return worker.Pass([], shards, began, now, full=False)
+
+
+class _Skewed:
+    """A store that is asked the time, and misunderstood."""
+
+    def __init__(self, real: Any, by: int) -> None:
+        self.real, self.by = real, by
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.real, name)
+
+    async def now(self) -> int:
+        return int(await self.real.now()) + self.by
 
 
 class MemoryTimers(Worker):
     """Takes on what will fall due within a minute, and means to wait for it."""
 
-    async def tick(self) -> int:
-        class Ahead:
-            def __init__(self, real: Any) -> None:
-                self.real = real
-
-            def __getattr__(self, name: str) -> Any:
-                return getattr(self.real, name)
-
-            async def now(self) -> int:
-                return int(await self.real.now()) + 60_000
-
-        real, self.store = self.store, Ahead(self.store)
-        try:
-            return await super().tick()
-        finally:
-            self.store = real
+    def __init__(self, real: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(_Skewed(real, 60_000), *args, **kwargs)
 
 
 class WorkerClock(Worker):
     """Goes by the clock of its own machine, which is off by up to thirty seconds."""
 
-    async def tick(self) -> int:
-        skew = random.Random(self.owner).randrange(-30_000, 30_000)
-
-        class Skewed:
-            def __init__(self, real: Any) -> None:
-                self.real = real
-
-            def __getattr__(self, name: str) -> Any:
-                return getattr(self.real, name)
-
-            async def now(self) -> int:
-                return int(await self.real.now()) + skew
-
-        real, self.store = self.store, Skewed(self.store)
-        try:
-            return await super().tick()
-        finally:
-            self.store = real
+    def __init__(self, real: Any, *args: Any, owner: str, **kwargs: Any) -> None:
+        skew = random.Random(owner).randrange(-30_000, 30_000)
+        super().__init__(_Skewed(real, skew), *args, owner=owner, **kwargs)
 
 
 class OneName(Worker):
@@ -114,7 +98,7 @@ class OneName(Worker):
 class SleepsPast(Worker):
     """Does not ask when the next case is to be looked at."""
 
-    async def _pause(self, shards: frozenset[int]) -> int:
+    async def _pause(self, passed: worker.Pass) -> int:
         return self.settings.tick
 
 
@@ -122,12 +106,18 @@ def _too_long(run: Run, job: Any, not_after: int) -> Launch:
     return Launch(run, job, not_after + 3_600_000)
 
 
+class _Tireless(sender.Sender):
+    async def _send(self, case: Any, run: Run, began: float, now: int) -> None:
+        with patch.object(sender, "Launch", _too_long):
+            await super()._send(case, run, self.timer.monotonic(), now)
+
+
 class NeverTooLate(Worker):
     """Sends whatever it claimed, however long ago, and does not say until when it may be taken."""
 
-    async def _send(self, case: Any, run: Run, began: float, now: int) -> None:
-        with patch.object(worker, "Launch", _too_long):
-            await super()._send(case, run, self.timer.monotonic(), now)
+    def __init__(self, real: Any, launchers: Any, timer: Any, **kwargs: Any) -> None:
+        super().__init__(real, launchers, timer, **kwargs)
+        self.sender = _Tireless(real, launchers, timer, self.settings, self.sink)
 
 
 # The store's guards
@@ -137,7 +127,7 @@ class Deaf(MemoryStore):
     """Takes what a target reports, and tells nobody to look."""
 
     def _change(self, change: store.Change) -> bool:
-        return super()._change(replace(change, wake=None))
+        return super()._change(change._replace(wake=None))
 
 
 def _same_revision(before: Any, stored: Any) -> bool:
@@ -173,13 +163,13 @@ def _retry_is_idle() -> Iterator[Parts]:
 
 
 def _without_gap(p: plan.Plan) -> store.Settlement:
-    return replace(_settlement(p), gap=None)
+    return _settlement(p)._replace(gap=None)
 
 
 _settlement, _gap, _taken_on, _redefined = store.settlement, catchup._gap, plan._taken_on, registrar._redefined
 _answered, _resumed, _key_of, _late, _queue = (
     answer.answered,
-    registrar._resumed,
+    pause.resumed,
     run.key_of,
     plan._late,
     overlap._queue,
@@ -223,7 +213,7 @@ def _key_with_revision(case: Any, d: Any, now: int) -> Run:
 
 def _no_deadline(case: Any, r: Run, now: int, nth: int, dues: Any) -> Run:
     schedule = replace(case.job.schedule, policy=replace(case.policy, deadline=None))
-    return _late(replace(case, job=replace(case.job, schedule=schedule)), r, now, nth, dues)
+    return _late(case._replace(job=replace(case.job, schedule=schedule)), r, now, nth, dues)
 
 
 def _unbounded(case: Any, now: int, *, at_once: bool = False) -> Any:
@@ -238,18 +228,18 @@ def _timeout_is_failure(r: Run, a: Answer, policy: Any, now: int) -> Run:
 
 
 def _forgetful_answer(r: Run, a: Answer, policy: Any, now: int) -> Run:
-    return replace(_answered(r, a, policy, now), doubt=False)
+    return _answered(r, a, policy, now)._replace(doubt=False)
 
 
 @contextmanager
 def _commands_again() -> Iterator[Parts]:
     def unacknowledged(r: Run, draft: Any) -> Run:
-        return replace(r, state=State.RETRY, doubt=True, not_before=draft.now, lease=None, changed=draft.now)
+        return r._replace(state=State.RETRY, doubt=True, not_before=draft.now, lease=None, changed=draft.now)
 
     def answered(r: Run, a: Answer, policy: Any, now: int) -> Run:
         return _answered(r, a, replace(policy, interrupted=Interrupted.REDELIVER), now)
 
-    with patch.object(tend, "_unacknowledged", unacknowledged), patch.object(worker, "answered", answered):
+    with patch.object(tend, "_unacknowledged", unacknowledged), patch.object(sender, "answered", answered):
         yield Parts()
 
 
@@ -266,18 +256,22 @@ def _silence_kept(r: Run, draft: Any) -> bool:
 
 def _edit_from_now(job: Any, case: Any, now: int, asker: Any) -> store.Settlement:
     edited = _redefined(job, case, now, asker)
-    after = replace(edited.after, cursor=max(case.cursor, now // 1000))
-    return replace(edited, after=after, new=(), changed=(), gap=None)
+    after = edited.after._replace(cursor=max(case.cursor, now // 1000))
+    return edited._replace(after=after, new=(), changed=(), gap=None)
 
 
 def _edit_into_the_past(job: Any, case: Any, now: int, asker: Any) -> store.Settlement:
     edited = _redefined(job, case, now, asker)
-    return replace(edited, after=replace(edited.after, since=case.since))
+    return edited._replace(after=edited.after._replace(since=case.since))
 
 
-def _dormant(case: Any, now: int) -> store.Settlement | None:
-    resumed = _resumed(case, now)
-    return resumed and replace(resumed, after=replace(resumed.after, wake=None))
+def _dormant(case: Any, now: int, asker: Any) -> store.Settlement | None:
+    resumed = _resumed(case, now, asker)
+    return resumed and resumed._replace(after=resumed.after._replace(wake=None))
+
+
+def _swallowing(case: Any) -> store.Settlement:
+    return pause.awoken(case._replace(until=case.until + 1))
 
 
 class Echoes(Registrar):
@@ -320,14 +314,15 @@ MUTANTS: dict[str, Mutant] = {
     "revision in the key": _swap(plan, "_run", _key_with_revision),
     "deadline not looked at": _swap(plan, "_late", _no_deadline),
     "replay without a bound": _swap(plan, "catch_up", _unbounded),
-    "timeout recorded as failure": _swap(worker, "answered", _timeout_is_failure),
-    "doubt forgotten": _swap(worker, "answered", _forgetful_answer),
+    "timeout recorded as failure": _swap(sender, "answered", _timeout_is_failure),
+    "doubt forgotten": _swap(sender, "answered", _forgetful_answer),
     "commands sent again": _commands_again,
     "claims of the dead kept": _swap(tend, "_over", _claims_kept),
     "silent runs kept": _swap(tend, "_over", _silence_kept),
     "an edit drops what was due": _swap(registrar, "_redefined", _edit_from_now),
     "an edit answers for the past": _swap(registrar, "_redefined", _edit_into_the_past),
-    "a resumption wakes nobody": _swap(registrar, "_resumed", _dormant),
+    "a resumption wakes nobody": _swap(registrar, "resumed", _dormant),
+    "a pause swallows what falls due at its end": _swap(worker, "awoken", _swallowing),
     "echoes of reports count": _with(registrar=Echoes),
     "a request counts twice": _with(registrar=EveryRequest),
 }

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kron.core.case import Case
+from kron.core.job import Job
 from kron.core.outcome import Reason, Verdict
-from kron.core.policy import Catchup, FirstSight, Overlap, Policy
+from kron.core.policy import Catchup, FirstSight, Overlap, Policy, Resume
 from kron.core.run import Run, State
-from kron.store import Change, Settlement
+from kron.store import Change, Deed, Settlement
 from tests.simulation.calendar import REACH
 from tests.simulation.history import Write
 from tests.simulation.replay import Era, Story, active, is_open, token
@@ -31,6 +32,7 @@ ENDS = {
     ("missed", "missed", Reason.DEADLINE),
     ("missed", "missed", Reason.CATCHUP_NONE),
     ("missed", "missed", Reason.COALESCED),
+    ("missed", "missed", Reason.ENDED),
     ("unschedulable", "unschedulable", Reason.CONSTRAINTS),
     ("failed", "missed", Reason.LAUNCH_FAILED),
     ("failed", "executed", None),
@@ -163,10 +165,18 @@ def _of_lateness(write: Write, era: Era, run: Run) -> Iterator[str]:
     elif policy.catchup is Catchup.NONE:
         if run.reason is not Reason.CATCHUP_NONE:
             yield f"late, nothing is caught up, and recorded as {run.state} {run.reason}"
+    elif policy.catchup is not Catchup.BY_DEADLINE and _after_its_end(write, era.calendar.job):
+        if run.reason not in (Reason.ENDED, Reason.COALESCED):
+            yield f"late, its schedule has ended, and recorded as {run.state} {run.reason}"
     elif policy.catchup is Catchup.LATEST and run.verdict is not Verdict.MISSED:
         assert isinstance(write.what, Settlement)
-        if any(other.nominal > run.nominal for other in write.what.new if not other.trigger):
+        rivals = [r for r in write.what.new if not r.trigger and r.state is not State.UNSCHEDULABLE]
+        if any(other.nominal > run.nominal for other in rivals):
             yield "late, and not the latest"
+
+
+def _after_its_end(write: Write, job: Job) -> bool:
+    return job.end is not None and write.now >= (job.end + 1) * 1000
 
 
 def _of_end(write: Write, story: Story, before: Run | None, run: Run) -> Iterator[str]:
@@ -187,6 +197,7 @@ def _of_end(write: Write, story: Story, before: Run | None, run: Run) -> Iterato
         Reason.COALESCED: policy.overlap is Overlap.COALESCE or policy.catchup is Catchup.LATEST,
         Reason.DEADLINE: policy.deadline is not None and late > policy.deadline and late >= policy.resolution,
         Reason.CATCHUP_NONE: policy.catchup is Catchup.NONE and late >= policy.resolution,
+        Reason.ENDED: bool(story.eras) and _after_its_end(write, story.eras[-1].calendar.job),
         Reason.DELETED: isinstance(write.what, Settlement) and write.what.after.deleted,
     }
     if run.reason is not None and not true.get(run.reason, True):
@@ -212,7 +223,10 @@ def _of_case(write: Write, settlement: Settlement, story: Story) -> Iterator[str
 
 def _of_definition(write: Write, settlement: Settlement, case: Case) -> Iterator[str]:
     """Only who is asked changes a definition or a pause, and what it answers for starts when it does."""
-    after = settlement.after
+    after, act = settlement.after, settlement.act
+    if act and act.deed is Deed.RESUMED and act.at == case.until:
+        yield from _of_awakening(write, after, case)
+        return
     if write.who.startswith("w"):
         same = ("job", "revision", "since", "paused", "deleted")
         for name in same:
@@ -220,10 +234,22 @@ def _of_definition(write: Write, settlement: Settlement, case: Case) -> Iterator
                 yield f"a worker changed the {name}"
     if after.since == case.since:
         kept = after.policy.first_sight is FirstSight.CURRENT_MINUTE and not case.deleted
-        if after.revision != case.revision and not kept:
+        if after.revision != case.revision and not kept and after.since != write.now:  # unless in the same millisecond
             yield "a new revision that answers for the time of the old one"
     elif after.since != write.now:
         yield f"it answers for the time since {after.since}, says somebody at {write.now}"
+
+
+def _of_awakening(write: Write, after: Case, case: Case) -> Iterator[str]:
+    """A pause that ends by itself ends on time or later, as of its instant, and changes nothing else."""
+    if not case.paused or case.until is None or case.until > write.now:
+        yield f"it awoke {case.until} at {write.now}"
+        return
+    since = case.until - 1 if case.policy.resume is Resume.DROP else case.since
+    if after._replace(cursor=0, wake=None, open=(), ahead=frozenset()) != case._replace(
+        cursor=0, wake=None, open=(), ahead=frozenset(), paused=False, until=None, since=since
+    ):
+        yield "it awoke as something else"
 
 
 def _open_at_once(era: Era, now: int) -> int:

@@ -117,7 +117,8 @@ class Replay:
         fresh = last is None or before is None or (after.revision, after.since) != (before.revision, before.since)
         if fresh:
             if last and last.ended is None:
-                last.ended, last.idle = now, bool(before and before.idle)
+                awoke = settlement.act and before and settlement.act.at == before.until
+                last.ended, last.idle = after.since if awoke else now, bool(before and before.idle)
                 last.dropped = bool(before and after.revision == before.revision)
             job = after.job
             calendar = self.calendars.setdefault((job.identity, after.revision), Calendar(job))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import traceback
 from dataclasses import dataclass, field
@@ -9,13 +10,14 @@ from random import Random
 
 from kron.core.case import Case
 from kron.errors import KronError
+from kron.events import Event
 from kron.registrar import Registrar
+from kron.settings import Settings
 from kron.stores.memory import MemoryStore
 from kron.testing import FaultyLauncher, FaultyStore, VirtualClock, VirtualLoop
-from kron.worker import Settings, Worker
+from kron.worker import Worker
 from tests.simulation.history import History
 from tests.simulation.process import Outage, Process, ToStore, ToTarget
-from tests.simulation.quick import QuickStore
 from tests.simulation.reversible import Reversible
 from tests.simulation.scenario import job_of
 from tests.simulation.setting import Setting
@@ -29,7 +31,7 @@ MOST_TICKS = 100  # of a worker in one second: more is a loop that gets nowhere
 class Parts:
     """What the cluster is made of; a mutant has another part."""
 
-    store: type[MemoryStore] = QuickStore
+    store: type[MemoryStore] = MemoryStore
     worker: type[Worker] = Worker
     registrar: type[Registrar] = Registrar
 
@@ -120,17 +122,14 @@ class World:
         launcher = FaultyLauncher(self.target, self._to_target(process))
         settings = Settings(tick=setting.tick, batch=setting.batch, shard_lease=setting.tick * 5 // 2)
         launchers = {"keyed": launcher, "command": launcher}
-        worker = self.parts.worker(store, launchers, process, owner=name, settings=settings)
-        while True:
-            try:
-                pause = await worker.tick()
-            except ConnectionError:
-                pause = 1_000
-            except Exception:
-                self._broke(f"worker {name}: {traceback.format_exc()}")
-                pause = 10_000
+        worker = self.parts.worker(store, launchers, process, owner=name, settings=settings, sink=self._heard)
+        await worker.run(asyncio.Event())
+
+    def _heard(self, event: Event) -> None:
+        if event.name == "pass_failed" and "ConnectionError" not in event.facts["error"]:
+            self._broke(f"{event.facts['owner']}: {event.facts['error']}")
+        if event.name == "pass":
             self._count()
-            await process.sleep(pause / 1000)
 
     def _count(self) -> None:
         self.ticks += 1
@@ -270,6 +269,8 @@ class World:
                     await registrar.trigger(identity, request)
                 elif kind == "backfill":
                     await registrar.backfill(identity, now - random.randrange(900), now, request)
+                elif kind == "pause" and random.random() < 0.5:
+                    await registrar.pause(identity, until=(now + random.randrange(30, 3_600)) * 1000)
                 else:
                     await getattr(registrar, kind)(identity)
                 return

@@ -12,10 +12,11 @@ from kron.core.run import Run
 from kron.language import parse
 from kron.launcher import Launch
 from kron.registrar import Registrar
+from kron.settings import Settings
+from kron.stores.memory import MemoryStore
 from kron.testing import VirtualClock, VirtualLoop, VirtualTimer
-from kron.worker import Settings, Worker
+from kron.worker import Worker
 from tests.simulation.campaign import each
-from tests.simulation.quick import QuickStore
 
 START = 1_767_225_600  # 2026-01-01T00:00:00Z
 DAYS = 365
@@ -23,7 +24,7 @@ PARTS = 2  # clusters that know nothing of one another: nothing crosses cells
 LIMIT = 300.0  # seconds
 
 
-class Ledger(QuickStore):
+class Ledger(MemoryStore):
     """A store that forgets what has ended, once it stands in the digest."""
 
     def __init__(self, clock: VirtualClock) -> None:

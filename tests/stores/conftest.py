@@ -7,6 +7,7 @@ import pytest
 
 from kron.clock import ManualClock
 from kron.stores.memory import MemoryStore
+from kron.stores.postgres import PostgresStore
 from kron.stores.sqlite import SqliteStore
 from tests.stores.making import SECONDS, Handle, a_folder
 
@@ -29,16 +30,24 @@ def runner():
         yield runner
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def store(request, runner, clock):
     if request.param == "memory":
         return Handle(runner, MemoryStore(clock))
-    return request.getfixturevalue("sqlite")
+    return request.getfixturevalue(request.param)
 
 
 @pytest.fixture
 def sqlite(runner, clock, folder):
     """The store in a file alone, for what the others do not have."""
     handle = Handle(runner, SqliteStore(folder / "kron.db", clock))
+    yield handle
+    handle.close()
+
+
+@pytest.fixture
+def postgres(runner, clock, database):
+    """The store in PostgreSQL alone."""
+    handle = Handle(runner, PostgresStore(database, clock))
     yield handle
     handle.close()

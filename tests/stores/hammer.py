@@ -1,4 +1,4 @@
-"""One of several processes that work on the same file at once: `python -m tests.stores.hammer FILE NAME SEED STEPS`.
+"""One of several processes that work on one store at once: `python -m tests.stores.hammer URL NAME SEED STEPS LOG`.
 
 It plans, answers, pauses, edits and triggers as fast as it can, by a clock of its own that runs a minute a step, and
 writes down, a line of JSON each, what the store said that it had written.
@@ -19,6 +19,7 @@ from kron.core.plan import plan
 from kron.core.policy import SECOND, SERVICE, Catchup, Overlap
 from kron.registrar import Registrar
 from kron.store import Change, settlement
+from kron.stores.postgres import PostgresStore
 from kron.stores.sqlite import SqliteStore
 from tests.stores.making import ALL, SECONDS
 
@@ -107,14 +108,21 @@ class Hammer:
                 raise
 
 
-async def main(file, name, seed, steps):
+def the_store(url, clock):
+    scheme, _, path = url.partition(":")
+    if scheme == "sqlite":
+        return SqliteStore(path, clock, patience=60)
+    return PostgresStore(url, clock, deadline=60)
+
+
+async def main(url, name, seed, steps, log):
     clock = ManualClock(float(SECONDS))
-    store = SqliteStore(file, clock, patience=60)
+    store = the_store(url, clock)
     hammer = Hammer(store, clock, name, seed)
     await hammer.work(steps)
     await store.close()
-    Path(f"{file}.{name}").write_text("".join(json.dumps(what) + "\n" for what in hammer.store.told), encoding="utf-8")
+    Path(log).write_text("".join(json.dumps(what) + "\n" for what in hammer.store.told), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])))
+    asyncio.run(main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]))

@@ -72,7 +72,7 @@ def a_run(state=State.PENDING, minute=1, *, identity="a", trigger="", **more):
         created=NOW,
         changed=NOW,
     )
-    return replace(made, **more)
+    return made._replace(**more)
 
 
 def verdict_of(state):
@@ -97,7 +97,7 @@ def now(store, identity="a"):
 
 def write(store, before, *new, changed=(), gap=None, **after):
     """Whether a settlement of that case holds. One that changes its number is noted as a revision."""
-    case = replace(before, **after)
+    case = before._replace(**after)
     noted = a_revision(case) if "revision" in after else None
     (held,) = store.settle([Settlement(before, case, new, tuple(changed), gap, noted)], NOW)
     return held
@@ -117,6 +117,7 @@ class View:
     runs: list
     gaps: list
     revisions: list
+    acts: list
     names: list
     due: list
     wake: int | None
@@ -129,6 +130,7 @@ def view(store, *identities):
         [store.runs(name, MANY) for name in names],
         [store.gaps(name) for name in names],
         [store.revisions(name) for name in names],
+        [store.acts(name) for name in names],
         store.identities("", MANY),
         [case.identity for case in store.look(ALL, NOW * 2, MANY)],
         store.wake(ALL),

@@ -1,7 +1,5 @@
 """A change is written while its attempt still has its token; it ends or goes on with an attempt, and starts none."""
 
-from dataclasses import replace
-
 import pytest
 
 from kron.core.outcome import Verdict
@@ -12,7 +10,7 @@ from tests.stores.making import ALL, NOW, SECONDS, a_case, a_run, define, now, s
 
 
 def accepted(run):
-    return replace(run, state=State.ENQUEUED, verdict=Verdict.EXECUTED, lease=NOW + 60_000)
+    return run._replace(state=State.ENQUEUED, verdict=Verdict.EXECUTED, lease=NOW + 60_000)
 
 
 def test_an_answer_is_recorded_once(store):
@@ -22,14 +20,14 @@ def test_an_answer_is_recorded_once(store):
     assert now(store).open == (accepted(run),)
     before = view(store)
     assert not say(store, run, accepted(run))
-    assert not say(store, run, replace(run, state=State.RETRY, not_before=NOW + 5))
+    assert not say(store, run, run._replace(state=State.RETRY, not_before=NOW + 5))
     assert view(store) == before
 
 
 @pytest.mark.parametrize("other", [{"state": State.RETRY}, {"attempt": 2}, {"owner": "w2"}], ids=str)
 def test_an_attempt_that_was_superseded_has_no_say(store, other):
     run = a_run(State.LAUNCHING)
-    define(store, None, replace(run, **other))
+    define(store, None, run._replace(**other))
     before = view(store)
     assert not say(store, run, accepted(run), NOW - 5)
     assert view(store) == before  # nor does it wake anybody
@@ -45,18 +43,18 @@ def test_nobody_speaks_of_a_run_that_is_not_there(store):
 def test_what_has_ended_stays(store):
     run = a_run(State.SUCCESS)
     define(store, None, run)
-    assert not say(store, run, replace(run, state=State.FAILED))
-    assert not say(store, run, replace(run, changed=NOW + 1))
+    assert not say(store, run, run._replace(state=State.FAILED))
+    assert not say(store, run, run._replace(changed=NOW + 1))
 
 
 def test_it_only_moves_forward(store):
     run = a_run(State.STARTED)
     define(store, None, run)
-    assert not say(store, run, replace(run, state=State.ENQUEUED))
-    assert not say(store, run, replace(run, state=State.FAILED, verdict=Verdict.MISSED))
-    assert not say(store, run, replace(run, attempt=0, state=State.SUCCESS))
-    assert not say(store, run, replace(run, state=State.SUCCESS, verdict=None))
-    assert say(store, run, replace(run, state=State.SUCCESS))
+    assert not say(store, run, run._replace(state=State.ENQUEUED))
+    assert not say(store, run, run._replace(state=State.FAILED, verdict=Verdict.MISSED))
+    assert not say(store, run, run._replace(attempt=0, state=State.SUCCESS))
+    assert not say(store, run, run._replace(state=State.SUCCESS, verdict=None))
+    assert say(store, run, run._replace(state=State.SUCCESS))
 
 
 @pytest.mark.parametrize("overlap", Overlap)
@@ -65,13 +63,13 @@ def test_it_starts_nothing(store, overlap, state):
     """To start is to settle, since only there is the overlap looked at."""
     run = a_run(state)
     define(store, a_case(overlap=overlap), run)
-    assert not say(store, run, replace(run, state=State.LAUNCHING, attempt=run.attempt + 1, owner="w2"))
+    assert not say(store, run, run._replace(state=State.LAUNCHING, attempt=run.attempt + 1, owner="w2"))
 
 
 def test_a_run_may_fail_and_wait(store):
     run = a_run(State.STARTED)
     define(store, None, run)
-    waiting = replace(run, state=State.WAITING, not_before=NOW + 60_000, lease=None)
+    waiting = run._replace(state=State.WAITING, not_before=NOW + 60_000, lease=None)
     assert say(store, run, waiting, waiting.not_before)
     assert now(store).open == (waiting,)
 
@@ -92,8 +90,8 @@ def test_it_wakes_a_schedule_earlier_and_never_later(store, stood, asked, stands
 def test_nothing_else_of_its_schedule_changes(store):
     case = define(store, None, a_run(State.LAUNCHING), a_run(minute=2))
     run, other = case.open
-    assert say(store, run, replace(run, state=State.FAILED, verdict=Verdict.MISSED), NOW - 1)
-    assert now(store) == replace(case, open=(other,), wake=NOW - 1)
+    assert say(store, run, run._replace(state=State.FAILED, verdict=Verdict.MISSED), NOW - 1)
+    assert now(store) == case._replace(open=(other,), wake=NOW - 1)
 
 
 def test_the_runs_of_a_paused_and_of_a_deleted_schedule_are_still_spoken_of(store):
@@ -109,7 +107,7 @@ def test_each_change_of_a_batch_stands_alone(store):
     define(store, a_case("b"), a_run(State.LAUNCHING, identity="b"))
     one, two = now(store).open
     (three,) = now(store, "b").open
-    stale = replace(two, owner="w9")
+    stale = two._replace(owner="w9")
     changes = [Change(run, accepted(run), None) for run in (one, stale, three, one)]
     assert store.change(changes, NOW) == [True, False, True, False]
     assert [run.state for run in store.find([one.key, two.key, three.key])] == ["enqueued", "launching", "enqueued"]

@@ -43,6 +43,27 @@ def test_who_leaves_in_peace_is_not_waited_for(store):
     assert store.lease("w2", NOW + 1, NOW + 1 + LEASE) == ALL
 
 
+def test_a_clock_that_was_set_back_keeps_the_shards_of_the_dead_for_one_lease_at_most(store):
+    """An hour: w1 died, w2 lives on by the clock of now."""
+    ahead = NOW + 3_600_000
+    store.lease("w1", ahead, ahead + LEASE)
+    store.lease("w2", NOW, NOW + LEASE)
+    held = store.lease("w2", NOW + LEASE - 1, NOW + 2 * LEASE - 1)
+    assert held < ALL  # nobody knows yet that w1 is dead
+    assert store.lease("w2", NOW + LEASE, NOW + 2 * LEASE) == ALL
+    assert store.lease("w3", NOW + LEASE, NOW + 2 * LEASE) == frozenset()
+
+
+def test_a_clock_that_was_set_back_robs_nobody(store):
+    ahead = NOW + 3_600_000
+    store.lease("w1", ahead, ahead + LEASE)
+    store.lease("w2", ahead, ahead + LEASE)
+    store.lease("w1", ahead + 1, ahead + 1 + LEASE)
+    before = store.lease("w2", ahead + 1, ahead + 1 + LEASE)
+    assert store.lease("w2", NOW, NOW + LEASE) == before
+    assert store.lease("w1", NOW + 1, NOW + 1 + LEASE) == ALL - before
+
+
 def test_a_new_life_is_somebody_else(store):
     assert store.lease("w1/1", NOW, NOW + LEASE) == ALL
     assert store.lease("w1/2", NOW, NOW + LEASE) == frozenset()

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from kron import KronError, parse
 from kron.clock import ManualClock
@@ -18,9 +18,11 @@ from kron.core.answer import Answer, Report, answered
 from kron.core.job import Job
 from kron.core.plan import plan
 from kron.core.policy import DECLARATIVE, KRON, SECOND, SERVICE, Catchup, Overlap
-from kron.registrar import Registrar
+from kron.pause import awoken
+from kron.registrar import Asker, Registrar
 from kron.store import Change, settlement
 from kron.stores.memory import MemoryStore
+from kron.stores.postgres import PostgresStore
 from kron.stores.sqlite import SqliteStore
 from tests.stores.making import ALL, SECONDS, Handle, a_folder, view
 
@@ -51,13 +53,16 @@ class Likeness(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         self.clock = ManualClock(float(SECONDS))
-        self.folder = a_folder()
         self.runner = asyncio.Runner()
-        stores = MemoryStore(self.clock), SqliteStore(self.folder / "kron.db", self.clock)
-        self.stores = [Handle(self.runner, store) for store in stores]
+        self.stores = [Handle(self.runner, store) for store in (MemoryStore(self.clock), self.other())]
         self.read = []  # every case that was ever seen
         self.claims = []  # every attempt that was ever claimed, with its policy
         self.keys = []
+
+    def other(self):
+        """The store that is to be like the one in memory."""
+        self.folder = a_folder()
+        return SqliteStore(self.folder / "kron.db", self.clock)
 
     def teardown(self):
         self.stores[1].close()
@@ -95,6 +100,39 @@ class Likeness(RuleBasedStateMachine):
     @rule(name=names, verb=st.sampled_from(["pause", "resume", "delete", "get", "preview"]))
     def command(self, name, verb):
         self.ask(verb, name)
+
+    @rule(name=names, seconds=st.sampled_from([-5, 0, 1, 60, 600, None]), who=st.sampled_from(["", "ann"]))
+    def pause(self, name, seconds, who):
+        until = None if seconds is None else self.now() + seconds * 1000
+
+        async def pause(store):
+            return await Registrar(store.store).pause(name, Asker(who, "for a reason" if who else ""), until=until)
+
+        self.both(lambda store: self.runner.run(pause(store)))
+
+    @rule()
+    def awaken(self):
+        """End every pause that is over, whoever saw it last."""
+        over = [case for case in self.read if case.awakes(self.now())]
+        self.both(lambda store: store.settle([awoken(case) for case in over], self.now()))
+
+    @rule(
+        after=st.sampled_from(["", "a", "b"]),
+        prefix=st.sampled_from(["", "a", "c:", "d"]),
+        paused=st.sampled_from([None, True, False]),
+        deleted=st.booleans(),
+    )
+    def page(self, after, prefix, paused, deleted):
+        self.both(lambda store: store.identities(after, 2, prefix, paused, deleted))
+
+    @precondition(lambda self: self.keys)
+    @rule(name=names, nth=numbers)
+    def page_of_runs(self, name, nth):
+        self.both(lambda store: store.runs(name, 3, self.keys[nth % len(self.keys)]))
+
+    @rule(back=st.sampled_from([1, 20, 4_000]))
+    def clock_is_set_back(self, back):
+        self.clock.advance(-back)
 
     @rule(name=names, request=st.sampled_from(["x", "y"]))
     def trigger(self, name, request):
@@ -143,10 +181,33 @@ class Likeness(RuleBasedStateMachine):
         self.both(lambda store: view(store, *NAMES))
 
 
-TestLikeness = Likeness.TestCase
-TestLikeness.settings = settings(
+class PostgresLikeness(Likeness):
+    """The same for PostgreSQL, with a server of its own."""
+
+    server = None
+
+    def other(self):
+        self.database = self.server.database()
+        return PostgresStore(self.server.url(self.database), self.clock, size=1)
+
+    def teardown(self):
+        self.stores[1].close()
+        self.runner.close()
+        self.server.drop(self.database)
+
+
+SETTINGS = settings(
     max_examples=int(os.environ.get("KRON_EXAMPLES", "25")),
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )
+
+
+def test_sqlite_is_like_memory():
+    run_state_machine_as_test(Likeness, settings=SETTINGS)
+
+
+def test_postgres_is_like_memory(server, monkeypatch):
+    monkeypatch.setattr(PostgresLikeness, "server", server)
+    run_state_machine_as_test(PostgresLikeness, settings=SETTINGS)

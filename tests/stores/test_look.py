@@ -1,11 +1,9 @@
 """What is seen of a store: the cases that are due, their runs, and the pages of what there is."""
 
-from dataclasses import replace
-
 import pytest
 
 from kron.core.run import State
-from kron.store import SHARDS, shard_of
+from kron.store import SHARDS, Act, Deed, Settlement, shard_of
 from tests.stores.making import (
     ALL,
     MANY,
@@ -75,7 +73,7 @@ def test_a_schedule_is_seen_once_however_often_it_was_woken(store):
     define(store, None, a_run(State.STARTED))
     for earlier in range(5):
         (run,) = now(store).open
-        assert say(store, run, replace(run, lease=NOW + earlier), NOW - earlier)
+        assert say(store, run, run._replace(lease=NOW + earlier), NOW - earlier)
     assert write(store, now(store), wake=NOW)
     assert names(store.look(ALL, NOW, MANY)) == ["a"]
     assert write(store, now(store), wake=NOW + 5)
@@ -87,7 +85,7 @@ def test_the_runs_of_an_idle_schedule_are_tended_too(store, idle):
     case = define(store, None, a_run(State.STARTED))
     assert write(store, case, **idle)
     (seen,) = store.look(ALL, NOW, 10)
-    assert seen == now(store) == replace(case, **idle)
+    assert seen == now(store) == case._replace(**idle)
 
 
 def test_a_case_comes_with_its_open_runs_in_the_order_of_their_times(store):
@@ -114,6 +112,20 @@ def test_runs_newest_first(store):
     assert store.runs("a", MANY) == [runs[0], runs[3], runs[2], runs[1]]
     assert store.runs("a", 2) == [runs[0], runs[3]]
     assert store.runs("nobody", MANY) == []
+
+
+def test_runs_by_the_page(store):
+    runs = [a_run(State.SKIPPED, minute) for minute in range(1, 6)]
+    runs += [a_run(State.SKIPPED, minute, trigger=request) for minute in (2, 3) for request in ("x", "y")]
+    define(store, None, *runs)
+    stranger = a_run(State.SKIPPED, 9, identity="b")
+    define(store, a_case("b"), stranger)
+    page, seen = store.runs("a", 2), []
+    while page and len(seen) < len(runs):
+        seen += page
+        page = store.runs("a", 2, page[-1].key)
+    assert (seen, page) == (store.runs("a", MANY), [])
+    assert store.runs("a", 2, "no key") == store.runs("a", 2, stranger.key) == []
 
 
 def test_runs_by_their_keys(store):
@@ -168,6 +180,54 @@ def test_names_by_the_page(store):
     assert store.identities("Z", 3) == ["a", "a b", "a:b"]
     assert "z" not in store.identities("", MANY)
     assert store.get(["z"])[0].deleted
+
+
+def test_names_by_what_they_begin_with(store):
+    odd = ["a", "ab", "a\U0010ffff", "a\U0010ffffz", "b", "\ud7ff", "\ud7ffx", "\ue000", "\U0010ffff", "\U0010ffffq"]
+    for name in odd:
+        define(store, a_case(name))
+    for prefix in ("", "a", "ab", "abc", "b", "\ud7ff", "\ue000", "\U0010ffff", "a\U0010ffff"):
+        assert store.identities("", MANY, prefix) == sorted(name for name in odd if name.startswith(prefix))
+    assert store.identities("ab", 1, "a") == ["a\U0010ffff"]
+    assert store.identities("b", MANY, "a") == []
+
+
+def test_names_of_the_paused_and_of_the_deleted(store):
+    for name in "abcd":
+        define(store, a_case(name))
+    assert write(store, now(store, "b"), paused=True)
+    assert write(store, now(store, "c"), deleted=True)
+    assert write(store, now(store, "d"), deleted=True, paused=True)
+    assert store.identities("", MANY, "", None) == ["a", "b"]
+    assert store.identities("", MANY, "", True) == ["b"]
+    assert store.identities("", MANY, "", False) == ["a"]
+    assert store.identities("", MANY, "", None, True) == ["c", "d"]
+    assert store.identities("", MANY, "", True, True) == ["d"]
+
+
+def test_acts_in_the_order_in_which_they_were_written_and_for_ever(store):
+    case = define(store)
+    acts = [
+        Act(Deed.PAUSED, NOW + 5, NOW + 60_000, "ann", "freeze"),
+        Act(Deed.RESUMED, NOW),  # by a clock that was set back
+        Act(Deed.DELETED, NOW + 1, None, "bob", "ö\n'; --"),
+    ]
+    for act, state in zip(acts, ({"paused": True, "until": NOW + 60_000}, {}, {"deleted": True}), strict=True):
+        (held,) = store.settle([Settlement(now(store), case._replace(**state), act=act)], NOW)
+        assert held
+        assert now(store).until == state.get("until")
+    assert store.acts("a") == acts
+    store.acts("a").clear()
+    assert store.acts("a") == acts
+    assert store.acts("b") == []
+
+
+def test_an_act_is_written_with_its_settlement_or_not_at_all(store):
+    case = define(store)
+    stale = case._replace(cursor=case.cursor - 60)
+    act = Act(Deed.PAUSED, NOW)
+    assert store.settle([Settlement(stale, stale._replace(paused=True), act=act)], NOW) == [False]
+    assert store.acts("a") == []
 
 
 def test_the_clock_of_the_store(store, clock):

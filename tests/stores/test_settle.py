@@ -1,7 +1,5 @@
 """A settlement is written as a whole or not at all, and each of its conditions alone can refuse it."""
 
-from dataclasses import replace
-
 import pytest
 
 from kron.core.outcome import Verdict
@@ -44,8 +42,8 @@ def test_a_schedule_that_was_never_created_cannot_be_changed(store):
 def test_a_schedule_that_is_not_as_it_was_read_is_not_changed(store, stale):
     case = define(store)
     before = view(store)
-    after = replace(case, cursor=SECONDS + 60)
-    assert store.settle([Settlement(replace(case, **stale), after, (a_run(),))], NOW) == [False]
+    after = case._replace(cursor=SECONDS + 60)
+    assert store.settle([Settlement(case._replace(**stale), after, (a_run(),))], NOW) == [False]
     assert view(store) == before
 
 
@@ -80,14 +78,14 @@ def test_a_run_that_the_plan_has_not_seen_stops_it(store):
 def test_a_run_that_ended_since_it_was_read_stops_the_plan(store):
     """What waits for its end would otherwise be woken when its lease is over, and not before."""
     case = define(store, None, a_run(State.STARTED), a_run(minute=2))
-    ended = replace(case.open[0], state=State.SUCCESS)
+    ended = case.open[0]._replace(state=State.SUCCESS)
     assert write(store, case, changed=[(case.open[0], ended)])
     assert not write(store, case, wake=NOW + 3_600_000)
 
 
 def test_a_longer_lease_stops_no_plan(store):
     case = define(store, None, a_run(State.STARTED))
-    longer = replace(case.open[0], lease=NOW + 60_000, changed=NOW + 1)
+    longer = case.open[0]._replace(lease=NOW + 60_000, changed=NOW + 1)
     assert write(store, case, changed=[(case.open[0], longer)])
     assert write(store, case, cursor=SECONDS + 60)
     assert now(store).open == (longer,)
@@ -107,7 +105,7 @@ def test_a_key_stays_taken_when_its_schedule_is_deleted_and_made_again(store):
     again = a_case(revision=2)
     assert store.settle([Settlement(None, again, revision=a_revision(again))], NOW) == [False]
     assert store.settle([Settlement(tombstone, again, revision=a_revision(again))], NOW) == [True]
-    assert now(store) == replace(again, ahead=frozenset({SECONDS + 60}))
+    assert now(store) == again._replace(ahead=frozenset({SECONDS + 60}))
     assert not write(store, now(store), a_run(), cursor=SECONDS + 60)
     assert [revision.number for revision in store.revisions("a")] == [1, 2]
 
@@ -115,9 +113,9 @@ def test_a_key_stays_taken_when_its_schedule_is_deleted_and_made_again(store):
 @pytest.mark.parametrize("other", [{"state": State.RETRY}, {"attempt": 2}, {"owner": "w2"}], ids=str)
 def test_a_run_with_another_token_is_not_changed(store, other):
     read = a_run(State.LAUNCHING)
-    case = define(store, None, replace(read, **other))
-    before, after = view(store), replace(read, attempt=3)
-    assert not write(store, replace(case, open=(read,)), changed=[(read, after)])
+    case = define(store, None, read._replace(**other))
+    before, after = view(store), read._replace(attempt=3)
+    assert not write(store, case._replace(open=(read,)), changed=[(read, after)])
     assert not write(store, case, changed=[(read, after)])
     assert view(store) == before
 
@@ -125,8 +123,8 @@ def test_a_run_with_another_token_is_not_changed(store, other):
 def test_a_run_that_is_not_there_is_not_changed(store):
     case = define(store)
     run = a_run(State.LAUNCHING)
-    assert not write(store, case, changed=[(run, replace(run, state=State.RETRY))])
-    assert not write(store, replace(case, open=(run,)), changed=[(run, replace(run, state=State.RETRY))])
+    assert not write(store, case, changed=[(run, run._replace(state=State.RETRY))])
+    assert not write(store, case._replace(open=(run,)), changed=[(run, run._replace(state=State.RETRY))])
 
 
 @pytest.mark.parametrize("state", State)
@@ -137,7 +135,7 @@ def test_a_run_moves_forward_only(store, state):
             name = f"{after} by attempt {attempt}"
             before = a_run(state, attempt=3, owner="w1", identity=name)
             case = define(store, a_case(name), before)
-            moved = replace(before, state=after, attempt=attempt, verdict=before.verdict or a_run(after).verdict)
+            moved = before._replace(state=after, attempt=attempt, verdict=before.verdict or a_run(after).verdict)
             forward = attempt > 3 or after not in OPEN or (attempt == 3 and RANK[after] >= RANK.get(state, 0))
             lawful = state in OPEN and attempt >= 3 and forward
             assert write(store, case, changed=[(before, moved)]) == lawful, name
@@ -148,8 +146,8 @@ def test_a_verdict_is_given_once(store):
     run = a_run(State.STARTED)
     case = define(store, None, run)
     for verdict in (None, Verdict.MISSED):
-        assert not write(store, case, changed=[(run, replace(run, state=State.FAILED, verdict=verdict))])
-    assert write(store, case, changed=[(run, replace(run, state=State.FAILED))])
+        assert not write(store, case, changed=[(run, run._replace(state=State.FAILED, verdict=verdict))])
+    assert write(store, case, changed=[(run, run._replace(state=State.FAILED))])
 
 
 @pytest.mark.parametrize("state", State)
@@ -159,7 +157,7 @@ def test_a_run_that_cannot_be_is_not_recorded(store, state):
     bare = a_run(state, attempt=0, verdict=None)
     assert write(store, case, bare) == (state is State.PENDING)
     if state is not State.PENDING:
-        assert not write(store, case, changed=[(case.open[0], replace(case.open[0], state=state))])
+        assert not write(store, case, changed=[(case.open[0], case.open[0]._replace(state=state))])
 
 
 @pytest.mark.parametrize("overlap", Overlap)
@@ -177,7 +175,7 @@ class TestOverlap:
     def test_one_that_waited(self, store, overlap, waiting):
         case = define(store, a_case(overlap=overlap), a_run(State.RETRY), a_run(waiting, 2))
         run = case.open[1]
-        started = replace(run, state=State.LAUNCHING, attempt=run.attempt + 1, owner="w2")
+        started = run._replace(state=State.LAUNCHING, attempt=run.attempt + 1, owner="w2")
         assert write(store, case, changed=[(run, started)]) == (overlap is Overlap.ALLOW)
 
     def test_two_at_once(self, store, overlap):
@@ -193,14 +191,14 @@ class TestOverlap:
     def test_one_takes_the_place_of_another(self, store, overlap, first):
         case = define(store, a_case(overlap=overlap), a_run(State.STARTED), a_run(minute=2))
         old, young = case.open
-        ended = (old, replace(old, state=State.CANCELLED))
-        started = (young, replace(young, state=State.LAUNCHING, attempt=1, owner="w2"))
+        ended = (old, old._replace(state=State.CANCELLED))
+        started = (young, young._replace(state=State.LAUNCHING, attempt=1, owner="w2"))
         assert write(store, case, changed=[ended, started] if first else [started, ended])
 
     def test_the_next_attempt_of_the_same(self, store, overlap):
         case = define(store, a_case(overlap=overlap), a_run(State.RETRY))
         (run,) = case.open
-        again = replace(run, state=State.LAUNCHING, attempt=2, owner="w2", lease=NOW + 5, not_before=1, doubt=True)
+        again = run._replace(state=State.LAUNCHING, attempt=2, owner="w2", lease=NOW + 5, not_before=1, doubt=True)
         assert write(store, case, changed=[(run, again)])
         assert store.find([run.key]) == [again]
 
@@ -212,16 +210,16 @@ def test_a_policy_may_become_stricter_while_several_run(store, overlap):
     assert write(store, case, job=a_job(overlap=overlap), revision=2)
     case = now(store)
     started, retried, pending = case.open
-    begun = replace(pending, state=State.LAUNCHING, attempt=1, owner="w2")
+    begun = pending._replace(state=State.LAUNCHING, attempt=1, owner="w2")
     assert not write(store, case, changed=[(pending, begun)])
-    assert write(store, case, changed=[(retried, replace(retried, state=State.LAUNCHING, attempt=2, owner="w2"))])
+    assert write(store, case, changed=[(retried, retried._replace(state=State.LAUNCHING, attempt=2, owner="w2"))])
     case = now(store)
-    assert write(store, case, changed=[(started, replace(started, state=State.LOST))])
+    assert write(store, case, changed=[(started, started._replace(state=State.LOST))])
     case = now(store)
     assert not write(store, case, changed=[(pending, begun)])
-    assert write(store, case, changed=[(case.open[0], replace(case.open[0], state=State.LAUNCHING))])
+    assert write(store, case, changed=[(case.open[0], case.open[0]._replace(state=State.LAUNCHING))])
     case = now(store)
-    ended = replace(case.open[0], state=State.UNKNOWN, verdict=Verdict.EXECUTED)
+    ended = case.open[0]._replace(state=State.UNKNOWN, verdict=Verdict.EXECUTED)
     assert write(store, case, changed=[(case.open[0], ended), (pending, begun)])
 
 
@@ -239,13 +237,13 @@ def test_a_policy_may_become_stricter_while_several_run(store, overlap):
 def test_nothing_goes_back_and_no_definition_changes_under_its_number(store, back):
     case = define(store, a_case(revision=2))
     before = view(store)
-    assert store.settle([Settlement(case, replace(case, **back))], NOW) == [False]
+    assert store.settle([Settlement(case, case._replace(**back))], NOW) == [False]
     assert view(store) == before
 
 
 def test_a_revision_bears_the_number_of_its_definition(store):
     case = define(store)
-    after = replace(case, job=a_job(text="*/7 * * * *"), revision=2)
+    after = case._replace(job=a_job(text="*/7 * * * *"), revision=2)
     assert store.settle([Settlement(case, after, revision=a_revision(case))], NOW) == [False]
     assert store.settle([Settlement(case, case, revision=a_revision(case))], NOW) == [False]
     assert store.settle([Settlement(case, after, revision=a_revision(after))], NOW) == [True]
@@ -261,15 +259,15 @@ def test_a_gap_lies_between_the_old_cursor_and_the_new(store, gap):
 def test_all_of_a_settlement_is_written(store):
     case = define(store, None, a_run(State.LAUNCHING), a_run(minute=2))
     running, waiting = case.open
-    ended, begun = replace(running, state=State.FAILED, verdict=Verdict.MISSED), replace(waiting, not_before=NOW + 5)
+    ended, begun = running._replace(state=State.FAILED, verdict=Verdict.MISSED), waiting._replace(not_before=NOW + 5)
     fresh, gap = a_run(State.LAUNCHING, 9), a_gap(3, 8, 6)
     job = a_job(text="*/2 * * * *", name="n", description="d", start=1, end=SECONDS * 2)
-    after = replace(case, job=job, revision=2, cursor=SECONDS + 540, since=NOW + 7, paused=True, wake=NOW + 9)
+    after = case._replace(job=job, revision=2, cursor=SECONDS + 540, since=NOW + 7, paused=True, wake=NOW + 9)
     settlement = Settlement(
         case, after, (fresh,), ((running, ended), (waiting, begun)), gap, a_revision(after, note="why")
     )
     assert store.settle([settlement], NOW) == [True]
-    assert now(store) == replace(after, open=(begun, fresh), ahead=frozenset())
+    assert now(store) == after._replace(open=(begun, fresh), ahead=frozenset())
     assert store.runs("a", MANY) == [fresh, begun, ended]
     assert store.gaps("a") == [gap]
     assert store.revisions("a")[1:] == [a_revision(after, note="why")]
@@ -277,10 +275,10 @@ def test_all_of_a_settlement_is_written(store):
 
 def test_each_settlement_of_a_batch_stands_alone(store):
     a, b = define(store), define(store, a_case("b"))
-    stale = Settlement(replace(b, cursor=0), replace(b, cursor=SECONDS + 60))
-    first = Settlement(a, replace(a, cursor=SECONDS + 60), (a_run(),))
-    again = Settlement(a, replace(a, cursor=SECONDS + 120), (a_run(minute=2),))
-    other = Settlement(b, replace(b, cursor=SECONDS + 180))
+    stale = Settlement(b._replace(cursor=0), b._replace(cursor=SECONDS + 60))
+    first = Settlement(a, a._replace(cursor=SECONDS + 60), (a_run(),))
+    again = Settlement(a, a._replace(cursor=SECONDS + 120), (a_run(minute=2),))
+    other = Settlement(b, b._replace(cursor=SECONDS + 180))
     assert store.settle([stale, first, again, other], NOW) == [False, True, False, True]
     assert [case.cursor for case in store.get(["a", "b"])] == [SECONDS + 60, SECONDS + 180]
     assert store.settle([], NOW) == []

@@ -4,7 +4,6 @@ import asyncio
 import sqlite3
 import subprocess
 import sys
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -217,7 +216,7 @@ GUARDS = {
     "changes with its revision": "UPDATE schedules SET end_at = 5",
     "a revision never changes": "UPDATE schedule_revisions SET note = 'other'",
     "a revision stays": "DELETE FROM schedule_revisions",
-    "numbered upwards": "INSERT INTO schedule_revisions SELECT schedule_id, 0, '', '', '', 0, '', '' FROM schedules",
+    "numbered upwards": "INSERT INTO schedule_revisions SELECT schedule_id, 0, '', '', '', 0, '', '', 0 FROM schedules",
     "a run only moves forward": "UPDATE schedule_runs SET status = 'pending' WHERE status = 'started'",
     "only moves forward": "UPDATE schedule_runs SET attempt = 0 WHERE status = 'started'",
     "moves forward": "UPDATE schedule_runs SET outcome = 'missed' WHERE status = 'started'",
@@ -282,9 +281,9 @@ def test_the_guards_hold_when_the_check_before_them_is_gone(sqlite, monkeypatch)
     case = define(sqlite, None, a_run(State.LAUNCHING))
     before = view(sqlite)
     for settlement in (
-        Settlement(case, replace(case, cursor=SECONDS - 1)),
-        Settlement(case, replace(case, cursor=SECONDS + 60), (a_run(State.SKIPPED, 3), a_run())),
-        Settlement(case, replace(case, cursor=SECONDS + 60), (a_run(State.SKIPPED, 3), a_run(State.LAUNCHING, 2))),
+        Settlement(case, case._replace(cursor=SECONDS - 1)),
+        Settlement(case, case._replace(cursor=SECONDS + 60), (a_run(State.SKIPPED, 3), a_run())),
+        Settlement(case, case._replace(cursor=SECONDS + 60), (a_run(State.SKIPPED, 3), a_run(State.LAUNCHING, 2))),
     ):
         with pytest.raises(KronError, match="refuses what may not be") as refused:
             sqlite.settle([settlement], NOW)
@@ -296,10 +295,10 @@ def test_whether_a_run_must_be_alone_is_asked_when_it_starts(sqlite, other):
     define(sqlite, a_case(overlap=Overlap.ALLOW), a_run(State.STARTED), a_run(minute=2))
     assert write(sqlite, now(sqlite), job=a_job(), revision=2)
     started, pending = now(sqlite).open
-    assert say(sqlite, started, replace(started, state=State.SUCCESS))
-    begun = replace(pending, state=State.LAUNCHING, attempt=1, owner="w")
+    assert say(sqlite, started, started._replace(state=State.SUCCESS))
+    begun = pending._replace(state=State.LAUNCHING, attempt=1, owner="w")
     assert write(sqlite, now(sqlite), changed=[(pending, begun)])
-    assert say(sqlite, begun, replace(begun, state=State.RETRY))
+    assert say(sqlite, begun, begun._replace(state=State.RETRY))
     assert other.execute("SELECT alone FROM schedule_runs ORDER BY run_at").fetchall() == [(0,), (1,)]
 
 
@@ -328,11 +327,14 @@ def plan_of(connection, name, **values):
         ("ahead", "runs_of_the_calendar"),
         ("runs", "runs_by_time"),
         ("run", "sqlite_autoindex_schedule_runs_1"),
+        ("runs_before", "runs_by_time"),
         ("identities", "PRIMARY KEY"),
+        ("acts", "acts_by_schedule"),
     ],
 )
 def test_no_question_reads_a_whole_table(other, name, index):
     values = {"shards": "[1]", "upto": 1, "limit": 1, "schedule_id": "a", "cursor": 1, "key": "k", "after": ""}
+    values |= {"before": "k", "prefix": "a", "beyond": "b", "paused": None, "deleted": 0}
     plan = plan_of(other, name, **values)
     assert index in plan
     assert "SCAN schedule_runs" not in plan

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections import Counter
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
@@ -80,18 +79,29 @@ def test_one_of_many_who_want_the_same_gets_it(store, runner):
     assert all(len(store.runs(f"s{n}", MANY)) == 1 for n in range(5))
 
 
-@pytest.mark.req("KSPEC-IDEM-ONE", "KSPEC-INV-2")
-def test_many_processes_on_one_file(folder, runner):
-    file, processes = folder / "kron.db", 3
-    command = [sys.executable, "-m", "tests.stores.hammer", str(file)]
+def hammered(url, folder, processes=3):
+    """What everyone was told, after several processes have worked on one store."""
+    command = [sys.executable, "-m", "tests.stores.hammer", url]
     started = [
-        subprocess.Popen([*command, f"w{n}", str(n), str(STEPS)], stderr=subprocess.PIPE) for n in range(processes)
+        subprocess.Popen([*command, f"w{n}", str(n), str(STEPS), str(folder / f"w{n}")], stderr=subprocess.PIPE)
+        for n in range(processes)
     ]
     assert [(process.communicate()[1].decode(), process.returncode) for process in started] == [("", 0)] * processes
-    logs = [Path(f"{file}.w{n}").read_text(encoding="utf-8") for n in range(processes)]
-    told = [json.loads(line) for log in logs for line in log.splitlines()]
+    logs = [(folder / f"w{n}").read_text(encoding="utf-8") for n in range(processes)]
+    assert all("changed" in log for log in logs)
+    return [json.loads(line) for log in logs for line in log.splitlines()]
+
+
+@pytest.mark.req("KSPEC-IDEM-ONE", "KSPEC-INV-2")
+def test_many_processes_on_one_file(folder, runner):
+    file = folder / "kron.db"
+    told = hammered(f"sqlite:{file}", folder)
     store = Handle(runner, SqliteStore(file, ManualClock(float(SECONDS))))
     check(store, told)
     assert store.store.file.connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    assert all("changed" in log for log in logs)
     store.close()
+
+
+@pytest.mark.req("KSPEC-IDEM-ONE", "KSPEC-INV-2")
+def test_many_processes_on_one_database(folder, database, postgres):
+    check(postgres, hammered(database, folder))

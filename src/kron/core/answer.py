@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from enum import StrEnum
 
 from kron.core.outcome import Reason, Verdict
@@ -31,7 +30,7 @@ def answered(run: Run, answer: Answer, policy: Policy, now: int) -> Run:
     """The run after its launcher has answered."""
     if answer is Answer.OK:
         lease = now + policy.run_lease // MILLISECOND
-        return replace(run, state=State.ENQUEUED, verdict=Verdict.EXECUTED, reason=None, lease=lease, changed=now)
+        return run._replace(state=State.ENQUEUED, verdict=Verdict.EXECUTED, reason=None, lease=lease, changed=now)
     if answer is Answer.REJECTED:
         return failed_launch(run, now)
     if answer is Answer.UNKNOWN and policy.interrupted is Interrupted.LOST:
@@ -39,7 +38,7 @@ def answered(run: Run, answer: Answer, policy: Policy, now: int) -> Run:
     if run.attempt >= policy.launch_tries and answer is Answer.RETRYABLE:
         return failed_launch(run, now)
     doubt = run.doubt or answer is Answer.UNKNOWN
-    return replace(run, state=State.RETRY, doubt=doubt, not_before=now + backoff(run, policy), lease=None, changed=now)
+    return run._replace(state=State.RETRY, doubt=doubt, not_before=now + backoff(run, policy), lease=None, changed=now)
 
 
 def reported(run: Run, report: Report, policy: Policy, now: int, attempt: int | None = None) -> Run | None:
@@ -48,14 +47,14 @@ def reported(run: Run, report: Report, policy: Policy, now: int, attempt: int | 
         return None
     if report is not Report.SUCCESS and run.verdict is not None and attempt is not None and attempt < run.attempt:
         return None  # it ran again since, and this is an echo
-    run = replace(run, verdict=Verdict.EXECUTED, reason=None)
+    run = run._replace(verdict=Verdict.EXECUTED, reason=None)
     if report is Report.STARTED:
-        return replace(run, state=State.STARTED, lease=now + policy.run_lease // MILLISECOND, changed=now)
+        return run._replace(state=State.STARTED, lease=now + policy.run_lease // MILLISECOND, changed=now)
     if report is Report.SUCCESS:
         return ended(run, State.SUCCESS, now)
     if policy.retry_after is not None:
         at = now + policy.retry_after // MILLISECOND
-        return replace(run, state=State.WAITING, not_before=at, lease=None, changed=now)
+        return run._replace(state=State.WAITING, not_before=at, lease=None, changed=now)
     return ended(run, State.FAILED, now)
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kron.core.job import Job
 from kron.core.policy import Policy
 from kron.core.run import Run
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(NamedTuple):
     """What a store hands to `plan`.
 
     Every period up to the cursor is handled. Where windows overlap, some later ones may be handled too:
@@ -26,6 +25,7 @@ class Case:
     wake: int | None = None  # when to look again; None: not before somebody changes something
     open: tuple[Run, ...] = ()
     ahead: frozenset[int] = frozenset()
+    until: int | None = None  # milliseconds: when its pause ends by itself; None: not before somebody ends it
 
     @property
     def identity(self) -> str:
@@ -36,6 +36,10 @@ class Case:
     def idle(self) -> bool:
         """Whether no period is handled for the time being."""
         return self.paused or self.deleted or self.policy.suspend
+
+    def awakes(self, now: int) -> bool:
+        """Whether its pause is over, and nobody has ended it yet."""
+        return self.paused and not self.deleted and self.until is not None and self.until <= now
 
     @property
     def policy(self) -> Policy:

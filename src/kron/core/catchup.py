@@ -9,6 +9,7 @@ from kron.core.period import prev_nominal
 from kron.core.policy import Catchup
 
 _OLDEST_FIRST = (Catchup.ALL, Catchup.SPREAD)
+_CATCHING_UP = (*_OLDEST_FIRST, Catchup.LATEST)  # where the deadline alone decides, the end does not
 _WHY = {Catchup.NONE: Reason.CATCHUP_NONE, Catchup.LATEST: Reason.COALESCED}
 
 
@@ -19,16 +20,22 @@ def catch_up(case: Case, now: int, *, at_once: bool = False) -> tuple[Survey, Ga
     """
     bound = case.policy.bound
     seen = survey(case, case.cursor, now, bound)
-    if not seen.more or (case.policy.catchup in _OLDEST_FIRST and not at_once):
+    if not seen.more or (case.policy.catchup in _OLDEST_FIRST and not at_once and not has_ended(case, now)):
         return seen, None
-    gap = _gap(case, seen.due[0].nominal, _newest(case, now, bound))
+    gap = _gap(case, seen.due[0].nominal, _newest(case, now, bound), now)
     return survey(case, gap.last if gap else case.cursor, now, MOST), gap  # no more than fit into their windows
+
+
+def has_ended(case: Case, now: int) -> bool:
+    """Whether what would be caught up is not, since the validity of the job is over."""
+    return case.job.end is not None and now // 1000 > case.job.end and case.policy.catchup in _CATCHING_UP
 
 
 def _newest(case: Case, now: int, count: int) -> int:
     """The nominal time from which on there are `count` periods till now, or later where one may not be due yet."""
     before, after = reach(case.job)
     t = now // 1000 + before
+    t = t if case.job.end is None else min(t, case.job.end)
     for _ in range(count):
         nominal = prev_nominal(case.job.schedule, t)
         if nominal is None or nominal <= case.cursor:
@@ -37,11 +44,11 @@ def _newest(case: Case, now: int, count: int) -> int:
     return min(t + 1, now // 1000 - after)
 
 
-def _gap(case: Case, first: int, cut: int) -> Gap | None:
+def _gap(case: Case, first: int, cut: int, now: int) -> Gap | None:
     """The periods from `first` to before the cut that have no record of their own."""
     last = prev_nominal(case.job.schedule, cut - 1)
     if last is None or last < first:
         return None
     count = count_unhandled(case, first, last)
-    reason = _WHY.get(case.policy.catchup, Reason.REPLAY_BOUND)
+    reason = Reason.ENDED if has_ended(case, now) else _WHY.get(case.policy.catchup, Reason.REPLAY_BOUND)
     return Gap(first, last, count, Verdict.MISSED, reason) if count else None

@@ -14,7 +14,7 @@ from kron.core.schedule import Schedule
 from kron.core.schedule.chance import Strategy, draw
 from kron.core.schedule.constraint import FREE, Reading
 from kron.core.schedule.window import Bounds
-from kron.core.zone import Wall
+from kron.core.zone import Wall, rfc3339
 
 BUDGET = 64  # draws; then the period is unschedulable
 
@@ -43,20 +43,26 @@ class Decision(NamedTuple):
 
 def decide(schedule: Schedule, period: Period, identity: str) -> Decision:
     """Choose the second at which the period runs."""
-    key = period_key(schedule, period)
+    key = period_key(schedule, period.nominal)
     seed_hash = schedule.seed.hash(checked(identity), key)
+    at, tried = choose(schedule, period.nominal, seed_hash)
+    return Decision(identity, schedule, period, key, seed_hash, at, tried)
+
+
+def choose(schedule: Schedule, nominal: int, seed_hash: str) -> tuple[int | None, int]:
+    """The first candidate that no constraint is against, if there is one; and how many were drawn."""
     at, tried = None, 0
-    for candidate in candidates(schedule, period, seed_hash):
+    for candidate in candidates(schedule, nominal, seed_hash):
         tried += 1
         if not objection(schedule, candidate):
             at = candidate
             break
-    return Decision(identity, schedule, period, key, seed_hash, at, tried if schedule.window.duration else 0)
+    return at, tried if schedule.window.duration else 0
 
 
-def candidates(schedule: Schedule, period: Period, seed_hash: str) -> Iterator[int]:
+def candidates(schedule: Schedule, nominal: int, seed_hash: str) -> Iterator[int]:
     """The seconds that are tried, in order: one for each draw, or the nominal time if there is no window."""
-    nominal, window, place = period.nominal, schedule.window, schedule.distribution.place
+    window, place = schedule.window, schedule.distribution.place
     if not window.duration:
         yield nominal
         return
@@ -69,7 +75,7 @@ def candidates(schedule: Schedule, period: Period, seed_hash: str) -> Iterator[i
 def tally(decision: Decision) -> dict[str, int]:
     """How many candidates each clause refused before one was chosen, or none was."""
     refused: dict[str, int] = {}
-    for candidate in candidates(decision.schedule, decision.period, decision.seed_hash):
+    for candidate in candidates(decision.schedule, decision.period.nominal, decision.seed_hash):
         if candidate == decision.at:
             break
         clause = objection(decision.schedule, candidate)
@@ -89,12 +95,12 @@ def reading(wall: Wall) -> Reading:
     return Reading(wall.day, wall.date.month, wall.date.day, wall.weekday, wall.hour * 60 + wall.minute)
 
 
-def period_key(schedule: Schedule, period: Period) -> str:
+def period_key(schedule: Schedule, nominal: int) -> str:
     """What the seed is drawn for: the period itself, its day or its ISO week on the wall calendar."""
     strategy = schedule.seed.strategy
     if strategy is Strategy.STABLE:
-        return period.id
-    wall = schedule.zone.wall(period.nominal)
+        return rfc3339(nominal)
+    wall = schedule.zone.wall(nominal)
     return wall.date.text if strategy is Strategy.DAILY else iso_week(wall.day)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import NamedTuple
 
 from kron.core.case import Case
 from kron.core.count import count_nominals
-from kron.core.decision import decide
+from kron.core.decision import choose, period_key
 from kron.core.job import Job
-from kron.core.period import Period, next_nominal, prev_nominal
+from kron.core.period import next_nominal, prev_nominal
 from kron.core.policy import MILLISECOND, FirstSight
 from kron.core.run import key_of
 from kron.core.schedule.chance import draw
@@ -19,8 +20,7 @@ from kron.core.schedule.constraint import FREE
 MOST = 10_000  # periods looked at in one pass
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
+class Due(NamedTuple):
     """A period with the millisecond at which it is to be handled: started, or found to be unschedulable."""
 
     nominal: int
@@ -47,7 +47,7 @@ def survey(case: Case, cursor: int, now: int, most: int) -> Survey:
         if opens > now and seen.upcoming is not None and opens >= seen.upcoming:
             return seen
         due = due_of(case.job, nominal)
-        if not _responsible(case, due):
+        if not responsible(case, due):
             seen.foreign.append(nominal)
         elif due.at > now:
             seen.upcoming = due.at if seen.upcoming is None else min(seen.upcoming, due.at)
@@ -74,10 +74,10 @@ def due_of(job: Job, nominal: int) -> Due:
         return Due(nominal, _jittered(job, nominal))
     if not schedule.window.duration and schedule.constraints == FREE:  # there is nothing to decide
         return Due(nominal, nominal * 1000)
-    decision = decide(schedule, Period(nominal), job.identity)
-    if decision.at is None:
-        return Due(nominal, -(-decision.window.start // MILLISECOND), schedulable=False)
-    return Due(nominal, decision.at * 1000)
+    at, _ = choose(schedule, nominal, schedule.seed.hash(job.identity, period_key(schedule, nominal)))
+    if at is None:
+        return Due(nominal, -(-schedule.window.at(nominal).start // MILLISECOND), schedulable=False)
+    return Due(nominal, at * 1000)
 
 
 def reach(job: Job) -> tuple[int, int]:
@@ -85,8 +85,7 @@ def reach(job: Job) -> tuple[int, int]:
     if job.schedule.policy.jitter:
         seconds = -(-job.schedule.policy.jitter // (1000 * MILLISECOND))
         return seconds, seconds
-    start, end = job.schedule.window.at(0)
-    return -(start // (1000 * MILLISECOND)), end // (1000 * MILLISECOND)
+    return -job.schedule.window.origin, job.schedule.window.last
 
 
 def _jittered(job: Job, nominal: int) -> int:
@@ -108,7 +107,8 @@ def _after(case: Case, cursor: int) -> Iterator[int]:
         nominal = next_nominal(case.job.schedule, nominal)
 
 
-def _responsible(case: Case, due: Due) -> bool:
+def responsible(case: Case, due: Due) -> bool:
+    """Whether this revision of a definition is the one that answers for a period."""
     match case.policy.first_sight:
         case FirstSight.CHOSEN:
             return due.at >= case.since // 1000 * 1000

@@ -30,6 +30,7 @@ class Reason(StrEnum):
     UNKNOWN = "unknown"  # it was sent, and nobody knows whether it arrived
     DELETED = "deleted"
     PAUSED = "paused"
+    ENDED = "ended"
 
 
 WORDS = {
@@ -45,6 +46,7 @@ WORDS = {
     Reason.UNKNOWN: "it was sent, and nobody knows whether it arrived",
     Reason.DELETED: "its schedule was deleted while it waited",
     Reason.PAUSED: "its schedule was paused",
+    Reason.ENDED: "nobody was there at its time, and its schedule has ended since",
 }
 
 

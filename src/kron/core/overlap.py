@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kron.core.draft import Draft
 from kron.core.outcome import Reason, Verdict
 from kron.core.policy import MILLISECOND, Overlap, Policy
@@ -65,7 +63,7 @@ def _replace(draft: Draft, run: Run, active: list[Run]) -> None:
     begun = {other.key for other in draft.case.open}
     for other in active:
         if other.key not in begun:  # claimed in this very pass, and not sent yet
-            unsent = replace(other, attempt=0, owner="", sent=0)
+            unsent = other._replace(attempt=0, owner="", sent=0)
             draft.put(ended(unsent, State.SKIPPED, draft.now, Verdict.SKIPPED, Reason.REPLACED))
         elif other.state in RUNNING:
             draft.cancels.append(other)

@@ -6,12 +6,13 @@ Nothing has happened yet when `plan` returns: a plan is a value, and the store d
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from kron.core.case import Case
-from kron.core.catchup import catch_up
+from kron.core.catchup import catch_up, has_ended
 from kron.core.draft import Draft
 from kron.core.due import Due, Survey
+from kron.core.ordinary import ordinary
 from kron.core.outcome import Gap, Reason, Verdict
 from kron.core.overlap import start_pending
 from kron.core.period import next_nominal
@@ -20,8 +21,7 @@ from kron.core.run import Run, State, ended, key_of
 from kron.core.tend import retry_failed, tend
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """What must happen to one schedule: written as a whole, or not at all."""
 
     case: Case
@@ -46,6 +46,15 @@ class Plan:
 
 def plan(case: Case, now: int, *, owner: str, lease: int) -> Plan:
     """What must happen now. `owner` is the worker that asks; what it claims is its own for `lease` milliseconds."""
+    swift = ordinary(case, now, owner, now + lease)
+    if swift is not None:
+        cursor, wake, run = swift
+        return Plan(case, cursor, wake, (run,) if run else ())
+    return plan_at_length(case, now, owner=owner, lease=lease)
+
+
+def plan_at_length(case: Case, now: int, *, owner: str, lease: int) -> Plan:
+    """The same for any case, step by step."""
     draft = _draft(case, now, owner, now + lease)
     tend(draft)
     seen, gap = Survey(), None
@@ -101,12 +110,14 @@ def _late(case: Case, run: Run, now: int, nth: int, dues: list[Due]) -> Run:
     policy = case.policy
     if policy.deadline is not None and lateness(case, run.due, now) * MILLISECOND > policy.deadline:
         return ended(run, State.MISSED, now, Verdict.MISSED, Reason.DEADLINE)
+    if has_ended(case, now):
+        return ended(run, State.MISSED, now, Verdict.MISSED, Reason.ENDED)
     if policy.catchup is Catchup.NONE:
         return ended(run, State.MISSED, now, Verdict.MISSED, Reason.CATCHUP_NONE)
     if policy.catchup is Catchup.LATEST and any(due.schedulable and due.nominal > run.nominal for due in dues):
         return ended(run, State.MISSED, now, Verdict.MISSED, Reason.COALESCED)
     if policy.catchup is Catchup.SPREAD:
-        return replace(run, not_before=now + nth * policy.spread_over // MILLISECOND // len(dues))
+        return run._replace(not_before=now + nth * policy.spread_over // MILLISECOND // len(dues))
     return run
 
 
@@ -125,6 +136,8 @@ def _finished(draft: Draft, seen: Survey, gap: Gap | None) -> Plan:
         wakes.append(draft.now)
     if seen.upcoming is not None:
         wakes.append(seen.upcoming)
+    if draft.case.until is not None:
+        wakes.append(draft.case.until)
     cursor = _cursor(draft.case, seen, gap, draft.now // 1000)
     return Plan(draft.case, cursor, min(wakes, default=None), new, changed, gap, tuple(draft.cancels))
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import sha256
+from typing import NamedTuple
 
 from kron.core.outcome import Reason, Verdict
 
@@ -33,8 +33,7 @@ ACTIVE = frozenset({State.LAUNCHING, State.RETRY, State.ENQUEUED, State.STARTED}
 RUNNING = frozenset({State.ENQUEUED, State.STARTED})
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """A period that has fallen due. Times are in milliseconds from 1970-01-01T00:00:00Z, `nominal` in seconds."""
 
     key: str
@@ -91,11 +90,11 @@ def lawful(before: Run, after: Run) -> bool:
 
 def ended(run: Run, state: State, now: int, verdict: Verdict | None = None, reason: Reason | None = None) -> Run:
     """The run at its end. A verdict that was given stays."""
-    return replace(
-        run, state=state, verdict=run.verdict or verdict, reason=reason or run.reason, lease=None, changed=now
+    return run._replace(
+        state=state, verdict=run.verdict or verdict, reason=reason or run.reason, lease=None, changed=now
     )
 
 
 def claimed(run: Run, owner: str, lease: int, now: int) -> Run:
     """The run in the hands of a worker that is about to send it, for the next time."""
-    return replace(run, state=State.LAUNCHING, attempt=run.attempt + 1, owner=owner, lease=lease, changed=now, sent=now)
+    return run._replace(state=State.LAUNCHING, attempt=run.attempt + 1, owner=owner, lease=lease, changed=now, sent=now)

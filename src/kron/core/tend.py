@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kron.core.answer import failed_launch
 from kron.core.draft import Draft
 from kron.core.outcome import Reason, Verdict
@@ -39,13 +37,13 @@ def _unacknowledged(run: Run, draft: Draft) -> Run:
     """A start whose worker fell silent: it may have been sent."""
     if draft.case.policy.interrupted is Interrupted.LOST:
         return ended(run, State.UNKNOWN, draft.now, Verdict.EXECUTED, Reason.UNKNOWN)
-    return replace(run, state=State.RETRY, doubt=True, not_before=draft.now, lease=None, changed=draft.now)
+    return run._replace(state=State.RETRY, doubt=True, not_before=draft.now, lease=None, changed=draft.now)
 
 
 def _silent(run: Run, draft: Draft) -> Run:
     """A run that has not been heard of for the length of its lease."""
     if draft.case.policy.interrupted is Interrupted.RESTART:
-        return replace(run, state=State.RETRY, not_before=draft.now, lease=None, changed=draft.now)
+        return run._replace(state=State.RETRY, not_before=draft.now, lease=None, changed=draft.now)
     return ended(run, State.LOST, draft.now)
 
 

@@ -44,13 +44,15 @@ def read_zone(name: str) -> Zone:
     try:
         return zone(name)
     except LookupError:
-        hint = did_you_mean(name.strip("\"'"), _zone_names(), "use a name of the tz database, such as Europe/Paris")
+        said = name.strip("\"'")
+        hint = did_you_mean(said, _zones_of(min(len(said), 64)), "use a name of the tz database, such as Europe/Paris")
         raise Fault("UNKNOWN_ZONE", f"there is no time zone {clip(name)!r}", 0, len(name), hint) from None
 
 
 @cache
-def _zone_names() -> list[str]:
-    return sorted(zone_names())
+def _zones_of(length: int) -> list[str]:
+    """The zones whose names are about as long: a file may have a thousand names to be looked for."""
+    return sorted(name for name in zone_names() if abs(len(name) - length) < 2)
 
 
 def read_window(body: str) -> Window:

@@ -21,7 +21,7 @@ from kron.core.schedule.cron import possible
 from kron.errors import KronError, LanguageError
 from kron.language import parse
 from kron.language.explain import dialect_of, unparse, write_cron
-from kron.store import Revision
+from kron.store import Act, Revision
 from kron.stores.form import Form, number_of
 
 Row = Sequence[Any]
@@ -54,10 +54,11 @@ class Standing(NamedTuple):
     paused: bool
     deleted: bool
     wake: int | None
+    paused_until: int | None
 
 
 POLICY, COMMAND, DEFINITION, STANDING = Form(Policy), Form(Command), Form(Definition), Form(Standing)
-RUN, GAP, REVISION = Form(Run), Form(Gap), Form(Revision)
+RUN, GAP, REVISION, ACT = Form(Run), Form(Gap), Form(Revision), Form(Act)
 WIDTH = len(Definition._fields)
 
 
@@ -77,7 +78,7 @@ def write_job(job: Job) -> Definition:
 
 def write_standing(case: Case) -> Standing:
     """The row of what changes without a new revision."""
-    return Standing(case.revision, case.cursor, case.since, case.paused, case.deleted, case.wake)
+    return Standing(case.revision, case.cursor, case.since, case.paused, case.deleted, case.wake, case.until)
 
 
 def read_case(row: Row) -> Case:
@@ -87,7 +88,7 @@ def read_case(row: Row) -> Case:
         job, at = _job(identity, DEFINITION.read(definition)), STANDING.read(standing)
     except (ValueError, TypeError, KronError, RecursionError) as error:
         raise corrupt("schedules", identity, error) from error
-    return Case(job, at.revision, at.cursor, at.since, at.paused, at.deleted, at.wake)
+    return Case(job, at.revision, at.cursor, at.since, at.paused, at.deleted, at.wake, until=at.paused_until)
 
 
 def read_ahead(identity: str, rows: Sequence[Row]) -> frozenset[int]:
@@ -111,6 +112,11 @@ def read_gap(identity: str, row: Row) -> Gap:
 def read_revision(row: Row) -> Revision:
     """The revision of a row."""
     return _read("schedule_revisions", f"{row[0]} number {row[1]}", REVISION, row)
+
+
+def read_act(identity: str, row: Row) -> Act:
+    """The act of a row."""
+    return _read("schedule_acts", f"{identity} at {row[1]}", ACT, row)
 
 
 def corrupt(table: str, row: object, error: object) -> KronError:

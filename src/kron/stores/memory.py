@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
 from kron.clock import Clock
 from kron.core.case import Case
 from kron.core.outcome import Gap
 from kron.core.run import Run
-from kron.store import SHARDS, Change, Revision, Settlement, fits, shard_of, share_of, speaks
+from kron.store import SHARDS, Act, Change, Revision, Settlement, fits, shard_of, share_of, speaks
 
 
 class MemoryStore:
@@ -24,10 +23,11 @@ class MemoryStore:
         self.owner_of: dict[str, str] = {}  # key -> identity
         self.dropped: dict[str, list[Gap]] = {}
         self.history: dict[str, list[Revision]] = {}
+        self.deeds: dict[str, list[Act]] = {}
         self.ahead: dict[str, set[int]] = {}  # identity -> handled periods beyond its cursor
         self.queues: list[list[tuple[int, str]]] = [[] for _ in range(SHARDS)]  # when to look at whom
-        self.members: dict[str, int] = {}  # owner -> lives until
-        self.leases: dict[int, tuple[str, int]] = {}  # shard -> owner, until
+        self.members: dict[str, tuple[int, int]] = {}  # owner -> said when, lives until
+        self.leases: dict[int, str] = {}  # shard -> who looks at it, for as long as he lives
 
     async def now(self) -> int:
         """The current instant in milliseconds."""
@@ -35,21 +35,24 @@ class MemoryStore:
 
     async def lease(self, owner: str, now: int, until: int) -> frozenset[int]:
         """Say that `owner` lives until then; the shards that it may look at."""
-        self.members = {m: end for m, end in self.members.items() if end > now} | {owner: until}
+        lives = ((m, (min(said, now), end - max(0, said - now))) for m, (said, end) in self.members.items())
+        self.members = {m: life for m, life in lives if life[1] > now} | {owner: (now, until)}
         share = share_of(owner, tuple(sorted(self.members)))
-        free = {s for s in share if self.leases.get(s, ("", 0))[1] <= now or self.leases[s][0] == owner}
-        self.leases = {s: lease for s, lease in self.leases.items() if lease[0] != owner}
-        self.leases |= dict.fromkeys(free, (owner, until))
-        return frozenset(free)
+        self.leases = {s: holder for s, holder in self.leases.items() if holder in self.members and holder != owner}
+        free = share - self.leases.keys()
+        self.leases |= dict.fromkeys(free, owner)
+        return free
 
     async def look(self, shards: frozenset[int], upto: int, limit: int) -> list[Case]:
         """The cases that are to be looked at by `upto`, the longest waiting first."""
-        due = sorted(entry for shard in shards for entry in self._waiting(shard, upto, limit))
-        return [self._case(identity) for _, identity in due[:limit]]
+        due = self._waiting(shards, upto, limit)
+        for entry, shard in due.items():  # they wait until somebody settles them
+            heappush(self.queues[shard], entry)
+        return [self._case(identity) for _, identity in due]
 
     async def wake(self, shards: frozenset[int]) -> int | None:
         """When the next case of those shards is to be looked at."""
-        return min((entry[0] for shard in shards for entry in self._waiting(shard, None, 1)), default=None)
+        return min((queue[0][0] for shard in shards if (queue := self._queue(shard))), default=None)
 
     async def settle(self, settlements: Sequence[Settlement], now: int, *, together: bool = False) -> list[bool]:
         """Write each settlement that still holds; or all of them, or none."""
@@ -69,13 +72,20 @@ class MemoryStore:
         """The runs of those keys."""
         return [self._run(key) for key in keys]
 
-    async def identities(self, after: str, limit: int) -> list[str]:
+    async def identities(
+        self, after: str, limit: int, prefix: str = "", paused: bool | None = None, deleted: bool = False
+    ) -> list[str]:
         """A page of the identities, in order."""
-        return sorted(i for i in self.cases if i > after and not self.cases[i].deleted)[:limit]
+        wanted = (i for i, case in self.cases.items() if case.deleted is deleted and paused in (None, case.paused))
+        return sorted(i for i in wanted if i > after and i.startswith(prefix))[:limit]
 
-    async def runs(self, identity: str, limit: int) -> list[Run]:
+    async def runs(self, identity: str, limit: int, before: str = "") -> list[Run]:
         """The newest runs of a schedule."""
-        return sorted(self.ledger.get(identity, {}).values(), key=_place, reverse=True)[:limit]
+        runs = self.ledger.get(identity, {})
+        if before and before not in runs:
+            return []
+        older = [run for run in runs.values() if not before or _place(run) < _place(runs[before])]
+        return sorted(older, key=_place, reverse=True)[:limit]
 
     async def gaps(self, identity: str) -> list[Gap]:
         """The gaps of a schedule."""
@@ -85,23 +95,39 @@ class MemoryStore:
         """The revisions of a schedule."""
         return list(self.history.get(identity, []))
 
-    def _waiting(self, shard: int, upto: int | None, limit: int) -> list[tuple[int, str]]:
-        """The first entries of a shard's queue that still hold; the others are dropped on the way."""
-        queue, found = self.queues[shard], dict[tuple[int, str], None]()
-        while queue and len(found) < limit and (upto is None or queue[0][0] <= upto):
-            entry = heappop(queue)
-            if self.cases[entry[1]].wake == entry[0]:
-                found[entry] = None
-        for entry in found:
-            heappush(queue, entry)
-        return list(found)
+    async def acts(self, identity: str) -> list[Act]:
+        """What was done to a schedule."""
+        return list(self.deeds.get(identity, []))
+
+    def _waiting(self, shards: frozenset[int], upto: int, limit: int) -> dict[tuple[int, str], int]:
+        """The first entries of those queues, taken out of them, with the shard of each."""
+        found = dict[tuple[int, str], int]()
+        heads = [(queue[0], shard) for shard in shards if (queue := self._queue(shard)) and queue[0][0] <= upto]
+        heapify(heads)
+        while heads and len(found) < limit:
+            entry, shard = heappop(heads)
+            found[entry] = shard
+            heappop(self.queues[shard])
+            queue = self._queue(shard)
+            if queue and queue[0][0] <= upto:
+                heappush(heads, (queue[0], shard))
+        return found
+
+    def _queue(self, shard: int) -> list[tuple[int, str]]:
+        """The queue of a shard, without what has been put off or brought forward since."""
+        queue = self.queues[shard]
+        while queue and self.cases[queue[0][1]].wake != queue[0][0]:
+            heappop(queue)
+        return queue
 
     def _stored(self, identity: str) -> Case | None:
         return self._case(identity) if identity in self.cases else None
 
     def _case(self, identity: str) -> Case:
-        runs = sorted(self.open.get(identity, {}).values(), key=_place)
-        return replace(self.cases[identity], open=tuple(runs), ahead=frozenset(self.ahead.get(identity, ())))
+        case, runs, ahead = self.cases[identity], self.open.get(identity), self.ahead.get(identity)
+        if not runs and not ahead:
+            return case
+        return case._replace(open=tuple(sorted((runs or {}).values(), key=_place)), ahead=frozenset(ahead or ()))
 
     def _run(self, key: str) -> Run | None:
         identity = self.owner_of.get(key)
@@ -114,13 +140,17 @@ class MemoryStore:
         after = settlement.after
         if not self._fits(settlement):
             return False
-        self._keep(replace(after, open=(), ahead=frozenset()))
-        for run in (*settlement.new, *(run for _, run in settlement.changed)):
+        self._keep(after._replace(open=(), ahead=frozenset()) if after.open or after.ahead else after)
+        for run in settlement.new:
+            self._put(run)
+        for _, run in settlement.changed:
             self._put(run)
         if settlement.gap:
             self.dropped.setdefault(after.identity, []).append(settlement.gap)
         if settlement.revision:
             self.history.setdefault(after.identity, []).append(settlement.revision)
+        if settlement.act:
+            self.deeds.setdefault(after.identity, []).append(settlement.act)
         return True
 
     def _change(self, change: Change) -> bool:
@@ -129,7 +159,7 @@ class MemoryStore:
         self._put(change.after)
         case = self.cases[change.after.identity]
         if change.wake is not None and (case.wake is None or change.wake < case.wake):
-            self._keep(replace(case, wake=change.wake))
+            self._keep(case._replace(wake=change.wake))
         return True
 
     def _keep(self, case: Case) -> None:

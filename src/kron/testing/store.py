@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from kron.core.case import Case
 from kron.core.outcome import Gap
 from kron.core.run import Run
-from kron.store import Change, Revision, Settlement, Store
+from kron.store import Act, Change, Revision, Settlement, Store
 from kron.testing.road import Road
 
 T = TypeVar("T")
@@ -52,13 +52,15 @@ class FaultyStore:
         """The runs of those keys."""
         return await self._call("find", self.store.find(keys))
 
-    async def identities(self, after: str, limit: int) -> list[str]:
+    async def identities(
+        self, after: str, limit: int, prefix: str = "", paused: bool | None = None, deleted: bool = False
+    ) -> list[str]:
         """A page of the identities."""
-        return await self._call("identities", self.store.identities(after, limit))
+        return await self._call("identities", self.store.identities(after, limit, prefix, paused, deleted))
 
-    async def runs(self, identity: str, limit: int) -> list[Run]:
+    async def runs(self, identity: str, limit: int, before: str = "") -> list[Run]:
         """The newest runs of a schedule."""
-        return await self._call("runs", self.store.runs(identity, limit))
+        return await self._call("runs", self.store.runs(identity, limit, before))
 
     async def gaps(self, identity: str) -> list[Gap]:
         """The gaps of a schedule."""
@@ -67,6 +69,10 @@ class FaultyStore:
     async def revisions(self, identity: str) -> list[Revision]:
         """The revisions of a schedule."""
         return await self._call("revisions", self.store.revisions(identity))
+
+    async def acts(self, identity: str) -> list[Act]:
+        """What was done to a schedule."""
+        return await self._call("acts", self.store.acts(identity))
 
     async def _call(self, name: str, work: Coroutine[Any, Any, T]) -> T:
         try:

@@ -39,9 +39,18 @@ def _decisions(text: str) -> list[dict[str, Any]]:
             value = [json.loads(line) for line in text.splitlines() if line.strip()]
         except (ValueError, RecursionError) as error:
             raise _not_json(str(error)) from None
-    if not value:
+    values = [_inside(each) for each in (value if isinstance(value, list) else [value])]
+    values = [each for each in values if each is not None]
+    if not values:
         raise _not_json("there is nothing")
-    return value if isinstance(value, list) else [value]
+    return values
+
+
+def _inside(value: Any) -> Any:
+    """The decision inside a line of the log or an account of `kron why`; None for a line that has none."""
+    if isinstance(value, dict) and ("decision" in value or "event" in value):
+        return value.get("decision")
+    return value
 
 
 def _not_json(reason: str) -> KronError:

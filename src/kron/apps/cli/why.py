@@ -29,7 +29,7 @@ async def _account(args: argparse.Namespace) -> Account:
 
 
 def _json(account: Account) -> dict[str, object]:
-    run, gap = account.run, account.gap
+    run, gap, act = account.run, account.gap, account.act
     ending = run or gap
     return {
         "revision": account.revision.number,
@@ -39,5 +39,6 @@ def _json(account: Account) -> dict[str, object]:
         "state": str(run.state) if run else None,
         "attempt": run.attempt if run else None,
         "gap": {"first": gap.first, "last": gap.last, "count": gap.count} if gap else None,
+        "act": {"deed": act.deed, "at": act.at, "until": act.until, "who": act.who, "note": act.note} if act else None,
         "words": account.ending(),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from kron.apps.declarative.errors import SchedulerError
@@ -60,7 +60,7 @@ async def _resolve(store: Store, tasks: Sequence[Task], cases: dict[str, Case], 
     for task, identity in await _new(store, [task for task in tasks if task.name not in cases], now):
         found.kinds[task.name], found.named[identity] = Kind.NEW, task.name
         new = created(task.job(identity), None, now, ASKER)
-        found.settlements.append(replace(new, after=replace(new.after, wake=AT_ONCE)))
+        found.settlements.append(new._replace(after=new.after._replace(wake=AT_ONCE)))
     for task in tasks:
         if case := cases.pop(task.name, None):
             found.kinds[task.name], found.named[case.identity] = _kind(task, case), task.name
@@ -83,25 +83,25 @@ async def _continued(store: Store, task: Task, case: Case, now: int) -> list[Set
     orphans = tuple((run, _restarted(run, now)) for run in case.open if run.active)
     job = task.job(case.identity)
     if job == case.job:
-        return [Settlement(case, replace(case, wake=AT_ONCE), changed=orphans)] if case.open else []
+        return [Settlement(case, case._replace(wake=AT_ONCE), changed=orphans)] if case.open else []
     due = record_due(case, now)  # what fell due under the old expression is still owed
     attempted = max([case.since, *(run.sent for run in await store.runs(case.identity, NEWEST))])
     cursor = max(due.cursor, attempted // 1000)  # and what the new one would have had before it ran last, is not
     if due.new or any(run.state is State.PENDING for run in case.open):
         cursor = max(cursor, now // 1000)  # what is owed stands for all that the new one would have had
-    after = replace(case, job=job, revision=case.revision + 1, cursor=cursor, wake=AT_ONCE)
+    after = case._replace(job=job, revision=case.revision + 1, cursor=cursor, wake=AT_ONCE)
     return [Settlement(case, after, due.new, (*due.changed, *orphans), due.gap, revision_of(after, now, ASKER))]
 
 
 def _restarted(run: Run, now: int) -> Run:
     """As if it had failed with no delay: it runs at once, unless a newer period has taken its place."""
-    return replace(run, state=State.WAITING, verdict=Verdict.EXECUTED, not_before=AT_ONCE, lease=None, changed=now)
+    return run._replace(state=State.WAITING, verdict=Verdict.EXECUTED, not_before=AT_ONCE, lease=None, changed=now)
 
 
 def _dropped(case: Case, now: int) -> Settlement:
     """A task that is forgotten: its history stays, and whoever takes up its name begins anew."""
     changed = tuple((run, _forgotten(run, now)) for run in case.open)
-    return Settlement(case, replace(case, deleted=True, wake=None), changed=changed)
+    return Settlement(case, case._replace(deleted=True, wake=None), changed=changed)
 
 
 def _forgotten(run: Run, now: int) -> Run:

@@ -9,7 +9,8 @@ from enum import StrEnum
 
 from kron.apps.declarative.callbacks import Callbacks, Say
 from kron.clock import Clock, Timer
-from kron.worker import Settings, Worker
+from kron.settings import Settings
+from kron.worker import Worker
 
 MINUTE = 60_000
 SETTINGS = Settings(tick=MINUTE, batch=10_000, lease=10 * MINUTE, shard_lease=0)

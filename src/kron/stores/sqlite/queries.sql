@@ -40,30 +40,33 @@ ROLLBACK TO attempt;
 -- end_attempt: it is over
 RELEASE attempt;
 
+-- count_from_now: what was said by a clock that has been set back since
+UPDATE workers SET until = :now + until - said, said = :now WHERE said > :now;
+
 -- forget_the_dead: those who are not heard of any more
 DELETE FROM workers WHERE until <= :now;
 
 -- live: somebody lives until then
-INSERT INTO workers (owner, until) VALUES (:owner, :until)
-ON CONFLICT (owner) DO UPDATE SET until = excluded.until;
+INSERT INTO workers (owner, said, until) VALUES (:owner, :now, :until)
+ON CONFLICT (owner) DO UPDATE SET said = excluded.said, until = excluded.until;
 
 -- living: all who live, in order
 SELECT owner FROM workers ORDER BY owner;
 
--- let_go: the shards of somebody are free
-DELETE FROM shards WHERE owner = :owner;
+-- let_go: the shards of somebody, and of those who are dead, are free
+DELETE FROM shards WHERE owner = :owner OR owner NOT IN (SELECT owner FROM workers);
 
--- take: the shards of a share that are free, or whose holder's time is over
-INSERT INTO shards (shard, owner, until)
-SELECT value, :owner, :until FROM json_each(:share) WHERE true
-ON CONFLICT (shard) DO UPDATE SET owner = excluded.owner, until = excluded.until WHERE shards.until <= :now;
+-- take: the shards of a share that are free
+INSERT INTO shards (shard, owner)
+SELECT value, :owner FROM json_each(:share) WHERE true
+ON CONFLICT (shard) DO NOTHING;
 
 -- held: the shards of somebody
 SELECT shard FROM shards WHERE owner = :owner;
 
 -- look: the schedules that are to be looked at by then, the longest waiting first
 SELECT schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
-       revision, cursor, since, paused, deleted, wake
+       revision, cursor, since, paused, deleted, wake, paused_until
 FROM schedules
 WHERE wake IS NOT NULL AND wake <= :upto AND shard IN (SELECT value FROM json_each(:shards))
 ORDER BY wake, schedule_id
@@ -77,7 +80,7 @@ LIMIT 1;
 
 -- schedule: one schedule
 SELECT schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
-       revision, cursor, since, paused, deleted, wake
+       revision, cursor, since, paused, deleted, wake, paused_until
 FROM schedules
 WHERE schedule_id = :schedule_id;
 
@@ -103,20 +106,22 @@ SELECT 1 FROM schedule_runs WHERE idempotency_key = :key;
 -- define: a schedule that has never been
 INSERT INTO schedules (
     schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
-    revision, cursor, since, paused, deleted, wake, shard)
+    revision, cursor, since, paused, deleted, wake, paused_until, shard)
 VALUES (
     :schedule_id, :schedule, :dialect, :timezone, :policy, :name, :description, :command, :target, :start_at, :end_at,
-    :revision, :cursor, :since, :paused, :deleted, :wake, :shard);
+    :revision, :cursor, :since, :paused, :deleted, :wake, :paused_until, :shard);
 
 -- redefine: a new revision
 UPDATE schedules SET
     schedule = :schedule, dialect = :dialect, timezone = :timezone, policy = :policy, name = :name,
     description = :description, command = :command, target = :target, start_at = :start_at, end_at = :end_at,
-    revision = :revision, cursor = :cursor, since = :since, paused = :paused, deleted = :deleted, wake = :wake
+    revision = :revision, cursor = :cursor, since = :since, paused = :paused, deleted = :deleted, wake = :wake,
+    paused_until = :paused_until
 WHERE schedule_id = :schedule_id;
 
 -- advance: the same definition, further on
-UPDATE schedules SET cursor = :cursor, since = :since, paused = :paused, deleted = :deleted, wake = :wake
+UPDATE schedules SET
+    cursor = :cursor, since = :since, paused = :paused, deleted = :deleted, wake = :wake, paused_until = :paused_until
 WHERE schedule_id = :schedule_id;
 
 -- wake_earlier: look at a schedule no later than then
@@ -143,11 +148,15 @@ INSERT INTO schedule_gaps (schedule_id, first, last, count, outcome, reason)
 VALUES (:schedule_id, :first, :last, :count, :verdict, :reason);
 
 -- revise: a definition, for ever
-INSERT INTO schedule_revisions (schedule_id, number, schedule, dialect, timezone, at, who, note)
-VALUES (:identity, :number, :schedule, :dialect, :zone, :at, :who, :note);
+INSERT INTO schedule_revisions (schedule_id, number, schedule, dialect, timezone, at, who, note, cursor)
+VALUES (:identity, :number, :schedule, :dialect, :zone, :at, :who, :note, :cursor);
 
--- identities: a page of the names in use
-SELECT schedule_id FROM schedules WHERE schedule_id > :after AND NOT deleted ORDER BY schedule_id LIMIT :limit;
+-- identities: a page of the names; `beyond` comes after all that begin with the prefix
+SELECT schedule_id FROM schedules
+WHERE schedule_id > :after AND schedule_id >= :prefix AND schedule_id < :beyond
+  AND deleted = :deleted AND (:paused IS NULL OR paused = :paused)
+ORDER BY schedule_id
+LIMIT :limit;
 
 -- runs: the newest runs of a schedule
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
@@ -157,11 +166,28 @@ WHERE schedule_id = :schedule_id
 ORDER BY run_at DESC, trigger_id DESC, idempotency_key DESC
 LIMIT :limit;
 
+-- runs_before: the newest of those that are older than a run
+SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
+       lease_until, not_before, doubt, created_at, updated_at, sent_at
+FROM schedule_runs
+WHERE schedule_id = :schedule_id AND (run_at, trigger_id, idempotency_key) < (
+    SELECT run_at, trigger_id, idempotency_key FROM schedule_runs
+    WHERE idempotency_key = :before AND schedule_id = :schedule_id)
+ORDER BY run_at DESC, trigger_id DESC, idempotency_key DESC
+LIMIT :limit;
+
 -- gaps: those of a schedule, oldest first
 SELECT first, last, count, outcome, reason FROM schedule_gaps WHERE schedule_id = :schedule_id ORDER BY first;
 
 -- revisions: those of a schedule, oldest first
-SELECT schedule_id, number, schedule, dialect, timezone, at, who, note
+SELECT schedule_id, number, schedule, dialect, timezone, at, who, note, cursor
 FROM schedule_revisions
 WHERE schedule_id = :schedule_id
 ORDER BY number;
+
+-- act: what somebody did, for ever
+INSERT INTO schedule_acts (schedule_id, deed, at, until, who, note)
+VALUES (:schedule_id, :deed, :at, :until, :who, :note);
+
+-- acts: those of a schedule, in the order in which they were written
+SELECT deed, at, until, who, note FROM schedule_acts WHERE schedule_id = :schedule_id ORDER BY number;

@@ -25,7 +25,8 @@ CREATE TABLE schedules (
     since       INTEGER NOT NULL,  -- what fell due earlier is not this revision's business
     paused      INTEGER NOT NULL CHECK (paused IN (0, 1)),
     deleted     INTEGER NOT NULL CHECK (deleted IN (0, 1)),
-    wake        INTEGER            -- when to look at it again
+    wake        INTEGER,           -- when to look at it again
+    paused_until INTEGER CHECK (paused_until IS NULL OR paused)  -- when its pause ends by itself
 ) WITHOUT ROWID;
 
 -- What a tick reads: the shard stands in the index, so that the rows of others are passed over without a look.
@@ -57,6 +58,7 @@ CREATE TABLE schedule_revisions (
     at          INTEGER NOT NULL,
     who         TEXT    NOT NULL,
     note        TEXT    NOT NULL,
+    cursor      INTEGER NOT NULL,
     PRIMARY KEY (schedule_id, number)
 ) WITHOUT ROWID;
 
@@ -69,6 +71,25 @@ BEGIN SELECT RAISE(ABORT, 'a revision never changes'); END;
 
 CREATE TRIGGER revisions_stay BEFORE DELETE ON schedule_revisions
 BEGIN SELECT RAISE(ABORT, 'a revision stays'); END;
+
+-- What was done besides: who paused, resumed or deleted it, when and why.
+CREATE TABLE schedule_acts (
+    number      INTEGER PRIMARY KEY,
+    schedule_id TEXT    NOT NULL REFERENCES schedules,
+    deed        TEXT    NOT NULL CHECK (deed IN ('paused', 'resumed', 'deleted')),
+    at          INTEGER NOT NULL,
+    until       INTEGER,
+    who         TEXT    NOT NULL,
+    note        TEXT    NOT NULL
+);
+
+CREATE INDEX acts_by_schedule ON schedule_acts (schedule_id, number);
+
+CREATE TRIGGER acts_never_change BEFORE UPDATE ON schedule_acts
+BEGIN SELECT RAISE(ABORT, 'an act never changes'); END;
+
+CREATE TRIGGER acts_stay BEFORE DELETE ON schedule_acts
+BEGIN SELECT RAISE(ABORT, 'an act stays'); END;
 
 -- The ledger: one row a period, and one a manual run, written before anything is launched.
 CREATE TABLE schedule_runs (
@@ -171,7 +192,7 @@ BEGIN SELECT RAISE(ABORT, 'a gap never changes'); END;
 CREATE TRIGGER gaps_stay BEFORE DELETE ON schedule_gaps
 BEGIN SELECT RAISE(ABORT, 'a gap stays'); END;
 
--- Who lives until when, and who looks at which shard. Nothing here decides who may write.
-CREATE TABLE workers (owner TEXT NOT NULL PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID;
+-- Who said when that he lives until when, and who looks at which shard. Nothing here decides who may write.
+CREATE TABLE workers (owner TEXT NOT NULL PRIMARY KEY, said INTEGER NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID;
 
-CREATE TABLE shards (shard INTEGER PRIMARY KEY, owner TEXT NOT NULL, until INTEGER NOT NULL);
+CREATE TABLE shards (shard INTEGER PRIMARY KEY, owner TEXT NOT NULL);

@@ -1,19 +1,12 @@
-"""Statements by their names, as `queries.sql` gives them: a line `-- name: what it is for`, then the SQL."""
+"""The statements of this store, and those that make its tables."""
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-_NAME = re.compile(r"^-- ([a-z_]+): .+$", re.MULTILINE)
-
-
-def named(text: str) -> dict[str, str]:
-    """The statements of a text, each under its name."""
-    _, *parts = _NAME.split(text)
-    return {name: sql.strip() for name, sql in zip(parts[::2], parts[1::2], strict=True)}
+from kron.stores.statements import named
 
 
 def one_by_one(text: str) -> Iterator[str]:

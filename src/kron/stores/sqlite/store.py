@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +12,15 @@ from kron.core.case import Case
 from kron.core.outcome import Gap
 from kron.core.policy import Overlap
 from kron.core.run import Run
-from kron.store import Change, Revision, Settlement, fits, shard_of, share_of, speaks
+from kron.store import Act, Change, Revision, Settlement, fits, shard_of, share_of, speaks
 from kron.stores.codec import (
+    ACT,
     DEFINITION,
     GAP,
     REVISION,
     RUN,
     STANDING,
+    read_act,
     read_ahead,
     read_case,
     read_gap,
@@ -85,14 +86,18 @@ class SqliteStore:
         """The runs of those keys."""
         return await self.file.read(lambda: [self._run(key) for key in keys])
 
-    async def identities(self, after: str, limit: int) -> list[str]:
+    async def identities(
+        self, after: str, limit: int, prefix: str = "", paused: bool | None = None, deleted: bool = False
+    ) -> list[str]:
         """A page of the identities, in order."""
-        found = await self.file.read(lambda: self.rows("identities", after=after, limit=limit))
+        wanted = {"prefix": prefix, "beyond": _beyond(prefix), "paused": paused, "deleted": deleted}
+        found = await self.file.read(lambda: self.rows("identities", after=after, limit=limit, **wanted))
         return [identity for (identity,) in found]
 
-    async def runs(self, identity: str, limit: int) -> list[Run]:
+    async def runs(self, identity: str, limit: int, before: str = "") -> list[Run]:
         """The newest runs of a schedule."""
-        found = await self.file.read(lambda: self.rows("runs", schedule_id=identity, limit=limit))
+        query = "runs_before" if before else "runs"
+        found = await self.file.read(lambda: self.rows(query, schedule_id=identity, limit=limit, before=before))
         return [read_run(row) for row in found]
 
     async def gaps(self, identity: str) -> list[Gap]:
@@ -105,14 +110,20 @@ class SqliteStore:
         found = await self.file.read(lambda: self.rows("revisions", schedule_id=identity))
         return [read_revision(row) for row in found]
 
+    async def acts(self, identity: str) -> list[Act]:
+        """What was done to a schedule."""
+        found = await self.file.read(lambda: self.rows("acts", schedule_id=identity))
+        return [read_act(identity, row) for row in found]
+
     # What follows is work: it runs in the thread of the file.
 
     def _lease(self, owner: str, now: int, until: int) -> frozenset[int]:
+        self.rows("count_from_now", now=now)
         self.rows("forget_the_dead", now=now)
-        self.rows("live", owner=owner, until=until)
+        self.rows("live", owner=owner, now=now, until=until)
         share = share_of(owner, tuple(name for (name,) in self.rows("living")))
         self.rows("let_go", owner=owner)
-        self.rows("take", share=_list(share), owner=owner, until=until, now=now)
+        self.rows("take", share=_list(share), owner=owner)
         return frozenset(shard for (shard,) in self.rows("held", owner=owner))
 
     def _cases(self, query: str, **values: Any) -> list[Case]:
@@ -127,7 +138,7 @@ class SqliteStore:
         case = read_case(row)
         runs = self.rows("open_runs", schedule_id=case.identity)
         ahead = self.rows("ahead", schedule_id=case.identity, cursor=case.cursor)
-        return replace(case, open=tuple(map(read_run, runs)), ahead=read_ahead(case.identity, ahead))
+        return case._replace(open=tuple(map(read_run, runs)), ahead=read_ahead(case.identity, ahead))
 
     def _run(self, key: str) -> Run | None:
         found = self.rows("run", key=key)
@@ -155,6 +166,8 @@ class SqliteStore:
             self.rows("record", **RUN.row(run), alone=alone)
         if settlement.revision:
             self.rows("revise", **REVISION.row(settlement.revision))
+        if settlement.act:
+            self.rows("act", schedule_id=after.identity, **ACT.row(settlement.act))
         return True
 
     def _keep(self, stored: Case | None, after: Case) -> None:
@@ -174,6 +187,15 @@ class SqliteStore:
         if change.wake is not None:
             self.rows("wake_earlier", schedule_id=after.identity, wake=change.wake)
         return True
+
+
+def _beyond(prefix: str) -> str | bytes:
+    """What comes after every text that begins so. A blob comes after all texts."""
+    kept = prefix.rstrip("\U0010ffff")
+    if not kept:
+        return b""
+    following = ord(kept[-1]) + 1
+    return kept[:-1] + chr(0xE000 if following == 0xD800 else following)
 
 
 def _list(numbers: frozenset[int]) -> str:

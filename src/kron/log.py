@@ -1,0 +1,28 @@
+"""The log: every event as one line of JSON. Where a period was decided, the line is enough for `kron verify`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from kron.core.decision import decide
+from kron.core.period import Period
+from kron.events import Event, Sink, line
+from kron.language.record import record
+
+
+def log_to(write: Callable[[str], object]) -> Sink:
+    """A sink that writes each event as a line, with its line feed."""
+
+    def hear(event: Event) -> None:
+        write(line(with_decision(event)) + "\n")
+
+    return hear
+
+
+def with_decision(event: Event) -> Event:
+    """The event, with the decision that led to it; a run by request has none."""
+    if event.job is None or "trigger" in event.facts:
+        return event
+    decision = decide(event.job.schedule, Period(event.facts["nominal"]), event.job.identity)
+    return replace(event, facts={**event.facts, "decision": record(decision)})

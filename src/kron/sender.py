@@ -1,0 +1,91 @@
+"""The sender: sends what was won, a bounded number at once, and records what came of it.
+
+Answers that come while others are being written wait for one another, and are written together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from kron.clock import Timer
+from kron.core.answer import Answer, answered, look_after
+from kron.core.case import Case
+from kron.core.plan import Plan
+from kron.core.run import Run
+from kron.events import Sink, about
+from kron.launcher import Launch, Launcher
+from kron.settings import Settings
+from kron.store import Change, Store
+
+BATCH = 1_000  # answers written together
+
+
+class Sender:
+    """Carries out plans that are written."""
+
+    def __init__(
+        self, store: Store, launchers: Mapping[str, Launcher], timer: Timer, settings: Settings, sink: Sink
+    ) -> None:
+        self.store, self.launchers, self.timer, self.settings, self.sink = store, launchers, timer, settings, sink
+        self.answers: list[tuple[Case, Run, Answer, int]] = []
+        self.writing = False
+
+    async def carry_out(self, plans: Sequence[Plan], began: float, now: int) -> None:
+        """Cancel and send what the plans ask for. They were made at `now`, when the timer showed `began`."""
+        for plan in plans:
+            for run in plan.cancels:
+                await self._cancel(plan.case, run)
+        launches = [(plan.case, run) for plan in plans for run in plan.launches]
+        waiting = iter(launches)
+        hands = (self._send_all(waiting, began, now) for _ in range(min(self.settings.sends, len(launches))))
+        for failed in await asyncio.gather(*hands, return_exceptions=True):
+            if failed:
+                raise failed
+
+    async def _send_all(self, waiting: Iterator[tuple[Case, Run]], began: float, now: int) -> None:
+        for case, run in waiting:
+            await self._send(case, run, began, now)
+
+    async def _send(self, case: Case, run: Run, began: float, now: int) -> None:
+        """Send a run, unless the claim on it may be over before it arrives; then another worker will."""
+        passed = (self.timer.monotonic() - began) * 1000
+        if passed > self.settings.lease / 2:
+            self.sink(about("launch_withheld", now, run))
+            return
+        launch = Launch(run, case.job, now + self.settings.lease // 2)
+        try:
+            answer = await self.timer.within(self.settings.timeout / 1000, self._launcher(case).start(launch))
+        except Exception as error:
+            answer = Answer.UNKNOWN
+            self.sink(about("launch_error", now, run, error=repr(error)))
+        self.answers.append((case, run, answer, now + int(passed)))
+        if not self.writing:
+            await self._record()
+
+    async def _record(self) -> None:
+        """Write the answers that are there, and those that come meanwhile. If one is lost, its lease will end."""
+        self.writing = True
+        try:
+            while self.answers:
+                some, self.answers = self.answers[:BATCH], self.answers[BATCH:]
+                await self._write(some)
+        finally:
+            self.writing = False
+
+    async def _write(self, answers: Iterable[tuple[Case, Run, Answer, int]]) -> None:
+        now = await self.store.now()
+        after = [(answered(each[1], each[2], each[0].policy, now), *each) for each in answers]
+        changes = [Change(run, new, look_after(new, case.policy, now)) for new, case, run, *_ in after]
+        held = await self.store.change(changes, now)
+        for (new, _, _, answer, sent), written in zip(after, held, strict=True):
+            self.sink(about("launch_answered" if written else "launch_fenced", now, new, answer=str(answer), sent=sent))
+
+    async def _cancel(self, case: Case, run: Run) -> None:
+        try:
+            await self.timer.within(self.settings.timeout / 1000, self._launcher(case).cancel(run))
+        except Exception as error:
+            self.sink(about("cancel_error", run.changed, run, error=repr(error)))
+
+    def _launcher(self, case: Case) -> Launcher:
+        return self.launchers[case.job.target.partition(":")[0]]

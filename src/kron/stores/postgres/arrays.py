@@ -1,0 +1,86 @@
+"""Columns of a batch as PostgreSQL's binary arrays. As text they would cost the server twice the time to read."""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from struct import Struct
+
+_LENGTH = Struct(">i").pack
+_HEAD = Struct(">iiIii").pack
+_NULL = _LENGTH(-1)
+_EIGHT = _LENGTH(8)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The bytes of an array. Its kind says what they are."""
+
+    octets: bytes
+
+
+class Numbers(Column):
+    """An array of bigint."""
+
+
+class Texts(Column):
+    """An array of text."""
+
+
+class Octets(Column):
+    """An array of bytea."""
+
+
+class Truths(Column):
+    """An array of boolean."""
+
+
+KINDS = {Numbers: (1016, 20), Texts: (1009, 25), Octets: (1001, 17), Truths: (1000, 16)}  # of the array, its elements
+
+
+def numbers(values: Iterable[int | None]) -> Numbers:
+    """Whole numbers, or nothing."""
+    found = list(values)
+    if None in found:
+        return Numbers(_array(Numbers, (None if n is None else n.to_bytes(8, "big", signed=True) for n in found)))
+    return Numbers(_head(Numbers, len(found)) + _interleaved(array("q", found)))  # type: ignore[arg-type]
+
+
+def texts(values: Iterable[str | None]) -> Texts:
+    """Texts, or nothing."""
+    return Texts(_array(Texts, (None if text is None else text.encode() for text in values)))
+
+
+def octets(values: Iterable[bytes]) -> Octets:
+    """Strings of bytes."""
+    return Octets(_array(Octets, values))
+
+
+def truths(values: Iterable[bool]) -> Truths:
+    """Truth values."""
+    return Truths(_array(Truths, (b"\1" if value else b"\0" for value in values)))
+
+
+def _array(kind: type[Column], values: Iterable[bytes | None]) -> bytes:
+    found = list(values)
+    parts = ((_NULL, b"") if value is None else (_LENGTH(len(value)), value) for value in found)
+    return _head(kind, len(found)) + b"".join(chain.from_iterable(parts))
+
+
+def _head(kind: type[Column], count: int) -> bytes:
+    _, element = KINDS[kind]
+    return _HEAD(1, 1, element, count, 1) if count else _HEAD(0, 0, element, 0, 0)[:12]
+
+
+def _interleaved(values: Sequence[int]) -> bytes:
+    """Each number after its length, without a step of the interpreter for each: byte by byte, all at once."""
+    flat = array("q", values)
+    if sys.byteorder == "little":
+        flat.byteswap()
+    raw, out = flat.tobytes(), bytearray(_EIGHT + bytes(8)) * len(flat)
+    for place in range(8):
+        out[4 + place :: 12] = raw[place::8]
+    return bytes(out)

@@ -1,0 +1,71 @@
+"""Cases, put together from the rows of a batch: a question for each kind of row, never one for each case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kron.core.case import Case
+from kron.core.job import Job
+from kron.core.run import Run
+from kron.stores.codec import corrupt, read_run
+from kron.stores.postgres.arrays import numbers, texts
+from kron.stores.postgres.pool import Talk
+from kron.stores.postgres.rows import Row, read_job
+
+NONE: frozenset[int] = frozenset()
+MOST = 200_000  # definitions that are remembered
+
+
+class Jobs:
+    """Definitions that were read before. Each goes by its name and its digest, so that none can be out of date."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[str, int], Job] = {}
+
+    async def learn(self, talk: Talk, rows: Sequence[Row]) -> None:
+        """Read the definitions of those rows that are not known yet."""
+        missing = [row[0] for row in rows if (row[0], row[1]) not in self.known]
+        if not missing:
+            return
+        if len(self.known) + len(missing) > MOST:
+            self.known.clear()
+            missing = [row[0] for row in rows]
+        found = await talk.rows("definitions", schedules=texts(missing))
+        self.known.update(map(read_job, found))
+
+    def of(self, row: Row) -> Job:
+        """The definition of a row."""
+        job = self.known.get((row[0], row[1]))
+        if job is None:
+            raise corrupt("due", row[0], "its definition is another")
+        return job
+
+
+async def whole(talk: Talk, jobs: Jobs, rows: Sequence[Row]) -> list[Case]:
+    """The cases of those rows of `due`."""
+    await jobs.learn(talk, rows)
+    going = [row[0] for row in rows if row[8]]
+    runs = await _open(talk, going) if going else {}
+    further = [row for row in rows if row[9] > row[3]]
+    ahead = await _ahead(talk, further) if further else {}
+    return [
+        Case(
+            jobs.of(row), row[2], row[3], row[4], row[5], row[6], row[7], runs.get(row[0], ()), ahead.get(row[0], NONE)
+        )
+        for row in rows
+    ]
+
+
+async def _open(talk: Talk, names: list[str]) -> dict[str, tuple[Run, ...]]:
+    runs: dict[str, tuple[Run, ...]] = {}
+    for row in await talk.rows("open_runs", schedules=texts(names)):
+        runs[row[1]] = (*runs.get(row[1], ()), read_run(row))
+    return runs
+
+
+async def _ahead(talk: Talk, rows: Sequence[Row]) -> dict[str, frozenset[int]]:
+    ahead: dict[str, frozenset[int]] = {}
+    names, cursors = texts([row[0] for row in rows]), numbers([row[3] for row in rows])
+    for name, nominal in await talk.rows("ahead", schedules=names, cursors=cursors):
+        ahead[name] = ahead.get(name, frozenset()) | {nominal}
+    return ahead

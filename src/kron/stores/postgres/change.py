@@ -1,0 +1,40 @@
+"""Changes: what launchers and targets say of runs, written under the lock of their schedules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kron.store import Change, speaks
+from kron.stores.codec import read_run
+from kron.stores.postgres.arrays import numbers, texts
+from kron.stores.postgres.pool import Talk
+from kron.stores.postgres.rows import fold, moves, periods
+
+
+async def change(talk: Talk, changes: Sequence[Change]) -> list[bool]:
+    """Write each change whose attempt still has its token; which did."""
+    await talk.tell("by_the_key")
+    await talk.tell("lock", schedules=texts({c.before.identity for c in changes}))
+    found = [read_run(row) for row in await talk.rows("of_periods", **periods(c.before for c in changes))]
+    before = {run.key: run for run in found}
+    after, wakes, held = dict(before), dict[str, int](), list[bool]()
+    for one in changes:
+        key, name = one.before.key, one.before.identity
+        held.append(speaks(after.get(key), one))
+        if held[-1]:
+            after[key] = one.after
+            if one.wake is not None:
+                wakes[name] = min(one.wake, wakes.get(name, one.wake))
+    moved = [run for key, run in after.items() if run is not before[key]]
+    if moved:
+        await talk.tell("move", **moves((run, False) for run in moved))  # it starts nothing
+        deltas = dict.fromkeys((run.identity for run in moved), 0)
+        for run in moved:
+            deltas[run.identity] ^= fold([before[run.key]]) ^ fold([run])
+        await talk.tell(
+            "stir",
+            schedules=texts(deltas),
+            deltas=numbers(deltas.values()),
+            wakes=numbers(wakes.get(name) for name in deltas),
+        )
+    return held

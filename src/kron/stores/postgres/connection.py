@@ -1,0 +1,115 @@
+"""Connections to PostgreSQL: where they lead, and what the server says, in Kron's words. Imports psycopg."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from psycopg import sql
+from psycopg.abc import AdaptContext
+from psycopg.adapt import AdaptersMap, Dumper
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import Format
+
+from kron.errors import KronError
+from kron.stores.postgres.arrays import KINDS, Column
+
+Connection = psycopg.AsyncConnection[tuple[Any, ...]]
+
+DEFAULTS: dict[str, Any] = {
+    "application_name": "kron",
+    "connect_timeout": 5,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 5_000,
+    "target_session_attrs": "read-write",  # after a failover, the one that takes writes
+}
+
+
+class _ColumnDumper(Dumper):
+    """An array is ready as it is."""
+
+    format = Format.BINARY
+
+    def dump(self, obj: Column) -> bytes:
+        return obj.octets
+
+
+def _adapters() -> AdaptersMap:
+    adapters = AdaptersMap(psycopg.adapters)
+    for kind, (oid, _) in KINDS.items():
+        adapters.register_dumper(kind, type(kind.__name__ + "Dumper", (_ColumnDumper,), {"oid": oid}))
+    return adapters
+
+
+class _Context:
+    """What psycopg asks for how values become parameters."""
+
+    connection = None
+    adapters = _adapters()
+
+
+CONTEXT: AdaptContext = _Context()
+
+
+def address(url: str) -> str:
+    """A URL with everything that it leaves open."""
+    with translated(""):
+        return make_conninfo("", **(DEFAULTS | conninfo_to_dict(url)))
+
+
+async def connect(conninfo: str) -> Connection:
+    """Open a connection that prepares nothing: behind a pooler, the next transaction has another server process."""
+    return await psycopg.AsyncConnection.connect(conninfo, autocommit=True, prepare_threshold=None, context=CONTEXT)
+
+
+def begun(query: bytes, tenant: str) -> bytes:
+    """A beginning, which is one message of several statements and so takes no parameters, with its tenant quoted."""
+    return sql.SQL(query.decode()).format(tenant=sql.Literal(tenant)).as_bytes(None)
+
+
+def cut(connection: Connection) -> None:
+    """End a connection at once, whatever the other side does: whoever waits for it is told."""
+    if not connection.closed:
+        with socket.socket(fileno=os.dup(connection.fileno())) as line:
+            try:
+                line.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                return  # it was over already
+
+
+@contextmanager
+def translated(place: str) -> Iterator[None]:
+    """What psycopg says, in Kron's words."""
+    try:
+        yield
+    except psycopg.IntegrityError as error:
+        hint = "this is a mistake in Kron: please report it; nothing was written"
+        raise KronError("STORE_REFUSED", f"{place} refuses what may not be: {_first(error)}", hint=hint) from error
+    except psycopg.errors.UndefinedTable as error:
+        hint = "run `kron migrate --store URL` first"
+        raise KronError("NOT_A_STORE", f"{place} has no tables of Kron: {_first(error)}", hint=hint) from error
+    except psycopg.Error as error:
+        raise KronError("STORE_FAILED", f"{place}: {_first(error)}", hint=_hint(error)) from error
+
+
+def _first(error: psycopg.Error) -> str:
+    return str(error).partition("\n")[0] or type(error).__name__
+
+
+def _hint(error: psycopg.Error) -> str:
+    hints = {
+        psycopg.errors.QueryCanceled: "the database took too long: look for what keeps it busy, and try again",
+        psycopg.errors.LockNotAvailable: "somebody holds a lock for long: look at pg_stat_activity, and try again",
+        psycopg.errors.DeadlockDetected: "try again",
+        psycopg.errors.InsufficientPrivilege: "give the role its rights: see docs/postgres.md",
+        psycopg.errors.DiskFull: "the disk of the database is full: make room, and it goes on",
+        psycopg.errors.ReadOnlySqlTransaction: "this is a standby: connect to the primary",
+        psycopg.OperationalError: "see that the database can be reached; what was asked may or may not be done",
+    }
+    return next((hint for kind, hint in hints.items() if isinstance(error, kind)), "")

@@ -1,0 +1,77 @@
+"""Migrations: the scripts of `migrations/`, each run once, in order, and never changed afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+from kron.errors import KronError
+from kron.stores.postgres.connection import Connection, address, connect, translated
+
+_LOCK = b"SELECT pg_advisory_xact_lock(hashtextextended('kron migrations', 0))"
+_TABLE = b"""CREATE TABLE IF NOT EXISTS kron_migrations (
+    number     integer     NOT NULL PRIMARY KEY,
+    name       text        NOT NULL,
+    checksum   text        NOT NULL,
+    applied_at timestamptz NOT NULL DEFAULT now())"""
+_EXISTS = b"SELECT to_regclass('kron_migrations') IS NOT NULL"
+_APPLIED = b"SELECT number, name, checksum FROM kron_migrations ORDER BY number"
+_NOTE = b"INSERT INTO kron_migrations (number, name, checksum) VALUES (%s, %s, %s)"
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One script."""
+
+    number: int
+    name: str
+    sql: str
+
+    @property
+    def checksum(self) -> str:
+        """What the script is, to the byte."""
+        return sha256(self.sql.encode()).hexdigest()
+
+
+@cache
+def migrations() -> tuple[Migration, ...]:
+    """The scripts that this Kron has, in order."""
+    paths = Path(__file__).with_name("migrations").glob("[0-9]*.sql")
+    found = (Migration(int(path.name[:4]), path.stem, path.read_text("utf-8")) for path in paths)
+    return tuple(sorted(found, key=lambda migration: migration.number))
+
+
+async def migrate(url: str, *, dry: bool = False, scripts: tuple[Migration, ...] | None = None) -> list[Migration]:
+    """Run what has not run yet, all of it or nothing; which that was, or would be. Any number may do so at once."""
+    with translated("the database"):
+        async with await connect(address(url)) as connection, connection.transaction():
+            await connection.execute(_LOCK)
+            missing = await _missing(connection, migrations() if scripts is None else scripts)
+            for migration in () if dry else missing:
+                await connection.execute(_TABLE)
+                await connection.execute(migration.sql.encode())
+                await connection.execute(_NOTE, (migration.number, migration.name, migration.checksum))
+            return missing
+
+
+async def _missing(connection: Connection, scripts: tuple[Migration, ...]) -> list[Migration]:
+    applied = await _applied(connection)
+    known = {migration.number: migration for migration in scripts}
+    for number, (name, checksum) in applied.items():
+        if number not in known:
+            message = f"the database has the migration {name}, which this Kron does not know"
+            raise KronError("STORE_TOO_NEW", message, hint="upgrade Kron on this host; the database is left as it is")
+        if known[number].checksum != checksum:
+            message = f"the migration {name} is not the one that ran: its checksum differs"
+            raise KronError("MIGRATION_CHANGED", message, hint="restore the script, and put the change into a new one")
+    return [migration for migration in scripts if migration.number not in applied]
+
+
+async def _applied(connection: Connection) -> dict[int, tuple[str, str]]:
+    exists = await (await connection.execute(_EXISTS)).fetchone()
+    if exists is None or not exists[0]:
+        return {}
+    rows = await (await connection.execute(_APPLIED)).fetchall()
+    return {number: (name, checksum) for number, name, checksum in rows}

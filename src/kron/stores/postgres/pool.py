@@ -1,0 +1,110 @@
+"""A few connections, and transactions on them that end in time. One that failed is never used again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import psycopg
+
+from kron.errors import KronError
+from kron.stores.postgres.connection import Connection, address, begun, connect, cut, translated
+from kron.stores.postgres.statements import QUERIES
+
+T = TypeVar("T")
+
+DEADLINE = 5.0  # seconds, for all of a transaction; the server's own limits are shorter
+
+
+class Talk:
+    """What is said within one transaction."""
+
+    def __init__(self, connection: Connection, tenant: str) -> None:
+        self.connection, self.tenant = connection, tenant
+
+    async def tell(self, query: str, **values: Any) -> None:
+        """Run a named statement."""
+        await self.connection.execute(QUERIES[query], {"tenant": self.tenant, **values}, binary=True)
+
+    async def rows(self, query: str, **values: Any) -> list[tuple[Any, ...]]:
+        """What a named statement finds."""
+        found = await self.connection.execute(QUERIES[query], {"tenant": self.tenant, **values}, binary=True)
+        return await found.fetchall()
+
+
+class Pool:
+    """The connections of one role to one database, for one tenant."""
+
+    def __init__(self, url: str, tenant: str, *, size: int = 4, deadline: float = DEADLINE) -> None:
+        self.conninfo, self.tenant, self.deadline = address(url), tenant, deadline
+        self.idle: list[Connection] = []
+        self.gate = asyncio.Semaphore(size)
+        self.beginnings = {name: begun(QUERIES[name], tenant) for name in ("begin", "begin_reading")}
+        self.place = "the database"
+
+    async def read(self, work: Callable[[Talk], Awaitable[T]]) -> T:
+        """The result of work that changes nothing."""
+        return await self._do("begin_reading", work)
+
+    async def write(self, work: Callable[[Talk], Awaitable[T]]) -> T:
+        """The result of work that is done as a whole, and durable, or not at all; after an error nobody knows which."""
+        return await self._do("begin", work)
+
+    async def close(self) -> None:
+        """Let go of all connections."""
+        while self.idle:
+            await self.idle.pop().close()
+
+    async def _do(self, begin: str, work: Callable[[Talk], Awaitable[T]]) -> T:
+        with translated(self.place):
+            async with self.gate:
+                connection = await self._one()
+                try:
+                    result = await self._in_time(connection, self._transaction(connection, begin, work))
+                except psycopg.OperationalError:
+                    await self.close()  # the others lead to the same server, and may be as dead
+                    raise
+                self.idle.append(connection)
+                return result
+
+    async def _one(self) -> Connection:
+        while self.idle:
+            connection = self.idle.pop()
+            if not connection.closed:
+                return connection
+        return await connect(self.conninfo)
+
+    async def _in_time(self, connection: Connection, deed: Awaitable[T]) -> T:
+        """The result of a deed. If it is late or not wanted any more, the line is cut: to cancel would be to wait."""
+        task = asyncio.ensure_future(deed)
+        try:
+            await asyncio.wait({task}, timeout=self.deadline)
+            late = not task.done()
+        finally:
+            if not task.done():
+                cut(connection)
+                await asyncio.wait({task})
+            if task.cancelled() or task.exception() is not None:
+                await connection.close()
+        if late:
+            message = f"{self.place} did not answer within {self.deadline:g} s"
+            hint = "what was asked may or may not be done: look again"
+            raise KronError("STORE_TIMEOUT", message, hint=hint) from task.exception()
+        return task.result()
+
+    async def _transaction(self, connection: Connection, begin: str, work: Callable[[Talk], Awaitable[T]]) -> T:
+        warnings: list[str] = []
+
+        def hear(said: psycopg.errors.Diagnostic) -> None:
+            if said.severity_nonlocalized == "WARNING":
+                warnings.append(said.message_primary or "")
+
+        connection.add_notice_handler(hear)
+        await connection.execute(self.beginnings[begin])
+        result = await work(Talk(connection, self.tenant))
+        end = await connection.execute(QUERIES["commit"])
+        connection.remove_notice_handler(hear)
+        if warnings or end.statusmessage != "COMMIT":  # such as a commit that no standby has confirmed
+            raise psycopg.OperationalError(f"not safely committed: {', '.join(warnings) or end.statusmessage}")
+        return result

@@ -1,0 +1,226 @@
+-- Every statement of the store, each under its name.
+--
+-- What `begin` sets holds for its transaction alone, so that any connection of a pooler will do. Whoever writes to the
+-- runs of a schedule has locked its row in `due` first, in the order of the names: so nobody waits in a circle, and
+-- what was read under the lock is still so when it is written.
+
+-- begin: for whom, and how long anything may take; see what is committed, statement by statement
+BEGIN;
+SET LOCAL app.tenant = {tenant};
+SET LOCAL statement_timeout = '4s';
+SET LOCAL lock_timeout = '2s';
+SET LOCAL idle_in_transaction_session_timeout = '5s';
+
+-- begin_reading: the same, and change nothing
+BEGIN READ ONLY;
+SET LOCAL app.tenant = {tenant};
+SET LOCAL statement_timeout = '4s';
+SET LOCAL lock_timeout = '2s';
+SET LOCAL idle_in_transaction_session_timeout = '5s';
+
+-- commit: durable when it returns
+COMMIT;
+
+-- by_the_key: a batch is found row by row through the key, however small the table seems to the planner
+SELECT set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
+       set_config('enable_seqscan', 'off', true);
+
+-- version: the newest migration
+SELECT max(number) FROM kron_migrations;
+
+-- now: the clock of the database
+SELECT kron_now();
+
+-- alone_in_leasing: one at a time decides who looks at what
+SELECT pg_advisory_xact_lock(hashtextextended('kron leases ' || %(tenant)s, 0));
+
+-- forget_the_dead: those who are not heard of any more
+DELETE FROM workers WHERE tenant_id = %(tenant)s AND until <= %(now)s;
+
+-- live: somebody lives until then
+INSERT INTO workers (tenant_id, owner, until) VALUES (%(tenant)s, %(owner)s, %(until)s)
+ON CONFLICT (tenant_id, owner) DO UPDATE SET until = excluded.until;
+
+-- living: all who live, in order
+SELECT owner FROM workers WHERE tenant_id = %(tenant)s ORDER BY owner;
+
+-- found_shards: there is a row for each shard
+INSERT INTO shards (tenant_id, shard, owner, until, epoch)
+SELECT %(tenant)s, shard, '', 0, 0 FROM generate_series(0, %(shards)s - 1) AS shard
+WHERE (SELECT count(*) FROM shards WHERE tenant_id = %(tenant)s) < %(shards)s
+ON CONFLICT DO NOTHING;
+
+-- take: the shards of a share that are free, or whose holder's time is over; what is not in the share is let go
+UPDATE shards SET
+    owner = CASE WHEN shard = ANY(%(share)s) THEN %(owner)s ELSE '' END,
+    until = CASE WHEN shard = ANY(%(share)s) THEN %(until)s ELSE 0 END,
+    epoch = epoch + CASE WHEN shard = ANY(%(share)s) AND owner <> %(owner)s THEN 1 ELSE 0 END
+WHERE tenant_id = %(tenant)s AND (owner = %(owner)s OR shard = ANY(%(share)s) AND until <= %(now)s)
+RETURNING shard, owner;
+
+-- look: the schedules that are to be looked at by then, the longest waiting first
+SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, seen, reach
+FROM due
+WHERE tenant_id = %(tenant)s AND wake <= %(upto)s AND shard = ANY(%(shards)s)
+ORDER BY wake, schedule_id
+LIMIT %(limit)s;
+
+-- look_everywhere: the same for who has all the shards
+SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, seen, reach
+FROM due
+WHERE tenant_id = %(tenant)s AND wake <= %(upto)s
+ORDER BY wake, schedule_id
+LIMIT %(limit)s;
+
+-- wake: when the next schedule of those shards is to be looked at
+SELECT wake FROM due WHERE tenant_id = %(tenant)s AND wake IS NOT NULL AND shard = ANY(%(shards)s) ORDER BY wake LIMIT 1;
+
+-- standing: schedules by their names
+SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, seen, reach
+FROM due
+WHERE tenant_id = %(tenant)s AND schedule_id = ANY(%(schedules)s);
+
+-- lock: schedules by their names, for who is about to write
+SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, seen, reach
+FROM due
+WHERE tenant_id = %(tenant)s AND schedule_id = ANY(%(schedules)s)
+ORDER BY schedule_id
+FOR NO KEY UPDATE;
+
+-- definitions: what they are
+SELECT schedule_id, digest, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at
+FROM definitions
+WHERE tenant_id = %(tenant)s AND schedule_id = ANY(%(schedules)s);
+
+-- open_runs: the runs of which something may still become
+SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
+       attempt, owner, lease_until, not_before, doubt, created_at, updated_at, sent_at
+FROM runs
+WHERE tenant_id = %(tenant)s AND schedule_id = ANY(%(schedules)s) AND open
+ORDER BY schedule_id, run_at, trigger_id, idempotency_key;
+
+-- ahead: the periods beyond each cursor that are handled already
+SELECT r.schedule_id, r.run_at
+FROM unnest(%(schedules)s, %(cursors)s) AS c (schedule_id, cursor)
+JOIN runs r ON r.tenant_id = %(tenant)s AND r.schedule_id = c.schedule_id AND r.run_at > c.cursor AND r.trigger_id = '';
+
+-- of_periods: runs by their periods
+SELECT encode(r.idempotency_key, 'hex'), r.schedule_id, r.run_at, r.revision, r.fire_at, r.status, r.trigger_id,
+       r.outcome, r.reason, r.attempt, r.owner, r.lease_until, r.not_before, r.doubt, r.created_at, r.updated_at,
+       r.sent_at
+FROM unnest(%(schedules)s, %(nominals)s, %(triggers)s) AS p (schedule_id, run_at, trigger_id)
+JOIN runs r ON r.tenant_id = %(tenant)s AND r.schedule_id = p.schedule_id AND r.run_at = p.run_at
+           AND r.trigger_id = p.trigger_id;
+
+-- of_keys: runs by their keys
+SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
+       attempt, owner, lease_until, not_before, doubt, created_at, updated_at, sent_at
+FROM runs
+WHERE tenant_id = %(tenant)s AND idempotency_key = ANY(%(keys)s);
+
+-- requested: which of those keys were ever asked for by hand
+SELECT encode(idempotency_key, 'hex') FROM requests WHERE tenant_id = %(tenant)s AND idempotency_key = ANY(%(keys)s);
+
+-- advance: schedules that are still as they were read go on; which were
+UPDATE due d SET
+    cursor = s.cursor, since = s.since, wake = s.wake, seen = s.seen, reach = greatest(d.reach, s.reach)
+FROM unnest(%(schedules)s, %(revisions)s, %(cursors)s, %(seens)s, %(next_cursors)s, %(sinces)s, %(wakes)s,
+            %(next_seens)s, %(reaches)s)
+     AS s (schedule_id, revision, old_cursor, old_seen, cursor, since, wake, seen, reach)
+WHERE d.tenant_id = %(tenant)s AND d.schedule_id = s.schedule_id AND d.revision = s.revision
+  AND d.cursor = s.old_cursor AND d.seen = s.old_seen AND d.paused = %(paused)s AND d.deleted = %(deleted)s
+RETURNING d.schedule_id;
+
+-- define: schedules that have never been; which were not
+INSERT INTO definitions (tenant_id, schedule_id, digest, schedule, dialect, timezone, policy, name, description,
+                         command, target, start_at, end_at, updated_at)
+SELECT %(tenant)s, s.*, %(now)s
+FROM unnest(%(schedules)s, %(digests)s, %(texts)s, %(dialects)s, %(zones)s, %(policies)s, %(names)s,
+            %(descriptions)s, %(commands)s, %(targets)s, %(starts)s, %(ends)s) AS s
+ON CONFLICT DO NOTHING
+RETURNING schedule_id;
+
+-- redefine: what they are from now on
+UPDATE definitions d SET
+    digest = s.digest, schedule = s.schedule, dialect = s.dialect, timezone = s.timezone, policy = s.policy,
+    name = s.name, description = s.description, command = s.command, target = s.target, start_at = s.start_at,
+    end_at = s.end_at, updated_at = %(now)s
+FROM unnest(%(schedules)s, %(digests)s, %(texts)s, %(dialects)s, %(zones)s, %(policies)s, %(names)s,
+            %(descriptions)s, %(commands)s, %(targets)s, %(starts)s, %(ends)s)
+     AS s (schedule_id, digest, schedule, dialect, timezone, policy, name, description, command, target, start_at,
+           end_at)
+WHERE d.tenant_id = %(tenant)s AND d.schedule_id = s.schedule_id;
+
+-- stand: how far they have come, under the lock
+INSERT INTO due (tenant_id, schedule_id, digest, revision, cursor, since, paused, deleted, wake, seen, reach, shard)
+SELECT %(tenant)s, s.*
+FROM unnest(%(schedules)s, %(digests)s, %(revisions)s::integer[], %(cursors)s, %(sinces)s, %(paused)s, %(deleted)s,
+            %(wakes)s, %(seens)s, %(reaches)s, %(shards)s::smallint[]) AS s
+ON CONFLICT (tenant_id, schedule_id) DO UPDATE SET
+    digest = excluded.digest, revision = excluded.revision, cursor = excluded.cursor, since = excluded.since,
+    paused = excluded.paused, deleted = excluded.deleted, wake = excluded.wake, seen = excluded.seen,
+    reach = greatest(due.reach, excluded.reach);
+
+-- record: new runs that differ in little
+INSERT INTO runs (tenant_id, schedule_id, run_at, fire_at, revision, idempotency_key, not_before, status, trigger_id,
+                  outcome, reason, attempt, owner, lease_until, doubt, created_at, updated_at, sent_at, alone)
+SELECT %(tenant)s, r.*, %(status)s, %(trigger)s, %(outcome)s, %(reason)s, %(attempt)s, %(owner)s, %(lease)s,
+       %(doubt)s, %(created)s, %(changed)s, %(sent)s, %(alone)s
+FROM unnest(%(schedules)s, %(nominals)s, %(dues)s, %(revisions)s::integer[], %(keys)s, %(not_befores)s) AS r;
+
+-- request: the keys of runs that were asked for by hand
+INSERT INTO requests (tenant_id, idempotency_key, schedule_id, run_at)
+SELECT %(tenant)s, r.* FROM unnest(%(keys)s, %(schedules)s, %(nominals)s) AS r;
+
+-- move: runs go on, under the lock; whether one must be alone is asked when it starts
+UPDATE runs r SET
+    status = m.status, outcome = m.outcome, reason = m.reason, attempt = m.attempt::integer, owner = m.owner,
+    lease_until = m.lease, not_before = m.not_before, doubt = m.doubt, updated_at = m.changed,
+    sent_at = m.sent,
+    alone = CASE WHEN r.status IN ('launching', 'retry', 'enqueued', 'started') THEN r.alone ELSE m.alone END
+FROM unnest(%(schedules)s, %(nominals)s, %(triggers)s, %(statuses)s, %(outcomes)s, %(reasons)s, %(attempts)s,
+            %(owners)s, %(leases)s, %(not_befores)s, %(doubts)s, %(changes)s, %(sents)s, %(alones)s)
+     AS m (schedule_id, run_at, trigger_id, status, outcome, reason, attempt, owner, lease, not_before, doubt, changed,
+           sent, alone)
+WHERE r.tenant_id = %(tenant)s AND r.schedule_id = m.schedule_id AND r.run_at = m.run_at
+  AND r.trigger_id = m.trigger_id;
+
+-- stir: what was said of the runs of schedules, folded into what is seen of them; and they wake no later than then
+UPDATE due d SET seen = d.seen # s.delta, wake = least(d.wake, s.wake)
+FROM unnest(%(schedules)s, %(deltas)s, %(wakes)s) AS s (schedule_id, delta, wake)
+WHERE d.tenant_id = %(tenant)s AND d.schedule_id = s.schedule_id
+  AND (s.delta <> 0 OR s.wake < d.wake OR s.wake IS NOT NULL AND d.wake IS NULL);
+
+-- drop: periods without a row each
+INSERT INTO schedule_gaps (tenant_id, schedule_id, first, last, count, outcome, reason)
+SELECT %(tenant)s, g.* FROM unnest(%(schedules)s, %(firsts)s, %(lasts)s, %(counts)s, %(outcomes)s, %(reasons)s) AS g;
+
+-- revise: definitions, for ever
+INSERT INTO schedule_revisions (tenant_id, schedule_id, number, schedule, dialect, timezone, at, who, note)
+SELECT %(tenant)s, r.*
+FROM unnest(%(schedules)s, %(numbers)s::integer[], %(texts)s, %(dialects)s, %(zones)s, %(ats)s, %(whos)s, %(notes)s)
+     AS r;
+
+-- identities: a page of the names in use
+SELECT schedule_id FROM due
+WHERE tenant_id = %(tenant)s AND schedule_id > %(after)s AND NOT deleted
+ORDER BY schedule_id
+LIMIT %(limit)s;
+
+-- runs: the newest runs of a schedule
+SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
+       attempt, owner, lease_until, not_before, doubt, created_at, updated_at, sent_at
+FROM runs
+WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s
+ORDER BY run_at DESC, trigger_id DESC, idempotency_key DESC
+LIMIT %(limit)s;
+
+-- gaps: those of a schedule, oldest first
+SELECT first, last, count, outcome, reason FROM schedule_gaps
+WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s
+ORDER BY first;
+
+-- revisions: those of a schedule, oldest first
+SELECT schedule_id, number, schedule, dialect, timezone, at, who, note FROM schedule_revisions
+WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s
+ORDER BY number;

@@ -1,0 +1,164 @@
+"""Rows of PostgreSQL and the values that they stand for: the one file that knows both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from typing import Any
+
+from kron.core.case import Case
+from kron.core.job import Job
+from kron.core.run import Run
+from kron.errors import KronError
+from kron.store import shard_of
+from kron.stores.codec import Definition, read_case, write_job
+from kron.stores.postgres.arrays import numbers, octets, texts, truths
+
+Row = Sequence[Any]
+NEVER = (1, 0, 0, False, False, None)  # how far a definition has come by itself
+
+
+def key_bytes(key: str) -> bytes:
+    """A key as it is kept."""
+    try:
+        found = bytes.fromhex(key)
+    except ValueError:
+        found = b""
+    if len(found) != 32 or found.hex() != key:
+        hint = "a key is the SHA-256 of a period, in hexadecimal"
+        raise KronError("NOT_STORABLE", f"{key!r} is not a key", hint=hint)
+    return found
+
+
+def fold(runs: Iterable[Run]) -> int:
+    """Open runs and their tokens as one number, whatever their order; a change of one of them is a difference to it."""
+    seen = 0
+    for run in runs:
+        if run.open:
+            token = f"{run.key}:{run.state.value}:{run.attempt}:{run.owner}"
+            seen ^= int.from_bytes(sha256(token.encode()).digest()[:8], "big", signed=True)
+    return seen
+
+
+def digest(definition: Definition) -> int:
+    """What a definition is, as one number."""
+    return int.from_bytes(sha256(repr(tuple(definition)).encode()).digest()[:8], "big", signed=True)
+
+
+def read_job(row: Row) -> tuple[tuple[str, int], Job]:
+    """A definition, and the name and number that it goes by."""
+    identity, number, *definition = row
+    return (identity, number), read_case((identity, *definition, *NEVER)).job
+
+
+def definitions(cases: Sequence[Case]) -> dict[str, Any]:
+    """The columns of what schedules are."""
+    rows = [write_job(case.job) for case in cases]
+    (text, dialect, zone, policy, name, description, command, target, start, end) = zip(*rows, strict=True)
+    return {
+        "schedules": texts(case.identity for case in cases),
+        "digests": numbers(map(digest, rows)),
+        "texts": texts(text),
+        "dialects": texts(dialect),
+        "zones": texts(zone),
+        "policies": texts(policy),
+        "names": texts(name),
+        "descriptions": texts(description),
+        "commands": texts(command),
+        "targets": texts(target),
+        "starts": numbers(start),
+        "ends": numbers(end),
+    }
+
+
+def standings(
+    cases: Sequence[Case], digests: Iterable[int], seens: Iterable[int], reaches: Iterable[int]
+) -> dict[str, Any]:
+    """The columns of how far schedules have come."""
+    return {
+        "schedules": texts(case.identity for case in cases),
+        "digests": numbers(digests),
+        "revisions": numbers(case.revision for case in cases),
+        "cursors": numbers(case.cursor for case in cases),
+        "sinces": numbers(case.since for case in cases),
+        "paused": truths(case.paused for case in cases),
+        "deleted": truths(case.deleted for case in cases),
+        "wakes": numbers(case.wake for case in cases),
+        "seens": numbers(seens),
+        "reaches": numbers(reaches),
+        "shards": numbers(shard_of(case.identity) for case in cases),
+    }
+
+
+def alike(runs: Iterable[tuple[Run, bool]]) -> list[dict[str, Any]]:
+    """New runs, each with whether it must be alone, in groups that differ in little: the columns of each group."""
+    groups: dict[tuple[Any, ...], list[Run]] = {}
+    for run, alone in runs:
+        same = (
+            run.state, run.trigger, run.verdict, run.reason, run.attempt, run.owner, run.lease, run.doubt, run.created,
+            run.changed, run.sent, alone,
+        )  # fmt: skip
+        groups.setdefault(same, []).append(run)
+    return [_group(same, group) for same, group in groups.items()]
+
+
+def _group(same: tuple[Any, ...], runs: list[Run]) -> dict[str, Any]:
+    state, trigger, verdict, reason, attempt, owner, lease, doubt, created, changed, sent, alone = same
+    return {
+        "schedules": texts([run.identity for run in runs]),
+        "nominals": numbers([run.nominal for run in runs]),
+        "dues": numbers([run.due for run in runs]),
+        "revisions": numbers([run.revision for run in runs]),
+        "keys": octets([key_bytes(run.key) for run in runs]),
+        "not_befores": numbers([run.not_before for run in runs]),
+        "status": state.value,
+        "trigger": trigger,
+        "outcome": None if verdict is None else verdict.value,
+        "reason": None if reason is None else reason.value,
+        "attempt": attempt,
+        "owner": owner,
+        "lease": lease,
+        "doubt": doubt,
+        "created": created,
+        "changed": changed,
+        "sent": sent,
+        "alone": alone,
+    }
+
+
+def requests(runs: Sequence[Run]) -> dict[str, Any]:
+    """The columns of what was asked for by hand."""
+    return {
+        "keys": octets(key_bytes(run.key) for run in runs),
+        "schedules": texts(run.identity for run in runs),
+        "nominals": numbers(run.nominal for run in runs),
+    }
+
+
+def periods(runs: Iterable[Run]) -> dict[str, Any]:
+    """The columns that name runs by their periods."""
+    found = list(runs)
+    return {
+        "schedules": texts(run.identity for run in found),
+        "nominals": numbers(run.nominal for run in found),
+        "triggers": texts(run.trigger for run in found),
+    }
+
+
+def moves(runs: Iterable[tuple[Run, bool]]) -> dict[str, Any]:
+    """The columns of runs that go on, each with whether it must be alone from now on."""
+    found, alones = zip(*runs, strict=True)
+    return {
+        **periods(found),
+        "statuses": texts(run.state.value for run in found),
+        "outcomes": texts(None if run.verdict is None else run.verdict.value for run in found),
+        "reasons": texts(None if run.reason is None else run.reason.value for run in found),
+        "attempts": numbers(run.attempt for run in found),
+        "owners": texts(run.owner for run in found),
+        "leases": numbers(run.lease for run in found),
+        "not_befores": numbers(run.not_before for run in found),
+        "doubts": truths(run.doubt for run in found),
+        "changes": numbers(run.changed for run in found),
+        "sents": numbers(run.sent for run in found),
+        "alones": truths(alones),
+    }

@@ -1,0 +1,162 @@
+"""Settlements. The plain ones by compare-and-set, thousands in two statements; the others exactly, under a lock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from kron.core.policy import Overlap
+from kron.core.run import Run
+from kron.store import Settlement, fits
+from kron.stores.codec import write_job
+from kron.stores.postgres.arrays import numbers, octets, texts
+from kron.stores.postgres.cases import Jobs, whole
+from kron.stores.postgres.pool import Talk
+from kron.stores.postgres.rows import alike, definitions, digest, fold, key_bytes, moves, periods, requests, standings
+
+
+def plain(settlement: Settlement) -> bool:
+    """Whether it only adds periods of the calendar: then what was read says all that there is to check."""
+    before, after = settlement.before, settlement.after
+    return (
+        before is not None
+        and not (settlement.changed or settlement.gap or settlement.revision)
+        and not (before.paused or before.deleted or after.paused or after.deleted)
+        and not any(run.trigger for run in settlement.new)
+        and fits(settlement, before, ())
+    )
+
+
+async def advance(talk: Talk, settlements: Sequence[Settlement], columns: dict[str, Any]) -> set[str]:
+    """Write the plain settlements whose schedules are still as they were read; whose those were.
+
+    A key that exists fails all of them: then they are written exactly.
+    """
+    await talk.tell("by_the_key")
+    held = {name for (name,) in await talk.rows("advance", **columns["due"])}
+    lost = len(held) < len(settlements)
+    groups = alike(_fresh(s for s in settlements if s.after.identity in held)) if lost else columns["runs"]
+    for group in groups:
+        await talk.tell("record", **group)
+    return held
+
+
+def columns_of(settlements: Sequence[Settlement]) -> dict[str, Any]:
+    """The columns of plain settlements, made before the transaction begins: nobody thinks while others wait."""
+    befores = [s.before for s in settlements if s.before]
+    afters = [s.after for s in settlements]
+    due = {
+        "schedules": texts([case.identity for case in afters]),
+        "revisions": numbers([case.revision for case in befores]),
+        "cursors": numbers([case.cursor for case in befores]),
+        "seens": numbers([fold(case.open) for case in befores]),
+        "next_cursors": numbers([case.cursor for case in afters]),
+        "sinces": numbers([case.since for case in afters]),
+        "wakes": numbers([case.wake for case in afters]),
+        "next_seens": numbers([fold((*b.open, *s.new)) for b, s in zip(befores, settlements, strict=True)]),
+        "reaches": numbers(map(_reach, settlements)),
+        "paused": False,
+        "deleted": False,
+    }
+    return {"due": due, "runs": alike(_fresh(settlements))}
+
+
+async def settle_exactly(talk: Talk, jobs: Jobs, settlements: Sequence[Settlement], now: int) -> list[bool]:
+    """Write each settlement that holds, of different schedules, by the same lines that the store in memory uses."""
+    rows = await talk.rows("lock", schedules=texts(s.after.identity for s in settlements))
+    stored = {case.identity: case for case in await whole(talk, jobs, rows)}
+    taken = await _taken(talk, [run for s in settlements for run in s.new])
+    held = [s for s in settlements if fits(s, stored.get(s.after.identity), taken)]
+    held = await _define(talk, held, {name: case.revision for name, case in stored.items()}, now)
+    if held:
+        await _stand(talk, held, {row[0]: row for row in rows})
+        await _write(talk, held)
+    names = {s.after.identity for s in held}
+    return [s.after.identity in names for s in settlements]
+
+
+async def _taken(talk: Talk, runs: Sequence[Run]) -> set[str]:
+    calendar, asked = [run for run in runs if not run.trigger], [run for run in runs if run.trigger]
+    found = await talk.rows("of_periods", **periods(calendar)) if calendar else []
+    again = await talk.rows("requested", keys=octets(key_bytes(run.key) for run in asked)) if asked else []
+    return {row[0] for row in (*found, *again)}
+
+
+async def _define(talk: Talk, held: list[Settlement], known: dict[str, int], now: int) -> list[Settlement]:
+    """Write new definitions. Who finds that somebody else has just created the schedule does not hold after all."""
+    created = [s.after for s in held if s.after.identity not in known]
+    if created:
+        made = {name for (name,) in await talk.rows("define", **definitions(created), now=now)}
+        held = [s for s in held if s.after.identity in known or s.after.identity in made]
+    revised = [s.after for s in held if known.get(s.after.identity, s.after.revision) != s.after.revision]
+    if revised:
+        await talk.tell("redefine", **definitions(revised), now=now)
+    return held
+
+
+async def _stand(talk: Talk, held: Sequence[Settlement], rows: dict[str, Sequence[Any]]) -> None:
+    afters = [s.after for s in held]
+    kept = [rows.get(case.identity, (None, None, None)) for case in afters]
+    digests = [
+        row[1] if row[2] == case.revision else digest(write_job(case.job))
+        for case, row in zip(afters, kept, strict=True)
+    ]
+    await talk.tell("stand", **standings(afters, digests, map(_seen, held), map(_reach, held)))
+
+
+async def _write(talk: Talk, held: Sequence[Settlement]) -> None:
+    changed = [(after, _alone(s)) for s in held for _, after in s.changed]
+    for starts in (False, True):  # one ends before another starts
+        moved = [(run, alone) for run, alone in changed if run.active is starts]
+        if moved:
+            await talk.tell("move", **moves(moved))
+    asked = [run for s in held for run in s.new if run.trigger]
+    if asked:
+        await talk.tell("request", **requests(asked))
+    for group in alike(_fresh(held)):
+        await talk.tell("record", **group)
+    gaps = [(s.after.identity, s.gap) for s in held if s.gap]
+    if gaps:
+        await talk.tell(
+            "drop",
+            schedules=texts(name for name, _ in gaps),
+            firsts=numbers(gap.first for _, gap in gaps),
+            lasts=numbers(gap.last for _, gap in gaps),
+            counts=numbers(gap.count for _, gap in gaps),
+            outcomes=texts(gap.verdict.value for _, gap in gaps),
+            reasons=texts(gap.reason.value for _, gap in gaps),
+        )
+    revisions = [s.revision for s in held if s.revision]
+    if revisions:
+        await talk.tell(
+            "revise",
+            schedules=texts(r.identity for r in revisions),
+            numbers=numbers(r.number for r in revisions),
+            texts=texts(r.schedule for r in revisions),
+            dialects=texts(r.dialect for r in revisions),
+            zones=texts(r.zone for r in revisions),
+            ats=numbers(r.at for r in revisions),
+            whos=texts(r.who for r in revisions),
+            notes=texts(r.note for r in revisions),
+        )
+
+
+def _fresh(settlements: Iterable[Settlement]) -> list[tuple[Run, bool]]:
+    return [(run, _alone(s)) for s in settlements for run in s.new]
+
+
+def _alone(settlement: Settlement) -> bool:
+    return settlement.after.policy.overlap is not Overlap.ALLOW
+
+
+def _seen(settlement: Settlement) -> int:
+    """What will be seen of the open runs."""
+    runs = {run.key: run for run in settlement.before.open} if settlement.before else {}
+    runs |= {run.key: run for _, run in settlement.changed} | {run.key: run for run in settlement.new}
+    return fold(runs.values())
+
+
+def _reach(settlement: Settlement) -> int:
+    """The last period of the calendar that will have a row; the cursor if there is none beyond it."""
+    after = settlement.after.cursor
+    return max((run.nominal for run in settlement.new if not run.trigger), default=after)

@@ -1,0 +1,174 @@
+"""A store in PostgreSQL: the row is the lock, and the database's clock decides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kron.clock import Clock
+from kron.core.case import Case
+from kron.core.outcome import Gap
+from kron.core.run import Run
+from kron.errors import KronError
+from kron.store import SHARDS, Change, Revision, Settlement, share_of
+from kron.stores.codec import read_gap, read_revision, read_run
+from kron.stores.postgres.arrays import numbers, octets, texts
+from kron.stores.postgres.cases import Jobs, whole
+from kron.stores.postgres.change import change
+from kron.stores.postgres.pool import DEADLINE, Pool, Talk
+from kron.stores.postgres.rows import key_bytes
+from kron.stores.postgres.settle import advance, columns_of, plain, settle_exactly
+
+DEFAULT = "default"  # whose schedules they are where nobody says
+
+
+class _Apart(Exception):
+    """Of what is to be written together, something does not hold."""
+
+
+class PostgresStore:
+    """Everything of one tenant in one database. What a method wrote is durable when it returns."""
+
+    def __init__(
+        self, url: str, clock: Clock | None = None, *, tenant: str = DEFAULT, size: int = 4, deadline: float = DEADLINE
+    ) -> None:
+        """`clock` only for tests: without it, the database says what time it is."""
+        self.clock, self.tenant = clock, tenant
+        self.pool = Pool(url, tenant, size=size, deadline=deadline)
+        self.jobs = Jobs()
+
+    async def close(self) -> None:
+        """Let go of the database."""
+        await self.pool.close()
+
+    async def now(self) -> int:
+        """The current instant in milliseconds."""
+        if self.clock is not None:
+            return int(self.clock.now() * 1000)
+        ((now,),) = await self.pool.read(lambda talk: talk.rows("now"))
+        return int(now)
+
+    async def lease(self, owner: str, now: int, until: int) -> frozenset[int]:
+        """Say that `owner` lives until then; the shards that it may look at."""
+
+        async def work(talk: Talk) -> frozenset[int]:
+            await talk.tell("alone_in_leasing")
+            await talk.tell("forget_the_dead", now=now)
+            await talk.tell("live", owner=owner, until=until)
+            await talk.tell("found_shards", shards=SHARDS)
+            share = share_of(owner, tuple(name for (name,) in await talk.rows("living")))
+            taken = await talk.rows("take", share=numbers(share), owner=owner, now=now, until=until)
+            return frozenset(shard for shard, holder in taken if holder == owner)
+
+        return await self.pool.write(work)
+
+    async def look(self, shards: frozenset[int], upto: int, limit: int) -> list[Case]:
+        """The cases that are to be looked at by `upto`, the longest waiting first."""
+
+        async def work(talk: Talk) -> list[Case]:
+            if len(shards) == SHARDS:
+                rows = await talk.rows("look_everywhere", upto=upto, limit=limit)
+            else:
+                rows = await talk.rows("look", shards=numbers(shards), upto=upto, limit=limit)
+            return await whole(talk, self.jobs, rows)
+
+        return await self.pool.read(work)
+
+    async def wake(self, shards: frozenset[int]) -> int | None:
+        """When the next case of those shards is to be looked at."""
+        found = await self.pool.read(lambda talk: talk.rows("wake", shards=numbers(shards)))
+        return found[0][0] if found else None
+
+    async def settle(self, settlements: Sequence[Settlement], now: int, *, together: bool = False) -> list[bool]:
+        """Write each settlement that still holds; or all of them, or none."""
+        if together:
+            return await self._together(settlements, now)
+        held = [False] * len(settlements)
+        waiting = list(range(len(settlements)))
+        while waiting:  # those of one schedule one after the other
+            first = {settlements[n].after.identity: n for n in reversed(waiting)}
+            names = await self._settle({name: settlements[first[name]] for name in sorted(first)}, now)
+            for name, n in first.items():
+                held[n] = name in names
+            waiting = [n for n in waiting if n != first[settlements[n].after.identity]]
+        return held
+
+    async def change(self, changes: Sequence[Change], now: int) -> list[bool]:
+        """Write each change whose attempt still has its token."""
+        return await self.pool.write(lambda talk: change(talk, changes)) if changes else []
+
+    async def get(self, identities: Sequence[str]) -> list[Case | None]:
+        """The cases of those identities."""
+
+        async def work(talk: Talk) -> list[Case]:
+            rows = await talk.rows("standing", schedules=texts(set(identities)))
+            return await whole(talk, self.jobs, rows)
+
+        found = {case.identity: case for case in await self.pool.read(work)} if identities else {}
+        return [found.get(identity) for identity in identities]
+
+    async def find(self, keys: Sequence[str]) -> list[Run | None]:
+        """The runs of those keys."""
+        wanted = octets({key_bytes(key) for key in keys if _is_key(key)})
+        rows = await self.pool.read(lambda talk: talk.rows("of_keys", keys=wanted)) if keys else []
+        found = {run.key: run for run in map(read_run, rows)}
+        return [found.get(key) for key in keys]
+
+    async def identities(self, after: str, limit: int) -> list[str]:
+        """A page of the identities, in order."""
+        rows = await self.pool.read(lambda talk: talk.rows("identities", after=after, limit=limit))
+        return [identity for (identity,) in rows]
+
+    async def runs(self, identity: str, limit: int) -> list[Run]:
+        """The newest runs of a schedule."""
+        rows = await self.pool.read(lambda talk: talk.rows("runs", schedule=identity, limit=limit))
+        return [read_run(row) for row in rows]
+
+    async def gaps(self, identity: str) -> list[Gap]:
+        """The gaps of a schedule."""
+        rows = await self.pool.read(lambda talk: talk.rows("gaps", schedule=identity))
+        return [read_gap(identity, row) for row in rows]
+
+    async def revisions(self, identity: str) -> list[Revision]:
+        """The revisions of a schedule."""
+        rows = await self.pool.read(lambda talk: talk.rows("revisions", schedule=identity))
+        return [read_revision(row) for row in rows]
+
+    async def _settle(self, settlements: dict[str, Settlement], now: int) -> set[str]:
+        """Write those that hold, each of another schedule, in the order of their names; whose those were."""
+        easy = [s for s in settlements.values() if plain(s)]
+        held = await self._advance(easy, now) if easy else set()
+        names = {s.after.identity for s in easy}
+        return held | await self._exactly([s for name, s in settlements.items() if name not in names], now)
+
+    async def _together(self, settlements: Sequence[Settlement], now: int) -> list[bool]:
+        in_order = sorted(settlements, key=lambda s: s.after.identity)
+
+        async def work(talk: Talk) -> None:
+            if not all(await settle_exactly(talk, self.jobs, in_order, now)):
+                raise _Apart  # and what was written is undone
+
+        try:
+            if settlements:
+                await self.pool.write(work)
+        except _Apart:
+            return [False] * len(settlements)
+        return [True] * len(settlements)
+
+    async def _advance(self, settlements: list[Settlement], now: int) -> set[str]:
+        columns = columns_of(settlements)
+        try:
+            return await self.pool.write(lambda talk: advance(talk, settlements, columns))
+        except KronError as error:
+            if error.code != "STORE_REFUSED":
+                raise
+            return await self._exactly(settlements, now)
+
+    async def _exactly(self, settlements: list[Settlement], now: int) -> set[str]:
+        if not settlements:
+            return set()
+        held = await self.pool.write(lambda talk: settle_exactly(talk, self.jobs, settlements, now))
+        return {s.after.identity for s, won in zip(settlements, held, strict=True) if won}
+
+
+def _is_key(key: str) -> bool:
+    return len(key) == 64 and key.isascii() and not key.strip("0123456789abcdef")

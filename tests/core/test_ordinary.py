@@ -1,0 +1,52 @@
+"""The short way through a pass gives what the long way gives."""
+
+from dataclasses import replace
+
+from hypothesis import assume, event, given, settings
+from hypothesis import strategies as st
+
+from kron import parse
+from kron.core.case import Case
+from kron.core.due import due_of
+from kron.core.job import Job
+from kron.core.ordinary import ordinary
+from kron.core.period import next_nominal
+from kron.core.plan import plan, plan_at_length
+from kron.core.policy import DECLARATIVE, KRON, SECOND, SERVICE
+from tests.language import texts
+
+OFTEN = st.sampled_from(
+    [
+        "* * * * * @win(around,3m)",
+        "*/2 * * * * @win(after,7m) @dist(skewLate)",
+        "* * * * * @tz(Australia/Lord_Howe)",
+        "30 1 * * * @tz(Australia/Lord_Howe) @win(around,25h)",
+        "*/7 * * * * @only(hours=1-20) @win(after,5m)",
+        "0 0 29 2 *",
+    ]
+).map(lambda text: parse(text, dialect="kron"))
+POLICIES = [KRON, SERVICE, DECLARATIVE, replace(SERVICE, jitter=90 * SECOND), replace(KRON, bound=1)]
+
+
+@given(
+    OFTEN | texts.schedules,
+    st.sampled_from(POLICIES),
+    st.integers(1_500_000_000, 1_900_000_000),
+    st.integers(-70_000, 70_000) | st.integers(-2_000, 6_000),
+    st.integers(-200_000, 200_000) | st.just(-(10**9)),
+)
+@settings(max_examples=400, deadline=None)
+def test_the_short_way_gives_what_the_long_way_gives(schedule, policy, cursor, late, since):
+    job = Job("acme/report", replace(schedule, policy=policy))
+    nominal = next_nominal(schedule, cursor)
+    assume(nominal is not None)
+    now = due_of(job, nominal).at + late
+    case = Case(job, 3, cursor, now + since)
+    event("short" if ordinary(case, now, "w1", now + 30_000) else "long")
+    assert plan(case, now, owner="w1", lease=30_000) == plan_at_length(case, now, owner="w1", lease=30_000)
+
+
+def test_a_period_on_time_goes_the_short_way():
+    case = Case(Job("a", parse("* * * * *", dialect="kron")), 1, 59, 0)
+    cursor, wake, run = ordinary(case, 60_500, "w1", 90_500)
+    assert (cursor, wake, run.state, run.due) == (60, 90_500, "launching", 60_000)

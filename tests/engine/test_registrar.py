@@ -1,0 +1,132 @@
+"""What may be asked of the registrar: pages of schedules and of runs, and the record of who did what."""
+
+import pytest
+
+from kron import KronError
+from kron.core.policy import SERVICE
+from kron.core.zone import instant_of, rfc3339
+from kron.registrar import Asker
+from kron.store import Deed
+from tests.engine.world import World, play
+
+NAMES = ["mail/a", "mail/b", "mail/c", "pay/a", "pay/b"]
+
+
+async def populated():
+    world = World("2026-03-01T12:10:00Z", duration=1)
+    for name in NAMES:
+        await world.define("*/15 * * * *", SERVICE, identity=name)
+    await world.registrar.pause("mail/b", Asker("ann", "quiet"))
+    await world.registrar.delete("pay/b", Asker("bob", "moved"))
+    return world
+
+
+@pytest.mark.parametrize(
+    ("asked", "names"),
+    [
+        ({}, ["mail/a", "mail/b", "mail/c", "pay/a"]),
+        ({"prefix": "mail/"}, ["mail/a", "mail/b", "mail/c"]),
+        ({"prefix": "mail/", "paused": True}, ["mail/b"]),
+        ({"paused": False}, ["mail/a", "mail/c", "pay/a"]),
+        ({"deleted": True}, ["pay/b"]),
+        ({"prefix": "none"}, []),
+    ],
+    ids=str,
+)
+def test_schedules_are_listed_by_name_pause_and_deletion(asked, names):
+    async def script():
+        world = await populated()
+        assert [case.identity for case in await world.registrar.schedules(**asked)] == names
+
+    play(script())
+
+
+def test_schedules_come_by_the_page():
+    async def script():
+        world, seen = await populated(), []
+        page = await world.registrar.schedules("mail/", limit=2)
+        while page:
+            assert len(page) <= 2
+            seen += [case.identity for case in page]
+            page = await world.registrar.schedules("mail/", after=seen[-1], limit=2)
+        assert seen == NAMES[:3]
+
+    play(script())
+
+
+@pytest.mark.req("SVC-GOAL-OBS")
+def test_recent_runs_come_newest_first_and_by_the_page_with_when_it_runs_next():
+    async def script():
+        world = await populated()
+        await world.run("2026-03-01T14:10:00Z")
+        newest = await world.registrar.runs("mail/a", limit=3)
+        assert [run.nominal % 86_400 for run in newest] == [50_400, 49_500, 48_600]  # 14:00, 13:45, 13:30
+        older = await world.registrar.runs("mail/a", before=newest[-1].key)
+        assert len(older) == 5
+        assert [*newest, *older] == await world.registrar.runs("mail/a")
+        ahead = await world.registrar.preview("mail/a")
+        assert ahead == [newest[0].due + n * 900_000 for n in range(1, 6)]
+
+    play(script())
+
+
+def test_the_runs_of_a_deleted_schedule_can_still_be_seen():
+    async def script():
+        world = await populated()
+        await world.run("2026-03-01T12:16:00Z")
+        await world.registrar.delete("pay/a")
+        assert len(await world.registrar.runs("pay/a")) == 1
+        with pytest.raises(KronError, match="no schedule 'pay/z'"):
+            await world.registrar.runs("pay/z")
+
+    play(script())
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1_001])
+def test_a_page_has_a_bound(limit):
+    async def script():
+        world = await populated()
+        for asked in (world.registrar.schedules(limit=limit), world.registrar.runs("mail/a", limit=limit)):
+            with pytest.raises(KronError, match=f"a page has 1 to 1000 entries, not {limit}"):
+                await asked
+
+    play(script())
+
+
+def test_who_did_what_and_why_is_kept_with_the_time():
+    async def script():
+        world = await populated()
+        at = int(world.clock.now() * 1000)
+        (paused,), (deleted,) = await world.store.acts("mail/b"), await world.store.acts("pay/b")
+        assert (paused.deed, paused.at, paused.who, paused.note) == (Deed.PAUSED, at, "ann", "quiet")
+        assert (deleted.deed, deleted.at, deleted.who, deleted.note) == (Deed.DELETED, at, "bob", "moved")
+        await world.registrar.resume("mail/b", Asker("ann", "enough"))
+        assert [(act.deed, act.note) for act in await world.store.acts("mail/b")][1:] == [(Deed.RESUMED, "enough")]
+
+    play(script())
+
+
+@pytest.mark.parametrize(
+    ("more", "until", "ahead"),
+    [
+        ({}, None, ["12:15", "12:30", "12:45", "13:00", "13:15"]),
+        ({"end": "2026-03-01T12:30:00Z"}, None, ["12:15", "12:30"]),
+        ({"start": "2026-03-01T12:45:00Z"}, None, ["13:00", "13:15", "13:30", "13:45", "14:00"]),
+        ({}, "2026-03-01T12:45:00Z", ["12:45", "13:00", "13:15", "13:30", "13:45"]),
+        ({"end": "2026-03-01T12:30:00Z"}, "2026-03-01T12:45:00Z", []),
+    ],
+    ids=str,
+)
+def test_the_preview_knows_when_it_starts_ends_and_awakes(more, until, ahead):
+    async def script():
+        world = World("2026-03-01T12:10:00Z", duration=1)
+        await world.define("*/15 * * * *", SERVICE, **{name: instant_of(text) for name, text in more.items()})
+        if until:
+            await world.registrar.pause("job", until=instant_of(until) * 1000)
+        seen = await world.registrar.preview("job")
+        assert [rfc3339(at // 1000)[11:16] for at in seen] == ahead
+        if ahead:
+            await world.run(max(seen) / 1000)
+            assert [launch.run.due for launch in world.target.starts] == seen
+
+    play(script())

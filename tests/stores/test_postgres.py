@@ -1,0 +1,336 @@
+"""What PostgreSQL alone has: migrations, partitions, tenants, guards, and connections that fail."""
+
+import asyncio
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import psycopg
+import pytest
+
+from kron import KronError
+from kron.clock import ManualClock
+from kron.core.policy import Overlap
+from kron.core.run import State
+from kron.store import SHARDS
+from kron.stores.postgres import PostgresStore
+from kron.stores.postgres.maintain import WEEK, maintain, weeks
+from kron.stores.postgres.migrate import Migration, migrate, migrations
+from tests.postgres import running
+from tests.stores.making import ALL, MANY, NOW, SECONDS, Handle, a_case, a_gap, a_run, define, now, say, view, write
+
+TABLES = ["definitions", "due", "requests", "runs", "schedule_gaps", "schedule_revisions", "shards", "workers"]
+
+
+@pytest.fixture
+def empty(server):
+    name = server.empty()
+    yield server.url(name)
+    server.drop(name)
+
+
+@pytest.fixture
+def sql(database):
+    """Runs a statement in the database of the test, as a superuser."""
+
+    def run(text, *values):
+        with psycopg.connect(database, autocommit=True) as connection:
+            found = connection.execute(text, values or None)
+            return found.fetchall() if found.description else []
+
+    return run
+
+
+class TestMigrations:
+    def test_six_processes_at_once_run_each_script_once(self, empty):
+        code = (
+            "import asyncio, sys; from kron.stores.postgres.migrate import migrate;"
+            "print(len(asyncio.run(migrate(sys.argv[1]))))"
+        )
+        started = [
+            subprocess.Popen([sys.executable, "-c", code, empty], stdout=subprocess.PIPE, text=True) for _ in range(6)
+        ]
+        ran = sorted(int(process.communicate()[0]) for process in started)
+        assert ran == [0] * 5 + [len(migrations())]
+        assert [process.returncode for process in started] == [0] * 6
+        with psycopg.connect(empty) as connection:
+            rows = connection.execute("SELECT number, checksum FROM kron_migrations ORDER BY number").fetchall()
+        assert rows == [(m.number, m.checksum) for m in migrations()]
+
+    def test_a_dry_run_says_what_would_run_and_leaves_no_trace(self, empty):
+        assert asyncio.run(migrate(empty, dry=True)) == list(migrations())
+        with psycopg.connect(empty) as connection:
+            assert connection.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone() == (0,)
+
+    def test_a_script_that_was_changed_is_refused(self, database):
+        first, *others = migrations()
+        with pytest.raises(KronError, match="checksum") as caught:
+            asyncio.run(migrate(database, scripts=(replace(first, sql=first.sql + "\n"), *others)))
+        assert caught.value.code == "MIGRATION_CHANGED"
+
+    def test_a_database_of_a_newer_kron_is_left_alone(self, database):
+        with pytest.raises(KronError) as caught:
+            asyncio.run(migrate(database, scripts=migrations()[:-1]))
+        assert caught.value.code == "STORE_TOO_NEW"
+
+    def test_one_that_fails_leaves_nothing_behind(self, database, sql):
+        half = Migration(9_998, "9998_half", "CREATE TABLE half (x int)")
+        wrong = Migration(9_999, "9999_wrong", "CREATE TABLE wrong (x int); SELECT 1 / 0")
+        with pytest.raises(KronError, match="division by zero"):
+            asyncio.run(migrate(database, scripts=(*migrations(), half, wrong)))
+        assert sql("SELECT to_regclass('half'), to_regclass('wrong')") == [(None, None)]
+        assert asyncio.run(migrate(database)) == []
+
+    def test_a_database_without_tables_is_said_so(self, empty, runner):
+        store = Handle(runner, PostgresStore(empty))
+        with pytest.raises(KronError, match="no tables of Kron") as caught:
+            store.look(ALL, NOW, 1)
+        assert "kron migrate" in caught.value.hint
+
+
+class TestPartitions:
+    def test_they_are_made_ahead_once(self, database, sql):
+        made = asyncio.run(maintain(database)).made
+        ((clock,),) = sql("SELECT kron_now() / 1000")
+        assert sql("SELECT start, stop FROM kron_partitions ORDER BY 1") == [
+            (start, start + WEEK) for start in weeks(clock)
+        ]
+        assert len(made) == 5
+        assert asyncio.run(maintain(database)).made == ()
+
+    def test_a_run_without_a_partition_is_kept_and_moves_into_it_later(self, postgres, sql):
+        case = define(postgres, None, a_run(State.STARTED), a_run(State.SKIPPED, 2))
+        before = view(postgres)
+        assert sql("SELECT count(*) FROM runs_default") == [(2,)]
+        sql("SELECT kron_make_partition(%s)", weeks(SECONDS)[0])
+        assert sql("SELECT count(*) FROM runs_default") == [(0,)]
+        assert view(postgres) == before
+        assert say(postgres, case.open[0], replace(case.open[0], state=State.SUCCESS))
+
+    def test_they_are_dropped_when_old_but_not_while_something_may_become_of_a_run(self, database, postgres, sql):
+        sql("SELECT kron_make_partition(%s)", 1_000_000 * 1_000 - (1_000_000_000 - 4 * 86_400) % WEEK)
+        old = 1_000_000_000
+        run = replace(a_run(State.STARTED), nominal=old)
+        case = define(postgres, None, run)
+        done = asyncio.run(maintain(database, keep_days=30))
+        assert (done.dropped, len(done.kept)) == ((), 1)
+        assert say(postgres, run, replace(run, state=State.SUCCESS))
+        done = asyncio.run(maintain(database, keep_days=30))
+        assert (len(done.dropped), done.kept) == (1, ())
+        assert postgres.runs("a", MANY) == []
+        assert now(postgres).cursor == case.cursor  # so that no period can run again
+
+    def test_ticks_go_on_while_a_lock_is_waited_for(self, database, postgres):
+        """Somebody reads the ledger for long; maintenance gives up again and again, and a tick slips in between."""
+        define(postgres)
+        with psycopg.connect(database) as reader:
+            reader.execute("SELECT count(*) FROM runs")
+
+            async def both():
+                upkeep = asyncio.ensure_future(maintain(database))
+                await asyncio.sleep(0.3)
+                began = time.monotonic()
+                held = await postgres.store.look(ALL, NOW, 1)
+                lasted = time.monotonic() - began
+                reader.rollback()
+                return held, lasted, (await upkeep).made
+
+            held, lasted, made = postgres.runner.run(both())
+        assert len(held) == 1
+        assert lasted < 1.5
+        assert len(made) == 5
+
+
+class TestTenants:
+    @pytest.fixture
+    def plain(self, server, database, sql):
+        """A URL for a role that is nobody special."""
+        if not server.sql("SELECT 1 FROM pg_roles WHERE rolname = 'plain'"):
+            server.sql("CREATE ROLE plain LOGIN")
+        sql("GRANT ALL ON ALL TABLES IN SCHEMA public TO plain")
+        return database.replace("postgres@", "plain@")
+
+    def test_two_tenants_with_the_same_names_see_nothing_of_each_other(self, plain, runner, clock):
+        one, two = (Handle(runner, PostgresStore(plain, clock, tenant=name)) for name in ("one", "o'two"))
+        define(one, None, a_run(State.STARTED))
+        assert two.get(["a"]) == [None]
+        assert two.find([a_run().key]) == [None]
+        assert two.identities("", MANY) == two.look(ALL, NOW, MANY) == two.runs("a", MANY) == []
+        define(two, a_case(cursor=SECONDS + 60))
+        assert two.lease("w", NOW, NOW + 1) == one.lease("w", NOW, NOW + 1) == ALL
+        assert now(one).cursor == SECONDS
+        one.close(), two.close()
+
+    def test_who_says_no_tenant_sees_nothing(self, plain, postgres):
+        define(postgres, None, a_run(State.STARTED))
+        with psycopg.connect(plain) as connection:
+            for table in (*TABLES, "schedules", "schedule_runs"):
+                assert connection.execute(f"SELECT * FROM {table}").fetchall() == []
+            with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
+                connection.execute("INSERT INTO workers VALUES ('default', 'w', 1)")
+
+    def test_every_table_with_a_tenant_is_guarded_even_from_its_owner(self, sql):
+        tables = sql(
+            "SELECT c.relname, c.relrowsecurity, c.relforcerowsecurity, p.polqual IS NOT NULL,"
+            " p.polwithcheck IS NOT NULL"
+            " FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid LEFT JOIN pg_policy p ON p.polrelid = c.oid"
+            " WHERE a.attname = 'tenant_id' AND c.relkind IN ('r', 'p') AND NOT c.relispartition"
+        )
+        assert sorted(tables) == [(name, True, True, True, True) for name in TABLES]
+
+
+class TestGuards:
+    """The database refuses what may not be, whatever the code does."""
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            "UPDATE due SET cursor = cursor - 1",
+            "UPDATE due SET revision = revision - 1",
+            "UPDATE due SET digest = 0",
+            "DELETE FROM due",
+            "UPDATE runs SET status = 'started' WHERE NOT open",
+            "UPDATE runs SET outcome = 'missed' WHERE outcome = 'executed'",
+            "UPDATE runs SET attempt = attempt - 1 WHERE attempt > 0",
+            "UPDATE runs SET status = 'pending' WHERE status = 'started'",
+            "UPDATE runs SET status = 'success', outcome = NULL WHERE status = 'pending'",
+            "UPDATE runs SET status = 'launching' WHERE status = 'pending'",
+            "UPDATE runs SET status = 'odd' WHERE status = 'pending'",
+            "UPDATE runs SET fire_at = fire_at + 1",
+            "UPDATE runs SET status = 'launching', attempt = 1, alone = true WHERE status = 'pending'",
+            "UPDATE schedule_revisions SET note = 'x'",
+            "DELETE FROM schedule_revisions",
+            "UPDATE schedule_gaps SET count = 1",
+            "INSERT INTO schedule_gaps SELECT 'default', 'a', last, last + 9, 1, 'missed', 'x' FROM schedule_gaps",
+            "DELETE FROM requests",
+            "UPDATE shards SET owner = 'other'",
+        ],
+    )
+    def test_what_may_not_be(self, postgres, sql, wrong):
+        asked = a_run(State.SKIPPED, 4, trigger="by hand")
+        define(postgres, a_case(revision=2), a_run(State.STARTED), a_run(minute=2), a_run(State.SKIPPED, 3), asked)
+        assert write(postgres, now(postgres), gap=a_gap(6, 9, 4), cursor=SECONDS + 600)
+        postgres.lease("w", NOW, NOW + 1)
+        before = view(postgres)
+        with pytest.raises(psycopg.errors.IntegrityError):
+            sql(wrong)
+        assert view(postgres) == before
+
+    def test_the_epoch_of_a_shard_grows_with_every_owner(self, postgres, sql):
+        for at, owner in enumerate(["a", "a", "b", "a"]):
+            assert postgres.lease(owner, NOW + at * 10, NOW + at * 10 + 5) == ALL
+        assert sql("SELECT DISTINCT epoch, owner FROM shards") == [(3, "a")]
+        assert sql("SELECT count(*) FROM shards") == [(SHARDS,)]
+
+
+class TestViews:
+    @pytest.mark.req("SVC-DM-NEXT", "SVC-RUN-RUNAT", "SVC-RUN-TIMES")
+    def test_the_tables_of_the_service_can_be_read_under_their_names(self, postgres, sql):
+        define(postgres, a_case(overlap=Overlap.QUEUE), a_run(State.STARTED))
+        at, later = datetime.fromtimestamp(SECONDS, UTC), datetime.fromtimestamp(SECONDS + 60, UTC)
+        assert sql(
+            "SELECT schedule_id, cron_expr, timezone, next_run_at, paused, jitter_ms, overlap_policy, catchup_policy"
+            " FROM schedules"
+        ) == [("a", "* * * * *", "UTC", at, False, 0, "queue", "by-deadline")]
+        assert sql(
+            "SELECT idempotency_key, schedule_id, run_at, fire_at, status, created_at, updated_at FROM schedule_runs"
+        ) == [(a_run().key, "a", later, later, "STARTED", at, at)]
+
+    @pytest.mark.req("SVC-RUN-STATUS")
+    def test_a_status_is_one_of_the_five(self, postgres, sql):
+        define(postgres, a_case(overlap=Overlap.ALLOW), *(a_run(state, n) for n, state in enumerate(State, 1)))
+        statuses = dict(sql("SELECT state, status FROM schedule_runs"))
+        assert statuses.keys() == set(State)
+        assert set(statuses.values()) == {"ENQUEUED", "STARTED", "SUCCESS", "FAILED", "SKIPPED"}
+        assert all(statuses[name.lower()] == name for name in set(statuses.values()))
+
+
+class TestFaults:
+    def test_the_clock_is_the_database_s(self, database, runner, sql):
+        store = Handle(runner, PostgresStore(database))
+        ((before,),) = sql("SELECT kron_now()")
+        seen = store.now()
+        ((after,),) = sql("SELECT kron_now()")
+        assert before <= seen <= after
+        store.close()
+
+    def test_a_commit_that_no_standby_confirmed_is_a_failure(self, server, database, postgres, sql):
+        sql(f"ALTER DATABASE {database.rpartition('/')[2]} SET synchronous_commit = on")
+        server.sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+        server.sql("SELECT pg_reload_conf()")
+
+        async def cancelled():
+            told = asyncio.ensure_future(postgres.store.lease("w", NOW, NOW + 1))
+            for _ in range(100):
+                await asyncio.sleep(0.02)
+                if sql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"):
+                    break
+            return await told
+
+        try:
+            with pytest.raises(KronError, match="not safely committed"):
+                postgres.runner.run(cancelled())
+            assert postgres.store.pool.idle == []
+        finally:
+            server.sql("ALTER SYSTEM RESET synchronous_standby_names")
+            server.sql("SELECT pg_reload_conf()")
+
+    def test_nobody_waits_for_ever(self, database, runner, clock):
+        """Somebody holds the row; we give up at our own deadline, or at the server's limit for locks."""
+        store = Handle(runner, PostgresStore(database, clock, deadline=0.5))
+        case = define(store)
+        with psycopg.connect(database) as other:
+            other.execute("SELECT * FROM due FOR UPDATE")
+            began = time.monotonic()
+            with pytest.raises(KronError, match="did not answer") as caught:
+                write(store, case, cursor=SECONDS + 60)
+            assert time.monotonic() - began < 1
+            assert caught.value.code == "STORE_TIMEOUT"
+            assert store.store.pool.idle == []
+            store.store.pool.deadline = 5
+            with pytest.raises(KronError, match="lock"):
+                write(store, case, cursor=SECONDS + 60)
+        assert write(store, case, cursor=SECONDS + 60)
+        store.close()
+
+    def test_who_does_not_want_it_any_more_is_not_kept_waiting(self, database, runner, clock):
+        store = Handle(runner, PostgresStore(database, clock))
+        case = define(store)
+
+        async def abandoned():
+            writing = asyncio.ensure_future(store.store.get(["a"]))
+            await asyncio.sleep(0.1)
+            writing.cancel()
+            began = time.monotonic()
+            await asyncio.wait({writing})
+            return writing.cancelled(), time.monotonic() - began
+
+        with psycopg.connect(database) as other:
+            other.execute("LOCK TABLE due IN ACCESS EXCLUSIVE MODE")
+            cancelled, lasted = runner.run(abandoned())
+        assert cancelled
+        assert lasted < 0.5
+        assert store.get(["a"]) == [case]
+        store.close()
+
+    def test_it_goes_on_after_a_crash_of_the_server(self, runner):
+        with running({"fsync": "off"}) as server:
+            store = Handle(runner, PostgresStore(server.url(server.database()), ManualClock(float(SECONDS))))
+            case = define(store)
+            server.stop("immediate")
+            with pytest.raises(KronError) as caught:
+                store.get(["a"])
+            assert caught.value.code == "STORE_FAILED"
+            server.start()
+            assert store.get(["a"]) == [case]
+            store.close()
+
+    def test_a_row_that_cannot_be_read_is_named(self, postgres, sql):
+        define(postgres)
+        sql("UPDATE definitions SET schedule = 'every day'")
+        postgres.store.jobs.known.clear()
+        with pytest.raises(KronError, match="cannot be read") as caught:
+            now(postgres)
+        assert caught.value.code == "CORRUPT_ROW"
