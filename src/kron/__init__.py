@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kron.apps.declarative import DeclarativeScheduler
+    from kron.apps.embedded import Scheduler
     from kron.core.decision import Decision, decide
     from kron.core.period import Period, latest, periods
     from kron.core.schedule import Schedule
@@ -23,6 +24,7 @@ __all__ = [
     "LanguageError",
     "Period",
     "Schedule",
+    "Scheduler",
     "decide",
     "english",
     "latest",
@@ -36,6 +38,7 @@ __all__ = [
 
 _HOMES = {
     "kron.apps.declarative": ("DeclarativeScheduler",),
+    "kron.apps.embedded": ("Scheduler",),
     "kron.core.decision": ("Decision", "decide"),
     "kron.core.period": ("Period", "latest", "periods"),
     "kron.core.schedule": ("Schedule",),
