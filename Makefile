@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan campaigns protocol kills nemesis simulate mutants year bench-ticks
+.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan campaigns protocol kills nemesis simulate mutants year bench-ticks traces embedded-kills
 
 setup:  ## a .venv with everything
 	uv sync --python $(PYTHON)
@@ -72,3 +72,9 @@ mutants:  ## planted bugs, and how many seeds it takes to find each
 
 year:  ## a year of 10,000 daily schedules, and the digest of its ledger
 	$(RUN) -m tests.simulation year
+
+traces:  ## 200,000 random lives of the embedded scheduler, held against the rules of its document
+	$(RUN) -m tests.embedded.traces
+
+embedded-kills:  ## 100 kill -9 of an application in the middle of its callbacks; every orphan starts again, once
+	$(RUN) -m tests.embedded.kills

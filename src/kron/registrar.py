@@ -40,7 +40,7 @@ class Registrar:
 
         def change(case: Case | None, now: int) -> Settlement | None:
             if case is None or case.deleted:
-                return _created(job, case, now, asker)
+                return created(job, case, now, asker)
             return None if case.job == job else _redefined(job, case, now, asker)
 
         return await self._write(job.identity, change)
@@ -147,8 +147,8 @@ class Registrar:
         raise _contended(identity)
 
 
-def _created(job: Job, tombstone: Case | None, now: int, asker: Asker) -> Settlement:
-    """A new schedule; or one whose name was used before, whose handled periods stay handled."""
+def created(job: Job, tombstone: Case | None, now: int, asker: Asker) -> Settlement:
+    """A new schedule, or one whose name was used before, whose handled periods stay handled."""
     before, after = reach(job)
     cursor = {
         FirstSight.CHOSEN: now // 1000 - after - 1,
@@ -158,7 +158,7 @@ def _created(job: Job, tombstone: Case | None, now: int, asker: Asker) -> Settle
     number = tombstone.revision + 1 if tombstone else 1
     cursor = max(cursor, tombstone.cursor) if tombstone else cursor
     case = Case(job, number, cursor, now, wake=now)
-    return Settlement(tombstone, case, revision=_revision(case, now, asker))
+    return Settlement(tombstone, case, revision=revision_of(case, now, asker))
 
 
 def _redefined(job: Job, case: Case, now: int, asker: Asker) -> Settlement:
@@ -168,7 +168,7 @@ def _redefined(job: Job, case: Case, now: int, asker: Asker) -> Settlement:
     after = case._replace(
         job=job, revision=case.revision + 1, cursor=due.cursor, since=case.since if kept else now, wake=now
     )
-    return Settlement(case, after, due.new, due.changed, due.gap, _revision(after, now, asker))
+    return Settlement(case, after, due.new, due.changed, due.gap, revision_of(after, now, asker))
 
 
 def _recorded(case: Case, now: int) -> Plan:
@@ -179,14 +179,15 @@ def _recorded(case: Case, now: int) -> Plan:
 
 def _deleted(case: Case, now: int, asker: Asker) -> Settlement:
     due = _recorded(case, now)
-    new = tuple(_withdrawn(run, now) for run in due.new)
+    new = tuple(withdrawn(run, now) for run in due.new)
     waiting = [run for run in case.open if run.state in (State.PENDING, State.WAITING)]
-    changed = tuple((run, _withdrawn(run, now)) for run in waiting)
+    changed = tuple((run, withdrawn(run, now)) for run in waiting)
     after = case._replace(deleted=True, cursor=due.cursor, wake=now, until=None)
     return Settlement(case, after, new, changed, due.gap, act=Act(Deed.DELETED, now, None, *asker))
 
 
-def _withdrawn(run: Run, now: int) -> Run:
+def withdrawn(run: Run, now: int) -> Run:
+    """A run that waited, at its end: its schedule is no more."""
     if run.state is State.WAITING:
         return ended(run, State.FAILED, now)
     return ended(run, State.SKIPPED, now, Verdict.SKIPPED, Reason.DELETED) if run.open else run
@@ -203,7 +204,8 @@ def _settled(case: Case, new: tuple[Run, ...], now: int) -> Settlement:
     return Settlement(case, case._replace(wake=now), new)
 
 
-def _revision(case: Case, now: int, asker: Asker) -> Revision:
+def revision_of(case: Case, now: int, asker: Asker) -> Revision:
+    """The definition of a case, for ever."""
     schedule = replace(case.job.schedule, policy=_sayable(case.policy))
     return Revision(
         case.identity,

@@ -8,8 +8,9 @@ from importlib import import_module
 from typing import Any
 
 from kron.clock import Clock, SystemClock
+from kron.core.answer import Report
 from kron.errors import KronError
-from kron.launcher import Launcher
+from kron.launcher import Launch, Launcher
 from kron.launchers.python import PythonLauncher
 from kron.registrar import Registrar
 from kron.store import Store
@@ -55,7 +56,12 @@ def durable(url: str) -> str:
 
 def launchers(store: Store) -> dict[str, Launcher]:
     """The launchers that a worker of the command line has, by the schemes of their targets."""
-    return {"python": PythonLauncher({"pass": lambda launch: None}, Registrar(store).report)}
+    registrar = Registrar(store)
+
+    async def report(launch: Launch, said: Report, error: Exception | None) -> None:
+        await registrar.report(launch.run.key, said, launch.run.attempt)
+
+    return {"python": PythonLauncher({"pass": lambda launch: None}, report)}
 
 
 def _postgres() -> Any:

@@ -103,7 +103,7 @@ WHERE tenant_id = %(tenant)s AND schedule_id = ANY(%(schedules)s);
 
 -- open_runs: the runs of which something may still become
 SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
-       attempt, owner, lease_until, not_before, doubt, created_at, updated_at
+       attempt, owner, lease_until, not_before, doubt, created_at, updated_at, sent_at
 FROM runs
 WHERE tenant_id = %(tenant)s AND schedule_id = ANY(%(schedules)s) AND open
 ORDER BY schedule_id, run_at, trigger_id, idempotency_key;
@@ -115,14 +115,15 @@ JOIN runs r ON r.tenant_id = %(tenant)s AND r.schedule_id = c.schedule_id AND r.
 
 -- of_periods: runs by their periods
 SELECT encode(r.idempotency_key, 'hex'), r.schedule_id, r.run_at, r.revision, r.fire_at, r.status, r.trigger_id,
-       r.outcome, r.reason, r.attempt, r.owner, r.lease_until, r.not_before, r.doubt, r.created_at, r.updated_at
+       r.outcome, r.reason, r.attempt, r.owner, r.lease_until, r.not_before, r.doubt, r.created_at, r.updated_at,
+       r.sent_at
 FROM unnest(%(schedules)s, %(nominals)s, %(triggers)s) AS p (schedule_id, run_at, trigger_id)
 JOIN runs r ON r.tenant_id = %(tenant)s AND r.schedule_id = p.schedule_id AND r.run_at = p.run_at
            AND r.trigger_id = p.trigger_id;
 
 -- of_keys: runs by their keys
 SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
-       attempt, owner, lease_until, not_before, doubt, created_at, updated_at
+       attempt, owner, lease_until, not_before, doubt, created_at, updated_at, sent_at
 FROM runs
 WHERE tenant_id = %(tenant)s AND idempotency_key = ANY(%(keys)s);
 
@@ -172,9 +173,9 @@ ON CONFLICT (tenant_id, schedule_id) DO UPDATE SET
 
 -- record: new runs that differ in little
 INSERT INTO runs (tenant_id, schedule_id, run_at, fire_at, revision, idempotency_key, not_before, status, trigger_id,
-                  outcome, reason, attempt, owner, lease_until, doubt, created_at, updated_at, alone)
+                  outcome, reason, attempt, owner, lease_until, doubt, created_at, updated_at, sent_at, alone)
 SELECT %(tenant)s, r.*, %(status)s, %(trigger)s, %(outcome)s, %(reason)s, %(attempt)s, %(owner)s, %(lease)s,
-       %(doubt)s, %(created)s, %(changed)s, %(alone)s
+       %(doubt)s, %(created)s, %(changed)s, %(sent)s, %(alone)s
 FROM unnest(%(schedules)s, %(nominals)s, %(dues)s, %(revisions)s::integer[], %(keys)s, %(not_befores)s) AS r;
 
 -- request: the keys of runs that were asked for by hand
@@ -185,11 +186,12 @@ SELECT %(tenant)s, r.* FROM unnest(%(keys)s, %(schedules)s, %(nominals)s) AS r;
 UPDATE runs r SET
     status = m.status, outcome = m.outcome, reason = m.reason, attempt = m.attempt::integer, owner = m.owner,
     lease_until = m.lease, not_before = m.not_before, doubt = m.doubt, updated_at = m.changed,
+    sent_at = m.sent,
     alone = CASE WHEN r.status IN ('launching', 'retry', 'enqueued', 'started') THEN r.alone ELSE m.alone END
 FROM unnest(%(schedules)s, %(nominals)s, %(triggers)s, %(statuses)s, %(outcomes)s, %(reasons)s, %(attempts)s,
-            %(owners)s, %(leases)s, %(not_befores)s, %(doubts)s, %(changes)s, %(alones)s)
+            %(owners)s, %(leases)s, %(not_befores)s, %(doubts)s, %(changes)s, %(sents)s, %(alones)s)
      AS m (schedule_id, run_at, trigger_id, status, outcome, reason, attempt, owner, lease, not_before, doubt, changed,
-           alone)
+           sent, alone)
 WHERE r.tenant_id = %(tenant)s AND r.schedule_id = m.schedule_id AND r.run_at = m.run_at
   AND r.trigger_id = m.trigger_id;
 
@@ -224,7 +226,7 @@ LIMIT %(limit)s;
 
 -- runs: the newest runs of a schedule
 SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
-       attempt, owner, lease_until, not_before, doubt, created_at, updated_at
+       attempt, owner, lease_until, not_before, doubt, created_at, updated_at, sent_at
 FROM runs
 WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s
 ORDER BY run_at DESC, trigger_id DESC, idempotency_key DESC
@@ -232,7 +234,7 @@ LIMIT %(limit)s;
 
 -- runs_before: the newest of those that are older than a run
 SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
-       attempt, owner, lease_until, not_before, doubt, created_at, updated_at
+       attempt, owner, lease_until, not_before, doubt, created_at, updated_at, sent_at
 FROM runs
 WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s AND (run_at, trigger_id, idempotency_key) < (
     SELECT run_at, trigger_id, idempotency_key FROM runs

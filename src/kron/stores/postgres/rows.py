@@ -98,14 +98,14 @@ def alike(runs: Iterable[tuple[Run, bool]]) -> list[dict[str, Any]]:
     for run, alone in runs:
         same = (
             run.state, run.trigger, run.verdict, run.reason, run.attempt, run.owner, run.lease, run.doubt, run.created,
-            run.changed, alone,
+            run.changed, run.sent, alone,
         )  # fmt: skip
         groups.setdefault(same, []).append(run)
     return [_group(same, group) for same, group in groups.items()]
 
 
 def _group(same: tuple[Any, ...], runs: list[Run]) -> dict[str, Any]:
-    state, trigger, verdict, reason, attempt, owner, lease, doubt, created, changed, alone = same
+    state, trigger, verdict, reason, attempt, owner, lease, doubt, created, changed, sent, alone = same
     return {
         "schedules": texts([run.identity for run in runs]),
         "nominals": numbers([run.nominal for run in runs]),
@@ -123,6 +123,7 @@ def _group(same: tuple[Any, ...], runs: list[Run]) -> dict[str, Any]:
         "doubt": doubt,
         "created": created,
         "changed": changed,
+        "sent": sent,
         "alone": alone,
     }
 
@@ -160,6 +161,7 @@ def moves(runs: Iterable[tuple[Run, bool]]) -> dict[str, Any]:
         "not_befores": numbers(run.not_before for run in found),
         "doubts": truths(run.doubt for run in found),
         "changes": numbers(run.changed for run in found),
+        "sents": numbers(run.sent for run in found),
         "alones": truths(alones),
     }
 

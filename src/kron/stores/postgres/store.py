@@ -22,6 +22,10 @@ from kron.stores.postgres.settle import advance, columns_of, plain, settle_exact
 DEFAULT = "default"  # whose schedules they are where nobody says
 
 
+class _Apart(Exception):
+    """Of what is to be written together, something does not hold."""
+
+
 class PostgresStore:
     """Everything of one tenant in one database. What a method wrote is durable when it returns."""
 
@@ -77,8 +81,10 @@ class PostgresStore:
         found = await self.pool.read(lambda talk: talk.rows("wake", shards=numbers(shards)))
         return found[0][0] if found else None
 
-    async def settle(self, settlements: Sequence[Settlement], now: int) -> list[bool]:
-        """Write each settlement that still holds."""
+    async def settle(self, settlements: Sequence[Settlement], now: int, *, together: bool = False) -> list[bool]:
+        """Write each settlement that still holds; or all of them, or none."""
+        if together:
+            return await self._together(settlements, now)
         held = [False] * len(settlements)
         waiting = list(range(len(settlements)))
         while waiting:  # those of one schedule one after the other
@@ -150,6 +156,20 @@ class PostgresStore:
         held = await self._advance(easy, now) if easy else set()
         names = {s.after.identity for s in easy}
         return held | await self._exactly([s for name, s in settlements.items() if name not in names], now)
+
+    async def _together(self, settlements: Sequence[Settlement], now: int) -> list[bool]:
+        in_order = sorted(settlements, key=lambda s: s.after.identity)
+
+        async def work(talk: Talk) -> None:
+            if not all(await settle_exactly(talk, self.jobs, in_order, now)):
+                raise _Apart  # and what was written is undone
+
+        try:
+            if settlements:
+                await self.pool.write(work)
+        except _Apart:
+            return [False] * len(settlements)
+        return [True] * len(settlements)
 
     async def _advance(self, settlements: list[Settlement], now: int) -> set[str]:
         columns = columns_of(settlements)

@@ -113,6 +113,7 @@ CREATE TABLE runs (
     not_before      bigint   NOT NULL,
     created_at      bigint   NOT NULL,
     updated_at      bigint   NOT NULL,
+    sent_at         bigint   NOT NULL,  -- when its last attempt was claimed; 0 if there was none
     revision        integer  NOT NULL,
     attempt         integer  NOT NULL CHECK (attempt >= 0),
     status          text     COLLATE "C" NOT NULL,
