@@ -118,6 +118,7 @@ class Oracle:
         self.active, self.doubtful = self.stopping_at is None, None
         for task in self.tasks.values():
             task.highest = max(task.highest, now.wall)
+            task.may_due = task.may_due or _due_between(task, task.may_from, now.wall)  # it may have been recorded
 
     def _init_failed(self, now: Seen) -> None:
         _, valid = self._asked()
