@@ -118,6 +118,7 @@ class Oracle:
         self.active, self.doubtful = self.stopping_at is None, None
         for task in self.tasks.values():
             task.highest = max(task.highest, now.wall)
+            task.may_due = task.may_due or _due_between(task, task.may_from, now.wall)  # it may have been recorded
 
     def _init_failed(self, now: Seen) -> None:
         _, valid = self._asked()
@@ -142,10 +143,15 @@ class Oracle:
                 self._doubt(fresh)  # it may have come earlier, and by another clock
                 fresh.must_from = max(minute, self.doubtful_wall // 60_000 * 60_000 - 1)
             return fresh
+        self._redefined(task, name, expression, dues, now)
         if self.doubtful is not None and all(n != name for n, _, _ in self.doubtful):
             self._doubt(task)  # it may have been forgotten, and be new
             task.must_from = max(task.must_from, minute)
             task.must_restart, task.must_retry, task.must_due = False, NEVER, False
+        task.delay = delay
+        return task
+
+    def _redefined(self, task: Task, name: str, expression: str, dues: list[int], now: Seen) -> None:
         other = next((e for n, e, _ in self.doubtful or () if n == name and e != task.expression), None)
         if other is not None:
             _overridden(task, expression, dues, min(self.doubtful_wall, now.wall))  # it may have been, then,
@@ -153,8 +159,6 @@ class Oracle:
             task.must_from = task.must_from if other == expression else max(task.must_from, now.wall)
         elif task.expression != expression:
             _overridden(task, expression, dues, now.wall)
-        task.delay = delay
-        return task
 
     def _doubt(self, task: Task) -> None:
         task.may_from, task.any_name = -NEVER, True

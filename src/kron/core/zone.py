@@ -123,6 +123,11 @@ class Zone:
         day, second = divmod(t + offset, DAY)
         return Wall(date_of(day), day, second // 3600, second // 60 % 60, second % 60, weekday_of(day), offset)
 
+    def instants(self, wall: int) -> list[int]:
+        """The instants at which the wall clock shows a time: one, none in a gap, two in a fold."""
+        around = self.spells_between(wall - 2 * DAY, wall + 2 * DAY)
+        return [wall - offset for start, end, offset in around if start <= wall - offset < end]
+
     def shifts(self, start: int, end: int) -> Iterator[Shift]:
         """The changes of offset from `start` to before `end`."""
         _, at, before = self.spell(start - 1)

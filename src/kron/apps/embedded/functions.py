@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 
@@ -26,6 +26,7 @@ class Functions:
 
     def __init__(self, declared: Mapping[str, Declared], registrar: Registrar, timer: Timer) -> None:
         self.declared, self.registrar, self.timer = declared, registrar, timer
+        self.ending: Callable[[], None] = lambda: None  # whom to tell that something has ended
         self.known: dict[str, Function] = {}
         self.python = PythonLauncher(self.known, self._report)
 
@@ -78,6 +79,7 @@ class Functions:
         for tries in range(TRIES):
             try:
                 await self.registrar.report(launch.run.key, report, launch.run.attempt)
+                self.ending()
                 return
             except Exception as trouble:
                 log.warning("the end of job %r could not be recorded: %s", launch.job.name, trouble)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from datetime import datetime
@@ -13,6 +12,7 @@ from uuid import uuid4
 
 from kron.apps.embedded.declared import SCHEME, Declared, Options, declare
 from kron.apps.embedded.functions import Functions
+from kron.apps.embedded.passes import Passes
 from kron.apps.wiring import open_store
 from kron.clock import Clock, SystemTimer, Timer
 from kron.core.zone import moment
@@ -20,12 +20,13 @@ from kron.errors import KronError
 from kron.events import Sink, silent
 from kron.registrar import Asker, Registrar
 from kron.settings import Settings
+from kron.stores.memory import MemoryStore
 from kron.why import Account, why
 from kron.worker import Worker
 
 F = TypeVar("F", bound=Callable[..., Any])
 ASKER = Asker("Scheduler")
-log = logging.getLogger("kron.scheduler")
+ALONE = Settings(tick=60_000, shard_lease=0)  # nobody else can have a store in memory
 
 
 class Scheduler:
@@ -119,11 +120,16 @@ class Scheduler:
 
     async def resume(self, name: str) -> None:
         """Let a job go on. What it would have run meanwhile is dropped."""
-        await (await self._ready()).registrar.resume(name, ASKER)
+        inside = await self._ready()
+        await inside.registrar.resume(name, ASKER)
+        inside.passes.nudge()
 
     async def trigger(self, name: str) -> str:
         """Run a job now, beside its schedule; the key of the run."""
-        return (await (await self._ready()).registrar.trigger(name, uuid4().hex)).key
+        inside = await self._ready()
+        run = await inside.registrar.trigger(name, uuid4().hex)
+        inside.passes.nudge()
+        return run.key
 
     async def forget(self, name: str) -> None:
         """Delete a job that no process declares any more. Its history stays."""
@@ -185,10 +191,10 @@ class _Inside:
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
         self.held = AsyncExitStack()
-        self.stopping = asyncio.Event()
         self.defining: set[asyncio.Task[None]] = set()
         self.registrar: Registrar
         self.functions: Functions
+        self.passes: Passes
         self.working: asyncio.Task[None]
 
     async def begin(self) -> None:
@@ -205,8 +211,11 @@ class _Inside:
             raise
         launchers = {SCHEME: self.functions}
         owner = f"application-{uuid4().hex}"
-        worker = Worker(store, launchers, outer.timer, owner=owner, settings=outer.settings, sink=outer.sink)
-        self.working = asyncio.create_task(worker.run(self.stopping))
+        settings = ALONE if isinstance(store, MemoryStore) else outer.settings
+        worker = Worker(store, launchers, outer.timer, owner=owner, settings=settings, sink=outer.sink)
+        self.passes = Passes(worker, outer.timer)
+        self.functions.ending = self.passes.nudge
+        self.working = asyncio.create_task(self.passes.run())
 
     def define(self, declared: Declared) -> None:
         """Define one more, in a moment."""
@@ -219,7 +228,7 @@ class _Inside:
 
     async def end(self, patience: float) -> None:
         """Start nothing more, wait for what runs, and let go of the store."""
-        self.stopping.set()
+        self.passes.stop()
         try:
             await self.defined()
         finally:
@@ -229,3 +238,4 @@ class _Inside:
 
     async def _define(self, declared: Declared) -> None:
         await self.registrar.upsert(declared.job, ASKER)
+        self.passes.nudge()
