@@ -115,7 +115,7 @@ class Ours:
         while cases := await self.store.look(shards, now, BATCH):
             plans = [plan(case, now, owner="host/0123456789abcdef", lease=30_000) for case in cases]
             held = await self.store.settle([settlement(made) for made in plans], now)
-            done += sum(len(made.launches) for made, won in zip(plans, held, strict=True) if won)
+            done += sum([len(made.new) for made, won in zip(plans, held, strict=True) if won])
         return done
 
 
