@@ -58,7 +58,7 @@ CREATE TRIGGER due_goes_forward BEFORE UPDATE ON due FOR EACH ROW
 WHEN (new.cursor < old.cursor OR new.revision < old.revision OR new.reach < old.reach
       OR new.digest <> old.digest AND new.revision = old.revision
       OR new.schedule_id <> old.schedule_id OR new.tenant_id <> old.tenant_id)
-EXECUTE FUNCTION kron_refuse('the revision and the cursor of a schedule only grow, and its definition changes with them');
+EXECUTE FUNCTION kron_refuse('a schedule only goes forward, and its definition changes with its revision only');
 
 -- Every definition that there ever was.
 CREATE TABLE schedule_revisions (
