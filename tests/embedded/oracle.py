@@ -139,9 +139,11 @@ class Oracle:
         minute = now.wall // 60_000 * 60_000 - 1
         if task is None:
             fresh = Task(expression, delay, dues, now.wall, minute, minute)
-            if self.doubtful is not None and any(n == name for n, _, _ in self.doubtful):
-                self._doubt(fresh)  # it may have come earlier, and by another clock
-                fresh.must_from = max(minute, self.doubtful_wall // 60_000 * 60_000 - 1)
+            earlier = [e for n, e, _ in self.doubtful or () if n == name]
+            if earlier:
+                self._doubt(fresh)  # it may have come earlier, by another clock, and with another expression
+                same = earlier == [expression]
+                fresh.must_from = max(minute, self.doubtful_wall // 60_000 * 60_000 - 1) if same else now.wall
             return fresh
         self._redefined(task, name, expression, dues, now)
         if self.doubtful is not None and all(n != name for n, _, _ in self.doubtful):
