@@ -14,6 +14,7 @@ from tests.embedded.trace import Seen, Trace
 
 BOUND = 62_500  # milliseconds: the next minute, and a second between polls
 JUST = 2_000  # a poll follows within that
+INITIALIZATION = 1_000  # milliseconds that it may take
 NEVER = float("inf")
 
 
@@ -58,6 +59,7 @@ class Oracle:
     initializing: tuple[list[tuple[str, str, int]], bool] | None = None
     doubtful: list[tuple[str, str, int]] | None = None  # a list whose initialization was cut off
     doubtful_wall: float = 0.0
+    asked_wall: float = 0.0
     violations: list[str] = field(default_factory=list)
 
     def check(self) -> list[str]:
@@ -105,7 +107,7 @@ class Oracle:
     def _init(self, now: Seen) -> None:
         if self.initializing is not None:
             self._wrong("trace", now, "two initializations at once")
-        self.initializing = now.about
+        self.initializing, self.asked_wall = now.about, now.wall
 
     def _init_ok(self, now: Seen) -> None:
         registrations, valid = self._asked()
@@ -138,10 +140,13 @@ class Oracle:
         dues = dues_of(self.trace.date, self.trace.zone, expression)
         minute = now.wall // 60_000 * 60_000 - 1
         if task is None:
-            fresh = Task(expression, delay, dues, now.wall, minute, minute)
-            if self.doubtful is not None and any(n == name for n, _, _ in self.doubtful):
-                self._doubt(fresh)  # it may have come earlier, and by another clock
-                fresh.must_from = max(minute, self.doubtful_wall // 60_000 * 60_000 - 1)
+            asked = min(self.asked_wall, now.wall)  # the minute may have changed meanwhile
+            fresh = Task(expression, delay, dues, asked, asked // 60_000 * 60_000 - 1, minute, highest=now.wall)
+            earlier = [e for n, e, _ in self.doubtful or () if n == name]
+            if earlier:
+                self._doubt(fresh)  # it may have come earlier, by another clock, and with another expression
+                same = earlier == [expression]
+                fresh.must_from = max(minute, self.doubtful_wall // 60_000 * 60_000 - 1) if same else now.wall
             return fresh
         self._redefined(task, name, expression, dues, now)
         if self.doubtful is not None and all(n != name for n, _, _ in self.doubtful):
@@ -298,7 +303,7 @@ def _overridden(task: Task, expression: str, dues: list[int], wall: float) -> No
     task.may_due = task.may_due or (old_may is not None and old_may <= wall)
     task.must_due = task.must_due or (old_must is not None and old_must <= wall)
     task.may_from = max(task.may_from, task.first_seen)
-    task.must_from = max(task.must_from, task.first_seen)
+    task.must_from = max(task.must_from, task.first_seen + INITIALIZATION)
     task.expression, task.dues = expression, dues
     task.succeeded_at = None
 
