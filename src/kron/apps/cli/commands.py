@@ -38,6 +38,7 @@ def parser(prog: str = "kron") -> argparse.ArgumentParser:
         _verify,
         _why,
         _audit,
+        _serve,
         _compile,
         _translate,
         _spread,
@@ -182,6 +183,23 @@ def _audit(commands: Any) -> None:
     command.add_argument("identity", nargs="?", metavar="SCHEDULE", help="the identity of one schedule; default: all")
     _store(command)
     _format(command)
+
+
+def _serve(commands: Any) -> None:
+    command = _command(
+        commands,
+        "serve",
+        "serve schedules over HTTP, and run them",
+        "serve --store postgresql://localhost/kron --listen 0.0.0.0:8080 --config kron.toml",
+    )
+    command.add_argument("--config", metavar="FILE", help="settings as TOML; the environment wins over it")
+    command.add_argument("--store", metavar="URL", help="where the records are (default memory:, which forgets)")
+    command.add_argument("--listen", metavar="HOST:PORT", help="where to listen (default 127.0.0.1:8080)")
+    command.add_argument("--auth", choices=("jwt", "none"), help="none: without tokens, on a loopback address only")
+    command.add_argument("--no-worker", action="store_true", help="only answer; workers run elsewhere")
+    command.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="any setting, such as TICK_MS"
+    )
 
 
 def _store(command: argparse.ArgumentParser) -> None:
