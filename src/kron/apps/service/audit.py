@@ -66,18 +66,23 @@ class Audited:
         if scope["type"] != "http" or scope["method"] not in CHANGING:
             await self.app(scope, receive, send)
             return
-        status = 500
+        recorded = False
+
+        def record(status: int) -> None:
+            nonlocal recorded
+            if not recorded:
+                scope["app"].state.parts.audit.record(_facts(scope, status))
+            recorded = True
 
         async def watch(message: Message) -> None:
-            nonlocal status
             if message["type"] == "http.response.start":
-                status = message["status"]
+                record(message["status"])  # before the caller can know
             await send(message)
 
         try:
             await self.app(scope, receive, watch)
         finally:
-            scope["app"].state.parts.audit.record(_facts(scope, status))
+            record(500)
 
 
 def _facts(scope: Scope, status: int) -> dict[str, Any]:

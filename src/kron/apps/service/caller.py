@@ -71,9 +71,9 @@ class Needs:
     async def __call__(self, request: Request) -> Caller:
         """Check who calls. Who is nobody is told so; who may not, that he may not."""
         caller: Caller = await request.app.state.parts.door.admit(request)
+        request.state.caller = caller
         if self.scope not in caller.scopes:
             raise KronError("FORBIDDEN", f"this needs the scope {self.scope}", hint="ask for a token that has it")
-        request.state.caller = caller
         return caller
 
 
