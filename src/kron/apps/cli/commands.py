@@ -39,6 +39,7 @@ def parser(prog: str = "kron") -> argparse.ArgumentParser:
         _why,
         _audit,
         _serve,
+        _schedules,
         _compile,
         _translate,
         _spread,
@@ -200,6 +201,15 @@ def _serve(commands: Any) -> None:
     command.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="any setting, such as TICK_MS"
     )
+
+
+def _schedules(commands: Any) -> None:
+    from kron.apps.cli.remote import add_verbs
+
+    command = _command(
+        commands, "schedules", "list, define, pause and ask about the schedules of a service", "schedules list -o json"
+    )
+    add_verbs(command)
 
 
 def _store(command: argparse.ArgumentParser) -> None:

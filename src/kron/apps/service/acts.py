@@ -14,8 +14,12 @@ from kron.apps.service.parts import Parts, Used
 from kron.apps.service.schedules import IfMatch, Key, revision_of
 from kron.apps.service.shown import run_shown, shown
 from kron.core.answer import Report
+from kron.core.count import count_nominals
+from kron.errors import KronError
 
 router = APIRouter(prefix="/v1", tags=["acts"])
+
+LONGEST = 366 * 86_400  # seconds of a range to run again
 
 
 @router.post("/schedules/{schedule_id}/pause")
@@ -56,7 +60,10 @@ async def backfill(
     """Run the periods from one instant to another again, a thousand at most."""
     identity, request = caller.identity(schedule_id), idempotency_key or uuid4().hex
     first, last = milliseconds(asked.first) // 1000, milliseconds(asked.last) // 1000
-    parts.quotas.spend(caller)
+    if not first <= last <= first + LONGEST:
+        raise KronError("BAD_FIELD", "this is no range of up to a year", hint="let first come before last")
+    schedule = (await parts.registrar.get(identity)).job.schedule
+    parts.quotas.spend(caller, max(1, count_nominals(schedule, first - 1, last)))
     runs = await parts.registrar.backfill(identity, first, last, request)
     return answers.RunPage(runs=[run_shown(run, caller) for run in runs], next_page_token=None)
 

@@ -8,8 +8,7 @@ from kron.apps.service.problem import answer
 from kron.errors import KronError
 
 BODY = 64 * 1024
-BULK = 256 * 1024 * 1024
-STREAMED = frozenset({"/v1/schedules:bulk"})
+LARGER = {"/v1/schedules:bulk": 256 * 1024 * 1024, "/v1/workflows/": 1024 * 1024}  # by how a path begins
 
 
 class Bounded:
@@ -23,7 +22,7 @@ class Bounded:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        most, read = (BULK if scope["path"] in STREAMED else BODY), 0
+        most, read = next((most for path, most in LARGER.items() if scope["path"].startswith(path)), BODY), 0
         headers = dict(scope["headers"])
         said = headers.get(b"content-length", b"0")
         if not said.isdigit() or int(said) > most:

@@ -43,7 +43,7 @@ class Quotas:
     def spend(self, caller: Caller, starts: int = 1) -> None:
         """Refuse to start more runs by hand than a minute may have."""
         rate = self.config.triggers_per_minute
-        now = self.timer.monotonic()
+        now, starts = self.timer.monotonic(), min(starts, rate)  # what is more than a minute's worth takes all of it
         then, left = self.buckets.get(caller.tenant, (now, float(rate)))
         left = min(float(rate), left + (now - then) * rate / 60)
         if left < starts:
