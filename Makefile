@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan campaigns protocol kills simulate mutants year
+.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills
 
 setup:  ## a .venv with everything
 	uv sync --python $(PYTHON)
@@ -44,6 +44,9 @@ bench-next:  ## the speed and size of the calendar beside croniter, cronsim and 
 bench-plan:  ## what the engine adds to a decision, and how fast a worker is over the store in memory
 	$(RUN) -m benchmarks.plan
 
+bench-ticks:  ## 100,000 schedules due in one second on PostgreSQL, beside bare statements that decide nothing
+	$(RUN) -m benchmarks.ticks
+
 oracle:  ## 100,000 random cases of the calendar against a minute-walking oracle
 	$(RUN) -m benchmarks.campaign
 
@@ -52,6 +55,12 @@ dst-board:  ## write the board of clock changes into docs/dst.md
 
 protocol:  ## the model of the protocol in every order of events, and without each protection; needs java
 	$(RUN) docs/protocol/check.py
+
+nemesis:  ## 30 minutes of real workers on a real PostgreSQL, while everything goes wrong that may
+	$(RUN) -m tests.campaigns.nemesis
+
+nemesis-document:  ## the protocol of the cron-service document and ours under the same nemesis, a minute each
+	$(RUN) -m tests.campaigns.nemesis.compare
 
 kills:  ## 200 kill -9 of workers on one SQLite file under load; then every period is accounted for
 	$(RUN) -m tests.campaigns.sqlite_kills
@@ -66,3 +75,9 @@ mutants:  ## planted bugs, and how many seeds it takes to find each
 
 year:  ## a year of 10,000 daily schedules, and the digest of its ledger
 	$(RUN) -m tests.simulation year
+
+traces:  ## 200,000 random lives of the embedded scheduler, held against the rules of its document
+	$(RUN) -m tests.embedded.traces
+
+embedded-kills:  ## 100 kill -9 of an application in the middle of its callbacks; every orphan starts again, once
+	$(RUN) -m tests.embedded.kills

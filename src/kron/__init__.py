@@ -4,6 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kron.apps.declarative import DeclarativeScheduler
+    from kron.apps.embedded import Scheduler
     from kron.core.decision import Decision, decide
     from kron.core.period import Period, latest, periods
     from kron.core.schedule import Schedule
@@ -17,10 +19,12 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Decision",
+    "DeclarativeScheduler",
     "KronError",
     "LanguageError",
     "Period",
     "Schedule",
+    "Scheduler",
     "decide",
     "english",
     "latest",
@@ -33,6 +37,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "kron.apps.declarative": ("DeclarativeScheduler",),
+    "kron.apps.embedded": ("Scheduler",),
     "kron.core.decision": ("Decision", "decide"),
     "kron.core.period": ("Period", "latest", "periods"),
     "kron.core.schedule": ("Schedule",),

@@ -54,13 +54,13 @@ def _ended(case: Case, upto: int, act: Act) -> Settlement:
     after = case._replace(paused=False, until=None, wake=act.at)
     if case.policy.resume is Resume.BY_DEADLINE:
         return Settlement(case, after, act=act)
-    gap = _passed(case, upto)
+    gap = swallowed(case, upto)
     cursor = max(case.cursor, gap.last) if gap else case.cursor
     return Settlement(case, after._replace(cursor=cursor, since=upto), gap=gap, act=act)
 
 
-def _passed(case: Case, upto: int) -> Gap | None:
-    """The periods that a pause swallowed: those of the time since this revision that have no record."""
+def swallowed(case: Case, upto: int) -> Gap | None:
+    """The periods that a pause has swallowed: those of the time since this revision that have no record."""
     schedule, (_, after) = case.job.schedule, reach(case.job)
     earliest = {
         FirstSight.CHOSEN: case.since // 1000 - after - 1,

@@ -14,16 +14,17 @@ from kron.core.due import Due, due_of, reach
 from kron.core.job import Job
 from kron.core.outcome import Reason, Verdict
 from kron.core.period import periods
-from kron.core.plan import record_due
+from kron.core.plan import Plan, record_due
 from kron.core.policy import KRON, FirstSight, Overlap, Policy
 from kron.core.run import Run, State, ended, key_of
 from kron.core.zone import moment
 from kron.errors import KronError
+from kron.failpoint import fail_point
 from kron.language.explain import dialect_of, unparse
-from kron.pause import NOBODY, Asker, awoken, paused, resumed
+from kron.pause import NOBODY, Asker, awoken, paused, resumed, swallowed
 from kron.store import Act, Change, Deed, Revision, Settlement, Store
 
-__all__ = ["Asker", "Registrar", "coming"]
+__all__ = ["MOST_BACKFILL", "Asker", "Registrar", "coming"]
 
 TRIES = 20  # against others who write at the same time
 MOST_BACKFILL = 1_000  # periods in one request
@@ -45,7 +46,7 @@ class Registrar:
 
         def change(case: Case | None, now: int) -> Settlement | None:
             if case is None or case.deleted:
-                return _created(job, case, now, asker)
+                return created(job, case, now, asker)
             return None if case.job == job else _redefined(job, case, now, asker)
 
         return await self._write(job.identity, change, expected)
@@ -155,13 +156,14 @@ class Registrar:
             wanted = change(case, now)
             if wanted is None:
                 return _known(case, identity)
+            fail_point("K11")
             if (await self.store.settle([wanted], now))[0]:
                 return wanted.after
         raise _contended(identity)
 
 
-def _created(job: Job, tombstone: Case | None, now: int, asker: Asker) -> Settlement:
-    """A new schedule; or one whose name was used before, whose handled periods stay handled."""
+def created(job: Job, tombstone: Case | None, now: int, asker: Asker) -> Settlement:
+    """A new schedule, or one whose name was used before, whose handled periods stay handled."""
     before, after = reach(job)
     cursor = {
         FirstSight.CHOSEN: now // 1000 - after - 1,
@@ -171,29 +173,36 @@ def _created(job: Job, tombstone: Case | None, now: int, asker: Asker) -> Settle
     number = tombstone.revision + 1 if tombstone else 1
     cursor = max(cursor, tombstone.cursor) if tombstone else cursor
     case = Case(job, number, cursor, now, wake=now)
-    return Settlement(tombstone, case, revision=_revision(case, now, asker))
+    return Settlement(tombstone, case, revision=revision_of(case, now, asker))
 
 
 def _redefined(job: Job, case: Case, now: int, asker: Asker) -> Settlement:
-    """A new revision. What fell due under the old one is recorded under it; its cursor and its pause stay."""
-    due = record_due(case, now)
+    """A new revision. What fell due under the old one is recorded under it; its pause stays."""
+    due = _recorded(case, now)
     kept = job.schedule.policy.first_sight is FirstSight.CURRENT_MINUTE
     after = case._replace(
         job=job, revision=case.revision + 1, cursor=due.cursor, since=case.since if kept else now, wake=now
     )
-    return Settlement(case, after, due.new, due.changed, due.gap, _revision(after, now, asker))
+    return Settlement(case, after, due.new, due.changed, due.gap, revision_of(after, now, asker))
+
+
+def _recorded(case: Case, now: int) -> Plan:
+    """What has fallen due under a definition whose time is over; what its pause has swallowed is one gap."""
+    gap = swallowed(case, now) if case.paused else None
+    return Plan(case, max(case.cursor, gap.last), now, gap=gap) if gap else record_due(case, now)
 
 
 def _deleted(case: Case, now: int, asker: Asker) -> Settlement:
-    due = record_due(case, now)
-    new = tuple(_withdrawn(run, now) for run in due.new)
+    due = _recorded(case, now)
+    new = tuple(withdrawn(run, now) for run in due.new)
     waiting = [run for run in case.open if run.state in (State.PENDING, State.WAITING)]
-    changed = tuple((run, _withdrawn(run, now)) for run in waiting)
+    changed = tuple((run, withdrawn(run, now)) for run in waiting)
     after = case._replace(deleted=True, cursor=due.cursor, wake=now, until=None)
     return Settlement(case, after, new, changed, due.gap, act=Act(Deed.DELETED, now, None, *asker))
 
 
-def _withdrawn(run: Run, now: int) -> Run:
+def withdrawn(run: Run, now: int) -> Run:
+    """A run that waited, at its end: its schedule is no more."""
     if run.state is State.WAITING:
         return ended(run, State.FAILED, now)
     return ended(run, State.SKIPPED, now, Verdict.SKIPPED, Reason.DELETED) if run.open else run
@@ -210,7 +219,8 @@ def _settled(case: Case, new: tuple[Run, ...], now: int) -> Settlement:
     return Settlement(case, case._replace(wake=now), new)
 
 
-def _revision(case: Case, now: int, asker: Asker) -> Revision:
+def revision_of(case: Case, now: int, asker: Asker) -> Revision:
+    """The definition of a case, for ever."""
     schedule = replace(case.job.schedule, policy=_sayable(case.policy))
     return Revision(
         case.identity,

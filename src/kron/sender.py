@@ -14,6 +14,7 @@ from kron.core.case import Case
 from kron.core.plan import Plan
 from kron.core.run import Run
 from kron.events import Sink, about
+from kron.failpoint import fail_point
 from kron.launcher import Launch, Launcher
 from kron.settings import Settings
 from kron.store import Change, Store
@@ -53,12 +54,14 @@ class Sender:
         if passed > self.settings.lease / 2:
             self.sink(about("launch_withheld", now, run))
             return
+        fail_point("K4")
         launch = Launch(run, case.job, now + self.settings.lease // 2)
         try:
             answer = await self.timer.within(self.settings.timeout / 1000, self._launcher(case).start(launch))
         except Exception as error:
             answer = Answer.UNKNOWN
             self.sink(about("launch_error", now, run, error=repr(error)))
+        fail_point("K7")
         self.answers.append((case, run, answer, now + int(passed)))
         if not self.writing:
             await self._record()
@@ -78,6 +81,7 @@ class Sender:
         after = [(answered(each[1], each[2], each[0].policy, now), *each) for each in answers]
         changes = [Change(run, new, look_after(new, case.policy, now)) for new, case, run, *_ in after]
         held = await self.store.change(changes, now)
+        fail_point("K8")
         for (new, _, _, answer, sent), written in zip(after, held, strict=True):
             self.sink(about("launch_answered" if written else "launch_fenced", now, new, answer=str(answer), sent=sent))
 

@@ -14,6 +14,6 @@ class Settings:
     sends: int = 20  # at once
     inflight: int = 2_000  # claimed and not yet answered; beyond this it looks at nothing new
     lease: int = 30_000  # on a claim
-    shard_lease: int = 15_000
+    shard_lease: int = 15_000  # 0: it works alone, and looks at every shard without asking
     timeout: int = 10_000  # of one send; no more than a third of the lease
     backoff: int = 5_000  # how long it waits at most after the store has failed it

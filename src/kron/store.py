@@ -107,8 +107,8 @@ class Store(Protocol):
     async def wake(self, shards: frozenset[int]) -> int | None:
         """When the next case of those shards is to be looked at."""
 
-    async def settle(self, settlements: Sequence[Settlement], now: int) -> list[bool]:
-        """Write each settlement that still holds; which did."""
+    async def settle(self, settlements: Sequence[Settlement], now: int, *, together: bool = False) -> list[bool]:
+        """Write each settlement that still holds; which did. `together`: all of them, or none is written."""
 
     async def change(self, changes: Sequence[Change], now: int) -> list[bool]:
         """Write each change whose attempt still has its token; which did."""

@@ -10,11 +10,14 @@ from kron.clock import Timer
 from kron.core.case import Case
 from kron.core.plan import Plan, plan
 from kron.events import Event, Sink, about, silent
+from kron.failpoint import fail_point
 from kron.launcher import Launcher
 from kron.pause import awoken
 from kron.sender import Sender
 from kron.settings import Settings
-from kron.store import Store, settlement
+from kron.store import SHARDS, Store, settlement
+
+ALL = frozenset(range(SHARDS))
 
 
 class Pass(NamedTuple):
@@ -82,9 +85,12 @@ class Worker:
         """Look, plan and write with one `now`. The plans that were written, by this worker and nobody else."""
         began, settings = self.timer.monotonic(), self.settings
         now = await self.store.now()
-        shards = await self.store.lease(self.owner, now, now + settings.shard_lease)
+        shards = await self._lease(now)
+        fail_point("K9")
+        fail_point("K0")
         cases = await self._awaken(await self.store.look(shards, now, settings.batch), now)
         plans = [plan(case, now, owner=self.owner, lease=settings.lease) for case in cases]
+        fail_point("K10" if any(p.changed for p in plans) else "K1")
         won = await self.store.settle([settlement(p) for p in plans], now)
         mine = [p for p, held in zip(plans, won, strict=True) if held]
         if self.sink is not silent:
@@ -92,6 +98,10 @@ class Worker:
                 self._tell(p, now)
             self.sink(Event("pass", now, {"owner": self.owner, "looked": len(plans), "settled": len(mine)}))
         return Pass(mine, shards, began, now, len(cases) == settings.batch)
+
+    async def _lease(self, now: int) -> frozenset[int]:
+        length = self.settings.shard_lease
+        return await self.store.lease(self.owner, now, now + length) if length else ALL
 
     async def _awaken(self, cases: list[Case], now: int) -> list[Case]:
         """End the pauses that are over. The other cases; those that awoke are looked at again in the next pass."""

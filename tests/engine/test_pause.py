@@ -143,6 +143,25 @@ def test_a_new_definition_leaves_the_pause_and_its_end():
     play(script())
 
 
+@pytest.mark.parametrize("policy", [SERVICE, DECLARATIVE, KRON], ids=["service", "declarative", "kron"])
+@pytest.mark.parametrize("deleted", [False, True])
+def test_what_passed_in_a_pause_is_answered_for_when_it_is_edited_or_deleted(policy, deleted):
+    async def script():
+        world = await frozen(policy)
+        world.sleep("2026-03-01T12:40:00Z")
+        if deleted:
+            await world.registrar.delete("job")
+        else:
+            await world.define("*/10 * * * *", policy)
+        assert await world.story() == "2 skipped (paused)"
+        await world.run("2026-03-01T12:59:00Z")
+        assert await world.story() == "2 skipped (paused)"
+        ending = "skipped: its schedule was paused; one of 2 periods from 2026-03-01T12:15:00Z to 2026-03-01T12:30:00Z"
+        assert (await why(world.store, "job", ms("2026-03-01T12:30:00Z"))).ending() == ending
+
+    play(script())
+
+
 def test_a_deleted_schedule_does_not_awake():
     async def script():
         world = await frozen(SERVICE)

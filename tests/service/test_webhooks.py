@@ -52,9 +52,9 @@ def test_a_run_arrives_signed_and_says_all_in_its_body():
         "key": sent.run.key,
         "period": "2026-03-01T12:00:00Z",
         "scheduled_for": "2026-03-01T12:00:00Z",
-        "chosen": "2026-03-01T12:00:00.25Z",
+        "chosen": "2026-03-01T12:00:00.250Z",
         "attempt": 2,
-        "not_after": "2026-03-01T12:00:15Z",
+        "not_after": "2026-03-01T12:00:15.000Z",
         "revision": 4,
         "trigger": None,
     }

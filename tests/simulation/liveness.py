@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kron.core.outcome import Reason
 from kron.core.policy import Overlap
 from kron.core.run import RUNNING, Run, State
-from kron.store import Settlement
+from kron.store import Deed, Settlement
 from tests.simulation.history import Write
 from tests.simulation.replay import Story, active, is_open
 from tests.simulation.world import Result
@@ -22,6 +22,7 @@ class Watch:
         self.since = result.calm_from + SETTLED
         self.patience = result.setting.tick + 5_000
         self.free: dict[str, int] = {}  # since when nothing stands in the way of the schedule's next run
+        self.resumed: dict[str, int] = {}  # when its last pause ended, if one ever did
 
     def of_write(self, write: Write, story: Story) -> Iterator[str]:
         """The delays and misses that this write shows."""
@@ -32,7 +33,8 @@ class Watch:
 
     def _of_run(self, write: Write, story: Story, before: Run | None, run: Run) -> Iterator[str]:
         about = f"{run.identity} {run.nominal}{run.trigger} ({run.key[:8]})"
-        if run.reason in (Reason.DEADLINE, Reason.CATCHUP_NONE) and run.due > self.since and not is_open(run):
+        calm = max(self.since, self.resumed.get(run.identity, 0))
+        if run.reason in (Reason.DEADLINE, Reason.CATCHUP_NONE) and run.due > calm and not is_open(run):
             yield f"missed for {run.reason} though all was calm: {about}, {write.now - run.due} ms"
         if run.state is not State.LAUNCHING or (before is not None and before.state is State.LAUNCHING):
             return
@@ -46,7 +48,10 @@ class Watch:
         """Whatever changes what may start resets the watch."""
         policy = story.case.policy if story.case else None
         moved = any(before is None or before.state is not run.state for before, run in write.runs)
-        edited = isinstance(write.what, Settlement) and write.what.revision is not None
+        act = write.what.act if isinstance(write.what, Settlement) else None
+        if act and act.deed is Deed.RESUMED:
+            self.resumed[story.identity] = act.at
+        edited = isinstance(write.what, Settlement) and (write.what.revision is not None or act is not None)
         if policy and (moved or edited) and (policy.overlap is not Overlap.ALLOW or edited):
             self.free[story.identity] = write.now
 

@@ -43,7 +43,7 @@ class Era:
     began: int
     ended: int | None = None
     idle: bool = False  # whether no period was handled when it ended, or now
-    dropped: bool = False  # it ended by a resumption that drops what passed
+    dropped: bool = False  # it ended while it was paused, or by a resumption, and drops what passed
 
     @property
     def policy(self) -> Policy:
@@ -119,12 +119,13 @@ class Replay:
             if last and last.ended is None:
                 awoke = settlement.act and before and settlement.act.at == before.until
                 last.ended, last.idle = after.since if awoke else now, bool(before and before.idle)
-                last.dropped = bool(before and after.revision == before.revision)
+                last.dropped = bool(before and (before.paused or after.revision == before.revision))
             job = after.job
             calendar = self.calendars.setdefault((job.identity, after.revision), Calendar(job))
             story.eras.append(Era(calendar, after.revision, after.since, after.cursor, now, idle=after.idle))
         elif last and after.deleted and last.ended is None:
             last.ended, last.idle = now, bool(before and before.idle)
+            last.dropped = bool(before and before.paused)
         elif last:
             last.idle = after.idle
 

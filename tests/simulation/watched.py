@@ -19,8 +19,8 @@ class Watched:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.store, name)
 
-    async def settle(self, settlements: Sequence[Settlement], now: int) -> list[bool]:
-        return self._saw(settlements, now, await self.store.settle(settlements, now))
+    async def settle(self, settlements: Sequence[Settlement], now: int, *, together: bool = False) -> list[bool]:
+        return self._saw(settlements, now, await self.store.settle(settlements, now, together=together))
 
     async def change(self, changes: Sequence[Change], now: int) -> list[bool]:
         return self._saw(changes, now, await self.store.change(changes, now))

@@ -196,18 +196,19 @@ class PostgresLikeness(Likeness):
         self.server.drop(self.database)
 
 
-SETTINGS = settings(
-    max_examples=int(os.environ.get("KRON_EXAMPLES", "25")),
-    stateful_step_count=40,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-)
+def steps(examples):
+    return settings(
+        max_examples=int(os.environ.get("KRON_EXAMPLES", examples)),
+        stateful_step_count=40,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
 
 
 def test_sqlite_is_like_memory():
-    run_state_machine_as_test(Likeness, settings=SETTINGS)
+    run_state_machine_as_test(Likeness, settings=steps(25))
 
 
 def test_postgres_is_like_memory(server, monkeypatch):
     monkeypatch.setattr(PostgresLikeness, "server", server)
-    run_state_machine_as_test(PostgresLikeness, settings=SETTINGS)
+    run_state_machine_as_test(PostgresLikeness, settings=steps(10))

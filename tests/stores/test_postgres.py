@@ -21,7 +21,10 @@ from kron.stores.postgres.migrate import Migration, migrate, migrations
 from tests.postgres import running
 from tests.stores.making import ALL, MANY, NOW, SECONDS, Handle, a_case, a_gap, a_run, define, now, say, view, write
 
-TABLES = ["definitions", "due", "requests", "runs", "schedule_gaps", "schedule_revisions", "shards", "workers"]
+TABLES = [
+    *("definitions", "due", "requests", "runs", "schedule_acts", "schedule_gaps", "schedule_revisions", "shards"),
+    "workers",
+]
 
 
 @pytest.fixture
@@ -107,16 +110,16 @@ class TestPartitions:
         sql("SELECT kron_make_partition(%s)", weeks(SECONDS)[0])
         assert sql("SELECT count(*) FROM runs_default") == [(0,)]
         assert view(postgres) == before
-        assert say(postgres, case.open[0], replace(case.open[0], state=State.SUCCESS))
+        assert say(postgres, case.open[0], case.open[0]._replace(state=State.SUCCESS))
 
     def test_they_are_dropped_when_old_but_not_while_something_may_become_of_a_run(self, database, postgres, sql):
         sql("SELECT kron_make_partition(%s)", 1_000_000 * 1_000 - (1_000_000_000 - 4 * 86_400) % WEEK)
         old = 1_000_000_000
-        run = replace(a_run(State.STARTED), nominal=old)
+        run = a_run(State.STARTED)._replace(nominal=old)
         case = define(postgres, None, run)
         done = asyncio.run(maintain(database, keep_days=30))
         assert (done.dropped, len(done.kept)) == ((), 1)
-        assert say(postgres, run, replace(run, state=State.SUCCESS))
+        assert say(postgres, run, run._replace(state=State.SUCCESS))
         done = asyncio.run(maintain(database, keep_days=30))
         assert (len(done.dropped), done.kept) == (1, ())
         assert postgres.runs("a", MANY) == []

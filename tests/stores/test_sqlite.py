@@ -247,7 +247,7 @@ def test_the_file_itself_refuses_what_may_not_be(sqlite, other, says, deed):
 COPY = """
 INSERT INTO schedule_runs
 SELECT :key, schedule_id, run_at + :later, revision, fire_at, :status, trigger_id, outcome, reason, attempt, owner,
-       lease_until, not_before, doubt, created_at, updated_at, alone
+       lease_until, not_before, doubt, created_at, updated_at, sent_at, alone
 FROM schedule_runs LIMIT 1
 """
 

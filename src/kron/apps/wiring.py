@@ -1,4 +1,4 @@
-"""Wires parts together by name: a store by its URL."""
+"""Wires parts together by name: a store by its URL, a launcher by the scheme of a target."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from importlib import import_module
 from typing import Any
 
 from kron.clock import Clock, SystemClock
+from kron.core.answer import Report
 from kron.errors import KronError
+from kron.launcher import Launch, Launcher
+from kron.launchers.python import PythonLauncher
+from kron.registrar import Registrar
 from kron.store import Store
 
 POSTGRES = ("postgresql", "postgres")
@@ -31,17 +35,36 @@ async def open_store(url: str, clock: Clock | None = None) -> AsyncIterator[Stor
         finally:
             await store.close()
     elif scheme in POSTGRES:
-        durable = postgres().PostgresStore(url, clock)
+        server = _postgres().PostgresStore(url, clock)
         try:
-            yield durable
+            yield server
         finally:
-            await durable.close()
+            await server.close()
     else:
         hint = "write postgresql://host/database, sqlite:/path/of/the/file, or memory: for one that forgets"
         raise KronError("UNKNOWN_STORE", f"there is no store {url!r}", hint=hint)
 
 
-def postgres() -> Any:
+def durable(url: str) -> str:
+    """A URL of PostgreSQL; another is refused, with what is known of it."""
+    if url.partition(":")[0] not in POSTGRES:
+        hint = "write postgresql://user@host/database; the other stores look after themselves"
+        raise KronError("NOT_POSTGRES", f"{url!r} is not in PostgreSQL", hint=hint)
+    _postgres()
+    return url
+
+
+def launchers(store: Store) -> dict[str, Launcher]:
+    """The launchers that a worker of the command line has, by the schemes of their targets."""
+    registrar = Registrar(store)
+
+    async def report(launch: Launch, said: Report, error: Exception | None) -> None:
+        await registrar.report(launch.run.key, said, launch.run.attempt)
+
+    return {"python": PythonLauncher({"pass": lambda launch: None}, report)}
+
+
+def _postgres() -> Any:
     """The package of the store in PostgreSQL, which needs psycopg."""
     try:
         return import_module("kron.stores.postgres")

@@ -37,7 +37,7 @@ def ordinary(case: Case, now: int, owner: str, lease: int) -> tuple[int, int, Ru
         return None
     key = key_of(job.identity, nominal)
     run = Run(key, job.identity, nominal, case.revision, at, _LAUNCHING,
-              "", None, None, 1, owner, lease, 0, False, now, now)  # fmt: skip
+              "", None, None, 1, owner, lease, 0, False, now, now, now)  # fmt: skip
     return nominal if nominal * 1000 <= now else cursor, lease if lease < upcoming else upcoming, run
 
 

@@ -9,7 +9,10 @@ from kron.core.run import RUNNING, Run, State, claimed, ended
 
 
 def start_pending(draft: Draft) -> None:
-    """Start, skip or leave waiting every pending run whose time has come, oldest first."""
+    """Start, skip or leave waiting every pending run whose time has come, oldest first.
+
+    Where one stands for all, it is the newest.
+    """
     for run in _ready(draft):
         if draft.runs[run.key] is run:  # and has not given way to another meanwhile
             _trigger(draft, run)
@@ -17,7 +20,8 @@ def start_pending(draft: Draft) -> None:
 
 def _ready(draft: Draft) -> list[Run]:
     pending = [run for run in draft.runs.values() if run.state is State.PENDING and run.not_before <= draft.now]
-    return sorted(pending, key=lambda run: (max(run.not_before, run.due), run.nominal, run.key))
+    newest_first = draft.case.policy.overlap is Overlap.COALESCE
+    return sorted(pending, key=lambda run: (max(run.not_before, run.due), run.nominal, run.key), reverse=newest_first)
 
 
 def _trigger(draft: Draft, run: Run) -> None:
@@ -25,16 +29,18 @@ def _trigger(draft: Draft, run: Run) -> None:
     overlap = draft.case.policy.overlap
     if _overdue(run, draft.case.policy, draft.now):
         draft.put(ended(run, State.MISSED, draft.now, Verdict.MISSED, Reason.DEADLINE))
+    elif overlap is Overlap.COALESCE:
+        _coalesce(draft, run)
+        if not active:
+            _start(draft, run)
     elif not active or overlap is Overlap.ALLOW:
         _start(draft, run)
     elif overlap is Overlap.SKIP:
         draft.put(ended(run, State.SKIPPED, draft.now, Verdict.SKIPPED, Reason.OVERLAP))
     elif overlap is Overlap.REPLACE:
         _replace(draft, run, active)
-    elif overlap is Overlap.QUEUE:
-        _queue(draft, run)
     else:
-        _coalesce(draft, run)
+        _queue(draft, run)
 
 
 def _overdue(run: Run, policy: Policy, now: int) -> bool:
@@ -57,7 +63,7 @@ def _replace(draft: Draft, run: Run, active: list[Run]) -> None:
     begun = {other.key for other in draft.case.open}
     for other in active:
         if other.key not in begun:  # claimed in this very pass, and not sent yet
-            unsent = other._replace(attempt=0, owner="")
+            unsent = other._replace(attempt=0, owner="", sent=0)
             draft.put(ended(unsent, State.SKIPPED, draft.now, Verdict.SKIPPED, Reason.REPLACED))
         elif other.state in RUNNING:
             draft.cancels.append(other)

@@ -52,6 +52,7 @@ class Run(NamedTuple):
     doubt: bool = False  # an attempt was sent whose answer nobody heard
     created: int = 0
     changed: int = 0
+    sent: int = 0  # when its last attempt was claimed
 
     @property
     def open(self) -> bool:
@@ -96,4 +97,4 @@ def ended(run: Run, state: State, now: int, verdict: Verdict | None = None, reas
 
 def claimed(run: Run, owner: str, lease: int, now: int) -> Run:
     """The run in the hands of a worker that is about to send it, for the next time."""
-    return run._replace(state=State.LAUNCHING, attempt=run.attempt + 1, owner=owner, lease=lease, changed=now)
+    return run._replace(state=State.LAUNCHING, attempt=run.attempt + 1, owner=owner, lease=lease, changed=now, sent=now)

@@ -123,6 +123,11 @@ class Zone:
         day, second = divmod(t + offset, DAY)
         return Wall(date_of(day), day, second // 3600, second // 60 % 60, second % 60, weekday_of(day), offset)
 
+    def instants(self, wall: int) -> list[int]:
+        """The instants at which the wall clock shows a time: one, none in a gap, two in a fold."""
+        around = self.spells_between(wall - 2 * DAY, wall + 2 * DAY)
+        return [wall - offset for start, end, offset in around if start <= wall - offset < end]
+
     def shifts(self, start: int, end: int) -> Iterator[Shift]:
         """The changes of offset from `start` to before `end`."""
         _, at, before = self.spell(start - 1)
@@ -230,6 +235,12 @@ def rfc3339(t: int, nanos: int = 0) -> str:
     minute = second // 60
     fraction = f".{nanos:09d}".rstrip("0") if nanos else ""
     return "%sT%02d:%02d:%02d%sZ" % (_date_text(day), minute // 60, minute % 60, second % 60, fraction)  # noqa: UP031
+
+
+def rfc3339_ms(milliseconds: int) -> str:
+    """Milliseconds as RFC 3339 in UTC, always with three digits of them: such texts sort as the instants do."""
+    seconds, rest = divmod(milliseconds, 1000)
+    return f"{rfc3339(seconds)[:-1]}.{rest:03d}Z"
 
 
 @lru_cache(1024)

@@ -12,7 +12,7 @@ from typing import Any
 from kron.clock import Clock, SystemClock
 from kron.core.answer import Answer
 from kron.core.run import Run
-from kron.core.zone import rfc3339
+from kron.core.zone import rfc3339, rfc3339_ms
 from kron.errors import KronError
 from kron.launcher import Launch
 from kron.launchers.post import Forbidden, HalfSent, NotSent, Poster, Reply
@@ -94,7 +94,7 @@ class HttpLauncher:
             "id": run.key,
             "source": "/schedules/" + name,
             "type": "kron.run.due",
-            "time": _instant(run.due),
+            "time": rfc3339_ms(run.due),
             "subject": name,
             "datacontenttype": "application/json",
             "data": {
@@ -102,9 +102,9 @@ class HttpLauncher:
                 "key": run.key,
                 "period": rfc3339(run.nominal),
                 "scheduled_for": rfc3339(run.nominal),
-                "chosen": _instant(run.due),
+                "chosen": rfc3339_ms(run.due),
                 "attempt": run.attempt,
-                "not_after": _instant(launch.not_after),
+                "not_after": rfc3339_ms(launch.not_after),
                 "revision": run.revision,
                 "trigger": run.trigger or None,
                 **({"report": report} if report else {}),
@@ -134,8 +134,3 @@ def _patience(reply: Reply, now: int) -> float | None:
         return None
     when = when if when.tzinfo else when.replace(tzinfo=UTC)
     return max(0.0, (when - datetime.fromtimestamp(now, UTC)).total_seconds())
-
-
-def _instant(milliseconds: int) -> str:
-    seconds, rest = divmod(milliseconds, 1000)
-    return rfc3339(seconds, rest * 1_000_000)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from inspect import isawaitable, iscoroutinefunction
+from typing import Any
 
 from kron.core.answer import Answer, Report
 from kron.core.run import Run
 from kron.launcher import Launch
 
-Function = Callable[[Launch], Awaitable[None] | None]
-Reporter = Callable[[str, Report], Awaitable[object]]
+Function = Callable[[Launch], Any]
+Reporter = Callable[[Launch, Report, Exception | None], Awaitable[None]]
 
 
 class PythonLauncher:
@@ -36,16 +38,34 @@ class PythonLauncher:
         if task:
             task.cancel()
 
+    async def ended(self) -> None:
+        """Wait until nothing is running, and everything is reported."""
+        while self.tasks:
+            await asyncio.wait(self.tasks.values())
+
     async def _run(self, function: Function, launch: Launch) -> None:
-        await asyncio.sleep(0)  # the start is recorded before the end can be
+        """Run it and say how it ended; until that is said, the key is known."""
         try:
-            if asyncio.iscoroutinefunction(function):
-                await function(launch)
-            else:
-                await asyncio.to_thread(function, launch)
-            outcome = Report.SUCCESS
-        except Exception:
-            outcome = Report.FAILED
+            await asyncio.sleep(0)  # the start is recorded before the end can be
+            report, error = await _outcome(function, launch)
+            await self.report(launch, report, error)
         finally:
             self.tasks.pop(launch.run.key, None)
-        await self.report(launch.run.key, outcome)
+
+
+async def _outcome(function: Function, launch: Launch) -> tuple[Report, Exception | None]:
+    try:
+        await call(function, launch)
+    except Exception as error:
+        return Report.FAILED, error
+    except asyncio.CancelledError:  # by somebody, or by itself: it has not succeeded
+        return Report.FAILED, None
+    return Report.SUCCESS, None
+
+
+async def call(function: Callable[..., Any], *given: Any) -> None:
+    """Call a function to its end: an async one here, a plain one in a thread. What can be awaited, is."""
+    here = iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
+    result = function(*given) if here else await asyncio.to_thread(function, *given)
+    if isawaitable(result):
+        await result

@@ -12,12 +12,21 @@ Reader = Callable[[Any], Any]
 T = TypeVar("T")
 
 
+class Misfit(ValueError):
+    """A field that is not what it should be, or is not there: its name, what stands in its place, and its kind."""
+
+    def __init__(self, message: str, field: str, value: object, wanted: type, *, missing: bool = False) -> None:
+        super().__init__(message)
+        self.field, self.value, self.wanted, self.missing = field, value, wanted, missing
+
+
 class Form(Generic[T]):
     """The fields of a dataclass or a named tuple. What a field's annotation does not allow is a ValueError."""
 
     def __init__(self, kind: type[T]) -> None:
         self.kind = kind
-        self.readers = {name: _reader(hint) for name, hint in get_type_hints(kind).items()}
+        self.hints = get_type_hints(kind)
+        self.readers = {name: _reader(hint) for name, hint in self.hints.items()}
 
     def row(self, value: T) -> dict[str, Any]:
         """The fields by their names, as a database takes them."""
@@ -26,7 +35,7 @@ class Form(Generic[T]):
 
     def read(self, row: Sequence[Any]) -> T:
         """The value of a row that has the fields in their order."""
-        return self.kind(*[read(each) for read, each in zip(self.readers.values(), row, strict=True)])
+        return self.kind(*[self._field(name, each) for name, each in zip(self.readers, row, strict=True)])
 
     def text(self, value: T) -> str:
         """The value as JSON with every field: equal values have equal texts."""
@@ -36,9 +45,23 @@ class Form(Generic[T]):
     def read_text(self, text: str) -> T:
         """The value of a JSON text. A field too many or too few is refused: a default would be a guess."""
         found = json.loads(text)
-        if not isinstance(found, dict) or found.keys() != self.readers.keys():
+        if not isinstance(found, dict) or found.keys() - self.readers.keys():
             raise ValueError(f"{self.kind.__name__} is not an object of {', '.join(self.readers)}")
-        return self.kind(**{name: read(found[name]) for name, read in self.readers.items()})
+        for name in self.readers:
+            if name not in found:
+                raise Misfit(f"{self.kind.__name__} has no {name}", name, None, self._wanted(name), missing=True)
+        return self.kind(**{name: self._field(name, found[name]) for name in self.readers})
+
+    def _field(self, name: str, value: Any) -> Any:
+        try:
+            return self.readers[name](value)
+        except (ValueError, TypeError) as error:
+            raise Misfit(f"{name}: {error}", name, value, self._wanted(name)) from error
+
+    def _wanted(self, name: str) -> type:
+        """The plain kind of a field: what a text or a row would hold."""
+        kind, *_ = get_args(self.hints[name]) or (self.hints[name],)
+        return next((plain for plain in (bool, int, str) if isinstance(kind, type) and issubclass(kind, plain)), object)
 
 
 def _reader(hint: Any) -> Reader:

@@ -54,8 +54,10 @@ class MemoryStore:
         """When the next case of those shards is to be looked at."""
         return min((queue[0][0] for shard in shards if (queue := self._queue(shard))), default=None)
 
-    async def settle(self, settlements: Sequence[Settlement], now: int) -> list[bool]:
-        """Write each settlement that still holds."""
+    async def settle(self, settlements: Sequence[Settlement], now: int, *, together: bool = False) -> list[bool]:
+        """Write each settlement that still holds; or all of them, or none."""
+        if together and not all(self._fits(settlement) for settlement in settlements):
+            return [False] * len(settlements)
         return [self._settle(settlement) for settlement in settlements]
 
     async def change(self, changes: Sequence[Change], now: int) -> list[bool]:
@@ -131,9 +133,12 @@ class MemoryStore:
         identity = self.owner_of.get(key)
         return None if identity is None else self.ledger[identity][key]
 
+    def _fits(self, settlement: Settlement) -> bool:
+        return fits(settlement, self._stored(settlement.after.identity), self.owner_of)
+
     def _settle(self, settlement: Settlement) -> bool:
         after = settlement.after
-        if not fits(settlement, self._stored(after.identity), self.owner_of):
+        if not self._fits(settlement):
             return False
         self._keep(after._replace(open=(), ahead=frozenset()) if after.open or after.ahead else after)
         for run in settlement.new:

@@ -36,9 +36,9 @@ class FaultyStore:
         """When the next case is to be looked at."""
         return await self._call("wake", self.store.wake(shards))
 
-    async def settle(self, settlements: Sequence[Settlement], now: int) -> list[bool]:
-        """Write each settlement that still holds."""
-        return await self._call("settle", self.store.settle(settlements, now))
+    async def settle(self, settlements: Sequence[Settlement], now: int, *, together: bool = False) -> list[bool]:
+        """Write each settlement that still holds; or all of them, or none."""
+        return await self._call("settle", self.store.settle(settlements, now, together=together))
 
     async def change(self, changes: Sequence[Change], now: int) -> list[bool]:
         """Write each change whose attempt still has its token."""

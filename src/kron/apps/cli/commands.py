@@ -40,6 +40,10 @@ def parser(prog: str = "kron") -> argparse.ArgumentParser:
         _audit,
         _serve,
         _schedules,
+        _worker,
+        _migrate,
+        _maintain,
+        _doctor,
         _compile,
         _translate,
         _spread,
@@ -187,29 +191,62 @@ def _audit(commands: Any) -> None:
 
 
 def _serve(commands: Any) -> None:
+    from kron.apps.cli import remote
+
     command = _command(
         commands,
         "serve",
         "serve schedules over HTTP, and run them",
         "serve --store postgresql://localhost/kron --listen 0.0.0.0:8080 --config kron.toml",
     )
-    command.add_argument("--config", metavar="FILE", help="settings as TOML; the environment wins over it")
-    command.add_argument("--store", metavar="URL", help="where the records are (default memory:, which forgets)")
-    command.add_argument("--listen", metavar="HOST:PORT", help="where to listen (default 127.0.0.1:8080)")
-    command.add_argument("--auth", choices=("jwt", "none"), help="none: without tokens, on a loopback address only")
-    command.add_argument("--no-worker", action="store_true", help="only answer; workers run elsewhere")
-    command.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="any setting, such as TICK_MS"
-    )
+    remote.add_settings(command)
 
 
 def _schedules(commands: Any) -> None:
-    from kron.apps.cli.remote import add_verbs
+    from kron.apps.cli import remote
 
     command = _command(
         commands, "schedules", "list, define, pause and ask about the schedules of a service", "schedules list -o json"
     )
-    add_verbs(command)
+    remote.add_verbs(command)
+
+
+def _worker(commands: Any) -> None:
+    command = _command(
+        commands, "worker", "record and send what falls due, until told to stop", "worker postgresql://kron@db/kron"
+    )
+    command.add_argument("url", metavar="STORE-URL", help="where the schedules are, such as postgresql://HOST/DATABASE")
+    command.add_argument("--batch", type=_count, default=500, help="schedules looked at in one pass (default 500)")
+
+
+def _migrate(commands: Any) -> None:
+    command = _command(
+        commands, "migrate", "make or update the tables in PostgreSQL", "migrate --store postgresql://owner@db/kron"
+    )
+    _store(command)
+    command.add_argument("--dry-run", action="store_true", help="print what would run, and run nothing")
+
+
+def _maintain(commands: Any) -> None:
+    command = _command(
+        commands,
+        "maintain",
+        "make the partitions of the coming weeks in PostgreSQL, and drop old ones",
+        "maintain --store postgresql://owner@db/kron --keep 90",
+    )
+    _store(command)
+    command.add_argument("--keep", type=_count, metavar="DAYS", help="drop weeks that ended so many days ago")
+
+
+def _doctor(commands: Any) -> None:
+    command = _command(
+        commands,
+        "doctor",
+        "say what is wrong with a database, and what would do",
+        "doctor --store postgresql://db/kron",
+    )
+    _store(command)
+    _format(command)
 
 
 def _store(command: argparse.ArgumentParser) -> None:

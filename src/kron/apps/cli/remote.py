@@ -1,4 +1,4 @@
-"""The words of `kron schedules`: its verbs and their options."""
+"""The words of `kron serve` and `kron schedules`: their verbs and options."""
 
 from __future__ import annotations
 
@@ -18,6 +18,18 @@ _VERBS = {
     "trigger": "run it now, beside its calendar",
     "backfill": "run a range of periods again",
 }
+
+
+def add_settings(command: argparse.ArgumentParser) -> None:
+    """Add the options of `kron serve`."""
+    command.add_argument("--config", metavar="FILE", help="settings as TOML; the environment wins over it")
+    command.add_argument("--store", metavar="URL", help="where the records are (default memory:, which forgets)")
+    command.add_argument("--listen", metavar="HOST:PORT", help="where to listen (default 127.0.0.1:8080)")
+    command.add_argument("--auth", choices=("jwt", "none"), help="none: without tokens, on a loopback address only")
+    command.add_argument("--no-worker", action="store_true", help="only answer; workers run elsewhere")
+    command.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="any setting, such as TICK_MS"
+    )
 
 
 def add_verbs(command: argparse.ArgumentParser) -> None:

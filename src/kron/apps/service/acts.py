@@ -16,6 +16,7 @@ from kron.apps.service.shown import run_shown, shown
 from kron.core.answer import Report
 from kron.core.count import count_nominals
 from kron.errors import KronError
+from kron.registrar import MOST_BACKFILL
 
 router = APIRouter(prefix="/v1", tags=["acts"])
 
@@ -63,7 +64,9 @@ async def backfill(
     if not first <= last <= first + LONGEST:
         raise KronError("BAD_FIELD", "this is no range of up to a year", hint="let first come before last")
     schedule = (await parts.registrar.get(identity)).job.schedule
-    parts.quotas.spend(caller, max(1, count_nominals(schedule, first - 1, last)))
+    count = count_nominals(schedule, first - 1, last)
+    if count <= MOST_BACKFILL:  # of more, nothing is started
+        parts.quotas.spend(caller, max(1, count))
     runs = await parts.registrar.backfill(identity, first, last, request)
     return answers.RunPage(runs=[run_shown(run, caller) for run in runs], next_page_token=None)
 

@@ -62,13 +62,21 @@ async def _life(app: FastAPI, config: Config) -> AsyncIterator[None]:
     async with open_store(config.store) as store:
         parts = app.state.parts = make_parts(config, store)
         stop = asyncio.Event()
-        worker = asyncio.create_task(worker_of(parts).run(stop)) if config.worker else None
+        work = asyncio.create_task(_work(parts, stop)) if config.worker else None
         try:
             yield
         finally:
             stop.set()
-            if worker:
-                await worker
+            if work:
+                await work
+
+
+async def _work(parts: Parts, stop: asyncio.Event) -> None:
+    """Keep time until told to stop; then others need not wait for the lease to end."""
+    worker = worker_of(parts)
+    await worker.run(stop)
+    now = await parts.store.now()
+    await parts.store.lease(worker.owner, now, now)
 
 
 def make_parts(config: Config, store: Store) -> Parts:

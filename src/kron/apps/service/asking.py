@@ -14,10 +14,10 @@ from kron.apps.service.definition import job_of
 from kron.apps.service.models import Question
 from kron.apps.service.parts import Parts, Used
 from kron.apps.service.schedules import Limit, Token
-from kron.apps.service.shown import instant, run_shown
+from kron.apps.service.shown import run_shown
 from kron.core.case import Case
 from kron.core.run import Run
-from kron.core.zone import instant_of, rfc3339
+from kron.core.zone import instant_of, rfc3339, rfc3339_ms
 from kron.errors import KronError
 from kron.language.english import english
 from kron.language.record import record
@@ -97,13 +97,13 @@ async def history(schedule_id: str, caller: Reader, parts: Parts = Used) -> answ
         (
             r.at,
             answers.Change(
-                what="defined", at=instant(r.at), who=r.who, note=r.note, revision=r.number, schedule=r.schedule
+                what="defined", at=rfc3339_ms(r.at), who=r.who, note=r.note, revision=r.number, schedule=r.schedule
             ),
         )
         for r in revisions
     ]
     done += [
-        (a.at, answers.Change(what=str(a.deed), at=instant(a.at), who=a.who, note=a.note, until=_until(a.until)))
+        (a.at, answers.Change(what=str(a.deed), at=rfc3339_ms(a.at), who=a.who, note=a.note, until=_until(a.until)))
         for a in await parts.store.acts(identity)
     ]
     return answers.History(changes=[change for _, change in sorted(done, key=lambda each: each[0])])
@@ -129,9 +129,9 @@ async def _fires(case: Case, now: int, count: int, until: str | None) -> answers
     last = None if until is None else milliseconds(until)
     dues = await asyncio.to_thread(coming, case, now, count + 1)
     wanted = [due for due in dues if last is None or due.at <= last]
-    fires = [answers.Fire(period=rfc3339(due.nominal), at=instant(due.at)) for due in wanted[:count]]
+    fires = [answers.Fire(period=rfc3339(due.nominal), at=rfc3339_ms(due.at)) for due in wanted[:count]]
     return answers.Fires(fires=fires, more=len(wanted) > count, in_words=english(case.job.schedule))
 
 
 def _until(at: int | None) -> str | None:
-    return None if at is None else instant(at)
+    return None if at is None else rfc3339(at // 1000)

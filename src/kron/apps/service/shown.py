@@ -6,10 +6,9 @@ from kron.apps.service import answers
 from kron.apps.service.caller import Caller
 from kron.apps.service.definition import described
 from kron.core.case import Case
-from kron.core.due import due_of
 from kron.core.period import next_nominal
 from kron.core.run import Run, State
-from kron.core.zone import rfc3339
+from kron.core.zone import rfc3339, rfc3339_ms
 from kron.language.english import english
 from kron.registrar import Registrar
 
@@ -26,12 +25,6 @@ STATUS = {  # the five words of the document
     State.UNSCHEDULABLE: "SKIPPED",
 }
 PREVIEW = 5
-
-
-def instant(milliseconds: int) -> str:
-    """Milliseconds as RFC 3339."""
-    seconds, rest = divmod(milliseconds, 1000)
-    return rfc3339(seconds, rest * 1_000_000)
 
 
 def next_run_at(case: Case, now: int) -> str | None:
@@ -55,8 +48,8 @@ async def row(registrar: Registrar, case: Case, caller: Caller) -> answers.Row:
         timezone=case.job.schedule.zone.name,
         next_run_at=next_run_at(case, now),
         paused=case.paused,
-        updated_at=instant(max(changes)),
-        preview=[instant(at) for at in fires],
+        updated_at=rfc3339_ms(max(changes)),
+        preview=[rfc3339_ms(at) for at in fires],
         **{name: said[name] for name in ("workflow_id", "version", "user_id", "start_at", "end_at", "jitter_ms")},
         **{name: said[name] for name in ("overlap_policy", "catchup_policy")},
     )
@@ -71,7 +64,7 @@ def shown(case: Case, caller: Caller, now: int, warnings: list[str] | None = Non
         revision=case.revision,
         in_words=english(case.job.schedule),
         paused=case.paused,
-        paused_until=None if case.until is None else instant(case.until),
+        paused_until=None if case.until is None else rfc3339(case.until // 1000),
         next_run_at=None if case.deleted else next_run_at(case, now),
         warnings=warnings or [],
     )
@@ -85,8 +78,8 @@ def run_row(run: Run, caller: Caller) -> answers.RunRow:
         run_at=rfc3339(run.nominal),
         status=STATUS.get(run.state, "FAILED"),
         run_id=None,
-        created_at=instant(run.created),
-        updated_at=instant(run.changed),
+        created_at=rfc3339_ms(run.created),
+        updated_at=rfc3339_ms(run.changed),
     )
 
 
@@ -96,19 +89,13 @@ def run_shown(run: Run, caller: Caller) -> answers.RunShown:
         key=run.key,
         schedule_id=caller.name(run.identity),
         period=rfc3339(run.nominal),
-        due=instant(run.due),
+        due=rfc3339_ms(run.due),
         state=str(run.state),
         outcome=str(run.verdict) if run.verdict else None,
         reason=str(run.reason) if run.reason else None,
         trigger=run.trigger or None,
         revision=run.revision,
         attempt=run.attempt,
-        created_at=instant(run.created),
-        updated_at=instant(run.changed),
+        created_at=rfc3339_ms(run.created),
+        updated_at=rfc3339_ms(run.changed),
     )
-
-
-def fire(case: Case, nominal: int) -> answers.Fire | None:
-    """A run to come; None if no second of its window is admitted."""
-    due = due_of(case.job, nominal)
-    return answers.Fire(period=rfc3339(nominal), at=instant(due.at)) if due.schedulable else None

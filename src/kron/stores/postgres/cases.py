@@ -33,27 +33,27 @@ class Jobs:
         found = await talk.rows("definitions", schedules=texts(missing))
         self.known.update(map(read_job, found))
 
-    def of(self, row: Row) -> Job:
-        """The definition of a row."""
-        job = self.known.get((row[0], row[1]))
+    def of(self, name: str, number: int) -> Job:
+        """The definition of a schedule that has that digest."""
+        job = self.known.get((name, number))
         if job is None:
-            raise corrupt("due", row[0], "its definition is another")
+            raise corrupt("due", name, "its definition is another")
         return job
 
 
 async def whole(talk: Talk, jobs: Jobs, rows: Sequence[Row]) -> list[Case]:
     """The cases of those rows of `due`."""
     await jobs.learn(talk, rows)
-    going = [row[0] for row in rows if row[8]]
+    going = [row[0] for row in rows if row[9]]
     runs = await _open(talk, going) if going else {}
-    further = [row for row in rows if row[9] > row[3]]
+    further = [row for row in rows if row[10] > row[3]]
     ahead = await _ahead(talk, further) if further else {}
-    return [
-        Case(
-            jobs.of(row), row[2], row[3], row[4], row[5], row[6], row[7], runs.get(row[0], ()), ahead.get(row[0], NONE)
-        )
-        for row in rows
-    ]
+    cases = []
+    for row in rows:
+        name, number, revision, cursor, since, paused, deleted, wake, until, _, _ = row
+        job, opened, beyond = jobs.of(name, number), runs.get(name, ()), ahead.get(name, NONE)
+        cases.append(Case(job, revision, cursor, since, paused, deleted, wake, opened, beyond, until))
+    return cases
 
 
 async def _open(talk: Talk, names: list[str]) -> dict[str, tuple[Run, ...]]:

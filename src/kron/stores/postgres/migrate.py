@@ -8,6 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from kron.errors import KronError
+from kron.failpoint import fail_point
 from kron.stores.postgres.connection import Connection, address, connect, translated
 
 _LOCK = b"SELECT pg_advisory_xact_lock(hashtextextended('kron migrations', 0))"
@@ -52,6 +53,7 @@ async def migrate(url: str, *, dry: bool = False, scripts: tuple[Migration, ...]
             for migration in () if dry else missing:
                 await connection.execute(_TABLE)
                 await connection.execute(migration.sql.encode())
+                fail_point("K12")
                 await connection.execute(_NOTE, (migration.number, migration.name, migration.checksum))
             return missing
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import psycopg
 
 from kron.errors import KronError
+from kron.failpoint import fail_point
 from kron.stores.postgres.connection import Connection, address, begun, connect, cut, translated
 from kron.stores.postgres.statements import QUERIES
 
@@ -103,7 +104,9 @@ class Pool:
         connection.add_notice_handler(hear)
         await connection.execute(self.beginnings[begin])
         result = await work(Talk(connection, self.tenant))
+        fail_point("K2" if begin == "begin" else "")
         end = await connection.execute(QUERIES["commit"])
+        fail_point("K3" if begin == "begin" else "")
         connection.remove_notice_handler(hear)
         if warnings or end.statusmessage != "COMMIT":  # such as a commit that no standby has confirmed
             raise psycopg.OperationalError(f"not safely committed: {', '.join(warnings) or end.statusmessage}")

@@ -11,8 +11,8 @@ SET LOCAL statement_timeout = '4s';
 SET LOCAL lock_timeout = '2s';
 SET LOCAL idle_in_transaction_session_timeout = '5s';
 
--- begin_reading: the same, and change nothing
-BEGIN READ ONLY;
+-- begin_reading: the same, but change nothing, and see one state throughout
+BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
 SET LOCAL app.tenant = {tenant};
 SET LOCAL statement_timeout = '4s';
 SET LOCAL lock_timeout = '2s';
@@ -34,39 +34,48 @@ SELECT kron_now();
 -- alone_in_leasing: one at a time decides who looks at what
 SELECT pg_advisory_xact_lock(hashtextextended('kron leases ' || %(tenant)s, 0));
 
+-- count_from_now: what was said by a clock that has been set back since
+UPDATE workers SET until = %(now)s::bigint + until - said, said = %(now)s
+WHERE tenant_id = %(tenant)s AND said > %(now)s;
+
 -- forget_the_dead: those who are not heard of any more
 DELETE FROM workers WHERE tenant_id = %(tenant)s AND until <= %(now)s;
 
 -- live: somebody lives until then
-INSERT INTO workers (tenant_id, owner, until) VALUES (%(tenant)s, %(owner)s, %(until)s)
-ON CONFLICT (tenant_id, owner) DO UPDATE SET until = excluded.until;
+INSERT INTO workers (tenant_id, owner, said, until) VALUES (%(tenant)s, %(owner)s, %(now)s, %(until)s)
+ON CONFLICT (tenant_id, owner) DO UPDATE SET said = excluded.said, until = excluded.until;
 
 -- living: all who live, in order
 SELECT owner FROM workers WHERE tenant_id = %(tenant)s ORDER BY owner;
 
 -- found_shards: there is a row for each shard
-INSERT INTO shards (tenant_id, shard, owner, until, epoch)
-SELECT %(tenant)s, shard, '', 0, 0 FROM generate_series(0, %(shards)s - 1) AS shard
+INSERT INTO shards (tenant_id, shard, owner, epoch)
+SELECT %(tenant)s, shard, '', 0 FROM generate_series(0, %(shards)s - 1) AS shard
 WHERE (SELECT count(*) FROM shards WHERE tenant_id = %(tenant)s) < %(shards)s
 ON CONFLICT DO NOTHING;
 
--- take: the shards of a share that are free, or whose holder's time is over; what is not in the share is let go
-UPDATE shards SET
-    owner = CASE WHEN shard = ANY(%(share)s) THEN %(owner)s ELSE '' END,
-    until = CASE WHEN shard = ANY(%(share)s) THEN %(until)s ELSE 0 END,
-    epoch = epoch + CASE WHEN shard = ANY(%(share)s) AND owner <> %(owner)s THEN 1 ELSE 0 END
-WHERE tenant_id = %(tenant)s AND (owner = %(owner)s OR shard = ANY(%(share)s) AND until <= %(now)s)
-RETURNING shard, owner;
+-- let_go: the shards of the dead are free, and those of somebody that are not in his share
+UPDATE shards s SET owner = ''
+WHERE tenant_id = %(tenant)s AND owner <> '' AND CASE
+      WHEN owner = %(owner)s THEN shard <> ALL(%(share)s)
+      ELSE NOT EXISTS (SELECT FROM workers w WHERE w.tenant_id = s.tenant_id AND w.owner = s.owner) END;
+
+-- take: the shards of a share that are free
+UPDATE shards SET owner = %(owner)s, epoch = epoch + 1
+WHERE tenant_id = %(tenant)s AND owner = '' AND shard = ANY(%(share)s);
+
+-- held: the shards of somebody
+SELECT shard FROM shards WHERE tenant_id = %(tenant)s AND owner = %(owner)s;
 
 -- look: the schedules that are to be looked at by then, the longest waiting first
-SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, seen, reach
+SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach
 FROM due
 WHERE tenant_id = %(tenant)s AND wake <= %(upto)s AND shard = ANY(%(shards)s)
 ORDER BY wake, schedule_id
 LIMIT %(limit)s;
 
 -- look_everywhere: the same for who has all the shards
-SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, seen, reach
+SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach
 FROM due
 WHERE tenant_id = %(tenant)s AND wake <= %(upto)s
 ORDER BY wake, schedule_id
@@ -76,12 +85,12 @@ LIMIT %(limit)s;
 SELECT wake FROM due WHERE tenant_id = %(tenant)s AND wake IS NOT NULL AND shard = ANY(%(shards)s) ORDER BY wake LIMIT 1;
 
 -- standing: schedules by their names
-SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, seen, reach
+SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach
 FROM due
 WHERE tenant_id = %(tenant)s AND schedule_id = ANY(%(schedules)s);
 
 -- lock: schedules by their names, for who is about to write
-SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, seen, reach
+SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach
 FROM due
 WHERE tenant_id = %(tenant)s AND schedule_id = ANY(%(schedules)s)
 ORDER BY schedule_id
@@ -94,7 +103,7 @@ WHERE tenant_id = %(tenant)s AND schedule_id = ANY(%(schedules)s);
 
 -- open_runs: the runs of which something may still become
 SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
-       attempt, owner, lease_until, not_before, doubt, created_at, updated_at
+       attempt, owner, lease_until, not_before, doubt, created_at, updated_at, sent_at
 FROM runs
 WHERE tenant_id = %(tenant)s AND schedule_id = ANY(%(schedules)s) AND open
 ORDER BY schedule_id, run_at, trigger_id, idempotency_key;
@@ -106,14 +115,15 @@ JOIN runs r ON r.tenant_id = %(tenant)s AND r.schedule_id = c.schedule_id AND r.
 
 -- of_periods: runs by their periods
 SELECT encode(r.idempotency_key, 'hex'), r.schedule_id, r.run_at, r.revision, r.fire_at, r.status, r.trigger_id,
-       r.outcome, r.reason, r.attempt, r.owner, r.lease_until, r.not_before, r.doubt, r.created_at, r.updated_at
+       r.outcome, r.reason, r.attempt, r.owner, r.lease_until, r.not_before, r.doubt, r.created_at, r.updated_at,
+       r.sent_at
 FROM unnest(%(schedules)s, %(nominals)s, %(triggers)s) AS p (schedule_id, run_at, trigger_id)
 JOIN runs r ON r.tenant_id = %(tenant)s AND r.schedule_id = p.schedule_id AND r.run_at = p.run_at
            AND r.trigger_id = p.trigger_id;
 
 -- of_keys: runs by their keys
 SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
-       attempt, owner, lease_until, not_before, doubt, created_at, updated_at
+       attempt, owner, lease_until, not_before, doubt, created_at, updated_at, sent_at
 FROM runs
 WHERE tenant_id = %(tenant)s AND idempotency_key = ANY(%(keys)s);
 
@@ -151,20 +161,21 @@ FROM unnest(%(schedules)s, %(digests)s, %(texts)s, %(dialects)s, %(zones)s, %(po
 WHERE d.tenant_id = %(tenant)s AND d.schedule_id = s.schedule_id;
 
 -- stand: how far they have come, under the lock
-INSERT INTO due (tenant_id, schedule_id, digest, revision, cursor, since, paused, deleted, wake, seen, reach, shard)
+INSERT INTO due (tenant_id, schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen,
+                 reach, shard)
 SELECT %(tenant)s, s.*
 FROM unnest(%(schedules)s, %(digests)s, %(revisions)s::integer[], %(cursors)s, %(sinces)s, %(paused)s, %(deleted)s,
-            %(wakes)s, %(seens)s, %(reaches)s, %(shards)s::smallint[]) AS s
+            %(wakes)s, %(untils)s, %(seens)s, %(reaches)s, %(shards)s::smallint[]) AS s
 ON CONFLICT (tenant_id, schedule_id) DO UPDATE SET
     digest = excluded.digest, revision = excluded.revision, cursor = excluded.cursor, since = excluded.since,
-    paused = excluded.paused, deleted = excluded.deleted, wake = excluded.wake, seen = excluded.seen,
-    reach = greatest(due.reach, excluded.reach);
+    paused = excluded.paused, deleted = excluded.deleted, wake = excluded.wake, paused_until = excluded.paused_until,
+    seen = excluded.seen, reach = greatest(due.reach, excluded.reach);
 
 -- record: new runs that differ in little
 INSERT INTO runs (tenant_id, schedule_id, run_at, fire_at, revision, idempotency_key, not_before, status, trigger_id,
-                  outcome, reason, attempt, owner, lease_until, doubt, created_at, updated_at, alone)
+                  outcome, reason, attempt, owner, lease_until, doubt, created_at, updated_at, sent_at, alone)
 SELECT %(tenant)s, r.*, %(status)s, %(trigger)s, %(outcome)s, %(reason)s, %(attempt)s, %(owner)s, %(lease)s,
-       %(doubt)s, %(created)s, %(changed)s, %(alone)s
+       %(doubt)s, %(created)s, %(changed)s, %(sent)s, %(alone)s
 FROM unnest(%(schedules)s, %(nominals)s, %(dues)s, %(revisions)s::integer[], %(keys)s, %(not_befores)s) AS r;
 
 -- request: the keys of runs that were asked for by hand
@@ -175,11 +186,12 @@ SELECT %(tenant)s, r.* FROM unnest(%(keys)s, %(schedules)s, %(nominals)s) AS r;
 UPDATE runs r SET
     status = m.status, outcome = m.outcome, reason = m.reason, attempt = m.attempt::integer, owner = m.owner,
     lease_until = m.lease, not_before = m.not_before, doubt = m.doubt, updated_at = m.changed,
+    sent_at = m.sent,
     alone = CASE WHEN r.status IN ('launching', 'retry', 'enqueued', 'started') THEN r.alone ELSE m.alone END
 FROM unnest(%(schedules)s, %(nominals)s, %(triggers)s, %(statuses)s, %(outcomes)s, %(reasons)s, %(attempts)s,
-            %(owners)s, %(leases)s, %(not_befores)s, %(doubts)s, %(changes)s, %(alones)s)
+            %(owners)s, %(leases)s, %(not_befores)s, %(doubts)s, %(changes)s, %(sents)s, %(alones)s)
      AS m (schedule_id, run_at, trigger_id, status, outcome, reason, attempt, owner, lease, not_before, doubt, changed,
-           alone)
+           sent, alone)
 WHERE r.tenant_id = %(tenant)s AND r.schedule_id = m.schedule_id AND r.run_at = m.run_at
   AND r.trigger_id = m.trigger_id;
 
@@ -194,22 +206,39 @@ INSERT INTO schedule_gaps (tenant_id, schedule_id, first, last, count, outcome, 
 SELECT %(tenant)s, g.* FROM unnest(%(schedules)s, %(firsts)s, %(lasts)s, %(counts)s, %(outcomes)s, %(reasons)s) AS g;
 
 -- revise: definitions, for ever
-INSERT INTO schedule_revisions (tenant_id, schedule_id, number, schedule, dialect, timezone, at, who, note)
+INSERT INTO schedule_revisions (tenant_id, schedule_id, number, schedule, dialect, timezone, at, who, note, cursor)
 SELECT %(tenant)s, r.*
-FROM unnest(%(schedules)s, %(numbers)s::integer[], %(texts)s, %(dialects)s, %(zones)s, %(ats)s, %(whos)s, %(notes)s)
-     AS r;
+FROM unnest(%(schedules)s, %(numbers)s::integer[], %(texts)s, %(dialects)s, %(zones)s, %(ats)s, %(whos)s, %(notes)s,
+            %(cursors)s) AS r;
 
--- identities: a page of the names in use
+-- act: what somebody did, for ever
+INSERT INTO schedule_acts (tenant_id, schedule_id, deed, at, until, who, note)
+SELECT %(tenant)s, a.*
+FROM unnest(%(schedules)s, %(deeds)s, %(ats)s, %(untils)s, %(whos)s, %(notes)s) AS a;
+
+-- identities: a page of the names
 SELECT schedule_id FROM due
-WHERE tenant_id = %(tenant)s AND schedule_id > %(after)s AND NOT deleted
+WHERE tenant_id = %(tenant)s AND schedule_id > %(after)s AND schedule_id >= %(prefix)s
+  AND starts_with(schedule_id, %(prefix)s) AND deleted = %(deleted)s
+  AND (%(paused)s::boolean IS NULL OR paused = %(paused)s)
 ORDER BY schedule_id
 LIMIT %(limit)s;
 
 -- runs: the newest runs of a schedule
 SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
-       attempt, owner, lease_until, not_before, doubt, created_at, updated_at
+       attempt, owner, lease_until, not_before, doubt, created_at, updated_at, sent_at
 FROM runs
 WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s
+ORDER BY run_at DESC, trigger_id DESC, idempotency_key DESC
+LIMIT %(limit)s;
+
+-- runs_before: the newest of those that are older than a run
+SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
+       attempt, owner, lease_until, not_before, doubt, created_at, updated_at, sent_at
+FROM runs
+WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s AND (run_at, trigger_id, idempotency_key) < (
+    SELECT run_at, trigger_id, idempotency_key FROM runs
+    WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s AND idempotency_key = %(before)s)
 ORDER BY run_at DESC, trigger_id DESC, idempotency_key DESC
 LIMIT %(limit)s;
 
@@ -219,6 +248,33 @@ WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s
 ORDER BY first;
 
 -- revisions: those of a schedule, oldest first
-SELECT schedule_id, number, schedule, dialect, timezone, at, who, note FROM schedule_revisions
+SELECT schedule_id, number, schedule, dialect, timezone, at, who, note, cursor FROM schedule_revisions
 WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s
 ORDER BY number;
+
+-- acts: those of a schedule, in the order in which they were written
+SELECT deed, at, until, who, note FROM schedule_acts
+WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s
+ORDER BY number;
+
+-- durability: what the server does with a commit, and who we are
+SELECT current_setting('server_version_num')::integer, current_setting('fsync'), current_setting('full_page_writes'),
+       current_setting('synchronous_commit'), rolsuper OR rolbypassrls
+FROM pg_roles WHERE rolname = current_user;
+
+-- lag: how many schedules wait to be looked at, and for how long the first of them has
+SELECT count(*), coalesce(max(kron_now() - wake), 0) FROM due WHERE tenant_id = %(tenant)s AND wake <= kron_now();
+
+-- bloat: live and dead rows of the table that every tick rewrites, and its bytes
+SELECT n_live_tup, n_dead_tup, pg_table_size(relid) FROM pg_stat_user_tables WHERE relid = 'due'::regclass;
+
+-- partitions: the weeks of the ledger that there are
+SELECT start FROM kron_partitions;
+
+-- strays: whether the ledger has rows outside of its weeks
+SELECT EXISTS (SELECT FROM runs WHERE tenant_id = %(tenant)s AND tableoid = 'runs_default'::regclass);
+
+-- unowned: the workers that live, and the shards that nobody alive looks at
+SELECT (SELECT count(*) FROM workers w WHERE w.tenant_id = %(tenant)s AND w.until > kron_now()),
+       (SELECT count(*) FROM shards s WHERE s.tenant_id = %(tenant)s AND NOT EXISTS (
+            SELECT FROM workers w WHERE w.tenant_id = s.tenant_id AND w.owner = s.owner AND w.until > kron_now()));

@@ -8,14 +8,15 @@ from typing import Any
 
 from kron.core.case import Case
 from kron.core.job import Job
+from kron.core.outcome import Gap
 from kron.core.run import Run
 from kron.errors import KronError
-from kron.store import shard_of
+from kron.store import Act, Revision, shard_of
 from kron.stores.codec import Definition, read_case, write_job
 from kron.stores.postgres.arrays import numbers, octets, texts, truths
 
 Row = Sequence[Any]
-NEVER = (1, 0, 0, False, False, None)  # how far a definition has come by itself
+NEVER = (1, 0, 0, False, False, None, None)  # how far a definition has come by itself
 
 
 def key_bytes(key: str) -> bytes:
@@ -84,6 +85,7 @@ def standings(
         "paused": truths(case.paused for case in cases),
         "deleted": truths(case.deleted for case in cases),
         "wakes": numbers(case.wake for case in cases),
+        "untils": numbers(case.until for case in cases),
         "seens": numbers(seens),
         "reaches": numbers(reaches),
         "shards": numbers(shard_of(case.identity) for case in cases),
@@ -96,14 +98,14 @@ def alike(runs: Iterable[tuple[Run, bool]]) -> list[dict[str, Any]]:
     for run, alone in runs:
         same = (
             run.state, run.trigger, run.verdict, run.reason, run.attempt, run.owner, run.lease, run.doubt, run.created,
-            run.changed, alone,
+            run.changed, run.sent, alone,
         )  # fmt: skip
         groups.setdefault(same, []).append(run)
     return [_group(same, group) for same, group in groups.items()]
 
 
 def _group(same: tuple[Any, ...], runs: list[Run]) -> dict[str, Any]:
-    state, trigger, verdict, reason, attempt, owner, lease, doubt, created, changed, alone = same
+    state, trigger, verdict, reason, attempt, owner, lease, doubt, created, changed, sent, alone = same
     return {
         "schedules": texts([run.identity for run in runs]),
         "nominals": numbers([run.nominal for run in runs]),
@@ -121,6 +123,7 @@ def _group(same: tuple[Any, ...], runs: list[Run]) -> dict[str, Any]:
         "doubt": doubt,
         "created": created,
         "changed": changed,
+        "sent": sent,
         "alone": alone,
     }
 
@@ -158,5 +161,45 @@ def moves(runs: Iterable[tuple[Run, bool]]) -> dict[str, Any]:
         "not_befores": numbers(run.not_before for run in found),
         "doubts": truths(run.doubt for run in found),
         "changes": numbers(run.changed for run in found),
+        "sents": numbers(run.sent for run in found),
         "alones": truths(alones),
+    }
+
+
+def dropped(gaps: Sequence[tuple[str, Gap]]) -> dict[str, Any]:
+    """The columns of gaps."""
+    return {
+        "schedules": texts(name for name, _ in gaps),
+        "firsts": numbers(gap.first for _, gap in gaps),
+        "lasts": numbers(gap.last for _, gap in gaps),
+        "counts": numbers(gap.count for _, gap in gaps),
+        "outcomes": texts(gap.verdict.value for _, gap in gaps),
+        "reasons": texts(gap.reason.value for _, gap in gaps),
+    }
+
+
+def revised(revisions: Sequence[Revision]) -> dict[str, Any]:
+    """The columns of revisions."""
+    return {
+        "schedules": texts(revision.identity for revision in revisions),
+        "numbers": numbers(revision.number for revision in revisions),
+        "texts": texts(revision.schedule for revision in revisions),
+        "dialects": texts(revision.dialect for revision in revisions),
+        "zones": texts(revision.zone for revision in revisions),
+        "ats": numbers(revision.at for revision in revisions),
+        "whos": texts(revision.who for revision in revisions),
+        "notes": texts(revision.note for revision in revisions),
+        "cursors": numbers(revision.cursor for revision in revisions),
+    }
+
+
+def acted(acts: Sequence[tuple[str, Act]]) -> dict[str, Any]:
+    """The columns of acts."""
+    return {
+        "schedules": texts(name for name, _ in acts),
+        "deeds": texts(act.deed.value for _, act in acts),
+        "ats": numbers(act.at for _, act in acts),
+        "untils": numbers(act.until for _, act in acts),
+        "whos": texts(act.who for _, act in acts),
+        "notes": texts(act.note for _, act in acts),
     }

@@ -12,7 +12,20 @@ from kron.stores.codec import write_job
 from kron.stores.postgres.arrays import numbers, octets, texts
 from kron.stores.postgres.cases import Jobs, whole
 from kron.stores.postgres.pool import Talk
-from kron.stores.postgres.rows import alike, definitions, digest, fold, key_bytes, moves, periods, requests, standings
+from kron.stores.postgres.rows import (
+    acted,
+    alike,
+    definitions,
+    digest,
+    dropped,
+    fold,
+    key_bytes,
+    moves,
+    periods,
+    requests,
+    revised,
+    standings,
+)
 
 
 def plain(settlement: Settlement) -> bool:
@@ -20,7 +33,7 @@ def plain(settlement: Settlement) -> bool:
     before, after = settlement.before, settlement.after
     return (
         before is not None
-        and not (settlement.changed or settlement.gap or settlement.revision)
+        and not (settlement.changed or settlement.gap or settlement.revision or settlement.act)
         and not (before.paused or before.deleted or after.paused or after.deleted)
         and not any(run.trigger for run in settlement.new)
         and fits(settlement, before, ())
@@ -88,9 +101,9 @@ async def _define(talk: Talk, held: list[Settlement], known: dict[str, int], now
     if created:
         made = {name for (name,) in await talk.rows("define", **definitions(created), now=now)}
         held = [s for s in held if s.after.identity in known or s.after.identity in made]
-    revised = [s.after for s in held if known.get(s.after.identity, s.after.revision) != s.after.revision]
-    if revised:
-        await talk.tell("redefine", **definitions(revised), now=now)
+    anew = [s.after for s in held if known.get(s.after.identity, s.after.revision) != s.after.revision]
+    if anew:
+        await talk.tell("redefine", **definitions(anew), now=now)
     return held
 
 
@@ -117,28 +130,13 @@ async def _write(talk: Talk, held: Sequence[Settlement]) -> None:
         await talk.tell("record", **group)
     gaps = [(s.after.identity, s.gap) for s in held if s.gap]
     if gaps:
-        await talk.tell(
-            "drop",
-            schedules=texts(name for name, _ in gaps),
-            firsts=numbers(gap.first for _, gap in gaps),
-            lasts=numbers(gap.last for _, gap in gaps),
-            counts=numbers(gap.count for _, gap in gaps),
-            outcomes=texts(gap.verdict.value for _, gap in gaps),
-            reasons=texts(gap.reason.value for _, gap in gaps),
-        )
+        await talk.tell("drop", **dropped(gaps))
     revisions = [s.revision for s in held if s.revision]
     if revisions:
-        await talk.tell(
-            "revise",
-            schedules=texts(r.identity for r in revisions),
-            numbers=numbers(r.number for r in revisions),
-            texts=texts(r.schedule for r in revisions),
-            dialects=texts(r.dialect for r in revisions),
-            zones=texts(r.zone for r in revisions),
-            ats=numbers(r.at for r in revisions),
-            whos=texts(r.who for r in revisions),
-            notes=texts(r.note for r in revisions),
-        )
+        await talk.tell("revise", **revised(revisions))
+    acts = [(s.after.identity, s.act) for s in held if s.act]
+    if acts:
+        await talk.tell("act", **acted(acts))
 
 
 def _fresh(settlements: Iterable[Settlement]) -> list[tuple[Run, bool]]:

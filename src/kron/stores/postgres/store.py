@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from kron.clock import Clock
 from kron.core.case import Case
 from kron.core.outcome import Gap
 from kron.core.run import Run
 from kron.errors import KronError
-from kron.store import SHARDS, Change, Revision, Settlement, share_of
-from kron.stores.codec import read_gap, read_revision, read_run
+from kron.store import SHARDS, Act, Change, Revision, Settlement, share_of
+from kron.stores.codec import read_act, read_gap, read_revision, read_run
 from kron.stores.postgres.arrays import numbers, octets, texts
 from kron.stores.postgres.cases import Jobs, whole
 from kron.stores.postgres.change import change
@@ -19,6 +20,10 @@ from kron.stores.postgres.rows import key_bytes
 from kron.stores.postgres.settle import advance, columns_of, plain, settle_exactly
 
 DEFAULT = "default"  # whose schedules they are where nobody says
+
+
+class _Apart(Exception):
+    """Of what is to be written together, something does not hold."""
 
 
 class PostgresStore:
@@ -48,12 +53,14 @@ class PostgresStore:
 
         async def work(talk: Talk) -> frozenset[int]:
             await talk.tell("alone_in_leasing")
+            await talk.tell("count_from_now", now=now)
             await talk.tell("forget_the_dead", now=now)
-            await talk.tell("live", owner=owner, until=until)
+            await talk.tell("live", owner=owner, now=now, until=until)
             await talk.tell("found_shards", shards=SHARDS)
-            share = share_of(owner, tuple(name for (name,) in await talk.rows("living")))
-            taken = await talk.rows("take", share=numbers(share), owner=owner, now=now, until=until)
-            return frozenset(shard for shard, holder in taken if holder == owner)
+            share = numbers(share_of(owner, tuple(name for (name,) in await talk.rows("living"))))
+            await talk.tell("let_go", share=share, owner=owner)
+            await talk.tell("take", share=share, owner=owner)
+            return frozenset(shard for (shard,) in await talk.rows("held", owner=owner))
 
         return await self.pool.write(work)
 
@@ -74,8 +81,10 @@ class PostgresStore:
         found = await self.pool.read(lambda talk: talk.rows("wake", shards=numbers(shards)))
         return found[0][0] if found else None
 
-    async def settle(self, settlements: Sequence[Settlement], now: int) -> list[bool]:
-        """Write each settlement that still holds."""
+    async def settle(self, settlements: Sequence[Settlement], now: int, *, together: bool = False) -> list[bool]:
+        """Write each settlement that still holds; or all of them, or none."""
+        if together:
+            return await self._together(settlements, now)
         held = [False] * len(settlements)
         waiting = list(range(len(settlements)))
         while waiting:  # those of one schedule one after the other
@@ -107,14 +116,23 @@ class PostgresStore:
         found = {run.key: run for run in map(read_run, rows)}
         return [found.get(key) for key in keys]
 
-    async def identities(self, after: str, limit: int) -> list[str]:
+    async def identities(
+        self, after: str, limit: int, prefix: str = "", paused: bool | None = None, deleted: bool = False
+    ) -> list[str]:
         """A page of the identities, in order."""
-        rows = await self.pool.read(lambda talk: talk.rows("identities", after=after, limit=limit))
+        wanted = {"after": after, "limit": limit, "prefix": prefix, "paused": paused, "deleted": deleted}
+        rows = await self.pool.read(lambda talk: talk.rows("identities", **wanted))
         return [identity for (identity,) in rows]
 
-    async def runs(self, identity: str, limit: int) -> list[Run]:
+    async def runs(self, identity: str, limit: int, before: str = "") -> list[Run]:
         """The newest runs of a schedule."""
-        rows = await self.pool.read(lambda talk: talk.rows("runs", schedule=identity, limit=limit))
+        wanted: dict[str, Any] = {"schedule": identity, "limit": limit}
+        query = "runs_before" if before else "runs"
+        if before:
+            if not _is_key(before):
+                return []
+            wanted["before"] = key_bytes(before)
+        rows = await self.pool.read(lambda talk: talk.rows(query, **wanted))
         return [read_run(row) for row in rows]
 
     async def gaps(self, identity: str) -> list[Gap]:
@@ -127,12 +145,31 @@ class PostgresStore:
         rows = await self.pool.read(lambda talk: talk.rows("revisions", schedule=identity))
         return [read_revision(row) for row in rows]
 
+    async def acts(self, identity: str) -> list[Act]:
+        """What was done to a schedule."""
+        rows = await self.pool.read(lambda talk: talk.rows("acts", schedule=identity))
+        return [read_act(identity, row) for row in rows]
+
     async def _settle(self, settlements: dict[str, Settlement], now: int) -> set[str]:
         """Write those that hold, each of another schedule, in the order of their names; whose those were."""
         easy = [s for s in settlements.values() if plain(s)]
         held = await self._advance(easy, now) if easy else set()
         names = {s.after.identity for s in easy}
         return held | await self._exactly([s for name, s in settlements.items() if name not in names], now)
+
+    async def _together(self, settlements: Sequence[Settlement], now: int) -> list[bool]:
+        in_order = sorted(settlements, key=lambda s: s.after.identity)
+
+        async def work(talk: Talk) -> None:
+            if not all(await settle_exactly(talk, self.jobs, in_order, now)):
+                raise _Apart  # and what was written is undone
+
+        try:
+            if settlements:
+                await self.pool.write(work)
+        except _Apart:
+            return [False] * len(settlements)
+        return [True] * len(settlements)
 
     async def _advance(self, settlements: list[Settlement], now: int) -> set[str]:
         columns = columns_of(settlements)

@@ -86,7 +86,7 @@ WHERE schedule_id = :schedule_id;
 
 -- open_runs: the runs of a schedule of which something may still become
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
-       lease_until, not_before, doubt, created_at, updated_at
+       lease_until, not_before, doubt, created_at, updated_at, sent_at
 FROM schedule_runs
 WHERE schedule_id = :schedule_id AND status IN ('pending', 'launching', 'retry', 'enqueued', 'started', 'waiting')
 ORDER BY run_at, trigger_id, idempotency_key;
@@ -96,7 +96,7 @@ SELECT run_at FROM schedule_runs WHERE schedule_id = :schedule_id AND trigger_id
 
 -- run: one run
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
-       lease_until, not_before, doubt, created_at, updated_at
+       lease_until, not_before, doubt, created_at, updated_at, sent_at
 FROM schedule_runs
 WHERE idempotency_key = :key;
 
@@ -130,15 +130,16 @@ UPDATE schedules SET wake = :wake WHERE schedule_id = :schedule_id AND (wake IS 
 -- record: a new run
 INSERT INTO schedule_runs (
     idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
-    lease_until, not_before, doubt, created_at, updated_at, alone)
+    lease_until, not_before, doubt, created_at, updated_at, sent_at, alone)
 VALUES (
     :key, :identity, :nominal, :revision, :due, :state, :trigger, :verdict, :reason, :attempt, :owner,
-    :lease, :not_before, :doubt, :created, :changed, :alone);
+    :lease, :not_before, :doubt, :created, :changed, :sent, :alone);
 
 -- move: a run goes on; whether it must be alone is asked when it starts
 UPDATE schedule_runs SET
     status = :state, outcome = :verdict, reason = :reason, attempt = :attempt, owner = :owner, lease_until = :lease,
     not_before = :not_before, doubt = :doubt, updated_at = :changed,
+    sent_at = :sent,
     alone = CASE WHEN status IN ('launching', 'retry', 'enqueued', 'started') THEN alone ELSE :alone END
 WHERE idempotency_key = :key;
 
@@ -159,7 +160,7 @@ LIMIT :limit;
 
 -- runs: the newest runs of a schedule
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
-       lease_until, not_before, doubt, created_at, updated_at
+       lease_until, not_before, doubt, created_at, updated_at, sent_at
 FROM schedule_runs
 WHERE schedule_id = :schedule_id
 ORDER BY run_at DESC, trigger_id DESC, idempotency_key DESC
@@ -167,7 +168,7 @@ LIMIT :limit;
 
 -- runs_before: the newest of those that are older than a run
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
-       lease_until, not_before, doubt, created_at, updated_at
+       lease_until, not_before, doubt, created_at, updated_at, sent_at
 FROM schedule_runs
 WHERE schedule_id = :schedule_id AND (run_at, trigger_id, idempotency_key) < (
     SELECT run_at, trigger_id, idempotency_key FROM schedule_runs

@@ -34,6 +34,10 @@ from kron.stores.sqlite.file import File
 PATIENCE = 10.0  # seconds to wait for other processes that write
 
 
+class _Apart(Exception):
+    """Of what is to be written together, something does not hold."""
+
+
 class SqliteStore:
     """Everything in one file. Each method is done as a whole, and what it wrote is on the disk when it returns."""
 
@@ -63,9 +67,12 @@ class SqliteStore:
         found = await self.file.read(lambda: self.rows("wake", shards=_list(shards)))
         return found[0][0] if found else None
 
-    async def settle(self, settlements: Sequence[Settlement], now: int) -> list[bool]:
-        """Write each settlement that still holds."""
-        return await self.file.write(lambda: [self._settle(settlement) for settlement in settlements])
+    async def settle(self, settlements: Sequence[Settlement], now: int, *, together: bool = False) -> list[bool]:
+        """Write each settlement that still holds; or all of them, or none."""
+        try:
+            return await self.file.write(lambda: self._settle_all(settlements, together))
+        except _Apart:
+            return [False] * len(settlements)
 
     async def change(self, changes: Sequence[Change], now: int) -> list[bool]:
         """Write each change whose attempt still has its token."""
@@ -136,6 +143,12 @@ class SqliteStore:
     def _run(self, key: str) -> Run | None:
         found = self.rows("run", key=key)
         return read_run(found[0]) if found else None
+
+    def _settle_all(self, settlements: Sequence[Settlement], together: bool) -> list[bool]:
+        written = [self._settle(settlement) for settlement in settlements]
+        if together and not all(written):
+            raise _Apart  # and what was written is undone
+        return written
 
     def _settle(self, settlement: Settlement) -> bool:
         after = settlement.after

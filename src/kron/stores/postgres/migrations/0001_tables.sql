@@ -44,6 +44,7 @@ CREATE TABLE due (
     shard       smallint NOT NULL,
     paused      boolean  NOT NULL,
     deleted     boolean  NOT NULL,
+    paused_until bigint  CHECK (paused_until IS NULL OR paused),  -- when its pause ends by itself
     PRIMARY KEY (tenant_id, schedule_id),
     FOREIGN KEY (tenant_id, schedule_id) REFERENCES definitions
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0);
@@ -74,12 +75,30 @@ CREATE TABLE schedule_revisions (
     at          bigint  NOT NULL,
     who         text    NOT NULL,
     note        text    NOT NULL,
+    cursor      bigint  NOT NULL,
     PRIMARY KEY (tenant_id, schedule_id, number),
     FOREIGN KEY (tenant_id, schedule_id) REFERENCES definitions
 );
 
 CREATE TRIGGER revisions_never_change BEFORE UPDATE OR DELETE ON schedule_revisions
 FOR EACH ROW EXECUTE FUNCTION kron_refuse('a revision never changes');
+
+-- What was done besides: who paused, resumed or deleted it, when and why.
+CREATE TABLE schedule_acts (
+    tenant_id   text   COLLATE "C" NOT NULL,
+    number      bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+    schedule_id text   COLLATE "C" NOT NULL,
+    deed        text   NOT NULL CHECK (deed IN ('paused', 'resumed', 'deleted')),
+    at          bigint NOT NULL,
+    until       bigint,
+    who         text   NOT NULL,
+    note        text   NOT NULL,
+    PRIMARY KEY (tenant_id, schedule_id, number),
+    FOREIGN KEY (tenant_id, schedule_id) REFERENCES definitions
+);
+
+CREATE TRIGGER acts_never_change BEFORE UPDATE OR DELETE ON schedule_acts
+FOR EACH ROW EXECUTE FUNCTION kron_refuse('an act never changes');
 
 -- The ledger: one row a period, and one a manual run, written before anything is launched. A schedule's row in `due`
 -- is locked by whoever writes here, so it need not be referenced.
@@ -94,6 +113,7 @@ CREATE TABLE runs (
     not_before      bigint   NOT NULL,
     created_at      bigint   NOT NULL,
     updated_at      bigint   NOT NULL,
+    sent_at         bigint   NOT NULL,  -- when its last attempt was claimed; 0 if there was none
     revision        integer  NOT NULL,
     attempt         integer  NOT NULL CHECK (attempt >= 0),
     status          text     COLLATE "C" NOT NULL,
@@ -186,10 +206,11 @@ END $$;
 CREATE TRIGGER gaps_lie_apart BEFORE INSERT ON schedule_gaps
 FOR EACH ROW EXECUTE FUNCTION kron_gaps_lie_apart();
 
--- Who lives until when, and who looks at which shard. Nothing here decides who may write.
+-- Who said when that he lives until when, and who looks at which shard. Nothing here decides who may write.
 CREATE TABLE workers (
     tenant_id text   COLLATE "C" NOT NULL,
     owner     text   COLLATE "C" NOT NULL,
+    said      bigint NOT NULL,
     until     bigint NOT NULL,
     PRIMARY KEY (tenant_id, owner)
 ) WITH (fillfactor = 50);
@@ -198,7 +219,6 @@ CREATE TABLE shards (
     tenant_id text     COLLATE "C" NOT NULL,
     shard     smallint NOT NULL,
     owner     text     COLLATE "C" NOT NULL,  -- empty if it is free
-    until     bigint   NOT NULL,
     epoch     bigint   NOT NULL,              -- how often it has changed hands
     PRIMARY KEY (tenant_id, shard)
 ) WITH (fillfactor = 50);

@@ -17,6 +17,10 @@ ALTER TABLE schedule_revisions ENABLE ROW LEVEL SECURITY;
 ALTER TABLE schedule_revisions FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON schedule_revisions USING (tenant_id = kron_tenant()) WITH CHECK (tenant_id = kron_tenant());
 
+ALTER TABLE schedule_acts ENABLE ROW LEVEL SECURITY;
+ALTER TABLE schedule_acts FORCE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON schedule_acts USING (tenant_id = kron_tenant()) WITH CHECK (tenant_id = kron_tenant());
+
 ALTER TABLE runs ENABLE ROW LEVEL SECURITY;
 ALTER TABLE runs FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON runs USING (tenant_id = kron_tenant()) WITH CHECK (tenant_id = kron_tenant());
@@ -45,13 +49,13 @@ BEGIN
     FOREACH name IN ARRAY ARRAY['kron_api', 'kron_worker'] LOOP
         IF EXISTS (SELECT FROM pg_roles WHERE rolname = name) THEN
             EXECUTE format('GRANT SELECT, INSERT, UPDATE ON definitions, due, runs TO %I', name);
-            EXECUTE format('GRANT SELECT, INSERT ON schedule_revisions, requests, schedule_gaps TO %I', name);
+            EXECUTE format('GRANT SELECT, INSERT ON schedule_revisions, schedule_acts, requests, schedule_gaps TO %I', name);
             EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON workers, shards TO %I', name);
             EXECUTE format('GRANT SELECT ON kron_migrations TO %I', name);
         END IF;
     END LOOP;
     IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'kron_auditor') THEN
-        GRANT SELECT ON definitions, due, schedule_revisions, runs, requests, schedule_gaps, workers, shards,
-                        kron_migrations TO kron_auditor;
+        GRANT SELECT ON definitions, due, schedule_revisions, schedule_acts, runs, requests, schedule_gaps, workers,
+                        shards, kron_migrations TO kron_auditor;
     END IF;
 END $$;

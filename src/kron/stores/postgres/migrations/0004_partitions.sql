@@ -15,7 +15,7 @@ DECLARE
     name text := 'runs_' || to_char(to_timestamp(start) AT TIME ZONE 'UTC', 'YYYYMMDD');
     stop bigint := start + 7 * 86400;
     columns text := 'tenant_id, schedule_id, run_at, trigger_id, idempotency_key, fire_at, lease_until, not_before, '
-                    'created_at, updated_at, revision, attempt, status, outcome, reason, owner, doubt, alone';
+                    'created_at, updated_at, sent_at, revision, attempt, status, outcome, reason, owner, doubt, alone';
 BEGIN
     EXECUTE format('CREATE TABLE %I (LIKE runs INCLUDING GENERATED INCLUDING CONSTRAINTS) WITH (fillfactor = 85)', name);
     EXECUTE format('CREATE UNIQUE INDEX %I ON %I (tenant_id, schedule_id, sole) WHERE open', name || '_open', name);

@@ -1,0 +1,30 @@
+"""`kron migrate`: make or update the tables of Kron in PostgreSQL."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+
+from kron.apps.cli.screen import Screen
+from kron.apps.wiring import durable
+
+
+def run(args: argparse.Namespace, screen: Screen) -> int:
+    """Run the migrations that have not run yet, and make the partitions of the coming weeks."""
+    url = durable(args.store)
+    from kron.stores.postgres.maintain import maintain
+    from kron.stores.postgres.migrate import migrate
+
+    ran = asyncio.run(migrate(url, dry=args.dry_run))
+    if args.dry_run:
+        for migration in ran:
+            screen.line(f"-- {migration.name}")
+            screen.line(migration.sql)
+        screen.note(f"{len(ran)} migrations would run")
+        return 0
+    for migration in ran:
+        screen.line(f"ran  {migration.name}")
+    for name in asyncio.run(maintain(url)).made:
+        screen.line(f"made {name}")
+    screen.note(f"{len(ran)} migrations ran" if ran else "nothing to migrate")
+    return 0

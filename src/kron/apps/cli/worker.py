@@ -1,0 +1,40 @@
+"""`kron worker`: look, plan, record and send, until told to stop."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import signal
+import socket
+from uuid import uuid4
+
+from kron.apps.cli.screen import Screen
+from kron.apps.wiring import launchers, open_store
+from kron.clock import SystemTimer
+from kron.log import log_to
+from kron.settings import Settings
+from kron.worker import Worker
+
+
+def run(args: argparse.Namespace, screen: Screen) -> int:
+    """Work. On SIGTERM or ^C it ends what it has begun, and hands its shards over."""
+    asyncio.run(_work(args, screen))
+    return 0
+
+
+async def _work(args: argparse.Namespace, screen: Screen) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    owner = f"{socket.gethostname()}/{uuid4().hex}"  # this incarnation, and never another
+    async with open_store(args.url) as store:
+        await store.now()  # who cannot reach the store at all is told at once
+        sink = log_to(screen.out.write)
+        worker = Worker(
+            store, launchers(store), SystemTimer(), owner=owner, settings=Settings(batch=args.batch), sink=sink
+        )
+        screen.note(f"{owner} works on {args.url.partition('@')[2] or args.url}")
+        await worker.run(stop)
+        now = await store.now()
+        await store.lease(owner, now, now)  # it lives no longer: others need not wait for its lease to end
+    screen.note(f"{owner} has stopped")

@@ -1,0 +1,69 @@
+"""Callbacks: each is called when its task is launched, and how it ended is recorded before anybody is told."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from kron.apps.declarative.registration import Task
+from kron.clock import Timer
+from kron.core.answer import Report
+from kron.core.run import State
+from kron.events import Event
+from kron.launcher import Launch
+from kron.launchers.python import PythonLauncher, call
+from kron.registrar import Registrar
+
+LONGEST_WAIT = 60  # seconds between two attempts to record an end
+LAST_TRIES = 3  # when the scheduler stops; after that the next one starts the task again
+log = logging.getLogger("kron.declarative")
+
+Say = Callable[..., None]
+
+
+class Callbacks:
+    """Calls the callbacks of tasks, and knows which are going."""
+
+    def __init__(self, tasks: Mapping[str, Task], registrar: Registrar, timer: Timer, say: Say) -> None:
+        self.registrar, self.timer, self.say = registrar, timer, say
+        self.ended: Callable[[], None] = lambda: None  # whom to tell that something has ended
+        self.stopping = False
+        functions = {name: partial(self._call, task) for name, task in tasks.items()}
+        self.launcher = PythonLauncher(functions, self._report)
+        self.slowest = 60_000 * max(1, len(tasks) // 10_000)  # how late a start may be before we complain
+
+    async def _call(self, task: Task, launch: Launch) -> None:
+        again = launch.run.verdict is not None
+        late = launch.run.sent - max(launch.run.due, launch.run.not_before)
+        if late > self.slowest:
+            log.warning("task %r starts %.0f s late", task.name, late / 1000)
+        name = "TaskRetryStarted" if again else "TaskRunStarted"
+        self.say(name, taskName=task.name, lastAttemptAt=launch.run.sent, latenessMs=late, attempt=launch.run.attempt)
+        await call(task.callback)
+
+    async def _report(self, launch: Launch, report: Report, error: Exception | None) -> None:
+        name, tries = launch.job.name, 0
+        while True:
+            try:
+                held = await self.registrar.report(launch.run.key, report, launch.run.attempt)
+                break
+            except Exception as trouble:
+                tries += 1
+                log.warning("the end of task %r could not be recorded: %s", name, trouble)
+                if self.stopping and tries >= LAST_TRIES:
+                    return
+            await self.timer.sleep(min(LONGEST_WAIT, 2 ** min(tries, 10) / 2))
+        if not held:
+            log.warning("the end of task %r came too late: another scheduler has taken it over", name)
+        elif report is Report.SUCCESS:
+            self.say("TaskRunCompleted", taskName=name)
+        else:
+            self.say("TaskRunFailed", taskName=name, error=repr(error))
+        self.ended()
+
+
+def preempted(event: Event) -> str | None:
+    """The identity of a retry that gave way to a newer period, if that is what the worker tells of."""
+    ended = event.name == "run_ended" and event.facts["state"] == State.FAILED
+    return str(event.facts["identity"]) if ended else None

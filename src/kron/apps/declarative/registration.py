@@ -1,0 +1,89 @@
+"""Registrations: four values in, a checked Task out. Nothing has been scheduled when one is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from kron.apps.declarative.errors import (
+    CronCalculationError,
+    CronExpressionInvalidError,
+    InvalidCronExpressionError,
+    InvalidRegistrationError,
+    NegativeRetryDelayError,
+    RegistrationShapeError,
+    RegistrationsNotArrayError,
+    ScheduleDuplicateTaskError,
+)
+from kron.apps.declarative.expression import next_occurrence, read_expression, with_delay
+from kron.core.job import Job
+from kron.core.schedule import Schedule
+from kron.language.words import LONGEST
+
+SCHEME = "task"  # of the targets of this scheduler; what others keep in the same store is left alone
+
+Registration = tuple[str, str, Callable[[], Any], timedelta]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A registration that will do."""
+
+    name: str
+    expression: str  # as it was written: a space more is another configuration
+    callback: Callable[[], Any]
+    delay: timedelta
+    schedule: Schedule
+
+    def job(self, identity: str) -> Job:
+        """The task as the engine knows it, under an identity."""
+        target = f"{SCHEME}:{self.name}"
+        return Job(identity, self.schedule, name=self.name, description=self.expression, target=target)
+
+
+def read_registrations(registrations: object, zone: str, now: int) -> list[Task]:
+    """The tasks of a list of registrations; the first thing that is wrong with it is raised."""
+    if not isinstance(registrations, list | tuple):
+        raise RegistrationsNotArrayError
+    tasks: dict[str, Task] = {}
+    for index, registration in enumerate(registrations):
+        name, expression, callback, delay = _shaped(registration, index)
+        _check_name(name)
+        if name in tasks:
+            raise ScheduleDuplicateTaskError(name)
+        schedule = _schedule(expression, zone, now)
+        if delay < timedelta(0):
+            raise NegativeRetryDelayError(delay / timedelta(milliseconds=1))
+        tasks[name] = Task(name, expression, callback, delay, with_delay(schedule, delay))
+    return list(tasks.values())
+
+
+def _shaped(registration: object, index: int) -> Registration:
+    match registration:
+        case [str() as name, str() as expression, callback, timedelta() as delay] if callable(callback):
+            return name, expression, callback, delay
+    raise RegistrationShapeError(index, registration)
+
+
+def _check_name(name: str) -> None:
+    if not name:
+        raise InvalidRegistrationError("name", name, "must not be empty")
+    if len(name) > LONGEST:
+        raise InvalidRegistrationError("name", name, "is too long")
+    if "\0" in name or any("\ud800" <= char <= "\udfff" for char in name):
+        raise InvalidRegistrationError("name", name, "has a character that cannot be stored")
+
+
+def _schedule(expression: str, zone: str, now: int) -> Schedule:
+    try:
+        schedule = read_expression(expression, zone)
+    except InvalidCronExpressionError as error:
+        field, reason = str(error.details["field"]), str(error.details["reason"])
+        raise CronExpressionInvalidError(expression, field, reason, error) from error
+    try:
+        next_occurrence(schedule, expression, now)
+    except CronCalculationError as error:
+        raise CronExpressionInvalidError(expression, "day", "never occurs: no month has such a day", error) from error
+    return schedule

@@ -1,0 +1,179 @@
+"""The declarative scheduler: tasks are data, handed over at once. Two methods, and everything else is observed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
+from enum import StrEnum
+from typing import Any
+from uuid import uuid4
+
+from kron.apps.declarative.callbacks import Callbacks, preempted
+from kron.apps.declarative.errors import SchedulerAlreadyActiveError, SchedulerError
+from kron.apps.declarative.host import local_zone
+from kron.apps.declarative.overrides import Kind, Overrides, override
+from kron.apps.declarative.polling import SETTINGS, Polling
+from kron.apps.declarative.registration import SCHEME, Registration, Task, read_registrations
+from kron.apps.wiring import open_store
+from kron.clock import Clock, SystemClock, SystemTimer, Timer
+from kron.errors import KronError
+from kron.events import Event, Sink, line
+from kron.registrar import Registrar
+from kron.store import Store
+from kron.stores.memory import MemoryStore
+from kron.worker import Worker
+
+log = logging.getLogger("kron.declarative")
+
+
+class SchedulerState(StrEnum):
+    """The five states of the scheduler."""
+
+    UNINITIALIZED = "uninitialized"
+    INITIALIZING = "initializing"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+
+
+_IDLE = (SchedulerState.UNINITIALIZED, SchedulerState.STOPPED)
+
+
+def logged(event: Event) -> None:
+    """The sink of those who give none: every event is a line of the log `kron.declarative`."""
+    log.info("%s", line(event))
+
+
+class DeclarativeScheduler:
+    """Runs callbacks by POSIX cron expressions on the local wall clock, and remembers across restarts.
+
+    `store` is a URL, by default a SQLite file in the working directory, or a Store. `zone` is the name of
+    a time zone; without one, that of the host is looked up at each `initialize`. `sink` hears the events.
+    """
+
+    def __init__(
+        self,
+        store: str | Store = "sqlite:scheduler.db",
+        *,
+        zone: str | None = None,
+        sink: Sink = logged,
+        clock: Clock | None = None,
+        timer: Timer | None = None,
+    ) -> None:
+        self._clock, self._timer = clock or SystemClock(), timer or SystemTimer()
+        self._place = MemoryStore(self._clock) if store == "memory:" else store  # which lasts as long as we do
+        self._zone, self._sink = zone, sink
+        self._state = SchedulerState.UNINITIALIZED
+        self._beginning: asyncio.Task[None] | None = None
+        self._ending: asyncio.Task[None] | None = None
+        self._polling: Polling | None = None
+        self._held = AsyncExitStack()
+
+    def initialize(self, registrations: Sequence[Registration]) -> Awaitable[None]:
+        """Take over the tasks and begin. What is wrong with them is raised by the call, before anything is done."""
+        if self._state not in _IDLE:
+            state = "initializing" if self._state is SchedulerState.INITIALIZING else "running"
+            raise SchedulerAlreadyActiveError(state)
+        loop = asyncio.get_running_loop()
+        self._state = SchedulerState.INITIALIZING
+        self._say("SchedulerInitializationStarted")
+        try:
+            tasks = read_registrations(registrations, self._zone or local_zone(), int(self._clock.now()))
+        except Exception as error:
+            self._failed(error)
+            if unexpected := _wrapped(error):
+                raise unexpected from error
+            raise
+        self._beginning = loop.create_task(self._begin(tasks))
+        self._beginning.add_done_callback(self._begun)
+        return self._beginning
+
+    def stop(self) -> Awaitable[None]:
+        """Stop polling, wait for what runs, and let go of everything. However many ask, it happens once."""
+        loop = asyncio.get_running_loop()
+        if self._ending is None:
+            if self._state in _IDLE:
+                return loop.create_task(asyncio.sleep(0))
+            self._ending = loop.create_task(self._end())
+        return asyncio.shield(self._ending)
+
+    async def _begin(self, tasks: list[Task]) -> None:
+        try:
+            store = await self._held.enter_async_context(self._opened())
+            found = await override(store, tasks)
+        except BaseException as error:
+            await self._held.aclose()
+            self._failed(error)
+            if unexpected := _wrapped(error):
+                raise unexpected from error
+            raise
+        self._polling = self._wired(store, tasks, found.named)
+        if self._ending is None:  # else nothing is to begin any more
+            for task in tasks:
+                self._polling.schedule(task.name)
+        self._state = SchedulerState.RUNNING
+        self._say("SchedulerInitializationCompleted", **_summary(found))
+
+    def _begun(self, beginning: asyncio.Task[None]) -> None:
+        if self._state is SchedulerState.INITIALIZING:  # it was cancelled before it came to anything
+            self._failed(asyncio.CancelledError())
+
+    async def _end(self) -> None:
+        try:
+            if self._beginning:
+                await asyncio.wait([self._beginning])
+            if self._state is SchedulerState.RUNNING:
+                self._state = SchedulerState.STOPPING
+                self._say("SchedulerStopRequested")
+                await self._stopped()
+        finally:
+            self._ending = None
+
+    async def _stopped(self) -> None:
+        try:
+            if self._polling:
+                await self._polling.stop_loop()
+            await self._held.aclose()
+        finally:
+            self._polling, self._state = None, SchedulerState.STOPPED
+            self._say("SchedulerStopped")
+
+    def _opened(self) -> AbstractAsyncContextManager[Store]:
+        return open_store(self._place, self._clock) if isinstance(self._place, str) else nullcontext(self._place)
+
+    def _wired(self, store: Store, tasks: list[Task], named: Mapping[str, str]) -> Polling:
+        def hear(event: Event) -> None:
+            identity = preempted(event)
+            if identity is not None:
+                self._say("TaskRetryPreempted", taskName=named[identity])
+
+        registrar = Registrar(store)
+        callbacks = Callbacks({task.name: task for task in tasks}, registrar, self._timer, self._say)
+        owner = f"scheduler-{uuid4().hex}"  # a life of its own: what bears another one's name is an orphan
+        launchers = {SCHEME: callbacks.launcher}
+        worker = Worker(store, launchers, self._timer, owner=owner, settings=SETTINGS, sink=hear)
+        return Polling(worker, callbacks, self._clock, self._timer, self._say)
+
+    def _failed(self, error: BaseException) -> None:
+        self._state = SchedulerState.UNINITIALIZED
+        self._say("SchedulerInitializationFailed", error=type(error).__name__)
+
+    def _say(self, name: str, **facts: Any) -> None:
+        try:
+            self._sink(Event(name, int(self._clock.now() * 1000), facts))
+        except Exception:  # who listens badly must not stop the scheduler
+            log.exception("the sink failed")
+
+
+def _wrapped(error: BaseException) -> SchedulerError | None:
+    """What to raise in place of an unexpected error, without the secrets that it may tell; None if it is expected."""
+    if isinstance(error, SchedulerError) or not isinstance(error, Exception):
+        return None
+    what = error.code if isinstance(error, KronError) else type(error).__name__
+    return SchedulerError(f"Cannot initialize scheduler: {what}", {"cause": error})
+
+
+def _summary(found: Overrides) -> dict[str, Any]:
+    return {kind.value: found.names(kind) for kind in Kind}

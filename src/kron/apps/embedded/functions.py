@@ -1,0 +1,86 @@
+"""The functions of this process: called when their jobs are launched, and heard of for as long as they run."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+
+from kron.apps.embedded.declared import Declared
+from kron.clock import Timer
+from kron.core.answer import Answer, Report
+from kron.core.policy import SECOND
+from kron.core.run import Run
+from kron.launcher import Launch
+from kron.launchers.python import Function, PythonLauncher, call
+from kron.registrar import Registrar
+
+TRIES = 5  # to record the end of a run; after that it falls silent
+log = logging.getLogger("kron.scheduler")
+
+
+class Functions:
+    """A launcher of functions. What another process declares and this one does not, it leaves for another time."""
+
+    def __init__(self, declared: Mapping[str, Declared], registrar: Registrar, timer: Timer) -> None:
+        self.declared, self.registrar, self.timer = declared, registrar, timer
+        self.ending: Callable[[], None] = lambda: None  # whom to tell that something has ended
+        self.known: dict[str, Function] = {}
+        self.python = PythonLauncher(self.known, self._report)
+
+    async def start(self, launch: Launch) -> Answer:
+        """Start the function, if it is one of this process."""
+        name = launch.job.name
+        if name not in self.declared:
+            return Answer.RETRYABLE
+        self.known[name] = partial(self._call, self.declared[name])
+        return await self.python.start(launch)
+
+    async def cancel(self, run: Run) -> None:
+        """Cancel an async function; a plain one goes on."""
+        await self.python.cancel(run)
+
+    async def ended(self, patience: float) -> None:
+        """Wait until nothing runs; then cancel what can be, and wait no more for what cannot."""
+        going = set(self.python.tasks.values())
+        if going:
+            _, late = await asyncio.wait(going, timeout=patience)
+            for task in late:
+                task.cancel()
+            if late:
+                await asyncio.wait(late, timeout=1.0)
+
+    async def _call(self, declared: Declared, launch: Launch) -> None:
+        with self._heard_of(launch):
+            await call(partial(declared.function, *declared.args, **declared.kwargs))
+
+    @contextmanager
+    def _heard_of(self, launch: Launch) -> Iterator[None]:
+        """Say now and then that it is still going, so that nobody takes it for lost."""
+        beat = asyncio.create_task(self._beat(launch))
+        try:
+            yield
+        finally:
+            beat.cancel()
+
+    async def _beat(self, launch: Launch) -> None:
+        while True:
+            await self.timer.sleep(launch.job.schedule.policy.run_lease / SECOND / 3)
+            try:
+                await self.registrar.report(launch.run.key, Report.STARTED, launch.run.attempt)
+            except Exception as trouble:
+                log.warning("job %r could not say that it is going: %s", launch.job.name, trouble)
+
+    async def _report(self, launch: Launch, report: Report, error: Exception | None) -> None:
+        if error is not None:
+            log.error("job %r failed", launch.job.name, exc_info=error)
+        for tries in range(TRIES):
+            try:
+                await self.registrar.report(launch.run.key, report, launch.run.attempt)
+                self.ending()
+                return
+            except Exception as trouble:
+                log.warning("the end of job %r could not be recorded: %s", launch.job.name, trouble)
+                await self.timer.sleep(2**tries)

@@ -1,0 +1,45 @@
+"""Passes of a worker, one after the other: when something is due, when somebody nudges, and now and then."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+
+from kron.clock import Timer
+from kron.worker import Worker
+
+SHORTEST = 0.05  # seconds from one pass to the next, whoever nudges
+AFTER_FAILURE = 5.0
+log = logging.getLogger("kron.scheduler")
+
+
+class Passes:
+    """Lets a worker work until it is to stop."""
+
+    def __init__(self, worker: Worker, timer: Timer) -> None:
+        self.worker, self.timer = worker, timer
+        self.nudged, self.stopping = asyncio.Event(), False
+
+    async def run(self) -> None:
+        """Make passes. A store that fails now may not fail the next time; what is due stays due."""
+        while not self.stopping:
+            self.nudged.clear()
+            try:
+                pause = await self.worker.tick() / 1000
+            except Exception:
+                log.exception("a pass failed; the next one tries again")
+                pause = AFTER_FAILURE
+            await self.timer.sleep(SHORTEST)
+            if not self.stopping:
+                with suppress(TimeoutError):
+                    await self.timer.within(max(0.0, pause - SHORTEST), self.nudged.wait())
+
+    def nudge(self) -> None:
+        """Look again soon."""
+        self.nudged.set()
+
+    def stop(self) -> None:
+        """Make no more passes."""
+        self.stopping = True
+        self.nudged.set()

@@ -1,0 +1,241 @@
+"""A scheduler for applications: functions of the process, run on schedules, remembered in a store."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from datetime import datetime
+from types import TracebackType
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from kron.apps.embedded.declared import SCHEME, Declared, Options, declare
+from kron.apps.embedded.functions import Functions
+from kron.apps.embedded.passes import Passes
+from kron.apps.wiring import open_store
+from kron.clock import Clock, SystemTimer, Timer
+from kron.core.zone import moment
+from kron.errors import KronError
+from kron.events import Sink, silent
+from kron.registrar import Asker, Registrar
+from kron.settings import Settings
+from kron.stores.memory import MemoryStore
+from kron.why import Account, why
+from kron.worker import Worker
+
+F = TypeVar("F", bound=Callable[..., Any])
+ASKER = Asker("Scheduler")
+ALONE = Settings(tick=60_000, shard_lease=0)  # nobody else can have a store in memory
+
+
+class Scheduler:
+    """Runs functions on schedules: `async with Scheduler("sqlite:jobs.db") as s:`, or `run()` in a script or thread.
+
+    Several processes may share a database: each period runs in one of them. It installs no signal handlers, and logs
+    to `kron.scheduler` only. `patience` is how many seconds the end waits for functions that are still running.
+    """
+
+    def __init__(
+        self,
+        store: str = "sqlite:jobs.db",
+        *,
+        sink: Sink = silent,
+        patience: float = 30.0,
+        clock: Clock | None = None,
+        timer: Timer | None = None,
+        settings: Settings = Settings(),  # noqa: B008  a frozen value
+    ) -> None:
+        self.url, self.sink, self.patience = store, sink, patience
+        self.clock, self.timer, self.settings = clock, timer or SystemTimer(), settings
+        self.declared: dict[str, Declared] = {}
+        self._inside: _Inside | None = None
+        self._asked: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None
+
+    def job(
+        self,
+        schedule: str,
+        *,
+        name: str | None = None,
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> Callable[[F], F]:
+        """Declare a job: `@s.job("daily around 14:00")`. The words are a sentence, unless `dialect=` says otherwise.
+
+        `zone`, `overlap`, `catchup`, `deadline`, `retry` and `restart` say where it is read and what becomes of runs
+        that overlap, were missed, are late, fail, or lose their process. The function is called with the arguments.
+        """
+
+        def declared(function: F) -> F:
+            self.add(function, schedule, name=name, args=args, kwargs=kwargs, **options)
+            return function
+
+        return declared
+
+    def cron(self, schedule: str, **more: Any) -> Callable[[F], F]:
+        """Declare a job by a POSIX cron line: `@s.cron("0 9 * * 1-5")`."""
+        return self.job(schedule, dialect="posix", **more)
+
+    def kron(self, schedule: str, **more: Any) -> Callable[[F], F]:
+        """Declare a job by a line of Kron's own dialect: `@s.kron("0 9 * * MON-FRI @win(after,30m)")`."""
+        return self.job(schedule, dialect="kron", **more)
+
+    def add(
+        self,
+        function: Callable[..., Any] | str,
+        schedule: str,
+        *,
+        name: str | None = None,
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> str:
+        """Declare a job of a function or of `package.module:function`; its name, which is the function's by default."""
+        declared = declare(function, schedule, Options(**options), name, args, kwargs or {})
+        if declared.name in self.declared:
+            hint = 'give another one: name="..."'
+            raise KronError("DUPLICATE_JOB", f"there is a job {declared.name!r} already", hint=hint)
+        self.declared[declared.name] = declared
+        if self._inside:
+            self._inside.define(declared)
+        return declared.name
+
+    async def next(self, name: str) -> datetime | None:
+        """When a job will run next, on the wall clock of its zone; None if it will not."""
+        inside = await self._ready()
+        coming = await inside.registrar.preview(name, 1)
+        zone = (await inside.registrar.get(name)).job.schedule.zone
+        return moment(coming[0] // 1000).astimezone(zone.rules) if coming else None
+
+    async def why(self, name: str, at: datetime | None = None) -> Account:
+        """The account of a job's last period up to an instant, by default now: what became of it, and why."""
+        inside = await self._ready()
+        when = await inside.registrar.store.now() if at is None else int(at.timestamp() * 1000)
+        return await why(inside.registrar.store, name, when)
+
+    async def pause(self, name: str) -> None:
+        """Let a job rest, in every process, until it is resumed."""
+        await (await self._ready()).registrar.pause(name, ASKER)
+
+    async def resume(self, name: str) -> None:
+        """Let a job go on. What it would have run meanwhile is dropped."""
+        inside = await self._ready()
+        await inside.registrar.resume(name, ASKER)
+        inside.passes.nudge()
+
+    async def trigger(self, name: str) -> str:
+        """Run a job now, beside its schedule; the key of the run."""
+        inside = await self._ready()
+        run = await inside.registrar.trigger(name, uuid4().hex)
+        inside.passes.nudge()
+        return run.key
+
+    async def forget(self, name: str) -> None:
+        """Delete a job that no process declares any more. Its history stays."""
+        await (await self._ready()).registrar.delete(name, ASKER)
+
+    async def __aenter__(self) -> Scheduler:
+        if self._inside:
+            raise KronError("RUNNING", "the scheduler is running already", hint="make another one")
+        inside = _Inside(self)
+        await inside.begin()
+        self._inside = inside
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        inside, self._inside = self._inside, None
+        if inside:
+            await inside.end(self.patience)
+
+    def run(self) -> None:
+        """Run until `stop` is called from another thread or from a job, or until Ctrl-C."""
+        loop = asyncio.new_event_loop()
+        serving = loop.create_task(self._serve(loop))
+        try:
+            loop.run_until_complete(serving)
+        except KeyboardInterrupt:
+            serving.cancel()
+            loop.run_until_complete(asyncio.wait([serving]))
+        finally:
+            loop.run_until_complete(loop.shutdown_default_executor())
+            loop.close()
+
+    def stop(self) -> None:
+        """End `run`, from any thread."""
+        if self._asked:
+            loop, asked = self._asked
+            loop.call_soon_threadsafe(asked.set)
+
+    async def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._asked = loop, asyncio.Event()
+        try:
+            async with self:
+                await self._asked[1].wait()
+        finally:
+            self._asked = None
+
+    async def _ready(self) -> _Inside:
+        """The running parts, when all that was declared is defined."""
+        if not self._inside:
+            raise KronError("NOT_RUNNING", "the scheduler is not running", hint="ask inside `async with`")
+        await self._inside.defined()
+        return self._inside
+
+
+class _Inside:
+    """The parts of a scheduler that is running."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self.scheduler = scheduler
+        self.held = AsyncExitStack()
+        self.defining: set[asyncio.Task[None]] = set()
+        self.registrar: Registrar
+        self.functions: Functions
+        self.passes: Passes
+        self.working: asyncio.Task[None]
+
+    async def begin(self) -> None:
+        """Open the store, define what is declared, and work."""
+        outer = self.scheduler
+        store = await self.held.enter_async_context(open_store(outer.url, outer.clock))
+        try:
+            self.registrar = Registrar(store)
+            self.functions = Functions(outer.declared, self.registrar, outer.timer)
+            for declared in list(outer.declared.values()):
+                await self.registrar.upsert(declared.job, ASKER)
+        except BaseException:
+            await self.held.aclose()
+            raise
+        launchers = {SCHEME: self.functions}
+        owner = f"application-{uuid4().hex}"
+        settings = ALONE if isinstance(store, MemoryStore) else outer.settings
+        worker = Worker(store, launchers, outer.timer, owner=owner, settings=settings, sink=outer.sink)
+        self.passes = Passes(worker, outer.timer)
+        self.functions.ending = self.passes.nudge
+        self.working = asyncio.create_task(self.passes.run())
+
+    def define(self, declared: Declared) -> None:
+        """Define one more, in a moment."""
+        self.defining.add(asyncio.create_task(self._define(declared)))
+
+    async def defined(self) -> None:
+        """Wait until all is defined; what could not be is raised."""
+        while self.defining:
+            await self.defining.pop()
+
+    async def end(self, patience: float) -> None:
+        """Start nothing more, wait for what runs, and let go of the store."""
+        self.passes.stop()
+        try:
+            await self.defined()
+        finally:
+            await self.working
+            await self.functions.ended(patience)
+            await self.held.aclose()
+
+    async def _define(self, declared: Declared) -> None:
+        await self.registrar.upsert(declared.job, ASKER)
+        self.passes.nudge()

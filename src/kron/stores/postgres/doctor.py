@@ -1,0 +1,115 @@
+"""The doctor: what is wrong with a database, and what would do. Reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kron.clock import Clock
+from kron.errors import KronError
+from kron.store import SHARDS
+from kron.stores.postgres.maintain import weeks
+from kron.stores.postgres.migrate import migrate
+from kron.stores.postgres.pool import Talk
+from kron.stores.postgres.store import PostgresStore
+
+OLDEST = 150_000  # of PostgreSQL
+LATE = 10_000  # milliseconds
+SKEW = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at: `ok`, `warning` or `error`; and what to do about it."""
+
+    level: str
+    check: str
+    message: str
+    hint: str = ""
+
+
+async def examine(url: str, store: PostgresStore, clock: Clock) -> list[Finding]:
+    """Look at everything. If the tables are not there, at nothing else."""
+    try:
+        found = [_schema([migration.name for migration in await migrate(url, dry=True)])]
+    except KronError as error:
+        return [Finding("error", "schema", error.message, error.hint)]
+    if found[0].level == "error":
+        return found
+    read = store.pool.read
+    for look in (_durability, _lag, _bloat, _partitions, _workers):
+        found += await read(look)
+    return [*found, await _skew(store, clock)]
+
+
+def _schema(missing: list[str]) -> Finding:
+    if missing:
+        return Finding("error", "schema", f"not migrated yet: {', '.join(missing)}", "run `kron migrate`")
+    return Finding("ok", "schema", "all migrations have run")
+
+
+async def _durability(talk: Talk) -> list[Finding]:
+    ((version, fsync, pages, commit, special),) = await talk.rows("durability")
+    return list(_durable(version, {"fsync": fsync, "full_page_writes": pages, "synchronous_commit": commit}, special))
+
+
+def _durable(version: int, settings: dict[str, str], special: bool) -> Iterator[Finding]:
+    if version < OLDEST:
+        yield Finding("error", "version", f"PostgreSQL {version // 10_000} is too old", "upgrade to 15 or newer")
+    off = [name for name, value in settings.items() if value == "off"]
+    if off:
+        hint = "turn it on: a run that was sent must not be forgotten with the power"
+        yield Finding("error", "durability", f"{', '.join(off)} is off", hint)
+    else:
+        yield Finding("ok", "durability", "what is committed is on the disk")
+    if special:
+        hint = "connect as a role without SUPERUSER and BYPASSRLS"
+        yield Finding("warning", "role", "this role sees the rows of every tenant", hint)
+
+
+async def _lag(talk: Talk) -> list[Finding]:
+    ((count, oldest),) = await talk.rows("lag")
+    if oldest > LATE:
+        hint = "see that workers run, and that they can reach the database; add one if they are busy"
+        return [Finding("error", "lag", f"{count} schedules wait, the first of them for {oldest // 1000} s", hint)]
+    return [Finding("ok", "lag", f"{count} schedules wait, for {oldest} ms at most")]
+
+
+async def _bloat(talk: Talk) -> list[Finding]:
+    ((live, dead, size),) = await talk.rows("bloat")
+    message = f"{live} rows, {dead} dead ones, {size // 1024} kB in the table of what is due"
+    if dead > 10_000 + live:
+        hint = "see that autovacuum runs and that no transaction stays open for long; then VACUUM due"
+        return [Finding("warning", "bloat", message, hint)]
+    return [Finding("ok", "bloat", message)]
+
+
+async def _partitions(talk: Talk) -> list[Finding]:
+    ((now,),) = await talk.rows("now")
+    there = {start for (start,) in await talk.rows("partitions")}
+    ((strays,),) = await talk.rows("strays")
+    missing = [start for start in weeks(now // 1000, 1) if start not in there]
+    if missing or strays:
+        what = f"{len(missing)} weeks of the ledger have no partition" if missing else "rows lie outside of the weeks"
+        return [Finding("warning", "partitions", what, "run `kron maintain`, and let a timer run it every day")]
+    return [Finding("ok", "partitions", f"the ledger has {len(there)} weeks, this and the next among them")]
+
+
+async def _workers(talk: Talk) -> list[Finding]:
+    ((living, unowned),) = await talk.rows("unowned")
+    if not living:
+        return [Finding("warning", "workers", "no worker is alive", "start one: `kron worker URL`")]
+    if unowned:
+        hint = "wait for the next pass of a worker; if it stays so, see what their logs say"
+        return [Finding("warning", "workers", f"nobody looks at {unowned} of {SHARDS} shards", hint)]
+    return [Finding("ok", "workers", f"{living} alive, and every shard is somebody's")]
+
+
+async def _skew(store: PostgresStore, clock: Clock) -> Finding:
+    before = clock.now()
+    there = await store.now()
+    skew = there - (before + clock.now()) * 500
+    message = f"the clock of the database is {abs(skew):.0f} ms {'ahead of' if skew > 0 else 'behind'} this host's"
+    if abs(skew) > SKEW:
+        return Finding("warning", "skew", message, "let both follow a time server; the database's clock decides")
+    return Finding("ok", "skew", message)

@@ -1,0 +1,90 @@
+"""What the ledger and the receiver's log say, and whether they agree."""
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+
+from kron.audit import audit
+from kron.core.policy import Interrupted
+from tests.campaigns.nemesis.schedules import policy_of
+
+LEDGER = """
+SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, fire_at, created_at, updated_at, status, outcome, reason,
+       attempt, open, trigger_id
+FROM runs
+"""
+
+
+@dataclass
+class Findings:
+    """What went as it should, and what did not."""
+
+    periods: int = 0
+    arrivals: int = 0
+    again: int = 0
+    outcomes: Counter = field(default_factory=Counter)
+    lost: list = field(default_factory=list)
+    doubled: list = field(default_factory=list)
+    unexplained: list = field(default_factory=list)
+    changed: list = field(default_factory=list)
+    late: Counter = field(default_factory=Counter)
+    lateness: list = field(default_factory=list)
+
+    @property
+    def good(self):
+        return not (self.lost or self.doubled or self.unexplained or self.changed)
+
+
+async def examine(store, server, database, log, snapshots, calm, faults, progress):
+    """Compare everything. Nobody may have been left alone since `calm` (milliseconds): every lease has ended since."""
+    found = Findings()
+    arrivals = Counter()
+    for text in log.read_text(encoding="utf-8").splitlines():
+        key, _, _, _ = json.loads(text)
+        arrivals[key] += 1
+        found.again += arrivals[key] > 1
+    found.arrivals = len(arrivals)
+    rows = server.sql(LEDGER, database)
+    keys = Counter(row[0] for row in rows)
+    found.doubled += [("recorded twice", key) for key, n in keys.items() if n > 1]
+    found.unexplained += [("an effect without a record", key) for key in arrivals if key not in keys]
+    for row in rows:
+        _one(row, arrivals[row[0]], calm, found)
+        _late(row, faults, found)
+    ends = {row[0]: row[6:9] for row in rows}
+    found.changed += [(key, before, ends.get(key)) for key, before in snapshots.items() if ends.get(key) != before]
+    seen = 0
+    async for account in audit(store):
+        seen += 1
+        found.periods += account.periods
+        found.unexplained += [(account.identity, nominal) for nominal in account.unexplained]
+        found.doubled += [(account.identity, nominal) for nominal in account.twice]
+        if seen % 1000 == 0:
+            progress(f"audited {seen}")
+    return found
+
+
+def _one(row, arrivals, calm, found):
+    key, name, run_at, _, _, updated, status, outcome, reason, attempt, is_open, trigger = row
+    about = (name, run_at, trigger, status, outcome, reason, attempt, arrivals, key[:8])
+    found.outcomes[f"{outcome or 'open'}" + (f" ({reason})" if reason else "")] += 1
+    if is_open and updated < calm:
+        found.unexplained.append((*about, "it is not over, and nobody looks after it"))
+    if outcome == "executed" and not arrivals and reason != "unknown":
+        found.lost.append((*about, "executed, and nobody received it"))
+    if outcome not in ("executed", None) and arrivals:
+        found.unexplained.append((*about, "it was received"))
+    if arrivals > attempt or (policy_of(name).interrupted is Interrupted.LOST and arrivals > 1):
+        found.doubled.append((*about, "sent more often than it may be"))
+
+
+def _late(row, faults, found):
+    """How late a run was recorded, and what had gone wrong shortly before it was due."""
+    _, _, _, fire_at, created, _, _, _, _, _, _, trigger = row
+    if trigger:
+        return
+    late = created - fire_at
+    found.lateness.append(late)
+    if late > 2_000:
+        about = [what for at, what in faults if fire_at / 1000 - 25 < at < created / 1000]
+        found.late[about[-1] if about else "no fault nearby"] += 1

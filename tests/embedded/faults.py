@@ -1,0 +1,57 @@
+"""Planted faults, each of which the oracle must find in a few hundred traces."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest.mock import patch
+
+from kron import registrar
+from kron.apps.declarative import overrides
+from kron.core.answer import Answer, Report
+from kron.core.outcome import Verdict
+from kron.core.run import State, ended
+from kron.launcher import Launch
+from kron.launchers.python import PythonLauncher
+from kron.store import Settlement
+
+_start, _continued, _reported = PythonLauncher.start, overrides._continued, registrar.reported
+
+
+async def _start_twice(self: PythonLauncher, launch: Launch) -> Answer:
+    answer = await _start(self, launch)
+    function = self.functions[launch.job.target.partition(":")[2]]
+    self.tasks[launch.run.key + "!"] = asyncio.create_task(self._run(function, launch))
+    return answer
+
+
+async def _forget_what_was_due(store: Any, task: Any, case: Any, now: int) -> list[Settlement]:
+    found = await _continued(store, task, case, now)
+    if found:
+        return found
+    return [Settlement(case, case._replace(cursor=max(case.cursor, now // 1000)))]
+
+
+def _leave_orphans(run: Any, now: int) -> Any:
+    return ended(run, State.LOST, now, Verdict.EXECUTED)
+
+
+def _retry_all(run: Any, report: Report, policy: Any, now: int, attempt: int | None = None) -> Any:
+    return _reported(run, Report.FAILED if report is Report.SUCCESS else report, policy, now, attempt)
+
+
+FAULTS = {
+    "double start": (PythonLauncher, "start", _start_twice),
+    "lost due after a crash": (overrides, "_continued", _forget_what_was_due),
+    "lost orphan after a crash": (overrides, "_restarted", _leave_orphans),
+    "retry after success": (registrar, "reported", _retry_all),
+}
+
+
+@contextmanager
+def planted(fault: str) -> Iterator[None]:
+    """The engine with a fault in it."""
+    with patch.object(*FAULTS[fault]):
+        yield
