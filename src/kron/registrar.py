@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
+from operator import attrgetter
 
 from kron.core.answer import Report, look_after, reported
 from kron.core.case import Case
-from kron.core.due import due_of, reach
+from kron.core.due import Due, due_of, reach
 from kron.core.job import Job
 from kron.core.outcome import Reason, Verdict
 from kron.core.period import periods
@@ -22,12 +24,13 @@ from kron.language.explain import dialect_of, unparse
 from kron.pause import NOBODY, Asker, awoken, paused, resumed, swallowed
 from kron.store import Act, Change, Deed, Revision, Settlement, Store
 
-__all__ = ["Asker", "Registrar"]
+__all__ = ["MOST_BACKFILL", "Asker", "Registrar", "coming"]
 
 TRIES = 20  # against others who write at the same time
 BACKFILL = "backfill:"  # so begins the trigger of its runs: a run that was asked for alone never has the same
 MOST_BACKFILL = 1_000  # periods in one request
 MOST_ON_A_PAGE = 1_000
+CENTURY = 36_525 * 86_400
 
 
 class Registrar:
@@ -36,27 +39,36 @@ class Registrar:
     def __init__(self, store: Store) -> None:
         self.store = store
 
-    async def upsert(self, job: Job, asker: Asker = NOBODY) -> Case:
-        """Define a schedule, or define it anew. What was due before is recorded first; a pause stays."""
+    async def upsert(self, job: Job, asker: Asker = NOBODY, *, expected: int | None = None) -> Case:
+        """Define a schedule, or define it anew. What was due before is recorded first; a pause stays.
+
+        Here and below, `expected` is the revision that the asker has seen: 0 for none. With another, nothing is done.
+        """
 
         def change(case: Case | None, now: int) -> Settlement | None:
             if case is None or case.deleted:
                 return created(job, case, now, asker)
             return None if case.job == job else _redefined(job, case, now, asker)
 
-        return await self._write(job.identity, change)
+        return await self._write(job.identity, change, expected)
 
-    async def pause(self, identity: str, asker: Asker = NOBODY, *, until: int | None = None) -> Case:
+    async def pause(
+        self, identity: str, asker: Asker = NOBODY, *, until: int | None = None, expected: int | None = None
+    ) -> Case:
         """Let no period be handled until then (milliseconds), or until it is resumed."""
-        return await self._write(identity, lambda case, now: paused(_known(case, identity), now, until, asker))
 
-    async def resume(self, identity: str, asker: Asker = NOBODY) -> Case:
+        def change(case: Case | None, now: int) -> Settlement | None:
+            return paused(_known(case, identity), now, until, asker)
+
+        return await self._write(identity, change, expected)
+
+    async def resume(self, identity: str, asker: Asker = NOBODY, *, expected: int | None = None) -> Case:
         """End a pause. What passed meanwhile is dropped, or judged by its deadline: the policy says which."""
-        return await self._write(identity, lambda case, now: resumed(_known(case, identity), now, asker))
+        return await self._write(identity, lambda case, now: resumed(_known(case, identity), now, asker), expected)
 
-    async def delete(self, identity: str, asker: Asker = NOBODY) -> Case:
+    async def delete(self, identity: str, asker: Asker = NOBODY, *, expected: int | None = None) -> Case:
         """Delete a schedule. Its history stays, so that its name cannot run a period twice."""
-        return await self._write(identity, lambda case, now: _deleted(_known(case, identity), now, asker))
+        return await self._write(identity, lambda case, now: _deleted(_known(case, identity), now, asker), expected)
 
     async def trigger(self, identity: str, request: str) -> Run:
         """Run it now, beside its calendar. The same request twice is one run."""
@@ -133,15 +145,18 @@ class Registrar:
         """When it will run next, in milliseconds."""
         case = await self.get(identity)
         now = await self.store.now()
-        return _preview(case, now, count)
+        return [due.at for due in coming(case, now, count)]
 
-    async def _write(self, identity: str, change: Callable[[Case | None, int], Settlement | None]) -> Case:
+    async def _write(
+        self, identity: str, change: Callable[[Case | None, int], Settlement | None], expected: int | None
+    ) -> Case:
         for _ in range(TRIES):
             (case,) = await self.store.get([identity])
             now = await self.store.now()
             if case and case.awakes(now):  # then the pause is not what is to be changed
                 await self.store.settle([awoken(case)], now)
                 continue
+            _unchanged(case, identity, expected)
             wanted = change(case, now)
             if wanted is None:
                 return _known(case, identity)
@@ -239,13 +254,20 @@ def _range(job: Job, first: int, last: int) -> list[int]:
     return found
 
 
-def _preview(case: Case, now: int, count: int) -> list[int]:
-    job, (_, after) = case.job, reach(case.job)
+def coming(case: Case, now: int, count: int) -> list[Due]:
+    """The next runs of a schedule, in the order of their times: of the coming hundred years."""
+    job, (before, after), found = case.job, reach(case.job), list[Due]()
     now = now if case.until is None else max(now, case.until - 1)  # it runs again at that instant
     begin = max(case.cursor, now // 1000 - after - 1, case.cursor if job.start is None else job.start)
-    ahead = (period.nominal for period in islice(periods(job.schedule, moment(begin)), count * 4 + 1_000))
-    dues = [due_of(job, nominal) for nominal in ahead if job.end is None or nominal <= job.end]
-    return sorted(due.at for due in dues if due.schedulable and due.at > now)[:count]
+    last = max(begin, now // 1000) + CENTURY if job.end is None else job.end
+    for period in islice(periods(job.schedule, moment(begin)), count * 4 + 1_000):
+        full = len(found) >= count and (period.nominal - before) * 1000 > found[count - 1].at
+        if full or period.nominal > last:
+            break
+        due = due_of(job, period.nominal)
+        if due.schedulable and due.at > now:
+            insort(found, due, key=attrgetter("at"))
+    return found[:count]
 
 
 def _page(limit: int) -> int:
@@ -258,6 +280,17 @@ def _known(case: Case | None, identity: str, *, deleted: bool = False) -> Case:
     if case is None or (case.deleted and not deleted):
         raise KronError("NOT_FOUND", f"there is no schedule {identity!r}", hint="define it first")
     return case
+
+
+def _unchanged(case: Case | None, identity: str, expected: int | None) -> None:
+    """Refuse to change what the asker has not seen."""
+    standing = 0 if case is None or case.deleted else case.revision
+    if expected is not None and expected != standing:
+        message = (
+            f"{identity!r} has the revision {standing}, not {expected}" if standing else f"{identity!r} is not there"
+        )
+        hint = "read it again, and decide again" if standing else "define it without naming a revision"
+        raise KronError("REVISION", message, hint=hint, details={"revision": standing})
 
 
 def _contended(identity: str) -> KronError:

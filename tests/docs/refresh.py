@@ -1,11 +1,13 @@
 """Writes into the pages what their examples print now: `make docs`. Read the difference before you keep it."""
 
+import json
 import os
 import shutil
 import tempfile
 from itertools import zip_longest
 from pathlib import Path
 
+from kron.apps.service.app import interface
 from tests.docs.page import PAGES, ROOT, blocks
 from tests.docs.test_examples import commands, run_command, run_python
 
@@ -25,7 +27,12 @@ def refreshed(page: Path, folder: Path) -> str:
     return text
 
 
+def interface_to(path: Path) -> None:
+    path.write_text(json.dumps(interface(), indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
 def main() -> None:
+    interface_to(ROOT / "docs" / "openapi.json")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         shutil.copytree(ROOT / "examples", folder, dirs_exist_ok=True)

@@ -237,6 +237,12 @@ def rfc3339(t: int, nanos: int = 0) -> str:
     return "%sT%02d:%02d:%02d%sZ" % (_date_text(day), minute // 60, minute % 60, second % 60, fraction)  # noqa: UP031
 
 
+def rfc3339_ms(milliseconds: int) -> str:
+    """Milliseconds as RFC 3339 in UTC, always with three digits of them: such texts sort as the instants do."""
+    seconds, rest = divmod(milliseconds, 1000)
+    return f"{rfc3339(seconds)[:-1]}.{rest:03d}Z"
+
+
 @lru_cache(1024)
 def _date_text(day: int) -> str:
     return date_of(day).text

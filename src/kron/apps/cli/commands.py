@@ -38,6 +38,8 @@ def parser(prog: str = "kron") -> argparse.ArgumentParser:
         _verify,
         _why,
         _audit,
+        _serve,
+        _schedules,
         _worker,
         _migrate,
         _maintain,
@@ -186,6 +188,27 @@ def _audit(commands: Any) -> None:
     command.add_argument("identity", nargs="?", metavar="SCHEDULE", help="the identity of one schedule; default: all")
     _store(command)
     _format(command)
+
+
+def _serve(commands: Any) -> None:
+    from kron.apps.cli import remote
+
+    command = _command(
+        commands,
+        "serve",
+        "serve schedules over HTTP, and run them",
+        "serve --store postgresql://localhost/kron --listen 0.0.0.0:8080 --config kron.toml",
+    )
+    remote.add_settings(command)
+
+
+def _schedules(commands: Any) -> None:
+    from kron.apps.cli import remote
+
+    command = _command(
+        commands, "schedules", "list, define, pause and ask about the schedules of a service", "schedules list -o json"
+    )
+    remote.add_verbs(command)
 
 
 def _worker(commands: Any) -> None:

@@ -1,0 +1,125 @@
+"""`kron schedules apply`: the schedules of a file, defined; or which runs that would gain, move and lose."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tomllib
+from dataclasses import dataclass
+from typing import Any
+
+from kron.apps.cli.screen import Screen
+from kron.apps.cli.subject import read_text
+from kron.client import Client, Fires
+from kron.clock import SystemClock
+from kron.core.zone import rfc3339
+from kron.errors import KronError
+
+MOST = 1_000  # runs that are compared
+SHOWN = 10  # lines of each kind
+DAY = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What a new definition does to the runs to come."""
+
+    added: list[str]
+    moved: list[tuple[str, str]]
+    lost: list[str]
+    upto: str  # as far as both are known
+
+    @property
+    def none(self) -> bool:
+        """Whether nothing changes."""
+        return not (self.added or self.moved or self.lost)
+
+
+def apply(args: argparse.Namespace, screen: Screen, client: Client) -> int:
+    """Define what the file says, or compare it with what is there."""
+    found = manifest(args.file)
+    if args.dry_run:
+        return _compared(args, screen, client, found)
+    for name, definition in found.items():
+        made = client.apply(name, definition)
+        if args.output == "json":
+            screen.json(made)
+        else:
+            screen.line(name if args.output == "name" else f"{name}: revision {made['revision']}, {made['in_words']}")
+        for warning in made["warnings"]:
+            screen.note(f"{name}: warning: {warning}")
+    return 0
+
+
+def manifest(path: str) -> dict[str, dict[str, Any]]:
+    """The definitions of a file, by their ids: a list of objects with an `id`, or `[schedules.ID]` tables."""
+    text = sys.stdin.read() if path == "-" else read_text(path)
+    try:
+        loaded = _load(text, path)
+    except ValueError as error:
+        raise KronError("BAD_FILE", f"{path} cannot be read: {error}", hint="give TOML or JSON") from None
+    named = loaded.get("schedules", loaded) if isinstance(loaded, dict) else loaded
+    if isinstance(named, dict):
+        named = [{"id": name, **each} if isinstance(each, dict) else each for name, each in named.items()]
+    if not isinstance(named, list) or not all(isinstance(each, dict) and each.get("id") for each in named):
+        hint = 'write a table [schedules.ID] for each, or a list of objects with an "id"'
+        raise KronError("BAD_FILE", f"{path} holds no schedules", hint=hint)
+    return {str(each["id"]): {k: v for k, v in each.items() if k != "id"} for each in named}
+
+
+def _load(text: str, path: str) -> Any:
+    return tomllib.loads(text) if path.endswith(".toml") else json.loads(text)
+
+
+def difference(before: Fires | None, after: Fires | None, upto: str) -> Difference:
+    """What differs between two lists of runs, as far as both were told."""
+    lists = [each for each in (before, after) if each is not None]
+    last = min([upto, *(each["fires"][-1]["at"] for each in lists if each["more"] and each["fires"])])
+    old, new = (
+        {fire["period"]: fire["at"] for fire in (each["fires"] if each else []) if fire["at"] <= last}
+        for each in (before, after)
+    )
+    moved = [(old[period], new[period]) for period in new if period in old and old[period] != new[period]]
+    added = [at for period, at in new.items() if period not in old]
+    return Difference(added, moved, [at for period, at in old.items() if period not in new], last)
+
+
+def _compared(args: argparse.Namespace, screen: Screen, client: Client, found: dict[str, dict[str, Any]]) -> int:
+    upto = rfc3339(int(SystemClock().now()) + args.days * DAY)
+    told = {name: _one(client, name, definition, upto) for name, definition in found.items()}
+    if args.output == "json":
+        screen.json({name: _json(each) for name, each in told.items()})
+        return 0
+    for name, each in told.items():
+        if args.output == "name":
+            if not each.none:
+                screen.line(name)
+            continue
+        counts = f"{len(each.added)} added, {len(each.moved)} moved, {len(each.lost)} lost"
+        screen.line(f"{name}: " + ("no run changes" if each.none else counts) + f" until {each.upto}")
+        for sign, lines in _lines(each).items():
+            for line in lines[:SHOWN]:
+                screen.line(f"  {sign} {line}")
+            if len(lines) > SHOWN:
+                screen.line(f"  {sign} and {len(lines) - SHOWN} more")
+    return 0
+
+
+def _one(client: Client, name: str, definition: dict[str, Any], upto: str) -> Difference:
+    after = client.preview(name, definition, MOST, upto)
+    try:
+        before: Fires | None = client.next(name, MOST, upto)
+    except KronError as error:
+        if error.code != "NOT_FOUND":
+            raise
+        before = None
+    return difference(before, after, upto)
+
+
+def _lines(each: Difference) -> dict[str, list[str]]:
+    return {"+": each.added, "~": [f"{old} -> {new}" for old, new in each.moved], "-": each.lost}
+
+
+def _json(each: Difference) -> dict[str, Any]:
+    return {"added": each.added, "moved": [list(pair) for pair in each.moved], "lost": each.lost, "upto": each.upto}

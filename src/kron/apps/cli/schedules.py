@@ -1,0 +1,124 @@
+"""`kron schedules`: the schedules of a service, from the command line."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kron.apps.cli.apply import apply
+from kron.apps.cli.screen import Screen
+from kron.apps.cli.subject import read_text
+from kron.client import Client, Run, Schedule
+
+Verb = Callable[[argparse.Namespace, Screen, Client], int]
+
+
+def run(args: argparse.Namespace, screen: Screen) -> int:
+    """Ask the service."""
+    return _VERBS[args.verb](args, screen, client(args))
+
+
+def client(args: argparse.Namespace) -> Client:
+    """The service of the flags, or of the environment. A token is no flag: others could see it there."""
+    token = read_text(args.token_file).strip() if args.token_file else os.environ.get("KRON_TOKEN", "")
+    return Client(args.url or os.environ.get("KRON_URL", "http://127.0.0.1:8080"), token)
+
+
+def _list(args: argparse.Namespace, screen: Screen, client: Client) -> int:
+    return _schedules(args, screen, list(client.schedules(args.prefix, args.paused)))
+
+
+def _get(args: argparse.Namespace, screen: Screen, client: Client) -> int:
+    found = client.get(args.id)
+    if args.output != "table":
+        return _said(args, screen, found, [found["id"]])
+    for name, value in found.items():
+        if value not in (None, "", []):
+            screen.line(f"{name.replace('_', ' '):<15} {value}")
+    return 0
+
+
+def _delete(args: argparse.Namespace, screen: Screen, client: Client) -> int:
+    client.delete(args.id, note=args.note)
+    return _said(args, screen, {"id": args.id, "deleted": True}, [args.id])
+
+
+def _pause(args: argparse.Namespace, screen: Screen, client: Client) -> int:
+    return _schedules(args, screen, [client.pause(args.id, note=args.note, until=args.until)], one=True)
+
+
+def _resume(args: argparse.Namespace, screen: Screen, client: Client) -> int:
+    return _schedules(args, screen, [client.resume(args.id, note=args.note)], one=True)
+
+
+def _next(args: argparse.Namespace, screen: Screen, client: Client) -> int:
+    found = client.next(args.id, args.count)
+    if args.output != "table":
+        return _said(args, screen, found, [fire["at"] for fire in found["fires"]])
+    screen.table(("RUNS AT", "PERIOD"), [(fire["at"], fire["period"]) for fire in found["fires"]])
+    return 0
+
+
+def _why(args: argparse.Namespace, screen: Screen, client: Client) -> int:
+    found = client.why(args.id, args.at)
+    return _said(args, screen, found, found["words"])
+
+
+def _runs(args: argparse.Namespace, screen: Screen, client: Client) -> int:
+    return _shown_runs(args, screen, client.runs(args.id, args.count))
+
+
+def _trigger(args: argparse.Namespace, screen: Screen, client: Client) -> int:
+    return _shown_runs(args, screen, [client.trigger(args.id, key=args.key)])
+
+
+def _backfill(args: argparse.Namespace, screen: Screen, client: Client) -> int:
+    return _shown_runs(args, screen, client.backfill(args.id, args.first, args.last, key=args.key))
+
+
+def _schedules(args: argparse.Namespace, screen: Screen, found: list[Schedule], *, one: bool = False) -> int:
+    if args.output != "table":
+        return _said(args, screen, found[0] if one else found, [each["id"] for each in found])
+    rows = [(s["id"], s["schedule"], s["timezone"], s["next_run_at"] or "-", _rests(s)) for s in found]
+    screen.table(("ID", "SCHEDULE", "ZONE", "NEXT", "RESTS"), rows)
+    return 0
+
+
+def _shown_runs(args: argparse.Namespace, screen: Screen, found: list[Run]) -> int:
+    if args.output != "table":
+        return _said(args, screen, found, [each["key"] for each in found])
+    rows = [(r["period"], r["due"], r["state"], r["reason"] or "-", str(r["attempt"]), r["key"][:12]) for r in found]
+    screen.table(("PERIOD", "DUE", "STATE", "REASON", "ATTEMPT", "KEY"), rows)
+    return 0
+
+
+def _said(args: argparse.Namespace, screen: Screen, value: Any, lines: Sequence[str]) -> int:
+    if args.output == "json":
+        screen.json(value)
+    else:
+        for line in lines:
+            screen.line(line)
+    return 0
+
+
+def _rests(schedule: Schedule) -> str:
+    return (
+        "no" if not schedule["paused"] else f"until {schedule['paused_until']}" if schedule["paused_until"] else "yes"
+    )
+
+
+_VERBS: dict[str, Verb] = {
+    "list": _list,
+    "get": _get,
+    "apply": apply,
+    "delete": _delete,
+    "pause": _pause,
+    "resume": _resume,
+    "next": _next,
+    "why": _why,
+    "runs": _runs,
+    "trigger": _trigger,
+    "backfill": _backfill,
+}

@@ -1,0 +1,51 @@
+"""`kron serve`: the HTTP service, with a worker beside it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from kron.apps.cli.screen import Screen
+from kron.errors import KronError
+
+
+def run(args: argparse.Namespace, screen: Screen) -> int:
+    """Serve until told to stop."""
+    try:
+        import uvicorn
+
+        from kron.apps.service.app import make_app
+    except ImportError as error:
+        message = f"the service needs packages that are not here: {error.name}"
+        raise KronError("MISSING_PACKAGE", message, hint="pip install 'kron-py[service]'") from None
+    from kron.apps.service.config import read_config
+
+    config = read_config(os.environ, _flags(args), args.config or "")
+    app = make_app(config)
+    host, port = config.address
+    screen.note(f"kron serves on http://{config.listen}, store {config.store.partition(':')[0]}")
+    uvicorn.run(
+        app,
+        host=host,
+        port=port,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=15,
+        timeout_graceful_shutdown=20,
+        h11_max_incomplete_event_size=16_384,
+        limit_concurrency=1_000,
+    )
+    return 0
+
+
+def _flags(args: argparse.Namespace) -> dict[str, str]:
+    flags = {name: value for name in ("store", "listen", "auth") if (value := getattr(args, name)) is not None}
+    if args.no_worker:
+        flags["worker"] = "false"
+    for word in args.set:
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise KronError("USAGE", f"--set {word!r} says no value", hint="write --set TICK_MS=500")
+        flags[name] = value
+    return flags

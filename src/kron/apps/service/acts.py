@@ -1,0 +1,79 @@
+"""What is done to a schedule besides defining it: pause, resume, trigger, backfill; and what a target reports."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+from fastapi import APIRouter
+
+from kron.apps.service import answers
+from kron.apps.service.asking import milliseconds, run_of
+from kron.apps.service.caller import Reporter, Runner, Writer
+from kron.apps.service.models import Pausing, Range, Reasoned, Said
+from kron.apps.service.parts import Parts, Used
+from kron.apps.service.schedules import IfMatch, Key, revision_of
+from kron.apps.service.shown import run_shown, shown
+from kron.core.answer import Report
+from kron.core.count import count_nominals
+from kron.errors import KronError
+from kron.registrar import MOST_BACKFILL
+
+router = APIRouter(prefix="/v1", tags=["acts"])
+
+LONGEST = 366 * 86_400  # seconds of a range to run again
+
+
+@router.post("/schedules/{schedule_id}/pause")
+async def pause(
+    schedule_id: str, asked: Pausing, caller: Writer, if_match: IfMatch = None, parts: Parts = Used
+) -> answers.Shown:
+    """Let no period be handled, until then or until it is resumed."""
+    until = None if asked.until is None else milliseconds(asked.until)
+    identity, expected = caller.identity(schedule_id), revision_of(if_match)
+    case = await parts.registrar.pause(identity, caller.asks(asked.note), until=until, expected=expected)
+    return shown(case, caller, await parts.store.now())
+
+
+@router.post("/schedules/{schedule_id}/resume")
+async def resume(
+    schedule_id: str, asked: Reasoned, caller: Writer, if_match: IfMatch = None, parts: Parts = Used
+) -> answers.Shown:
+    """End a pause. What passed meanwhile is dropped."""
+    identity, expected = caller.identity(schedule_id), revision_of(if_match)
+    case = await parts.registrar.resume(identity, caller.asks(asked.note), expected=expected)
+    return shown(case, caller, await parts.store.now())
+
+
+@router.post("/schedules/{schedule_id}/trigger", status_code=202)
+async def trigger(
+    schedule_id: str, caller: Runner, idempotency_key: Key = None, parts: Parts = Used
+) -> answers.RunShown:
+    """Run it now, beside its calendar. The same Idempotency-Key is the same run."""
+    identity = caller.identity(schedule_id)
+    parts.quotas.spend(caller)
+    return run_shown(await parts.registrar.trigger(identity, idempotency_key or uuid4().hex), caller)
+
+
+@router.post("/schedules/{schedule_id}/backfill", status_code=202)
+async def backfill(
+    schedule_id: str, asked: Range, caller: Runner, idempotency_key: Key = None, parts: Parts = Used
+) -> answers.RunPage:
+    """Run the periods from one instant to another again, a thousand at most."""
+    identity, request = caller.identity(schedule_id), idempotency_key or uuid4().hex
+    first, last = milliseconds(asked.first) // 1000, milliseconds(asked.last) // 1000
+    if not first <= last <= first + LONGEST:
+        raise KronError("BAD_FIELD", "this is no range of up to a year", hint="let first come before last")
+    schedule = (await parts.registrar.get(identity)).job.schedule
+    count = count_nominals(schedule, first - 1, last)
+    if count <= MOST_BACKFILL:  # of more, nothing is started
+        parts.quotas.spend(caller, max(1, count))
+    runs = await parts.registrar.backfill(identity, first, last, request)
+    return answers.RunPage(runs=[run_shown(run, caller) for run in runs], next_page_token=None)
+
+
+@router.post("/runs/{key}/report")
+async def report(key: str, asked: Said, caller: Reporter, parts: Parts = Used) -> answers.Reported:
+    """Say that a run has started, succeeded or failed."""
+    await run_of(key, caller, parts)
+    counted = await parts.registrar.report(key, Report(asked.status), asked.attempt)
+    return answers.Reported(counted=counted)

@@ -1,0 +1,132 @@
+"""The application: the routes, what guards them, and the worker beside them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI
+
+from kron import __version__
+from kron.apps.service import acts, asking, bulk, document, schedules, status, workflows
+from kron.apps.service.audit import Audit, Audited
+from kron.apps.service.bounds import Bounded
+from kron.apps.service.caller import check_routes
+from kron.apps.service.capability import Capabilities
+from kron.apps.service.config import Config
+from kron.apps.service.parts import Door, OpenDoor, Parts, sink_of, worker_of
+from kron.apps.service.problem import teach
+from kron.apps.service.quota import Quotas
+from kron.apps.service.tokens import TokenDoor
+from kron.apps.wiring import open_store
+from kron.clock import SystemClock, SystemTimer
+from kron.events import Event, all_of
+from kron.launcher import Launcher
+from kron.launchers.address import networks
+from kron.launchers.http import HttpLauncher
+from kron.launchers.post import Poster
+from kron.launchers.signature import Secrets
+from kron.launchers.target import read_url
+from kron.launchers.workflow import HttpExecutor, RunLauncher, WorkflowFolder, WorkflowLauncher
+from kron.metrics import Metrics
+from kron.registrar import Registrar
+from kron.store import Store
+
+ROUTERS = (document, schedules, acts, asking, bulk, workflows, status)
+
+
+def make_app(config: Config) -> FastAPI:
+    """The application of a configuration. It opens its store when it starts, and lets go of it when it stops."""
+    app = FastAPI(
+        title="Kron",
+        version=__version__,
+        description="Schedules: when, why and why not.",
+        lifespan=lambda app: _life(app, config),
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    for each in ROUTERS:
+        app.router.routes.extend(each.router.routes)  # as they are, so that each can be looked at
+    check_routes(app.routes)
+    teach(app)
+    app.add_middleware(Bounded)
+    app.add_middleware(Audited)
+    return app
+
+
+@asynccontextmanager
+async def _life(app: FastAPI, config: Config) -> AsyncIterator[None]:
+    async with open_store(config.store) as store:
+        parts = app.state.parts = make_parts(config, store)
+        stop = asyncio.Event()
+        work = asyncio.create_task(_work(parts, stop)) if config.worker else None
+        try:
+            yield
+        finally:
+            stop.set()
+            if work:
+                await work
+
+
+async def _work(parts: Parts, stop: asyncio.Event) -> None:
+    """Keep time until told to stop; then others need not wait for the lease to end."""
+    worker = worker_of(parts)
+    await worker.run(stop)
+    now = await parts.store.now()
+    await parts.store.lease(worker.owner, now, now)
+
+
+def make_parts(config: Config, store: Store) -> Parts:
+    """The parts of a service over a store."""
+    metrics, beats = Metrics(), dict[str, int]()
+    secrets = Secrets(config.webhook_secret, tenanted=bool(config.tenant_claim))
+    folder = WorkflowFolder(config.workflows) if config.workflows else None
+    starter = _starter(config, folder, secrets)
+    capabilities = Capabilities(secrets, config.public_url, config.inflight_lease_ms // 1000, SystemClock())
+    poster = Poster(allowed=networks(config.webhook_allow))
+    webhooks = HttpLauncher(secrets, poster, plain=config.webhook_http, capability=capabilities.grant)
+    launchers: dict[str, Launcher] = {"https": webhooks, "http": webhooks}
+    launchers["workflow"] = WorkflowLauncher(starter, secrets)
+
+    def beat(event: Event) -> None:
+        if event.name == "pass":
+            beats["pass"] = event.at
+
+    return Parts(
+        config=config,
+        store=store,
+        registrar=Registrar(store),
+        door=make_door(config, capabilities),
+        quotas=Quotas(store, SystemTimer(), config),
+        audit=Audit(config.audit_log, SystemClock()),
+        secrets=secrets,
+        metrics=metrics,
+        sink=all_of(sink_of(config, metrics), beat),
+        launchers=launchers,
+        starter=starter,
+        workflows=folder,
+        beats=beats,
+    )
+
+
+def make_door(config: Config, capabilities: Capabilities) -> Door:
+    """Who says who calls."""
+    if config.auth == "none":
+        return OpenDoor()
+    return TokenDoor(config, capabilities)
+
+
+def _starter(config: Config, folder: WorkflowFolder | None, secrets: Secrets) -> RunLauncher | None:
+    if folder is None or not config.executor:
+        return None
+    everywhere = networks(("0.0.0.0/0", "::/0"))  # the operator knows where his executor is
+    url = read_url(config.executor, plain=True)
+    return RunLauncher(folder, HttpExecutor(url, Poster(allowed=everywhere), secrets))
+
+
+def interface() -> dict[str, Any]:
+    """The interface as OpenAPI."""
+    return make_app(Config(auth="none")).openapi()

@@ -1,0 +1,45 @@
+"""A token for one run: whoever was sent it may report of that run, and nothing else, until it is over."""
+
+from __future__ import annotations
+
+import hmac
+from hashlib import sha256
+
+from kron.clock import Clock
+from kron.launcher import Launch
+from kron.launchers.signature import Secrets
+
+LONGEST = 7 * 86_400  # seconds
+
+
+class Capabilities:
+    """Grants and knows them. They are not stored: a token is its own proof."""
+
+    def __init__(self, secrets: Secrets, url: str, seconds: int, clock: Clock) -> None:
+        self.secrets, self.url, self.clock = secrets, url.rstrip("/"), clock
+        self.seconds = min(seconds, LONGEST)
+
+    def grant(self, launch: Launch) -> dict[str, str] | None:
+        """Where a receiver may report of its run, and with what."""
+        keys = self.secrets.derived("report")
+        if not self.url or not keys:
+            return None
+        tenant, key = self.secrets.tenant_of(launch.run.identity), launch.run.key
+        end = int(self.clock.now()) + self.seconds
+        return {
+            "url": f"{self.url}/v1/runs/{key}/report",
+            "token": f"kr~{end}~{tenant}~{_mac(keys[0], tenant, key, end)}",
+        }
+
+    def holder(self, token: str, key: str, now: float) -> str | None:
+        """The tenant of a token that is for that run; None if it is not, or no more."""
+        parts = token.split("~")
+        if len(parts) != 4 or not parts[1].isascii() or not parts[1].isdigit() or len(parts[1]) > 12:
+            return None
+        end, tenant, said = int(parts[1]), parts[2], parts[3].encode()
+        known = [_mac(secret, tenant, key, end).encode() for secret in self.secrets.derived("report")]
+        return tenant if end > now and any(hmac.compare_digest(mac, said) for mac in known) else None
+
+
+def _mac(secret: bytes, tenant: str, key: str, end: int) -> str:
+    return hmac.digest(secret, f"{tenant}\n{key}\n{end}".encode(), sha256).hex()

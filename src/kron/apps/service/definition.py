@@ -1,0 +1,162 @@
+"""Definition -> Job, and the way back. The service's policy is a preset; a definition and the settings fill it in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice, pairwise, takewhile
+from typing import Any
+from urllib.parse import parse_qsl, quote, unquote, urlencode
+
+from kron.apps.service.config import NEVER, Config
+from kron.apps.service.models import Definition, Upsert
+from kron.core.job import Job
+from kron.core.period import periods
+from kron.core.policy import KRON, MILLISECOND, SERVICE, Catchup, Overlap, Policy
+from kron.core.schedule import Schedule
+from kron.core.schedule.chance import EACH_PERIOD, EVEN
+from kron.core.schedule.constraint import FREE
+from kron.core.schedule.window import INSTANT
+from kron.core.zone import instant_of, moment, rfc3339
+from kron.errors import KronError
+from kron.language import parse
+from kron.language.explain import dialect_of, unparse, write_cron
+from kron.launchers.target import check_url
+
+CATCHUPS = {"none": Catchup.NONE, "fire_immediately": Catchup.ALL, "spread": Catchup.SPREAD}
+WORKFLOW = "workflow:"
+_LOOKED_AT = 100  # coming periods, when the interval between them is judged
+_FOR = 400 * 86_400  # and no further than this
+
+
+def of_document(asked: Upsert) -> Definition:
+    """The definition that the document's body says."""
+    given = asked.model_dump(exclude={"schedule_id", "cron_expr"})
+    return Definition(schedule=asked.cron_expr, dialect="service", **given)
+
+
+def job_of(asked: Definition, identity: str, config: Config, now: int) -> tuple[Job, list[str]]:
+    """The job that a definition describes, and what of it is rarely meant. `now` in seconds."""
+    zone = asked.timezone or "UTC"
+    seconds: Any = config.cron_seconds_position
+    if asked.dialect == "kron" and asked.timezone and "@tz" in asked.schedule:
+        raise _bad("timezone", "the schedule names its zone already", "say it once")
+    schedule = parse(asked.schedule, dialect=asked.dialect, zone=zone, seconds=seconds, identity=identity)
+    if config.zones and schedule.zone.name not in config.zones:
+        raise _bad("timezone", "this zone is not on the list of the service", f"it has {', '.join(config.zones[:10])}")
+    if schedule.policy != KRON:
+        raise _bad("schedule", "@policy is for krontab files", "use overlap_policy, catchup_policy and deadline_ms")
+    policy = _policy(asked, config)
+    if policy.jitter and schedule.window != INSTANT:
+        raise _bad("jitter_ms", "a schedule with a window has no jitter", "leave one of them out")
+    schedule = replace(schedule, policy=policy)
+    start, end = _instant(asked.start_at, "start_at"), _instant(asked.end_at, "end_at")
+    if start is not None and end is not None and end < start:
+        raise _bad("end_at", "it lies before start_at", "give a later one")
+    job = Job(identity, schedule, description=asked.description, target=_target(asked, config), start=start, end=end)
+    return job, _warnings(job, config, now)
+
+
+def described(job: Job) -> dict[str, Any]:
+    """The definition of a job, by the names of `Definition`."""
+    schedule, policy = job.schedule, job.schedule.policy
+    text, dialect = said(schedule)
+    return {
+        "schedule": text,
+        "dialect": dialect,
+        "timezone": schedule.zone.name if dialect == "service" else None,
+        **whereto(job.target),
+        "description": job.description,
+        "start_at": None if job.start is None else rfc3339(job.start),
+        "end_at": None if job.end is None else rfc3339(job.end),
+        "jitter_ms": policy.jitter // MILLISECOND,
+        "overlap_policy": str(policy.overlap),
+        "catchup_policy": next(
+            (name for name, kind in CATCHUPS.items() if kind is policy.catchup), str(policy.catchup)
+        ),
+        "deadline_ms": None if policy.deadline is None else policy.deadline // MILLISECOND,
+    }
+
+
+def said(schedule: Schedule) -> tuple[str, str]:
+    """The canonical text and its dialect. A zone stands beside plain cron, and inside Kron's own."""
+    plain = (schedule.window, schedule.distribution, schedule.seed, schedule.constraints)
+    if dialect_of(schedule) == "service" or plain == (INSTANT, EVEN, EACH_PERIOD, FREE):
+        return write_cron(schedule.cron), "service"
+    return unparse(replace(schedule, policy=KRON)), "kron"
+
+
+def workflow_target(workflow_id: str, version: int, user_id: str) -> str:
+    """The target of a workflow: `workflow:id?version=3&user=u1`."""
+    return f"{WORKFLOW}{quote(workflow_id, safe='')}?{urlencode({'version': version, 'user': user_id})}"
+
+
+def whereto(target: str) -> dict[str, Any]:
+    """What a target says, by the names of `Definition`."""
+    if not target.startswith(WORKFLOW):
+        return {"target": target or None, "workflow_id": None, "version": None, "user_id": None}
+    name, _, query = target.removeprefix(WORKFLOW).partition("?")
+    given = dict(parse_qsl(query))
+    version = int(given["version"])
+    return {"target": None, "workflow_id": unquote(name), "version": version, "user_id": given["user"]}
+
+
+def _policy(asked: Definition, config: Config) -> Policy:
+    jitter = config.default_jitter_ms if asked.jitter_ms is None else asked.jitter_ms
+    return replace(
+        SERVICE,
+        overlap=Overlap(asked.overlap_policy or config.default_overlap_policy),
+        catchup=CATCHUPS[asked.catchup_policy or config.default_catchup_policy],
+        deadline=None if asked.deadline_ms is None else asked.deadline_ms * MILLISECOND,
+        jitter=jitter * MILLISECOND,
+        bound=config.max_catchup_per_tick,
+        spread_over=config.lookahead_ms * MILLISECOND,
+        resolution=config.grace * MILLISECOND,
+        run_lease=(config.inflight_lease_ms or NEVER) * MILLISECOND,
+    )
+
+
+def _target(asked: Definition, config: Config) -> str:
+    workflow = (asked.workflow_id, asked.version, asked.user_id)
+    if asked.target is not None:
+        if any(each is not None for each in workflow):
+            raise _bad("target", "it stands beside a workflow", "give a target, or a workflow, its version and user")
+        if not config.webhook_secret:
+            raise _bad("target", "this service has no secret to sign webhooks with", "set WEBHOOK_SECRET")
+        return check_url(asked.target, plain=config.webhook_http)
+    if asked.workflow_id is None or asked.version is None or asked.user_id is None:
+        raise _bad("target", "nothing says what to call", "give a target, or workflow_id, version and user_id")
+    return workflow_target(asked.workflow_id, asked.version, asked.user_id)
+
+
+def _warnings(job: Job, config: Config, now: int) -> list[str]:
+    """What is rarely meant. What comes more often than it may is refused."""
+    begin = max(now, job.start or now)
+    ahead = (period.nominal for period in islice(periods(job.schedule, moment(begin)), _LOOKED_AT))
+    first = next(ahead, None)
+    coming = [] if first is None else [first, *takewhile(lambda nominal: nominal < first + _FOR, ahead)]
+    if not coming:
+        return ["it never runs: no month has such a day"]
+    closest = min((b - a for a, b in pairwise(coming)), default=None)
+    if closest is None:
+        return []
+    if closest * 1000 < config.min_interval_ms:
+        raise _bad(
+            "schedule", f"it runs every {closest} s", f"at least {config.min_interval_ms} ms lie between two runs"
+        )
+    warnings = []
+    if closest < 60:
+        warnings.append(f"it runs every {closest} s, more than 60 times an hour")
+    if job.schedule.policy.jitter // MILLISECOND > closest * 500:
+        warnings.append("its jitter is larger than half its interval: runs may start out of order")
+    return warnings
+
+
+def _instant(text: str | None, field: str) -> int | None:
+    try:
+        return None if text is None else instant_of(text)
+    except ValueError as error:
+        raise _bad(field, str(error), "write an instant such as 2026-03-01T00:00:00Z") from None
+
+
+def _bad(field: str, reason: str, hint: str) -> KronError:
+    return KronError("BAD_FIELD", f"the field {field} cannot be used: {reason}", hint=hint, details={"field": field})

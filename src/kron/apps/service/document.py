@@ -1,0 +1,85 @@
+"""The routes of the cron-service document, literally."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import uuid4
+
+from fastapi import APIRouter, Query, Response
+
+from kron.apps.service import answers
+from kron.apps.service.caller import Caller, Reader, Starter, Writer
+from kron.apps.service.definition import job_of, of_document
+from kron.apps.service.models import Pause, Start, Upsert
+from kron.apps.service.parts import Parts, Used
+from kron.apps.service.shown import next_run_at, row, run_row
+from kron.core.run import State
+from kron.core.zone import instant_of
+from kron.errors import KronError
+
+router = APIRouter(tags=["document"])
+
+
+@router.post("/schedules/upsert")
+async def upsert_schedule(asked: Upsert, caller: Writer, parts: Parts = Used) -> answers.Upserted:
+    """Define a schedule, or define it anew."""
+    return await upsert(asked, caller, parts)
+
+
+async def upsert(asked: Upsert, caller: Caller, parts: Parts) -> answers.Upserted:
+    """The document's upsert."""
+    schedule_id = asked.schedule_id or uuid4().hex
+    now = await parts.store.now()
+    identity = caller.identity(schedule_id)
+    job, warnings = job_of(of_document(asked), identity, parts.config, now // 1000)
+    await parts.quotas.admit(caller, identity)
+    case = await parts.registrar.upsert(job, caller.asks())
+    return answers.Upserted(schedule_id=schedule_id, next_run_at=next_run_at(case, now), warnings=warnings)
+
+
+@router.post("/schedules/pause", status_code=204)
+async def pause_schedule(asked: Pause, caller: Writer, parts: Parts = Used) -> Response:
+    """Pause a schedule, or let it go on."""
+    identity = caller.identity(asked.schedule_id)
+    if asked.paused:
+        await parts.registrar.pause(identity, caller.asks())
+    else:
+        await parts.registrar.resume(identity, caller.asks())
+    return Response(status_code=204)
+
+
+@router.get("/schedules/{schedule_id}")
+async def get_schedule(schedule_id: str, caller: Reader, parts: Parts = Used) -> answers.Row:
+    """A schedule, with its next five fire times."""
+    case = await parts.registrar.get(caller.identity(schedule_id))
+    return await row(parts.registrar, case, caller)
+
+
+@router.delete("/schedules/{schedule_id}", status_code=204)
+async def delete_schedule(schedule_id: str, caller: Writer, parts: Parts = Used) -> Response:
+    """Delete a schedule. Its runs stay on record."""
+    await parts.registrar.delete(caller.identity(schedule_id), caller.asks())
+    return Response(status_code=204)
+
+
+@router.get("/schedules/{schedule_id}/runs")
+async def get_runs(
+    schedule_id: str, caller: Reader, limit: Annotated[int, Query(ge=1, le=1000)] = 20, parts: Parts = Used
+) -> answers.RunRows:
+    """The last runs of a schedule. A period that was missed is no run: the document has no word for it."""
+    runs = await parts.registrar.runs(caller.identity(schedule_id), limit=limit)
+    return answers.RunRows(runs=[run_row(run, caller) for run in runs if run.state is not State.MISSED])
+
+
+@router.post("/run-launcher/start")
+async def start(asked: Start, caller: Starter, parts: Parts = Used) -> answers.Started:
+    """Start a run of a workflow; false if there is no such workflow."""
+    if parts.starter is None:
+        raise KronError("MISSING_PART", "this service has no executor", hint="set WORKFLOWS and EXECUTOR")
+    try:
+        instant_of(asked.scheduled_for)
+    except ValueError as error:
+        raise KronError("BAD_FIELD", str(error), hint="write an instant such as 2026-03-01T00:00:00Z") from None
+    name = caller.prefix + asked.workflow_id
+    started = await parts.starter.start(name, asked.version, asked.user_id, asked.scheduled_for, asked.idempotency_key)
+    return answers.Started(started=started)

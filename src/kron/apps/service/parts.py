@@ -1,0 +1,84 @@
+"""The parts that the routes use, put together once."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from fastapi import Depends, Request
+
+from kron.apps.service.audit import Audit
+from kron.apps.service.caller import SCOPES, Caller
+from kron.apps.service.config import Config
+from kron.apps.service.quota import Quotas
+from kron.clock import SystemTimer
+from kron.events import Sink, all_of
+from kron.launcher import Launcher
+from kron.launchers.signature import Secrets
+from kron.launchers.workflow import RunLauncher, WorkflowFolder
+from kron.log import log_to
+from kron.metrics import Metrics
+from kron.registrar import Registrar
+from kron.settings import Settings
+from kron.store import Store
+from kron.worker import Worker
+
+
+class Door(Protocol):
+    """Says who calls."""
+
+    async def admit(self, request: Request) -> Caller:
+        """The caller; UNAUTHENTICATED if he cannot show who he is."""
+
+
+class OpenDoor:
+    """Lets everyone in: for this machine only."""
+
+    async def admit(self, request: Request) -> Caller:
+        """Anyone."""
+        return Caller("", "anonymous", frozenset(SCOPES), address=request.client.host if request.client else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """All that the routes use."""
+
+    config: Config
+    store: Store
+    registrar: Registrar
+    door: Door
+    quotas: Quotas
+    audit: Audit
+    secrets: Secrets
+    metrics: Metrics
+    sink: Sink
+    launchers: Mapping[str, Launcher]
+    starter: RunLauncher | None = None
+    workflows: WorkflowFolder | None = None
+    beats: dict[str, int] = field(default_factory=dict)  # when the worker made its last pass
+
+
+def worker_of(parts: Parts) -> Worker:
+    """A worker with a name that no other ever had."""
+    config = parts.config
+    owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+    settings = Settings(tick=config.tick_ms)
+    return Worker(parts.store, parts.launchers, SystemTimer(), owner=owner, settings=settings, sink=parts.sink)
+
+
+def sink_of(config: Config, metrics: Metrics) -> Sink:
+    """Who hears what happens: the metrics, and the log."""
+    return all_of(metrics, log_to(sys.stderr.write)) if config.log else metrics
+
+
+def _parts(request: Request) -> Parts:
+    parts: Parts = request.app.state.parts
+    return parts
+
+
+Used = Depends(_parts)

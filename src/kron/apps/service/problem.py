@@ -1,0 +1,102 @@
+"""Problems: every refusal as RFC 9457 says, with the code, the place and the hint that Kron's errors carry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from kron.errors import KronError, LanguageError
+
+MEDIA = "application/problem+json"
+_STATUS = {
+    "UNAUTHENTICATED": 401,
+    "FORBIDDEN": 403,
+    "NOT_FOUND": 404,
+    "EXISTS": 409,
+    "REVISION": 412,
+    "TOO_LARGE": 413,
+    "QUOTA": 429,
+    "STORE_REFUSED": 500,
+    "CORRUPT_ROW": 500,
+    "STORE_FAILED": 503,
+    "CONTENDED": 503,
+    "MISSING_PART": 501,
+}
+_PLAIN = {  # what is inside stays inside; and what is another's is as if it were not there
+    "NOT_FOUND": "there is no such schedule or run",
+    "STORE_REFUSED": "the record refused this",
+    "CORRUPT_ROW": "a record cannot be read",
+    "STORE_FAILED": "the store does not answer",
+    "CONTENDED": "others keep changing this schedule",
+    "REVISION": "the schedule has another revision by now, or is not there",
+}
+
+
+def problem(error: KronError) -> dict[str, Any]:
+    """An error as a problem: a stable code, what is wrong, where in the text, and what would do."""
+    said: dict[str, Any] = {
+        "type": f"urn:kron:problem:{error.code.lower().replace('_', '-')}",
+        "title": error.code.replace("_", " ").capitalize(),
+        "status": _STATUS.get(error.code, 422),
+        "code": error.code,
+        "detail": _PLAIN.get(error.code, error.message),
+    }
+    if error.hint and error.code not in _PLAIN:
+        said["hint"] = error.hint
+    if isinstance(error, LanguageError):
+        said |= {"span": list(error.span), "text": error.place.text[:1000], "picture": error.place.picture()}
+        said |= {"field": error.place.source} if error.place.source else {}
+    return said
+
+
+def answer(error: KronError) -> JSONResponse:
+    """The response to an error."""
+    said = problem(error)
+    headers = {}
+    if said["status"] == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    if said["status"] in (429, 503):
+        headers["Retry-After"] = str(error.details.get("retry_after", 1))
+    return JSONResponse(said, said["status"], headers, MEDIA)
+
+
+def invalid(errors: list[dict[str, Any]]) -> dict[str, Any]:
+    """The problem of a body or a parameter that is not what the interface says. Values are not repeated."""
+    places = [{"at": "/".join(map(str, each["loc"])), "detail": str(each["msg"])[:300]} for each in errors[:20]]
+    return {
+        "type": "urn:kron:problem:invalid",
+        "title": "Invalid",
+        "status": 422,
+        "code": "INVALID",
+        "detail": "; ".join(f"{place['at']}: {place['detail']}" for place in places[:3]),
+        "hint": "see /openapi.json",
+        "errors": places,
+    }
+
+
+def teach(app: FastAPI) -> None:
+    """Let an application answer with problems only."""
+
+    @app.exception_handler(KronError)
+    async def refused(request: Request, error: KronError) -> JSONResponse:
+        return answer(error)
+
+    @app.exception_handler(RequestValidationError)
+    async def malformed(request: Request, error: RequestValidationError) -> JSONResponse:
+        said = invalid(list(error.errors()))
+        return JSONResponse(said, 422, media_type=MEDIA)
+
+    @app.exception_handler(HTTPException)
+    async def other(request: Request, error: HTTPException) -> JSONResponse:
+        code = {404: "NO_ROUTE", 405: "METHOD"}.get(error.status_code, "HTTP")
+        said = {"type": "about:blank", "title": str(error.detail)[:200], "status": error.status_code, "code": code}
+        return JSONResponse(said, error.status_code, error.headers, MEDIA)
+
+    @app.exception_handler(Exception)
+    async def broken(request: Request, error: Exception) -> JSONResponse:
+        said = {"type": "about:blank", "title": "Internal error", "status": 500, "code": "INTERNAL"}
+        return JSONResponse(said, 500, media_type=MEDIA)

@@ -1,0 +1,164 @@
+"""Schedules as resources: define, read, list, change, delete. The ETag of a schedule is its revision."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Annotated, Any
+from uuid import uuid4
+
+from fastapi import APIRouter, Header, Query, Response
+from pydantic import ValidationError
+
+from kron.apps.service import answers
+from kron.apps.service.caller import Caller, Reader, Writer
+from kron.apps.service.definition import described, job_of
+from kron.apps.service.models import Definition, Patch
+from kron.apps.service.parts import Parts, Used
+from kron.apps.service.shown import shown
+from kron.errors import KronError
+
+router = APIRouter(prefix="/v1", tags=["schedules"])
+
+IfMatch = Annotated[str | None, Header(max_length=50)]
+Key = Annotated[str | None, Header(max_length=200, min_length=1)]
+Token = Annotated[str, Query(max_length=200)]
+Limit = Annotated[int, Query(ge=1, le=1000)]
+
+
+@router.get("/schedules")
+async def list_schedules(
+    caller: Reader,
+    prefix: Annotated[str, Query(max_length=200)] = "",
+    paused: bool | None = None,
+    deleted: bool = False,
+    limit: Limit = 100,
+    page_token: Token = "",
+    parts: Parts = Used,
+) -> answers.Page:
+    """The schedules in the order of their ids, by the page; those whose ids begin so, or only the paused."""
+    after = caller.prefix + page_token if page_token else ""
+    cases = await parts.registrar.schedules(
+        caller.prefix + prefix, paused=paused, deleted=deleted, after=after, limit=limit
+    )
+    now = await parts.store.now()
+    token = caller.name(cases[-1].identity) if len(cases) == limit else None
+    return answers.Page(schedules=[shown(case, caller, now) for case in cases], next_page_token=token)
+
+
+@router.post("/schedules", status_code=201)
+async def create(
+    asked: Definition, caller: Writer, response: Response, idempotency_key: Key = None, parts: Parts = Used
+) -> answers.Shown:
+    """Define a schedule under an id that is made for it. The same Idempotency-Key is the same schedule."""
+    name = uuid4().hex
+    if idempotency_key is not None:
+        name = sha256(f"{caller.tenant}\n{idempotency_key}".encode()).hexdigest()[:32]
+    return await define(name, asked, caller, parts, response, expected=0, again=idempotency_key is not None)
+
+
+@router.put("/schedules/{schedule_id}")
+async def put(
+    schedule_id: str,
+    asked: Definition,
+    caller: Writer,
+    response: Response,
+    if_match: IfMatch = None,
+    if_none_match: IfMatch = None,
+    parts: Parts = Used,
+) -> answers.Shown:
+    """Define a schedule, or define it anew; only at the revision of If-Match, only a new one with If-None-Match: *."""
+    expected = 0 if if_none_match == "*" else revision_of(if_match)
+    return await define(schedule_id, asked, caller, parts, response, expected=expected)
+
+
+@router.get("/schedules/{schedule_id}")
+async def get(schedule_id: str, caller: Reader, response: Response, parts: Parts = Used) -> answers.Shown:
+    """A schedule as it stands."""
+    case = await parts.registrar.get(caller.identity(schedule_id))
+    response.headers["ETag"] = f'"{case.revision}"'
+    return shown(case, caller, await parts.store.now())
+
+
+@router.patch("/schedules/{schedule_id}")
+async def patch(
+    schedule_id: str,
+    asked: Patch,
+    caller: Writer,
+    response: Response,
+    if_match: IfMatch = None,
+    parts: Parts = Used,
+) -> answers.Shown:
+    """Change some of a definition. Without If-Match, it is of the revision that stands now."""
+    case = await parts.registrar.get(caller.identity(schedule_id))
+    expected = revision_of(if_match) or case.revision
+    merged = _merged(described(case.job), asked)
+    return await define(schedule_id, merged, caller, parts, response, expected=expected)
+
+
+@router.delete("/schedules/{schedule_id}", status_code=204)
+async def delete(
+    schedule_id: str,
+    caller: Writer,
+    if_match: IfMatch = None,
+    note: Annotated[str, Query(max_length=1000)] = "",
+    parts: Parts = Used,
+) -> Response:
+    """Delete a schedule. Its history stays."""
+    identity = caller.identity(schedule_id)
+    await parts.registrar.delete(identity, caller.asks(note), expected=revision_of(if_match))
+    return Response(status_code=204)
+
+
+async def define(
+    schedule_id: str,
+    asked: Definition,
+    caller: Caller,
+    parts: Parts,
+    response: Response | None = None,
+    *,
+    expected: int | None = None,
+    again: bool = False,
+) -> answers.Shown:
+    """Define a schedule. `again`: what is there already and is the same, is what was asked for."""
+    identity, now = caller.identity(schedule_id), await parts.store.now()
+    job, warnings = job_of(asked, identity, parts.config, now // 1000)
+    await parts.quotas.admit(caller, identity)
+    try:
+        case = await parts.registrar.upsert(job, caller.asks(asked.note), expected=expected)
+    except KronError as error:
+        if error.code != "REVISION" or not again:
+            raise
+        case = await parts.registrar.get(identity)
+        if case.job != job:
+            hint = "use another key for another schedule"
+            raise KronError("EXISTS", "this Idempotency-Key was used for another definition", hint=hint) from None
+    if response is not None:
+        response.headers["ETag"] = f'"{case.revision}"'
+        response.headers["Location"] = f"/v1/schedules/{schedule_id}"
+    return shown(case, caller, now, warnings)
+
+
+def revision_of(text: str | None) -> int | None:
+    """The revision that an If-Match names; None for `*` and for none at all."""
+    if text is None or text == "*":
+        return None
+    number = text.removeprefix('"').removesuffix('"')
+    if not (number.isascii() and number.isdigit() and len(number) < 10) or text != f'"{number}"':
+        raise KronError("BAD_FIELD", "If-Match is no revision", hint='give the ETag as it was, such as "3"')
+    return int(number) or -1  # no schedule has the revision 0
+
+
+def _merged(standing: dict[str, Any], asked: Patch) -> Definition:
+    given = {name: getattr(asked, name) for name in asked.model_fields_set}
+    if "schedule" in given and "dialect" not in given:
+        standing = {**standing, "dialect": "service"}
+    if "target" in given:
+        standing = {**standing, "workflow_id": None, "version": None, "user_id": None}
+    if "workflow_id" in given:
+        standing = {**standing, "target": None}
+    merged = {name: value for name, value in {**standing, **given}.items() if value is not None}
+    try:
+        return Definition(**merged)
+    except ValidationError as error:
+        place = error.errors()[0]
+        raise KronError("BAD_FIELD", f"{'/'.join(map(str, place['loc']))}: {place['msg']}", hint="") from None

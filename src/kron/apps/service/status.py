@@ -1,0 +1,46 @@
+"""Whether the service lives, whether it can work, and what it has counted."""
+
+from __future__ import annotations
+
+import asyncio
+
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse, PlainTextResponse
+
+from kron.apps.service import answers
+from kron.apps.service.caller import Keeper, Watcher
+from kron.apps.service.parts import Parts, Used
+from kron.metrics import CONTENT_TYPE
+
+router = APIRouter(tags=["status"])
+
+
+@router.get("/healthz")
+async def healthz() -> dict[str, str]:
+    """Whether the process answers."""
+    return {"status": "ok"}
+
+
+@router.get("/readyz")
+async def readyz(parts: Parts = Used) -> JSONResponse:
+    """Whether the store answers, and the worker, if there is one here, has passed lately."""
+    try:
+        now = await asyncio.wait_for(parts.store.now(), 2)
+    except Exception:
+        return JSONResponse({"status": "the store does not answer"}, 503)
+    late = now - parts.beats.get("pass", 0) > 10 * parts.config.tick_ms + 30_000
+    if parts.config.worker and late:
+        return JSONResponse({"status": "the worker makes no passes"}, 503)
+    return JSONResponse({"status": "ok"})
+
+
+@router.get("/metrics", response_class=PlainTextResponse)
+async def metrics(caller: Watcher, parts: Parts = Used) -> PlainTextResponse:
+    """What was counted, as Prometheus reads it."""
+    return PlainTextResponse(parts.metrics.text(), media_type=CONTENT_TYPE)
+
+
+@router.get("/v1/webhook-secrets")
+async def webhook_secrets(caller: Keeper, parts: Parts = Used) -> answers.Secrets:
+    """The secrets that the webhooks of this tenant are signed with."""
+    return answers.Secrets(secrets=parts.secrets.written(caller.tenant))

@@ -1,0 +1,136 @@
+"""Webhooks: a run sent to `https://…` as a signed CloudEvent, and what the answer means."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from kron.clock import Clock, SystemClock
+from kron.core.answer import Answer
+from kron.core.run import Run
+from kron.core.zone import rfc3339, rfc3339_ms
+from kron.errors import KronError
+from kron.launcher import Launch
+from kron.launchers.post import Forbidden, HalfSent, NotSent, Poster, Reply
+from kron.launchers.signature import Secrets, sign
+from kron.launchers.target import Url, read_url
+
+SECONDS = 8.0  # for one attempt, answers that ask for patience included; less than a worker waits
+LATER = frozenset({408, 425, 429})
+
+Capability = Callable[[Launch], dict[str, str] | None]  # where and with what a receiver may report
+
+
+class HttpLauncher:
+    """Posts runs to their targets. The same key may come twice: receivers keep what they have seen."""
+
+    def __init__(
+        self,
+        secrets: Secrets,
+        poster: Poster,
+        *,
+        plain: bool = False,
+        clock: Clock | None = None,
+        seconds: float = SECONDS,
+        capability: Capability | None = None,
+    ) -> None:
+        self.secrets, self.poster, self.plain, self.seconds = secrets, poster, plain, seconds
+        self.clock, self.capability = clock or SystemClock(), capability
+
+    async def start(self, launch: Launch) -> Answer:
+        """Send it. Once more within the attempt, if the target asks for a little patience and there is time."""
+        keys = self.secrets.of_identity(launch.run.identity)
+        try:
+            url = read_url(launch.job.target, plain=self.plain)
+        except KronError:
+            return Answer.REJECTED
+        if not keys:
+            return Answer.REJECTED
+        body = json.dumps(self._event(launch), separators=(",", ":")).encode()
+        clock = asyncio.get_running_loop()
+        end = clock.time() + self.seconds
+        while True:
+            answer, wait = await self._send(url, keys, launch.run.key, body, end - clock.time())
+            if answer is not Answer.RETRYABLE or wait is None or clock.time() + wait >= end - 0.5:
+                return answer
+            await asyncio.sleep(wait)
+
+    async def cancel(self, run: Run) -> None:
+        """A webhook cannot be taken back."""
+
+    async def _send(
+        self, url: Url, keys: list[bytes], key: str, body: bytes, seconds: float
+    ) -> tuple[Answer, float | None]:
+        now = int(self.clock.now())
+        headers = {
+            "Content-Type": "application/cloudevents+json",
+            "User-Agent": "kron",
+            "webhook-id": key,
+            "webhook-timestamp": str(now),
+            "webhook-signature": sign(keys, key, now, body),
+        }
+        try:
+            reply = await self.poster.post(url, headers, body, seconds)
+        except Forbidden:
+            return Answer.REJECTED, None
+        except NotSent:
+            return Answer.RETRYABLE, None
+        except HalfSent:
+            return Answer.UNKNOWN, None
+        return meaning(reply, key), _patience(reply, now)
+
+    def _event(self, launch: Launch) -> dict[str, Any]:
+        """The CloudEvent. All that matters is in the body, since only the body is signed."""
+        run = launch.run
+        tenant = self.secrets.tenant_of(run.identity)
+        name = run.identity.removeprefix(f"{tenant}/") if tenant else run.identity
+        report = self.capability(launch) if self.capability else None
+        return {
+            "specversion": "1.0",
+            "id": run.key,
+            "source": "/schedules/" + name,
+            "type": "kron.run.due",
+            "time": rfc3339_ms(run.due),
+            "subject": name,
+            "datacontenttype": "application/json",
+            "data": {
+                "schedule_id": name,
+                "key": run.key,
+                "period": rfc3339(run.nominal),
+                "scheduled_for": rfc3339(run.nominal),
+                "chosen": rfc3339_ms(run.due),
+                "attempt": run.attempt,
+                "not_after": rfc3339_ms(launch.not_after),
+                "revision": run.revision,
+                "trigger": run.trigger or None,
+                **({"report": report} if report else {}),
+            },
+        }
+
+
+def meaning(reply: Reply, key: str) -> Answer:
+    """What an answer means. A 409 that names the key says that it came before."""
+    if 200 <= reply.status < 300:
+        return Answer.OK
+    if reply.status == 409 and (reply.headers.get("webhook-id") == key or key.encode() in reply.body):
+        return Answer.OK
+    if reply.status in LATER or reply.status >= 500:
+        return Answer.RETRYABLE
+    return Answer.REJECTED
+
+
+def _patience(reply: Reply, now: int) -> float | None:
+    """How many seconds the target asks for."""
+    text = reply.headers.get("retry-after", "")
+    if text.isascii() and text.isdigit() and len(text) < 7:
+        return float(text)
+    try:
+        when = parsedate_to_datetime(text)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    when = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return max(0.0, (when - datetime.fromtimestamp(now, UTC)).total_seconds())

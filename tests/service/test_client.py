@@ -1,0 +1,157 @@
+"""The client and `kron schedules`, against a service on a socket."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kron.apps.cli.apply import difference
+from kron.client import AsyncClient, Client
+from kron.errors import KronError, LanguageError
+from tests.service.http import serving
+from tests.service.tokens import settings, token
+
+HOOK = "http://127.0.0.1:9/hook"
+DEFINITION = {"schedule": "0 9 * * *", "timezone": "UTC", "target": HOOK}
+KRON = str(Path(sys.executable).parent / "kron")
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory):
+    with serving(**settings(tmp_path_factory.mktemp("keys"))) as service:
+        yield service
+
+
+def run(service, *words, stdin=None, tenant="cli", status=0):
+    env = {**os.environ, "KRON_URL": f"http://127.0.0.1:{service.port}", "KRON_TOKEN": token(tenant), "NO_COLOR": "1"}
+    done = subprocess.run(
+        [KRON, "schedules", *words], capture_output=True, text=True, env=env, input=stdin, check=False
+    )
+    assert done.returncode == status, done.stderr
+    return done.stdout if status == 0 else done.stderr
+
+
+def test_the_client_does_all_that_may_be_done(guarded):
+    client = Client(f"http://127.0.0.1:{guarded.port}", token("client"))
+    made = client.apply("a", DEFINITION, revision=0)
+    assert (made["id"], made["revision"]) == ("a", 1)
+    with pytest.raises(KronError, match="REVISION"):
+        client.apply("a", {**DEFINITION, "schedule": "1 1 * * *"}, revision=0)
+    assert client.apply("a", {**DEFINITION, "schedule": "1 1 * * *"}, revision=1)["revision"] == 2
+    for n in range(5):
+        client.apply(f"b{n}", DEFINITION)
+    assert [each["id"] for each in client.schedules(page=2)] == ["a", "b0", "b1", "b2", "b3", "b4"]
+    assert client.pause("b1", note="x", until="2099-01-01T00:00:00Z")["paused_until"] == "2099-01-01T00:00:00Z"
+    assert [each["id"] for each in client.schedules("b", paused=True)] == ["b1"]
+    assert client.resume("b1")["paused"] is False
+    key = client.trigger("a", key="k")["key"]
+    assert client.trigger("a", key="k")["key"] == key
+    assert [each["key"] for each in client.runs("a")] == [key]
+    assert len(client.backfill("b0", "2026-01-01T00:00:00Z", "2026-01-03T00:00:00Z")) == 2
+    assert len(client.next("a", 7)["fires"]) == len(client.preview("new", DEFINITION, 7)["fires"]) == 7
+    assert client.why("a")["words"]
+    assert client.report(key, "success") is False  # nobody has sent it yet
+    client.delete("b4", note="gone")
+    with pytest.raises(KronError) as caught:
+        client.get("b4")
+    assert caught.value.code == "NOT_FOUND"
+
+
+def test_an_error_of_the_language_comes_with_its_place(guarded):
+    client = Client(f"http://127.0.0.1:{guarded.port}", token("client"))
+    with pytest.raises(LanguageError) as caught:
+        client.apply("bad", {**DEFINITION, "schedule": "0 25 * * *"})
+    assert caught.value.span == (2, 4)
+    assert "^^" in str(caught.value)
+    with pytest.raises(KronError, match="UNAUTHENTICATED"):
+        Client(f"http://127.0.0.1:{guarded.port}").get("a")
+    with pytest.raises(KronError, match="does not answer"):
+        Client("http://127.0.0.1:9", timeout=1).get("a")
+
+
+def test_the_client_of_asyncio_is_the_same(guarded):
+    async def script():
+        client = AsyncClient(f"http://127.0.0.1:{guarded.port}", token("async"))
+        made = await asyncio.gather(*(client.apply(f"j{n}", DEFINITION) for n in range(5)))
+        assert [each["revision"] for each in made] == [1] * 5
+        assert len(await client.schedules()) == 5
+        assert (await client.pause("j1"))["paused"]
+        assert not (await client.resume("j1"))["paused"]
+        assert (await client.get("j2"))["schedule"] == "0 9 * * *"
+        assert len((await client.next("j2", 3))["fires"]) == 3
+        run = await client.trigger("j3")
+        assert [each["key"] for each in await client.runs("j3")] == [run["key"]]
+        assert await client.report(run["key"], "started") is False
+        await client.delete("j4")
+
+    asyncio.run(script())
+
+
+def test_the_command_line_from_a_file_to_the_runs(guarded, tmp_path):
+    path = tmp_path / "schedules.toml"
+    path.write_text(f'[schedules.mail]\nschedule = "0 9 * * *"\ntimezone = "UTC"\ntarget = "{HOOK}"\n')
+    dry = run(guarded, "apply", "-f", str(path), "--dry-run")
+    assert dry.startswith("mail: 30 added, 0 moved, 0 lost until ")
+    assert dry.count("\n  + ") == 11
+    assert run(guarded, "list") == "ID  SCHEDULE  ZONE  NEXT  RESTS\n"  # nothing was done
+    assert run(guarded, "apply", "-f", str(path)).startswith("mail: revision 1, At 09:00 every day")
+    assert "mail: no run changes until" in run(guarded, "apply", "-f", str(path), "--dry-run")
+    path.write_text(path.read_text().replace("0 9 * * *", "0 10 * * MON"))
+    told = json.loads(run(guarded, "apply", "-f", str(path), "--dry-run", "-o", "json"))["mail"]
+    assert len(told["lost"]) == 30
+    assert 4 <= len(told["added"]) <= 5
+    assert run(guarded, "list", "-o", "name") == "mail\n"
+    assert json.loads(run(guarded, "get", "mail", "-o", "json"))["revision"] == 1
+    assert "schedule        0 9 * * *" in run(guarded, "get", "mail")
+    assert "yes" in run(guarded, "pause", "mail", "--note", "holidays")
+    assert run(guarded, "resume", "mail", "-o", "name") == "mail\n"
+    assert run(guarded, "next", "mail", "-n", "3").count("\n") == 4
+    assert "pending" in run(guarded, "trigger", "mail", "--key", "now")
+    assert run(guarded, "runs", "mail").count("\n") == 2
+    assert (
+        run(guarded, "backfill", "mail", "--first", "2026-01-01T00:00:00Z", "--last", "2026-01-02T12:00:00Z").count(
+            "\n"
+        )
+        == 3
+    )
+    assert "revision 1 by svc@acme" in run(guarded, "why", "mail")
+    run(guarded, "delete", "mail", "--note", "done")
+    assert "error[NOT_FOUND]" in run(guarded, "get", "mail", status=1)
+    text = json.dumps([{"id": "s", **DEFINITION, "schedule": "0 25 * * *"}])
+    assert "^^" in run(guarded, "apply", "-f", "-", stdin=text, status=1)
+
+
+def test_a_window_that_moves_is_shown_as_moved(guarded, tmp_path):
+    path = tmp_path / "w.json"
+    body = {"schedule": "0 0 * * * @win(after,3h)", "dialect": "kron", "target": HOOK}
+    path.write_text(json.dumps({"schedules": {"w": body}}))
+    run(guarded, "apply", "-f", str(path))
+    path.write_text(
+        json.dumps({"schedules": {"w": {**body, "schedule": "0 0 * * * @win(after,3h) @seed(stable,salt=b)"}}})
+    )
+    dry = run(guarded, "apply", "-f", str(path), "--dry-run")
+    assert " 0 lost until " in dry
+    assert "  ~ " in dry
+    run(guarded, "delete", "w")
+
+
+def test_the_difference_is_of_what_both_were_told():
+    def fires(*pairs, more=False):
+        return {"fires": [{"period": p, "at": a} for p, a in pairs], "more": more, "in_words": "", "warnings": []}
+
+    told = difference(fires(("1", "1"), ("2", "2"), ("3", "3")), fires(("1", "1"), ("2", "2b"), ("4", "4")), "9")
+    assert (told.added, told.moved, told.lost) == (["4"], [("2", "2b")], ["3"])
+    cut = difference(fires(("1", "1"), ("2", "2"), more=True), fires(("1", "1"), ("2", "2"), ("3", "3")), "9")
+    assert (cut.none, cut.upto) == (True, "2")
+    assert difference(None, fires(("1", "1")), "9").added == ["1"]
+
+
+@pytest.mark.parametrize("text", ["[]x", "5", '[{"schedule": "x"}]', '{"schedules": [1]}'])
+def test_a_file_without_schedules_is_refused(guarded, tmp_path, text):
+    path = tmp_path / "bad.json"
+    path.write_text(text)
+    assert "error[BAD_FILE]" in run(guarded, "apply", "-f", str(path), status=1)

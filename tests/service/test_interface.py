@@ -1,0 +1,43 @@
+"""The interface as it is written down is the interface."""
+
+import json
+
+import pytest
+from fastapi import APIRouter
+
+from kron.apps.service.app import interface, make_app
+from kron.apps.service.caller import SCOPES, check_routes, scope_of
+from kron.errors import KronError
+from tests.docs.page import ROOT
+from tests.service.http import config
+
+WRITTEN = ROOT / "docs" / "openapi.json"
+
+
+def test_the_interface_is_the_one_that_is_checked_in():
+    """`make docs` writes it."""
+    assert json.loads(WRITTEN.read_text(encoding="utf-8")) == json.loads(json.dumps(interface()))
+
+
+def test_it_is_openapi_3_1_and_every_operation_has_words_and_problems():
+    said = interface()
+    assert said["openapi"].startswith("3.1")
+    for path, operations in said["paths"].items():
+        for method, operation in operations.items():
+            assert operation["description"], (method, path)
+
+
+def test_every_route_says_its_scope_and_one_that_does_not_cannot_start():
+    app = make_app(config())
+    scopes = {route.path: scope_of(route) for route in app.routes if hasattr(route, "dependant")}
+    assert scopes.pop("/healthz") is None
+    assert scopes.pop("/readyz") is None
+    assert set(scopes.values()) == set(SCOPES)
+    router = APIRouter()
+
+    @router.get("/back-door")
+    async def back_door() -> None:
+        pass
+
+    with pytest.raises(KronError, match="back-door"):
+        check_routes([*app.routes, *router.routes])

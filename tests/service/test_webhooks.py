@@ -1,0 +1,306 @@
+"""Webhooks: what is sent, what answers mean, and what a hostile receiver can do: nothing."""
+
+import asyncio
+import json
+import socket
+import ssl
+import threading
+import time
+from contextlib import contextmanager
+from email.utils import formatdate
+
+import pytest
+
+from kron import parse
+from kron.core.answer import Answer
+from kron.core.job import Job
+from kron.core.run import Run, State, key_of
+from kron.core.zone import instant_of
+from kron.launcher import Launch
+from kron.launchers.address import networks
+from kron.launchers.http import HttpLauncher
+from kron.launchers.post import Poster
+from kron.launchers.signature import Secrets, sign, verify
+from tests.service.http import LOOPBACK, SECRET, receiving, serving, until
+
+NOON = instant_of("2026-03-01T12:00:00Z")
+
+
+def launch(target, identity="acme/job", attempt=1, **more):
+    run = Run(key_of(identity, NOON), identity, NOON, 4, NOON * 1000 + 250, State.LAUNCHING, attempt=attempt, **more)
+    return Launch(run, Job(identity, parse("0 12 * * *", dialect="service"), target=target), NOON * 1000 + 15_000)
+
+
+def send(what, *, seconds=3.0, allowed=LOOPBACK, secrets=None, **poster):
+    secrets = secrets or Secrets(SECRET)
+    launcher = HttpLauncher(secrets, Poster(allowed=networks(allowed), **poster), plain=True, seconds=seconds)
+    return asyncio.run(launcher.start(what))
+
+
+def test_a_run_arrives_signed_and_says_all_in_its_body():
+    with receiving() as receiver:
+        sent = launch(receiver.url, attempt=2)
+        assert send(sent, secrets=Secrets(SECRET, tenanted=True)) is Answer.OK
+        ((path, headers, body),) = receiver.seen
+    assert path == "/hook"
+    assert headers["webhook-id"] == sent.run.key
+    assert headers["content-type"] == "application/cloudevents+json"
+    event = json.loads(body)
+    assert (event["specversion"], event["id"], event["subject"]) == ("1.0", sent.run.key, "job")
+    assert event["data"] == {
+        "schedule_id": "job",
+        "key": sent.run.key,
+        "period": "2026-03-01T12:00:00Z",
+        "scheduled_for": "2026-03-01T12:00:00Z",
+        "chosen": "2026-03-01T12:00:00.250Z",
+        "attempt": 2,
+        "not_after": "2026-03-01T12:00:15.000Z",
+        "revision": 4,
+        "trigger": None,
+    }
+    (secret,) = Secrets(SECRET, tenanted=True).written("acme")
+    assert verify(secret, headers, body, time.time())
+    assert not verify(SECRET, headers, body, time.time())  # each tenant has its own
+    (another,) = Secrets(SECRET, tenanted=True).written("beta")
+    assert not verify(another, headers, body, time.time())
+
+
+def test_the_vector_of_standard_webhooks():
+    """The example of the reference libraries."""
+    secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+    body = b'{"test": 2432232314}'
+    headers = {"webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek", "webhook-timestamp": "1614265330"}
+    headers["webhook-signature"] = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+    assert verify(secret, headers, body, 1614265330)
+    assert not verify(secret, headers, body, 1614265330 + 301)
+    assert not verify(secret, headers, body, 1614265330 - 301)
+    assert not verify(secret, headers, body + b" ", 1614265330)
+    assert not verify(secret, {**headers, "webhook-id": "msg_other"}, body, 1614265330)
+    assert not verify(secret, {**headers, "webhook-timestamp": "1614265331"}, body, 1614265330)
+    assert not verify(secret, {**headers, "webhook-signature": ""}, body, 1614265330)
+
+
+def test_while_secrets_change_both_sign():
+    old, new = SECRET, "whsec_" + "enp6enp6enp6enp6enp6enp6enp6enp6enp6enp6eno="
+    both = Secrets(f"{new} {old}")
+    signature = sign(both.of(""), "id", 1_700_000_000, b"{}")
+    headers = {"webhook-id": "id", "webhook-timestamp": "1700000000", "webhook-signature": signature}
+    assert len(signature.split()) == 2
+    assert all(verify(secret, headers, b"{}", 1_700_000_000) for secret in (old, new))
+
+
+@pytest.mark.parametrize(
+    ("status", "answer"),
+    [
+        (200, Answer.OK),
+        (202, Answer.OK),
+        (204, Answer.OK),
+        (301, Answer.REJECTED),
+        (302, Answer.REJECTED),
+        (307, Answer.REJECTED),
+        (400, Answer.REJECTED),
+        (401, Answer.REJECTED),
+        (404, Answer.REJECTED),
+        (409, Answer.REJECTED),
+        (410, Answer.REJECTED),
+        (422, Answer.REJECTED),
+        (408, Answer.RETRYABLE),
+        (425, Answer.RETRYABLE),
+        (429, Answer.RETRYABLE),
+        (500, Answer.RETRYABLE),
+        (503, Answer.RETRYABLE),
+        (599, Answer.RETRYABLE),
+    ],
+)
+def test_what_each_status_means(status, answer):
+    with receiving(lambda n: (status, {"Location": "http://169.254.169.254/"}, b"")) as receiver:
+        assert send(launch(receiver.url)) is answer
+        assert len(receiver.seen) == 1  # nothing is followed
+
+
+def test_a_conflict_about_the_same_key_is_no_failure():
+    key = launch("").run.key
+    with receiving(lambda n: (409, {"webhook-id": key}, b"")) as receiver:
+        assert send(launch(receiver.url)) is Answer.OK
+    with receiving(lambda n: (409, {}, json.dumps({"seen": key}).encode())) as receiver:
+        assert send(launch(receiver.url)) is Answer.OK
+    with receiving(lambda n: (409, {"webhook-id": "another"}, b"{}")) as receiver:
+        assert send(launch(receiver.url)) is Answer.REJECTED
+
+
+@pytest.mark.parametrize("patience", ["1", "date"])
+def test_a_little_patience_is_honoured_within_the_attempt(patience):
+    def answer(n):
+        after = formatdate(time.time() + 2, usegmt=True) if patience == "date" else patience
+        return (503, {"Retry-After": after}, b"") if n == 1 else (200, {}, b"")
+
+    with receiving(answer) as receiver:
+        began = time.monotonic()
+        assert send(launch(receiver.url), seconds=5) is Answer.OK
+        assert time.monotonic() - began >= 0.9
+        assert len(receiver.seen) == 2
+        assert receiver.seen[0][1]["webhook-id"] == receiver.seen[1][1]["webhook-id"]
+
+
+@pytest.mark.parametrize("patience", ["3600", "-1", "soon", "9" * 30, "Sun, 01 Jan 2090 00:00:00 GMT"])
+def test_more_patience_than_there_is_time_for_is_left_to_the_next_attempt(patience):
+    with receiving(lambda n: (429, {"Retry-After": patience}, b"")) as receiver:
+        began = time.monotonic()
+        assert send(launch(receiver.url)) is Answer.RETRYABLE
+        assert time.monotonic() - began < 2
+        assert len(receiver.seen) == 1
+
+
+@contextmanager
+def hostile(talk):
+    """A listener that does as it pleases with a connection."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    taken = []
+
+    def serve():
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            taken.append(1)
+            threading.Thread(target=one, args=(connection,), daemon=True).start()
+
+    def one(connection):
+        try:
+            with connection:
+                connection.settimeout(10)
+                talk(connection)
+        except OSError:
+            pass
+
+    threading.Thread(target=serve, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/", taken
+    finally:
+        listener.close()
+
+
+def heard(connection):
+    connection.recv(65536)
+
+
+def forever(chunk, after=b""):
+    def talk(connection):
+        heard(connection)
+        connection.sendall(after)
+        while True:
+            connection.sendall(chunk)
+
+    return talk
+
+
+def slowly(connection):
+    heard(connection)
+    for byte in b"HTTP/1.1 200 OK\r\n" * 100:
+        connection.sendall(bytes([byte]))
+        time.sleep(0.3)
+
+
+OK = b"HTTP/1.1 200 OK\r\n"
+CONFLICT = b"HTTP/1.1 409 Conflict\r\nContent-Length: 9999999999\r\n\r\n"
+HOSTILE = {
+    "says nothing": (lambda c: (heard(c), time.sleep(5)), Answer.UNKNOWN),
+    "hangs up": (heard, Answer.UNKNOWN),
+    "hangs up at once": (lambda c: None, Answer.UNKNOWN),
+    "drips": (slowly, Answer.UNKNOWN),
+    "endless first line": (forever(b"H" * 65536), Answer.UNKNOWN),
+    "endless headers": (forever(b"a: b\r\n", after=OK), Answer.UNKNOWN),
+    "endless interim answers": (forever(b"HTTP/1.1 100 Continue\r\n\r\n"), Answer.UNKNOWN),
+    "is no http": (lambda c: (heard(c), c.sendall(b"SSH-2.0-OpenSSH\r\n\r\n")), Answer.UNKNOWN),
+    "half a status": (lambda c: (heard(c), c.sendall(b"HTTP/1.1 20")), Answer.UNKNOWN),
+    "a huge body": (forever(b"x" * 65536, after=OK + b"Content-Length: 9999999999\r\n\r\n"), Answer.OK),
+    "an endless chunked body": (forever(b"1\r\nx\r\n", after=OK + b"Transfer-Encoding: chunked\r\n\r\n"), Answer.OK),
+    "a body that never comes": (
+        lambda c: (heard(c), c.sendall(OK + b"Content-Length: 9\r\n\r\n"), heard(c)),
+        Answer.OK,
+    ),
+    "a huge conflict": (forever(b"x" * 65536, after=CONFLICT), Answer.REJECTED),
+    "after an interim answer": (
+        lambda c: (heard(c), c.sendall(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n")),
+        Answer.OK,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_receiver_costs_no_more_than_the_time_of_an_attempt(name):
+    talk, answer = HOSTILE[name]
+    with hostile(talk) as (url, _):
+        began = time.monotonic()
+        assert send(launch(url), seconds=1.0) is answer
+        assert time.monotonic() - began < 2.0
+
+
+def test_nobody_there_is_no_doubt_but_a_reason_to_try_again():
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    assert send(launch(f"http://127.0.0.1:{port}/")) is Answer.RETRYABLE
+    assert send(launch("http://host.invalid/")) is Answer.RETRYABLE
+
+
+def test_tls_is_checked(tmp_path):
+    """A certificate that nobody vouches for is not spoken to."""
+    context = self_signed(tmp_path)
+    listener = socket.create_server(("127.0.0.1", 0))
+    heard_of = []
+
+    def serve():
+        try:
+            connection, _ = listener.accept()
+            with context.wrap_socket(connection, server_side=True) as safe:
+                heard_of.append(safe.recv(10))
+        except OSError:
+            pass
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    assert send(launch(f"https://127.0.0.1:{listener.getsockname()[1]}/")) is Answer.RETRYABLE
+    thread.join(5)
+    listener.close()
+    assert heard_of in ([], [b""])
+
+
+def self_signed(folder):
+    import datetime
+
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.datetime.now(datetime.UTC)
+    builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+    builder = builder.serial_number(1).not_valid_before(now).not_valid_after(now + datetime.timedelta(days=1))
+    certificate = builder.sign(key, hashes.SHA256())
+    (folder / "cert.pem").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    (folder / "key.pem").write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
+    return context
+
+
+def test_from_the_definition_to_the_receiver_and_its_report():
+    """The whole way: defined over HTTP, run by the worker, received, reported with the token that came with it."""
+    with receiving() as receiver, serving(worker=True, tick_ms=50, public_url="http://kron.example") as service:
+        service.put("/v1/schedules/mail", {"schedule": "* * * * * *", "target": receiver.url})
+        until(lambda: receiver.seen)
+        (_, headers, body) = receiver.seen[0]
+        assert verify(SECRET, headers, body, time.time())
+        data = json.loads(body)["data"]
+        run = until(lambda: (r := service.get(f"/v1/runs/{data['key']}").json) and r["state"] == "enqueued" and r)
+        assert (run["period"], run["outcome"], run["attempt"]) == (data["period"], "executed", 1)
+        assert data["report"]["url"] == f"http://kron.example/v1/runs/{data['key']}/report"
+        assert service.post(f"/v1/runs/{data['key']}/report", {"status": "started"}).json == {"counted": True}
+        assert service.post(f"/v1/runs/{data['key']}/report", {"status": "success"}).json == {"counted": True}
+        assert service.post(f"/v1/runs/{data['key']}/report", {"status": "failed"}).json == {"counted": False}
+        assert service.get(f"/v1/runs/{data['key']}").json["state"] == "success"
+        assert service.post(f"/v1/runs/{'0' * 64}/report", {"status": "failed"}).status == 404

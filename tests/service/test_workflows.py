@@ -1,0 +1,137 @@
+"""The run launcher, the workflow store, the executor, and deploying."""
+
+import asyncio
+import json
+
+import pytest
+
+from kron import parse
+from kron.core.answer import Answer
+from kron.core.job import Job
+from kron.core.run import Run, State, key_of
+from kron.core.zone import instant_of
+from kron.launcher import Launch
+from kron.launchers.signature import Secrets, verify
+from kron.launchers.workflow import RunLauncher, WorkflowFolder, WorkflowLauncher
+from tests.service.http import SECRET, receiving, serving, until, workflow
+
+DAG = {"nodes": [{"id": "a"}, {"id": "b"}], "edges": [["a", "b"]]}
+NOON = instant_of("2026-03-01T12:00:00Z")
+KEY = key_of("s1", NOON)
+
+
+class Spy:
+    """An executor that remembers."""
+
+    def __init__(self, answer=None):
+        self.answer, self.calls = answer, []
+
+    async def run(self, dag, meta):
+        self.calls.append((dag, dict(meta)))
+        return self.answer
+
+
+def folder(tmp_path, *, name="wf", version=3):
+    store = WorkflowFolder(tmp_path / "workflows")
+    asyncio.run(store.save_dag(name, version, DAG))
+    return store
+
+
+@pytest.mark.req(
+    "SVC-API-LAUNCH", "SVC-CALL-RUN", "SVC-PC-LAUNCH-RUN", "SVC-ARCH-LAUNCHER", "SVC-ARCH-STORE", "SVC-NOTE-EXECUTOR"
+)
+def test_start_loads_the_dag_and_calls_the_executor_with_it(tmp_path):
+    spy = Spy()
+    starter = RunLauncher(folder(tmp_path), spy)
+    assert asyncio.run(starter.start("wf", 3, "u1", "2026-03-01T12:00:00Z", KEY)) is True
+    meta = {"source": "schedule", "user_id": "u1", "scheduled_for": "2026-03-01T12:00:00Z", "idempotency_key": KEY}
+    assert spy.calls == [(DAG, meta)]
+
+
+@pytest.mark.req("SVC-PC-LAUNCH-NODAG")
+def test_start_is_false_without_a_dag(tmp_path):
+    spy = Spy()
+    starter = RunLauncher(folder(tmp_path), spy)
+    assert asyncio.run(starter.start("wf", 4, "u1", "2026-03-01T12:00:00Z", KEY)) is False
+    assert asyncio.run(starter.start("other", 3, "u1", "2026-03-01T12:00:00Z", KEY)) is False
+    assert spy.calls == []
+
+
+@pytest.mark.req("SVC-CALL-START")
+def test_the_worker_starts_a_workflow_with_the_planned_time_and_the_key(tmp_path):
+    spy = Spy()
+    launcher = WorkflowLauncher(RunLauncher(folder(tmp_path, name="wf/1 &ü", version=7), spy), Secrets(SECRET))
+    run = Run(KEY, "s1", NOON, 1, NOON * 1000 + 333, State.LAUNCHING, attempt=1)
+    target = "workflow:wf%2F1%20%26%C3%BC?version=7&user=u%2F1"
+    job = Job("s1", parse("0 12 * * *", dialect="service"), target=target)
+    assert asyncio.run(launcher.start(Launch(run, job, 0))) is Answer.OK
+    meta = {"source": "schedule", "user_id": "u/1", "scheduled_for": "2026-03-01T12:00:00Z", "idempotency_key": KEY}
+    assert spy.calls == [(DAG, meta)]
+
+
+@pytest.mark.parametrize(
+    "name", ["..", "../x", "/etc/passwd", "a/../../b", ".", "x" * 190, "ü" * 190, "%2e%2e", "\x00"]
+)
+def test_no_name_leads_out_of_the_folder(tmp_path, name):
+    store = WorkflowFolder(tmp_path / "workflows")
+    asyncio.run(store.save_dag(name, 1, DAG))
+    assert asyncio.run(store.load_dag(name, 1)) == DAG
+    files = [path.relative_to(tmp_path).parts for path in tmp_path.rglob("*.json")]
+    assert [(len(parts), parts[0]) for parts in files] == [(3, "workflows")]
+
+
+@pytest.mark.req("SVC-HTTP-LAUNCH", "SVC-NOTE-EXECUTOR")
+def test_the_run_launcher_over_http(tmp_path):
+    folder(tmp_path)
+    asked = {"workflow_id": "wf", "version": 3, "user_id": "u1"}
+    asked |= {"scheduled_for": "2026-03-01T12:00:00Z", "idempotency_key": KEY}
+    with receiving() as executor, serving(workflows=str(tmp_path / "workflows"), executor=executor.url) as service:
+        assert service.post("/run-launcher/start", asked).json == {"started": True}
+        ((_, headers, body),) = executor.seen
+        sent = json.loads(body)
+        assert sent["dag"] == DAG
+        assert sent["meta"]["idempotency_key"] == headers["webhook-id"] == KEY
+        assert verify(SECRET, headers, body, int(headers["webhook-timestamp"]))
+        assert service.post("/run-launcher/start", {**asked, "version": 9}).json == {"started": False}
+        other = {name: asked[name] for name in ("workflow_id", "version", "user_id")}
+        other |= {"run_at": asked["scheduled_for"], "idem_key": KEY}  # the names of the other paragraph
+        assert service.post("/run-launcher/start", other).json == {"started": True}
+        assert service.post("/run-launcher/start", {**asked, "idempotency_key": "short"}).status == 422
+        executor.answer = lambda n: (500, {}, b"")
+        assert service.post("/run-launcher/start", asked).json == {"started": False}
+    with serving() as service:
+        assert service.post("/run-launcher/start", asked).status == 501
+
+
+@pytest.mark.req("SVC-LIFE-DETECT", "SVC-CALL-UPSERT")
+def test_deploying_a_workflow_upserts_its_schedule_based_triggers_and_they_run_it(tmp_path):
+    dag = {
+        **DAG,
+        "triggers": [
+            {"id": "tick", "type": "schedule_based", "cron_expr": "* * * * * *", "timezone": "UTC"},
+            {"id": "hook", "type": "webhook", "url": "https://example.org"},
+            {"type": "schedule_based", "cron_expr": "0 9 * * 1", "timezone": "Asia/Tokyo", "jitter_ms": 10},
+        ],
+    }
+    settings = {"workflows": str(tmp_path), "worker": True, "tick_ms": 50}
+    with receiving() as executor, serving(executor=executor.url, **settings) as service:
+        reply = service.put("/v1/workflows/wf/3", {"user_id": "u1", "dag": dag})
+        assert [each["schedule_id"] for each in reply.json["schedules"]] == ["wf.tick", "wf.1"]
+        assert service.get("/schedules/wf.1").json["jitter_ms"] == 10
+        until(lambda: executor.seen)
+        sent = json.loads(executor.seen[0][2])
+        assert sent["dag"] == dag
+        assert set(sent["meta"]) == {"source", "user_id", "scheduled_for", "idempotency_key"}
+        assert sent["meta"]["idempotency_key"] == key_of("wf.tick", instant_of(sent["meta"]["scheduled_for"]))
+        dag["triggers"][0]["cron_expr"] = "61 * * * *"
+        bad = service.put("/v1/workflows/wf/4", {"user_id": "u1", "dag": dag})
+        assert bad.status == 422
+
+
+def test_a_workflow_that_is_not_there_is_tried_a_few_times_and_then_failed(tmp_path):
+    settings = {"workflows": str(tmp_path), "worker": True, "tick_ms": 50, "executor": "http://127.0.0.1:9/"}
+    with serving(**settings) as service:
+        service.post("/schedules/upsert", workflow(cron_expr="* * * * * *"))
+        runs = lambda: service.get("/v1/schedules/s1/runs?limit=100").json["runs"]  # noqa: E731
+        failed = until(lambda: next((run for run in runs() if run["state"] == "failed"), None), 15)
+        assert (failed["attempt"], failed["outcome"], failed["reason"]) == (4, "missed", "launch_failed")
