@@ -145,8 +145,9 @@ class Oracle:
             earlier = [e for n, e, _ in self.doubtful or () if n == name]
             if earlier:
                 self._doubt(fresh)  # it may have come earlier, by another clock, and with another expression
-                same = earlier == [expression]
-                fresh.must_from = max(minute, self.doubtful_wall // 60_000 * 60_000 - 1) if same else now.wall
+                fresh.must_from = max(minute, self.doubtful_wall // 60_000 * 60_000 - 1)
+                if earlier != [expression]:
+                    fresh.must_from = max(now.wall, self.doubtful_wall)
             return fresh
         self._redefined(task, name, expression, dues, now)
         if self.doubtful is not None and all(n != name for n, _, _ in self.doubtful):
