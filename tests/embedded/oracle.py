@@ -117,9 +117,10 @@ class Oracle:
             self._wrong("S6", now, "an initialization succeeded while another was in force")
         before = dict(self.tasks)
         self.tasks = {name: self._registered(before.get(name), name, e, d, now) for name, e, d in registrations}
+        reached = now.wall if self.doubtful is None else max(now.wall, self.doubtful_wall)
         self.active, self.doubtful = self.stopping_at is None, None
         for task in self.tasks.values():
-            task.highest = max(task.highest, now.wall)
+            task.highest = max(task.highest, reached)
             task.may_due = task.may_due or _due_between(task, task.may_from, now.wall)  # it may have been recorded
 
     def _init_failed(self, now: Seen) -> None:
