@@ -304,7 +304,8 @@ def _overridden(task: Task, expression: str, dues: list[int], wall: float) -> No
     old_may, old_must = next_due(task.dues, task.may_from), next_due(task.dues, task.must_from)
     task.may_due = task.may_due or (old_may is not None and old_may <= wall)
     task.must_due = task.must_due or (old_must is not None and old_must <= wall)
-    task.may_from = max(task.may_from, task.first_seen)
+    latest = min(task.may_from, task.started_wall or task.may_from)  # which a clock set back may have put before others
+    task.may_from = max(latest, task.first_seen)
     task.must_from = max(task.must_from, task.first_seen + INITIALIZATION)
     task.expression, task.dues = expression, dues
     task.succeeded_at = None
