@@ -14,7 +14,6 @@ from tests.embedded.trace import Seen, Trace
 
 BOUND = 62_500  # milliseconds: the next minute, and a second between polls
 JUST = 2_000  # a poll follows within that
-INITIALIZATION = 1_000  # milliseconds that it may take
 NEVER = float("inf")
 
 
@@ -43,6 +42,7 @@ class Task:
     waiting: bool = False  # in AwaitingRetry
     succeeded_at: float | None = None  # the wall clock when the last recorded success had started
     started_wall: float = 0.0
+    surely_seen: float = 0.0  # by then it had been seen first
     highest: float = -NEVER  # what the clock showed at most while it was registered
     preempted: bool = False
 
@@ -142,10 +142,11 @@ class Oracle:
         minute = now.wall // 60_000 * 60_000 - 1
         if task is None:
             asked = min(self.asked_wall, now.wall)  # the minute may have changed meanwhile
-            fresh = Task(expression, delay, dues, asked, asked // 60_000 * 60_000 - 1, minute, highest=now.wall)
+            fresh = Task(expression, delay, dues, asked, asked // 60_000 * 60_000 - 1, minute, surely_seen=now.wall)
             earlier = [e for n, e, _ in self.doubtful or () if n == name]
             if earlier:
                 self._doubt(fresh)  # it may have come earlier, by another clock, and with another expression
+                fresh.first_seen = min(asked, self.doubtful_wall - 1_000)
                 fresh.must_from = max(minute, self.doubtful_wall // 60_000 * 60_000 - 1)
                 if earlier != [expression]:
                     fresh.must_from = max(now.wall, self.doubtful_wall)
@@ -306,7 +307,7 @@ def _overridden(task: Task, expression: str, dues: list[int], wall: float) -> No
     task.must_due = task.must_due or (old_must is not None and old_must <= wall)
     latest = min(task.may_from, task.started_wall or task.may_from)  # which a clock set back may have put before others
     task.may_from = max(latest, task.first_seen)
-    task.must_from = max(task.must_from, task.first_seen + INITIALIZATION)
+    task.must_from = max(task.must_from, task.surely_seen)
     task.expression, task.dues = expression, dues
     task.succeeded_at = None
 
