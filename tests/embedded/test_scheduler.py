@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 
 import pytest
+from fastapi import FastAPI
 
 from kron import KronError, Scheduler
 from kron.apps.wiring import open_store
@@ -256,8 +257,8 @@ def test_plain_functions_run_in_threads_and_paths_are_imported(tmp_path):
     assert here not in threads
 
 
-def test_inside_an_asgi_lifespan(tmp_path):
-    """As an ASGI server drives it: startup, some life, shutdown."""
+def test_inside_a_fastapi_lifespan(tmp_path):
+    """As a server drives it: startup, a request, shutdown. (examples/asgi.py is the same without FastAPI.)"""
     scheduler = Scheduler(f"sqlite:{tmp_path}/jobs.db")
 
     @scheduler.job("daily")
@@ -269,30 +270,34 @@ def test_inside_an_asgi_lifespan(tmp_path):
         async with scheduler:
             yield
 
-    async def app(scope, receive, send):
-        assert scope["type"] == "lifespan"
-        async with lifespan(app):
-            await receive()
-            await send({"type": "lifespan.startup.complete"})
-            await receive()
-        await send({"type": "lifespan.shutdown.complete"})
+    app = FastAPI(lifespan=lifespan)
+
+    @app.post("/report")
+    async def now():
+        return {"key": await scheduler.trigger("report")}
 
     async def script():
         inbox, sent = asyncio.Queue(), []
-        await inbox.put({"type": "lifespan.startup"})
 
         async def send(message):
-            sent.append(message["type"])
+            sent.append(message)
 
-        server = asyncio.create_task(app({"type": "lifespan"}, inbox.get, send))
+        async def body():
+            return {"type": "http.request", "body": b""}
+
+        server = asyncio.create_task(app({"type": "lifespan", "asgi": {"version": "3.0"}}, inbox.get, send))
+        await inbox.put({"type": "lifespan.startup"})
         await until(lambda: sent)
-        await scheduler.trigger("report")
+        request = {"type": "http", "method": "POST", "path": "/report", "headers": [], "query_string": b""}
+        await app(request, body, send)
         await until(lambda: called)
         await inbox.put({"type": "lifespan.shutdown"})
         await server
-        assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+        return [message["type"] for message in sent], sent[1]["status"]
 
-    asyncio.run(script())
+    kinds, status = asyncio.run(script())
+    assert status == 200
+    assert (kinds[0], kinds[-1]) == ("lifespan.startup.complete", "lifespan.shutdown.complete")
 
 
 def test_in_a_thread_without_signals_or_root_loggers(tmp_path):
