@@ -180,3 +180,30 @@ def test_a_preview_is_in_the_order_of_the_times_that_windows_choose():
         assert few == many[:20] == sorted(few)
 
     play(script())
+
+
+def test_many_are_defined_in_one_go_as_one_by_one():
+    async def script():
+        world = World("2026-03-01T12:10:00Z", duration=1)
+        await world.define("*/15 * * * *", SERVICE, identity="old")
+        (old,) = await world.store.get(["old"])
+        await world.registrar.pause("old", until=instant_of("2026-03-01T12:20:00Z") * 1000)
+        await world.define("*/15 * * * *", SERVICE, identity="same")
+        (same,) = await world.store.get(["same"])
+        await world.registrar.delete((await world.define("0 1 * * *", SERVICE, identity="gone")).identity)
+        world.sleep("2026-03-01T12:30:00Z")  # the pause of the old one is over, and nobody has seen it
+        jobs = [replace(old.job, identity=name) for name in ("new", "gone", "new")]
+        jobs += [
+            replace(old.job, description="changed"),
+            same.job,
+            replace(old.job, identity="new", description="last"),
+        ]
+        made = await world.registrar.upsert_all([(job, Asker("ann", str(n))) for n, job in enumerate(jobs)])
+        assert [case.job for case in made] == jobs
+        assert [case.revision for case in made] == [1, 2, 1, 2, 1, 2]
+        assert [case.paused for case in made] == [False] * 6
+        stored = await world.store.get(["new", "gone", "old", "same"])
+        assert [case.revision for case in stored] == [2, 2, 2, 1]
+        assert [(r.who, r.note) for r in await world.store.revisions("new")] == [("ann", "0"), ("ann", "5")]
+
+    play(script())
