@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills
+.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan bench-service campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills
 
 setup:  ## a .venv with everything
 	uv sync --python $(PYTHON)
@@ -40,6 +40,9 @@ bench-spread:  ## the busiest minute of 10,000 daily jobs: at midnight, as sente
 
 bench-next:  ## the speed and size of the calendar beside croniter, cronsim and croniter-rs
 	$(RUN) -m benchmarks.next
+
+bench-service:  ## the service: definitions, reads and webhooks a second
+	$(RUN) -m benchmarks.service
 
 bench-plan:  ## what the engine adds to a decision, and how fast a worker is over the store in memory
 	$(RUN) -m benchmarks.plan

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice
 from operator import attrgetter
@@ -44,13 +44,27 @@ class Registrar:
 
         Here and below, `expected` is the revision that the asker has seen: 0 for none. With another, nothing is done.
         """
+        return await self._write(job.identity, lambda case, now: _defined(job, case, now, asker), expected)
 
-        def change(case: Case | None, now: int) -> Settlement | None:
-            if case is None or case.deleted:
-                return created(job, case, now, asker)
-            return None if case.job == job else _redefined(job, case, now, asker)
-
-        return await self._write(job.identity, change, expected)
+    async def upsert_all(self, asked: Sequence[tuple[Job, Asker]]) -> list[Case]:
+        """Define many schedules in one write. Those that somebody else is changing are then defined one by one."""
+        cases = await self.store.get([job.identity for job, _ in asked])
+        now, names, wanted = await self.store.now(), set[str](), dict[int, Settlement | None]()
+        for number, ((job, asker), case) in enumerate(zip(asked, cases, strict=True)):
+            if job.identity not in names and not (case and case.awakes(now)):
+                wanted[number] = _defined(job, case, now, asker)
+            names.add(job.identity)
+        changing = {number: settlement for number, settlement in wanted.items() if settlement}
+        held = dict(zip(changing, await self.store.settle(list(changing.values()), now), strict=True))
+        found: list[Case] = []
+        for number, ((job, asker), case) in enumerate(zip(asked, cases, strict=True)):
+            if held.get(number):
+                found.append(changing[number].after)
+            elif number in wanted and wanted[number] is None:
+                found.append(_known(case, job.identity))
+            else:
+                found.append(await self.upsert(job, asker))
+        return found
 
     async def pause(
         self, identity: str, asker: Asker = NOBODY, *, until: int | None = None, expected: int | None = None
@@ -178,6 +192,12 @@ def created(job: Job, tombstone: Case | None, now: int, asker: Asker) -> Settlem
     cursor = max(cursor, tombstone.cursor) if tombstone else cursor
     case = Case(job, number, cursor, now, wake=now)
     return Settlement(tombstone, case, revision=revision_of(case, now, asker))
+
+
+def _defined(job: Job, case: Case | None, now: int, asker: Asker) -> Settlement | None:
+    if case is None or case.deleted:
+        return created(job, case, now, asker)
+    return None if case.job == job else _redefined(job, case, now, asker)
 
 
 def _redefined(job: Job, case: Case, now: int, asker: Asker) -> Settlement:

@@ -1,5 +1,7 @@
 """What may be asked of the registrar: pages of schedules and of runs, and the record of who did what."""
 
+from dataclasses import replace
+
 import pytest
 
 from kron import KronError
@@ -128,5 +130,80 @@ def test_the_preview_knows_when_it_starts_ends_and_awakes(more, until, ahead):
         if ahead:
             await world.run(max(seen) / 1000)
             assert [launch.run.due for launch in world.target.starts] == seen
+
+    play(script())
+
+
+def test_what_the_asker_has_not_seen_is_not_changed():
+    async def script():
+        world = World("2026-03-01T12:10:00Z", duration=1)
+        registrar, case = world.registrar, await world.define("*/15 * * * *", SERVICE)
+        changed = replace(case.job, description="another")
+        attempts = {
+            "upsert": lambda expected: registrar.upsert(changed, expected=expected),
+            "pause": lambda expected: registrar.pause("job", expected=expected),
+            "resume": lambda expected: registrar.resume("job", expected=expected),
+            "delete": lambda expected: registrar.delete("job", expected=expected),
+        }
+        for attempt in attempts.values():
+            for expected in (0, 2):
+                with pytest.raises(KronError, match="REVISION"):
+                    await attempt(expected)
+        assert await registrar.get("job") == case
+        assert (await attempts["upsert"](1)).revision == 2
+        assert (await attempts["pause"](2)).paused
+        assert not (await attempts["resume"](2)).paused
+        assert (await attempts["delete"](2)).deleted
+        with pytest.raises(KronError, match="REVISION"):
+            await attempts["upsert"](2)  # what is deleted has no revision
+        assert (await attempts["upsert"](0)).revision == 3
+
+    play(script())
+
+
+def test_a_preview_of_what_seldom_runs_ends_soon():
+    async def script():
+        world = World("2026-03-01T12:10:00Z", duration=1)
+        await world.define("0 0 29 2 * @tz(Europe/Berlin)", SERVICE)
+        ahead = await world.registrar.preview("job", 1_000)
+        assert len(ahead) == 24  # of the coming hundred years: 2100 is none
+        assert ahead == sorted(ahead)
+
+    play(script())
+
+
+def test_a_preview_is_in_the_order_of_the_times_that_windows_choose():
+    async def script():
+        world = World("2026-03-01T12:10:00Z", duration=1)
+        await world.define("* * * * * @win(after,10m)", SERVICE)
+        few, many = await world.registrar.preview("job", 20), await world.registrar.preview("job", 500)
+        assert few == many[:20] == sorted(few)
+
+    play(script())
+
+
+def test_many_are_defined_in_one_go_as_one_by_one():
+    async def script():
+        world = World("2026-03-01T12:10:00Z", duration=1)
+        await world.define("*/15 * * * *", SERVICE, identity="old")
+        (old,) = await world.store.get(["old"])
+        await world.registrar.pause("old", until=instant_of("2026-03-01T12:20:00Z") * 1000)
+        await world.define("*/15 * * * *", SERVICE, identity="same")
+        (same,) = await world.store.get(["same"])
+        await world.registrar.delete((await world.define("0 1 * * *", SERVICE, identity="gone")).identity)
+        world.sleep("2026-03-01T12:30:00Z")  # the pause of the old one is over, and nobody has seen it
+        jobs = [replace(old.job, identity=name) for name in ("new", "gone", "new")]
+        jobs += [
+            replace(old.job, description="changed"),
+            same.job,
+            replace(old.job, identity="new", description="last"),
+        ]
+        made = await world.registrar.upsert_all([(job, Asker("ann", str(n))) for n, job in enumerate(jobs)])
+        assert [case.job for case in made] == jobs
+        assert [case.revision for case in made] == [1, 2, 1, 2, 1, 2]
+        assert [case.paused for case in made] == [False] * 6
+        stored = await world.store.get(["new", "gone", "old", "same"])
+        assert [case.revision for case in stored] == [2, 2, 2, 1]
+        assert [(r.who, r.note) for r in await world.store.revisions("new")] == [("ann", "0"), ("ann", "5")]
 
     play(script())

@@ -21,6 +21,7 @@ from kron.launchers.address import networks
 from kron.launchers.http import HttpLauncher
 from kron.launchers.post import Poster
 from kron.launchers.signature import Secrets, sign, verify
+from tests.service.certificates import Authority
 from tests.service.http import LOOPBACK, SECRET, receiving, serving, until
 
 NOON = instant_of("2026-03-01T12:00:00Z")
@@ -246,7 +247,8 @@ def test_nobody_there_is_no_doubt_but_a_reason_to_try_again():
 
 def test_tls_is_checked(tmp_path):
     """A certificate that nobody vouches for is not spoken to."""
-    context = self_signed(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*Authority(tmp_path).issue("server"))
     listener = socket.create_server(("127.0.0.1", 0))
     heard_of = []
 
@@ -264,28 +266,6 @@ def test_tls_is_checked(tmp_path):
     thread.join(5)
     listener.close()
     assert heard_of in ([], [b""])
-
-
-def self_signed(folder):
-    import datetime
-
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
-    now = datetime.datetime.now(datetime.UTC)
-    builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
-    builder = builder.serial_number(1).not_valid_before(now).not_valid_after(now + datetime.timedelta(days=1))
-    certificate = builder.sign(key, hashes.SHA256())
-    (folder / "cert.pem").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    (folder / "key.pem").write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
-    return context
 
 
 def test_from_the_definition_to_the_receiver_and_its_report():

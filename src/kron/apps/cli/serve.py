@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import ssl
+from typing import Any
 
 from kron.apps.cli.screen import Screen
+from kron.apps.service.config import Config, read_config
 from kron.errors import KronError
 
 
@@ -18,16 +21,16 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     except ImportError as error:
         message = f"the service needs packages that are not here: {error.name}"
         raise KronError("MISSING_PACKAGE", message, hint="pip install 'kron-py[service]'") from None
-    from kron.apps.service.config import read_config
-
     config = read_config(os.environ, _flags(args), args.config or "")
     app = make_app(config)
     host, port = config.address
-    screen.note(f"kron serves on http://{config.listen}, store {config.store.partition(':')[0]}")
+    scheme = "https" if config.tls_key else "http"
+    screen.note(f"kron serves on {scheme}://{config.listen}, store {config.store.partition(':')[0]}")
     uvicorn.run(
         app,
         host=host,
         port=port,
+        **tls(config),
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -37,6 +40,14 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
         limit_concurrency=1_000,
     )
     return 0
+
+
+def tls(config: Config) -> dict[str, Any]:
+    """What uvicorn is told of certificates."""
+    if not config.tls_key:
+        return {}
+    asked = {"ssl_ca_certs": config.tls_client_ca, "ssl_cert_reqs": ssl.CERT_REQUIRED} if config.tls_client_ca else {}
+    return {"ssl_certfile": config.tls_certificate, "ssl_keyfile": config.tls_key, **asked}
 
 
 def _flags(args: argparse.Namespace) -> dict[str, str]:

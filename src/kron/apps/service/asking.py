@@ -27,6 +27,7 @@ from kron.why import why
 router = APIRouter(prefix="/v1", tags=["asking"])
 
 MOST_FIRES = 1_000
+MOST_CHANGES = 1_000
 Count = Annotated[int, Query(ge=1, le=MOST_FIRES)]
 At = Annotated[str | None, Query(max_length=40)]
 _KEY = re.compile(r"[0-9a-f]{64}")
@@ -88,9 +89,9 @@ async def account(schedule_id: str, caller: Reader, at: At = None, parts: Parts 
 
 @router.get("/schedules/{schedule_id}/history")
 async def history(schedule_id: str, caller: Reader, parts: Parts = Used) -> answers.History:
-    """All that was done to a schedule: by whom, when and why. Of deleted ones too."""
+    """What was done to a schedule, the last thousand of each kind: by whom, when and why. Of deleted ones too."""
     identity = caller.identity(schedule_id)
-    revisions = await parts.store.revisions(identity)
+    revisions = (await parts.store.revisions(identity))[-MOST_CHANGES:]
     if not revisions:
         raise KronError("NOT_FOUND", f"there is no schedule {schedule_id!r}", hint="define it first")
     done = [
@@ -104,7 +105,7 @@ async def history(schedule_id: str, caller: Reader, parts: Parts = Used) -> answ
     ]
     done += [
         (a.at, answers.Change(what=str(a.deed), at=rfc3339_ms(a.at), who=a.who, note=a.note, until=_until(a.until)))
-        for a in await parts.store.acts(identity)
+        for a in (await parts.store.acts(identity))[-MOST_CHANGES:]
     ]
     return answers.History(changes=[change for _, change in sorted(done, key=lambda each: each[0])])
 

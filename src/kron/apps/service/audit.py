@@ -13,11 +13,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from kron.clock import Clock
 
 FIRST = "0" * 64
+LONGEST = 64 * 1024  # of a line
 CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
 class Audit:
-    """Writes to a file, after what is there. Each line holds the hash of the line before it."""
+    """Writes to a file, after what is there. Each line holds the hash of the line before it. One process, one file."""
 
     def __init__(self, path: str, clock: Clock) -> None:
         self.path, self.clock = Path(path) if path else None, clock
@@ -51,8 +52,10 @@ def broken(lines: Iterable[str]) -> int | None:
 def _last(path: Path | None) -> str:
     if path is None or not path.exists():
         return FIRST
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return sha256(lines[-1].encode()).hexdigest() if lines else FIRST
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - LONGEST))
+        lines = file.read().splitlines()
+    return sha256(lines[-1]).hexdigest() if lines else FIRST
 
 
 class Audited:

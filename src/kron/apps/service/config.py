@@ -45,6 +45,9 @@ class Config:
 
     store: str = "memory:"
     listen: str = "127.0.0.1:8080"
+    tls_certificate: str = ""  # files of PEM: then it speaks TLS
+    tls_key: str = ""
+    tls_client_ca: str = ""  # then it speaks only to those who show a certificate of this authority
     public_url: str = ""  # where receivers of webhooks can reach this service, to report
     worker: bool = True  # whether this process also keeps time
     log: bool = True  # events as lines of JSON on stderr
@@ -137,6 +140,8 @@ def _checked(config: Config) -> Config:
         raise _bad("max_catchup_per_tick", "it is a number from 1 to 10,000", "100 is the default")
     if not config.listen.rpartition(":")[2].isdigit():
         raise _bad("listen", f"{config.listen!r} is no address", "write host:port")
+    if bool(config.tls_certificate) != bool(config.tls_key) or (config.tls_client_ca and not config.tls_key):
+        raise _bad("tls_key", "a certificate needs its key, and clients need a server with both", "give both files")
     _check_auth(config)
     return config
 

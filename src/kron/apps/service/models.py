@@ -6,10 +6,12 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
-Text = Annotated[str, Field(max_length=200, min_length=1)]
+NO_NUL = r"^[^\x00]*$"  # which not every database keeps
+
+Text = Annotated[str, Field(max_length=200, min_length=1, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Expression = Annotated[str, Field(max_length=1_000, min_length=1)]
 Instant = Annotated[str, Field(max_length=40, examples=["2026-03-01T00:00:00Z"])]
-Note = Annotated[str, Field(max_length=1_000)]
+Note = Annotated[str, Field(max_length=1_000, pattern=NO_NUL)]
 Whole = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Jitter = Annotated[int, Field(ge=0, le=86_400_000)]
 Overlap = Literal["allow", "skip", "queue"]

@@ -27,18 +27,19 @@ class Quotas:
         """Refuse a new schedule of a tenant that has as many as it may."""
         most = self.config.schedules_per_tenant
         async with self.locks[caller.tenant]:
+            at, count = self.counts.get(caller.tenant, (float("-inf"), 0))
+            if self.timer.monotonic() - at < FRESH and count < most:  # it may be no new one; that is found out later
+                self.counts[caller.tenant] = (at, count + 1)
+                return
             (case,) = await self.store.get([identity])
             if case is not None and not case.deleted:
                 return
-            at, count = self.counts.get(caller.tenant, (-FRESH, 0))
-            if self.timer.monotonic() - at >= FRESH or count >= most:
-                at = self.timer.monotonic()
-                count = len(await self.store.identities("", most + 1, caller.prefix))
+            at, count = self.timer.monotonic(), len(await self.store.identities("", most + 1, caller.prefix))
+            self.counts[caller.tenant] = (at, count + 1)
             if count >= most:
                 raise KronError(
                     "QUOTA", f"there are {most} schedules already", hint="delete some, or ask for more room"
                 )
-            self.counts[caller.tenant] = (at, count + 1)
 
     def spend(self, caller: Caller, starts: int = 1) -> None:
         """Refuse to start more runs by hand than a minute may have."""

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from kron.apps.service import answers
 from kron.apps.service.caller import Caller, Reader, Writer
 from kron.apps.service.definition import described, job_of
-from kron.apps.service.models import Definition, Patch
+from kron.apps.service.models import NO_NUL, Definition, Patch
 from kron.apps.service.parts import Parts, Used
 from kron.apps.service.shown import shown
 from kron.errors import KronError
@@ -21,14 +21,14 @@ router = APIRouter(prefix="/v1", tags=["schedules"])
 
 IfMatch = Annotated[str | None, Header(max_length=50)]
 Key = Annotated[str | None, Header(max_length=200, min_length=1)]
-Token = Annotated[str, Query(max_length=200)]
+Token = Annotated[str, Query(max_length=200, pattern=NO_NUL)]
 Limit = Annotated[int, Query(ge=1, le=1000)]
 
 
 @router.get("/schedules")
 async def list_schedules(
     caller: Reader,
-    prefix: Annotated[str, Query(max_length=200)] = "",
+    prefix: Token = "",
     paused: bool | None = None,
     deleted: bool = False,
     limit: Limit = 100,
@@ -100,7 +100,7 @@ async def delete(
     schedule_id: str,
     caller: Writer,
     if_match: IfMatch = None,
-    note: Annotated[str, Query(max_length=1000)] = "",
+    note: Annotated[str, Query(max_length=1000, pattern=NO_NUL)] = "",
     parts: Parts = Used,
 ) -> Response:
     """Delete a schedule. Its history stays."""

@@ -1,0 +1,76 @@
+"""Two services on one PostgreSQL, and kill -9: no period is lost, and each has one key however often it comes."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from kron.core.run import key_of
+from kron.core.zone import instant_of
+from tests.service.http import LOOPBACK, SECRET, Service, receiving, until
+from tests.service.test_config import free_port, ready
+
+SCHEDULES = 20
+
+
+def start(database, folder, name):
+    port = free_port()
+    env = {**os.environ, "KRON_AUTH": "none", "TICK_MS": "100", "KRON_STORE": database, "KRON_WEBHOOK_SECRET": SECRET}
+    env |= {"KRON_WEBHOOK_HTTP": "true", "KRON_WEBHOOK_ALLOW": LOOPBACK[0]}
+    command = [str(Path(sys.executable).parent / "kron"), "serve", "--listen", f"127.0.0.1:{port}"]
+    with (folder / name).open("w") as log:
+        process = subprocess.Popen(command, env=env, stderr=log)
+    service = Service(port, None)
+    until(lambda: ready(service), 30)
+    return process, service
+
+
+@pytest.mark.slow
+@pytest.mark.req("SVC-GOAL-ONCE")
+def test_a_killed_service_loses_no_period(database, tmp_path):
+    processes = []
+    with receiving() as receiver:
+        try:
+            (victim, one), (_, other) = (processes.append(p) or p for p in (start(database, tmp_path, n) for n in "ab"))
+            body = {"schedule": "* * * * * *", "target": receiver.url, "overlap_policy": "allow"}
+            for n in range(SCHEDULES):
+                assert (one, other)[n % 2].put(
+                    f"/v1/schedules/s{n}", {**body, "catchup_policy": "fire_immediately"}
+                ).status == 200
+            time.sleep(4)
+            victim.kill()
+            victim.wait(10)
+            killed = int(time.time())
+            until(
+                lambda: all(whole(receiver, f"s{n}", killed + 20) for n in range(SCHEDULES)), 60
+            )  # a claim lasts 30 s
+            for n in range(SCHEDULES):
+                other.post(f"/v1/schedules/s{n}/pause", {})
+            time.sleep(2)
+        finally:
+            for process, _ in processes:
+                process.kill()
+                process.wait(10)
+    seen = defaultdict(lambda: defaultdict(list))
+    for _, headers, text in list(receiver.seen):
+        data = json.loads(text)["data"]
+        seen[data["schedule_id"]][instant_of(data["period"])].append((headers["webhook-id"], data["attempt"]))
+    assert len(seen) == SCHEDULES
+    for name, periods in seen.items():
+        assert sorted(periods) == list(range(min(periods), max(periods) + 1)), name  # none is missing
+        for period, arrivals in periods.items():
+            assert {key for key, _ in arrivals} == {key_of(name, period)}
+            attempts = [attempt for _, attempt in arrivals]
+            assert len(attempts) == len(set(attempts)), (name, period)  # no attempt was sent twice
+
+
+def whole(receiver, name, upto):
+    """Whether every second from the first run on has arrived."""
+    found = [json.loads(text)["data"] for _, _, text in list(receiver.seen)]
+    periods = {instant_of(data["period"]) for data in found if data["schedule_id"] == name}
+    return bool(periods) and periods >= set(range(min(periods), upto + 1))

@@ -1,0 +1,127 @@
+"""TLS: of the service, of its clients, of its targets and of the issuer's keys."""
+
+import asyncio
+import os
+import signal
+import ssl
+import subprocess
+import sys
+import threading
+from http.client import HTTPSConnection
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from kron.apps.service.keys import Keys
+from kron.clock import SystemTimer
+from kron.core.answer import Answer
+from kron.launchers.target import check_url
+from tests.service.certificates import Authority
+from tests.service.http import until
+from tests.service.test_config import free_port
+from tests.service.test_webhooks import launch, send
+from tests.service.tokens import jwks
+
+
+def test_only_who_shows_a_certificate_of_the_authority_is_spoken_to(tmp_path):
+    ours, other = Authority(tmp_path, "ours"), Authority(tmp_path, "other")
+    certificate, key = ours.issue("server")
+    port = free_port()
+    env = {**os.environ, "KRON_AUTH": "none", "KRON_WORKER": "false", "KRON_TLS_CLIENT_CA": str(ours.path)}
+    env |= {"KRON_TLS_CERTIFICATE": str(certificate), "KRON_TLS_KEY": str(key)}
+    command = [str(Path(sys.executable).parent / "kron"), "serve", "--listen", f"127.0.0.1:{port}"]
+    process = subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL)
+
+    def status(*shown):
+        context = ssl.create_default_context(cafile=ours.path)
+        if shown:
+            context.load_cert_chain(*shown)
+        connection = HTTPSConnection("127.0.0.1", port, context=context, timeout=5)
+        try:
+            connection.request("GET", "/healthz")
+            return connection.getresponse().status
+        except ssl.SSLError:
+            return "refused"
+        except OSError as error:
+            return "refused" if isinstance(error, ConnectionResetError) else None
+        finally:
+            connection.close()
+
+    try:
+        good = ours.issue("client")
+        until(lambda: status(*good) == 200, 30)
+        assert status() == "refused"
+        assert status(*other.issue("stranger")) == "refused"
+        assert status(*ours.issue("expired", days=-1)) == "refused"
+        assert status(*good) == 200
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+
+
+class Answering(BaseHTTPRequestHandler):
+    content, status, seen = b"", 200, None
+
+    def do_GET(self):
+        type(self).seen = (type(self).seen or 0) + 1
+        self.send_response(self.status)
+        self.send_header("Location", "https://127.0.0.1:1/")
+        self.send_header("Content-Length", str(len(self.content)))
+        self.end_headers()
+        self.wfile.write(self.content)
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.do_GET()
+
+    def log_message(self, *words):
+        pass
+
+
+@pytest.fixture
+def secure(tmp_path):
+    """A server with a certificate of an authority that the tests trust."""
+    authority = Authority(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*authority.issue("server"))
+    handler = type("Handler", (Answering,), {})
+    server = HTTPServer(("127.0.0.1", 0), handler)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    handler.port, handler.authority = server.server_address[1], authority
+    yield handler
+    server.shutdown()
+    server.server_close()
+    thread.join(5)
+
+
+def test_a_webhook_goes_to_a_name_by_the_address_that_was_vetted(secure):
+    """The certificate is checked for the name, though the address is what is called."""
+
+    async def here(host, port):
+        return ["127.0.0.1"]
+
+    trusting = ssl.create_default_context(cafile=secure.authority.path)
+    good = check_url(f"https://localhost:{secure.port}/hook")
+    assert send(launch(good), resolve=here, tls=trusting) is Answer.OK
+    assert send(launch(f"https://other.example:{secure.port}/"), resolve=here, tls=trusting) is Answer.RETRYABLE
+    assert send(launch(good), resolve=here) is Answer.RETRYABLE  # nobody vouches for it
+    assert secure.seen == 1
+
+
+def test_the_keys_of_the_issuer_come_over_tls_and_from_nowhere_else(secure, tmp_path, monkeypatch):
+    monkeypatch.setenv("SSL_CERT_FILE", str(secure.authority.path))
+    secure.content = Path(jwks(tmp_path)).read_bytes()
+
+    async def found():
+        key = await Keys(f"https://localhost:{secure.port}/jwks", SystemTimer()).find("k-EdDSA")
+        return key is not None
+
+    assert asyncio.run(found())
+    secure.status = 302
+    assert not asyncio.run(found())
+    secure.status = 200
+    monkeypatch.setenv("SSL_CERT_FILE", str(Authority(tmp_path, "another").path))
+    assert not asyncio.run(found())
