@@ -217,7 +217,11 @@ class Oracle:
         task = self._starting(name, now)
         if task is None:
             return
-        allowed = task.may_restart or now.wall >= task.may_retry or (task.any_name and _due_allowed(task, now.wall))
+        allowed = (
+            task.may_restart
+            or max(now.wall, attempt) >= task.may_retry
+            or (task.any_name and _due_allowed(task, now.wall))
+        )
         if not allowed:
             self._wrong("S1", now, f"{name} was tried again, and no retry was pending")
         newer = next_due(task.dues, task.must_from)
