@@ -60,6 +60,7 @@ class Oracle:
     doubtful: list[tuple[str, str, int]] | None = None  # a list whose initialization was cut off
     doubtful_wall: float = 0.0
     asked_wall: float = 0.0
+    muddled: bool = False
     violations: list[str] = field(default_factory=list)
 
     def check(self) -> list[str]:
@@ -118,7 +119,7 @@ class Oracle:
         before = dict(self.tasks)
         self.tasks = {name: self._registered(before.get(name), name, e, d, now) for name, e, d in registrations}
         reached = now.wall if self.doubtful is None else max(now.wall, self.doubtful_wall)
-        self.active, self.doubtful = self.stopping_at is None, None
+        self.active, self.doubtful, self.muddled = self.stopping_at is None, None, False
         for task in self.tasks.values():
             task.highest = max(task.highest, reached)
             task.may_due = task.may_due or _due_between(task, task.may_from, now.wall)  # it may have been recorded
@@ -140,6 +141,12 @@ class Oracle:
     def _registered(self, task: Task | None, name: str, expression: str, delay: int, now: Seen) -> Task:
         dues = dues_of(self.trace.date, self.trace.zone, expression)
         minute = now.wall // 60_000 * 60_000 - 1
+        if self.muddled:
+            reached = max(now.wall, self.doubtful_wall, task.highest if task else 0.0)
+            unsure = Task(expression, delay, dues, -NEVER, -NEVER, reached, surely_seen=reached)
+            self._doubt(unsure)
+            unsure.may_retry, unsure.may_restart = -NEVER, True
+            return unsure
         if task is None:
             asked = min(self.asked_wall, now.wall)  # the minute may have changed meanwhile
             fresh = Task(expression, delay, dues, asked, asked // 60_000 * 60_000 - 1, minute, surely_seen=now.wall)
@@ -186,7 +193,8 @@ class Oracle:
 
     def _crash(self, now: Seen) -> None:
         if self.initializing is not None:
-            self.doubtful, self.doubtful_wall = self.initializing[0], now.wall
+            self.muddled = self.muddled or self.doubtful is not None  # two were cut off: many things may have been
+            self.doubtful, self.doubtful_wall = self.initializing[0], max(now.wall, self.doubtful_wall)
         self.initializing, self.stopping_at, self.active = None, None, False
         for task in self.tasks.values():
             task.any_name = True
