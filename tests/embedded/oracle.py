@@ -157,6 +157,7 @@ class Oracle:
                 fresh.must_from = max(minute, self.doubtful_wall // 60_000 * 60_000 - 1)
                 if earlier != [expression]:
                     fresh.must_from = max(now.wall, self.doubtful_wall)
+                    fresh.may_due = True  # of that other expression
             return fresh
         self._redefined(task, name, expression, dues, now)
         if self.doubtful is not None and all(n != name for n, _, _ in self.doubtful):
