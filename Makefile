@@ -83,4 +83,5 @@ traces:  ## 200,000 random lives of the embedded scheduler, held against the rul
 	$(RUN) -m tests.embedded.traces
 
 embedded-kills:  ## 100 kill -9 of an application in the middle of its callbacks; every orphan starts again, once
-	$(RUN) -m tests.embedded.kills
+	$(RUN) -m tests.embedded.kills 100 sqlite
+	$(RUN) -m tests.embedded.kills 100 postgres

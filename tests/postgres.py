@@ -42,13 +42,24 @@ class Server:
         self.run(
             "initdb", "-D", self.data, "-A", "trust", "-U", "postgres", "--no-sync", "-E", "UTF8", "--locale=C.UTF-8"
         )
+        self.watch = self.watched()
         self.start()
         self.template = None
 
-    def run(self, program, *words):
+    def command(self, program, *words):
         demoted = ["runuser", "-u", "postgres", "--"] if os.getuid() == 0 else []
-        command = [*demoted, str(BINARIES / program), *map(str, words)]
+        return [*demoted, str(BINARIES / program), *map(str, words)]
+
+    def run(self, program, *words):
+        command = self.command(program, *words)
         subprocess.run(command, cwd="/", check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60)
+
+    def watched(self):
+        """A process that ends the server when this one lets go of it, be it by being killed."""
+        script = 'cat; "$@" >/dev/null 2>&1; rm -rf "$0"'
+        stop = self.command("pg_ctl", "-D", self.data, "-w", "-m", "immediate", "stop")
+        command = ["sh", "-c", script, str(self.folder), *stop]
+        return subprocess.Popen(command, cwd="/", stdin=subprocess.PIPE, start_new_session=True)
 
     def start(self):
         options = " ".join(f"-c {name}={value}" for name, value in {"port": self.port, **self.settings}.items())
@@ -85,8 +96,8 @@ class Server:
         self.sql(f"DROP DATABASE {name} WITH (FORCE)")
 
     def close(self):
-        self.stop("immediate")
-        shutil.rmtree(self.folder)
+        self.watch.stdin.close()
+        self.watch.wait()
 
 
 @contextmanager

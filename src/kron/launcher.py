@@ -27,3 +27,14 @@ class Launcher(Protocol):
 
     async def cancel(self, run: Run) -> None:
         """End it, if that can be done; best effort."""
+
+
+class Nobody:
+    """What a worker has for targets that it does not know: certainly nothing was sent, and another worker may know."""
+
+    async def start(self, launch: Launch) -> Answer:
+        """Not here, and not now."""
+        return Answer.RETRYABLE
+
+    async def cancel(self, run: Run) -> None:
+        """There is nothing to end."""

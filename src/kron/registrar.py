@@ -27,6 +27,7 @@ from kron.store import Act, Change, Deed, Revision, Settlement, Store
 __all__ = ["MOST_BACKFILL", "Asker", "Registrar", "coming"]
 
 TRIES = 20  # against others who write at the same time
+BACKFILL = "backfill:"  # so begins the trigger of its runs: a run that was asked for alone never has the same
 MOST_BACKFILL = 1_000  # periods in one request
 MOST_ON_A_PAGE = 1_000
 CENTURY = 36_525 * 86_400
@@ -85,6 +86,9 @@ class Registrar:
 
     async def trigger(self, identity: str, request: str) -> Run:
         """Run it now, beside its calendar. The same request twice is one run."""
+        if request.startswith(BACKFILL):
+            hint = "give the request another name"
+            raise KronError("BAD_REQUEST", f"only a backfill is called {BACKFILL}…", hint=hint)
         key = key_of(identity, 0, request)
         for _ in range(TRIES):
             (run,) = await self.store.find([key])
@@ -101,7 +105,7 @@ class Registrar:
         """Run the periods from one second to another again. The same request twice is one run a period."""
         (case,) = await self.store.get([identity])
         case = _known(case, identity)
-        nominals = _range(case.job, first, last)
+        nominals, request = _range(case.job, first, last), BACKFILL + request
         keys = [key_of(identity, nominal, request) for nominal in nominals]
 
         for _ in range(TRIES):

@@ -15,10 +15,11 @@ from kron.core.plan import Plan
 from kron.core.run import Run
 from kron.events import Sink, about
 from kron.failpoint import fail_point
-from kron.launcher import Launch, Launcher
+from kron.launcher import Launch, Launcher, Nobody
 from kron.settings import Settings
 from kron.store import Change, Store
 
+NOBODY = Nobody()
 BATCH = 1_000  # answers written together
 
 
@@ -92,4 +93,4 @@ class Sender:
             self.sink(about("cancel_error", run.changed, run, error=repr(error)))
 
     def _launcher(self, case: Case) -> Launcher:
-        return self.launchers[case.job.target.partition(":")[0]]
+        return self.launchers.get(case.job.target.partition(":")[0], NOBODY)

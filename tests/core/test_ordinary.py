@@ -25,17 +25,18 @@ OFTEN = st.sampled_from(
         "0 0 29 2 *",
     ]
 ).map(lambda text: parse(text, dialect="kron"))
+DAY = 86_400 * SECOND  # the long way looks at every period of a window
 POLICIES = [KRON, SERVICE, DECLARATIVE, replace(SERVICE, jitter=90 * SECOND), replace(KRON, bound=1)]
 
 
 @given(
-    OFTEN | texts.schedules,
+    OFTEN | texts.schedules.filter(lambda schedule: schedule.window.duration <= DAY),
     st.sampled_from(POLICIES),
     st.integers(1_500_000_000, 1_900_000_000),
     st.integers(-70_000, 70_000) | st.integers(-2_000, 6_000),
     st.integers(-200_000, 200_000) | st.just(-(10**9)),
 )
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_the_short_way_gives_what_the_long_way_gives(schedule, policy, cursor, late, since):
     job = Job("acme/report", replace(schedule, policy=policy))
     nominal = next_nominal(schedule, cursor)

@@ -1,4 +1,4 @@
-"""kill -9 in the middle of callbacks: `python -m tests.embedded.kills [HOW MANY] [URL]`.
+"""kill -9 in the middle of callbacks: `python -m tests.embedded.kills [HOW MANY] [sqlite|postgres]`.
 
 A real process on a real store is killed while a callback is going, and started again, many times. Then the oracle of
 traces reads its journal: every orphan started again, once, and nothing was lost or doubled.
@@ -14,12 +14,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tests.embedded.application import SPEED, START, ZONE
 from tests.embedded.oracle import BOUND, Oracle
 from tests.embedded.trace import Seen, Trace
+from tests.postgres import running
 
 SLACK = 10_000 * SPEED  # milliseconds of the fast clock: a busy machine may take ten seconds to start a process
 PATIENCE = 60.0
@@ -93,10 +96,20 @@ class Campaign:
         return Oracle(trace, bound=BOUND + SLACK).check()
 
 
-def main(kills: int = 100, url: str = "") -> int:
+@contextmanager
+def store(kind: str, folder: str) -> Iterator[str]:
+    """The URL of a store of that kind, for as long as it takes."""
+    if kind == "sqlite":
+        yield f"sqlite:{folder}/jobs.db"
+        return
+    with running() as server:
+        yield server.url(server.database())
+
+
+def main(kills: int = 100, kind: str = "sqlite") -> int:
     """Kill it so often, and say what came of it; 1 if a rule was broken or too few were killed."""
-    with tempfile.TemporaryDirectory() as folder:
-        campaign = Campaign(Path(folder), url or f"sqlite:{folder}/jobs.db")
+    with tempfile.TemporaryDirectory() as folder, store(kind, folder) as url:
+        campaign = Campaign(Path(folder), url)
         for n in range(kills):
             campaign.kill()
             if n % 20 == 19:
@@ -111,7 +124,7 @@ def main(kills: int = 100, url: str = "") -> int:
     good = not wrong and kinds.count("crash") == kills and campaign.orphans >= kills and kinds[-1] == "stopped"
     print(f"{kinds.count('start')} starts, {kinds.count('retry')} restarts and retries, {len(kinds)} observations")
     verdict = "PASS" if good else "FAIL"
-    print(f"{verdict}: {kills} kills, {campaign.orphans} callbacks cut off, {len(wrong)} violations")
+    print(f"{verdict}: {kind}, {kills} kills, {campaign.orphans} callbacks cut off, {len(wrong)} violations")
     return int(not good)
 
 

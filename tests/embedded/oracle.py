@@ -42,6 +42,7 @@ class Task:
     waiting: bool = False  # in AwaitingRetry
     succeeded_at: float | None = None  # the wall clock when the last recorded success had started
     started_wall: float = 0.0
+    surely_seen: float = 0.0  # by then it had been seen first
     highest: float = -NEVER  # what the clock showed at most while it was registered
     preempted: bool = False
 
@@ -58,6 +59,7 @@ class Oracle:
     initializing: tuple[list[tuple[str, str, int]], bool] | None = None
     doubtful: list[tuple[str, str, int]] | None = None  # a list whose initialization was cut off
     doubtful_wall: float = 0.0
+    asked_wall: float = 0.0
     violations: list[str] = field(default_factory=list)
 
     def check(self) -> list[str]:
@@ -105,7 +107,7 @@ class Oracle:
     def _init(self, now: Seen) -> None:
         if self.initializing is not None:
             self._wrong("trace", now, "two initializations at once")
-        self.initializing = now.about
+        self.initializing, self.asked_wall = now.about, now.wall
 
     def _init_ok(self, now: Seen) -> None:
         registrations, valid = self._asked()
@@ -115,9 +117,10 @@ class Oracle:
             self._wrong("S6", now, "an initialization succeeded while another was in force")
         before = dict(self.tasks)
         self.tasks = {name: self._registered(before.get(name), name, e, d, now) for name, e, d in registrations}
+        reached = now.wall if self.doubtful is None else max(now.wall, self.doubtful_wall)
         self.active, self.doubtful = self.stopping_at is None, None
         for task in self.tasks.values():
-            task.highest = max(task.highest, now.wall)
+            task.highest = max(task.highest, reached)
             task.may_due = task.may_due or _due_between(task, task.may_from, now.wall)  # it may have been recorded
 
     def _init_failed(self, now: Seen) -> None:
@@ -138,10 +141,15 @@ class Oracle:
         dues = dues_of(self.trace.date, self.trace.zone, expression)
         minute = now.wall // 60_000 * 60_000 - 1
         if task is None:
-            fresh = Task(expression, delay, dues, now.wall, minute, minute)
-            if self.doubtful is not None and any(n == name for n, _, _ in self.doubtful):
-                self._doubt(fresh)  # it may have come earlier, and by another clock
+            asked = min(self.asked_wall, now.wall)  # the minute may have changed meanwhile
+            fresh = Task(expression, delay, dues, asked, asked // 60_000 * 60_000 - 1, minute, surely_seen=now.wall)
+            earlier = [e for n, e, _ in self.doubtful or () if n == name]
+            if earlier:
+                self._doubt(fresh)  # it may have come earlier, by another clock, and with another expression
+                fresh.first_seen = min(asked, self.doubtful_wall - 1_000)
                 fresh.must_from = max(minute, self.doubtful_wall // 60_000 * 60_000 - 1)
+                if earlier != [expression]:
+                    fresh.must_from = max(now.wall, self.doubtful_wall)
             return fresh
         self._redefined(task, name, expression, dues, now)
         if self.doubtful is not None and all(n != name for n, _, _ in self.doubtful):
@@ -297,8 +305,9 @@ def _overridden(task: Task, expression: str, dues: list[int], wall: float) -> No
     old_may, old_must = next_due(task.dues, task.may_from), next_due(task.dues, task.must_from)
     task.may_due = task.may_due or (old_may is not None and old_may <= wall)
     task.must_due = task.must_due or (old_must is not None and old_must <= wall)
-    task.may_from = max(task.may_from, task.first_seen)
-    task.must_from = max(task.must_from, task.first_seen)
+    latest = min(task.may_from, task.started_wall or task.may_from)  # which a clock set back may have put before others
+    task.may_from = max(latest, task.first_seen)
+    task.must_from = max(task.must_from, task.surely_seen)
     task.expression, task.dues = expression, dues
     task.succeeded_at = None
 

@@ -7,5 +7,6 @@ from tests.embedded import kills
 
 @pytest.mark.slow
 @pytest.mark.req("DECL-PERS-ORPHANED", "DECL-IDEM-RECOVER", "DECL-RT-R2")
-def test_five_kills_lose_nothing_and_double_nothing(capsys):
-    assert kills.main(5) == 0, capsys.readouterr().out
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_five_kills_lose_nothing_and_double_nothing(kind, capsys):
+    assert kills.main(5, kind) == 0, capsys.readouterr().out

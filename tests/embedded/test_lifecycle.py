@@ -244,6 +244,42 @@ def test_the_same_registrations_again_change_nothing():
     assert stage.times("b") == ["2026-03-10T12:30:00Z"]
 
 
+EVENTS = {
+    *("SchedulerInitializationStarted", "SchedulerInitializationCompleted", "SchedulerInitializationFailed"),
+    *("SchedulerStopRequested", "SchedulerStopped", "PollingStarted", "PollingStopRequested", "PollingStopped"),
+    *("TaskRunStarted", "TaskRunCompleted", "TaskRunFailed", "TaskRetryStarted", "TaskRetryPreempted"),
+}
+
+
+@pytest.mark.req("DECL-SCOPE-IN")
+def test_there_are_thirteen_events_and_no_other():
+    async def script(stage):
+        scheduler = stage.scheduler()
+        with pytest.raises(SchedulerError):
+            await scheduler.initialize([stage.task("", HOURLY)])
+        tasks = [stage.task("a", "0,1 12 * * *", 10, fails=1), stage.task("b", "* * * * *", 300, fails=1)]
+        await scheduler.initialize(tasks)
+        await asyncio.sleep(120)
+        await scheduler.stop()
+
+    assert set(play(script).events()) == EVENTS
+    assert len(EVENTS) == 13
+
+
+def test_a_task_may_stop_the_scheduler():
+    async def script(stage):
+        scheduler = stage.scheduler()
+
+        async def enough():
+            scheduler.stop()
+
+        await scheduler.initialize([("a", "* * * * *", enough, stage.task("x", HOURLY)[3])])
+        await asyncio.sleep(300)
+        assert scheduler._state is SchedulerState.STOPPED
+
+    assert play(script).events().count("TaskRunStarted") == 1
+
+
 def test_a_sink_that_fails_stops_nothing():
     def fail(event):
         raise ValueError("I cannot hear")

@@ -178,10 +178,11 @@ def test_who_comes_back_is_new():
 
 
 @pytest.mark.req("DECL-PERS-ATOMIC", "DECL-IDEM-PARTIAL")
-@pytest.mark.parametrize("url", ["memory:", "sqlite:"])
-def test_overrides_are_written_together_or_not_at_all(url, tmp_path, monkeypatch):
+@pytest.mark.parametrize("kind", ["memory", "sqlite", "postgres"])
+def test_overrides_are_written_together_or_not_at_all(kind, request, tmp_path, monkeypatch):
     """One of three does not hold: nothing is written, and the error says so."""
     heard = Memory()
+    url = {"memory": "memory:", "sqlite": f"sqlite:{tmp_path}/s.db"}.get(kind) or request.getfixturevalue("database")
     resolve = overrides._resolve
 
     async def spoiled(store, tasks, cases, now):
@@ -191,7 +192,7 @@ def test_overrides_are_written_together_or_not_at_all(url, tmp_path, monkeypatch
         return found
 
     async def script():
-        scheduler = DeclarativeScheduler(url if url == "memory:" else f"{url}{tmp_path}/s.db", zone="UTC", sink=heard)
+        scheduler = DeclarativeScheduler(url, zone="UTC", sink=heard)
         await scheduler.initialize([(name, "0 0 1 1 *", _ok, timedelta(0)) for name in "abc"])
         await scheduler.stop()
         monkeypatch.setattr(overrides, "_resolve", spoiled)
@@ -404,11 +405,14 @@ def kinds_of(heard):
 def test_what_others_keep_in_the_same_store_is_left_alone():
     from kron import parse
     from kron.core.job import Job
+    from kron.core.outcome import Reason, Verdict
     from kron.registrar import Registrar
 
     async def script(stage):
-        await Registrar(stage.store).upsert(Job("other", parse("0 0 * * *", dialect="kron"), target="http://x"))
-        await lived(stage, stage.task("a", HOURLY))
+        await Registrar(stage.store).upsert(Job("other", parse("1 12 * * *", dialect="kron"), target="http://x"))
+        await lived(stage, stage.task("a", HOURLY), seconds=50)
         assert not stage.store.cases["other"].deleted
+        (run,) = stage.store.ledger["other"].values()
+        assert (run.verdict, run.reason) == (Verdict.MISSED, Reason.LAUNCH_FAILED)  # known not to have been sent
 
     play(script)

@@ -34,7 +34,7 @@ class Handle:
 
     def __getattr__(self, name):
         method = getattr(self.store, name)
-        return lambda *args: self.runner.run(method(*args))
+        return lambda *args, **named: self.runner.run(method(*args, **named))
 
 
 def a_job(identity="a", text="* * * * *", overlap=Overlap.SKIP, **more):

@@ -298,6 +298,19 @@ class TestFaults:
         assert write(store, case, cursor=SECONDS + 60)
         store.close()
 
+    def test_who_waits_for_a_connection_does_not_wait_for_ever(self, database, runner, clock):
+        store = PostgresStore(database, clock, size=1, deadline=0.5)
+
+        async def two():
+            return await asyncio.gather(store.get(["a"]), store.get(["a"]), return_exceptions=True)
+
+        with psycopg.connect(database) as other:
+            other.execute("LOCK TABLE due IN ACCESS EXCLUSIVE MODE")
+            first, second = runner.run(two())
+        assert (first.code, second.code) == ("STORE_TIMEOUT", "STORE_TIMEOUT")
+        assert runner.run(two()) == [[None], [None]]
+        runner.run(store.close())
+
     def test_who_does_not_want_it_any_more_is_not_kept_waiting(self, database, runner, clock):
         store = Handle(runner, PostgresStore(database, clock))
         case = define(store)

@@ -290,3 +290,26 @@ def test_a_schedule_may_be_told_never_to_wake(store):
     assert now(store).wake is None
     assert write(store, now(store), wake=NOW + 5)
     assert now(store).wake == NOW + 5
+
+
+def test_together_all_are_written_or_none(store):
+    a, b = define(store), define(store, a_case("b"))
+    c = a_case("c")
+    first = Settlement(a, a._replace(cursor=SECONDS + 60), (a_run(),))
+    new = Settlement(None, c, revision=a_revision(c))
+    stale = Settlement(b._replace(cursor=0), b._replace(cursor=SECONDS + 60))
+    before = view(store)
+    assert store.settle([first, new, stale], NOW, together=True) == [False, False, False]
+    assert view(store) == before
+    assert store.get(["c"]) == [None]
+    good = Settlement(b, b._replace(cursor=SECONDS + 60))
+    assert store.settle([first, new, good], NOW, together=True) == [True, True, True]
+    assert [case.cursor for case in store.get(["a", "b"])] == [SECONDS + 60] * 2
+    assert store.settle([], NOW, together=True) == []
+
+
+def test_when_an_attempt_was_claimed_is_kept(store):
+    case = define(store)
+    assert write(store, case, a_run(State.LAUNCHING)._replace(sent=NOW + 7), cursor=SECONDS + 60)
+    (run,) = store.runs("a", 1)
+    assert run.sent == NOW + 7

@@ -46,5 +46,5 @@ def _placed(job: Job, nominal: int, following: int) -> tuple[int, int, int]:
     first, second = due_of(job, nominal), due_of(job, following)
     third = next_nominal(job.schedule, following)
     if third is None or not first.schedulable or not second.schedulable:
-        return 0, 0, 0
+        return 0, -1, -1  # which is no order that the times can have
     return first.at, second.at, (third - reach(job)[0]) * 1000

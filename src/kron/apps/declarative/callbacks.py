@@ -44,6 +44,8 @@ class Callbacks:
 
     async def _report(self, launch: Launch, report: Report, error: Exception | None) -> None:
         name, tries = launch.job.name, 0
+        if error is not None:
+            log.warning("task %r failed", name, exc_info=error)
         while True:
             try:
                 held = await self.registrar.report(launch.run.key, report, launch.run.attempt)

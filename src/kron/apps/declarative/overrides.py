@@ -14,7 +14,7 @@ from kron.core.outcome import Verdict
 from kron.core.plan import record_due
 from kron.core.run import Run, State, ended
 from kron.registrar import Asker, created, revision_of, withdrawn
-from kron.store import Settlement, Store
+from kron.store import Act, Deed, Settlement, Store
 
 TRIES = 5  # against another scheduler that starts on the same store
 NEWEST = 10  # runs; whatever is older lies before the cursor
@@ -101,7 +101,8 @@ def _restarted(run: Run, now: int) -> Run:
 def _dropped(case: Case, now: int) -> Settlement:
     """A task that is forgotten: its history stays, and whoever takes up its name begins anew."""
     changed = tuple((run, _forgotten(run, now)) for run in case.open)
-    return Settlement(case, case._replace(deleted=True, wake=None), changed=changed)
+    act = Act(Deed.DELETED, now, None, *ASKER)
+    return Settlement(case, case._replace(deleted=True, wake=None, until=None), changed=changed, act=act)
 
 
 def _forgotten(run: Run, now: int) -> Run:

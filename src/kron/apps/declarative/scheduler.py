@@ -146,7 +146,7 @@ class DeclarativeScheduler:
     def _wired(self, store: Store, tasks: list[Task], named: Mapping[str, str]) -> Polling:
         def hear(event: Event) -> None:
             identity = preempted(event)
-            if identity is not None:
+            if identity and identity in named:  # and is not somebody else's
                 self._say("TaskRetryPreempted", taskName=named[identity])
 
         registrar = Registrar(store)

@@ -34,6 +34,7 @@ class Functions:
         """Start the function, if it is one of this process."""
         name = launch.job.name
         if name not in self.declared:
+            log.warning("job %r is due, and this process does not declare it", name)
             return Answer.RETRYABLE
         self.known[name] = partial(self._call, self.declared[name])
         return await self.python.start(launch)

@@ -4,29 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack
 from datetime import datetime
 from types import TracebackType
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from kron.apps.embedded.declared import SCHEME, Declared, Options, declare
-from kron.apps.embedded.functions import Functions
-from kron.apps.embedded.passes import Passes
-from kron.apps.wiring import open_store
+from kron.apps.embedded.declared import Declared, Options, declare
+from kron.apps.embedded.running import ASKER, Running
 from kron.clock import Clock, SystemTimer, Timer
 from kron.core.zone import moment
 from kron.errors import KronError
 from kron.events import Sink, silent
-from kron.registrar import Asker, Registrar
 from kron.settings import Settings
-from kron.stores.memory import MemoryStore
 from kron.why import Account, why
-from kron.worker import Worker
 
 F = TypeVar("F", bound=Callable[..., Any])
-ASKER = Asker("Scheduler")
-ALONE = Settings(tick=60_000, shard_lease=0)  # nobody else can have a store in memory
 
 
 class Scheduler:
@@ -49,7 +41,7 @@ class Scheduler:
         self.url, self.sink, self.patience = store, sink, patience
         self.clock, self.timer, self.settings = clock, timer or SystemTimer(), settings
         self.declared: dict[str, Declared] = {}
-        self._inside: _Inside | None = None
+        self._inside: Running | None = None
         self._asked: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None
 
     def job(
@@ -138,7 +130,7 @@ class Scheduler:
     async def __aenter__(self) -> Scheduler:
         if self._inside:
             raise KronError("RUNNING", "the scheduler is running already", hint="make another one")
-        inside = _Inside(self)
+        inside = Running(self)
         await inside.begin()
         self._inside = inside
         return self
@@ -177,65 +169,9 @@ class Scheduler:
         finally:
             self._asked = None
 
-    async def _ready(self) -> _Inside:
+    async def _ready(self) -> Running:
         """The running parts, when all that was declared is defined."""
         if not self._inside:
             raise KronError("NOT_RUNNING", "the scheduler is not running", hint="ask inside `async with`")
         await self._inside.defined()
         return self._inside
-
-
-class _Inside:
-    """The parts of a scheduler that is running."""
-
-    def __init__(self, scheduler: Scheduler) -> None:
-        self.scheduler = scheduler
-        self.held = AsyncExitStack()
-        self.defining: set[asyncio.Task[None]] = set()
-        self.registrar: Registrar
-        self.functions: Functions
-        self.passes: Passes
-        self.working: asyncio.Task[None]
-
-    async def begin(self) -> None:
-        """Open the store, define what is declared, and work."""
-        outer = self.scheduler
-        store = await self.held.enter_async_context(open_store(outer.url, outer.clock))
-        try:
-            self.registrar = Registrar(store)
-            self.functions = Functions(outer.declared, self.registrar, outer.timer)
-            for declared in list(outer.declared.values()):
-                await self.registrar.upsert(declared.job, ASKER)
-        except BaseException:
-            await self.held.aclose()
-            raise
-        launchers = {SCHEME: self.functions}
-        owner = f"application-{uuid4().hex}"
-        settings = ALONE if isinstance(store, MemoryStore) else outer.settings
-        worker = Worker(store, launchers, outer.timer, owner=owner, settings=settings, sink=outer.sink)
-        self.passes = Passes(worker, outer.timer)
-        self.functions.ending = self.passes.nudge
-        self.working = asyncio.create_task(self.passes.run())
-
-    def define(self, declared: Declared) -> None:
-        """Define one more, in a moment."""
-        self.defining.add(asyncio.create_task(self._define(declared)))
-
-    async def defined(self) -> None:
-        """Wait until all is defined; what could not be is raised."""
-        while self.defining:
-            await self.defining.pop()
-
-    async def end(self, patience: float) -> None:
-        """Start nothing more, wait for what runs, and let go of the store."""
-        self.passes.stop()
-        try:
-            await self.defined()
-        finally:
-            await self.working
-            await self.functions.ended(patience)
-            await self.held.aclose()
-
-    async def _define(self, declared: Declared) -> None:
-        await self.registrar.upsert(declared.job, ASKER)
-        self.passes.nudge()

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain
 from struct import Struct
 
 _LENGTH = Struct(">i").pack
@@ -43,15 +42,17 @@ KINDS = {Numbers: (1016, 20), Texts: (1009, 25), Octets: (1001, 17), Truths: (10
 
 def numbers(values: Iterable[int | None]) -> Numbers:
     """Whole numbers, or nothing."""
-    found = list(values)
-    if None in found:
-        return Numbers(_array(Numbers, (None if n is None else n.to_bytes(8, "big", signed=True) for n in found)))
-    return Numbers(_head(Numbers, len(found)) + _interleaved(array("q", found)))  # type: ignore[arg-type]
+    found = values if isinstance(values, list) else list(values)
+    try:
+        flat = array("q", found)
+    except TypeError:
+        return Numbers(_array(Numbers, [None if n is None else n.to_bytes(8, "big", signed=True) for n in found]))
+    return Numbers(_head(Numbers, len(found)) + _interleaved(flat))
 
 
 def texts(values: Iterable[str | None]) -> Texts:
     """Texts, or nothing."""
-    return Texts(_array(Texts, (None if text is None else text.encode() for text in values)))
+    return Texts(_array(Texts, [None if text is None else text.encode() for text in values]))
 
 
 def octets(values: Iterable[bytes]) -> Octets:
@@ -65,9 +66,8 @@ def truths(values: Iterable[bool]) -> Truths:
 
 
 def _array(kind: type[Column], values: Iterable[bytes | None]) -> bytes:
-    found = list(values)
-    parts = ((_NULL, b"") if value is None else (_LENGTH(len(value)), value) for value in found)
-    return _head(kind, len(found)) + b"".join(chain.from_iterable(parts))
+    parts = [_NULL if value is None else _LENGTH(len(value)) + value for value in values]
+    return _head(kind, len(parts)) + b"".join(parts)
 
 
 def _head(kind: type[Column], count: int) -> bytes:
@@ -75,9 +75,8 @@ def _head(kind: type[Column], count: int) -> bytes:
     return _HEAD(1, 1, element, count, 1) if count else _HEAD(0, 0, element, 0, 0)[:12]
 
 
-def _interleaved(values: Sequence[int]) -> bytes:
+def _interleaved(flat: array[int]) -> bytes:
     """Each number after its length, without a step of the interpreter for each: byte by byte, all at once."""
-    flat = array("q", values)
     if sys.byteorder == "little":
         flat.byteswap()
     raw, out = flat.tobytes(), bytearray(_EIGHT + bytes(8)) * len(flat)

@@ -59,22 +59,33 @@ class Pool:
 
     async def _do(self, begin: str, work: Callable[[Talk], Awaitable[T]]) -> T:
         with translated(self.place):
-            async with self.gate:
-                connection = await self._one()
-                try:
-                    result = await self._in_time(connection, self._transaction(connection, begin, work))
-                except psycopg.OperationalError:
-                    await self.close()  # the others lead to the same server, and may be as dead
-                    raise
-                self.idle.append(connection)
-                return result
+            connection = await self._one()
+            try:
+                result = await self._in_time(connection, self._transaction(connection, begin, work))
+            except psycopg.OperationalError:
+                await self.close()  # the others lead to the same server, and may be as dead
+                raise
+            finally:
+                self.gate.release()
+            self.idle.append(connection)
+            return result
 
     async def _one(self) -> Connection:
-        while self.idle:
-            connection = self.idle.pop()
-            if not connection.closed:
-                return connection
-        return await connect(self.conninfo)
+        """A connection, as soon as one may be used."""
+        try:
+            async with asyncio.timeout(self.deadline):
+                await self.gate.acquire()
+        except TimeoutError as error:
+            raise self._late("had no connection to spare") from error
+        try:
+            while self.idle:
+                connection = self.idle.pop()
+                if not connection.closed:
+                    return connection
+            return await connect(self.conninfo)
+        except BaseException:
+            self.gate.release()
+            raise
 
     async def _in_time(self, connection: Connection, deed: Awaitable[T]) -> T:
         """The result of a deed. If it is late or not wanted any more, the line is cut: to cancel would be to wait."""
@@ -89,10 +100,12 @@ class Pool:
             if task.cancelled() or task.exception() is not None:
                 await connection.close()
         if late:
-            message = f"{self.place} did not answer within {self.deadline:g} s"
-            hint = "what was asked may or may not be done: look again"
-            raise KronError("STORE_TIMEOUT", message, hint=hint) from task.exception()
+            raise self._late("did not answer") from task.exception()
         return task.result()
+
+    def _late(self, what: str) -> KronError:
+        message = f"{self.place} {what} within {self.deadline:g} s"
+        return KronError("STORE_TIMEOUT", message, hint="what was asked may or may not be done: look again")
 
     async def _transaction(self, connection: Connection, begin: str, work: Callable[[Talk], Awaitable[T]]) -> T:
         warnings: list[str] = []

@@ -166,7 +166,7 @@ INSERT INTO due (tenant_id, schedule_id, digest, revision, cursor, since, paused
 SELECT %(tenant)s, s.*
 FROM unnest(%(schedules)s, %(digests)s, %(revisions)s::integer[], %(cursors)s, %(sinces)s, %(paused)s, %(deleted)s,
             %(wakes)s, %(untils)s, %(seens)s, %(reaches)s, %(shards)s::smallint[]) AS s
-ON CONFLICT (tenant_id, schedule_id) DO UPDATE SET
+ON CONFLICT (schedule_id, tenant_id) DO UPDATE SET
     digest = excluded.digest, revision = excluded.revision, cursor = excluded.cursor, since = excluded.since,
     paused = excluded.paused, deleted = excluded.deleted, wake = excluded.wake, paused_until = excluded.paused_until,
     seen = excluded.seen, reach = greatest(due.reach, excluded.reach);

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
 from kron.core.case import Case
 from kron.core.job import Job
 from kron.core.outcome import Gap
-from kron.core.run import Run
+from kron.core.run import OPEN, Run, State
 from kron.errors import KronError
 from kron.store import Act, Revision, shard_of
 from kron.stores.codec import Definition, read_case, write_job
 from kron.stores.postgres.arrays import numbers, octets, texts, truths
 
 Row = Sequence[Any]
+_LARGEST = (1 << 64) - 1
 NEVER = (1, 0, 0, False, False, None, None)  # how far a definition has come by itself
 
 
@@ -35,10 +37,17 @@ def fold(runs: Iterable[Run]) -> int:
     """Open runs and their tokens as one number, whatever their order; a change of one of them is a difference to it."""
     seen = 0
     for run in runs:
-        if run.open:
-            token = f"{run.key}:{run.state.value}:{run.attempt}:{run.owner}"
-            seen ^= int.from_bytes(sha256(token.encode()).digest()[:8], "big", signed=True)
-    return seen
+        if run.state in OPEN:
+            seen ^= int(run.key[:16], 16) * _token(run.state, run.attempt, run.owner)
+    seen &= _LARGEST
+    return seen - _LARGEST - 1 if seen > _LARGEST >> 1 else seen
+
+
+@lru_cache(4_096)
+def _token(state: State, attempt: int, owner: str) -> int:
+    """A token as an odd number: times a key, which is a digest itself, it is a digest of both."""
+    token = f"{state.value}:{attempt}:{owner}"
+    return int.from_bytes(sha256(token.encode()).digest()[:8], "big") | 1
 
 
 def digest(definition: Definition) -> int:
@@ -94,18 +103,19 @@ def standings(
 
 def alike(runs: Iterable[tuple[Run, bool]]) -> list[dict[str, Any]]:
     """New runs, each with whether it must be alone, in groups that differ in little: the columns of each group."""
-    groups: dict[tuple[Any, ...], list[Run]] = {}
+    groups: dict[tuple[tuple[Any, ...], tuple[Any, ...], bool], list[Run]] = {}
     for run, alone in runs:
-        same = (
-            run.state, run.trigger, run.verdict, run.reason, run.attempt, run.owner, run.lease, run.doubt, run.created,
-            run.changed, run.sent, alone,
-        )  # fmt: skip
-        groups.setdefault(same, []).append(run)
-    return [_group(same, group) for same, group in groups.items()]
+        same = run[5:12], run[13:], alone  # all but whose it is, its times, and when it may be sent
+        if same in groups:
+            groups[same].append(run)
+        else:
+            groups[same] = [run]
+    return [_group(*same, group) for same, group in groups.items()]
 
 
-def _group(same: tuple[Any, ...], runs: list[Run]) -> dict[str, Any]:
-    state, trigger, verdict, reason, attempt, owner, lease, doubt, created, changed, sent, alone = same
+def _group(front: tuple[Any, ...], back: tuple[Any, ...], alone: bool, runs: list[Run]) -> dict[str, Any]:
+    state, trigger, verdict, reason, attempt, owner, lease = front
+    doubt, created, changed, sent = back
     return {
         "schedules": texts([run.identity for run in runs]),
         "nominals": numbers([run.nominal for run in runs]),

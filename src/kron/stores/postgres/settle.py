@@ -7,7 +7,7 @@ from typing import Any
 
 from kron.core.policy import Overlap
 from kron.core.run import Run
-from kron.store import Settlement, fits
+from kron.store import Settlement, fits, sound
 from kron.stores.codec import write_job
 from kron.stores.postgres.arrays import numbers, octets, texts
 from kron.stores.postgres.cases import Jobs, whole
@@ -27,17 +27,20 @@ from kron.stores.postgres.rows import (
     standings,
 )
 
+_NOTHING_MORE = [(), None, None, None]  # no changed run, no gap, no revision, no act
+_COLUMNS = ["revisions", "cursors", "seens", "next_cursors", "sinces", "wakes", "next_seens", "reaches"]
+
 
 def plain(settlement: Settlement) -> bool:
     """Whether it only adds periods of the calendar: then what was read says all that there is to check."""
-    before, after = settlement.before, settlement.after
-    return (
-        before is not None
-        and not (settlement.changed or settlement.gap or settlement.revision or settlement.act)
-        and not (before.paused or before.deleted or after.paused or after.deleted)
-        and not any(run.trigger for run in settlement.new)
-        and fits(settlement, before, ())
-    )
+    before, after, new, *more = settlement
+    if before is None or more != _NOTHING_MORE or before.paused or before.deleted or after.paused or after.deleted:
+        return False
+    if any(run.trigger for run in new):
+        return False
+    if before.open or len(new) > 1 or after.job is not before.job or after.revision != before.revision:
+        return fits(settlement, before, ())
+    return after.cursor >= before.cursor and all(map(sound, new))  # what `fits` comes to, for nearly all of them
 
 
 async def advance(talk: Talk, settlements: Sequence[Settlement], columns: dict[str, Any]) -> set[str]:
@@ -56,22 +59,20 @@ async def advance(talk: Talk, settlements: Sequence[Settlement], columns: dict[s
 
 def columns_of(settlements: Sequence[Settlement]) -> dict[str, Any]:
     """The columns of plain settlements, made before the transaction begins: nobody thinks while others wait."""
-    befores = [s.before for s in settlements if s.before]
-    afters = [s.after for s in settlements]
-    due = {
-        "schedules": texts([case.identity for case in afters]),
-        "revisions": numbers([case.revision for case in befores]),
-        "cursors": numbers([case.cursor for case in befores]),
-        "seens": numbers([fold(case.open) for case in befores]),
-        "next_cursors": numbers([case.cursor for case in afters]),
-        "sinces": numbers([case.since for case in afters]),
-        "wakes": numbers([case.wake for case in afters]),
-        "next_seens": numbers([fold((*b.open, *s.new)) for b, s in zip(befores, settlements, strict=True)]),
-        "reaches": numbers(map(_reach, settlements)),
-        "paused": False,
-        "deleted": False,
-    }
-    return {"due": due, "runs": alike(_fresh(settlements))}
+    rows, fresh = [], []
+    for before, after, new, *_ in settlements:
+        assert before is not None  # noqa: S101  they are plain
+        old, seen, cursor = before.cursor, fold(before.open) if before.open else 0, after.cursor
+        reach = max([run.nominal for run in new]) if new else cursor
+        job = after.job
+        rows.append(
+            (job.identity, before.revision, old, seen, cursor, after.since, after.wake, seen ^ fold(new), reach)
+        )
+        alone = job.schedule.policy.overlap is not Overlap.ALLOW
+        fresh += [(run, alone) for run in new]
+    names, *columns = zip(*rows, strict=True)
+    due = {name: numbers(list(column)) for name, column in zip(_COLUMNS, columns, strict=True)}
+    return {"due": {"schedules": texts(names), **due, "paused": False, "deleted": False}, "runs": alike(fresh)}
 
 
 async def settle_exactly(talk: Talk, jobs: Jobs, settlements: Sequence[Settlement], now: int) -> list[bool]:

@@ -18,7 +18,7 @@ DECLARE
                     'created_at, updated_at, sent_at, revision, attempt, status, outcome, reason, owner, doubt, alone';
 BEGIN
     EXECUTE format('CREATE TABLE %I (LIKE runs INCLUDING GENERATED INCLUDING CONSTRAINTS) WITH (fillfactor = 85)', name);
-    EXECUTE format('CREATE UNIQUE INDEX %I ON %I (tenant_id, schedule_id, sole) WHERE open', name || '_open', name);
+    EXECUTE format('CREATE UNIQUE INDEX %I ON %I (schedule_id, sole, tenant_id) WHERE open', name || '_open', name);
     LOCK TABLE runs_default IN ACCESS EXCLUSIVE MODE;
     EXECUTE format('INSERT INTO %I (%s) SELECT %s FROM runs_default WHERE run_at >= $1 AND run_at < $2',
                    name, columns, columns) USING start, stop;
