@@ -10,7 +10,7 @@ import pytest
 
 from kron.apps.service.config import Config, read_config
 from kron.errors import KronError
-from tests.service.http import Service, until, workflow
+from tests.service.http import SECRET, Service, until, workflow
 
 OPEN = {"KRON_AUTH": "none"}
 
@@ -75,6 +75,7 @@ def test_a_secret_is_not_shown():
 @pytest.mark.req("SVC-PC-BOOT")
 def test_the_process_serves_keeps_its_records_and_stops_when_told(tmp_path):
     env = {**os.environ, **OPEN, "TICK_MS": "50", "KRON_STORE": f"sqlite:{tmp_path}/kron.db"}
+    env |= {"KRON_WEBHOOK_SECRET": SECRET, "KRON_WEBHOOK_ALLOW": "127.0.0.0/8", "KRON_WEBHOOK_HTTP": "true"}
     port = free_port()
     command = [str(Path(sys.executable).parent / "kron"), "serve", "--listen", f"127.0.0.1:{port}"]
     for turn in range(2):
@@ -85,12 +86,15 @@ def test_the_process_serves_keeps_its_records_and_stops_when_told(tmp_path):
                 until(lambda service=service: ready(service), 30)
                 if turn == 0:
                     service.post("/schedules/upsert", workflow(cron_expr="* * * * * *"))
+                    hook = {"schedule": "* * * * * *", "target": "http://127.0.0.1:9/"}
+                    assert service.put("/v1/schedules/hook", hook).status == 200
                 until(lambda service=service: service.get("/schedules/s1/runs").json["runs"])
                 until(lambda: '"event": "launch_answered"' in (tmp_path / "log").read_text())
                 assert service.get("/schedules/s1").json["user_id"] == "u1"
             finally:
                 process.send_signal(signal.SIGTERM)
                 process.wait(30)
+    assert SECRET.removeprefix("whsec_") not in (tmp_path / "log").read_text()
 
 
 def ready(service):

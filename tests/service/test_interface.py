@@ -1,10 +1,13 @@
 """The interface as it is written down is the interface."""
 
+import ast
 import json
+import sys
 
 import pytest
 from fastapi import APIRouter
 
+from kron.apps.cli import main
 from kron.apps.service.app import interface, make_app
 from kron.apps.service.caller import SCOPES, check_routes, scope_of
 from kron.errors import KronError
@@ -41,3 +44,23 @@ def test_every_route_says_its_scope_and_one_that_does_not_cannot_start():
 
     with pytest.raises(KronError, match="back-door"):
         check_routes([*app.routes, *router.routes])
+
+
+def test_the_packages_of_the_service_are_imported_by_the_service_alone():
+    source, wanted = ROOT / "src" / "kron", {"fastapi", "starlette", "pydantic", "jwt", "uvicorn"}
+    for path in source.rglob("*.py"):
+        names = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names.add(node.module.partition(".")[0])
+        if names & wanted:
+            where = path.relative_to(source).as_posix()
+            assert where.startswith("apps/service/") or where == "apps/cli/serve.py", where
+
+
+def test_without_its_packages_the_command_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    assert main(["serve"]) == 1
+    assert "pip install 'kron-py[service]'" in capsys.readouterr().err

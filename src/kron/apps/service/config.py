@@ -50,6 +50,7 @@ class Config:
     tls_client_ca: str = ""  # then it speaks only to those who show a certificate of this authority
     public_url: str = ""  # where receivers of webhooks can reach this service, to report
     worker: bool = True  # whether this process also keeps time
+    sends: int = 100  # runs that a pass sends at once: so many receivers may hang before others wait for them
     log: bool = True  # events as lines of JSON on stderr
     audit_log: str = ""  # a file; every change is a line of it
 
@@ -138,6 +139,8 @@ def _checked(config: Config) -> Config:
         raise _bad("lookahead_ms", f"it lies between a tick and {LONGEST_LOOKAHEAD}", "60000 is the default")
     if not 1 <= config.max_catchup_per_tick <= 10_000:
         raise _bad("max_catchup_per_tick", "it is a number from 1 to 10,000", "100 is the default")
+    if not 1 <= config.sends <= 1_000:
+        raise _bad("sends", "it is a number from 1 to 1,000", "100 is the default")
     if not config.listen.rpartition(":")[2].isdigit():
         raise _bad("listen", f"{config.listen!r} is no address", "write host:port")
     if bool(config.tls_certificate) != bool(config.tls_key) or (config.tls_client_ca and not config.tls_key):
