@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice
-from operator import attrgetter
 
+from kron.coming import coming
 from kron.core.answer import Report, look_after, reported
 from kron.core.case import Case
-from kron.core.due import Due, due_of, reach
+from kron.core.due import reach
 from kron.core.job import Job
 from kron.core.outcome import Reason, Verdict
 from kron.core.period import periods
@@ -24,13 +23,12 @@ from kron.language.explain import dialect_of, unparse
 from kron.pause import NOBODY, Asker, awoken, paused, resumed, swallowed
 from kron.store import Act, Change, Deed, Revision, Settlement, Store
 
-__all__ = ["MOST_BACKFILL", "Asker", "Registrar", "coming"]
+__all__ = ["MOST_BACKFILL", "Asker", "Registrar"]
 
 TRIES = 20  # against others who write at the same time
 BACKFILL = "backfill:"  # so begins the trigger of its runs: a run that was asked for alone never has the same
 MOST_BACKFILL = 1_000  # periods in one request
 MOST_ON_A_PAGE = 1_000
-CENTURY = 36_525 * 86_400
 
 
 class Registrar:
@@ -272,22 +270,6 @@ def _range(job: Job, first: int, last: int) -> list[int]:
     if len(found) > MOST_BACKFILL:
         raise KronError("TOO_MANY", f"the range has more than {MOST_BACKFILL} periods", hint="ask for a shorter one")
     return found
-
-
-def coming(case: Case, now: int, count: int) -> list[Due]:
-    """The next runs of a schedule, in the order of their times: of the coming hundred years."""
-    job, (before, after), found = case.job, reach(case.job), list[Due]()
-    now = now if case.until is None else max(now, case.until - 1)  # it runs again at that instant
-    begin = max(case.cursor, now // 1000 - after - 1, case.cursor if job.start is None else job.start)
-    last = max(begin, now // 1000) + CENTURY if job.end is None else job.end
-    for period in islice(periods(job.schedule, moment(begin)), count * 4 + 1_000):
-        full = len(found) >= count and (period.nominal - before) * 1000 > found[count - 1].at
-        if full or period.nominal > last:
-            break
-        due = due_of(job, period.nominal)
-        if due.schedulable and due.at > now:
-            insort(found, due, key=attrgetter("at"))
-    return found[:count]
 
 
 def _page(limit: int) -> int:

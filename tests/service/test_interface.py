@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import sys
 
 import pytest
@@ -9,7 +10,7 @@ from fastapi import APIRouter
 
 from kron.apps.cli import main
 from kron.apps.service.app import interface, make_app
-from kron.apps.service.caller import SCOPES, check_routes, scope_of
+from kron.apps.service.caller import OPEN, SCOPES, check_routes, scope_of
 from kron.errors import KronError
 from tests.docs.page import ROOT
 from tests.service.http import config
@@ -28,6 +29,10 @@ def test_it_is_openapi_3_1_and_every_operation_has_words_and_problems():
     for path, operations in said["paths"].items():
         for method, operation in operations.items():
             assert operation["description"], (method, path)
+            assert "application/problem+json" in operation["responses"]["default"]["content"]
+            assert operation["security"] or path in OPEN, (method, path)
+    refs = set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(said)))
+    assert refs == set(said["components"]["schemas"])  # each is there, and each is used
 
 
 def test_every_route_says_its_scope_and_one_that_does_not_cannot_start():

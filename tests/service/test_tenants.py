@@ -111,6 +111,7 @@ def test_lists_pages_and_prefixes_stay_inside(house):
         found = beta.get(f"/v1/schedules?{query}").json["schedules"]
         assert {each["id"] for each in found} <= {"mine"}
         assert "canary" not in json.dumps(found)
+    assert beta.get("/v1/schedules?page_token=%00").status == 422
     for name in (
         "acme/own",
         "acme%2Fown",

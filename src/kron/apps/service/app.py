@@ -16,6 +16,7 @@ from kron.apps.service.bounds import Bounded
 from kron.apps.service.caller import check_routes
 from kron.apps.service.capability import Capabilities
 from kron.apps.service.config import Config
+from kron.apps.service.interface import describe
 from kron.apps.service.parts import Door, OpenDoor, Parts, sink_of, worker_of
 from kron.apps.service.problem import teach
 from kron.apps.service.quota import Quotas
@@ -52,6 +53,7 @@ def make_app(config: Config) -> FastAPI:
         app.router.routes.extend(each.router.routes)  # as they are, so that each can be looked at
     check_routes(app.routes)
     teach(app)
+    describe(app)
     app.add_middleware(Bounded)
     app.add_middleware(Audited)
     return app

@@ -15,13 +15,13 @@ from kron.apps.service.models import Question
 from kron.apps.service.parts import Parts, Used
 from kron.apps.service.schedules import Limit, Token
 from kron.apps.service.shown import run_shown
+from kron.coming import coming
 from kron.core.case import Case
 from kron.core.run import Run
 from kron.core.zone import instant_of, rfc3339, rfc3339_ms
 from kron.errors import KronError
 from kron.language.english import english
 from kron.language.record import record
-from kron.registrar import coming
 from kron.why import why
 
 router = APIRouter(prefix="/v1", tags=["asking"])

@@ -1,0 +1,63 @@
+"""The interface as OpenAPI 3.1: what FastAPI knows of it, and what every route has: its scope, and problems."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+
+from kron.apps.service.caller import SCOPES, scope_of
+from kron.apps.service.problem import MEDIA
+
+_TEXT = {"type": "string"}
+_PLACE = {"type": "object", "properties": {"at": _TEXT, "detail": _TEXT}, "required": ["at", "detail"]}
+PROBLEM = {
+    "type": "object",
+    "description": "Why there is no result (RFC 9457): a code, and where a text is wrong, the place and the hint.",
+    "properties": {
+        "type": _TEXT,
+        "title": _TEXT,
+        "status": {"type": "integer"},
+        "code": {**_TEXT, "description": "never changes; the wording may"},
+        "detail": _TEXT,
+        "hint": {**_TEXT, "description": "what would do"},
+        "span": {"type": "array", "items": {"type": "integer"}, "description": "where in `text`: from, to"},
+        "text": _TEXT,
+        "picture": {**_TEXT, "description": "the text with carets under the place"},
+        "field": _TEXT,
+        "errors": {"type": "array", "items": _PLACE},
+    },
+    "required": ["type", "title", "status", "code"],
+}
+
+
+def describe(app: FastAPI) -> None:
+    """Let an application describe itself in full."""
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            said = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+            app.openapi_schema = _completed(said, [route for route in app.routes if isinstance(route, APIRoute)])
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+
+def _completed(said: dict[str, Any], routes: list[APIRoute]) -> dict[str, Any]:
+    refusal = {"description": "Refused", "content": {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
+    for route in routes:
+        for method in route.methods or ():
+            operation, scope = said["paths"][route.path_format][method.lower()], scope_of(route)
+            operation["responses"].pop("422", None)
+            operation["responses"]["default"] = refusal
+            operation["security"] = [{"bearer": [scope]}] if scope else []
+    schemas = said["components"]["schemas"]
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    schemas["Problem"] = PROBLEM
+    words = "A JWT of the issuer. Scopes: " + "; ".join(f"`{name}`: {what}" for name, what in SCOPES.items())
+    bearer = {"type": "http", "scheme": "bearer", "bearerFormat": "JWT", "description": words}
+    said["components"]["securitySchemes"] = {"bearer": bearer}
+    return said
