@@ -15,5 +15,6 @@ class Settings:
     inflight: int = 2_000  # claimed and not yet answered; beyond this it looks at nothing new
     lease: int = 30_000  # on a claim
     shard_lease: int = 15_000  # 0: it works alone, and looks at every shard without asking
+    lead: bool = False  # one worker at a time looks, at every shard; the others only ask whether it is their turn
     timeout: int = 10_000  # of one send; no more than a third of the lease
     backoff: int = 5_000  # how long it waits at most after the store has failed it

@@ -87,6 +87,8 @@ class Worker:
         now = await self.store.now()
         shards = await self._lease(now)
         fail_point("K9")
+        if not shards:
+            return Pass([], shards, began, now, full=False)
         fail_point("K0")
         cases = await self._awaken(await self.store.look(shards, now, settings.batch), now)
         plans = [plan(case, now, owner=self.owner, lease=settings.lease) for case in cases]
@@ -101,7 +103,12 @@ class Worker:
 
     async def _lease(self, now: int) -> frozenset[int]:
         length = self.settings.shard_lease
-        return await self.store.lease(self.owner, now, now + length) if length else ALL
+        if not length:
+            return ALL
+        shards = await self.store.lease(self.owner, now, now + length)
+        if self.settings.lead:  # who has the first shard leads
+            return ALL if 0 in shards else frozenset()
+        return shards
 
     async def _awaken(self, cases: list[Case], now: int) -> list[Case]:
         """End the pauses that are over. The other cases; those that awoke are looked at again in the next pass."""
@@ -125,8 +132,8 @@ class Worker:
             self.unanswered -= count
 
     async def _pause(self, passed: Pass) -> int:
-        if passed.full:
-            return 0
+        if passed.full or not passed.shards:
+            return 0 if passed.full else self.settings.tick
         wake, now = await self.store.wake(passed.shards), await self.store.now()
         return self.settings.tick if wake is None else max(0, min(self.settings.tick, wake - now))
 

@@ -34,9 +34,8 @@ async def _work(args: argparse.Namespace, screen: Screen) -> None:
     async with open_store(args.url) as store:
         await store.now()  # who cannot reach the store at all is told at once
         sink = log_to(screen.out.write)
-        worker = Worker(
-            store, launchers(store), SystemTimer(), owner=owner, settings=Settings(batch=args.batch), sink=sink
-        )
+        how = Settings(batch=args.batch, lead=args.lead)
+        worker = Worker(store, launchers(store), SystemTimer(), owner=owner, settings=how, sink=sink)
         screen.note(f"{owner} works on {args.url.partition('@')[2] or args.url}")
         await worker.run(stop)
         now = await store.now()

@@ -1,0 +1,79 @@
+"""Where one worker leads, it alone looks; another takes over when it is gone."""
+
+import pytest
+
+from kron.clock import ManualClock
+from kron.core.answer import Answer
+from kron.core.job import Job
+from kron.language import parse
+from kron.registrar import Registrar
+from kron.settings import Settings
+from kron.stores.memory import MemoryStore
+from kron.worker import Worker
+from tests.engine.world import Still, play
+
+SETTINGS = Settings(lead=True, tick=700)
+
+
+class Watched(MemoryStore):
+    """Remembers who has looked: the questions that are put to it."""
+
+    def __init__(self, clock):
+        super().__init__(clock)
+        self.asked = []
+
+    async def look(self, shards, upto, limit):
+        self.asked.append(("look", len(shards)))
+        return await super().look(shards, upto, limit)
+
+    async def wake(self, shards):
+        self.asked.append(("wake", len(shards)))
+        return await super().wake(shards)
+
+
+class Taker:
+    async def start(self, launch):
+        return Answer.OK
+
+    async def cancel(self, run):
+        pass
+
+
+def a_worker(store, name):
+    return Worker(store, {"test": Taker()}, Still(), owner=name, settings=SETTINGS)
+
+
+@pytest.mark.req("SVC-DEPLOY-LEADER", "SVC-PC-LEADER")
+def test_one_looks_at_everything_and_the_others_sleep_a_tick():
+    async def script():
+        clock = ManualClock(1_800_000_000.0)
+        store = Watched(clock)
+        for n in range(50):
+            await Registrar(store).upsert(Job(f"s{n}", parse("* * * * *", dialect="kron"), target="test:it"))
+        workers = {
+            f"w{n}": Worker(store, {"test": Taker()}, Still(), owner=f"w{n}", settings=SETTINGS) for n in range(3)
+        }
+        for worker in workers.values():
+            await worker.tick()
+        clock.advance(20)  # what each took before it knew of the others has run out
+        pauses, leaders = {}, []
+        for name, worker in workers.items():
+            store.asked.clear()
+            pauses[name] = await worker.tick()
+            if store.asked:
+                leaders.append(name)
+                assert store.asked[0] == ("look", 64)
+        assert len(leaders) == 1
+        assert {pauses[name] for name in workers if name not in leaders} == {700}
+        clock.advance(20)  # the leader is heard of no more
+        store.asked.clear()
+        for name, worker in workers.items():
+            if name not in leaders:
+                await worker.tick()
+        clock.advance(1)
+        for name, worker in workers.items():
+            if name not in leaders:
+                await worker.tick()
+        assert ("look", 64) in store.asked
+
+    play(script())
