@@ -60,6 +60,7 @@ class Oracle:
     doubtful: list[tuple[str, str, int]] | None = None  # a list whose initialization was cut off
     doubtful_wall: float = 0.0
     asked_wall: float = 0.0
+    muddled: bool = False
     violations: list[str] = field(default_factory=list)
 
     def check(self) -> list[str]:
@@ -118,7 +119,7 @@ class Oracle:
         before = dict(self.tasks)
         self.tasks = {name: self._registered(before.get(name), name, e, d, now) for name, e, d in registrations}
         reached = now.wall if self.doubtful is None else max(now.wall, self.doubtful_wall)
-        self.active, self.doubtful = self.stopping_at is None, None
+        self.active, self.doubtful, self.muddled = self.stopping_at is None, None, False
         for task in self.tasks.values():
             task.highest = max(task.highest, reached)
             task.may_due = task.may_due or _due_between(task, task.may_from, now.wall)  # it may have been recorded
@@ -140,6 +141,12 @@ class Oracle:
     def _registered(self, task: Task | None, name: str, expression: str, delay: int, now: Seen) -> Task:
         dues = dues_of(self.trace.date, self.trace.zone, expression)
         minute = now.wall // 60_000 * 60_000 - 1
+        if self.muddled:
+            reached = max(now.wall, self.doubtful_wall, task.highest if task else 0.0)
+            unsure = Task(expression, delay, dues, -NEVER, -NEVER, reached, surely_seen=reached)
+            self._doubt(unsure)
+            unsure.may_retry, unsure.may_restart = -NEVER, True
+            return unsure
         if task is None:
             asked = min(self.asked_wall, now.wall)  # the minute may have changed meanwhile
             fresh = Task(expression, delay, dues, asked, asked // 60_000 * 60_000 - 1, minute, surely_seen=now.wall)
@@ -150,6 +157,7 @@ class Oracle:
                 fresh.must_from = max(minute, self.doubtful_wall // 60_000 * 60_000 - 1)
                 if earlier != [expression]:
                     fresh.must_from = max(now.wall, self.doubtful_wall)
+                    fresh.may_due = True  # of that other expression
             return fresh
         self._redefined(task, name, expression, dues, now)
         if self.doubtful is not None and all(n != name for n, _, _ in self.doubtful):
@@ -186,7 +194,8 @@ class Oracle:
 
     def _crash(self, now: Seen) -> None:
         if self.initializing is not None:
-            self.doubtful, self.doubtful_wall = self.initializing[0], now.wall
+            self.muddled = self.muddled or self.doubtful is not None  # two were cut off: many things may have been
+            self.doubtful, self.doubtful_wall = self.initializing[0], max(now.wall, self.doubtful_wall)
         self.initializing, self.stopping_at, self.active = None, None, False
         for task in self.tasks.values():
             task.any_name = True
@@ -217,7 +226,11 @@ class Oracle:
         task = self._starting(name, now)
         if task is None:
             return
-        allowed = task.may_restart or now.wall >= task.may_retry or (task.any_name and _due_allowed(task, now.wall))
+        allowed = (
+            task.may_restart
+            or max(now.wall, attempt) >= task.may_retry
+            or (task.any_name and _due_allowed(task, now.wall))
+        )
         if not allowed:
             self._wrong("S1", now, f"{name} was tried again, and no retry was pending")
         newer = next_due(task.dues, task.must_from)

@@ -98,7 +98,7 @@ class Theatre:
         self.scheduler: DeclarativeScheduler | None = None
 
     def wall(self) -> int:
-        return round(self.clock.now() * 1000)
+        return int(self.clock.now() * 1000)  # as the scheduler reads it
 
     def see(self, what: str, about: Any = None) -> None:
         self.trace.seen.append(Seen(self.loop.time() * 1000, self.wall(), what, about))

@@ -103,7 +103,8 @@ async def campaign(given, server, database, folder, life="tests.campaigns.nemesi
             for task in beside:
                 task.cancel()
             await asyncio.gather(*beside, return_exceptions=True)
-            await recover(fleet, registrar, known)
+            await fleet.recover()
+            await resume(registrar, known)
             calm = int(time.time() * 1000)
             say(f"calm for {given.calm} s")
             await asyncio.sleep(given.calm)
@@ -116,19 +117,8 @@ async def campaign(given, server, database, folder, life="tests.campaigns.nemesi
     return found, nemesis, (folder / "log")
 
 
-async def recover(fleet, registrar, known):
-    """Everything runs again, and nothing is paused."""
-    loop = asyncio.get_running_loop()
-    try:
-        await loop.run_in_executor(None, fleet.server.sql, "SELECT 1")
-    except Exception:
-        await loop.run_in_executor(None, fleet.server.start)
-    for n, road in enumerate(fleet.roads):
-        road.block()
-        fleet.living[n].send_signal(18)
-        if fleet.living[n].poll() is not None:
-            fleet.start(n)
-    fleet.clock.write_text("+0", encoding="ascii")
+async def resume(registrar, known):
+    """Nothing is paused any more."""
     for name in known:
         for _ in range(20):
             try:

@@ -72,7 +72,7 @@ async def play(protocol, server, database, seed):
         await asyncio.sleep(SECONDS)
         faults.cancel()
         await asyncio.gather(faults, return_exceptions=True)
-        await _recover(fleet)
+        await fleet.recover()
         await asyncio.sleep(30)
         await fleet.stop()
     finally:
@@ -80,19 +80,6 @@ async def play(protocol, server, database, seed):
         receiver.kill()
         receiver.wait()
     return _count(protocol, server, database, log, began), nemesis
-
-
-async def _recover(fleet):
-    loop = asyncio.get_running_loop()
-    try:
-        await loop.run_in_executor(None, fleet.server.sql, "SELECT 1")
-    except Exception:
-        await loop.run_in_executor(None, fleet.server.start)
-    for n, road in enumerate(fleet.roads):
-        road.block()
-        fleet.living[n].send_signal(18)
-        if fleet.living[n].poll() is not None:
-            fleet.start(n)
 
 
 def _count(protocol, server, database, log, began):

@@ -54,6 +54,20 @@ class Fleet:
         self.living[n].kill()
         self.living[n].wait()
 
+    async def recover(self):
+        """The database and every worker run again, and no road is blocked."""
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.run_in_executor(None, self.server.sql, "SELECT 1")
+        except Exception:
+            await loop.run_in_executor(None, self.server.start)
+        for n, road in enumerate(self.roads):
+            road.block()
+            self.living[n].send_signal(signal.SIGCONT)
+            if self.living[n].poll() is not None:
+                self.start(n)
+        self.clock.write_text("+0", encoding="ascii")
+
     async def stop(self):
         for process in self.living.values():
             process.send_signal(signal.SIGTERM)
