@@ -10,7 +10,7 @@ from kron.core.decision import Decision, decide
 from kron.core.due import due_of
 from kron.core.outcome import WORDS, Gap
 from kron.core.period import Period, next_nominal, prev_nominal
-from kron.core.run import Run, State
+from kron.core.run import Run, State, key_of
 from kron.core.zone import rfc3339
 from kron.errors import KronError
 from kron.language import parse
@@ -78,8 +78,10 @@ async def why(store: Store, identity: str, at: int) -> Account:
     if case is None:
         raise KronError("NOT_FOUND", f"there is no schedule {identity!r}", hint="kron schedules lists them")
     period = _period(case, at)
-    runs = [run for run in await store.runs(identity, NEWEST) if run.nominal == period.nominal]
-    run = min(runs, key=lambda run: run.trigger, default=None)
+    (run,) = await store.find([key_of(identity, period.nominal)])
+    if run is None:  # then perhaps somebody asked for it
+        asked = [run for run in await store.runs(identity, NEWEST) if run.nominal == period.nominal]
+        run = min(asked, key=lambda run: run.trigger, default=None)
     gap = next((g for g in await store.gaps(identity) if run is None and g.first <= period.nominal <= g.last), None)
     history = await store.revisions(identity)
     revision = _revision(history, run, at)

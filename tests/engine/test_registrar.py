@@ -9,6 +9,7 @@ from kron.core.policy import SERVICE
 from kron.core.zone import instant_of, rfc3339
 from kron.registrar import Asker
 from kron.store import Deed
+from kron.why import why
 from tests.engine.world import World, play
 
 NAMES = ["mail/a", "mail/b", "mail/c", "pay/a", "pay/b"]
@@ -205,5 +206,19 @@ def test_many_are_defined_in_one_go_as_one_by_one():
         stored = await world.store.get(["new", "gone", "old", "same"])
         assert [case.revision for case in stored] == [2, 2, 2, 1]
         assert [(r.who, r.note) for r in await world.store.revisions("new")] == [("ann", "0"), ("ann", "5")]
+
+    play(script())
+
+
+def test_why_finds_a_period_however_many_came_after_it(monkeypatch):
+    monkeypatch.setattr("kron.why.NEWEST", 3)
+
+    async def script():
+        world = World("2026-03-01T12:10:00Z", duration=1)
+        await world.define("* * * * *", SERVICE)
+        await world.run("2026-03-01T12:30:00Z")
+        told = await why(world.store, "job", instant_of("2026-03-01T12:12:30Z") * 1000)
+        assert told.run is not None
+        assert told.run.nominal == instant_of("2026-03-01T12:12:00Z")
 
     play(script())

@@ -241,15 +241,15 @@ def test_a_hostile_receiver_costs_no_more_than_the_time_of_an_attempt(name):
 def test_receivers_that_hang_do_not_hold_up_others():
     hanging = hostile(lambda c: time.sleep(9))
     with hanging as (hole, taken), receiving() as receiver, serving(worker=True, tick_ms=50) as service:
-        soon = int(time.time()) + 3
+        soon = int(time.time()) + 5
         when = f"{soon % 60} {soon // 60 % 60} * * * *"
         lines = [{"id": f"hang-{n}", "schedule": when, "target": hole} for n in range(60)]
         lines += [{"id": f"ok-{n}", "schedule": when, "target": receiver.url} for n in range(10)]
         body = b"\n".join(json.dumps(line).encode() for line in lines)
         assert {each["status"] for each in service.call("POST", "/v1/schedules:bulk", body).lines} == {200}
-        until(lambda: len(receiver.seen) == 10, 8)
+        until(lambda: len(receiver.seen) == 10, 10)
         assert time.time() < soon + 5
-        assert len(taken) > 20
+        until(lambda: len(taken) > 20, 4)  # and those hang beside them
 
 
 def test_nobody_there_is_no_doubt_but_a_reason_to_try_again():
