@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from ipaddress import ip_address
 from typing import NamedTuple
 
+from kron.failpoint import fail_point
 from kron.launchers.address import Network, forbidden
 from kron.launchers.target import Url
 
@@ -68,8 +69,11 @@ class Poster:
                 try:
                     sent = True
                     writer.write(_head(url, headers, len(body)) + body)
+                    fail_point("K5")
                     await writer.drain()
-                    return await _reply(reader)
+                    reply = await _reply(reader)
+                    fail_point("K6")
+                    return reply
                 finally:
                     writer.transport.abort()
         except NotSent:
