@@ -39,6 +39,8 @@ class Watch:
         if run.state is not State.LAUNCHING or (before is not None and before.state is State.LAUNCHING):
             return
         ready = max(run.due, run.not_before, self.free.get(run.identity, 0), run.created)
+        if any(was is not None and active(was) and not active(now) for was, now in write.runs):
+            ready = max(ready, write.now)  # what stood in its way ends with this very write
         if before is not None and before.state in RUNNING:
             ready = max(ready, before.lease or 0)
         if ready > self.since and write.now - ready > self.patience:
@@ -65,12 +67,14 @@ def of_end(result: Result, stories: dict[str, Story]) -> Iterator[str]:
             continue
         open_runs = [run for run in story.runs.values() if is_open(run)]
         busy = [run for run in open_runs if active(run)]
+        just_now = result.shown - result.setting.tick - 5_000
+        stirred = any(run.changed > just_now for run in story.runs.values())  # and nobody need have looked since
         for run in open_runs:
             about = f"{run.identity} {run.nominal}{run.trigger} ({run.key[:8]}) {run.state}"
             if run.state is State.PENDING:
                 if case.idle or run.not_before > result.shown - slack or run.changed > result.shown - slack:
                     continue
-                if not busy or case.policy.overlap is Overlap.ALLOW:
+                if not stirred and (not busy or case.policy.overlap is Overlap.ALLOW):
                     yield f"waits for nobody: {about}"
             elif (run.lease or run.not_before) < result.shown - slack:
                 yield f"open for ever: {about}"

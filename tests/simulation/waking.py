@@ -15,7 +15,10 @@ def of_story(story: Story) -> Iterator[str]:
         return
     for run in story.open.values():
         need = _need(run, story)
-        if need is not None and (story.wake is None or story.wake > max(need, story.touched)):
+        if need is None:
+            continue
+        seen = max(need, story.touched, run.changed)  # whoever wrote it may have seen a later time than the last write
+        if story.wake is None or story.wake > seen:
             about = f"{run.identity} {run.nominal}{run.trigger} ({run.key[:8]})"
             yield f"nobody will look when it is time: {about} {run.state}, needs {need}, wake {story.wake}"
 
