@@ -211,6 +211,12 @@ def _key_with_revision(case: Any, d: Any, now: int) -> Run:
     return Run(key, case.identity, d.nominal, case.revision, d.at, State.PENDING, created=now, changed=now)
 
 
+@contextmanager
+def _keyed_by_revision() -> Iterator[Parts]:
+    with patch.object(plan, "ordinary", lambda *_: None), patch.object(plan, "_run", _key_with_revision):
+        yield Parts()
+
+
 def _no_deadline(case: Any, r: Run, now: int, nth: int, dues: Any) -> Run:
     schedule = replace(case.job.schedule, policy=replace(case.policy, deadline=None))
     return _late(case._replace(job=replace(case.job, schedule=schedule)), r, now, nth, dues)
@@ -311,7 +317,7 @@ MUTANTS: dict[str, Mutant] = {
     "jitter drawn anew": _swap(due, "_jittered", _rerolled),
     "cursor beyond what is handled": _swap(plan, "_cursor", _far_cursor),
     "cursor ahead of the clock": _swap(plan, "_cursor", _cursor_ahead),
-    "revision in the key": _swap(plan, "_run", _key_with_revision),
+    "revision in the key": _keyed_by_revision,
     "deadline not looked at": _swap(plan, "_late", _no_deadline),
     "replay without a bound": _swap(plan, "catch_up", _unbounded),
     "timeout recorded as failure": _swap(sender, "answered", _timeout_is_failure),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from hashlib import sha256
 
 from kron.core.case import Case
 from kron.core.job import Job
@@ -65,6 +66,8 @@ def _of_run(write: Write, story: Story, before: Run | None, run: Run, latest: in
         if run.trigger.startswith("trigger") and any(r.trigger == run.trigger for r in story.runs.values()):
             yield "one request, and a second run"
         if not run.trigger:
+            if run.key != sha256(f"{run.identity}:{run.nominal}".encode()).hexdigest():
+                yield "a key that another record of the period would not have"
             yield from _of_new(write, story, run)
     else:
         yield from _of_step(write, known, before, run)
