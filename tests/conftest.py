@@ -4,8 +4,11 @@ import csv
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.postgres import running
+
+settings.register_profile("few", max_examples=20)  # for another Python: the laws are examined by the first
 
 REQUIREMENTS = Path(__file__).parent.parent / "docs" / "spec" / "requirements.tsv"
 
