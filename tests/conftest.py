@@ -1,16 +1,23 @@
 """The requirement ids that tests claim must exist."""
 
 import csv
+import os
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
 from tests.postgres import running
 
-settings.register_profile("few", max_examples=20)  # for another Python: the laws are examined by the first
-
 REQUIREMENTS = Path(__file__).parent.parent / "docs" / "spec" / "requirements.tsv"
+
+
+def pytest_configure() -> None:
+    """Fewer examples of each law where somebody asks for that: for another Python, when one has examined them."""
+    if "KRON_EXAMPLES" in os.environ:
+        from hypothesis import settings  # not before pytest has seen it
+
+        settings.register_profile("few", max_examples=int(os.environ["KRON_EXAMPLES"]))
+        settings.load_profile("few")
 
 
 def known_requirements() -> dict[str, str]:

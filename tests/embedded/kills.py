@@ -37,7 +37,8 @@ class Campaign:
 
     def start(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "tests.embedded.application", str(self.folder), self.url, repr(self.epoch)]
-        return subprocess.Popen(command, stderr=(self.folder / "errors").open("ab"))
+        with (self.folder / "errors").open("ab") as errors:
+            return subprocess.Popen(command, stderr=errors)
 
     def kill(self) -> None:
         """One life that ends in the middle of a callback."""
