@@ -132,8 +132,10 @@ class Worker:
             self.unanswered -= count
 
     async def _pause(self, passed: Pass) -> int:
-        if passed.full or not passed.shards:
-            return 0 if passed.full else self.settings.tick
+        if passed.full:
+            return 0
+        if not passed.shards:
+            return self.settings.tick
         wake, now = await self.store.wake(passed.shards), await self.store.now()
         return self.settings.tick if wake is None else max(0, min(self.settings.tick, wake - now))
 
