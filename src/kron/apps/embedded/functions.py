@@ -13,9 +13,11 @@ from kron.clock import Timer
 from kron.core.answer import Answer, Report
 from kron.core.policy import SECOND
 from kron.core.run import Run
+from kron.errors import KronError
 from kron.launcher import Launch
 from kron.launchers.python import Function, PythonLauncher, call
 from kron.registrar import Registrar
+from kron.store import Transactional
 
 TRIES = 5  # to record the end of a run; after that it falls silent
 log = logging.getLogger("kron.scheduler")
@@ -55,7 +57,16 @@ class Functions:
 
     async def _call(self, declared: Declared, launch: Launch) -> None:
         with self._heard_of(launch):
-            await call(partial(declared.function, *declared.args, **declared.kwargs))
+            if declared.transaction:
+                await self._within_a_transaction(declared, launch)
+            else:
+                await call(partial(declared.function, *declared.args, **declared.kwargs))
+
+    async def _within_a_transaction(self, declared: Declared, launch: Launch) -> None:
+        store = self.registrar.store
+        assert isinstance(store, Transactional)  # noqa: S101  or the job could not be declared
+        async with store.transaction(launch.run, launch.job.schedule.policy) as connection:
+            await declared.function(connection, *declared.args, **declared.kwargs)
 
     @contextmanager
     def _heard_of(self, launch: Launch) -> Iterator[None]:
@@ -75,6 +86,12 @@ class Functions:
                 log.warning("job %r could not say that it is going: %s", launch.job.name, trouble)
 
     async def _report(self, launch: Launch, report: Report, error: Exception | None) -> None:
+        if report is Report.SUCCESS and self.declared[launch.job.name].transaction:
+            self.ending()
+            return  # it was recorded with what the function wrote
+        if isinstance(error, KronError) and error.code == "FENCED":
+            log.warning("job %r: %s", launch.job.name, error.message)
+            return  # it is somebody else's to speak of
         if error is not None:
             log.error("job %r failed", launch.job.name, exc_info=error)
         for tries in range(TRIES):
