@@ -1,4 +1,4 @@
-"""Kron's DeclarativeScheduler: so many tasks, all due at the next minute. `python -m benchmarks.embedded.kron STORE N`."""
+"""DeclarativeScheduler: many tasks, all due at the next minute. `python -m benchmarks.embedded.kron STORE N`."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from tests.embedded.bookkeeper import IMMORTAL, LEASE, TABLE, Fate, live
 from tests.postgres import Server, running
 
 AT_ONCE = 4
-PATIENCE = 120.0  # seconds without a kill, or for the end
+PATIENCE = 60.0  # seconds without a kill, or for the end
 TOGETHER = """
     SELECT count(*) FILTER (WHERE w.pid IS NOT NULL AND r.status = 'success'),
            count(*) FILTER (WHERE r.status IS DISTINCT FROM 'success'),
@@ -79,7 +79,7 @@ class Campaign:
         until = time.monotonic() + (PATIENCE if seconds is None else seconds)
         while not condition():
             if time.monotonic() > until:
-                assert seconds is not None, f"nothing happens: {self.killed}"
+                assert seconds is not None, self.account()
                 return
             self.look()
             time.sleep(0.005)
@@ -104,6 +104,13 @@ class Campaign:
             os.kill(pid, signal.SIGCONT)
             os.waitpid(pid, 0)
         self.alive.clear()
+
+    def account(self) -> str:
+        """What there is to see when nothing happens any more."""
+        states = self.server.sql("SELECT status, count(*), max(attempt) FROM runs GROUP BY 1", self.database)
+        talks = self.server.sql("SELECT pid, state, wait_event, now() - xact_start, query FROM pg_stat_activity")
+        told = "\n".join(map(str, talks))
+        return f"nothing happens: {self.alive}, {self.stopped}, {states}\n{told}\n{self.log.read_text()[-5000:]}"
 
     def fenced(self) -> int:
         return self.log.read_text().count("has lost its run")
