@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan bench-service campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills
+.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan bench-service campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills schemathesis
 
 setup:  ## a .venv with everything
 	uv sync --python $(PYTHON)
@@ -85,3 +85,6 @@ traces:  ## 200,000 random lives of the embedded scheduler, held against the rul
 embedded-kills:  ## 100 kill -9 of an application in the middle of its callbacks; every orphan starts again, once
 	$(RUN) -m tests.embedded.kills 100 sqlite
 	$(RUN) -m tests.embedded.kills 100 postgres
+
+schemathesis:  ## 10,000 cases of the service's interface, right and wrong: only answers that it says, and no failure
+	$(RUN) -m tests.campaigns.contract

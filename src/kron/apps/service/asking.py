@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query
 from kron.apps.service import answers
 from kron.apps.service.caller import Caller, Reader
 from kron.apps.service.definition import job_of
-from kron.apps.service.models import Question
+from kron.apps.service.models import Id, Question, RunKey
 from kron.apps.service.parts import Parts, Used
 from kron.apps.service.schedules import Limit, Token
 from kron.apps.service.shown import run_shown
@@ -35,7 +35,7 @@ _KEY = re.compile(r"[0-9a-f]{64}")
 
 @router.get("/schedules/{schedule_id}/next")
 async def next_fires(
-    schedule_id: str, caller: Reader, n: Count = 5, until: At = None, parts: Parts = Used
+    schedule_id: Id, caller: Reader, n: Count = 5, until: At = None, parts: Parts = Used
 ) -> answers.Fires:
     """The next runs, up to an instant if one is given."""
     case = await parts.registrar.get(caller.identity(schedule_id))
@@ -55,7 +55,7 @@ async def preview(
 
 @router.get("/schedules/{schedule_id}/runs")
 async def runs(
-    schedule_id: str, caller: Reader, limit: Limit = 20, page_token: Token = "", parts: Parts = Used
+    schedule_id: Id, caller: Reader, limit: Limit = 20, page_token: Token = "", parts: Parts = Used
 ) -> answers.RunPage:
     """The runs of a schedule, newest first, by the page."""
     found = await parts.registrar.runs(caller.identity(schedule_id), before=page_token, limit=limit)
@@ -64,13 +64,13 @@ async def runs(
 
 
 @router.get("/runs/{key}")
-async def run(key: str, caller: Reader, parts: Parts = Used) -> answers.RunShown:
+async def run(key: RunKey, caller: Reader, parts: Parts = Used) -> answers.RunShown:
     """A run, by its idempotency key."""
     return run_shown(await run_of(key, caller, parts), caller)
 
 
 @router.get("/schedules/{schedule_id}/why")
-async def account(schedule_id: str, caller: Reader, at: At = None, parts: Parts = Used) -> answers.Why:
+async def account(schedule_id: Id, caller: Reader, at: At = None, parts: Parts = Used) -> answers.Why:
     """What became of the last period up to an instant, and why."""
     moment = await parts.store.now() if at is None else milliseconds(at)
     told = await why(parts.store, caller.identity(schedule_id), moment)
@@ -88,7 +88,7 @@ async def account(schedule_id: str, caller: Reader, at: At = None, parts: Parts 
 
 
 @router.get("/schedules/{schedule_id}/history")
-async def history(schedule_id: str, caller: Reader, parts: Parts = Used) -> answers.History:
+async def history(schedule_id: Id, caller: Reader, parts: Parts = Used) -> answers.History:
     """What was done to a schedule, the last thousand of each kind: by whom, when and why. Of deleted ones too."""
     identity = caller.identity(schedule_id)
     revisions = (await parts.store.revisions(identity))[-MOST_CHANGES:]

@@ -21,7 +21,7 @@ async def healthz() -> dict[str, str]:
     return {"status": "ok"}
 
 
-@router.get("/readyz")
+@router.get("/readyz", responses={503: {"description": "It cannot work now; `status` says why"}})
 async def readyz(parts: Parts = Used) -> JSONResponse:
     """Whether the store answers, and the worker, if there is one here, has passed lately."""
     try:
