@@ -77,10 +77,11 @@ def main(args):
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 30))
     given = parser.parse_args(args)
     operations = sum(len(each) for each in interface()["paths"].values())
+    examples = given.cases * 5 // (operations * 4)  # of some operations there are not so many different ones
     with running() as server, tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with served(server.url(server.database()), folder) as url:
-            report, words = examine(url, folder, -(-given.cases // operations), given.seed)
+            report, words = examine(url, folder, examples, given.seed)
     found = flaws(report)
     cases = report["test_cases"]["generated"] if report else 0
     if cases < given.cases:

@@ -34,6 +34,7 @@ from kron.launchers.workflow import HttpExecutor, RunLauncher, WorkflowFolder, W
 from kron.metrics import Metrics
 from kron.registrar import Registrar
 from kron.store import Store
+from kron.within import EVERYWHERE, keep_within
 
 ROUTERS = (document, schedules, acts, asking, bulk, workflows, status)
 
@@ -75,6 +76,7 @@ async def _life(app: FastAPI, config: Config) -> AsyncIterator[None]:
 
 async def _work(parts: Parts, stop: asyncio.Event) -> None:
     """Keep time until told to stop; then others need not wait for the lease to end."""
+    keep_within(EVERYWHERE)
     worker = worker_of(parts)
     await worker.run(stop)
     now = await parts.store.now()

@@ -36,6 +36,8 @@ _STATUS = {
     "STORE_REFUSED": 500,
     "CORRUPT_ROW": 500,
     "STORE_FAILED": 503,
+    "STORE_TIMEOUT": 503,
+    "NOT_A_STORE": 503,
     "CONTENDED": 503,
     "MISSING_PART": 501,
 }
@@ -44,6 +46,8 @@ _PLAIN = {  # what is inside stays inside; and what is another's is as if it wer
     "STORE_REFUSED": "the record refused this",
     "CORRUPT_ROW": "a record cannot be read",
     "STORE_FAILED": "the store does not answer",
+    "STORE_TIMEOUT": "the store does not answer in time",
+    "NOT_A_STORE": "the store is not ready",
     "CONTENDED": "others keep changing this schedule",
     "REVISION": "the schedule has another revision by now, or is not there",
 }

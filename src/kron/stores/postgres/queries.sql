@@ -18,6 +18,9 @@ SET LOCAL statement_timeout = '4s';
 SET LOCAL lock_timeout = '2s';
 SET LOCAL idle_in_transaction_session_timeout = '5s';
 
+-- narrow: said with a beginning: only the schedules whose names begin so are there
+SET LOCAL app.within = {within};
+
 -- commit: durable when it returns
 COMMIT;
 
