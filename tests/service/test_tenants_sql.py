@@ -1,4 +1,4 @@
-"""Tenants in SQL: with the role of the service, a tenant's transaction has nothing of another's, whatever the code asks."""
+"""Tenants in SQL: to the role of the service, nothing of another tenant is there, whatever the code asks for."""
 
 import asyncio
 
