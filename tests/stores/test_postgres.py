@@ -23,7 +23,17 @@ from tests.postgres import running
 from tests.stores.making import ALL, MANY, NOW, SECONDS, Handle, a_case, a_gap, a_run, define, now, say, view, write
 
 TABLES = [
-    *("definitions", "due", "requests", "runs", "schedule_acts", "schedule_gaps", "schedule_revisions", "shards"),
+    *(
+        "definitions",
+        "due",
+        "requests",
+        "run_ids",
+        "runs",
+        "schedule_acts",
+        "schedule_gaps",
+        "schedule_revisions",
+        "shards",
+    ),
     "workers",
 ]
 

@@ -72,6 +72,14 @@ async def backfill(
     return answers.RunPage(runs=[run_shown(run, caller) for run in runs], next_page_token=None)
 
 
+@router.post("/runs/{key}/redrive", status_code=202, responses=may(409, 429))
+async def redrive(key: RunKey, caller: Runner, parts: Parts = Used) -> answers.RunShown:
+    """Run the period of a dead letter once more, as a run of its own. The same key is the same run."""
+    await run_of(key, caller, parts)
+    parts.quotas.spend(caller)
+    return run_shown(await parts.registrar.redrive(key), caller)
+
+
 @router.post("/runs/{key}/report")
 async def report(key: RunKey, asked: Said, caller: Reporter, parts: Parts = Used) -> answers.Reported:
     """Say that a run has started, succeeded or failed."""

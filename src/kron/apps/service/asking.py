@@ -17,11 +17,12 @@ from kron.apps.service.schedules import Limit, Token
 from kron.apps.service.shown import run_shown
 from kron.coming import coming
 from kron.core.case import Case
-from kron.core.run import Run
+from kron.core.run import Run, key_of
 from kron.core.zone import instant_of, rfc3339, rfc3339_ms
 from kron.errors import KronError
 from kron.language.english import english
 from kron.language.record import record
+from kron.registrar import REDRIVE
 from kron.why import why
 
 router = APIRouter(prefix="/v1", tags=["asking"])
@@ -60,13 +61,32 @@ async def runs(
     """The runs of a schedule, newest first, by the page."""
     found = await parts.registrar.runs(caller.identity(schedule_id), before=page_token, limit=limit)
     token = found[-1].key if len(found) == limit else None
-    return answers.RunPage(runs=[run_shown(run, caller) for run in found], next_page_token=token)
+    called = await parts.store.run_ids([run.key for run in found])
+    shown = [run_shown(run, caller, run_id) for run, run_id in zip(found, called, strict=True)]
+    return answers.RunPage(runs=shown, next_page_token=token)
 
 
 @router.get("/runs/{key}")
 async def run(key: RunKey, caller: Reader, parts: Parts = Used) -> answers.RunShown:
     """A run, by its idempotency key."""
-    return run_shown(await run_of(key, caller, parts), caller)
+    found = await run_of(key, caller, parts)
+    (run_id,) = await parts.store.run_ids([key])
+    return run_shown(found, caller, run_id)
+
+
+@router.get("/dead-letters")
+async def dead_letters(
+    caller: Reader, prefix: Token = "", limit: Limit = 20, page_token: Token = "", parts: Parts = Used
+) -> answers.DeadPage:
+    """The runs that could not be started, the last that was given up first, and what was driven in their places."""
+    found = await parts.registrar.dead(caller.prefix + prefix, before=page_token, limit=limit)
+    again = [key_of(run.identity, run.nominal, REDRIVE + run.key) for run in found]
+    driven = {run.key for run in await parts.store.find(again) if run}
+    letters = [
+        answers.Dead(**run_shown(run, caller).model_dump(), redriven_by=key if key in driven else None)
+        for run, key in zip(found, again, strict=True)
+    ]
+    return answers.DeadPage(runs=letters, next_page_token=found[-1].key if len(found) == limit else None)
 
 
 @router.get("/schedules/{schedule_id}/why")

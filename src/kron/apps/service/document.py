@@ -69,7 +69,10 @@ async def get_runs(
 ) -> answers.RunRows:
     """The last runs of a schedule. A period that was missed is no run: the document has no word for it."""
     runs = await parts.registrar.runs(caller.identity(schedule_id), limit=limit)
-    return answers.RunRows(runs=[run_row(run, caller) for run in runs if run.state is not State.MISSED])
+    runs = [run for run in runs if run.state is not State.MISSED]
+    called = await parts.store.run_ids([run.key for run in runs])
+    rows = [run_row(run, caller, run_id) for run, run_id in zip(runs, called, strict=True)]
+    return answers.RunRows(runs=rows)
 
 
 @router.post("/run-launcher/start", responses=may(501))
