@@ -88,7 +88,9 @@ class Registrar:
         """Run it now, beside its calendar. The same request twice is one run."""
         if request.startswith((BACKFILL, REDRIVE)):
             hint = "give the request another name"
-            raise KronError("BAD_REQUEST", f"only a backfill is called {BACKFILL}…, and only a redrive {REDRIVE}…", hint=hint)
+            raise KronError(
+                "BAD_REQUEST", f"only a backfill is called {BACKFILL}…, and only a redrive {REDRIVE}…", hint=hint
+            )
         key = key_of(identity, 0, request)
         for _ in range(TRIES):
             (run,) = await self.store.find([key])
