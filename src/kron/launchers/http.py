@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -36,9 +36,11 @@ class HttpLauncher:
         clock: Clock | None = None,
         seconds: float = SECONDS,
         capability: Capability | None = None,
+        carried: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
+        """`carried` makes headers of where the call comes from, for those who trace it."""
         self.secrets, self.poster, self.plain, self.seconds = secrets, poster, plain, seconds
-        self.clock, self.capability = clock or SystemClock(), capability
+        self.clock, self.capability, self.carried = clock or SystemClock(), capability, carried
 
     async def start(self, launch: Launch) -> Receipt:
         """Send it. If the target asks for patience, the next attempt waits for so long."""
@@ -63,6 +65,7 @@ class HttpLauncher:
             "webhook-id": key,
             "webhook-timestamp": str(now),
             "webhook-signature": sign(keys, key, now, body),
+            **self.carried(),
         }
         try:
             reply = await self.poster.post(url, headers, body, self.seconds)
