@@ -16,7 +16,7 @@ from kron.core.zone import rfc3339
 from kron.events import Event
 from kron.launcher import Launch, Launcher
 
-TICKS = 1_000  # of which the spans are remembered, for the launches that follow
+TICKS, LAUNCHES = 1_000, 10_000  # that are remembered, so that a launch knows its tick
 
 try:
     from opentelemetry import propagate, trace
@@ -28,18 +28,24 @@ class Tracing:
     """A sink that makes spans of ticks, and remembers them for the launches."""
 
     def __init__(self, tracer: Any) -> None:
-        self.tracer, self.ticks = tracer, OrderedDict[int, Any]()
+        self.tracer, self.ticks, self.recorded = tracer, OrderedDict[int, Any](), OrderedDict[str, int]()
 
     def __call__(self, event: Event) -> None:
         """Hear an event: a tick that has written something is a span."""
+        if event.name == "run_recorded":
+            self.recorded[event.facts["key"]] = event.at
+            _trim(self.recorded, LAUNCHES)
         if event.name != "pass" or not event.facts["settled"]:
             return
         facts = {f"kron.{name}": event.facts[name] for name in ("owner", "looked", "settled")}
         span = self.tracer.start_span("kron.tick", start_time=event.at * 1_000_000, attributes=facts)
         span.end()
         self.ticks[event.at] = span.get_span_context()
-        while len(self.ticks) > TICKS:
-            self.ticks.popitem(last=False)
+        _trim(self.ticks, TICKS)
+
+    def tick_of(self, key: str) -> Any:
+        """The span of the tick that has written a run; None if it is forgotten."""
+        return self.ticks.get(self.recorded.get(key, -1))
 
     def around(self, launcher: Launcher) -> Launcher:
         """The launcher, with a span around each start."""
@@ -53,7 +59,7 @@ class _Traced:
         self.launcher, self.tracing = launcher, tracing
 
     async def start(self, launch: Launch) -> Answer | Receipt:
-        run, tick = launch.run, self.tracing.ticks.get(launch.run.sent)
+        run, tick = launch.run, self.tracing.tick_of(launch.run.key)
         said = {
             "kron.schedule": run.identity,
             "kron.key": run.key,
@@ -74,6 +80,11 @@ class _Traced:
 
     async def cancel(self, run: Run) -> None:
         await self.launcher.cancel(run)
+
+
+def _trim(memory: OrderedDict[Any, Any], most: int) -> None:
+    while len(memory) > most:
+        memory.popitem(last=False)
 
 
 def tracing() -> Tracing | None:

@@ -18,6 +18,7 @@ from kron.stores.postgres.change import change
 from kron.stores.postgres.pool import DEADLINE, Pool, Talk
 from kron.stores.postgres.rows import key_bytes
 from kron.stores.postgres.settle import Ready, advance, columns_of, plain, prepare, settle_exactly
+from kron.stores.postgres.vitals import vitals
 
 DEFAULT = "default"  # whose schedules they are where nobody says
 
@@ -157,6 +158,10 @@ class PostgresStore:
         wanted = octets({key_bytes(key) for key in keys if _is_key(key)})
         found = dict(await self.pool.read(lambda talk: talk.rows("called", keys=wanted))) if keys else {}
         return [found.get(key) for key in keys]
+
+    async def vitals(self) -> dict[str, int]:
+        """How it goes with the whole, in numbers."""
+        return await self.pool.read(vitals)
 
     async def gaps(self, identity: str) -> list[Gap]:
         """The gaps of a schedule."""
