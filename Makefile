@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan bench-service campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills transaction-kills embedded-together
+.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan bench-service campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills transaction-kills embedded-together schemathesis service-kills
 
 setup:  ## a .venv with everything
 	uv sync --python $(PYTHON)
@@ -93,3 +93,9 @@ MINUTES ?= 10
 
 embedded-together:  ## four applications on one PostgreSQL for MINUTES, killed at random; each period runs once
 	$(RUN) -m tests.embedded.together $$(($(MINUTES) * 60))
+
+schemathesis:  ## 10,000 cases of the service's interface, right and wrong: only answers that it says, and no failure
+	$(RUN) -m tests.campaigns.contract
+
+service-kills:  ## 5 minutes of kill -9 of the interface and of workers under load; then every period is accounted for
+	$(RUN) -m tests.campaigns.service_kills

@@ -15,6 +15,7 @@ from fastapi import Depends, Request
 from kron.apps.service.audit import Audit
 from kron.apps.service.caller import SCOPES, Caller
 from kron.apps.service.config import Config
+from kron.apps.service.feed import Feed
 from kron.apps.service.quota import Quotas
 from kron.clock import SystemTimer
 from kron.events import Sink, all_of
@@ -57,6 +58,7 @@ class Parts:
     secrets: Secrets
     metrics: Metrics
     sink: Sink
+    feed: Feed
     launchers: Mapping[str, Launcher]
     starter: RunLauncher | None = None
     workflows: WorkflowFolder | None = None

@@ -12,6 +12,7 @@ from kron.errors import KronError
 from kron.failpoint import fail_point
 from kron.stores.postgres.connection import Connection, address, begun, connect, cut, translated
 from kron.stores.postgres.statements import QUERIES
+from kron.within import within
 
 T = TypeVar("T")
 
@@ -42,7 +43,7 @@ class Pool:
         self.conninfo, self.tenant, self.deadline = address(url), tenant, deadline
         self.idle: list[Connection] = []
         self.gate = asyncio.Semaphore(size)
-        self.beginnings = {name: begun(QUERIES[name], tenant) for name in ("begin", "begin_reading")}
+        self.beginnings = {name: begun(QUERIES[name], tenant=tenant) for name in ("begin", "begin_reading")}
         self.place = "the database"
 
     async def read(self, work: Callable[[Talk], Awaitable[T]]) -> T:
@@ -125,7 +126,9 @@ class Pool:
                 warnings.append(said.message_primary or "")
 
         connection.add_notice_handler(hear)
-        await connection.execute(self.beginnings[begin])
+        whose = within()
+        narrow = b"\n" + begun(QUERIES["narrow"], within=whose) if whose else b""
+        await connection.execute(self.beginnings[begin] + narrow)
         result = await work(Talk(connection, self.tenant))
         fail_point("K2" if begin == "begin" else "")
         end = await connection.execute(QUERIES["commit"])
