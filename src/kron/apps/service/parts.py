@@ -78,7 +78,7 @@ def sink_of(config: Config, metrics: Metrics) -> Sink:
     return all_of(metrics, log_to(sys.stderr.write)) if config.log else metrics
 
 
-def _parts(request: Request) -> Parts:
+async def _parts(request: Request) -> Parts:  # async, since all that is not runs in a thread
     parts: Parts = request.app.state.parts
     return parts
 

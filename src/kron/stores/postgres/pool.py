@@ -48,7 +48,15 @@ class Pool:
 
     async def read(self, work: Callable[[Talk], Awaitable[T]]) -> T:
         """The result of work that changes nothing."""
-        return await self._do("begin_reading", work)
+        return await self._do(lambda connection: self._transaction(connection, "begin_reading", work))
+
+    async def ask(self, query: str) -> list[tuple[Any, ...]]:
+        """What one statement finds that is nobody's, and so needs no transaction around it."""
+
+        async def work(connection: Connection) -> list[tuple[Any, ...]]:
+            return await (await connection.execute(QUERIES[query], binary=True)).fetchall()
+
+        return await self._do(work)
 
     async def write(self, work: Callable[[Talk], Awaitable[T]]) -> T:
         """The result of work that is done as a whole, and durable, or not at all; after an error nobody knows which.
@@ -57,22 +65,22 @@ class Pool:
         """
         for _ in range(TRIES):
             try:
-                return await self._do("begin", work)
+                return await self._do(lambda connection: self._transaction(connection, "begin", work))
             except KronError as error:
                 if not isinstance(error.__cause__, psycopg.errors.DeadlockDetected):
                     raise
-        return await self._do("begin", work)
+        return await self._do(lambda connection: self._transaction(connection, "begin", work))
 
     async def close(self) -> None:
         """Let go of all connections."""
         while self.idle:
             await self.idle.pop().close()
 
-    async def _do(self, begin: str, work: Callable[[Talk], Awaitable[T]]) -> T:
+    async def _do(self, deed: Callable[[Connection], Awaitable[T]]) -> T:
         with translated(self.place):
             connection = await self._one()
             try:
-                result = await self._in_time(connection, self._transaction(connection, begin, work))
+                result = await self._in_time(connection, deed(connection))
             except psycopg.OperationalError:
                 await self.close()  # the others lead to the same server, and may be as dead
                 raise

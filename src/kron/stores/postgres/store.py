@@ -50,7 +50,7 @@ class PostgresStore:
         """The current instant in milliseconds."""
         if self.clock is not None:
             return int(self.clock.now() * 1000)
-        ((now,),) = await self.pool.read(lambda talk: talk.rows("now"))
+        ((now,),) = await self.pool.ask("now")
         return int(now)
 
     async def lease(self, owner: str, now: int, until: int) -> frozenset[int]:
