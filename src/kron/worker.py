@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from kron.clock import Timer
+from kron.clock import Clock, Timer
 from kron.core.case import Case
 from kron.core.plan import Plan, plan
 from kron.events import Event, Sink, about, silent
@@ -15,6 +15,7 @@ from kron.launcher import Launcher
 from kron.pause import awoken
 from kron.sender import Sender
 from kron.settings import Settings
+from kron.skew import Skew, compare
 from kron.store import SHARDS, Store, settlement
 
 ALL = frozenset(range(SHARDS))
@@ -31,7 +32,10 @@ class Pass(NamedTuple):
 
 
 class Worker:
-    """One worker process. `owner` names this incarnation of it, and never another."""
+    """One worker process. `owner` names this incarnation of it, and never another.
+
+    `clock` is this host's: only to be compared with the store's, which decides. Without it nothing is compared.
+    """
 
     def __init__(
         self,
@@ -42,12 +46,14 @@ class Worker:
         owner: str,
         settings: Settings = Settings(),  # noqa: B008  a frozen value
         sink: Sink = silent,
+        clock: Clock | None = None,
     ) -> None:
-        self.store, self.timer = store, timer
+        self.store, self.timer, self.clock = store, timer, clock
         self.owner, self.settings, self.sink = owner, settings, sink
         self.sender = Sender(store, launchers, timer, settings, sink)
         self.sending: set[asyncio.Task[None]] = set()
         self.unanswered = 0
+        self.astray = False
 
     async def run(self, stop: asyncio.Event) -> None:
         """Make passes until told to stop. What is being sent goes on beside them; in the end it is waited for."""
@@ -84,8 +90,10 @@ class Worker:
     async def _settle(self) -> Pass:
         """Look, plan and write with one `now`. The plans that were written, by this worker and nobody else."""
         began, settings = self.timer.monotonic(), self.settings
-        now = await self.store.now()
-        shards = await self._lease(now)
+        skew = await compare(self.store, self.clock, self.timer)
+        now, astray = skew.now, skew.beyond(settings.skew)
+        shards = await (self._let_go(skew) if astray else self._lease(now))
+        self.astray = astray
         fail_point("K9")
         if not shards:
             return Pass([], shards, began, now, full=False)
@@ -98,7 +106,8 @@ class Worker:
         if self.sink is not silent:
             for p in mine:
                 self._tell(p, now)
-            self.sink(Event("pass", now, {"owner": self.owner, "looked": len(plans), "settled": len(mine)}))
+            done = {"owner": self.owner, "looked": len(plans), "settled": len(mine), "skew": skew.ahead}
+            self.sink(Event("pass", now, done))
         return Pass(mine, shards, began, now, len(cases) == settings.batch)
 
     async def _lease(self, now: int) -> frozenset[int]:
@@ -109,6 +118,13 @@ class Worker:
         if self.settings.lead:  # who has the first shard leads
             return ALL if 0 in shards else frozenset()
         return shards
+
+    async def _let_go(self, skew: Skew) -> frozenset[int]:
+        """Hold no shard while this clock and the store's disagree: one of them is wrong, and nobody knows which."""
+        self.sink(Event("clock_astray", skew.now, {"owner": self.owner, "skew": skew.ahead, "error": skew.error}))
+        if self.settings.shard_lease and not self.astray:
+            await self.store.lease(self.owner, skew.now, skew.now)
+        return frozenset()
 
     async def _awaken(self, cases: list[Case], now: int) -> list[Case]:
         """End the pauses that are over. The other cases; those that awoke are looked at again in the next pass."""

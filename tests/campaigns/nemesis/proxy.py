@@ -26,6 +26,7 @@ class Proxy:
         self.server.close()
         for line in list(self.lines):
             line.abort()
+        await asyncio.sleep(0)  # so that who waits for a line learns that it is gone
 
     async def _accept(self, reader, writer):
         try:

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from kron.apps.cli.screen import Screen
 from kron.apps.wiring import launchers, open_store
-from kron.clock import SystemTimer
+from kron.clock import SystemClock, SystemTimer
 from kron.log import log_to
 from kron.settings import Settings
 from kron.worker import Worker
@@ -34,8 +34,9 @@ async def _work(args: argparse.Namespace, screen: Screen) -> None:
     async with open_store(args.url) as store:
         await store.now()  # who cannot reach the store at all is told at once
         sink = log_to(screen.out.write)
-        how = Settings(batch=args.batch, lead=args.lead)
-        worker = Worker(store, launchers(store), SystemTimer(), owner=owner, settings=how, sink=sink)
+        how = Settings(batch=args.batch, lead=args.lead, skew=args.skew * 1000)
+        timer, clock = SystemTimer(), SystemClock()
+        worker = Worker(store, launchers(store), timer, owner=owner, settings=how, sink=sink, clock=clock)
         screen.note(f"{owner} works on {args.url.partition('@')[2] or args.url}")
         await worker.run(stop)
         now = await store.now()
