@@ -12,7 +12,8 @@ from kron.stores.sqlite import SqliteStore
 from tests.pooler import PROGRAM, pooling
 from tests.stores.making import SECONDS, Handle, a_folder
 
-POOLED = pytest.param("pooled", marks=[pytest.mark.campaign, pytest.mark.skipif(PROGRAM is None, reason="needs pgbouncer")])
+HERE = pytest.mark.skipif(PROGRAM is None, reason="needs pgbouncer")
+POOLED = pytest.param("pooled", marks=[pytest.mark.campaign, HERE])
 
 
 @pytest.fixture

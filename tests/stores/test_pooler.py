@@ -44,7 +44,7 @@ def test_two_workers_share_what_is_due_and_leave_nothing_in_the_sessions(databas
 
 
 def test_many_processes_at_once(folder, database, pooler, postgres):
-    check(postgres, hammered(pooler(database), folder))
+    check(postgres, hammered(pooler(database), folder, processes=2))
 
 
 def test_tables_are_made_and_looked_after(server, pooler):
