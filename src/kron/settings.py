@@ -10,6 +10,7 @@ class Settings:
     """Times in milliseconds."""
 
     tick: int = 1_000  # a worker sleeps no longer than this
+    lookahead: int = 0  # how long before its time a schedule may be read and planned
     batch: int = 500  # schedules looked at in one pass
     sends: int = 20  # at once
     inflight: int = 2_000  # claimed and not yet answered; beyond this it looks at nothing new

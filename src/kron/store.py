@@ -21,6 +21,7 @@ from kron.core.policy import Overlap
 from kron.core.run import Run, State, lawful
 
 SHARDS = 64
+FIRST = (-(1 << 62), "")  # before all that is to be looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +61,9 @@ class Act:
 class Settlement(NamedTuple):
     """A change to one schedule and its runs: written as a whole, or not at all.
 
-    It holds if the schedule still has the revision, the cursor, the pause and the open runs that `before` shows (None:
-    if nobody ever had the name), if no new key exists, if no run starts beside another where the policy
-    forbids it, and if everything moves forward, as it lawfully can: the revision, the cursor, each run.
+    It holds if the schedule still has the revision, the cursor, the beginning (`since`), the pause and the open runs
+    that `before` shows (None: if nobody ever had the name), if no new key exists, if no run starts beside another where
+    the policy forbids it, and if everything moves forward, as it lawfully can: the revision, the cursor, each run.
     """
 
     before: Case | None
@@ -101,11 +102,17 @@ class Store(Protocol):
         is dead holds a shard for longer than his lease.
         """
 
-    async def look(self, shards: frozenset[int], upto: int, limit: int) -> list[Case]:
-        """The cases that are to be looked at by `upto`, the longest waiting first."""
+    async def look(self, shards: frozenset[int], upto: int, limit: int, beyond: tuple[int, str] = FIRST) -> list[Case]:
+        """The cases that are to be looked at by `upto`, the longest waiting first, those of one instant by their names.
+
+        Only those that come after `beyond` in that order: a time and a name.
+        """
 
     async def wake(self, shards: frozenset[int]) -> int | None:
         """When the next case of those shards is to be looked at."""
+
+    def prepare(self, settlements: list[Settlement]) -> list[Settlement]:
+        """The same settlements, in any order, with as much done as can be before the time comes to write them."""
 
     async def settle(self, settlements: Sequence[Settlement], now: int, *, together: bool = False) -> list[bool]:
         """Write each settlement that still holds; which did. `together`: all of them, or none is written."""
@@ -197,7 +204,7 @@ def speaks(stored: Run | None, change: Change) -> bool:
 
 
 def _seen(case: Case) -> tuple[object, ...]:
-    return case.revision, case.cursor, case.paused, case.deleted, {run.key: run.token for run in case.open}
+    return case.revision, case.cursor, case.since, case.paused, case.deleted, {run.key: run.token for run in case.open}
 
 
 def _forward(settlement: Settlement, stored: Case | None) -> bool:

@@ -11,6 +11,7 @@ from kron.core.case import Case
 from kron.core.plan import Plan, plan
 from kron.events import Event, Sink, about, silent
 from kron.failpoint import fail_point
+from kron.foresight import Batch, Foresight
 from kron.launcher import Launcher
 from kron.pause import awoken
 from kron.sender import Sender
@@ -19,6 +20,7 @@ from kron.skew import Skew, compare
 from kron.store import SHARDS, Store, settlement
 
 ALL = frozenset(range(SHARDS))
+LANES = 2  # batches on their way to the store at once
 
 
 class Pass(NamedTuple):
@@ -51,9 +53,10 @@ class Worker:
         self.store, self.timer, self.clock = store, timer, clock
         self.owner, self.settings, self.sink = owner, settings, sink
         self.sender = Sender(store, launchers, timer, settings, sink)
+        self.foresight = Foresight(store, owner, settings)
         self.sending: set[asyncio.Task[None]] = set()
         self.unanswered = 0
-        self.astray = False
+        self.skew, self.holding = Skew(0), True
 
     async def run(self, stop: asyncio.Event) -> None:
         """Make passes until told to stop. What is being sent goes on beside them; in the end it is waited for."""
@@ -90,28 +93,43 @@ class Worker:
     async def _settle(self) -> Pass:
         """Look, plan and write with one `now`. The plans that were written, by this worker and nobody else."""
         began, settings = self.timer.monotonic(), self.settings
-        skew = await compare(self.store, self.clock, self.timer)
-        now, astray = skew.now, skew.beyond(settings.skew)
-        shards = await (self._let_go(skew) if astray else self._lease(now))
-        self.astray = astray
+        self.skew = await compare(self.store, self.clock, self.timer)
+        now = self.skew.now
+        shards = await (self._let_go(self.skew) if self.skew.beyond(settings.skew) else self._lease(now))
         fail_point("K9")
         if not shards:
             return Pass([], shards, began, now, full=False)
         fail_point("K0")
+        ripe = self.foresight.ripe(now, settings.inflight - self.unanswered)
+        if ripe:
+            return await self._write(ripe, shards, began, now)
         cases = await self._awaken(await self.store.look(shards, now, settings.batch), now)
         plans = [plan(case, now, owner=self.owner, lease=settings.lease) for case in cases]
         fail_point("K10" if any(p.changed for p in plans) else "K1")
         won = await self.store.settle([settlement(p) for p in plans], now)
         mine = [p for p, held in zip(plans, won, strict=True) if held]
-        if self.sink is not silent:
-            for p in mine:
-                self._tell(p, now)
-            done = {"owner": self.owner, "looked": len(plans), "settled": len(mine), "skew": skew.ahead}
-            self.sink(Event("pass", now, done))
+        self._tell_all(mine, len(plans), now)
         return Pass(mine, shards, began, now, len(cases) == settings.batch)
 
+    async def _write(self, batches: list[Batch], shards: frozenset[int], began: float, now: int) -> Pass:
+        """Write what was planned ahead for an instant that has come; then there may be more to look at."""
+        mine, lanes = list[Plan](), asyncio.Semaphore(LANES)
+
+        async def write(batch: Batch) -> None:
+            async with lanes:
+                fail_point("K1")
+                won = await self.store.settle(batch.settlements, now)
+                mine.extend(p for p, held in zip(batch.plans, won, strict=True) if held)
+
+        for failed in await asyncio.gather(*map(write, batches), return_exceptions=True):
+            if isinstance(failed, Exception):
+                self._failed(failed)
+        self._tell_all(mine, sum(len(batch.plans) for batch in batches), now)
+        first = min(batch.at for batch in batches)  # since when what was claimed is claimed
+        return Pass(mine, shards, began - (now - first) / 1000, first, full=True)
+
     async def _lease(self, now: int) -> frozenset[int]:
-        length = self.settings.shard_lease
+        length, self.holding = self.settings.shard_lease, True
         if not length:
             return ALL
         shards = await self.store.lease(self.owner, now, now + length)
@@ -122,8 +140,9 @@ class Worker:
     async def _let_go(self, skew: Skew) -> frozenset[int]:
         """Hold no shard while this clock and the store's disagree: one of them is wrong, and nobody knows which."""
         self.sink(Event("clock_astray", skew.now, {"owner": self.owner, "skew": skew.ahead, "error": skew.error}))
-        if self.settings.shard_lease and not self.astray:
+        if self.settings.shard_lease and self.holding:
             await self.store.lease(self.owner, skew.now, skew.now)
+        self.holding = False
         return frozenset()
 
     async def _awaken(self, cases: list[Case], now: int) -> list[Case]:
@@ -152,6 +171,8 @@ class Worker:
             return 0
         if not passed.shards:
             return self.settings.tick
+        if self.settings.lookahead and await self.foresight.look(passed.shards, await self.store.now()):
+            return 0
         wake, now = await self.store.wake(passed.shards), await self.store.now()
         return self.settings.tick if wake is None else max(0, min(self.settings.tick, wake - now))
 
@@ -163,6 +184,14 @@ class Worker:
 
     def _failed(self, error: Exception) -> None:
         self.sink(Event("pass_failed", 0, {"owner": self.owner, "error": repr(error)}))
+
+    def _tell_all(self, plans: list[Plan], looked: int, now: int) -> None:
+        if self.sink is silent:
+            return
+        for p in plans:
+            self._tell(p, now)
+        done = {"owner": self.owner, "looked": looked, "settled": len(plans), "skew": self.skew.ahead}
+        self.sink(Event("pass", now, done))
 
     def _tell(self, p: Plan, now: int) -> None:
         for run in p.new:

@@ -22,9 +22,9 @@ class Watched(MemoryStore):
         super().__init__(clock)
         self.asked = []
 
-    async def look(self, shards, upto, limit):
+    async def look(self, shards, upto, limit, *beyond):
         self.asked.append(("look", len(shards)))
-        return await super().look(shards, upto, limit)
+        return await super().look(shards, upto, limit, *beyond)
 
     async def wake(self, shards):
         self.asked.append(("wake", len(shards)))

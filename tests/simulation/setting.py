@@ -31,6 +31,7 @@ class Setting:
     schedules: int = 6
     tick: int = 10_000
     batch: int = 500
+    lookahead: int = 0  # milliseconds
     strikes: float = 0.0
     calls_lost: float = 0.0
     answers_lost: float = 0.0
@@ -53,8 +54,9 @@ def setting(seed: int, *, hours: float | None = None) -> Setting:
     calm, lossy = seed % 10 == 0, seed % 4 == 3
     tick, batch = random.choice([5_000, 10_000, 20_000, 20_000, 30_000]), random.choice([500, 500, 3])
     hours = random.choice([3.0, 7.0, 7.0, 11.0]) if hours is None else hours
+    ahead = Random(f"lookahead {seed}").choice([0, 60_000, 600_000])
     if calm:
-        return Setting(seed, zone, start, False, False, (), hours, tick=tick, batch=batch)
+        return Setting(seed, zone, start, False, False, (), hours, tick=tick, batch=batch, lookahead=ahead)
     jumps = (-40, -5, -1, 1, 5, 40) if seed % 2 == 0 else (-1, 1)
     bad = random.choice([0.3, 1.0, 3.0])
     return Setting(
@@ -67,6 +69,7 @@ def setting(seed: int, *, hours: float | None = None) -> Setting:
         hours,
         tick=tick,
         batch=batch,
+        lookahead=ahead,
         strikes=0.001 * bad,
         calls_lost=0.004 * bad,
         answers_lost=0.004 * bad,

@@ -120,7 +120,8 @@ class World:
         setting, name = self.setting, process.name
         store = FaultyStore(self._watched(name), self._road(process))
         launcher = FaultyLauncher(self.target, self._to_target(process))
-        settings = Settings(tick=setting.tick, batch=setting.batch, shard_lease=setting.tick * 5 // 2)
+        shares = {"lookahead": setting.lookahead, "shard_lease": setting.tick * 5 // 2}
+        settings = Settings(tick=setting.tick, batch=setting.batch, **shares)
         launchers = {"keyed": launcher, "command": launcher}
         worker = self.parts.worker(store, launchers, process, owner=name, settings=settings, sink=self._heard)
         await worker.run(asyncio.Event())

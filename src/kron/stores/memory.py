@@ -9,7 +9,7 @@ from kron.clock import Clock
 from kron.core.case import Case
 from kron.core.outcome import Gap
 from kron.core.run import Run
-from kron.store import SHARDS, Act, Change, Revision, Settlement, fits, shard_of, share_of, speaks
+from kron.store import FIRST, SHARDS, Act, Change, Revision, Settlement, fits, shard_of, share_of, speaks
 
 
 class MemoryStore:
@@ -43,16 +43,20 @@ class MemoryStore:
         self.leases |= dict.fromkeys(free, owner)
         return free
 
-    async def look(self, shards: frozenset[int], upto: int, limit: int) -> list[Case]:
+    async def look(self, shards: frozenset[int], upto: int, limit: int, beyond: tuple[int, str] = FIRST) -> list[Case]:
         """The cases that are to be looked at by `upto`, the longest waiting first."""
-        due = self._waiting(shards, upto, limit)
+        due = self._waiting(shards, upto, limit, beyond)
         for entry, shard in due.items():  # they wait until somebody settles them
             heappush(self.queues[shard], entry)
-        return [self._case(identity) for _, identity in due]
+        return [self._case(entry[1]) for entry in due if entry > beyond]
 
     async def wake(self, shards: frozenset[int]) -> int | None:
         """When the next case of those shards is to be looked at."""
         return min((queue[0][0] for shard in shards if (queue := self._queue(shard))), default=None)
+
+    def prepare(self, settlements: list[Settlement]) -> list[Settlement]:
+        """There is nothing to do before the time comes."""
+        return settlements
 
     async def settle(self, settlements: Sequence[Settlement], now: int, *, together: bool = False) -> list[bool]:
         """Write each settlement that still holds; or all of them, or none."""
@@ -99,14 +103,17 @@ class MemoryStore:
         """What was done to a schedule."""
         return list(self.deeds.get(identity, []))
 
-    def _waiting(self, shards: frozenset[int], upto: int, limit: int) -> dict[tuple[int, str], int]:
-        """The first entries of those queues, taken out of them, with the shard of each."""
+    def _waiting(
+        self, shards: frozenset[int], upto: int, limit: int, beyond: tuple[int, str]
+    ) -> dict[tuple[int, str], int]:
+        """The first entries of those queues, taken out of them, with the shard of each; so many beyond that place."""
         found = dict[tuple[int, str], int]()
         heads = [(queue[0], shard) for shard in shards if (queue := self._queue(shard)) and queue[0][0] <= upto]
         heapify(heads)
-        while heads and len(found) < limit:
+        while heads and limit > 0:
             entry, shard = heappop(heads)
             found[entry] = shard
+            limit -= entry > beyond
             heappop(self.queues[shard])
             queue = self._queue(shard)
             if queue and queue[0][0] <= upto:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from kron.core.case import Case
 from kron.core.outcome import Gap
 from kron.core.run import Run
-from kron.store import Act, Change, Revision, Settlement, Store
+from kron.store import FIRST, Act, Change, Revision, Settlement, Store
 from kron.testing.road import Road
 
 T = TypeVar("T")
@@ -28,13 +28,17 @@ class FaultyStore:
         """The shards that `owner` may look at."""
         return await self._call("lease", self.store.lease(owner, now, until))
 
-    async def look(self, shards: frozenset[int], upto: int, limit: int) -> list[Case]:
+    async def look(self, shards: frozenset[int], upto: int, limit: int, beyond: tuple[int, str] = FIRST) -> list[Case]:
         """The cases that are to be looked at."""
-        return await self._call("look", self.store.look(shards, upto, limit))
+        return await self._call("look", self.store.look(shards, upto, limit, beyond))
 
     async def wake(self, shards: frozenset[int]) -> int | None:
         """When the next case is to be looked at."""
         return await self._call("wake", self.store.wake(shards))
+
+    def prepare(self, settlements: list[Settlement]) -> list[Settlement]:
+        """The same settlements, prepared; nothing goes over the road."""
+        return self.store.prepare(settlements)
 
     async def settle(self, settlements: Sequence[Settlement], now: int, *, together: bool = False) -> list[bool]:
         """Write each settlement that still holds; or all of them, or none."""

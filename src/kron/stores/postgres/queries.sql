@@ -70,14 +70,15 @@ SELECT shard FROM shards WHERE tenant_id = %(tenant)s AND owner = %(owner)s;
 -- look: the schedules that are to be looked at by then, the longest waiting first
 SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach
 FROM due
-WHERE tenant_id = %(tenant)s AND wake <= %(upto)s AND shard = ANY(%(shards)s)
+WHERE tenant_id = %(tenant)s AND wake <= %(upto)s AND (wake, schedule_id) > (%(after)s, %(name)s)
+  AND shard = ANY(%(shards)s)
 ORDER BY wake, schedule_id
 LIMIT %(limit)s;
 
 -- look_everywhere: the same for who has all the shards
 SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach
 FROM due
-WHERE tenant_id = %(tenant)s AND wake <= %(upto)s
+WHERE tenant_id = %(tenant)s AND wake <= %(upto)s AND (wake, schedule_id) > (%(after)s, %(name)s)
 ORDER BY wake, schedule_id
 LIMIT %(limit)s;
 
@@ -132,12 +133,12 @@ SELECT encode(idempotency_key, 'hex') FROM requests WHERE tenant_id = %(tenant)s
 
 -- advance: schedules that are still as they were read go on; which were
 UPDATE due d SET
-    cursor = s.cursor, since = s.since, wake = s.wake, seen = s.seen, reach = greatest(d.reach, s.reach)
+    cursor = s.cursor, wake = s.wake, seen = s.seen, reach = greatest(d.reach, s.reach)
 FROM unnest(%(schedules)s, %(revisions)s, %(cursors)s, %(seens)s, %(next_cursors)s, %(sinces)s, %(wakes)s,
             %(next_seens)s, %(reaches)s)
      AS s (schedule_id, revision, old_cursor, old_seen, cursor, since, wake, seen, reach)
 WHERE d.tenant_id = %(tenant)s AND d.schedule_id = s.schedule_id AND d.revision = s.revision
-  AND d.cursor = s.old_cursor AND d.seen = s.old_seen AND d.paused = %(paused)s AND d.deleted = %(deleted)s
+  AND d.cursor = s.old_cursor AND d.since = s.since AND d.seen = s.old_seen AND d.paused = %(paused)s AND d.deleted = %(deleted)s
 RETURNING d.schedule_id;
 
 -- define: schedules that have never been; which were not

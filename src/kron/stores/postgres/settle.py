@@ -36,7 +36,7 @@ def plain(settlement: Settlement) -> bool:
     before, after, new, *more = settlement
     if before is None or more != _NOTHING_MORE or before.paused or before.deleted or after.paused or after.deleted:
         return False
-    if any(run.trigger for run in new):
+    if any(run.trigger for run in new) or after.since != before.since:
         return False
     if before.open or len(new) > 1 or after.job is not before.job or after.revision != before.revision:
         return fits(settlement, before, ())
@@ -55,6 +55,20 @@ async def advance(talk: Talk, settlements: Sequence[Settlement], columns: dict[s
     for group in groups:
         await talk.tell("record", **group)
     return held
+
+
+class Ready(list[Settlement]):
+    """Plain settlements of different schedules, with their columns: what is left to do is to send them."""
+
+    def __init__(self, settlements: Iterable[Settlement]) -> None:
+        super().__init__(settlements)
+        self.columns = columns_of(sorted(self, key=lambda s: s.after.job.identity))
+
+
+def prepare(settlements: list[Settlement]) -> list[Settlement]:
+    """The settlements, ready to be sent if all of them are plain."""
+    apart = len({s.after.job.identity for s in settlements}) == len(settlements)
+    return Ready(settlements) if settlements and apart and all(map(plain, settlements)) else settlements
 
 
 def columns_of(settlements: Sequence[Settlement]) -> dict[str, Any]:

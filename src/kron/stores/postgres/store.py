@@ -10,14 +10,14 @@ from kron.core.case import Case
 from kron.core.outcome import Gap
 from kron.core.run import Run
 from kron.errors import KronError
-from kron.store import SHARDS, Act, Change, Revision, Settlement, share_of
+from kron.store import FIRST, SHARDS, Act, Change, Revision, Settlement, share_of
 from kron.stores.codec import read_act, read_gap, read_revision, read_run
 from kron.stores.postgres.arrays import numbers, octets, texts
 from kron.stores.postgres.cases import Jobs, whole
 from kron.stores.postgres.change import change
 from kron.stores.postgres.pool import DEADLINE, Pool, Talk
 from kron.stores.postgres.rows import key_bytes
-from kron.stores.postgres.settle import advance, columns_of, plain, settle_exactly
+from kron.stores.postgres.settle import Ready, advance, columns_of, plain, prepare, settle_exactly
 
 DEFAULT = "default"  # whose schedules they are where nobody says
 
@@ -64,14 +64,15 @@ class PostgresStore:
 
         return await self.pool.write(work)
 
-    async def look(self, shards: frozenset[int], upto: int, limit: int) -> list[Case]:
+    async def look(self, shards: frozenset[int], upto: int, limit: int, beyond: tuple[int, str] = FIRST) -> list[Case]:
         """The cases that are to be looked at by `upto`, the longest waiting first."""
+        wanted = {"upto": upto, "limit": limit, "after": beyond[0], "name": beyond[1]}
 
         async def work(talk: Talk) -> list[Case]:
             if len(shards) == SHARDS:
-                rows = await talk.rows("look_everywhere", upto=upto, limit=limit)
+                rows = await talk.rows("look_everywhere", **wanted)
             else:
-                rows = await talk.rows("look", shards=numbers(shards), upto=upto, limit=limit)
+                rows = await talk.rows("look", shards=numbers(shards), **wanted)
             return await whole(talk, self.jobs, rows)
 
         return await self.pool.read(work)
@@ -81,10 +82,17 @@ class PostgresStore:
         found = await self.pool.read(lambda talk: talk.rows("wake", shards=numbers(shards)))
         return found[0][0] if found else None
 
+    def prepare(self, settlements: list[Settlement]) -> list[Settlement]:
+        """The same settlements, ready to be sent if they are plain."""
+        return prepare(settlements)
+
     async def settle(self, settlements: Sequence[Settlement], now: int, *, together: bool = False) -> list[bool]:
         """Write each settlement that still holds; or all of them, or none."""
         if together:
             return await self._together(settlements, now)
+        if isinstance(settlements, Ready):
+            names = await self._advance(settlements, settlements.columns, now)
+            return [s.after.job.identity in names for s in settlements]
         held = [False] * len(settlements)
         waiting = list(range(len(settlements)))
         while waiting:  # those of one schedule one after the other
@@ -153,7 +161,7 @@ class PostgresStore:
     async def _settle(self, settlements: dict[str, Settlement], now: int) -> set[str]:
         """Write those that hold, each of another schedule, in the order of their names; whose those were."""
         easy = [s for s in settlements.values() if plain(s)]
-        held = await self._advance(easy, now) if easy else set()
+        held = await self._advance(easy, columns_of(easy), now) if easy else set()
         names = {s.after.identity for s in easy}
         return held | await self._exactly([s for name, s in settlements.items() if name not in names], now)
 
@@ -171,8 +179,7 @@ class PostgresStore:
             return [False] * len(settlements)
         return [True] * len(settlements)
 
-    async def _advance(self, settlements: list[Settlement], now: int) -> set[str]:
-        columns = columns_of(settlements)
+    async def _advance(self, settlements: list[Settlement], columns: dict[str, Any], now: int) -> set[str]:
         try:
             return await self.pool.write(lambda talk: advance(talk, settlements, columns))
         except KronError as error:

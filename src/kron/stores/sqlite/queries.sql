@@ -68,7 +68,8 @@ SELECT shard FROM shards WHERE owner = :owner;
 SELECT schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
        revision, cursor, since, paused, deleted, wake, paused_until
 FROM schedules
-WHERE wake IS NOT NULL AND wake <= :upto AND shard IN (SELECT value FROM json_each(:shards))
+WHERE wake IS NOT NULL AND wake <= :upto AND (wake, schedule_id) > (:after, :identity)
+  AND shard IN (SELECT value FROM json_each(:shards))
 ORDER BY wake, schedule_id
 LIMIT :limit;
 

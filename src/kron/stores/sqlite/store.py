@@ -12,7 +12,7 @@ from kron.core.case import Case
 from kron.core.outcome import Gap
 from kron.core.policy import Overlap
 from kron.core.run import Run
-from kron.store import Act, Change, Revision, Settlement, fits, shard_of, share_of, speaks
+from kron.store import FIRST, Act, Change, Revision, Settlement, fits, shard_of, share_of, speaks
 from kron.stores.codec import (
     ACT,
     DEFINITION,
@@ -58,14 +58,19 @@ class SqliteStore:
         """Say that `owner` lives until then; the shards that it may look at."""
         return await self.file.write(lambda: self._lease(owner, now, until))
 
-    async def look(self, shards: frozenset[int], upto: int, limit: int) -> list[Case]:
+    async def look(self, shards: frozenset[int], upto: int, limit: int, beyond: tuple[int, str] = FIRST) -> list[Case]:
         """The cases that are to be looked at by `upto`, the longest waiting first."""
-        return await self.file.read(lambda: self._cases("look", shards=_list(shards), upto=upto, limit=limit))
+        wanted = {"shards": _list(shards), "upto": upto, "limit": limit, "after": beyond[0], "identity": beyond[1]}
+        return await self.file.read(lambda: self._cases("look", **wanted))
 
     async def wake(self, shards: frozenset[int]) -> int | None:
         """When the next case of those shards is to be looked at."""
         found = await self.file.read(lambda: self.rows("wake", shards=_list(shards)))
         return found[0][0] if found else None
+
+    def prepare(self, settlements: list[Settlement]) -> list[Settlement]:
+        """There is nothing to do before the time comes."""
+        return settlements
 
     async def settle(self, settlements: Sequence[Settlement], now: int, *, together: bool = False) -> list[bool]:
         """Write each settlement that still holds; or all of them, or none."""
