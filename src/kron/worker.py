@@ -20,6 +20,7 @@ from kron.skew import Skew, compare
 from kron.store import SHARDS, Store, settlement
 
 ALL = frozenset(range(SHARDS))
+GATHERING = 0.01  # seconds from a nudge to the look
 LANES = 2  # batches on their way to the store at once
 
 
@@ -57,6 +58,7 @@ class Worker:
         self.sending: set[asyncio.Task[None]] = set()
         self.unanswered = 0
         self.skew, self.holding = Skew(0), True
+        self.nudged = asyncio.Event()
 
     async def run(self, stop: asyncio.Event) -> None:
         """Make passes until told to stop. What is being sent goes on beside them; in the end it is waited for."""
@@ -72,6 +74,10 @@ class Worker:
         stopped.cancel()
         if self.sending:
             await asyncio.wait(self.sending, timeout=self.settings.lease / 2000)
+
+    def nudge(self) -> None:
+        """A hint that there is something to look at: who rests looks now, and not when its tick is over."""
+        self.nudged.set()
 
     async def tick(self) -> int:
         """One pass, to the last answer. How many milliseconds to sleep before the next."""
@@ -177,10 +183,15 @@ class Worker:
         return self.settings.tick if wake is None else max(0, min(self.settings.tick, wake - now))
 
     async def _rest(self, pause: int, stopped: asyncio.Future[Any]) -> None:
-        """Sleep; but not on, once something was answered or the end has come."""
+        """Sleep; but not on, once something was answered, somebody nudges or the end has come."""
         nap = asyncio.ensure_future(self.timer.sleep(pause / 1000))
-        await asyncio.wait({nap, stopped, *self.sending}, return_when=asyncio.FIRST_COMPLETED)
+        nudge = asyncio.ensure_future(self.nudged.wait())
+        await asyncio.wait({nap, nudge, stopped, *self.sending}, return_when=asyncio.FIRST_COMPLETED)
         nap.cancel()
+        nudge.cancel()
+        if self.nudged.is_set():
+            await self.timer.sleep(GATHERING)  # those who ask at once are served at once, and many together
+            self.nudged.clear()
 
     def _failed(self, error: Exception) -> None:
         self.sink(Event("pass_failed", 0, {"owner": self.owner, "error": repr(error)}))

@@ -3,6 +3,7 @@
 import asyncio
 import shutil
 
+import psycopg
 import pytest
 
 from kron.clock import ManualClock
@@ -70,3 +71,15 @@ def pooled(runner, clock, database, pooler):
     handle = Handle(runner, PostgresStore(pooler(database), clock))
     yield handle
     handle.close()
+
+
+@pytest.fixture
+def sql(database):
+    """Runs a statement in the database of the test, as a superuser."""
+
+    def run(text, *values):
+        with psycopg.connect(database, autocommit=True) as connection:
+            found = connection.execute(text, values or None)
+            return found.fetchall() if found.description else []
+
+    return run

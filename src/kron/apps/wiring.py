@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from importlib import import_module
 from typing import Any
 
@@ -43,6 +43,13 @@ async def open_store(url: str, clock: Clock | None = None) -> AsyncIterator[Stor
     else:
         hint = "write postgresql://host/database, sqlite:/path/of/the/file, or memory: for one that forgets"
         raise KronError("UNKNOWN_STORE", f"there is no store {url!r}", hint=hint)
+
+
+def heeding(store: Store, heard: Callable[[], None]) -> AbstractAsyncContextManager[None]:
+    """While it lasts, who rests is woken by who asks for something in another process, if the store can tell."""
+    hear = getattr(store, "heeding", None)
+    found: AbstractAsyncContextManager[None] = hear(heard) if hear else nullcontext()
+    return found
 
 
 def durable(url: str) -> str:

@@ -10,7 +10,7 @@ import socket
 from uuid import uuid4
 
 from kron.apps.cli.screen import Screen
-from kron.apps.wiring import launchers, open_store
+from kron.apps.wiring import heeding, launchers, open_store
 from kron.clock import SystemClock, SystemTimer
 from kron.log import log_to
 from kron.settings import Settings
@@ -38,7 +38,8 @@ async def _work(args: argparse.Namespace, screen: Screen) -> None:
         timer, clock = SystemTimer(), SystemClock()
         worker = Worker(store, launchers(store), timer, owner=owner, settings=how, sink=sink, clock=clock)
         screen.note(f"{owner} works on {args.url.partition('@')[2] or args.url}")
-        await worker.run(stop)
+        async with heeding(store, worker.nudge):
+            await worker.run(stop)
         now = await store.now()
         await store.lease(owner, now, now)  # it lives no longer: others need not wait for its lease to end
     screen.note(f"{owner} has stopped")

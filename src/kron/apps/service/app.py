@@ -21,7 +21,7 @@ from kron.apps.service.parts import Door, OpenDoor, Parts, sink_of, worker_of
 from kron.apps.service.problem import teach
 from kron.apps.service.quota import Quotas
 from kron.apps.service.tokens import TokenDoor
-from kron.apps.wiring import open_store
+from kron.apps.wiring import heeding, open_store
 from kron.clock import SystemClock, SystemTimer
 from kron.events import Event, all_of
 from kron.launcher import Launcher
@@ -76,7 +76,8 @@ async def _life(app: FastAPI, config: Config) -> AsyncIterator[None]:
 async def _work(parts: Parts, stop: asyncio.Event) -> None:
     """Keep time until told to stop; then others need not wait for the lease to end."""
     worker = worker_of(parts)
-    await worker.run(stop)
+    async with heeding(parts.store, worker.nudge):
+        await worker.run(stop)
     now = await parts.store.now()
     await parts.store.lease(worker.owner, now, now)
 
