@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan bench-service campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills
+.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan bench-service campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills failover
 
 setup:  ## a .venv with everything
 	uv sync --python $(PYTHON)
@@ -64,6 +64,9 @@ nemesis:  ## 30 minutes of real workers on a real PostgreSQL, while everything g
 
 nemesis-document:  ## the protocol of the cron-service document and ours under the same nemesis, a minute each
 	$(RUN) -m tests.campaigns.nemesis.compare
+
+failover:  ## the leader of a Patroni pair killed three times under load, without and with synchronous replication
+	$(RUN) -m tests.campaigns.failover
 
 kills:  ## 200 kill -9 of workers on one SQLite file under load; then every period is accounted for
 	$(RUN) -m tests.campaigns.sqlite_kills
