@@ -45,6 +45,15 @@ async def open_store(url: str, clock: Clock | None = None) -> AsyncIterator[Stor
         raise KronError("UNKNOWN_STORE", f"there is no store {url!r}", hint=hint)
 
 
+async def check_served(url: str) -> None:
+    """Refuse a database whose tables are too old or too new for this Kron; the other stores see to it themselves."""
+    if url.partition(":")[0] in POSTGRES:
+        _postgres()
+        from kron.stores.postgres.migrate import check
+
+        await check(url)
+
+
 def heeding(store: Store, heard: Callable[[], None]) -> AbstractAsyncContextManager[None]:
     """While it lasts, who rests is woken by who asks for something in another process, if the store can tell."""
     hear = getattr(store, "heeding", None)

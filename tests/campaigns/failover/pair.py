@@ -150,7 +150,10 @@ class Pair:
             return False
         if self.synchronous:
             return any(role == "sync_standby" for role, _ in self.members().values())
-        return self.sql("SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'", "postgres") == [(1,)]
+        try:
+            return self.sql("SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'", "postgres") == [(1,)]
+        except psycopg.OperationalError:
+            return False  # it leads, and takes no writes yet
 
     async def until(self, holds, seconds=90):
         """Wait until something holds; how long that took."""

@@ -10,7 +10,7 @@ import socket
 from uuid import uuid4
 
 from kron.apps.cli.screen import Screen
-from kron.apps.wiring import heeding, launchers, open_store
+from kron.apps.wiring import check_served, heeding, launchers, open_store
 from kron.clock import SystemClock, SystemTimer
 from kron.log import log_to
 from kron.settings import Settings
@@ -31,8 +31,8 @@ async def _work(args: argparse.Namespace, screen: Screen) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     owner = f"{socket.gethostname()}/{uuid4().hex}"  # this incarnation, and never another
+    await check_served(args.url)  # who cannot reach the store at all is told at once, too
     async with open_store(args.url) as store:
-        await store.now()  # who cannot reach the store at all is told at once
         sink = log_to(screen.out.write)
         how = Settings(batch=args.batch, lead=args.lead, skew=args.skew * 1000)
         timer, clock = SystemTimer(), SystemClock()

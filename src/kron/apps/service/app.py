@@ -21,7 +21,7 @@ from kron.apps.service.parts import Door, OpenDoor, Parts, sink_of, worker_of
 from kron.apps.service.problem import teach
 from kron.apps.service.quota import Quotas
 from kron.apps.service.tokens import TokenDoor
-from kron.apps.wiring import heeding, open_store
+from kron.apps.wiring import check_served, heeding, open_store
 from kron.clock import SystemClock, SystemTimer
 from kron.events import Event, all_of
 from kron.launcher import Launcher
@@ -61,6 +61,7 @@ def make_app(config: Config) -> FastAPI:
 
 @asynccontextmanager
 async def _life(app: FastAPI, config: Config) -> AsyncIterator[None]:
+    await check_served(config.store)
     async with open_store(config.store) as store:
         parts = app.state.parts = make_parts(config, store)
         stop = asyncio.Event()
