@@ -15,12 +15,12 @@ import sys
 import time
 from typing import Any
 
+from tests.postgres import Server, running
+
 from benchmarks.ticks import spent
 from benchmarks.ticks.bare import Bare
 from benchmarks.ticks.jobs import START, a_job
 from benchmarks.ticks.ours import Ours
-from tests.postgres import Server, running
-
 from kron.clock import ManualClock
 from kron.core.case import Case
 from kron.store import Settlement

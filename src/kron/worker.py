@@ -59,6 +59,7 @@ class Worker:
         self.unanswered = 0
         self.skew, self.holding = Skew(0), True
         self.nudged = asyncio.Event()
+        self.full = False  # whether the last pass has left some for the next
 
     async def run(self, stop: asyncio.Event) -> None:
         """Make passes until told to stop. What is being sent goes on beside them; in the end it is waited for."""
@@ -173,6 +174,7 @@ class Worker:
             self.unanswered -= count
 
     async def _pause(self, passed: Pass) -> int:
+        self.full = passed.full
         if passed.full:
             return 0
         if not passed.shards:

@@ -34,7 +34,7 @@ async def _work(args: argparse.Namespace, screen: Screen) -> None:
     await check_served(args.url)  # who cannot reach the store at all is told at once, too
     async with open_store(args.url) as store:
         sink = log_to(screen.out.write)
-        how = Settings(batch=args.batch, lead=args.lead, skew=args.skew * 1000)
+        how = Settings(batch=args.batch, lookahead=args.lookahead * 1000, lead=args.lead, skew=args.skew * 1000)
         timer, clock = SystemTimer(), SystemClock()
         worker = Worker(store, launchers(store), timer, owner=owner, settings=how, sink=sink, clock=clock)
         screen.note(f"{owner} works on {args.url.partition('@')[2] or args.url}")
