@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan bench-service campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills transaction-kills embedded-together failover
+.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan bench-service campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills transaction-kills embedded-together failover bench-edit
 
 setup:  ## a .venv with everything
 	uv sync --python $(PYTHON)
@@ -49,6 +49,9 @@ bench-plan:  ## what the engine adds to a decision, and how fast a worker is ove
 
 bench-ticks:  ## 100,000 schedules due in one second on PostgreSQL, beside bare statements that decide nothing
 	$(RUN) -m benchmarks.ticks
+
+bench-edit:  ## 100,000 schedules loaded; then one of a million edited, or of KRON_EDIT_COUNT
+	$(RUN) -m benchmarks.edit
 
 oracle:  ## 100,000 random cases of the calendar against a minute-walking oracle
 	$(RUN) -m benchmarks.campaign

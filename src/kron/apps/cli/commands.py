@@ -40,6 +40,7 @@ def parser(prog: str = "kron") -> argparse.ArgumentParser:
         _audit,
         _serve,
         _schedules,
+        _load,
         _worker,
         _migrate,
         _maintain,
@@ -209,6 +210,18 @@ def _schedules(commands: Any) -> None:
         commands, "schedules", "list, define, pause and ask about the schedules of a service", "schedules list -o json"
     )
     remote.add_verbs(command)
+
+
+def _load(commands: Any) -> None:
+    command = _command(
+        commands,
+        "load",
+        "define the schedules of a file of JSON lines",
+        "load schedules.ndjson --store postgresql://kron@db/kron",
+    )
+    command.add_argument("path", metavar="FILE", help='lines such as {"identity": "a", "schedule": "*/5 * * * *"}')
+    _store(command)
+    command.add_argument("--note", default="", help="why; kept with every revision")
 
 
 def _worker(commands: Any) -> None:
