@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan bench-service campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills transaction-kills embedded-together failover bench-edit
+.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan bench-service campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills transaction-kills embedded-together failover bench-edit soak
 
 setup:  ## a .venv with everything
 	uv sync --python $(PYTHON)
@@ -70,6 +70,12 @@ nemesis-document:  ## the protocol of the cron-service document and ours under t
 
 failover:  ## the leader of a Patroni pair killed three times under load, without and with synchronous replication
 	$(RUN) -m tests.campaigns.failover
+
+SOAK_MINUTES ?= 30
+SOAK_RATE ?= 100
+
+soak:  ## a steady load for SOAK_MINUTES; whether tables and lateness stay flat, and docs/pictures/soak.svg
+	$(RUN) -m tests.campaigns.soak --minutes $(SOAK_MINUTES) --rate $(SOAK_RATE) --picture docs/pictures/soak.svg
 
 kills:  ## 200 kill -9 of workers on one SQLite file under load; then every period is accounted for
 	$(RUN) -m tests.campaigns.sqlite_kills
