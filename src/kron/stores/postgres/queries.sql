@@ -315,3 +315,12 @@ SELECT EXISTS (SELECT FROM runs WHERE tenant_id = %(tenant)s AND tableoid = 'run
 SELECT (SELECT count(*) FROM workers w WHERE w.tenant_id = %(tenant)s AND w.until > kron_now()),
        (SELECT count(*) FROM shards s WHERE s.tenant_id = %(tenant)s AND NOT EXISTS (
             SELECT FROM workers w WHERE w.tenant_id = s.tenant_id AND w.owner = s.owner AND w.until > kron_now()));
+
+-- ring: somebody has asked for something that is to be looked at now
+SELECT pg_notify('kron', %(tenant)s);
+
+-- listen: hear what is rung
+LISTEN kron;
+
+-- process: the server process that answers
+SELECT pg_backend_pid();
