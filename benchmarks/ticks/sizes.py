@@ -13,6 +13,7 @@ import sys
 import time
 
 import psycopg
+from tests.postgres import Server, running
 
 from benchmarks.ticks import spent
 from benchmarks.ticks.bare import SQL
@@ -21,7 +22,6 @@ from benchmarks.ticks.ours import Ours
 from kron.stores.codec import write_job
 from kron.stores.postgres.maintain import weeks
 from kron.stores.postgres.rows import digest
-from tests.postgres import Server, running
 
 SIZES = [int(size) for size in os.environ.get("KRON_SIZES", "10000,1000000").split(",")]
 WANTED = {1_000_000: 1.2, 10_000_000: 1.5}
