@@ -21,6 +21,7 @@ class MemoryStore:
         self.ledger: dict[str, dict[str, Run]] = {}  # identity -> key -> run
         self.open: dict[str, dict[str, Run]] = {}  # those of them that are open
         self.owner_of: dict[str, str] = {}  # key -> identity
+        self.names: dict[str, str] = {}  # key -> what its target calls it
         self.dropped: dict[str, list[Gap]] = {}
         self.history: dict[str, list[Revision]] = {}
         self.deeds: dict[str, list[Act]] = {}
@@ -90,6 +91,19 @@ class MemoryStore:
             return []
         older = [run for run in runs.values() if not before or _place(run) < _place(runs[before])]
         return sorted(older, key=_place, reverse=True)[:limit]
+
+    async def dead(self, prefix: str, limit: int, before: str = "") -> list[Run]:
+        """The runs that could not be started, the last that was given up first."""
+        names = [identity for identity in self.ledger if identity.startswith(prefix)]
+        found = {run.key: run for name in names for run in self.ledger[name].values() if run.dead}
+        if before and before not in found:
+            return []
+        older = [run for run in found.values() if not before or _end(run) < _end(found[before])]
+        return sorted(older, key=_end, reverse=True)[:limit]
+
+    async def run_ids(self, keys: Sequence[str]) -> list[str | None]:
+        """What the targets call the runs of those keys."""
+        return [self.names.get(key) for key in keys]
 
     async def gaps(self, identity: str) -> list[Gap]:
         """The gaps of a schedule."""
@@ -164,6 +178,8 @@ class MemoryStore:
         if not speaks(self._run(change.before.key), change):
             return False
         self._put(change.after)
+        if change.run_id:
+            self.names[change.after.key] = change.run_id
         case = self.cases[change.after.identity]
         if change.wake is not None and (case.wake is None or change.wake < case.wake):
             self._keep(case._replace(wake=change.wake))
@@ -191,3 +207,8 @@ class MemoryStore:
 def _place(run: Run) -> tuple[int, str, str]:
     """The order of runs everywhere: by their nominal times."""
     return run.nominal, run.trigger, run.key
+
+
+def _end(run: Run) -> tuple[int, str]:
+    """The order of runs that have ended."""
+    return run.changed, run.key

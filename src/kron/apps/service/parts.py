@@ -15,6 +15,7 @@ from fastapi import Depends, Request
 from kron.apps.service.audit import Audit
 from kron.apps.service.caller import SCOPES, Caller
 from kron.apps.service.config import Config
+from kron.apps.service.feed import Feed
 from kron.apps.service.quota import Quotas
 from kron.clock import SystemClock, SystemTimer
 from kron.events import Sink, all_of
@@ -57,6 +58,7 @@ class Parts:
     secrets: Secrets
     metrics: Metrics
     sink: Sink
+    feed: Feed
     launchers: Mapping[str, Launcher]
     starter: RunLauncher | None = None
     workflows: WorkflowFolder | None = None
@@ -77,7 +79,7 @@ def sink_of(config: Config, metrics: Metrics) -> Sink:
     return all_of(metrics, log_to(sys.stderr.write)) if config.log else metrics
 
 
-def _parts(request: Request) -> Parts:
+async def _parts(request: Request) -> Parts:  # async, since all that is not runs in a thread
     parts: Parts = request.app.state.parts
     return parts
 
