@@ -51,7 +51,7 @@ class Bell:
         while self.again:
             self.again = False
             with suppress(KronError):
-                await self.pool.read(lambda talk: talk.tell("ring"))
+                await self.pool.ask("ring", tenant=self.pool.tenant)
 
 
 class Listener:
