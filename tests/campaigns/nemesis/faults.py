@@ -97,10 +97,10 @@ class Nemesis:
 
     async def run(self):
         kinds = {
-            self.kill: 5.5,
-            self.pause: 33,
-            self.crash: 165,
-            self.part: 80,
+            self.kill: 4.8,
+            self.pause: 22,
+            self.crash: 140,
+            self.part: 65,
             self.terminate: 25,
             self.set_clock: 20,
         }
