@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from kron.clock import Clock
@@ -18,7 +17,7 @@ from kron.stores.codec import read_act, read_gap, read_revision, read_run
 from kron.stores.postgres.arrays import numbers, octets, texts
 from kron.stores.postgres.cases import Jobs, whole
 from kron.stores.postgres.change import change
-from kron.stores.postgres.hints import Bell, Listener, urgent
+from kron.stores.postgres.hints import Bell, Listener, listening, urgent
 from kron.stores.postgres.pool import DEADLINE, Pool, Talk
 from kron.stores.postgres.rows import key_bytes
 from kron.stores.postgres.settle import Ready, advance, columns_of, plain, prepare, settle_exactly
@@ -49,15 +48,9 @@ class PostgresStore:
         await self.bell.rest()
         await self.pool.close()
 
-    @asynccontextmanager
-    async def heeding(self, heard: Callable[[], None]) -> AsyncIterator[None]:
+    def heeding(self, heard: Callable[[], None]) -> AbstractAsyncContextManager[None]:
         """While it lasts, `heard` is called when somebody asks for what is to be looked at now; or soon after."""
-        listening = asyncio.ensure_future(Listener(self.pool.conninfo, self.tenant, heard).run())
-        try:
-            yield
-        finally:
-            listening.cancel()
-            await asyncio.wait({listening})
+        return listening(Listener(self.pool.conninfo, self.tenant, heard))
 
     async def now(self) -> int:
         """The current instant in milliseconds."""
