@@ -35,6 +35,7 @@ TABLES = [
         "shards",
     ),
     "workers",
+    "workflows",
 ]
 
 

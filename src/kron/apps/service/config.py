@@ -69,7 +69,7 @@ class Config:
     webhook_secret: str = field(default="", repr=False)  # whsec_…, several while they are being changed
     webhook_http: bool = False  # whether targets without TLS are allowed
     webhook_allow: tuple[str, ...] = ()  # networks that are not public, and may be called all the same
-    workflows: str = ""  # the folder of the workflow store
+    workflows: str = ""  # the folder of the workflow store; store: for a table beside the schedules, in PostgreSQL
     executor: str = ""  # where workflows are sent to be run
 
     @property
