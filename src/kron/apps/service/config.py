@@ -48,6 +48,7 @@ class Config:
     tls_certificate: str = ""  # files of PEM: then it speaks TLS
     tls_key: str = ""
     tls_client_ca: str = ""  # then it speaks only to those who show a certificate of this authority
+    tls_client_names: tuple[str, ...] = ()  # and only to those whose certificate has one of these names
     public_url: str = ""  # where receivers of webhooks can reach this service, to report
     worker: bool = True  # whether this process also keeps time
     sends: int = 100  # runs that a pass sends at once: so many receivers may hang before others wait for them
@@ -145,6 +146,8 @@ def _checked(config: Config) -> Config:
         raise _bad("listen", f"{config.listen!r} is no address", "write host:port")
     if bool(config.tls_certificate) != bool(config.tls_key) or (config.tls_client_ca and not config.tls_key):
         raise _bad("tls_key", "a certificate needs its key, and clients need a server with both", "give both files")
+    if config.tls_client_names and not config.tls_client_ca:
+        raise _bad("tls_client_names", "names mean nothing without an authority", "set TLS_CLIENT_CA too")
     _check_auth(config)
     return config
 
