@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan bench-service campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills schemathesis service-kills bench-million
+.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan bench-service campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills transaction-kills embedded-together schemathesis service-kills bench-million
 
 setup:  ## a .venv with everything
 	uv sync --python $(PYTHON)
@@ -88,6 +88,14 @@ traces:  ## 200,000 random lives of the embedded scheduler, held against the rul
 embedded-kills:  ## 100 kill -9 of an application in the middle of its callbacks; every orphan starts again, once
 	$(RUN) -m tests.embedded.kills 100 sqlite
 	$(RUN) -m tests.embedded.kills 100 postgres
+
+transaction-kills:  ## 1,000 kill -9 between writes and their commits; every row has its run, and every run its row
+	$(RUN) -m tests.embedded.transaction_kills 1000
+
+MINUTES ?= 10
+
+embedded-together:  ## four applications on one PostgreSQL for MINUTES, killed at random; each period runs once
+	$(RUN) -m tests.embedded.together $$(($(MINUTES) * 60))
 
 schemathesis:  ## 10,000 cases of the service's interface, right and wrong: only answers that it says, and no failure
 	$(RUN) -m tests.campaigns.contract

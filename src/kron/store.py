@@ -7,17 +7,18 @@ speak of it. Leases on shards only decide who looks.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from hashlib import sha256
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 from zlib import crc32
 
 from kron.core.case import Case
 from kron.core.outcome import Gap
 from kron.core.plan import Plan
-from kron.core.policy import Overlap
+from kron.core.policy import Overlap, Policy
 from kron.core.run import Run, State, lawful
 
 SHARDS = 64
@@ -156,6 +157,17 @@ class Store(Protocol):
 
     async def acts(self, identity: str) -> list[Act]:
         """What was done to a schedule, in the order in which it was written."""
+
+
+@runtime_checkable
+class Transactional(Protocol):
+    """What a store may offer besides: a run whose own writes are in the same database."""
+
+    def transaction(self, run: Run, policy: Policy) -> AbstractAsyncContextManager[Any]:
+        """A connection whose writes are committed with the success of that attempt, or not at all.
+
+        FENCED is raised at its end, and nothing stays, if the run is another attempt's by then, or has ended.
+        """
 
 
 def shard_of(identity: str) -> int:

@@ -51,6 +51,7 @@ class Worker:
         self.foresight = Foresight(store, owner, settings)
         self.sending: set[asyncio.Task[None]] = set()
         self.unanswered = 0
+        self.full = False  # whether the last pass has left some for the next
 
     async def run(self, stop: asyncio.Event) -> None:
         """Make passes until told to stop. What is being sent goes on beside them; in the end it is waited for."""
@@ -152,6 +153,7 @@ class Worker:
             self.unanswered -= count
 
     async def _pause(self, passed: Pass) -> int:
+        self.full = passed.full
         if passed.full:
             return 0
         if not passed.shards:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from kron import registrar
+from kron import reports
 from kron.apps.declarative import overrides
 from kron.core.answer import Answer, Report
 from kron.core.outcome import Verdict
@@ -17,12 +17,13 @@ from kron.launcher import Launch
 from kron.launchers.python import PythonLauncher
 from kron.store import Settlement
 
-_start, _continued, _reported = PythonLauncher.start, overrides._continued, registrar.reported
+_start, _continued, _reported = PythonLauncher.start, overrides._continued, reports.reported
 
 
 async def _start_twice(self: PythonLauncher, launch: Launch) -> Answer:
     answer = await _start(self, launch)
-    function = self.functions[launch.job.target.partition(":")[2]]
+    function = self.function_of(launch.job.target.partition(":")[2])
+    assert function is not None
     self.tasks[launch.run.key + "!"] = asyncio.create_task(self._run(function, launch))
     return answer
 
@@ -46,7 +47,7 @@ FAULTS = {
     "double start": (PythonLauncher, "start", _start_twice),
     "lost due after a crash": (overrides, "_continued", _forget_what_was_due),
     "lost orphan after a crash": (overrides, "_restarted", _leave_orphans),
-    "retry after success": (registrar, "reported", _retry_all),
+    "retry after success": (reports, "reported", _retry_all),
 }
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.embedded import kills
+from tests.embedded import kills, together
 
 
 @pytest.mark.slow
@@ -10,3 +10,8 @@ from tests.embedded import kills
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 def test_five_kills_lose_nothing_and_double_nothing(kind, capsys):
     assert kills.main(5, kind) == 0, capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_four_processes_share_a_database_while_they_are_killed(capsys):
+    assert together.main(10, 1) == 0, capsys.readouterr().out

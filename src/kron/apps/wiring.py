@@ -61,7 +61,7 @@ def launchers(store: Store) -> dict[str, Launcher]:
     async def report(launch: Launch, said: Report, error: Exception | None) -> None:
         await registrar.report(launch.run.key, said, launch.run.attempt)
 
-    return {"python": PythonLauncher({"pass": lambda launch: None}, report)}
+    return {"python": PythonLauncher({"pass": lambda launch: None}.get, report)}
 
 
 def _postgres() -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from inspect import isawaitable, iscoroutinefunction
 from typing import Any
 
@@ -18,13 +18,13 @@ Reporter = Callable[[Launch, Report, Exception | None], Awaitable[None]]
 class PythonLauncher:
     """Starts `python:name` by calling the function of that name; plain functions run in a thread."""
 
-    def __init__(self, functions: Mapping[str, Function], report: Reporter) -> None:
-        self.functions, self.report = functions, report
+    def __init__(self, function_of: Callable[[str], Function | None], report: Reporter) -> None:
+        self.function_of, self.report = function_of, report
         self.tasks: dict[str, asyncio.Task[None]] = {}
 
     async def start(self, launch: Launch) -> Answer:
         """Start the function, unless the key is running already."""
-        function = self.functions.get(launch.job.target.partition(":")[2])
+        function = self.function_of(launch.job.target.partition(":")[2])
         if function is None:
             return Answer.REJECTED
         key = launch.run.key

@@ -12,8 +12,8 @@ from kron.core.answer import Report
 from kron.core.run import State
 from kron.events import Event
 from kron.launcher import Launch
-from kron.launchers.python import PythonLauncher, call
-from kron.registrar import Registrar
+from kron.launchers.python import Function, PythonLauncher, call
+from kron.reports import Reports
 
 LONGEST_WAIT = 60  # seconds between two attempts to record an end
 LAST_TRIES = 3  # when the scheduler stops; after that the next one starts the task again
@@ -25,13 +25,15 @@ Say = Callable[..., None]
 class Callbacks:
     """Calls the callbacks of tasks, and knows which are going."""
 
-    def __init__(self, tasks: Mapping[str, Task], registrar: Registrar, timer: Timer, say: Say) -> None:
-        self.registrar, self.timer, self.say = registrar, timer, say
+    def __init__(self, tasks: Mapping[str, Task], reports: Reports, timer: Timer, say: Say) -> None:
+        self.tasks, self.reports, self.timer, self.say = tasks, reports, timer, say
         self.ended: Callable[[], None] = lambda: None  # whom to tell that something has ended
         self.stopping = False
-        functions = {name: partial(self._call, task) for name, task in tasks.items()}
-        self.launcher = PythonLauncher(functions, self._report)
+        self.launcher = PythonLauncher(self._function, self._report)
         self.slowest = 60_000 * max(1, len(tasks) // 10_000)  # how late a start may be before we complain
+
+    def _function(self, name: str) -> Function | None:
+        return partial(self._call, self.tasks[name]) if name in self.tasks else None
 
     async def _call(self, task: Task, launch: Launch) -> None:
         again = launch.run.verdict is not None
@@ -48,7 +50,7 @@ class Callbacks:
             log.warning("task %r failed", name, exc_info=error)
         while True:
             try:
-                held = await self.registrar.report(launch.run.key, report, launch.run.attempt)
+                held = await self.reports.say(launch, report)
                 break
             except Exception as trouble:
                 tries += 1

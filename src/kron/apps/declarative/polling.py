@@ -78,6 +78,8 @@ class Polling:
         while self.state is PollingState.ACTIVE:
             self.nudged.clear()
             pause = await self._tick() / 1000
+            if self.worker.full:  # there is more to start than one poll may take on
+                continue
             await self._wait(SHORTEST, self.stopped)
             await self._wait(pause - SHORTEST, self.nudged)
 

@@ -48,15 +48,15 @@ def read_registrations(registrations: object, zone: str, now: int) -> list[Task]
     if not isinstance(registrations, list | tuple):
         raise RegistrationsNotArrayError
     tasks: dict[str, Task] = {}
+    known: dict[tuple[str, timedelta], Schedule] = {}  # many tasks have few schedules
     for index, registration in enumerate(registrations):
         name, expression, callback, delay = _shaped(registration, index)
         _check_name(name)
         if name in tasks:
             raise ScheduleDuplicateTaskError(name)
-        schedule = _schedule(expression, zone, now)
-        if delay < timedelta(0):
-            raise NegativeRetryDelayError(delay / timedelta(milliseconds=1))
-        tasks[name] = Task(name, expression, callback, delay, with_delay(schedule, delay))
+        if (expression, delay) not in known:
+            known[expression, delay] = _checked(expression, delay, zone, now)
+        tasks[name] = Task(name, expression, callback, delay, known[expression, delay])
     return list(tasks.values())
 
 
@@ -72,8 +72,15 @@ def _check_name(name: str) -> None:
         raise InvalidRegistrationError("name", name, "must not be empty")
     if len(name) > LONGEST:
         raise InvalidRegistrationError("name", name, "is too long")
-    if "\0" in name or any("\ud800" <= char <= "\udfff" for char in name):
+    if (not name.isascii() and any("\ud800" <= char <= "\udfff" for char in name)) or "\0" in name:
         raise InvalidRegistrationError("name", name, "has a character that cannot be stored")
+
+
+def _checked(expression: str, delay: timedelta, zone: str, now: int) -> Schedule:
+    schedule = _schedule(expression, zone, now)
+    if delay < timedelta(0):
+        raise NegativeRetryDelayError(delay / timedelta(milliseconds=1))
+    return with_delay(schedule, delay)
 
 
 def _schedule(expression: str, zone: str, now: int) -> Schedule:

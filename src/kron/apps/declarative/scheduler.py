@@ -20,7 +20,7 @@ from kron.apps.wiring import open_store
 from kron.clock import Clock, SystemClock, SystemTimer, Timer
 from kron.errors import KronError
 from kron.events import Event, Sink, line
-from kron.registrar import Registrar
+from kron.reports import Reports
 from kron.store import Store
 from kron.stores.memory import MemoryStore
 from kron.worker import Worker
@@ -149,8 +149,7 @@ class DeclarativeScheduler:
             if identity and identity in named:  # and is not somebody else's
                 self._say("TaskRetryPreempted", taskName=named[identity])
 
-        registrar = Registrar(store)
-        callbacks = Callbacks({task.name: task for task in tasks}, registrar, self._timer, self._say)
+        callbacks = Callbacks({task.name: task for task in tasks}, Reports(store), self._timer, self._say)
         owner = f"scheduler-{uuid4().hex}"  # a life of its own: what bears another one's name is an orphan
         launchers = {SCHEME: callbacks.launcher}
         worker = Worker(store, launchers, self._timer, owner=owner, settings=SETTINGS, sink=hear)

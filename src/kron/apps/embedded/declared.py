@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from importlib import import_module
+from inspect import iscoroutinefunction
 from typing import Any, TypeVar
 
 from kron.core.decision import checked
@@ -43,7 +44,8 @@ class Options:
     catchup: str | None = None
     deadline: Duration | None = None
     retry: Duration | None = None
-    restart: bool = False
+    restart: bool | None = None  # None: if it is safe
+    transaction: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,7 @@ class Declared:
     function: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any]
+    transaction: bool = False  # its first argument is a connection
 
 
 def declare(
@@ -74,7 +77,10 @@ def declare(
         raise KronError("BAD_NAME", f"the job has no usable name: {error}", hint='give one: name="report"') from None
     schedule = _schedule(words, known, options)
     job = Job(known, schedule, name=known, description=words, target=f"{SCHEME}:{known}")
-    return Declared(known, job, called, args, kwargs)
+    if options.transaction and not iscoroutinefunction(called):
+        message = f"{known!r} is a plain function, and the connection of a transaction is an async one"
+        raise KronError("NOT_ASYNC", message, hint="write `async def`, and await what the connection does")
+    return Declared(known, job, called, args, kwargs, options.transaction)
 
 
 def imported(path: str) -> Callable[..., Any]:
@@ -127,7 +133,8 @@ def _policy(said: Policy, options: Options) -> Policy:
         policy = replace(policy, deadline=nanoseconds(options.deadline))
     if options.retry is not None:
         policy = replace(policy, retry_after=nanoseconds(options.retry))
-    return replace(policy, interrupted=Interrupted.RESTART) if options.restart else policy
+    restart = options.transaction if options.restart is None else options.restart  # what died in one has left nothing
+    return replace(policy, interrupted=Interrupted.RESTART) if restart else policy
 
 
 def _word(kind: type[Word], word: str, axis: str) -> Word:

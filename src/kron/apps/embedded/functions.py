@@ -13,9 +13,11 @@ from kron.clock import Timer
 from kron.core.answer import Answer, Report
 from kron.core.policy import SECOND
 from kron.core.run import Run
+from kron.errors import KronError
 from kron.launcher import Launch
 from kron.launchers.python import Function, PythonLauncher, call
-from kron.registrar import Registrar
+from kron.reports import Reports
+from kron.store import Store, Transactional
 
 TRIES = 5  # to record the end of a run; after that it falls silent
 log = logging.getLogger("kron.scheduler")
@@ -24,11 +26,11 @@ log = logging.getLogger("kron.scheduler")
 class Functions:
     """A launcher of functions. What another process declares and this one does not, it leaves for another time."""
 
-    def __init__(self, declared: Mapping[str, Declared], registrar: Registrar, timer: Timer) -> None:
-        self.declared, self.registrar, self.timer = declared, registrar, timer
+    def __init__(self, declared: Mapping[str, Declared], store: Store, timer: Timer) -> None:
+        self.declared, self.store, self.timer = declared, store, timer
         self.ending: Callable[[], None] = lambda: None  # whom to tell that something has ended
-        self.known: dict[str, Function] = {}
-        self.python = PythonLauncher(self.known, self._report)
+        self.reports = Reports(store)
+        self.python = PythonLauncher(self._function, self._report)
 
     async def start(self, launch: Launch) -> Answer:
         """Start the function, if it is one of this process."""
@@ -36,7 +38,6 @@ class Functions:
         if name not in self.declared:
             log.warning("job %r is due, and this process does not declare it", name)
             return Answer.RETRYABLE
-        self.known[name] = partial(self._call, self.declared[name])
         return await self.python.start(launch)
 
     async def cancel(self, run: Run) -> None:
@@ -53,9 +54,20 @@ class Functions:
             if late:
                 await asyncio.wait(late, timeout=1.0)
 
+    def _function(self, name: str) -> Function:
+        return partial(self._call, self.declared[name])
+
     async def _call(self, declared: Declared, launch: Launch) -> None:
         with self._heard_of(launch):
-            await call(partial(declared.function, *declared.args, **declared.kwargs))
+            if declared.transaction:
+                await self._within_a_transaction(declared, launch)
+            else:
+                await call(partial(declared.function, *declared.args, **declared.kwargs))
+
+    async def _within_a_transaction(self, declared: Declared, launch: Launch) -> None:
+        assert isinstance(self.store, Transactional)  # noqa: S101  or the job could not be declared
+        async with self.store.transaction(launch.run, launch.job.schedule.policy) as connection:
+            await declared.function(connection, *declared.args, **declared.kwargs)
 
     @contextmanager
     def _heard_of(self, launch: Launch) -> Iterator[None]:
@@ -70,16 +82,22 @@ class Functions:
         while True:
             await self.timer.sleep(launch.job.schedule.policy.run_lease / SECOND / 3)
             try:
-                await self.registrar.report(launch.run.key, Report.STARTED, launch.run.attempt)
+                await self.reports.say(launch, Report.STARTED)
             except Exception as trouble:
                 log.warning("job %r could not say that it is going: %s", launch.job.name, trouble)
 
     async def _report(self, launch: Launch, report: Report, error: Exception | None) -> None:
+        if report is Report.SUCCESS and self.declared[launch.job.name].transaction:
+            self.ending()
+            return  # it was recorded with what the function wrote
+        if isinstance(error, KronError) and error.code == "FENCED":
+            log.warning("job %r: %s", launch.job.name, error.message)
+            return  # it is somebody else's to speak of
         if error is not None:
             log.error("job %r failed", launch.job.name, exc_info=error)
         for tries in range(TRIES):
             try:
-                await self.registrar.report(launch.run.key, report, launch.run.attempt)
+                await self.reports.say(launch, report)
                 self.ending()
                 return
             except Exception as trouble:

@@ -41,7 +41,7 @@ class Running:
         store = await self.held.enter_async_context(open_store(outer.url, outer.clock))
         try:
             self.registrar = Registrar(store)
-            self.functions = Functions(outer.declared, self.registrar, outer.timer)
+            self.functions = Functions(outer.declared, store, outer.timer)
             for declared in list(outer.declared.values()):
                 await self.registrar.upsert(declared.job, ASKER)
         except BaseException:

@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from kron.apps.embedded.declared import Declared, Options, declare
 from kron.apps.embedded.running import ASKER, Running
+from kron.apps.wiring import POSTGRES
 from kron.clock import Clock, SystemTimer, Timer
 from kron.core.zone import moment
 from kron.errors import KronError
@@ -56,7 +57,8 @@ class Scheduler:
         """Declare a job: `@s.job("daily around 14:00")`. The words are a sentence, unless `dialect=` says otherwise.
 
         `zone`, `overlap`, `catchup`, `deadline`, `retry` and `restart` say where it is read and what becomes of runs
-        that overlap, were missed, are late, fail, or lose their process. The function is called with the arguments.
+        that overlap, were missed, are late, fail, or lose their process. The function is called with the arguments;
+        with `transaction=True` after a connection, whose writes are committed with the success of the run.
         """
 
         def declared(function: F) -> F:
@@ -88,6 +90,9 @@ class Scheduler:
         if declared.name in self.declared:
             hint = 'give another one: name="..."'
             raise KronError("DUPLICATE_JOB", f"there is a job {declared.name!r} already", hint=hint)
+        if declared.transaction and self.url.partition(":")[0] not in POSTGRES:
+            message = f"the job {declared.name!r} asks for a transaction, and its store is not in PostgreSQL"
+            raise KronError("NO_TRANSACTION", message, hint="use postgresql://..., where its own tables are")
         self.declared[declared.name] = declared
         if self._inside:
             self._inside.define(declared)

@@ -69,7 +69,7 @@ def worker_of(parts: Parts) -> Worker:
     """A worker with a name that no other ever had."""
     config = parts.config
     owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
-    settings = Settings(tick=config.tick_ms, sends=config.sends)
+    settings = Settings(tick=config.tick_ms, lookahead=config.lookahead_ms, sends=config.sends)
     return Worker(parts.store, parts.launchers, SystemTimer(), owner=owner, settings=settings, sink=parts.sink)
 
 

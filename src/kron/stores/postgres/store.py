@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from kron.clock import Clock
 from kron.core.case import Case
 from kron.core.outcome import Gap
+from kron.core.policy import Policy
 from kron.core.run import Run
 from kron.errors import KronError
 from kron.store import FIRST, SHARDS, Act, Change, Revision, Settlement, share_of
@@ -18,6 +20,7 @@ from kron.stores.postgres.change import change
 from kron.stores.postgres.pool import DEADLINE, Pool, Talk
 from kron.stores.postgres.rows import key_bytes
 from kron.stores.postgres.settle import Ready, advance, columns_of, plain, prepare, settle_exactly
+from kron.stores.postgres.transaction import Transactions
 from kron.stores.postgres.vitals import vitals
 from kron.stores.postgres.workflows import WorkflowTable
 
@@ -38,6 +41,7 @@ class PostgresStore:
         self.clock, self.tenant = clock, tenant
         self.pool = Pool(url, tenant, size=size, deadline=deadline)
         self.jobs = Jobs()
+        self.transactions = Transactions(self.pool.conninfo, tenant, self.now)
 
     async def close(self) -> None:
         """Let go of the database."""
@@ -108,6 +112,10 @@ class PostgresStore:
     async def change(self, changes: Sequence[Change], now: int) -> list[bool]:
         """Write each change whose attempt still has its token."""
         return await self.pool.write(lambda talk: change(talk, changes)) if changes else []
+
+    def transaction(self, run: Run, policy: Policy) -> AbstractAsyncContextManager[Any]:
+        """A connection whose writes are committed with the success of that attempt, or not at all."""
+        return self.transactions.of(run, policy)
 
     async def get(self, identities: Sequence[str]) -> list[Case | None]:
         """The cases of those identities."""

@@ -1,0 +1,84 @@
+"""One of several applications that share a database and declare the same jobs. What its jobs do, it writes down."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import time
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from kron import Scheduler
+from kron.apps.embedded import declared
+from kron.apps.embedded.functions import Functions
+from kron.core.policy import SECOND
+from kron.launcher import Launch
+from kron.settings import Settings
+
+JOBS: dict[str, dict[str, Any]] = {
+    "skip": {"overlap": "skip"},
+    "skip, restart": {"overlap": "skip", "restart": True},
+    "allow": {"overlap": "allow", "catchup": "all"},
+    "allow, restart": {"overlap": "allow", "restart": True, "retry": "1s"},
+    "queue": {"overlap": "queue", "catchup": "all"},
+    "queue, restart": {"overlap": "queue", "restart": True},
+    "coalesce": {"overlap": "coalesce"},
+    "coalesce, restart": {"overlap": "coalesce", "restart": True, "retry": "2s"},
+}
+LONGEST = {"skip": 1.8, "allow": 2.5, "queue": 0.7, "coalesce": 1.8}  # seconds that a run takes
+FAILS = 0.1
+
+_launch: ContextVar[Launch] = ContextVar("launch")
+_call = Functions._call
+
+
+async def _known(self: Functions, job: declared.Declared, launch: Launch) -> None:
+    """The call as it is, but the function can tell of which run it is part."""
+    _launch.set(launch)
+    await _call(self, job, launch)
+
+
+def live(url: str, lease: int, journal: Path, log: Path) -> None:
+    """One life, until it is killed or told to end; it never returns. `lease` is in milliseconds."""
+    logging.basicConfig(filename=log, level=logging.ERROR, force=True)
+    declared.APPLICATION = replace(declared.APPLICATION, run_lease=lease * SECOND // 1000, queue_bound=20)
+    Functions._call = _known  # type: ignore[method-assign]
+    settings = Settings(tick=200, lease=lease, shard_lease=lease // 2, timeout=lease // 3)
+    try:
+        asyncio.run(_work(Scheduler(url, settings=settings), journal))
+    finally:
+        os._exit(0)
+
+
+async def _work(scheduler: Scheduler, journal: Path) -> None:
+    file, random, asked = os.open(journal, os.O_APPEND | os.O_WRONLY), Random(), asyncio.Event()
+
+    def note(what: str) -> None:
+        run = _launch.get().run
+        line = [what, time.time(), os.getpid(), run.identity, run.key, run.attempt]
+        os.write(file, (json.dumps(line) + "\n").encode())
+
+    def job(longest: float) -> Callable[[], Awaitable[None]]:
+        async def work() -> None:
+            note("begin")
+            await asyncio.sleep(random.uniform(0, longest))
+            failed = random.random() < FAILS
+            note("fail" if failed else "end")
+            if failed:
+                raise RuntimeError
+
+        return work
+
+    for name, options in JOBS.items():
+        function = job(LONGEST[name.partition(",")[0]])
+        scheduler.add(function, "* * * * * *", name=name, dialect="service", **options)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asked.set)
+    async with scheduler:
+        await asked.wait()
