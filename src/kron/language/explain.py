@@ -42,7 +42,7 @@ def lower(cron: Cron) -> str:
     return " ".join(",".join(_ranges(*field)) or "*" for field in _fields(cron))
 
 
-@lru_cache(4_096)
+@lru_cache(4_096)  # who defines a schedule asks three times, and many have the same
 def write_cron(cron: Cron) -> str:
     """The canonical fields of a cron, with names for months and weekdays."""
     if isinstance(cron, Cadence):

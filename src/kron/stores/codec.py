@@ -65,7 +65,7 @@ WIDTH = len(Definition._fields)
 def write_job(job: Job) -> Definition:
     """The row of a job. A job that would not come back equal is refused."""
     text, dialect = _said(job.schedule)
-    policy = POLICY.text(job.schedule.policy)
+    policy = _policy(job.schedule.policy)
     command = None if job.command is None else COMMAND.text(job.command)
     zone = job.schedule.zone.name
     row = Definition(text, dialect, zone, policy, job.name, job.description, command, job.target, job.start, job.end)
@@ -149,6 +149,11 @@ def _job(identity: str, row: Definition) -> Job:
 @lru_cache(16_384)  # reading a text costs more than all the rest, and few texts make many rows
 def _schedule(text: str, dialect: str, zone: str, policy: str) -> Schedule:
     return replace(parse(text, dialect=dialect, zone=zone), policy=POLICY.read_text(policy))
+
+
+@lru_cache(1_024)
+def _policy(policy: Policy) -> str:
+    return POLICY.text(policy)
 
 
 @lru_cache(1_024)
