@@ -14,7 +14,7 @@ from kron.core.run import Run, State, key_of
 from kron.core.zone import instant_of
 from kron.launcher import Launch
 from kron.launchers.signature import Secrets, verify
-from kron.launchers.workflow import RunLauncher, WorkflowFolder, WorkflowLauncher
+from kron.launchers.workflow import RunLauncher, WorkflowFolder, WorkflowLauncher, run_id_of
 from kron.stores.memory import MemoryStore
 from kron.stores.postgres.migrate import migrate
 from tests.service.http import SECRET, config, receiving, serving, until, workflow
@@ -173,22 +173,30 @@ def test_a_workflow_that_is_not_there_is_tried_a_few_times_and_then_failed(tmp_p
         assert (failed["attempt"], failed["outcome"], failed["reason"]) == (4, "missed", "launch_failed")
 
 
-@pytest.mark.req("SVC-RUN-RUNID")
 @pytest.mark.parametrize(
     ("body", "run_id"),
     [
-        (b'{"run_id": "exec-7"}', "exec-7"),
-        (b"{}", None),
-        (b"", None),
-        (b"exec-7", None),
-        (b'{"run_id": 7}', None),
-        (b'{"run_id": ""}', None),
-        (b'{"run_id": "a\\u0000b"}', None),
-        (b'{"run_id": "' + b"x" * 201 + b'"}', None),
-        (b"[" * 60_000, None),
+        (b'{"run_id": "exec-7", "more": 1}', "exec-7"),
+        (b"{}", ""),
+        (b"", ""),
+        (b"exec-7", ""),
+        (b"[]", ""),
+        (b"\xff", ""),
+        (b'{"run_id": 7}', ""),
+        (b'{"run_id": ""}', ""),
+        (b'{"run_id": "a\\u0000b"}', ""),
+        (b'{"run_id": "\\ud800"}', ""),
+        (b'{"run_id": "' + b"x" * 201 + b'"}', ""),
+        (b"[" * 60_000, ""),
     ],
-    ids=range(9),
+    ids=range(12),
 )
+def test_what_can_be_the_name_of_a_run(body, run_id):
+    assert run_id_of(body) == run_id
+
+
+@pytest.mark.req("SVC-RUN-RUNID")
+@pytest.mark.parametrize(("body", "run_id"), [(b'{"run_id": "exec-7"}', "exec-7"), (b"{}", None)])
 def test_what_the_executor_calls_a_run_is_kept_and_shown(tmp_path, body, run_id):
     folder(tmp_path)
     settings = {"workflows": str(tmp_path / "workflows"), "worker": True, "tick_ms": 50}
