@@ -281,6 +281,14 @@ ON CONFLICT (tenant_id, idempotency_key) DO UPDATE SET run_id = excluded.run_id;
 SELECT encode(idempotency_key, 'hex'), run_id FROM run_ids
 WHERE tenant_id = %(tenant)s AND idempotency_key = ANY(%(keys)s);
 
+-- dag: a version of a workflow
+SELECT dag FROM workflows WHERE tenant_id = %(tenant)s AND workflow_id = %(workflow)s AND version = %(version)s;
+
+-- deploy: keep a version of a workflow
+INSERT INTO workflows (tenant_id, workflow_id, version, dag, deployed_at)
+VALUES (%(tenant)s, %(workflow)s, %(version)s, %(dag)s, kron_now())
+ON CONFLICT (tenant_id, workflow_id, version) DO UPDATE SET dag = excluded.dag, deployed_at = excluded.deployed_at;
+
 -- gaps: those of a schedule, oldest first
 SELECT first, last, count, outcome, reason FROM schedule_gaps
 WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s
