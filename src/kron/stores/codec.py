@@ -64,8 +64,7 @@ WIDTH = len(Definition._fields)
 
 def write_job(job: Job) -> Definition:
     """The row of a job. A job that would not come back equal is refused."""
-    text, dialect = _said(job.schedule)
-    policy = POLICY.text(job.schedule.policy)
+    text, dialect, policy = _said(job.schedule)
     command = None if job.command is None else COMMAND.text(job.command)
     zone = job.schedule.zone.name
     row = Definition(text, dialect, zone, policy, job.name, job.description, command, job.target, job.start, job.end)
@@ -133,11 +132,13 @@ def _read(table: str, name: object, form: Form[T], row: Row) -> T:
         raise corrupt(table, name, error) from error
 
 
-def _said(schedule: Schedule) -> tuple[str, str]:
-    """The text of a schedule without its policy, and the dialect that it is in."""
+@lru_cache(1_024)
+def _said(schedule: Schedule) -> tuple[str, str, str]:
+    """The text of a schedule without its policy, the dialect that it is in, and the policy."""
+    policy = POLICY.text(schedule.policy)
     if dialect_of(schedule) == "service" or not possible(schedule.cron):  # Kron's own refuses what never occurs
-        return write_cron(schedule.cron), "service"
-    return unparse(replace(schedule, policy=KRON)), "kron"
+        return write_cron(schedule.cron), "service", policy
+    return unparse(replace(schedule, policy=KRON)), "kron", policy
 
 
 def _job(identity: str, row: Definition) -> Job:

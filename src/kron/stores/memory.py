@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
+from itertools import islice, takewhile
 
 from kron.clock import Clock
 from kron.core.case import Case
@@ -18,6 +20,7 @@ class MemoryStore:
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.cases: dict[str, Case] = {}
+        self.names: list[str] = []  # of them, in order, as of the last time that somebody asked
         self.ledger: dict[str, dict[str, Run]] = {}  # identity -> key -> run
         self.open: dict[str, dict[str, Run]] = {}  # those of them that are open
         self.owner_of: dict[str, str] = {}  # key -> identity
@@ -80,8 +83,13 @@ class MemoryStore:
         self, after: str, limit: int, prefix: str = "", paused: bool | None = None, deleted: bool = False
     ) -> list[str]:
         """A page of the identities, in order."""
-        wanted = (i for i, case in self.cases.items() if case.deleted is deleted and paused in (None, case.paused))
-        return sorted(i for i in wanted if i > after and i.startswith(prefix))[:limit]
+        if len(self.names) < len(self.cases):  # names never go
+            self.names = sorted(self.cases)
+        begin = bisect_right(self.names, after) if after >= prefix else bisect_left(self.names, prefix)
+        following = takewhile(lambda name: name.startswith(prefix), islice(self.names, begin, None))
+        cases = (self.cases[name] for name in following)
+        wanted = (c.identity for c in cases if c.deleted is deleted and paused in (None, c.paused))
+        return list(islice(wanted, limit))
 
     async def runs(self, identity: str, limit: int, before: str = "") -> list[Run]:
         """The newest runs of a schedule."""
