@@ -25,7 +25,7 @@ class MemoryStore:
         self.open: dict[str, dict[str, Run]] = {}  # those of them that are open
         self.owner_of: dict[str, str] = {}  # key -> identity
         self.dropped: dict[str, list[Gap]] = {}
-        self.history: dict[str, list[Revision]] = {}
+        self.history: dict[str, tuple[Revision, ...]] = {}
         self.deeds: dict[str, list[Act]] = {}
         self.ahead: dict[str, set[int]] = {}  # identity -> handled periods beyond its cursor
         self.queues: list[list[tuple[int, str]]] = [[] for _ in range(SHARDS)]  # when to look at whom
@@ -105,7 +105,7 @@ class MemoryStore:
 
     async def revisions(self, identity: str) -> list[Revision]:
         """The revisions of a schedule."""
-        return list(self.history.get(identity, []))
+        return list(self.history.get(identity, ()))
 
     async def acts(self, identity: str) -> list[Act]:
         """What was done to a schedule."""
@@ -163,7 +163,7 @@ class MemoryStore:
         if settlement.gap:
             self.dropped.setdefault(after.identity, []).append(settlement.gap)
         if settlement.revision:
-            self.history.setdefault(after.identity, []).append(settlement.revision)
+            self.history[after.identity] = (*self.history.get(after.identity, ()), settlement.revision)
         if settlement.act:
             self.deeds.setdefault(after.identity, []).append(settlement.act)
         return True

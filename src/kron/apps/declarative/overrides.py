@@ -37,8 +37,14 @@ class Overrides:
     """Which task is what, and what is to be written for it."""
 
     kinds: dict[str, Kind] = field(default_factory=dict)
-    named: dict[str, str] = field(default_factory=dict)  # the task of each identity
+    aliases: dict[str, str] = field(default_factory=dict)  # the task of each identity that is not its name
     settlements: list[Settlement] = field(default_factory=list)
+
+    def take(self, name: str, identity: str, kind: Kind) -> None:
+        """A task that is registered, and what it is called in the store."""
+        self.kinds[name] = kind
+        if identity != name:
+            self.aliases[identity] = name
 
     def names(self, kind: Kind) -> tuple[str, ...]:
         """The tasks of one kind."""
@@ -58,12 +64,12 @@ async def override(store: Store, tasks: Sequence[Task]) -> Overrides:
 async def _resolve(store: Store, tasks: Sequence[Task], cases: dict[str, Case], now: int) -> Overrides:
     found = Overrides()
     for task, identity in await _new(store, [task for task in tasks if task.name not in cases], now):
-        found.kinds[task.name], found.named[identity] = Kind.NEW, task.name
+        found.take(task.name, identity, Kind.NEW)
         new = created(task.job(identity), None, now, ASKER)
         found.settlements.append(new._replace(after=new.after._replace(wake=AT_ONCE)))
     for task in tasks:
         if case := cases.pop(task.name, None):
-            found.kinds[task.name], found.named[case.identity] = _kind(task, case), task.name
+            found.take(task.name, case.identity, _kind(task, case))
             found.settlements += await _continued(store, task, case, now)
     for name, case in cases.items():
         found.kinds[name] = Kind.DROPPED
