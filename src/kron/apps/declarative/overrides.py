@@ -53,8 +53,9 @@ class Overrides:
 
 async def override(store: Store, tasks: Sequence[Task]) -> Overrides:
     """Bring what is persisted in line with the registrations, all at once."""
+    registered = {task.name for task in tasks}
     for _ in range(TRIES):
-        cases, now = await read_cases(store), await store.now()
+        cases, now = await read_cases(store, registered), await store.now()
         found = await _resolve(store, tasks, cases, now)
         if all(await store.settle(found.settlements, now, together=True)):
             return found
