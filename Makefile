@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan bench-service campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills transaction-kills embedded-together bench-embedded
+.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan bench-service campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills transaction-kills embedded-together schemathesis service-kills bench-million bench-embedded
 
 setup:  ## a .venv with everything
 	uv sync --python $(PYTHON)
@@ -43,6 +43,9 @@ bench-next:  ## the speed and size of the calendar beside croniter, cronsim and 
 
 bench-service:  ## the service: definitions, reads and webhooks a second
 	$(RUN) -m benchmarks.service
+
+bench-million:  ## a million schedules through the bulk of the service, then 200 edits and reads a second; p99 below 50 ms
+	$(RUN) -m benchmarks.million
 
 bench-plan:  ## what the engine adds to a decision, and how fast a worker is over the store in memory
 	$(RUN) -m benchmarks.plan
@@ -96,3 +99,9 @@ MINUTES ?= 10
 
 embedded-together:  ## four applications on one PostgreSQL for MINUTES, killed at random; each period runs once
 	$(RUN) -m tests.embedded.together $$(($(MINUTES) * 60))
+
+schemathesis:  ## 10,000 cases of the service's interface, right and wrong: only answers that it says, and no failure
+	$(RUN) -m tests.campaigns.contract
+
+service-kills:  ## 5 minutes of kill -9 of the interface and of workers under load; then every period is accounted for
+	$(RUN) -m tests.campaigns.service_kills

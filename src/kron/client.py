@@ -69,8 +69,15 @@ class Run(TypedDict):
     trigger: str | None
     revision: int
     attempt: int
+    run_id: str | None
     created_at: str
     updated_at: str
+
+
+class Dead(Run):
+    """A run that could not be started; and the key of the run that was driven in its place, if one was."""
+
+    redriven_by: str | None
 
 
 class Client:
@@ -138,6 +145,15 @@ class Client:
         """The last runs, newest first."""
         found: list[Run] = self.call("GET", _path(schedule_id, "runs"), query={"limit": limit})["runs"]
         return found
+
+    def dead(self, prefix: str = "", limit: int = 20) -> list[Dead]:
+        """The runs that could not be started, the last that was given up first."""
+        found: list[Dead] = self.call("GET", "/v1/dead-letters", query={"prefix": prefix, "limit": limit})["runs"]
+        return found
+
+    def redrive(self, key: str) -> Run:
+        """Run the period of a dead letter once more; the same key is the same run."""
+        return self.call("POST", f"/v1/runs/{quote(key, safe='')}/redrive")  # type: ignore[return-value]
 
     def why(self, schedule_id: str, at: str | None = None) -> Json:
         """What became of the last period up to an instant, and why."""
@@ -217,6 +233,14 @@ class AsyncClient:
     async def runs(self, schedule_id: str, limit: int = 20) -> list[Run]:
         """The last runs, newest first."""
         return await asyncio.to_thread(self.plain.runs, schedule_id, limit)
+
+    async def dead(self, prefix: str = "", limit: int = 20) -> list[Dead]:
+        """The runs that could not be started, the last that was given up first."""
+        return await asyncio.to_thread(self.plain.dead, prefix, limit)
+
+    async def redrive(self, key: str) -> Run:
+        """Run the period of a dead letter once more."""
+        return await asyncio.to_thread(self.plain.redrive, key)
 
     async def report(self, key: str, status: str, attempt: int | None = None) -> bool:
         """Say what became of a run."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from kron.core.answer import Answer
+from kron.core.answer import Answer, Receipt
 from kron.core.job import Job
 from kron.core.run import Run
 
@@ -22,7 +22,7 @@ class Launch:
 class Launcher(Protocol):
     """Starts runs of one kind of target. The same key may come twice; it must have one effect, or be refused."""
 
-    async def start(self, launch: Launch) -> Answer:
+    async def start(self, launch: Launch) -> Answer | Receipt:
         """Start it; ok if the target has it, also from an earlier attempt. An exception counts as unknown."""
 
     async def cancel(self, run: Run) -> None:

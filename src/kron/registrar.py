@@ -29,6 +29,8 @@ __all__ = ["MOST_BACKFILL", "Asker", "Registrar"]
 
 TRIES = 20  # against others who write at the same time
 BACKFILL = "backfill:"  # so begins the trigger of its runs: a run that was asked for alone never has the same
+REDRIVE = "redrive:"  # and so that of a run in the place of one that came to nothing, with its key
+REDRIVEN = frozenset({State.FAILED, State.UNKNOWN, State.LOST})
 MOST_BACKFILL = 1_000  # periods in one request
 MOST_ON_A_PAGE = 1_000
 
@@ -86,9 +88,11 @@ class Registrar:
 
     async def trigger(self, identity: str, request: str) -> Run:
         """Run it now, beside its calendar. The same request twice is one run."""
-        if request.startswith(BACKFILL):
+        if request.startswith((BACKFILL, REDRIVE)):
             hint = "give the request another name"
-            raise KronError("BAD_REQUEST", f"only a backfill is called {BACKFILL}…", hint=hint)
+            raise KronError(
+                "BAD_REQUEST", f"only a backfill is called {BACKFILL}…, and only a redrive {REDRIVE}…", hint=hint
+            )
         key = key_of(identity, 0, request)
         for _ in range(TRIES):
             (run,) = await self.store.find([key])
@@ -105,18 +109,27 @@ class Registrar:
         """Run the periods from one second to another again. The same request twice is one run a period."""
         (case,) = await self.store.get([identity])
         case = _known(case, identity)
-        nominals, request = _range(case.job, first, last), BACKFILL + request
-        keys = [key_of(identity, nominal, request) for nominal in nominals]
+        return await self._runs_again(identity, _range(case.job, first, last), BACKFILL + request)
 
-        for _ in range(TRIES):
-            present = {run.key for run in await self.store.find(keys) if run}
-            now = await self.store.now()
-            (case,) = await self.store.get([identity])
-            case = _known(case, identity)
-            new = tuple(_manual(case, n, request, now) for n, k in zip(nominals, keys, strict=True) if k not in present)
-            if not new or (await self.store.settle([_settled(case, new, now)], now))[0]:
-                return [run for run in await self.store.find(keys) if run]
-        raise _contended(identity)
+    async def redrive(self, key: str) -> Run:
+        """Run the period of a run that came to nothing once more: as a run of its own, since what is recorded stays.
+
+        The same run twice is one run; the one that came of it may be driven again in its turn.
+        """
+        (dead,) = await self.store.find([key])
+        if dead is None:
+            raise KronError(
+                "NOT_FOUND", f"there is no run {key}", hint="give the key of a run that could not be started"
+            )
+        if dead.state not in REDRIVEN:
+            hint = "only what failed, was lost, or may never have arrived is driven again; trigger it instead"
+            raise KronError("NOT_DEAD", f"the run is {dead.state}", hint=hint)
+        (run,) = await self._runs_again(dead.identity, [dead.nominal], REDRIVE + key)
+        return run
+
+    async def dead(self, prefix: str = "", *, before: str = "", limit: int = 20) -> list[Run]:
+        """A page of the runs that could not be started, the last first. The next page follows the last key."""
+        return await self.store.dead(prefix, _page(limit), before)
 
     async def report(self, key: str, report: Report, attempt: int | None = None) -> bool:
         """What a target says of a run. False if it comes too late to count.
@@ -160,6 +173,19 @@ class Registrar:
         case = await self.get(identity)
         now = await self.store.now()
         return [due.at for due in coming(case, now, count)]
+
+    async def _runs_again(self, identity: str, nominals: Sequence[int], request: str) -> list[Run]:
+        """A run for each of those periods, for one request."""
+        keys = [key_of(identity, nominal, request) for nominal in nominals]
+        for _ in range(TRIES):
+            present = {run.key for run in await self.store.find(keys) if run}
+            now = await self.store.now()
+            (case,) = await self.store.get([identity])
+            case = _known(case, identity)
+            new = tuple(_manual(case, n, request, now) for n, k in zip(nominals, keys, strict=True) if k not in present)
+            if not new or (await self.store.settle([_settled(case, new, now)], now))[0]:
+                return [run for run in await self.store.find(keys) if run]
+        raise _contended(identity)
 
     async def _write(
         self, identity: str, change: Callable[[Case | None, int], Settlement | None], expected: int | None

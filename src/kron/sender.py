@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kron.clock import Timer
-from kron.core.answer import Answer, answered, look_after
+from kron.core.answer import Answer, Receipt, answered, look_after
 from kron.core.case import Case
 from kron.core.plan import Plan
 from kron.core.run import Run
@@ -30,7 +30,7 @@ class Sender:
         self, store: Store, launchers: Mapping[str, Launcher], timer: Timer, settings: Settings, sink: Sink
     ) -> None:
         self.store, self.launchers, self.timer, self.settings, self.sink = store, launchers, timer, settings, sink
-        self.answers: list[tuple[Case, Run, Answer, int]] = []
+        self.answers: list[tuple[Case, Run, Receipt, int]] = []
         self.writing = False
 
     async def carry_out(self, plans: Sequence[Plan], began: float, now: int) -> None:
@@ -59,11 +59,12 @@ class Sender:
         launch = Launch(run, case.job, now + self.settings.lease // 2)
         try:
             answer = await self.timer.within(self.settings.timeout / 1000, self._launcher(case).start(launch))
+            receipt = answer if isinstance(answer, Receipt) else Receipt(answer)
         except Exception as error:
-            answer = Answer.UNKNOWN
+            receipt = Receipt(Answer.UNKNOWN)
             self.sink(about("launch_error", now, run, error=repr(error)))
         fail_point("K7")
-        self.answers.append((case, run, answer, now + int(passed)))
+        self.answers.append((case, run, receipt, now + int(passed)))
         if not self.writing:
             await self._record()
 
@@ -77,14 +78,15 @@ class Sender:
         finally:
             self.writing = False
 
-    async def _write(self, answers: Iterable[tuple[Case, Run, Answer, int]]) -> None:
+    async def _write(self, answers: Iterable[tuple[Case, Run, Receipt, int]]) -> None:
         now = await self.store.now()
-        after = [(answered(each[1], each[2], each[0].policy, now), *each) for each in answers]
-        changes = [Change(run, new, look_after(new, case.policy, now)) for new, case, run, *_ in after]
+        after = [(_answered(*each[:3], now), *each) for each in answers]
+        changes = [Change(run, new, look_after(new, case.policy, now), s.run_id) for new, case, run, s, _ in after]
         held = await self.store.change(changes, now)
         fail_point("K8")
-        for (new, _, _, answer, sent), written in zip(after, held, strict=True):
-            self.sink(about("launch_answered" if written else "launch_fenced", now, new, answer=str(answer), sent=sent))
+        for (new, _, _, said, sent), written in zip(after, held, strict=True):
+            name = "launch_answered" if written else "launch_fenced"
+            self.sink(about(name, now, new, answer=str(said.answer), sent=sent))
 
     async def _cancel(self, case: Case, run: Run) -> None:
         try:
@@ -94,3 +96,7 @@ class Sender:
 
     def _launcher(self, case: Case) -> Launcher:
         return self.launchers.get(case.job.target.partition(":")[0], NOBODY)
+
+
+def _answered(case: Case, run: Run, said: Receipt, now: int) -> Run:
+    return answered(run, said.answer, case.policy, now, said.patience)

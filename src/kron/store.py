@@ -82,6 +82,7 @@ class Change(NamedTuple):
     before: Run
     after: Run
     wake: int | None
+    run_id: str = ""  # what the target calls it, if it said so
 
 
 def settlement(plan: Plan) -> Settlement:
@@ -138,6 +139,15 @@ class Store(Protocol):
 
     async def runs(self, identity: str, limit: int, before: str = "") -> list[Run]:
         """The newest runs of a schedule, newest first; or those that follow the run of the key `before`."""
+
+    async def dead(self, prefix: str, limit: int, before: str = "") -> list[Run]:
+        """The runs that could not be started, of schedules whose names begin so, the last that was given up first.
+
+        A page of them; or of those that follow the run of the key `before`.
+        """
+
+    async def run_ids(self, keys: Sequence[str]) -> list[str | None]:
+        """What the targets call the runs of those keys, where they said so."""
 
     async def gaps(self, identity: str) -> list[Gap]:
         """The gaps of a schedule, oldest first."""

@@ -13,6 +13,7 @@ import uvicorn
 
 from kron.apps.service.app import make_app
 from kron.apps.service.config import Config
+from kron.apps.service.server import Server
 
 SECRET = "whsec_" + "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVowMTIzNDU="
 LOOPBACK = ("127.0.0.0/8",)
@@ -76,7 +77,7 @@ def config(**settings):
 def serving(app=None, **settings):
     """A service in a thread with a loop of its own; it is told to stop, and waited for."""
     app = app or make_app(config(**settings))
-    server = uvicorn.Server(uvicorn.Config(app, "127.0.0.1", 0, log_level="error", lifespan="on"))
+    server = Server(uvicorn.Config(app, "127.0.0.1", 0, log_level="error", lifespan="on"))
     thread = threading.Thread(target=lambda: asyncio.run(server.serve()), daemon=True)
     thread.start()
     until(lambda: server.started or not thread.is_alive(), 20)

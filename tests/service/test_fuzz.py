@@ -80,7 +80,7 @@ def test_bodies(fuzzed, route, body, raw):
 
 @SLOW
 @given(
-    route=st.sampled_from(ROUTES),
+    route=st.sampled_from([each for each in ROUTES if each[1] != "/v1/events"]),  # which goes on and on
     name=WORDS,
     query=st.dictionaries(
         st.sampled_from(["n", "limit", "until", "at", "page_token", "prefix", "paused", "note"]), WORDS

@@ -1,10 +1,12 @@
 """Two services on one PostgreSQL, and kill -9: no period is lost, and each has one key however often it comes."""
 
+import asyncio
 import json
 import os
 import subprocess
 import sys
 import time
+from argparse import Namespace
 from collections import defaultdict
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 
 from kron.core.run import key_of
 from kron.core.zone import instant_of
+from tests.campaigns.service_kills import campaign
 from tests.service.http import LOOPBACK, SECRET, Service, receiving, until
 from tests.service.test_config import free_port, ready
 
@@ -74,3 +77,13 @@ def whole(receiver, name, upto):
     found = [json.loads(text)["data"] for _, _, text in list(receiver.seen)]
     periods = {instant_of(data["period"]) for data in found if data["schedule_id"] == name}
     return bool(periods) and periods >= set(range(min(periods), upto + 1))
+
+
+@pytest.mark.slow
+def test_the_interface_and_workers_are_killed_and_all_that_was_confirmed_is_there(server, tmp_path):
+    """A few seconds of `make service-kills`."""
+    given = Namespace(minutes=0.13, schedules=30, every=1.0, calm=2, seed=7)
+    found, users, fleet = asyncio.run(campaign(given, server, tmp_path))
+    assert found.good, (found.lost, found.doubled, found.unexplained)
+    assert sum(fleet.kills.values()) >= 2
+    assert found.periods and found.arrivals and users.count["edit"]

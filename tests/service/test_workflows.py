@@ -6,7 +6,7 @@ import json
 import pytest
 
 from kron import parse
-from kron.core.answer import Answer
+from kron.core.answer import Answer, Receipt
 from kron.core.job import Job
 from kron.core.run import Run, State, key_of
 from kron.core.zone import instant_of
@@ -64,7 +64,7 @@ def test_the_worker_starts_a_workflow_with_the_planned_time_and_the_key(tmp_path
     run = Run(KEY, "s1", NOON, 1, NOON * 1000 + 333, State.LAUNCHING, attempt=1)
     target = "workflow:wf%2F1%20%26%C3%BC?version=7&user=u%2F1"
     job = Job("s1", parse("0 12 * * *", dialect="service"), target=target)
-    assert asyncio.run(launcher.start(Launch(run, job, 0))) is Answer.OK
+    assert asyncio.run(launcher.start(Launch(run, job, 0))) == Receipt(Answer.OK)
     meta = {"source": "schedule", "user_id": "u/1", "scheduled_for": "2026-03-01T12:00:00Z", "idempotency_key": KEY}
     assert spy.calls == [(DAG, meta)]
 
@@ -135,3 +135,49 @@ def test_a_workflow_that_is_not_there_is_tried_a_few_times_and_then_failed(tmp_p
         runs = lambda: service.get("/v1/schedules/s1/runs?limit=100").json["runs"]  # noqa: E731
         failed = until(lambda: next((run for run in runs() if run["state"] == "failed"), None), 15)
         assert (failed["attempt"], failed["outcome"], failed["reason"]) == (4, "missed", "launch_failed")
+
+
+@pytest.mark.req("SVC-RUN-RUNID")
+@pytest.mark.parametrize(
+    ("body", "run_id"),
+    [
+        (b'{"run_id": "exec-7"}', "exec-7"),
+        (b"{}", None),
+        (b"", None),
+        (b"exec-7", None),
+        (b'{"run_id": 7}', None),
+        (b'{"run_id": ""}', None),
+        (b'{"run_id": "a\\u0000b"}', None),
+        (b'{"run_id": "' + b"x" * 201 + b'"}', None),
+        (b"[" * 60_000, None),
+    ],
+    ids=range(9),
+)
+def test_what_the_executor_calls_a_run_is_kept_and_shown(tmp_path, body, run_id):
+    folder(tmp_path)
+    settings = {"workflows": str(tmp_path / "workflows"), "worker": True, "tick_ms": 50}
+    with receiving(lambda n: (202, {}, body)) as executor, serving(executor=executor.url, **settings) as service:
+        service.post("/schedules/upsert", workflow(cron_expr="0 0 1 1 *"))
+        key = service.post("/v1/schedules/s1/trigger").json["key"]
+        until(lambda: service.get(f"/v1/runs/{key}").json["state"] == "enqueued")
+        assert service.get(f"/v1/runs/{key}").json["run_id"] == run_id
+        assert service.get("/v1/schedules/s1/runs").json["runs"][0]["run_id"] == run_id
+        assert service.get("/schedules/s1/runs").json["runs"][0]["run_id"] == run_id
+
+
+@pytest.mark.req("SVC-NONGOAL")
+def test_what_is_not_its_business_it_leaves_alone(tmp_path):
+    """Nodes are handed on unread, triggers of other kinds are nobody's schedules, and no route takes an event."""
+    nodes = [{"id": "a", "type": "no-such-action", "schedule_based": True, "code": "rm -rf /"}, 7, None]
+    triggers = [{"id": "w", "type": "webhook", "url": "https://example.org"}, {"id": "e", "type": "event"}, "odd", None]
+    dag = {"nodes": nodes, "triggers": triggers, "more": {"anything": [1.5, "ü"]}}
+    settings = {"workflows": str(tmp_path), "worker": True, "tick_ms": 50}
+    with receiving() as executor, serving(executor=executor.url, **settings) as service:
+        assert service.put("/v1/workflows/wf/3", {"user_id": "u1", "dag": dag}).json == {"schedules": []}
+        assert service.get("/v1/schedules").json["schedules"] == []
+        service.post("/schedules/upsert", workflow(cron_expr="0 0 1 1 *"))
+        service.post("/v1/schedules/s1/trigger")
+        until(lambda: executor.seen)
+        assert json.loads(executor.seen[0][2])["dag"] == dag
+        for path in ("/events", "/v1/events", "/webhooks", "/v1/webhooks", "/v1/triggers"):
+            assert service.post(path, {}).status in (404, 405)

@@ -24,7 +24,7 @@ from tests.simulation.setting import Setting
 from tests.simulation.target import Target
 from tests.simulation.watched import Watched
 
-MOST_TICKS = 100  # of a worker in one second: more is a loop that gets nowhere
+MOST_TICKS = 10  # of all workers in one second, on average: more is a loop that gets nowhere
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,14 +162,28 @@ class Likeness(RuleBasedStateMachine):
         if held:
             self.claims += [(run, case.policy) for run in made.launches]
 
+    @precondition(lambda self: self.keys)
+    @rule(prefix=st.sampled_from(["", "a", "c:", "d"]), nth=numbers, first=st.booleans())
+    def dead_letters(self, prefix, nth, first):
+        before = "" if first else self.keys[nth % len(self.keys)]
+        for letter in self.both(lambda store: store.dead(prefix, 2, before)):
+            self.ask("redrive", letter.key)
+
     @precondition(lambda self: self.claims)
-    @rule(nth=numbers, fresh=st.booleans(), answer=st.sampled_from(Answer), wake=st.sampled_from([None, 0, 5_000]))
-    def answer(self, nth, fresh, answer, wake):
+    @rule(
+        nth=numbers,
+        fresh=st.booleans(),
+        answer=st.sampled_from(Answer),
+        wake=st.sampled_from([None, 0, 5_000]),
+        run_id=st.sampled_from(["", "r1", "r2"]),
+    )
+    def answer(self, nth, fresh, answer, wake, run_id):
         """An answer for any claim that was ever made, however stale."""
         run, policy = self.claims[-1] if fresh else self.claims[nth % len(self.claims)]
         after = answered(run, answer, policy, self.now())
         at = None if wake is None else self.now() + wake
-        self.both(lambda store: store.change([Change(run, after, at)], self.now()))
+        self.both(lambda store: store.change([Change(run, after, at, run_id)], self.now()))
+        self.both(lambda store: store.run_ids([run.key, "0" * 64, "no key"]))
 
     @precondition(lambda self: self.keys)
     @rule(nth=numbers, fresh=st.booleans(), report=st.sampled_from(Report))

@@ -37,6 +37,21 @@ def test_the_longest_waiting_come_first(store):
     assert names(store.look(ALL, NOW, 0)) == []
 
 
+def test_those_beyond_a_place_come_after_it_in_the_same_order(store):
+    for n, name in enumerate(NAMES):
+        define(store, a_case(name, wake=NOW + n % 7))
+    expected = names(store.look(ALL, NOW + 6, MANY))
+    pages, place = [], (NOW, "")
+    while page := store.look(ALL, NOW + 6, 9, place):
+        pages += names(page)
+        place = (page[-1].wake, page[-1].identity)
+    assert pages == expected
+    assert names(store.look(ALL, NOW + 6, MANY, (NOW + 1, ""))) == [n for n in expected if NAMES.index(n) % 7]
+    assert names(store.look(frozenset({3, 4}), NOW + 6, MANY, (NOW + 1, "s2"))) == [
+        name for name in expected if shard_of(name) in (3, 4) and (NAMES.index(name) % 7, name) > (1, "s2")
+    ]
+
+
 def test_the_instant_itself_is_due_and_the_next_is_not(store):
     define(store, a_case(wake=NOW))
     assert names(store.look(ALL, NOW - 1, 10)) == []

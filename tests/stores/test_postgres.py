@@ -18,11 +18,22 @@ from kron.store import SHARDS
 from kron.stores.postgres import PostgresStore
 from kron.stores.postgres.maintain import WEEK, maintain, weeks
 from kron.stores.postgres.migrate import Migration, migrate, migrations
+from kron.within import EVERYWHERE, keep_within
 from tests.postgres import running
 from tests.stores.making import ALL, MANY, NOW, SECONDS, Handle, a_case, a_gap, a_run, define, now, say, view, write
 
 TABLES = [
-    *("definitions", "due", "requests", "runs", "schedule_acts", "schedule_gaps", "schedule_revisions", "shards"),
+    *(
+        "definitions",
+        "due",
+        "requests",
+        "run_ids",
+        "runs",
+        "schedule_acts",
+        "schedule_gaps",
+        "schedule_revisions",
+        "shards",
+    ),
     "workers",
 ]
 
@@ -179,9 +190,30 @@ class TestTenants:
             "SELECT c.relname, c.relrowsecurity, c.relforcerowsecurity, p.polqual IS NOT NULL,"
             " p.polwithcheck IS NOT NULL"
             " FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid LEFT JOIN pg_policy p ON p.polrelid = c.oid"
+            " AND p.polpermissive"
             " WHERE a.attname = 'tenant_id' AND c.relkind IN ('r', 'p') AND NOT c.relispartition"
         )
         assert sorted(tables) == [(name, True, True, True, True) for name in TABLES]
+        narrowed = sql("SELECT polrelid::regclass::text FROM pg_policy WHERE polname = 'within' AND NOT polpermissive")
+        assert sorted(name for (name,) in narrowed) == list(TABLES)
+
+    def test_within_a_beginning_of_names_nothing_else_is_there(self, plain, runner, clock):
+        store = Handle(runner, PostgresStore(plain, clock))
+        for name in ("one/a", "two/a", "o"):
+            define(store, a_case(name), a_run(State.STARTED, identity=name))
+
+        def seen(prefix):
+            async def look():
+                keep_within(prefix)
+                return await store.store.identities("", MANY), await store.store.get(["one/a", "two/a"])
+
+            names, cases = runner.run(look())
+            return names, [case is not None for case in cases]
+
+        assert seen("one/") == (["one/a"], [True, False])
+        assert seen("o'/") == ([], [False, False])
+        assert seen(EVERYWHERE) == seen("") == (["o", "one/a", "two/a"], [True, True])
+        store.close()
 
 
 class TestGuards:

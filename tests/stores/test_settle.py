@@ -37,7 +37,9 @@ def test_a_schedule_that_was_never_created_cannot_be_changed(store):
 
 
 @pytest.mark.parametrize(
-    "stale", [{"revision": 2}, {"cursor": SECONDS - 60}, {"paused": True}, {"deleted": True}], ids=str
+    "stale",
+    [{"revision": 2}, {"cursor": SECONDS - 60}, {"since": NOW - 1}, {"paused": True}, {"deleted": True}],
+    ids=str,
 )
 def test_a_schedule_that_is_not_as_it_was_read_is_not_changed(store, stale):
     case = define(store)
@@ -282,6 +284,21 @@ def test_each_settlement_of_a_batch_stands_alone(store):
     assert store.settle([stale, first, again, other], NOW) == [False, True, False, True]
     assert [case.cursor for case in store.get(["a", "b"])] == [SECONDS + 60, SECONDS + 180]
     assert store.settle([], NOW) == []
+
+
+@pytest.mark.parametrize("lost", [(), ("b",), ("a", "b", "c")])
+def test_what_was_prepared_holds_as_if_it_had_not_been(store, lost):
+    cases = [define(store, a_case(name)) for name in "cab"]
+    runs = {case.identity: a_run(State.LAUNCHING, identity=case.identity) for case in cases}
+    wanted = [Settlement(c, c._replace(cursor=SECONDS + 60, wake=NOW + 1), (runs[c.identity],)) for c in cases]
+    ready = store.store.prepare(wanted)
+    assert list(ready) == wanted
+    for name in lost:
+        assert write(store, now(store, name), since=NOW + 5)
+    assert store.settle(ready, NOW) == [name not in lost for name in "cab"]
+    for name in "cab":
+        assert store.runs(name, MANY) == ([] if name in lost else [runs[name]])
+    assert store.settle(ready, NOW) == [False] * 3
 
 
 def test_a_schedule_may_be_told_never_to_wake(store):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import NamedTuple
 
 from kron.core.outcome import Reason, Verdict
 from kron.core.policy import MILLISECOND, Interrupted, Overlap, Policy
 from kron.core.run import ACTIVE, RUNNING, Run, State, ended
+
+LONGEST_PATIENCE = 3_600_000  # milliseconds: whatever a target asks for, a run does not wait longer
 
 
 class Answer(StrEnum):
@@ -18,6 +21,14 @@ class Answer(StrEnum):
     UNKNOWN = "unknown"  # nobody knows
 
 
+class Receipt(NamedTuple):
+    """An answer with what came along: how long to wait before the next attempt, and what the target calls the run."""
+
+    answer: Answer
+    patience: int = 0  # milliseconds
+    run_id: str = ""
+
+
 class Report(StrEnum):
     """What a target says of a run that it has."""
 
@@ -26,8 +37,8 @@ class Report(StrEnum):
     FAILED = "failed"
 
 
-def answered(run: Run, answer: Answer, policy: Policy, now: int) -> Run:
-    """The run after its launcher has answered."""
+def answered(run: Run, answer: Answer, policy: Policy, now: int, patience: int = 0) -> Run:
+    """The run after its launcher has answered. A target may ask for patience; beyond the deadline there is none."""
     if answer is Answer.OK:
         lease = now + policy.run_lease // MILLISECOND
         return run._replace(state=State.ENQUEUED, verdict=Verdict.EXECUTED, reason=None, lease=lease, changed=now)
@@ -37,8 +48,11 @@ def answered(run: Run, answer: Answer, policy: Policy, now: int) -> Run:
         return ended(run, State.UNKNOWN, now, Verdict.EXECUTED, Reason.UNKNOWN)
     if run.attempt >= policy.launch_tries and answer is Answer.RETRYABLE:
         return failed_launch(run, now)
+    again = now + max(backoff(run, policy), min(patience, LONGEST_PATIENCE))
+    if patience and policy.deadline is not None and (again - run.due) * MILLISECOND > policy.deadline:
+        return failed_launch(run, now)
     doubt = run.doubt or answer is Answer.UNKNOWN
-    return run._replace(state=State.RETRY, doubt=doubt, not_before=now + backoff(run, policy), lease=None, changed=now)
+    return run._replace(state=State.RETRY, doubt=doubt, not_before=again, lease=None, changed=now)
 
 
 def reported(run: Run, report: Report, policy: Policy, now: int, attempt: int | None = None) -> Run | None:

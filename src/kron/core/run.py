@@ -65,6 +65,11 @@ class Run(NamedTuple):
         return self.state in ACTIVE
 
     @property
+    def dead(self) -> bool:
+        """Whether it was given up before its target ever had it: a letter that could not be delivered."""
+        return self.state is State.FAILED and self.verdict is Verdict.MISSED
+
+    @property
     def token(self) -> tuple[str, int, str]:
         """What a write about this attempt must still find: its state, number and owner."""
         return self.state, self.attempt, self.owner

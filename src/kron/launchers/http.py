@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 from kron.clock import Clock, SystemClock
-from kron.core.answer import Answer
+from kron.core.answer import Answer, Receipt
 from kron.core.run import Run
 from kron.core.zone import rfc3339, rfc3339_ms
 from kron.errors import KronError
@@ -19,7 +18,7 @@ from kron.launchers.post import Forbidden, HalfSent, NotSent, Poster, Reply
 from kron.launchers.signature import Secrets, sign
 from kron.launchers.target import Url, read_url
 
-SECONDS = 8.0  # for one attempt, answers that ask for patience included; less than a worker waits
+SECONDS = 8.0  # for one attempt; less than a worker waits
 LATER = frozenset({408, 425, 429})
 
 Capability = Callable[[Launch], dict[str, str] | None]  # where and with what a receiver may report
@@ -37,34 +36,28 @@ class HttpLauncher:
         clock: Clock | None = None,
         seconds: float = SECONDS,
         capability: Capability | None = None,
+        carried: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
+        """`carried` makes headers of where the call comes from, for those who trace it."""
         self.secrets, self.poster, self.plain, self.seconds = secrets, poster, plain, seconds
-        self.clock, self.capability = clock or SystemClock(), capability
+        self.clock, self.capability, self.carried = clock or SystemClock(), capability, carried
 
-    async def start(self, launch: Launch) -> Answer:
-        """Send it. Once more within the attempt, if the target asks for a little patience and there is time."""
+    async def start(self, launch: Launch) -> Receipt:
+        """Send it. If the target asks for patience, the next attempt waits for so long."""
         keys = self.secrets.of_identity(launch.run.identity)
         try:
             url = read_url(launch.job.target, plain=self.plain)
         except KronError:
-            return Answer.REJECTED
+            return Receipt(Answer.REJECTED)
         if not keys:
-            return Answer.REJECTED
+            return Receipt(Answer.REJECTED)
         body = json.dumps(self._event(launch), separators=(",", ":")).encode()
-        clock = asyncio.get_running_loop()
-        end = clock.time() + self.seconds
-        while True:
-            answer, wait = await self._send(url, keys, launch.run.key, body, end - clock.time())
-            if answer is not Answer.RETRYABLE or wait is None or clock.time() + wait >= end - 0.5:
-                return answer
-            await asyncio.sleep(wait)
+        return await self._send(url, keys, launch.run.key, body)
 
     async def cancel(self, run: Run) -> None:
         """A webhook cannot be taken back."""
 
-    async def _send(
-        self, url: Url, keys: list[bytes], key: str, body: bytes, seconds: float
-    ) -> tuple[Answer, float | None]:
+    async def _send(self, url: Url, keys: list[bytes], key: str, body: bytes) -> Receipt:
         now = int(self.clock.now())
         headers = {
             "Content-Type": "application/cloudevents+json",
@@ -72,16 +65,17 @@ class HttpLauncher:
             "webhook-id": key,
             "webhook-timestamp": str(now),
             "webhook-signature": sign(keys, key, now, body),
+            **self.carried(),
         }
         try:
-            reply = await self.poster.post(url, headers, body, seconds)
+            reply = await self.poster.post(url, headers, body, self.seconds)
         except Forbidden:
-            return Answer.REJECTED, None
+            return Receipt(Answer.REJECTED)
         except NotSent:
-            return Answer.RETRYABLE, None
+            return Receipt(Answer.RETRYABLE)
         except HalfSent:
-            return Answer.UNKNOWN, None
-        return meaning(reply, key), _patience(reply, now)
+            return Receipt(Answer.UNKNOWN)
+        return Receipt(meaning(reply, key), patience(reply, now))
 
     def _event(self, launch: Launch) -> dict[str, Any]:
         """The CloudEvent. All that matters is in the body, since only the body is signed."""
@@ -123,14 +117,14 @@ def meaning(reply: Reply, key: str) -> Answer:
     return Answer.REJECTED
 
 
-def _patience(reply: Reply, now: int) -> float | None:
-    """How many seconds the target asks for."""
+def patience(reply: Reply, now: int) -> int:
+    """How many milliseconds the target asks for before it is tried again."""
     text = reply.headers.get("retry-after", "")
     if text.isascii() and text.isdigit() and len(text) < 7:
-        return float(text)
+        return int(text) * 1000
     try:
         when = parsedate_to_datetime(text)
     except (ValueError, TypeError, OverflowError):
-        return None
+        return 0
     when = when if when.tzinfo else when.replace(tzinfo=UTC)
-    return max(0.0, (when - datetime.fromtimestamp(now, UTC)).total_seconds())
+    return max(0, int((when - datetime.fromtimestamp(now, UTC)).total_seconds() * 1000))

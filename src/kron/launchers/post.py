@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from ipaddress import ip_address
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ HEAD = 32 * 1024
 LINES = 100
 BODY = 64 * 1024
 ADDRESSES = 4  # that are tried
-TOLD = 409  # the one status whose body says something: of which run it speaks
+TOLD = frozenset({409})  # the statuses whose body says something: of which run it speaks
 GLANCE = 1.0  # seconds for that body; what is known of the status is known without it
 
 
@@ -55,9 +55,14 @@ class Poster:
     """Posts to vetted addresses."""
 
     def __init__(
-        self, *, allowed: Sequence[Network] = (), resolve: Resolve = resolve, tls: ssl.SSLContext | None = None
+        self,
+        *,
+        allowed: Sequence[Network] = (),
+        resolve: Resolve = resolve,
+        tls: ssl.SSLContext | None = None,
+        told: Collection[int] = TOLD,
     ) -> None:
-        self.allowed, self.resolve = allowed, resolve
+        self.allowed, self.resolve, self.told = allowed, resolve, told
         self.tls = tls or ssl.create_default_context()
 
     async def post(self, url: Url, headers: Mapping[str, str], body: bytes, seconds: float) -> Reply:
@@ -71,7 +76,7 @@ class Poster:
                     writer.write(_head(url, headers, len(body)) + body)
                     fail_point("K5")
                     await writer.drain()
-                    reply = await _reply(reader)
+                    reply = await _reply(reader, self.told)
                     fail_point("K6")
                     return reply
                 finally:
@@ -119,11 +124,11 @@ def _head(url: Url, headers: Mapping[str, str], length: int) -> bytes:
     return f"POST {url.path} HTTP/1.1\r\n{text}\r\n".encode("latin-1")
 
 
-async def _reply(reader: asyncio.StreamReader) -> Reply:
+async def _reply(reader: asyncio.StreamReader, told: Collection[int]) -> Reply:
     for _ in range(10):  # interim answers
         status, headers = await _answered(reader)
         if not 100 <= status < 200:
-            return Reply(status, headers, await _some(reader, headers) if status == TOLD else b"")
+            return Reply(status, headers, await _some(reader, headers) if status in told else b"")
     raise ValueError("too many interim answers")
 
 

@@ -12,17 +12,18 @@ from typing import Any, Protocol
 from urllib.parse import parse_qsl, quote, unquote
 
 from kron.clock import Clock, SystemClock
-from kron.core.answer import Answer
+from kron.core.answer import Answer, Receipt
 from kron.core.run import Run
 from kron.core.zone import rfc3339
 from kron.launcher import Launch
-from kron.launchers.http import meaning
+from kron.launchers.http import meaning, patience
 from kron.launchers.post import HalfSent, NotSent, Poster
 from kron.launchers.signature import Secrets, sign
 from kron.launchers.target import Url
 
 Dag = dict[str, Any]
 SECONDS = 8.0
+TOLD = frozenset({200, 201, 202, 409})  # the statuses whose body is read: it may name the run
 _LONGEST = 200  # of the name of a folder
 
 
@@ -36,8 +37,8 @@ class WorkflowStore(Protocol):
 class Executor(Protocol):
     """What runs DAGs. It gets the DAG itself and a few words about it, and knows a key that it has seen."""
 
-    async def run(self, dag: Dag, meta: Mapping[str, Any]) -> Answer | None:
-        """Take it; None is as good as ok."""
+    async def run(self, dag: Dag, meta: Mapping[str, Any]) -> Answer | Receipt | None:
+        """Take it; None is as good as ok. A receipt may say what the run is called there."""
 
 
 class WorkflowFolder:
@@ -84,20 +85,22 @@ class RunLauncher:
         self, workflow_id: str, version: int, user_id: str, scheduled_for: str, idempotency_key: str
     ) -> bool:
         """Whether the executor has it; false if there is no such workflow."""
-        return await self.launch(workflow_id, version, user_id, scheduled_for, idempotency_key) is Answer.OK
+        said = await self.launch(workflow_id, version, user_id, scheduled_for, idempotency_key)
+        return said.answer is Answer.OK
 
-    async def launch(self, workflow_id: str, version: int, user_id: str, scheduled_for: str, key: str) -> Answer:
+    async def launch(self, workflow_id: str, version: int, user_id: str, scheduled_for: str, key: str) -> Receipt:
         """The same, and why not."""
         dag = await self.workflows.load_dag(workflow_id, version)
         if dag is None:
-            return Answer.RETRYABLE
+            return Receipt(Answer.RETRYABLE)
         meta = {
             "source": "schedule",
             "user_id": user_id,
             "scheduled_for": scheduled_for,
             "idempotency_key": key,
         }
-        return await self.executor.run(dag, meta) or Answer.OK
+        said = await self.executor.run(dag, meta) or Answer.OK
+        return said if isinstance(said, Receipt) else Receipt(said)
 
 
 class WorkflowLauncher:
@@ -106,10 +109,10 @@ class WorkflowLauncher:
     def __init__(self, starter: RunLauncher | None, secrets: Secrets) -> None:
         self.starter, self.secrets = starter, secrets
 
-    async def start(self, launch: Launch) -> Answer:
+    async def start(self, launch: Launch) -> Receipt:
         """Start it. Where nobody runs workflows, it cannot be."""
         if self.starter is None:
-            return Answer.REJECTED
+            return Receipt(Answer.REJECTED)
         name, _, query = launch.job.target.partition(":")[2].partition("?")
         given, tenant = dict(parse_qsl(query)), self.secrets.tenant_of(launch.run.identity)
         workflow = (f"{tenant}/" if tenant else "") + unquote(name)
@@ -126,8 +129,8 @@ class HttpExecutor:
     def __init__(self, url: Url, poster: Poster, secrets: Secrets, clock: Clock | None = None) -> None:
         self.url, self.poster, self.secrets, self.clock = url, poster, secrets, clock or SystemClock()
 
-    async def run(self, dag: Dag, meta: Mapping[str, Any]) -> Answer:
-        """Send it."""
+    async def run(self, dag: Dag, meta: Mapping[str, Any]) -> Receipt:
+        """Send it. An answer of JSON may name the run: `{"run_id": "…"}`."""
         key, now = str(meta["idempotency_key"]), int(self.clock.now())
         body = json.dumps({"dag": dag, "meta": meta}, separators=(",", ":")).encode()
         headers = {
@@ -139,7 +142,18 @@ class HttpExecutor:
         try:
             reply = await self.poster.post(self.url, headers, body, SECONDS)
         except NotSent:
-            return Answer.RETRYABLE
+            return Receipt(Answer.RETRYABLE)
         except HalfSent:
-            return Answer.UNKNOWN
-        return meaning(reply, key)
+            return Receipt(Answer.UNKNOWN)
+        answer = meaning(reply, key)
+        return Receipt(answer, patience(reply, now), run_id_of(reply.body) if answer is Answer.OK else "")
+
+
+def run_id_of(body: bytes) -> str:
+    """What an answer calls the run; empty if it says nothing that can be kept."""
+    try:
+        said = json.loads(body)
+    except (ValueError, RecursionError):
+        return ""
+    name = said.get("run_id") if isinstance(said, dict) else None
+    return name if isinstance(name, str) and 0 < len(name) <= 200 and name.isprintable() else ""

@@ -20,10 +20,11 @@ class MemoryStore:
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.cases: dict[str, Case] = {}
-        self.names: list[str] = []  # of them, in order, as of the last time that somebody asked
+        self.ordered: list[str] = []  # of them, in order, as of the last time that somebody asked
         self.ledger: dict[str, dict[str, Run]] = {}  # identity -> key -> run
         self.open: dict[str, dict[str, Run]] = {}  # those of them that are open
         self.owner_of: dict[str, str] = {}  # key -> identity
+        self.names: dict[str, str] = {}  # key -> what its target calls it
         self.dropped: dict[str, list[Gap]] = {}
         self.history: dict[str, tuple[Revision, ...]] = {}
         self.deeds: dict[str, list[Act]] = {}
@@ -83,10 +84,10 @@ class MemoryStore:
         self, after: str, limit: int, prefix: str = "", paused: bool | None = None, deleted: bool = False
     ) -> list[str]:
         """A page of the identities, in order."""
-        if len(self.names) < len(self.cases):  # names never go
-            self.names = sorted(self.cases)
-        begin = bisect_right(self.names, after) if after >= prefix else bisect_left(self.names, prefix)
-        following = takewhile(lambda name: name.startswith(prefix), islice(self.names, begin, None))
+        if len(self.ordered) < len(self.cases):  # names never go
+            self.ordered = sorted(self.cases)
+        begin = bisect_right(self.ordered, after) if after >= prefix else bisect_left(self.ordered, prefix)
+        following = takewhile(lambda name: name.startswith(prefix), islice(self.ordered, begin, None))
         cases = (self.cases[name] for name in following)
         wanted = (c.identity for c in cases if c.deleted is deleted and paused in (None, c.paused))
         return list(islice(wanted, limit))
@@ -98,6 +99,19 @@ class MemoryStore:
             return []
         older = [run for run in runs.values() if not before or _place(run) < _place(runs[before])]
         return sorted(older, key=_place, reverse=True)[:limit]
+
+    async def dead(self, prefix: str, limit: int, before: str = "") -> list[Run]:
+        """The runs that could not be started, the last that was given up first."""
+        names = [identity for identity in self.ledger if identity.startswith(prefix)]
+        found = {run.key: run for name in names for run in self.ledger[name].values() if run.dead}
+        if before and before not in found:
+            return []
+        older = [run for run in found.values() if not before or _end(run) < _end(found[before])]
+        return sorted(older, key=_end, reverse=True)[:limit]
+
+    async def run_ids(self, keys: Sequence[str]) -> list[str | None]:
+        """What the targets call the runs of those keys."""
+        return [self.names.get(key) for key in keys]
 
     async def gaps(self, identity: str) -> list[Gap]:
         """The gaps of a schedule."""
@@ -120,8 +134,8 @@ class MemoryStore:
         heapify(heads)
         while heads and limit > 0:
             entry, shard = heappop(heads)
+            limit -= entry > beyond and entry not in found  # it stands there twice if it was put off and brought back
             found[entry] = shard
-            limit -= entry > beyond
             heappop(self.queues[shard])
             queue = self._queue(shard)
             if queue and queue[0][0] <= upto:
@@ -172,6 +186,8 @@ class MemoryStore:
         if not speaks(self._run(change.before.key), change):
             return False
         self._put(change.after)
+        if change.run_id:
+            self.names[change.after.key] = change.run_id
         case = self.cases[change.after.identity]
         if change.wake is not None and (case.wake is None or change.wake < case.wake):
             self._keep(case._replace(wake=change.wake))
@@ -199,3 +215,8 @@ class MemoryStore:
 def _place(run: Run) -> tuple[int, str, str]:
     """The order of runs everywhere: by their nominal times."""
     return run.nominal, run.trigger, run.key
+
+
+def _end(run: Run) -> tuple[int, str]:
+    """The order of runs that have ended."""
+    return run.changed, run.key

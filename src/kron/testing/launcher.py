@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kron.core.answer import Answer
+from kron.core.answer import Answer, Receipt
 from kron.core.run import Run
 from kron.launcher import Launch, Launcher
 from kron.testing.road import Road
@@ -14,7 +14,7 @@ class FaultyLauncher:
     def __init__(self, launcher: Launcher, road: Road) -> None:
         self.launcher, self.road = launcher, road
 
-    async def start(self, launch: Launch) -> Answer:
+    async def start(self, launch: Launch) -> Answer | Receipt:
         """Start it, if the call arrives; its answer, if that does."""
         await self.road.there("start")
         answer = await self.launcher.start(launch)

@@ -66,6 +66,14 @@ class FaultyStore:
         """The newest runs of a schedule."""
         return await self._call("runs", self.store.runs(identity, limit, before))
 
+    async def dead(self, prefix: str, limit: int, before: str = "") -> list[Run]:
+        """The runs that could not be started."""
+        return await self._call("dead", self.store.dead(prefix, limit, before))
+
+    async def run_ids(self, keys: Sequence[str]) -> list[str | None]:
+        """What the targets call the runs of those keys."""
+        return await self._call("run_ids", self.store.run_ids(keys))
+
     async def gaps(self, identity: str) -> list[Gap]:
         """The gaps of a schedule."""
         return await self._call("gaps", self.store.gaps(identity))

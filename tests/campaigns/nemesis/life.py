@@ -49,7 +49,7 @@ class Post:
 def settings(lease):
     """Leases short enough to run out while somebody watches."""
     shares = {"tick": lease // 18, "shard_lease": lease * 4 // 9, "timeout": lease // 3, "backoff": lease}
-    return Settings(batch=500, sends=50, lease=lease, **shares)
+    return Settings(batch=500, lookahead=10_000, sends=50, lease=lease, **shares)
 
 
 async def main(url, port, owner, log, lease=9_000):

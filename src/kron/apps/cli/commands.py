@@ -217,6 +217,9 @@ def _worker(commands: Any) -> None:
     )
     command.add_argument("url", metavar="STORE-URL", help="where the schedules are, such as postgresql://HOST/DATABASE")
     command.add_argument("--batch", type=_count, default=500, help="schedules looked at in one pass (default 500)")
+    command.add_argument(
+        "--lookahead", type=_count, default=60, help="seconds before its time a schedule may be planned (default 60)"
+    )
     command.add_argument("--lead", action="store_true", help="one worker at a time looks, at everything; others wait")
 
 

@@ -17,6 +17,8 @@ _VERBS = {
     "runs": "show the last runs",
     "trigger": "run it now, beside its calendar",
     "backfill": "run a range of periods again",
+    "dead": "list the runs that could not be started",
+    "redrive": "run the periods of such runs once more",
 }
 
 
@@ -42,7 +44,7 @@ def add_verbs(command: argparse.ArgumentParser) -> None:
         verb.add_argument("--url", help="the service (default: $KRON_URL, or http://127.0.0.1:8080)")
         verb.add_argument("--token-file", metavar="FILE", help="a file with the token (default: $KRON_TOKEN itself)")
         verb.add_argument("-o", "--output", choices=("table", "json", "name"), default="table")
-        if name not in ("list", "apply"):
+        if name not in ("list", "apply", "dead", "redrive"):
             verb.add_argument("id", metavar="ID")
     _options(made)
 
@@ -56,6 +58,9 @@ def _options(verbs: dict[str, Any]) -> None:
     for name in ("delete", "pause", "resume"):
         verbs[name].add_argument("--note", default="", help="why; kept with it")
     verbs["pause"].add_argument("--until", metavar="INSTANT", help="when it goes on by itself")
+    verbs["dead"].add_argument("--prefix", default="", help="only of schedules whose ids begin so")
+    verbs["dead"].add_argument("-n", "--count", type=int, default=20)
+    verbs["redrive"].add_argument("keys", metavar="KEY", nargs="+", help="as `kron schedules dead -o name` prints them")
     verbs["next"].add_argument("-n", "--count", type=int, default=5)
     verbs["runs"].add_argument("-n", "--count", type=int, default=20)
     verbs["why"].add_argument("--at", metavar="INSTANT", help="the last period up to this instant (default: now)")

@@ -10,7 +10,7 @@ from typing import Any
 from kron.apps.cli.apply import apply
 from kron.apps.cli.screen import Screen
 from kron.apps.cli.subject import read_text
-from kron.client import Client, Run, Schedule
+from kron.client import Client, Dead, Run, Schedule
 
 Verb = Callable[[argparse.Namespace, Screen, Client], int]
 
@@ -78,6 +78,19 @@ def _backfill(args: argparse.Namespace, screen: Screen, client: Client) -> int:
     return _shown_runs(args, screen, client.backfill(args.id, args.first, args.last, key=args.key))
 
 
+def _dead(args: argparse.Namespace, screen: Screen, client: Client) -> int:
+    found = client.dead(args.prefix, args.count)
+    if args.output != "table":
+        return _said(args, screen, found, [each["key"] for each in found])
+    rows = [(r["schedule_id"], r["period"], r["updated_at"], str(r["attempt"]), _driven(r), r["key"]) for r in found]
+    screen.table(("ID", "PERIOD", "GIVEN UP", "ATTEMPTS", "REDRIVEN", "KEY"), rows)
+    return 0
+
+
+def _redrive(args: argparse.Namespace, screen: Screen, client: Client) -> int:
+    return _shown_runs(args, screen, [client.redrive(key) for key in args.keys])
+
+
 def _schedules(args: argparse.Namespace, screen: Screen, found: list[Schedule], *, one: bool = False) -> int:
     if args.output != "table":
         return _said(args, screen, found[0] if one else found, [each["id"] for each in found])
@@ -109,6 +122,10 @@ def _rests(schedule: Schedule) -> str:
     )
 
 
+def _driven(letter: Dead) -> str:
+    return "no" if letter["redriven_by"] is None else letter["redriven_by"][:12]
+
+
 _VERBS: dict[str, Verb] = {
     "list": _list,
     "get": _get,
@@ -121,4 +138,6 @@ _VERBS: dict[str, Verb] = {
     "runs": _runs,
     "trigger": _trigger,
     "backfill": _backfill,
+    "dead": _dead,
+    "redrive": _redrive,
 }

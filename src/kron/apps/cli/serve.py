@@ -18,6 +18,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
         import uvicorn
 
         from kron.apps.service.app import make_app
+        from kron.apps.service.server import Server
     except ImportError as error:
         message = f"the service needs packages that are not here: {error.name}"
         raise KronError("MISSING_PACKAGE", message, hint="pip install 'kron-py[service]'") from None
@@ -26,7 +27,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     host, port = config.address
     scheme = "https" if config.tls_key else "http"
     screen.note(f"kron serves on {scheme}://{config.listen}, store {config.store.partition(':')[0]}")
-    uvicorn.run(
+    settings = uvicorn.Config(
         app,
         host=host,
         port=port,
@@ -39,7 +40,9 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
         h11_max_incomplete_event_size=16_384,
         limit_concurrency=1_000,
     )
-    return 0
+    server = Server(settings)
+    server.run()
+    return 0 if server.started else 1
 
 
 def tls(config: Config) -> dict[str, Any]:

@@ -34,7 +34,7 @@ async def _work(args: argparse.Namespace, screen: Screen) -> None:
     async with open_store(args.url) as store:
         await store.now()  # who cannot reach the store at all is told at once
         sink = log_to(screen.out.write)
-        how = Settings(batch=args.batch, lead=args.lead)
+        how = Settings(batch=args.batch, lookahead=args.lookahead * 1000, lead=args.lead)
         worker = Worker(store, launchers(store), SystemTimer(), owner=owner, settings=how, sink=sink)
         screen.note(f"{owner} works on {args.url.partition('@')[2] or args.url}")
         await worker.run(stop)

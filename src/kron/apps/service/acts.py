@@ -9,8 +9,9 @@ from fastapi import APIRouter
 from kron.apps.service import answers
 from kron.apps.service.asking import milliseconds, run_of
 from kron.apps.service.caller import Reporter, Runner, Writer
-from kron.apps.service.models import Pausing, Range, Reasoned, Said
+from kron.apps.service.models import Id, Pausing, Range, Reasoned, RunKey, Said
 from kron.apps.service.parts import Parts, Used
+from kron.apps.service.problem import may
 from kron.apps.service.schedules import IfMatch, Key, revision_of
 from kron.apps.service.shown import run_shown, shown
 from kron.core.answer import Report
@@ -25,7 +26,7 @@ LONGEST = 366 * 86_400  # seconds of a range to run again
 
 @router.post("/schedules/{schedule_id}/pause")
 async def pause(
-    schedule_id: str, asked: Pausing, caller: Writer, if_match: IfMatch = None, parts: Parts = Used
+    schedule_id: Id, asked: Pausing, caller: Writer, if_match: IfMatch = None, parts: Parts = Used
 ) -> answers.Shown:
     """Let no period be handled, until then or until it is resumed."""
     until = None if asked.until is None else milliseconds(asked.until)
@@ -36,7 +37,7 @@ async def pause(
 
 @router.post("/schedules/{schedule_id}/resume")
 async def resume(
-    schedule_id: str, asked: Reasoned, caller: Writer, if_match: IfMatch = None, parts: Parts = Used
+    schedule_id: Id, asked: Reasoned, caller: Writer, if_match: IfMatch = None, parts: Parts = Used
 ) -> answers.Shown:
     """End a pause. What passed meanwhile is dropped."""
     identity, expected = caller.identity(schedule_id), revision_of(if_match)
@@ -44,9 +45,9 @@ async def resume(
     return shown(case, caller, await parts.store.now())
 
 
-@router.post("/schedules/{schedule_id}/trigger", status_code=202)
+@router.post("/schedules/{schedule_id}/trigger", status_code=202, responses=may(429))
 async def trigger(
-    schedule_id: str, caller: Runner, idempotency_key: Key = None, parts: Parts = Used
+    schedule_id: Id, caller: Runner, idempotency_key: Key = None, parts: Parts = Used
 ) -> answers.RunShown:
     """Run it now, beside its calendar. The same Idempotency-Key is the same run."""
     identity = caller.identity(schedule_id)
@@ -54,9 +55,9 @@ async def trigger(
     return run_shown(await parts.registrar.trigger(identity, idempotency_key or uuid4().hex), caller)
 
 
-@router.post("/schedules/{schedule_id}/backfill", status_code=202)
+@router.post("/schedules/{schedule_id}/backfill", status_code=202, responses=may(429))
 async def backfill(
-    schedule_id: str, asked: Range, caller: Runner, idempotency_key: Key = None, parts: Parts = Used
+    schedule_id: Id, asked: Range, caller: Runner, idempotency_key: Key = None, parts: Parts = Used
 ) -> answers.RunPage:
     """Run the periods from one instant to another again, a thousand at most."""
     identity, request = caller.identity(schedule_id), idempotency_key or uuid4().hex
@@ -71,8 +72,16 @@ async def backfill(
     return answers.RunPage(runs=[run_shown(run, caller) for run in runs], next_page_token=None)
 
 
+@router.post("/runs/{key}/redrive", status_code=202, responses=may(409, 429))
+async def redrive(key: RunKey, caller: Runner, parts: Parts = Used) -> answers.RunShown:
+    """Run the period of a dead letter once more, as a run of its own. The same key is the same run."""
+    await run_of(key, caller, parts)
+    parts.quotas.spend(caller)
+    return run_shown(await parts.registrar.redrive(key), caller)
+
+
 @router.post("/runs/{key}/report")
-async def report(key: str, asked: Said, caller: Reporter, parts: Parts = Used) -> answers.Reported:
+async def report(key: RunKey, asked: Said, caller: Reporter, parts: Parts = Used) -> answers.Reported:
     """Say that a run has started, succeeded or failed."""
     await run_of(key, caller, parts)
     counted = await parts.registrar.report(key, Report(asked.status), asked.attempt)

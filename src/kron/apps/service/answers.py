@@ -119,6 +119,7 @@ class RunShown(BaseModel):
     trigger: str | None
     revision: int
     attempt: int
+    run_id: str | None
     created_at: str
     updated_at: str
 
@@ -127,6 +128,19 @@ class RunPage(BaseModel):
     """A page of runs, newest first."""
 
     runs: list[RunShown]
+    next_page_token: str | None
+
+
+class Dead(RunShown):
+    """A run that could not be started; and the run that was driven in its place, if one was."""
+
+    redriven_by: str | None
+
+
+class DeadPage(BaseModel):
+    """A page of runs that could not be started, the last that was given up first."""
+
+    runs: list[Dead]
     next_page_token: str | None
 
 

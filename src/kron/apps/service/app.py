@@ -10,17 +10,19 @@ from typing import Any
 from fastapi import FastAPI
 
 from kron import __version__
-from kron.apps.service import acts, asking, bulk, document, schedules, status, workflows
+from kron.apps.service import acts, asking, bulk, document, listening, schedules, status, workflows
 from kron.apps.service.audit import Audit, Audited
 from kron.apps.service.bounds import Bounded
 from kron.apps.service.caller import check_routes
 from kron.apps.service.capability import Capabilities
 from kron.apps.service.config import Config
+from kron.apps.service.feed import Feed
 from kron.apps.service.interface import describe
 from kron.apps.service.parts import Door, OpenDoor, Parts, sink_of, worker_of
 from kron.apps.service.problem import teach
 from kron.apps.service.quota import Quotas
 from kron.apps.service.tokens import TokenDoor
+from kron.apps.service.tracing import carried, tracing
 from kron.apps.wiring import open_store
 from kron.clock import SystemClock, SystemTimer
 from kron.events import Event, all_of
@@ -30,12 +32,13 @@ from kron.launchers.http import HttpLauncher
 from kron.launchers.post import Poster
 from kron.launchers.signature import Secrets
 from kron.launchers.target import read_url
-from kron.launchers.workflow import HttpExecutor, RunLauncher, WorkflowFolder, WorkflowLauncher
+from kron.launchers.workflow import TOLD, HttpExecutor, RunLauncher, WorkflowFolder, WorkflowLauncher
 from kron.metrics import Metrics
 from kron.registrar import Registrar
 from kron.store import Store
+from kron.within import EVERYWHERE, keep_within
 
-ROUTERS = (document, schedules, acts, asking, bulk, workflows, status)
+ROUTERS = (document, schedules, acts, asking, listening, bulk, workflows, status)
 
 
 def make_app(config: Config) -> FastAPI:
@@ -75,6 +78,7 @@ async def _life(app: FastAPI, config: Config) -> AsyncIterator[None]:
 
 async def _work(parts: Parts, stop: asyncio.Event) -> None:
     """Keep time until told to stop; then others need not wait for the lease to end."""
+    keep_within(EVERYWHERE)
     worker = worker_of(parts)
     await worker.run(stop)
     now = await parts.store.now()
@@ -83,15 +87,18 @@ async def _work(parts: Parts, stop: asyncio.Event) -> None:
 
 def make_parts(config: Config, store: Store) -> Parts:
     """The parts of a service over a store."""
-    metrics, beats = Metrics(), dict[str, int]()
+    metrics, beats, feed = Metrics(), dict[str, int](), Feed(SystemTimer())
     secrets = Secrets(config.webhook_secret, tenanted=bool(config.tenant_claim))
     folder = WorkflowFolder(config.workflows) if config.workflows else None
     starter = _starter(config, folder, secrets)
     capabilities = Capabilities(secrets, config.public_url, config.inflight_lease_ms // 1000, SystemClock())
     poster = Poster(allowed=networks(config.webhook_allow))
-    webhooks = HttpLauncher(secrets, poster, plain=config.webhook_http, capability=capabilities.grant)
+    webhooks = HttpLauncher(secrets, poster, plain=config.webhook_http, capability=capabilities.grant, carried=carried)
     launchers: dict[str, Launcher] = {"https": webhooks, "http": webhooks}
     launchers["workflow"] = WorkflowLauncher(starter, secrets)
+    traces = tracing()
+    if traces:
+        launchers = {scheme: traces.around(launcher) for scheme, launcher in launchers.items()}
 
     def beat(event: Event) -> None:
         if event.name == "pass":
@@ -106,7 +113,8 @@ def make_parts(config: Config, store: Store) -> Parts:
         audit=Audit(config.audit_log, SystemClock()),
         secrets=secrets,
         metrics=metrics,
-        sink=all_of(sink_of(config, metrics), beat),
+        sink=all_of(sink_of(config, metrics), beat, feed, *([traces] if traces else [])),
+        feed=feed,
         launchers=launchers,
         starter=starter,
         workflows=folder,
@@ -126,7 +134,7 @@ def _starter(config: Config, folder: WorkflowFolder | None, secrets: Secrets) ->
         return None
     everywhere = networks(("0.0.0.0/0", "::/0"))  # the operator knows where his executor is
     url = read_url(config.executor, plain=True)
-    return RunLauncher(folder, HttpExecutor(url, Poster(allowed=everywhere), secrets))
+    return RunLauncher(folder, HttpExecutor(url, Poster(allowed=everywhere, told=TOLD), secrets))
 
 
 def interface() -> dict[str, Any]:

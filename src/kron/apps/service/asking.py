@@ -11,17 +11,18 @@ from fastapi import APIRouter, Query
 from kron.apps.service import answers
 from kron.apps.service.caller import Caller, Reader
 from kron.apps.service.definition import job_of
-from kron.apps.service.models import Question
+from kron.apps.service.models import Id, Question, RunKey
 from kron.apps.service.parts import Parts, Used
 from kron.apps.service.schedules import Limit, Token
 from kron.apps.service.shown import run_shown
 from kron.coming import coming
 from kron.core.case import Case
-from kron.core.run import Run
+from kron.core.run import Run, key_of
 from kron.core.zone import instant_of, rfc3339, rfc3339_ms
 from kron.errors import KronError
 from kron.language.english import english
 from kron.language.record import record
+from kron.registrar import REDRIVE
 from kron.why import why
 
 router = APIRouter(prefix="/v1", tags=["asking"])
@@ -35,7 +36,7 @@ _KEY = re.compile(r"[0-9a-f]{64}")
 
 @router.get("/schedules/{schedule_id}/next")
 async def next_fires(
-    schedule_id: str, caller: Reader, n: Count = 5, until: At = None, parts: Parts = Used
+    schedule_id: Id, caller: Reader, n: Count = 5, until: At = None, parts: Parts = Used
 ) -> answers.Fires:
     """The next runs, up to an instant if one is given."""
     case = await parts.registrar.get(caller.identity(schedule_id))
@@ -55,22 +56,41 @@ async def preview(
 
 @router.get("/schedules/{schedule_id}/runs")
 async def runs(
-    schedule_id: str, caller: Reader, limit: Limit = 20, page_token: Token = "", parts: Parts = Used
+    schedule_id: Id, caller: Reader, limit: Limit = 20, page_token: Token = "", parts: Parts = Used
 ) -> answers.RunPage:
     """The runs of a schedule, newest first, by the page."""
     found = await parts.registrar.runs(caller.identity(schedule_id), before=page_token, limit=limit)
     token = found[-1].key if len(found) == limit else None
-    return answers.RunPage(runs=[run_shown(run, caller) for run in found], next_page_token=token)
+    called = await parts.store.run_ids([run.key for run in found])
+    shown = [run_shown(run, caller, run_id) for run, run_id in zip(found, called, strict=True)]
+    return answers.RunPage(runs=shown, next_page_token=token)
 
 
 @router.get("/runs/{key}")
-async def run(key: str, caller: Reader, parts: Parts = Used) -> answers.RunShown:
+async def run(key: RunKey, caller: Reader, parts: Parts = Used) -> answers.RunShown:
     """A run, by its idempotency key."""
-    return run_shown(await run_of(key, caller, parts), caller)
+    found = await run_of(key, caller, parts)
+    (run_id,) = await parts.store.run_ids([key])
+    return run_shown(found, caller, run_id)
+
+
+@router.get("/dead-letters")
+async def dead_letters(
+    caller: Reader, prefix: Token = "", limit: Limit = 20, page_token: Token = "", parts: Parts = Used
+) -> answers.DeadPage:
+    """The runs that could not be started, the last that was given up first, and what was driven in their places."""
+    found = await parts.registrar.dead(caller.prefix + prefix, before=page_token, limit=limit)
+    again = [key_of(run.identity, run.nominal, REDRIVE + run.key) for run in found]
+    driven = {run.key for run in await parts.store.find(again) if run}
+    letters = [
+        answers.Dead(**run_shown(run, caller).model_dump(), redriven_by=key if key in driven else None)
+        for run, key in zip(found, again, strict=True)
+    ]
+    return answers.DeadPage(runs=letters, next_page_token=found[-1].key if len(found) == limit else None)
 
 
 @router.get("/schedules/{schedule_id}/why")
-async def account(schedule_id: str, caller: Reader, at: At = None, parts: Parts = Used) -> answers.Why:
+async def account(schedule_id: Id, caller: Reader, at: At = None, parts: Parts = Used) -> answers.Why:
     """What became of the last period up to an instant, and why."""
     moment = await parts.store.now() if at is None else milliseconds(at)
     told = await why(parts.store, caller.identity(schedule_id), moment)
@@ -88,7 +108,7 @@ async def account(schedule_id: str, caller: Reader, at: At = None, parts: Parts 
 
 
 @router.get("/schedules/{schedule_id}/history")
-async def history(schedule_id: str, caller: Reader, parts: Parts = Used) -> answers.History:
+async def history(schedule_id: Id, caller: Reader, parts: Parts = Used) -> answers.History:
     """What was done to a schedule, the last thousand of each kind: by whom, when and why. Of deleted ones too."""
     identity = caller.identity(schedule_id)
     revisions = (await parts.store.revisions(identity))[-MOST_CHANGES:]

@@ -44,7 +44,12 @@ class Conversation(StreamingResponse):
         await self.stream_response(send)
 
 
-@router.post("/schedules:bulk", response_class=StreamingResponse)
+@router.post(
+    "/schedules:bulk",
+    response_class=StreamingResponse,
+    responses={200: {"content": {MEDIA: {"schema": {"type": "string"}}}}},
+    openapi_extra={"requestBody": {"content": {MEDIA: {"schema": {"type": "string"}}}}},
+)
 async def bulk(request: Request, caller: Writer, parts: Parts = Used) -> StreamingResponse:
     """Define a schedule for each line. The answer has a line for each, in order: its revision, or its problem."""
     return Conversation(_answers(request.stream(), caller, parts), media_type=MEDIA)

@@ -11,6 +11,7 @@ from fastapi.routing import APIRoute
 
 from kron.errors import KronError
 from kron.pause import Asker
+from kron.within import EVERYWHERE, keep_within
 
 SCOPES = {
     "schedules:read": "see schedules, their runs and why",
@@ -72,6 +73,7 @@ class Needs:
         """Check who calls. Who is nobody is told so; who may not, that he may not."""
         caller: Caller = await request.app.state.parts.door.admit(request)
         request.state.caller = caller
+        keep_within(caller.prefix or EVERYWHERE)
         if self.scope not in caller.scopes:
             raise KronError("FORBIDDEN", f"this needs the scope {self.scope}", hint="ask for a token that has it")
         return caller

@@ -10,8 +10,9 @@ from fastapi import APIRouter, Query, Response
 from kron.apps.service import answers
 from kron.apps.service.caller import Caller, Reader, Starter, Writer
 from kron.apps.service.definition import job_of, of_document
-from kron.apps.service.models import Pause, Start, Upsert
+from kron.apps.service.models import Id, Pause, Start, Upsert
 from kron.apps.service.parts import Parts, Used
+from kron.apps.service.problem import may
 from kron.apps.service.shown import next_run_at, row, run_row
 from kron.core.run import State
 from kron.core.zone import instant_of
@@ -20,7 +21,7 @@ from kron.errors import KronError
 router = APIRouter(tags=["document"])
 
 
-@router.post("/schedules/upsert")
+@router.post("/schedules/upsert", responses=may(429))
 async def upsert_schedule(asked: Upsert, caller: Writer, parts: Parts = Used) -> answers.Upserted:
     """Define a schedule, or define it anew."""
     return await upsert(asked, caller, parts)
@@ -37,7 +38,7 @@ async def upsert(asked: Upsert, caller: Caller, parts: Parts) -> answers.Upserte
     return answers.Upserted(schedule_id=schedule_id, next_run_at=next_run_at(case, now), warnings=warnings)
 
 
-@router.post("/schedules/pause", status_code=204)
+@router.post("/schedules/pause", status_code=204, responses=may(404))
 async def pause_schedule(asked: Pause, caller: Writer, parts: Parts = Used) -> Response:
     """Pause a schedule, or let it go on."""
     identity = caller.identity(asked.schedule_id)
@@ -49,14 +50,14 @@ async def pause_schedule(asked: Pause, caller: Writer, parts: Parts = Used) -> R
 
 
 @router.get("/schedules/{schedule_id}")
-async def get_schedule(schedule_id: str, caller: Reader, parts: Parts = Used) -> answers.Row:
+async def get_schedule(schedule_id: Id, caller: Reader, parts: Parts = Used) -> answers.Row:
     """A schedule, with its next five fire times."""
     case = await parts.registrar.get(caller.identity(schedule_id))
     return await row(parts.registrar, case, caller)
 
 
 @router.delete("/schedules/{schedule_id}", status_code=204)
-async def delete_schedule(schedule_id: str, caller: Writer, parts: Parts = Used) -> Response:
+async def delete_schedule(schedule_id: Id, caller: Writer, parts: Parts = Used) -> Response:
     """Delete a schedule. Its runs stay on record."""
     await parts.registrar.delete(caller.identity(schedule_id), caller.asks())
     return Response(status_code=204)
@@ -64,14 +65,17 @@ async def delete_schedule(schedule_id: str, caller: Writer, parts: Parts = Used)
 
 @router.get("/schedules/{schedule_id}/runs")
 async def get_runs(
-    schedule_id: str, caller: Reader, limit: Annotated[int, Query(ge=1, le=1000)] = 20, parts: Parts = Used
+    schedule_id: Id, caller: Reader, limit: Annotated[int, Query(ge=1, le=1000)] = 20, parts: Parts = Used
 ) -> answers.RunRows:
     """The last runs of a schedule. A period that was missed is no run: the document has no word for it."""
     runs = await parts.registrar.runs(caller.identity(schedule_id), limit=limit)
-    return answers.RunRows(runs=[run_row(run, caller) for run in runs if run.state is not State.MISSED])
+    runs = [run for run in runs if run.state is not State.MISSED]
+    called = await parts.store.run_ids([run.key for run in runs])
+    rows = [run_row(run, caller, run_id) for run, run_id in zip(runs, called, strict=True)]
+    return answers.RunRows(runs=rows)
 
 
-@router.post("/run-launcher/start")
+@router.post("/run-launcher/start", responses=may(501))
 async def start(asked: Start, caller: Starter, parts: Parts = Used) -> answers.Started:
     """Start a run of a workflow; false if there is no such workflow."""
     if parts.starter is None:

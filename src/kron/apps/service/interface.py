@@ -9,7 +9,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
 from kron.apps.service.caller import SCOPES, scope_of
-from kron.apps.service.problem import MEDIA
+from kron.apps.service.problem import may
 
 _TEXT = {"type": "string"}
 _PLACE = {"type": "object", "properties": {"at": _TEXT, "detail": _TEXT}, "required": ["at", "detail"]}
@@ -46,12 +46,14 @@ def describe(app: FastAPI) -> None:
 
 
 def _completed(said: dict[str, Any], routes: list[APIRoute]) -> dict[str, Any]:
-    refusal = {"description": "Refused", "content": {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
     for route in routes:
         for method in route.methods or ():
             operation, scope = said["paths"][route.path_format][method.lower()], scope_of(route)
-            operation["responses"].pop("422", None)
-            operation["responses"]["default"] = refusal
+            answers = {
+                **operation["responses"],
+                **{str(status): said for status, said in may(*_refusals(route)).items()},
+            }
+            operation["responses"] = dict(sorted(answers.items()))
             operation["security"] = [{"bearer": [scope]}] if scope else []
     schemas = said["components"]["schemas"]
     for name in ("HTTPValidationError", "ValidationError"):
@@ -61,3 +63,18 @@ def _completed(said: dict[str, Any], routes: list[APIRoute]) -> dict[str, Any]:
     bearer = {"type": "http", "scheme": "bearer", "bearerFormat": "JWT", "description": words}
     said["components"]["securitySchemes"] = {"bearer": bearer}
     return said
+
+
+def _refusals(route: APIRoute) -> list[int]:
+    """How every route of its kind may refuse; the rest it says itself."""
+    known = [401, 403, 503] if scope_of(route) else []
+    asked = route.dependant
+    if asked.path_params or asked.query_params or asked.header_params:
+        known.append(422)
+    if route.body_field:
+        known += [413, 422]
+    if any(name in route.path for name in ("{schedule_id}", "{key}")) and "PUT" not in (route.methods or ()):
+        known.append(404)
+    if any(param.name == "if_match" for param in asked.header_params):
+        known.append(412)
+    return known

@@ -9,14 +9,17 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 NO_NUL = r"^[^\x00]*$"  # which not every database keeps
 
 Text = Annotated[str, Field(max_length=200, min_length=1, pattern=r"^[^\x00-\x1f\x7f]*$")]
-Expression = Annotated[str, Field(max_length=1_000, min_length=1)]
-Instant = Annotated[str, Field(max_length=40, examples=["2026-03-01T00:00:00Z"])]
+Expression = Annotated[str, Field(max_length=1_000, min_length=1, json_schema_extra={"format": "cron"})]
+Instant = Annotated[str, Field(max_length=40, json_schema_extra={"format": "date-time"})]
+Zone = Annotated[Text, Field(json_schema_extra={"format": "iana-zone"})]
+Target = Annotated[str, Field(max_length=2_048, min_length=1, json_schema_extra={"format": "uri"})]
 Note = Annotated[str, Field(max_length=1_000, pattern=NO_NUL)]
 Whole = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Jitter = Annotated[int, Field(ge=0, le=86_400_000)]
 Overlap = Literal["allow", "skip", "queue"]
 Catchup = Literal["none", "fire_immediately", "spread"]
 Id = Annotated[str, Field(max_length=200, min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9._:~-]*$")]
+RunKey = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class Strict(BaseModel):
@@ -33,7 +36,7 @@ class Upsert(Strict):
     version: Whole
     user_id: Text
     cron_expr: Expression
-    timezone: Text
+    timezone: Zone
     start_at: Instant | None = None
     end_at: Instant | None = None
     jitter_ms: Jitter | None = None
@@ -65,8 +68,8 @@ class Definition(Strict):
 
     schedule: Expression
     dialect: Literal["service", "kron", "posix", "fuzzy"] = "service"
-    timezone: Text | None = None
-    target: Annotated[str, Field(max_length=2_048, min_length=1)] | None = None
+    timezone: Zone | None = None
+    target: Target | None = None
     workflow_id: Text | None = None
     version: Whole | None = None
     user_id: Text | None = None
@@ -85,8 +88,8 @@ class Patch(Strict):
 
     schedule: Expression | None = None
     dialect: Literal["service", "kron", "posix", "fuzzy"] | None = None
-    timezone: Text | None = None
-    target: Annotated[str, Field(max_length=2_048, min_length=1)] | None = None
+    timezone: Zone | None = None
+    target: Target | None = None
     workflow_id: Text | None = None
     version: Whole | None = None
     user_id: Text | None = None

@@ -15,6 +15,7 @@ from fastapi import Depends, Request
 from kron.apps.service.audit import Audit
 from kron.apps.service.caller import SCOPES, Caller
 from kron.apps.service.config import Config
+from kron.apps.service.feed import Feed
 from kron.apps.service.quota import Quotas
 from kron.clock import SystemTimer
 from kron.events import Sink, all_of
@@ -57,6 +58,7 @@ class Parts:
     secrets: Secrets
     metrics: Metrics
     sink: Sink
+    feed: Feed
     launchers: Mapping[str, Launcher]
     starter: RunLauncher | None = None
     workflows: WorkflowFolder | None = None
@@ -67,7 +69,7 @@ def worker_of(parts: Parts) -> Worker:
     """A worker with a name that no other ever had."""
     config = parts.config
     owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
-    settings = Settings(tick=config.tick_ms, sends=config.sends)
+    settings = Settings(tick=config.tick_ms, lookahead=config.lookahead_ms, sends=config.sends)
     return Worker(parts.store, parts.launchers, SystemTimer(), owner=owner, settings=settings, sink=parts.sink)
 
 
@@ -76,7 +78,7 @@ def sink_of(config: Config, metrics: Metrics) -> Sink:
     return all_of(metrics, log_to(sys.stderr.write)) if config.log else metrics
 
 
-def _parts(request: Request) -> Parts:
+async def _parts(request: Request) -> Parts:  # async, since all that is not runs in a thread
     parts: Parts = request.app.state.parts
     return parts
 

@@ -8,21 +8,37 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route
 
 from kron.errors import KronError, LanguageError
 
 MEDIA = "application/problem+json"
+WORDS = {  # of the answers that are none
+    401: "Nobody is known by this token",
+    403: "The token lacks the scope",
+    404: "There is no such schedule or run",
+    409: "It is not what it would have to be: another definition under the same key, a run that has not failed",
+    412: "It has another revision by now",
+    413: "The body is too long",
+    422: "It cannot be understood; the problem says where and why",
+    429: "Too many; Retry-After says when to try again",
+    501: "This service lacks the part",
+    503: "The store does not answer",
+}
 _STATUS = {
     "UNAUTHENTICATED": 401,
     "FORBIDDEN": 403,
     "NOT_FOUND": 404,
     "EXISTS": 409,
+    "NOT_DEAD": 409,
     "REVISION": 412,
     "TOO_LARGE": 413,
     "QUOTA": 429,
     "STORE_REFUSED": 500,
     "CORRUPT_ROW": 500,
     "STORE_FAILED": 503,
+    "STORE_TIMEOUT": 503,
+    "NOT_A_STORE": 503,
     "CONTENDED": 503,
     "MISSING_PART": 501,
 }
@@ -31,6 +47,8 @@ _PLAIN = {  # what is inside stays inside; and what is another's is as if it wer
     "STORE_REFUSED": "the record refused this",
     "CORRUPT_ROW": "a record cannot be read",
     "STORE_FAILED": "the store does not answer",
+    "STORE_TIMEOUT": "the store does not answer in time",
+    "NOT_A_STORE": "the store is not ready",
     "CONTENDED": "others keep changing this schedule",
     "REVISION": "the schedule has another revision by now, or is not there",
 }
@@ -51,6 +69,12 @@ def problem(error: KronError) -> dict[str, Any]:
         said |= {"span": list(error.span), "text": error.place.text[:1000], "picture": error.place.picture()}
         said |= {"field": error.place.source} if error.place.source else {}
     return said
+
+
+def may(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """How a route may refuse, for its description."""
+    content = {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {status: {"description": WORDS[status], "content": content} for status in statuses}
 
 
 def answer(error: KronError) -> JSONResponse:
@@ -92,11 +116,21 @@ def teach(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def other(request: Request, error: HTTPException) -> JSONResponse:
+        if error.status_code == 400:  # of a body whose bytes are no text; one whose text is no JSON is answered so too
+            return JSONResponse(invalid([{"loc": ("body",), "msg": "it cannot be decoded"}]), 422, media_type=MEDIA)
         code = {404: "NO_ROUTE", 405: "METHOD"}.get(error.status_code, "HTTP")
         said = {"type": "about:blank", "title": str(error.detail)[:200], "status": error.status_code, "code": code}
-        return JSONResponse(said, error.status_code, error.headers, MEDIA)
+        headers = {"Allow": ", ".join(_allowed(request))} if error.status_code == 405 else error.headers
+        return JSONResponse(said, error.status_code, headers, MEDIA)
 
     @app.exception_handler(Exception)
     async def broken(request: Request, error: Exception) -> JSONResponse:
         said = {"type": "about:blank", "title": "Internal error", "status": 500, "code": "INTERNAL"}
         return JSONResponse(said, 500, media_type=MEDIA)
+
+
+def _allowed(request: Request) -> list[str]:
+    """The methods of a path; each route knows only its own. A path that is written out comes before a pattern."""
+    routes = [route for route in request.app.routes if isinstance(route, Route)]
+    path = next((route.path for route in routes if route.matches(request.scope)[0] is not Match.NONE), "")
+    return sorted({method for route in routes if route.path == path for method in route.methods or ()})

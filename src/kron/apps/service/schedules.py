@@ -12,8 +12,9 @@ from pydantic import ValidationError
 from kron.apps.service import answers
 from kron.apps.service.caller import Caller, Reader, Writer
 from kron.apps.service.definition import described, job_of
-from kron.apps.service.models import NO_NUL, Definition, Patch
+from kron.apps.service.models import NO_NUL, Definition, Id, Patch
 from kron.apps.service.parts import Parts, Used
+from kron.apps.service.problem import may
 from kron.apps.service.shown import shown
 from kron.errors import KronError
 
@@ -45,7 +46,7 @@ async def list_schedules(
     return answers.Page(schedules=[shown(case, caller, now) for case in cases], next_page_token=token)
 
 
-@router.post("/schedules", status_code=201)
+@router.post("/schedules", status_code=201, responses=may(409, 429))
 async def create(
     asked: Definition, caller: Writer, response: Response, idempotency_key: Key = None, parts: Parts = Used
 ) -> answers.Shown:
@@ -56,9 +57,9 @@ async def create(
     return await define(name, asked, caller, parts, response, expected=0, again=idempotency_key is not None)
 
 
-@router.put("/schedules/{schedule_id}")
+@router.put("/schedules/{schedule_id}", responses=may(429))
 async def put(
-    schedule_id: str,
+    schedule_id: Id,
     asked: Definition,
     caller: Writer,
     response: Response,
@@ -72,16 +73,16 @@ async def put(
 
 
 @router.get("/schedules/{schedule_id}")
-async def get(schedule_id: str, caller: Reader, response: Response, parts: Parts = Used) -> answers.Shown:
+async def get(schedule_id: Id, caller: Reader, response: Response, parts: Parts = Used) -> answers.Shown:
     """A schedule as it stands."""
     case = await parts.registrar.get(caller.identity(schedule_id))
     response.headers["ETag"] = f'"{case.revision}"'
     return shown(case, caller, await parts.store.now())
 
 
-@router.patch("/schedules/{schedule_id}")
+@router.patch("/schedules/{schedule_id}", responses=may(429))
 async def patch(
-    schedule_id: str,
+    schedule_id: Id,
     asked: Patch,
     caller: Writer,
     response: Response,
@@ -97,7 +98,7 @@ async def patch(
 
 @router.delete("/schedules/{schedule_id}", status_code=204)
 async def delete(
-    schedule_id: str,
+    schedule_id: Id,
     caller: Writer,
     if_match: IfMatch = None,
     note: Annotated[str, Query(max_length=1000, pattern=NO_NUL)] = "",

@@ -70,20 +70,20 @@ def shown(case: Case, caller: Caller, now: int, warnings: list[str] | None = Non
     )
 
 
-def run_row(run: Run, caller: Caller) -> answers.RunRow:
+def run_row(run: Run, caller: Caller, run_id: str | None) -> answers.RunRow:
     """A run by the names of the document."""
     return answers.RunRow(
         idempotency_key=run.key,
         schedule_id=caller.name(run.identity),
         run_at=rfc3339(run.nominal),
         status=STATUS.get(run.state, "FAILED"),
-        run_id=None,
+        run_id=run_id,
         created_at=rfc3339_ms(run.created),
         updated_at=rfc3339_ms(run.changed),
     )
 
 
-def run_shown(run: Run, caller: Caller) -> answers.RunShown:
+def run_shown(run: Run, caller: Caller, run_id: str | None = None) -> answers.RunShown:
     """A run as it stands."""
     return answers.RunShown(
         key=run.key,
@@ -96,6 +96,7 @@ def run_shown(run: Run, caller: Caller) -> answers.RunShown:
         trigger=run.trigger or None,
         revision=run.revision,
         attempt=run.attempt,
+        run_id=run_id,
         created_at=rfc3339_ms(run.created),
         updated_at=rfc3339_ms(run.changed),
     )

@@ -10,7 +10,9 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from kron.apps.service import answers
 from kron.apps.service.caller import Keeper, Watcher
 from kron.apps.service.parts import Parts, Used
+from kron.apps.service.vitals import vital_lines
 from kron.metrics import CONTENT_TYPE
+from kron.within import EVERYWHERE, keep_within
 
 router = APIRouter(tags=["status"])
 
@@ -21,7 +23,7 @@ async def healthz() -> dict[str, str]:
     return {"status": "ok"}
 
 
-@router.get("/readyz")
+@router.get("/readyz", responses={503: {"description": "It cannot work now; `status` says why"}})
 async def readyz(parts: Parts = Used) -> JSONResponse:
     """Whether the store answers, and the worker, if there is one here, has passed lately."""
     try:
@@ -36,8 +38,9 @@ async def readyz(parts: Parts = Used) -> JSONResponse:
 
 @router.get("/metrics", response_class=PlainTextResponse)
 async def metrics(caller: Watcher, parts: Parts = Used) -> PlainTextResponse:
-    """What was counted, as Prometheus reads it."""
-    return PlainTextResponse(parts.metrics.text(), media_type=CONTENT_TYPE)
+    """What was counted here, and how it goes with the store, as Prometheus reads it."""
+    keep_within(EVERYWHERE)  # it is about the whole, and names nobody
+    return PlainTextResponse(parts.metrics.text() + await vital_lines(parts.store), media_type=CONTENT_TYPE)
 
 
 @router.get("/v1/webhook-secrets")

@@ -12,6 +12,7 @@ from kron.apps.service.caller import Writer
 from kron.apps.service.document import upsert
 from kron.apps.service.models import Strict, Text, Upsert
 from kron.apps.service.parts import Parts, Used
+from kron.apps.service.problem import may
 from kron.errors import KronError
 
 router = APIRouter(prefix="/v1", tags=["workflows"])
@@ -28,7 +29,7 @@ class Deployment(Strict):
     dag: Annotated[dict[str, Any], Field(description="triggers of the type schedule_based become schedules")]
 
 
-@router.put("/workflows/{workflow_id}/{version}")
+@router.put("/workflows/{workflow_id}/{version}", responses=may(429, 501))
 async def deploy(
     workflow_id: Annotated[str, Path(max_length=100)],
     version: Annotated[int, Path(ge=0, le=2**31 - 1)],

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from kron.store import Change, speaks
 from kron.stores.codec import read_run
-from kron.stores.postgres.arrays import numbers, texts
+from kron.stores.postgres.arrays import numbers, octets, texts
 from kron.stores.postgres.pool import Talk
-from kron.stores.postgres.rows import fold, moves, periods
+from kron.stores.postgres.rows import fold, key_bytes, moves, periods
 
 
 async def change(talk: Talk, changes: Sequence[Change]) -> list[bool]:
@@ -17,12 +17,14 @@ async def change(talk: Talk, changes: Sequence[Change]) -> list[bool]:
     await talk.tell("lock", schedules=texts({c.before.identity for c in changes}))
     found = [read_run(row) for row in await talk.rows("of_periods", **periods(c.before for c in changes))]
     before = {run.key: run for run in found}
-    after, wakes, held = dict(before), dict[str, int](), list[bool]()
+    after, wakes, held, called = dict(before), dict[str, int](), list[bool](), dict[str, Change]()
     for one in changes:
         key, name = one.before.key, one.before.identity
         held.append(speaks(after.get(key), one))
         if held[-1]:
             after[key] = one.after
+            if one.run_id:
+                called[key] = one
             if one.wake is not None:
                 wakes[name] = min(one.wake, wakes.get(name, one.wake))
     moved = [run for key, run in after.items() if run is not before[key]]
@@ -36,5 +38,12 @@ async def change(talk: Talk, changes: Sequence[Change]) -> list[bool]:
             schedules=texts(deltas),
             deltas=numbers(deltas.values()),
             wakes=numbers(wakes.get(name) for name in deltas),
+        )
+    if called:
+        await talk.tell(
+            "call",
+            keys=octets(key_bytes(key) for key in called),
+            schedules=texts(one.after.identity for one in called.values()),
+            run_ids=texts(one.run_id for one in called.values()),
         )
     return held

@@ -6,6 +6,7 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 import psycopg
@@ -68,9 +69,10 @@ async def connect(conninfo: str) -> Connection:
     return await psycopg.AsyncConnection.connect(conninfo, autocommit=True, prepare_threshold=None, context=CONTEXT)
 
 
-def begun(query: bytes, tenant: str) -> bytes:
-    """A beginning, which is one message of several statements and so takes no parameters, with its tenant quoted."""
-    return sql.SQL(query.decode()).format(tenant=sql.Literal(tenant)).as_bytes(None)
+@lru_cache(1_024)
+def begun(query: bytes, **said: str) -> bytes:
+    """A beginning, which is one message of several statements and so takes no parameters, with what it says quoted."""
+    return sql.SQL(query.decode()).format(**{name: sql.Literal(text) for name, text in said.items()}).as_bytes(None)
 
 
 def cut(connection: Connection) -> None:

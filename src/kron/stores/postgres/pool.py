@@ -12,6 +12,7 @@ from kron.errors import KronError
 from kron.failpoint import fail_point
 from kron.stores.postgres.connection import Connection, address, begun, connect, cut, translated
 from kron.stores.postgres.statements import QUERIES
+from kron.within import within
 
 T = TypeVar("T")
 
@@ -42,12 +43,20 @@ class Pool:
         self.conninfo, self.tenant, self.deadline = address(url), tenant, deadline
         self.idle: list[Connection] = []
         self.gate = asyncio.Semaphore(size)
-        self.beginnings = {name: begun(QUERIES[name], tenant) for name in ("begin", "begin_reading")}
+        self.beginnings = {name: begun(QUERIES[name], tenant=tenant) for name in ("begin", "begin_reading")}
         self.place = "the database"
 
     async def read(self, work: Callable[[Talk], Awaitable[T]]) -> T:
         """The result of work that changes nothing."""
-        return await self._do("begin_reading", work)
+        return await self._do(lambda connection: self._transaction(connection, "begin_reading", work))
+
+    async def ask(self, query: str) -> list[tuple[Any, ...]]:
+        """What one statement finds that is nobody's, and so needs no transaction around it."""
+
+        async def work(connection: Connection) -> list[tuple[Any, ...]]:
+            return await (await connection.execute(QUERIES[query], binary=True)).fetchall()
+
+        return await self._do(work)
 
     async def write(self, work: Callable[[Talk], Awaitable[T]]) -> T:
         """The result of work that is done as a whole, and durable, or not at all; after an error nobody knows which.
@@ -56,22 +65,22 @@ class Pool:
         """
         for _ in range(TRIES):
             try:
-                return await self._do("begin", work)
+                return await self._do(lambda connection: self._transaction(connection, "begin", work))
             except KronError as error:
                 if not isinstance(error.__cause__, psycopg.errors.DeadlockDetected):
                     raise
-        return await self._do("begin", work)
+        return await self._do(lambda connection: self._transaction(connection, "begin", work))
 
     async def close(self) -> None:
         """Let go of all connections."""
         while self.idle:
             await self.idle.pop().close()
 
-    async def _do(self, begin: str, work: Callable[[Talk], Awaitable[T]]) -> T:
+    async def _do(self, deed: Callable[[Connection], Awaitable[T]]) -> T:
         with translated(self.place):
             connection = await self._one()
             try:
-                result = await self._in_time(connection, self._transaction(connection, begin, work))
+                result = await self._in_time(connection, deed(connection))
             except psycopg.OperationalError:
                 await self.close()  # the others lead to the same server, and may be as dead
                 raise
@@ -125,7 +134,9 @@ class Pool:
                 warnings.append(said.message_primary or "")
 
         connection.add_notice_handler(hear)
-        await connection.execute(self.beginnings[begin])
+        whose = within()
+        narrow = b"\n" + begun(QUERIES["narrow"], within=whose) if whose else b""
+        await connection.execute(self.beginnings[begin] + narrow)
         result = await work(Talk(connection, self.tenant))
         fail_point("K2" if begin == "begin" else "")
         end = await connection.execute(QUERIES["commit"])

@@ -18,6 +18,9 @@ SET LOCAL statement_timeout = '4s';
 SET LOCAL lock_timeout = '2s';
 SET LOCAL idle_in_transaction_session_timeout = '5s';
 
+-- narrow: said with a beginning: only the schedules whose names begin so are there
+SET LOCAL app.within = {within};
+
 -- commit: durable when it returns
 COMMIT;
 
@@ -242,6 +245,35 @@ WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s AND (run_at, trigger
     WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s AND idempotency_key = %(before)s)
 ORDER BY run_at DESC, trigger_id DESC, idempotency_key DESC
 LIMIT %(limit)s;
+
+-- dead: the runs that could not be started, the last that was given up first
+SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
+       attempt, owner, lease_until, not_before, doubt, created_at, updated_at, sent_at
+FROM runs
+WHERE tenant_id = %(tenant)s AND status = 'failed' AND outcome = 'missed' AND starts_with(schedule_id, %(prefix)s)
+ORDER BY updated_at DESC, idempotency_key DESC
+LIMIT %(limit)s;
+
+-- dead_before: the same from a run on
+SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
+       attempt, owner, lease_until, not_before, doubt, created_at, updated_at, sent_at
+FROM runs
+WHERE tenant_id = %(tenant)s AND status = 'failed' AND outcome = 'missed' AND starts_with(schedule_id, %(prefix)s)
+  AND (updated_at, idempotency_key) < (
+    SELECT updated_at, idempotency_key FROM runs
+    WHERE tenant_id = %(tenant)s AND idempotency_key = %(before)s AND status = 'failed' AND outcome = 'missed'
+      AND starts_with(schedule_id, %(prefix)s))
+ORDER BY updated_at DESC, idempotency_key DESC
+LIMIT %(limit)s;
+
+-- call: what targets call their runs
+INSERT INTO run_ids (tenant_id, idempotency_key, schedule_id, run_id)
+SELECT %(tenant)s, i.* FROM unnest(%(keys)s, %(schedules)s, %(run_ids)s) AS i
+ON CONFLICT (tenant_id, idempotency_key) DO UPDATE SET run_id = excluded.run_id;
+
+-- called: what the targets of those keys call them
+SELECT encode(idempotency_key, 'hex'), run_id FROM run_ids
+WHERE tenant_id = %(tenant)s AND idempotency_key = ANY(%(keys)s);
 
 -- gaps: those of a schedule, oldest first
 SELECT first, last, count, outcome, reason FROM schedule_gaps

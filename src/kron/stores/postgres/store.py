@@ -21,6 +21,7 @@ from kron.stores.postgres.pool import DEADLINE, Pool, Talk
 from kron.stores.postgres.rows import key_bytes
 from kron.stores.postgres.settle import Ready, advance, columns_of, plain, prepare, settle_exactly
 from kron.stores.postgres.transaction import Transactions
+from kron.stores.postgres.vitals import vitals
 
 DEFAULT = "default"  # whose schedules they are where nobody says
 
@@ -49,7 +50,7 @@ class PostgresStore:
         """The current instant in milliseconds."""
         if self.clock is not None:
             return int(self.clock.now() * 1000)
-        ((now,),) = await self.pool.read(lambda talk: talk.rows("now"))
+        ((now,),) = await self.pool.ask("now")
         return int(now)
 
     async def lease(self, owner: str, now: int, until: int) -> frozenset[int]:
@@ -150,6 +151,25 @@ class PostgresStore:
             wanted["before"] = key_bytes(before)
         rows = await self.pool.read(lambda talk: talk.rows(query, **wanted))
         return [read_run(row) for row in rows]
+
+    async def dead(self, prefix: str, limit: int, before: str = "") -> list[Run]:
+        """The runs that could not be started, the last that was given up first."""
+        wanted: dict[str, Any] = {"prefix": prefix, "limit": limit}
+        if before and not _is_key(before):
+            return []
+        wanted |= {"before": key_bytes(before)} if before else {}
+        rows = await self.pool.read(lambda talk: talk.rows("dead_before" if before else "dead", **wanted))
+        return [read_run(row) for row in rows]
+
+    async def run_ids(self, keys: Sequence[str]) -> list[str | None]:
+        """What the targets call the runs of those keys."""
+        wanted = octets({key_bytes(key) for key in keys if _is_key(key)})
+        found = dict(await self.pool.read(lambda talk: talk.rows("called", keys=wanted))) if keys else {}
+        return [found.get(key) for key in keys]
+
+    async def vitals(self) -> dict[str, int]:
+        """How it goes with the whole, in numbers."""
+        return await self.pool.read(vitals)
 
     async def gaps(self, identity: str) -> list[Gap]:
         """The gaps of a schedule."""

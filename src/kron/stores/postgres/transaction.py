@@ -51,7 +51,7 @@ class Transactions:
                 connection = await connect(self.conninfo)
             async with connection:  # which is closed at the end, so that nothing of a session is left to another run
                 async with connection.transaction():
-                    await connection.execute(begun(_SQL["enter"], self.tenant))
+                    await connection.execute(begun(_SQL["enter"], tenant=self.tenant))
                     yield connection
                     await self._succeed(connection, run, policy)
                     fail_point("K2")

@@ -198,6 +198,33 @@ WHERE schedule_id = :schedule_id AND (run_at, trigger_id, idempotency_key) < (
 ORDER BY run_at DESC, trigger_id DESC, idempotency_key DESC
 LIMIT :limit;
 
+-- dead: the runs that could not be started, the last that was given up first; `beyond` comes after the prefix
+SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
+       lease_until, not_before, doubt, created_at, updated_at, sent_at
+FROM schedule_runs
+WHERE status = 'failed' AND outcome = 'missed' AND schedule_id >= :prefix AND schedule_id < :beyond
+ORDER BY updated_at DESC, idempotency_key DESC
+LIMIT :limit;
+
+-- dead_before: the same from a run on
+SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
+       lease_until, not_before, doubt, created_at, updated_at, sent_at
+FROM schedule_runs
+WHERE status = 'failed' AND outcome = 'missed' AND schedule_id >= :prefix AND schedule_id < :beyond
+  AND (updated_at, idempotency_key) < (
+    SELECT updated_at, idempotency_key FROM schedule_runs
+    WHERE idempotency_key = :before AND status = 'failed' AND outcome = 'missed'
+      AND schedule_id >= :prefix AND schedule_id < :beyond)
+ORDER BY updated_at DESC, idempotency_key DESC
+LIMIT :limit;
+
+-- call: what a target calls a run
+INSERT INTO run_ids (idempotency_key, run_id) VALUES (:key, :run_id)
+ON CONFLICT (idempotency_key) DO UPDATE SET run_id = excluded.run_id;
+
+-- called: what the target of a run calls it
+SELECT run_id FROM run_ids WHERE idempotency_key = :key;
+
 -- gaps: those of a schedule, oldest first
 SELECT first, last, count, outcome, reason FROM schedule_gaps WHERE schedule_id = :schedule_id ORDER BY first;
 

@@ -158,6 +158,15 @@ WHEN new.trigger_id = '' AND EXISTS (
     WHERE schedule_id = new.schedule_id AND first <= new.run_at AND last >= new.run_at)
 BEGIN SELECT RAISE(ABORT, 'the period lies in a gap'); END;
 
+-- Runs that could not be started, by when they were given up.
+CREATE INDEX runs_dead ON schedule_runs (updated_at, idempotency_key) WHERE status = 'failed' AND outcome = 'missed';
+
+-- What a target calls a run that it took, where it says so.
+CREATE TABLE run_ids (
+    idempotency_key TEXT NOT NULL PRIMARY KEY REFERENCES schedule_runs ON DELETE CASCADE,
+    run_id          TEXT NOT NULL CHECK (run_id <> '')
+) WITHOUT ROWID;
+
 -- The ledger for people who look into the file: times in RFC 3339, UTC.
 CREATE VIEW ledger AS
 SELECT schedule_id,

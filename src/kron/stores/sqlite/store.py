@@ -106,6 +106,16 @@ class SqliteStore:
         found = await self.file.read(lambda: self.rows(query, schedule_id=identity, limit=limit, before=before))
         return [read_run(row) for row in found]
 
+    async def dead(self, prefix: str, limit: int, before: str = "") -> list[Run]:
+        """The runs that could not be started, the last that was given up first."""
+        wanted = {"prefix": prefix, "beyond": _beyond(prefix), "limit": limit, "before": before}
+        found = await self.file.read(lambda: self.rows("dead_before" if before else "dead", **wanted))
+        return [read_run(row) for row in found]
+
+    async def run_ids(self, keys: Sequence[str]) -> list[str | None]:
+        """What the targets call the runs of those keys."""
+        return await self.file.read(lambda: [self._called(key) for key in keys])
+
     async def gaps(self, identity: str) -> list[Gap]:
         """The gaps of a schedule."""
         found = await self.file.read(lambda: self.rows("gaps", schedule_id=identity))
@@ -155,6 +165,10 @@ class SqliteStore:
     def _run(self, key: str) -> Run | None:
         found = self.rows("run", key=key)
         return read_run(found[0]) if found else None
+
+    def _called(self, key: str) -> str | None:
+        found = self.rows("called", key=key)
+        return str(found[0][0]) if found else None
 
     def _settle_all(self, settlements: Sequence[Settlement], together: bool) -> list[bool]:
         written = [self._settle(settlement) for settlement in settlements]
@@ -213,6 +227,8 @@ class SqliteStore:
         if not speaks(before, change) or not self.file.count("speak", **RUN.row(after), **token):
             self._run(after.key)  # which says so, if it cannot be read
             return False
+        if change.run_id:
+            self.rows("call", key=after.key, run_id=change.run_id)
         if change.wake is not None:
             self.rows("wake_earlier", schedule_id=after.identity, wake=change.wake)
         return True

@@ -1,0 +1,94 @@
+"""A worker of the benchmark, in a process of its own. It is told line by line what to do, and answers in JSON.
+
+foresee DUE   plan what will be due then, as it does in the minute before; how many
+tick DUE      it is then: record all that is due; how many, and how late the half and nearly all of them were
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import sys
+import time
+from collections.abc import Sequence
+
+from kron.apps.cli.worker import RARELY
+from kron.clock import ManualClock, SystemTimer
+from kron.settings import Settings
+from kron.store import SHARDS, Settlement
+from kron.stores.postgres import PostgresStore
+from kron.worker import Worker
+
+BATCH = 5_000
+MINUTE = 60
+
+
+class Timed(PostgresStore):
+    """A store that remembers when it has written how much."""
+
+    written: list[tuple[float, int]]
+
+    async def settle(self, settlements: Sequence[Settlement], now: int, *, together: bool = False) -> list[bool]:
+        """Write, and look at the clock."""
+        held = await super().settle(settlements, now, together=together)
+        self.written.append((time.perf_counter(), sum(held)))
+        return held
+
+
+class Hand(Worker):
+    """A worker with a fixed share of the shards."""
+
+    share: frozenset[int]
+
+    async def _lease(self, now: int) -> frozenset[int]:
+        return self.share
+
+
+async def foresee(worker: Hand, now: int) -> dict[str, float]:
+    """Plan all that will be due."""
+    while await worker.foresight.look(worker.share, now):
+        pass
+    return {"done": len(worker.foresight.held)}
+
+
+async def tick(worker: Hand, store: Timed) -> dict[str, float]:
+    """Record all that is due."""
+    store.written, done, began = [], 0, time.perf_counter()
+    while True:
+        passed = await worker._settle()
+        done += sum(len(made.new) for made in passed.plans)
+        if not passed.full:
+            break
+    return {"done": done, "p50": _late(store, 0.5) - began, "p99": _late(store, 0.99) - began}
+
+
+def _late(store: Timed, share: float) -> float:
+    """When so large a share was written."""
+    left = share * sum(count for _, count in store.written)
+    for at, count in store.written:
+        left -= count
+        if left <= 0:
+            return at
+    return time.perf_counter()
+
+
+def main(url: str, first: str, step: str, inflight: str, lookahead: str) -> None:
+    """Obey until nobody speaks any more."""
+    gc.set_threshold(*RARELY)
+    clock = ManualClock()
+    store = Timed(url, clock, deadline=60)
+    store.written = []
+    settings = Settings(batch=BATCH, inflight=int(inflight), lookahead=int(lookahead), lease=30_000)
+    worker = Hand(store, {}, SystemTimer(), owner=f"host/{first:>016}", settings=settings)
+    worker.share = frozenset(range(int(first), SHARDS, int(step)))
+    with asyncio.Runner() as runner:
+        for line in sys.stdin:
+            word, due = line.split()
+            clock.time = int(due) - MINUTE * (word == "foresee")
+            work = foresee(worker, int(clock.time) * 1000) if word == "foresee" else tick(worker, store)
+            print(json.dumps(runner.run(work)), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
