@@ -208,16 +208,20 @@ class Registrar:
 
 def created(job: Job, tombstone: Case | None, now: int, asker: Asker) -> Settlement:
     """A new schedule, or one whose name was used before, whose handled periods stay handled."""
-    before, after = reach(job)
-    cursor = {
-        FirstSight.CHOSEN: now // 1000 - after - 1,
-        FirstSight.AFTER: now // 1000 - before - after - 1,
-        FirstSight.CURRENT_MINUTE: now // 60_000 * 60 - 1,
-    }[job.schedule.policy.first_sight]
+    cursor = _first_cursor(job.schedule.policy.first_sight, *reach(job), now)
     number = tombstone.revision + 1 if tombstone else 1
     cursor = max(cursor, tombstone.cursor) if tombstone else cursor
     case = Case(job, number, cursor, now, wake=now)
     return Settlement(tombstone, case, revision=revision_of(case, now, asker))
+
+
+@lru_cache(256)  # one number for all that are defined together
+def _first_cursor(sight: FirstSight, before: int, after: int, now: int) -> int:
+    return {
+        FirstSight.CHOSEN: now // 1000 - after - 1,
+        FirstSight.AFTER: now // 1000 - before - after - 1,
+        FirstSight.CURRENT_MINUTE: now // 60_000 * 60 - 1,
+    }[sight]
 
 
 def _defined(job: Job, case: Case | None, now: int, asker: Asker) -> Settlement | None:
