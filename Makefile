@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan bench-service campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills transaction-kills embedded-together schemathesis service-kills bench-million bench-embedded
+.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan bench-service campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills transaction-kills embedded-together schemathesis service-kills bench-million failover bench-edit soak bench-embedded
 
 setup:  ## a .venv with everything
 	uv sync --python $(PYTHON)
@@ -56,6 +56,9 @@ bench-embedded:  ## 100,000 and 1,000,000 tasks due in one minute, beside APSche
 bench-ticks:  ## 100,000 schedules due in one second on PostgreSQL, beside bare statements that decide nothing
 	$(RUN) -m benchmarks.ticks
 
+bench-edit:  ## 100,000 schedules loaded; then one of a million edited, or of KRON_EDIT_COUNT
+	$(RUN) -m benchmarks.edit
+
 oracle:  ## 100,000 random cases of the calendar against a minute-walking oracle
 	$(RUN) -m benchmarks.campaign
 
@@ -70,6 +73,15 @@ nemesis:  ## 30 minutes of real workers on a real PostgreSQL, while everything g
 
 nemesis-document:  ## the protocol of the cron-service document and ours under the same nemesis, a minute each
 	$(RUN) -m tests.campaigns.nemesis.compare
+
+failover:  ## the leader of a Patroni pair killed three times under load, without and with synchronous replication
+	$(RUN) -m tests.campaigns.failover
+
+SOAK_MINUTES ?= 30
+SOAK_RATE ?= 100
+
+soak:  ## a steady load for SOAK_MINUTES; whether tables and lateness stay flat, and docs/pictures/soak.svg
+	$(RUN) -m tests.campaigns.soak --minutes $(SOAK_MINUTES) --rate $(SOAK_RATE) --picture docs/pictures/soak.svg
 
 kills:  ## 200 kill -9 of workers on one SQLite file under load; then every period is accounted for
 	$(RUN) -m tests.campaigns.sqlite_kills

@@ -21,6 +21,7 @@ PLAIN = {
     "runs_skipped_overlap": ("counter", "Periods skipped since the previous run was still going."),
     "runs_failed_launch": ("counter", "Periods whose run could not be started."),
 }
+GAUGES = {"kron_clock_skew_seconds": "How far the clock of this host is ahead of the store's."}
 DRIFTS = {
     "scheduling_drift_seconds": "From the planned time of a run to its start, either way.",
     "scheduling_lateness_seconds": "From the chosen time of a run, after jitter and window, to its start, either way.",
@@ -34,6 +35,7 @@ OWN = {
     "kron_passes": "Passes of the worker.",
     "kron_passes_failed": "Passes that the store failed.",
     "kron_pauses_ended": "Pauses that ended by themselves.",
+    "kron_passes_astray": "Passes not made, since the clocks of this host and of the store disagree.",
 }
 _COUNTED = {
     "launch_fenced": "kron_launches_fenced",
@@ -41,6 +43,7 @@ _COUNTED = {
     "pass": "kron_passes",
     "pass_failed": "kron_passes_failed",
     "pause_ended": "kron_pauses_ended",
+    "clock_astray": "kron_passes_astray",
 }
 
 
@@ -72,6 +75,7 @@ class Metrics:
     def __init__(self) -> None:
         self.values: Counter[str] = Counter(dict.fromkeys((*PLAIN, *OWN), 0))
         self.labelled: dict[str, Counter[str]] = {"kron_periods_not_run": Counter(), "kron_launch_answers": Counter()}
+        self.gauges = dict.fromkeys(GAUGES, 0.0)
         self.drifts = {name: Histogram() for name in DRIFTS}
 
     def __call__(self, event: Event) -> None:
@@ -79,6 +83,8 @@ class Metrics:
         facts = event.facts
         if event.name in _COUNTED:
             self.values[_COUNTED[event.name]] += 1
+        if "skew" in facts:
+            self.gauges["kron_clock_skew_seconds"] = facts["skew"] / 1000
         if event.name == "pass":
             self.values["schedules_due"] = facts["looked"]
         elif event.name == "gap_recorded":
@@ -121,6 +127,8 @@ class Metrics:
             for alias in (name, f"kron_{name}"):
                 yield from (f"# HELP {alias} {words}", f"# TYPE {alias} histogram")
                 yield from self.drifts[name].lines(alias)
+        for name, words in GAUGES.items():
+            yield from (f"# HELP {name} {words}", f"# TYPE {name} gauge", f"{name} {self.gauges[name]!r}")
         for name, words in OWN.items():
             yield from (f"# HELP {name} {words}", f"# TYPE {name} counter")
             if name in self.labelled:

@@ -18,4 +18,5 @@ class Settings:
     shard_lease: int = 15_000  # 0: it works alone, and looks at every shard without asking
     lead: bool = False  # one worker at a time looks, at every shard; the others only ask whether it is their turn
     timeout: int = 10_000  # of one send; no more than a third of the lease
+    skew: int = 5_000  # how far this host's clock may be from the store's; beyond that it holds and sends nothing
     backoff: int = 5_000  # how long it waits at most after the store has failed it

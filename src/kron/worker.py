@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from kron.clock import Timer
+from kron.clock import Clock, Timer
 from kron.core.case import Case
 from kron.core.plan import Plan, plan
 from kron.events import Event, Sink, about, silent
@@ -16,9 +16,11 @@ from kron.launcher import Launcher
 from kron.pause import awoken
 from kron.sender import Sender
 from kron.settings import Settings
+from kron.skew import Skew, compare
 from kron.store import SHARDS, Store, settlement
 
 ALL = frozenset(range(SHARDS))
+GATHERING = 0.01  # seconds from a nudge to the look
 LANES = 2  # batches on their way to the store at once
 
 
@@ -33,7 +35,10 @@ class Pass(NamedTuple):
 
 
 class Worker:
-    """One worker process. `owner` names this incarnation of it, and never another."""
+    """One worker process. `owner` names this incarnation of it, and never another.
+
+    `clock` is this host's: only to be compared with the store's, which decides. Without it nothing is compared.
+    """
 
     def __init__(
         self,
@@ -44,13 +49,16 @@ class Worker:
         owner: str,
         settings: Settings = Settings(),  # noqa: B008  a frozen value
         sink: Sink = silent,
+        clock: Clock | None = None,
     ) -> None:
-        self.store, self.timer = store, timer
+        self.store, self.timer, self.clock = store, timer, clock
         self.owner, self.settings, self.sink = owner, settings, sink
         self.sender = Sender(store, launchers, timer, settings, sink)
         self.foresight = Foresight(store, owner, settings)
         self.sending: set[asyncio.Task[None]] = set()
         self.unanswered = 0
+        self.skew, self.holding = Skew(0), True
+        self.nudged = asyncio.Event()
         self.full = False  # whether the last pass has left some for the next
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -67,6 +75,10 @@ class Worker:
         stopped.cancel()
         if self.sending:
             await asyncio.wait(self.sending, timeout=self.settings.lease / 2000)
+
+    def nudge(self) -> None:
+        """A hint that there is something to look at: who rests looks now, and not when its tick is over."""
+        self.nudged.set()
 
     async def tick(self) -> int:
         """One pass, to the last answer. How many milliseconds to sleep before the next."""
@@ -88,8 +100,9 @@ class Worker:
     async def _settle(self) -> Pass:
         """Look, plan and write with one `now`. The plans that were written, by this worker and nobody else."""
         began, settings = self.timer.monotonic(), self.settings
-        now = await self.store.now()
-        shards = await self._lease(now)
+        self.skew = await compare(self.store, self.clock, self.timer)
+        now = self.skew.now
+        shards = await (self._let_go(self.skew) if self.skew.beyond(settings.skew) else self._lease(now))
         fail_point("K9")
         if not shards:
             return Pass([], shards, began, now, full=False)
@@ -123,13 +136,21 @@ class Worker:
         return Pass(mine, shards, began - (now - first) / 1000, first, full=True)
 
     async def _lease(self, now: int) -> frozenset[int]:
-        length = self.settings.shard_lease
+        length, self.holding = self.settings.shard_lease, True
         if not length:
             return ALL
         shards = await self.store.lease(self.owner, now, now + length)
         if self.settings.lead:  # who has the first shard leads
             return ALL if 0 in shards else frozenset()
         return shards
+
+    async def _let_go(self, skew: Skew) -> frozenset[int]:
+        """Hold no shard while this clock and the store's disagree: one of them is wrong, and nobody knows which."""
+        self.sink(Event("clock_astray", skew.now, {"owner": self.owner, "skew": skew.ahead, "error": skew.error}))
+        if self.settings.shard_lease and self.holding:
+            await self.store.lease(self.owner, skew.now, skew.now)
+        self.holding = False
+        return frozenset()
 
     async def _awaken(self, cases: list[Case], now: int) -> list[Case]:
         """End the pauses that are over. The other cases; those that awoke are looked at again in the next pass."""
@@ -164,10 +185,15 @@ class Worker:
         return self.settings.tick if wake is None else max(0, min(self.settings.tick, wake - now))
 
     async def _rest(self, pause: int, stopped: asyncio.Future[Any]) -> None:
-        """Sleep; but not on, once something was answered or the end has come."""
+        """Sleep; but not on, once something was answered, somebody nudges or the end has come."""
         nap = asyncio.ensure_future(self.timer.sleep(pause / 1000))
-        await asyncio.wait({nap, stopped, *self.sending}, return_when=asyncio.FIRST_COMPLETED)
+        nudge = asyncio.ensure_future(self.nudged.wait())
+        await asyncio.wait({nap, nudge, stopped, *self.sending}, return_when=asyncio.FIRST_COMPLETED)
         nap.cancel()
+        nudge.cancel()
+        if self.nudged.is_set():
+            await self.timer.sleep(GATHERING)  # those who ask at once are served at once, and many together
+            self.nudged.clear()
 
     def _failed(self, error: Exception) -> None:
         self.sink(Event("pass_failed", 0, {"owner": self.owner, "error": repr(error)}))
@@ -177,7 +203,8 @@ class Worker:
             return
         for p in plans:
             self._tell(p, now)
-        self.sink(Event("pass", now, {"owner": self.owner, "looked": looked, "settled": len(plans)}))
+        done = {"owner": self.owner, "looked": looked, "settled": len(plans), "skew": self.skew.ahead}
+        self.sink(Event("pass", now, done))
 
     def _tell(self, p: Plan, now: int) -> None:
         for run in p.new:

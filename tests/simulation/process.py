@@ -61,6 +61,7 @@ class Outage:
 
     def __init__(self) -> None:
         self.until = 0.0
+        self.sequel = 0.0  # until then sends are slow: what the store has forgotten comes back to somebody who waits
 
 
 class ToStore:
@@ -101,9 +102,11 @@ class ToTarget:
         setting: Setting,
         history: History,
         random: Random,
+        outage: Outage,
         strike: Strike,
     ) -> None:
-        self.process, self.setting, self.history, self.random, self.strike = process, setting, history, random, strike
+        self.process, self.setting, self.history, self.random = process, setting, history, random
+        self.outage, self.strike = outage, strike
 
     async def there(self, call: str) -> None:
         await self._way(call, "call lost")
@@ -119,5 +122,5 @@ class ToTarget:
             self.history.fault(process.loop.time(), fault, f"{call} of {process.name}")
             await process.wait(3 + draw() * 20)  # some of them longer than anybody waits
             raise ConnectionError(f"{call}: {fault}")
-        late = draw() < self.setting.sends_lost
+        late = draw() < (0.7 if process.loop.time() < self.outage.sequel else self.setting.sends_lost)
         await process.wait(draw() * 12 if late else 0.001 + draw() * 0.01)

@@ -150,7 +150,7 @@ class World:
 
     def _to_target(self, process: Process) -> ToTarget:
         random = Random(f"send {self.setting.seed} {process.name}")
-        return _Calming(ToTarget(process, self.setting, self.history, random, self._strike), self)
+        return _Calming(ToTarget(process, self.setting, self.history, random, self.outage, self._strike), self)
 
     # Faults
 
@@ -161,6 +161,7 @@ class World:
         if self.reversible and call == "start" and self.random.random() < 0.5:  # and the store loses the claim
             self._fault("commits lost")
             self.outage.until = max(self.outage.until, self.loop.time() + 1)
+            self.outage.sequel = self.loop.time() + 60
             self._take_back(self.random.uniform(0, 5))
         if self.random.random() < 0.5:
             self._fault("killed at a call", f"{process.name} {call}")

@@ -3,13 +3,18 @@
 import asyncio
 import shutil
 
+import psycopg
 import pytest
 
 from kron.clock import ManualClock
 from kron.stores.memory import MemoryStore
 from kron.stores.postgres import PostgresStore
 from kron.stores.sqlite import SqliteStore
+from tests.pooler import PROGRAM, pooling
 from tests.stores.making import SECONDS, Handle, a_folder
+
+HERE = pytest.mark.skipif(PROGRAM is None, reason="needs pgbouncer")
+POOLED = pytest.param("pooled", marks=[pytest.mark.campaign, HERE])
 
 
 @pytest.fixture
@@ -30,7 +35,7 @@ def runner():
         yield runner
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+@pytest.fixture(params=["memory", "sqlite", "postgres", POOLED])
 def store(request, runner, clock):
     if request.param == "memory":
         return Handle(runner, MemoryStore(clock))
@@ -51,3 +56,30 @@ def postgres(runner, clock, database):
     handle = Handle(runner, PostgresStore(database, clock))
     yield handle
     handle.close()
+
+
+@pytest.fixture(scope="session")
+def pooler(server):
+    """Turns the URL of a database into that of the same behind a pooler in transaction mode."""
+    with pooling(server) as port:
+        yield lambda url: url.replace(f":{server.port}/", f":{port}/")
+
+
+@pytest.fixture
+def pooled(runner, clock, database, pooler):
+    """The store in PostgreSQL, where every transaction may have another server process."""
+    handle = Handle(runner, PostgresStore(pooler(database), clock))
+    yield handle
+    handle.close()
+
+
+@pytest.fixture
+def sql(database):
+    """Runs a statement in the database of the test, as a superuser."""
+
+    def run(text, *values):
+        with psycopg.connect(database, autocommit=True) as connection:
+            found = connection.execute(text, values or None)
+            return found.fetchall() if found.description else []
+
+    return run

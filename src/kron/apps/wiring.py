@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from importlib import import_module
 from typing import Any
 
@@ -43,6 +43,22 @@ async def open_store(url: str, clock: Clock | None = None) -> AsyncIterator[Stor
     else:
         hint = "write postgresql://host/database, sqlite:/path/of/the/file, or memory: for one that forgets"
         raise KronError("UNKNOWN_STORE", f"there is no store {url!r}", hint=hint)
+
+
+async def check_served(url: str) -> None:
+    """Refuse a database whose tables are too old or too new for this Kron; the other stores see to it themselves."""
+    if url.partition(":")[0] in POSTGRES:
+        _postgres()
+        from kron.stores.postgres.migrate import check
+
+        await check(url)
+
+
+def heeding(store: Store, heard: Callable[[], None]) -> AbstractAsyncContextManager[None]:
+    """While it lasts, who rests is woken by who asks for something in another process, if the store can tell."""
+    hear = getattr(store, "heeding", None)
+    found: AbstractAsyncContextManager[None] = hear(heard) if hear else nullcontext()
+    return found
 
 
 def durable(url: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from kron.core.calendar import date_of
 from kron.core.policy import Policy
@@ -41,6 +42,7 @@ def lower(cron: Cron) -> str:
     return " ".join(",".join(_ranges(*field)) or "*" for field in _fields(cron))
 
 
+@lru_cache(4_096)  # who defines a schedule asks three times, and many have the same
 def write_cron(cron: Cron) -> str:
     """The canonical fields of a cron, with names for months and weekdays."""
     if isinstance(cron, Cadence):

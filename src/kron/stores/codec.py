@@ -64,7 +64,8 @@ WIDTH = len(Definition._fields)
 
 def write_job(job: Job) -> Definition:
     """The row of a job. A job that would not come back equal is refused."""
-    text, dialect, policy = _said(job.schedule)
+    text, dialect = _said(job.schedule)
+    policy = _policy(job.schedule.policy)
     command = None if job.command is None else COMMAND.text(job.command)
     zone = job.schedule.zone.name
     row = Definition(text, dialect, zone, policy, job.name, job.description, command, job.target, job.start, job.end)
@@ -133,12 +134,11 @@ def _read(table: str, name: object, form: Form[T], row: Row) -> T:
 
 
 @lru_cache(1_024)
-def _said(schedule: Schedule) -> tuple[str, str, str]:
-    """The text of a schedule without its policy, the dialect that it is in, and the policy."""
-    policy = POLICY.text(schedule.policy)
+def _said(schedule: Schedule) -> tuple[str, str]:
+    """The text of a schedule without its policy, and the dialect that it is in."""
     if dialect_of(schedule) == "service" or not possible(schedule.cron):  # Kron's own refuses what never occurs
-        return write_cron(schedule.cron), "service", policy
-    return unparse(replace(schedule, policy=KRON)), "kron", policy
+        return write_cron(schedule.cron), "service"
+    return unparse(replace(schedule, policy=KRON)), "kron"
 
 
 def _job(identity: str, row: Definition) -> Job:
@@ -150,6 +150,11 @@ def _job(identity: str, row: Definition) -> Job:
 @lru_cache(16_384)  # reading a text costs more than all the rest, and few texts make many rows
 def _schedule(text: str, dialect: str, zone: str, policy: str) -> Schedule:
     return replace(parse(text, dialect=dialect, zone=zone), policy=POLICY.read_text(policy))
+
+
+@lru_cache(1_024)
+def _policy(policy: Policy) -> str:
+    return POLICY.text(policy)
 
 
 @lru_cache(1_024)

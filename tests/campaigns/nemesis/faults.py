@@ -31,20 +31,22 @@ class Fleet:
 
     def start(self, n):
         self.born += 1
-        url = f"postgresql://postgres@127.0.0.1:{self.roads[n].own}/{self.database}"
         words = [
             sys.executable,
             "-m",
             self.life,
-            url,
+            self.url(n),
             str(self.receiver),
             f"w{n}.{self.born}",
             str(self.folder / "log"),
         ]
         self.living[n] = subprocess.Popen(words, env=self._environment(n))
 
+    def url(self, n):
+        return f"postgresql://postgres@127.0.0.1:{self.roads[n].own}/{self.database}"
+
     def _environment(self, n):
-        library = _faketime()
+        library = faketime()
         if n or library is None:
             return None
         false = {"LD_PRELOAD": str(library), "FAKETIME_TIMESTAMP_FILE": str(self.clock), "FAKETIME_NO_CACHE": "1"}
@@ -95,10 +97,10 @@ class Nemesis:
 
     async def run(self):
         kinds = {
-            self.kill: 5.5,
-            self.pause: 33,
-            self.crash: 165,
-            self.part: 80,
+            self.kill: 4.8,
+            self.pause: 22,
+            self.crash: 140,
+            self.part: 65,
             self.terminate: 25,
             self.set_clock: 20,
         }
@@ -152,7 +154,7 @@ class Nemesis:
             self._did("backend terminated")
 
     async def set_clock(self):
-        if _faketime() is not None:
+        if faketime() is not None:
             self._did("clock of a worker set by up to 90 s")
             self.fleet.clock.write_text(f"{self.chance.randrange(-90, 91):+d}", encoding="ascii")
 
@@ -164,7 +166,8 @@ async def _quietly(deed):
         return
 
 
-def _faketime():
+def faketime():
+    """The library that sets the clock of a process, if it is here."""
     spec = find_spec("libfaketime")
     places = [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []
     found = [path for place in places for path in place.rglob("libfaketime.so.1")]

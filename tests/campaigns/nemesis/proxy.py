@@ -26,6 +26,9 @@ class Proxy:
         self.server.close()
         for line in list(self.lines):
             line.abort()
+        for _ in range(20):  # until who waits for a line has learnt that it is gone
+            if self.lines:
+                await asyncio.sleep(0.05)
 
     async def _accept(self, reader, writer):
         try:

@@ -40,6 +40,7 @@ def parser(prog: str = "kron") -> argparse.ArgumentParser:
         _audit,
         _serve,
         _schedules,
+        _load,
         _worker,
         _migrate,
         _maintain,
@@ -211,6 +212,18 @@ def _schedules(commands: Any) -> None:
     remote.add_verbs(command)
 
 
+def _load(commands: Any) -> None:
+    command = _command(
+        commands,
+        "load",
+        "define the schedules of a file of JSON lines",
+        "load schedules.ndjson --store postgresql://kron@db/kron",
+    )
+    command.add_argument("path", metavar="FILE", help='lines such as {"identity": "a", "schedule": "*/5 * * * *"}')
+    _store(command)
+    command.add_argument("--note", default="", help="why; kept with every revision")
+
+
 def _worker(commands: Any) -> None:
     command = _command(
         commands, "worker", "record and send what falls due, until told to stop", "worker postgresql://kron@db/kron"
@@ -221,6 +234,8 @@ def _worker(commands: Any) -> None:
         "--lookahead", type=_count, default=60, help="seconds before its time a schedule may be planned (default 60)"
     )
     command.add_argument("--lead", action="store_true", help="one worker at a time looks, at everything; others wait")
+    skew = "seconds that its clock may be from the store's; beyond, it holds and sends nothing (default 5)"
+    command.add_argument("--skew", type=_count, default=5, metavar="SECONDS", help=skew)
 
 
 def _migrate(commands: Any) -> None:

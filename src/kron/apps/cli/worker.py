@@ -10,8 +10,8 @@ import socket
 from uuid import uuid4
 
 from kron.apps.cli.screen import Screen
-from kron.apps.wiring import launchers, open_store
-from kron.clock import SystemTimer
+from kron.apps.wiring import check_served, heeding, launchers, open_store
+from kron.clock import SystemClock, SystemTimer
 from kron.log import log_to
 from kron.settings import Settings
 from kron.worker import Worker
@@ -31,13 +31,15 @@ async def _work(args: argparse.Namespace, screen: Screen) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     owner = f"{socket.gethostname()}/{uuid4().hex}"  # this incarnation, and never another
+    await check_served(args.url)  # who cannot reach the store at all is told at once, too
     async with open_store(args.url) as store:
-        await store.now()  # who cannot reach the store at all is told at once
         sink = log_to(screen.out.write)
-        how = Settings(batch=args.batch, lookahead=args.lookahead * 1000, lead=args.lead)
-        worker = Worker(store, launchers(store), SystemTimer(), owner=owner, settings=how, sink=sink)
+        how = Settings(batch=args.batch, lookahead=args.lookahead * 1000, lead=args.lead, skew=args.skew * 1000)
+        timer, clock = SystemTimer(), SystemClock()
+        worker = Worker(store, launchers(store), timer, owner=owner, settings=how, sink=sink, clock=clock)
         screen.note(f"{owner} works on {args.url.partition('@')[2] or args.url}")
-        await worker.run(stop)
+        async with heeding(store, worker.nudge):
+            await worker.run(stop)
         now = await store.now()
         await store.lease(owner, now, now)  # it lives no longer: others need not wait for its lease to end
     screen.note(f"{owner} has stopped")

@@ -23,7 +23,7 @@ from kron.apps.service.problem import teach
 from kron.apps.service.quota import Quotas
 from kron.apps.service.tokens import TokenDoor
 from kron.apps.service.tracing import carried, tracing
-from kron.apps.wiring import open_store
+from kron.apps.wiring import check_served, heeding, open_store
 from kron.clock import SystemClock, SystemTimer
 from kron.events import Event, all_of
 from kron.launcher import Launcher
@@ -64,6 +64,7 @@ def make_app(config: Config) -> FastAPI:
 
 @asynccontextmanager
 async def _life(app: FastAPI, config: Config) -> AsyncIterator[None]:
+    await check_served(config.store)
     async with open_store(config.store) as store:
         parts = app.state.parts = make_parts(config, store)
         stop = asyncio.Event()
@@ -80,7 +81,8 @@ async def _work(parts: Parts, stop: asyncio.Event) -> None:
     """Keep time until told to stop; then others need not wait for the lease to end."""
     keep_within(EVERYWHERE)
     worker = worker_of(parts)
-    await worker.run(stop)
+    async with heeding(parts.store, worker.nudge):
+        await worker.run(stop)
     now = await parts.store.now()
     await parts.store.lease(worker.owner, now, now)
 

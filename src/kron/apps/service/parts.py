@@ -17,7 +17,7 @@ from kron.apps.service.caller import SCOPES, Caller
 from kron.apps.service.config import Config
 from kron.apps.service.feed import Feed
 from kron.apps.service.quota import Quotas
-from kron.clock import SystemTimer
+from kron.clock import SystemClock, SystemTimer
 from kron.events import Sink, all_of
 from kron.launcher import Launcher
 from kron.launchers.signature import Secrets
@@ -70,7 +70,8 @@ def worker_of(parts: Parts) -> Worker:
     config = parts.config
     owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
     settings = Settings(tick=config.tick_ms, lookahead=config.lookahead_ms, sends=config.sends)
-    return Worker(parts.store, parts.launchers, SystemTimer(), owner=owner, settings=settings, sink=parts.sink)
+    timer, clock = SystemTimer(), SystemClock()
+    return Worker(parts.store, parts.launchers, timer, owner=owner, settings=settings, sink=parts.sink, clock=clock)
 
 
 def sink_of(config: Config, metrics: Metrics) -> Sink:

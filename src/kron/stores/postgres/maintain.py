@@ -15,7 +15,7 @@ MONDAY = 4 * 86_400  # 1970-01-05
 AHEAD = 4  # weeks
 TRIES = 20  # for a lock
 
-_HURRY = b"SET lock_timeout = '200ms'"  # ticks wait behind who waits for a lock, so nobody waits for long
+_HURRY = b"SET LOCAL lock_timeout = '200ms'"  # ticks wait behind who waits for a lock, so nobody waits for long
 _NOW = b"SELECT kron_now() / 1000"
 _PARTITIONS = b"SELECT name, start, stop FROM kron_partitions ORDER BY start"
 _MAKE = b"SELECT kron_make_partition(%s)"
@@ -35,7 +35,6 @@ async def maintain(url: str, *, keep_days: int | None = None, ahead: int = AHEAD
     """Make the partitions of this week and of those ahead; drop those that ended so many days ago."""
     with translated("the database"):
         async with await connect(address(url)) as connection:
-            await connection.execute(_HURRY)
             now = await _value(connection, _NOW)
             there = await (await connection.execute(_PARTITIONS)).fetchall()
             missing = set(weeks(now, ahead)) - {start for _, start, _ in there}
@@ -57,10 +56,17 @@ def weeks(now: int, ahead: int = AHEAD) -> list[int]:
 async def _patiently(connection: Connection, query: bytes, value: object) -> Any:
     for _ in range(TRIES):
         try:
-            return await _value(connection, query, value)
+            return await _hurriedly(connection, query, value)
         except (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected):
             await asyncio.sleep(0.5)
-    return await _value(connection, query, value)
+    return await _hurriedly(connection, query, value)
+
+
+async def _hurriedly(connection: Connection, query: bytes, value: object) -> Any:
+    """In a transaction of its own: behind a pooler, what a session is told would stay for the next one in it."""
+    async with connection.transaction():
+        await connection.execute(_HURRY)
+        return await _value(connection, query, value)
 
 
 async def _value(connection: Connection, query: bytes, *values: object) -> Any:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
+import psycopg
+
 from kron.errors import KronError
 from kron.failpoint import fail_point
 from kron.stores.postgres.connection import Connection, address, connect, translated
 
+TRIES = 30  # for a lock, a second apart
+
 _LOCK = b"SELECT pg_advisory_xact_lock(hashtextextended('kron migrations', 0))"
+_HURRY = b"SET LOCAL lock_timeout = '500ms'"  # ticks wait behind who waits for a lock, so nobody waits for long
 _TABLE = b"""CREATE TABLE IF NOT EXISTS kron_migrations (
     number     integer     NOT NULL PRIMARY KEY,
     name       text        NOT NULL,
@@ -46,16 +52,45 @@ def migrations() -> tuple[Migration, ...]:
 
 async def migrate(url: str, *, dry: bool = False, scripts: tuple[Migration, ...] | None = None) -> list[Migration]:
     """Run what has not run yet, all of it or nothing; which that was, or would be. Any number may do so at once."""
+    known = migrations() if scripts is None else scripts
     with translated("the database"):
-        async with await connect(address(url)) as connection, connection.transaction():
-            await connection.execute(_LOCK)
-            missing = await _missing(connection, migrations() if scripts is None else scripts)
-            for migration in () if dry else missing:
-                await connection.execute(_TABLE)
-                await connection.execute(migration.sql.encode())
-                fail_point("K12")
-                await connection.execute(_NOTE, (migration.number, migration.name, migration.checksum))
-            return missing
+        async with await connect(address(url)) as connection:
+            for _ in range(TRIES):
+                try:
+                    return await _migrate(connection, known, dry)
+                except (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected):
+                    await asyncio.sleep(1)
+            return await _migrate(connection, known, dry)
+
+
+async def check(url: str, *, scripts: tuple[Migration, ...] | None = None) -> None:
+    """Refuse to work on tables that this Kron does not serve: those that it knows, and those of the next migration.
+
+    So during an upgrade the workers of before and after it work side by side: first the tables, then the workers.
+    """
+    newest = max(migration.number for migration in (migrations() if scripts is None else scripts))
+    with translated("the database"):
+        async with await connect(address(url)) as connection:
+            found = max(await _applied(connection), default=0)
+    if found < newest:
+        message = f"the database has the migrations up to {found}, and this Kron needs those up to {newest}"
+        raise KronError("STORE_TOO_OLD", message, hint="run `kron migrate --store URL` first")
+    if found > newest + 1:
+        message = f"the database has the migrations up to {found}, and this Kron serves no more than {newest + 1}"
+        raise KronError("STORE_TOO_NEW", message, hint="upgrade Kron on this host; the database is left as it is")
+
+
+async def _migrate(connection: Connection, known: tuple[Migration, ...], dry: bool) -> list[Migration]:
+    async with connection.transaction():
+        await connection.execute(_LOCK)
+        await connection.execute(_HURRY)
+        missing = await _missing(connection, known)
+        for migration in () if dry else missing:
+            await connection.execute(_TABLE)
+            await connection.execute(migration.sql.encode())
+            fail_point("K12")
+            await connection.execute(_NOTE, (migration.number, migration.name, migration.checksum))
+        return missing
 
 
 async def _missing(connection: Connection, scripts: tuple[Migration, ...]) -> list[Migration]:

@@ -16,7 +16,6 @@ from kron.within import within
 
 T = TypeVar("T")
 
-TRIES = 3  # after a deadlock
 DEADLINE = 5.0  # seconds, for all of a transaction; the server's own limits are shorter
 
 
@@ -59,16 +58,7 @@ class Pool:
         return await self._do(work)
 
     async def write(self, work: Callable[[Talk], Awaitable[T]]) -> T:
-        """The result of work that is done as a whole, and durable, or not at all; after an error nobody knows which.
-
-        Where two wait for each other, PostgreSQL takes back what one of them did: that one does it again.
-        """
-        for _ in range(TRIES):
-            try:
-                return await self._do(lambda connection: self._transaction(connection, "begin", work))
-            except KronError as error:
-                if not isinstance(error.__cause__, psycopg.errors.DeadlockDetected):
-                    raise
+        """The result of work that is done as a whole, and durable, or not at all; after an error nobody knows which."""
         return await self._do(lambda connection: self._transaction(connection, "begin", work))
 
     async def close(self) -> None:

@@ -3,6 +3,10 @@
 -- What `begin` sets holds for its transaction alone, so that any connection of a pooler will do. Whoever writes to the
 -- runs of a schedule has locked its row in `due` first, in the order of the names: so nobody waits in a circle, and
 -- what was read under the lock is still so when it is written.
+--
+-- `advance` and `stir` find rows of `due` from the batch, one by one and in its order, whatever the planner believes of a
+-- table that has just grown. So they ask for a name BETWEEN itself and itself, and for the tenant by IS TRUE: an
+-- equality could also be answered by going through all rows of the tenant, and through the whole batch for each.
 
 -- begin: for whom, and how long anything may take; see what is committed, statement by statement
 BEGIN;
@@ -24,7 +28,7 @@ SET LOCAL app.within = {within};
 -- commit: durable when it returns
 COMMIT;
 
--- by_the_key: a batch is found row by row through the key, however small the table seems to the planner
+-- by_the_key: a batch is found row by row through the key, in its own order, however small the table seems to be
 SELECT set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
        set_config('enable_seqscan', 'off', true);
 
@@ -140,7 +144,7 @@ UPDATE due d SET
 FROM unnest(%(schedules)s, %(revisions)s, %(cursors)s, %(seens)s, %(next_cursors)s, %(sinces)s, %(wakes)s,
             %(next_seens)s, %(reaches)s)
      AS s (schedule_id, revision, old_cursor, old_seen, cursor, since, wake, seen, reach)
-WHERE d.tenant_id = %(tenant)s AND d.schedule_id = s.schedule_id AND d.revision = s.revision
+WHERE (d.tenant_id = %(tenant)s) IS TRUE AND d.schedule_id BETWEEN s.schedule_id AND s.schedule_id AND d.revision = s.revision
   AND d.cursor = s.old_cursor AND d.since = s.since AND d.seen = s.old_seen AND d.paused = %(paused)s AND d.deleted = %(deleted)s
 RETURNING d.schedule_id;
 
@@ -202,7 +206,7 @@ WHERE r.tenant_id = %(tenant)s AND r.schedule_id = m.schedule_id AND r.run_at = 
 -- stir: what was said of the runs of schedules, folded into what is seen of them; and they wake no later than then
 UPDATE due d SET seen = d.seen # s.delta, wake = least(d.wake, s.wake)
 FROM unnest(%(schedules)s, %(deltas)s, %(wakes)s) AS s (schedule_id, delta, wake)
-WHERE d.tenant_id = %(tenant)s AND d.schedule_id = s.schedule_id
+WHERE (d.tenant_id = %(tenant)s) IS TRUE AND d.schedule_id BETWEEN s.schedule_id AND s.schedule_id
   AND (s.delta <> 0 OR s.wake < d.wake OR s.wake IS NOT NULL AND d.wake IS NULL);
 
 -- drop: periods without a row each
@@ -311,3 +315,12 @@ SELECT EXISTS (SELECT FROM runs WHERE tenant_id = %(tenant)s AND tableoid = 'run
 SELECT (SELECT count(*) FROM workers w WHERE w.tenant_id = %(tenant)s AND w.until > kron_now()),
        (SELECT count(*) FROM shards s WHERE s.tenant_id = %(tenant)s AND NOT EXISTS (
             SELECT FROM workers w WHERE w.tenant_id = s.tenant_id AND w.owner = s.owner AND w.until > kron_now()));
+
+-- ring: somebody has asked for something that is to be looked at now
+SELECT pg_notify('kron', %(tenant)s);
+
+-- listen: hear what is rung
+LISTEN kron;
+
+-- process: the server process that answers
+SELECT pg_backend_pid();

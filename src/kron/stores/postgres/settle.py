@@ -91,6 +91,7 @@ def columns_of(settlements: Sequence[Settlement]) -> dict[str, Any]:
 
 async def settle_exactly(talk: Talk, jobs: Jobs, settlements: Sequence[Settlement], now: int) -> list[bool]:
     """Write each settlement that holds, of different schedules, by the same lines that the store in memory uses."""
+    await talk.tell("by_the_key")
     rows = await talk.rows("lock", schedules=texts(s.after.identity for s in settlements))
     stored = {case.identity: case for case in await whole(talk, jobs, rows)}
     taken = await _taken(talk, [run for s in settlements for run in s.new])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 from kron.clock import Clock
@@ -17,6 +18,7 @@ from kron.stores.codec import read_act, read_gap, read_revision, read_run
 from kron.stores.postgres.arrays import numbers, octets, texts
 from kron.stores.postgres.cases import Jobs, whole
 from kron.stores.postgres.change import change
+from kron.stores.postgres.hints import Bell, Listener, urgent
 from kron.stores.postgres.pool import DEADLINE, Pool, Talk
 from kron.stores.postgres.rows import key_bytes
 from kron.stores.postgres.settle import Ready, advance, columns_of, plain, prepare, settle_exactly
@@ -39,12 +41,23 @@ class PostgresStore:
         """`clock` only for tests: without it, the database says what time it is."""
         self.clock, self.tenant = clock, tenant
         self.pool = Pool(url, tenant, size=size, deadline=deadline)
-        self.jobs = Jobs()
+        self.jobs, self.bell = Jobs(), Bell(self.pool)
         self.transactions = Transactions(self.pool.conninfo, tenant, self.now)
 
     async def close(self) -> None:
         """Let go of the database."""
+        await self.bell.rest()
         await self.pool.close()
+
+    @asynccontextmanager
+    async def heeding(self, heard: Callable[[], None]) -> AsyncIterator[None]:
+        """While it lasts, `heard` is called when somebody asks for what is to be looked at now; or soon after."""
+        listening = asyncio.ensure_future(Listener(self.pool.conninfo, self.tenant, heard).run())
+        try:
+            yield
+        finally:
+            listening.cancel()
+            await asyncio.wait({listening})
 
     async def now(self) -> int:
         """The current instant in milliseconds."""
@@ -106,6 +119,8 @@ class PostgresStore:
             for name, n in first.items():
                 held[n] = name in names
             waiting = [n for n in waiting if n != first[settlements[n].after.identity]]
+        if any(won and urgent(s, now) for s, won in zip(settlements, held, strict=True)):
+            self.bell.ring()
         return held
 
     async def change(self, changes: Sequence[Change], now: int) -> list[bool]:

@@ -1,0 +1,16 @@
+-- Every schedule once more under a name of its own; %(copy)s names the copy.
+INSERT INTO definitions (tenant_id, schedule_id, digest, schedule, dialect, timezone, policy, name, description,
+                         command, target, start_at, end_at, updated_at)
+SELECT tenant_id, schedule_id || %(copy)s, digest, schedule, dialect, timezone, policy, name, description,
+       command, target, start_at, end_at, updated_at
+FROM definitions WHERE schedule_id NOT LIKE '%%#%%';
+
+INSERT INTO due (tenant_id, schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen,
+                 reach, shard)
+SELECT tenant_id, schedule_id || %(copy)s, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen,
+       reach, shard
+FROM due WHERE schedule_id NOT LIKE '%%#%%';
+
+INSERT INTO schedule_revisions (tenant_id, schedule_id, number, schedule, dialect, timezone, at, who, note, cursor)
+SELECT tenant_id, schedule_id || %(copy)s, number, schedule, dialect, timezone, at, who, note, cursor
+FROM schedule_revisions WHERE schedule_id NOT LIKE '%%#%%';

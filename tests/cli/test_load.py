@@ -1,0 +1,69 @@
+"""`kron load`: the schedules of a file, defined; a line that cannot be read is named and left out."""
+
+import json
+
+import pytest
+
+from kron.registrar import Registrar
+from tests.cli.test_postgres import asked
+
+GOOD = {"identity": "a/b", "schedule": "*/5 * * * *", "timezone": "Europe/Paris", "target": "python:pass"}
+WRONG = [
+    b"{",
+    b"[1]",
+    b"\xff",
+    json.dumps({"identity": "x"}).encode(),
+    json.dumps({**GOOD, "schedule": "61 * * * *"}).encode(),
+    json.dumps({**GOOD, "colour": "red"}).encode(),
+    json.dumps({**GOOD, "target": 7}).encode(),
+    json.dumps({**GOOD, "description": "x" * 70_000}).encode(),
+    b"[" * 50_000,
+]
+
+
+def write(path, *lines):
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    return str(path)
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "schedules.ndjson"
+
+
+def test_they_are_defined_once_however_often_they_are_loaded(kron, database, file):
+    lines = [json.dumps({**GOOD, "identity": f"s{n}", "description": f"number {n}"}).encode() for n in range(1_500)]
+    words = ("load", write(file, *lines, b""), "--store", database, "--note", "moved here")
+    first, again = kron(*words), kron(*words)
+    assert (first.status, again.status) == (0, 0)
+    assert "1,500 schedules defined" in first.err
+    found = asked(database, lambda store: Registrar(store).schedules("s1499"))
+    assert [(case.job.description, case.revision) for case in found] == [("number 1499", 1)]
+    assert found[0].job.target == "python:pass"
+    assert found[0].job.schedule.zone.name == "Europe/Paris"
+    (revision,) = asked(database, lambda store: store.revisions("s0"))
+    assert (revision.who, revision.note) == ("kron load", "moved here")
+    assert len(asked(database, lambda store: store.identities("", 10_000))) == 1_500
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=[str(line[:20]) for line in WRONG])
+def test_a_line_that_cannot_be_read_is_named_and_the_others_are_defined(kron, tmp_path, file, wrong):
+    store = f"sqlite:{tmp_path}/kron.db"
+    result = kron("load", write(file, wrong, json.dumps(GOOD).encode()), "--store", store)
+    assert result.status == 1
+    assert result.err.startswith("line 1: ")
+    assert "error[" in result.err
+    assert "1 schedules defined" in result.err
+    assert "1 lines left out" in result.err
+
+
+def test_a_thousand_wrong_lines_are_counted_and_the_first_are_shown(kron, file):
+    result = kron("load", write(file, *[b"{"] * 1_000), "--store", "memory:")
+    assert result.status == 1
+    assert result.err.count("error[BAD_LINE]") == 10
+    assert "1,000 lines left out" in result.err
+
+
+def test_a_file_that_is_not_there(kron, tmp_path):
+    result = kron("load", str(tmp_path / "nothing"), "--store", "memory:")
+    assert (result.status, "error[BAD_FILE]" in result.err) == (1, True)
