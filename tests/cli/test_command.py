@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kron.apps.cli import commands
+from kron.apps.cli import options
 from kron.language import DIALECTS
 from tests.cli.conftest import command
 
@@ -40,7 +40,7 @@ def test_every_command_has_help_with_an_example(name):
 
 
 def test_the_dialects_to_choose_from_are_those_of_the_language():
-    assert commands._DIALECTS == DIALECTS
+    assert options.DIALECTS == DIALECTS
 
 
 def test_krontab_is_a_second_name():

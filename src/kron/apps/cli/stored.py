@@ -1,0 +1,109 @@
+"""The commands about what is stored: schedules, runs, and who keeps them."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from kron.apps.cli import remote
+from kron.apps.cli.options import add_at, add_format, count, define
+
+
+def _why(commands: Any) -> None:
+    command = define(
+        commands,
+        "why",
+        "say what became of a period, and why",
+        "why billing/invoices --store sqlite:/var/lib/kron.db --at 2026-03-01T03:00:00Z",
+    )
+    command.add_argument("identity", metavar="SCHEDULE", help="the identity of a schedule")
+    _store(command)
+    add_at(command, "the last period up to this instant")
+    add_format(command)
+
+
+def _audit(commands: Any) -> None:
+    command = define(commands, "audit", "account for every period, or fail", "audit --store sqlite:/var/lib/kron.db")
+    command.add_argument("identity", nargs="?", metavar="SCHEDULE", help="the identity of one schedule; default: all")
+    _store(command)
+    add_format(command)
+
+
+def _serve(commands: Any) -> None:
+    command = define(
+        commands,
+        "serve",
+        "serve schedules over HTTP, and run them",
+        "serve --store postgresql://localhost/kron --listen 0.0.0.0:8080 --config kron.toml",
+    )
+    remote.add_settings(command)
+
+
+def _schedules(commands: Any) -> None:
+    command = define(
+        commands, "schedules", "list, define, pause and ask about the schedules of a service", "schedules list -o json"
+    )
+    remote.add_verbs(command)
+
+
+def _load(commands: Any) -> None:
+    command = define(
+        commands,
+        "load",
+        "define the schedules of a file of JSON lines",
+        "load schedules.ndjson --store postgresql://kron@db/kron",
+    )
+    command.add_argument("path", metavar="FILE", help='lines such as {"identity": "a", "schedule": "*/5 * * * *"}')
+    _store(command)
+    command.add_argument("--note", default="", help="why; kept with every revision")
+
+
+def _worker(commands: Any) -> None:
+    command = define(
+        commands, "worker", "record and send what falls due, until told to stop", "worker postgresql://kron@db/kron"
+    )
+    command.add_argument("url", metavar="STORE-URL", help="where the schedules are, such as postgresql://HOST/DATABASE")
+    command.add_argument("--batch", type=count, default=500, help="schedules looked at in one pass (default 500)")
+    command.add_argument(
+        "--lookahead", type=count, default=60, help="seconds before its time a schedule may be planned (default 60)"
+    )
+    command.add_argument("--lead", action="store_true", help="one worker at a time looks, at everything; others wait")
+    skew = "seconds that its clock may be from the store's; beyond, it holds and sends nothing (default 5)"
+    command.add_argument("--skew", type=count, default=5, metavar="SECONDS", help=skew)
+
+
+def _migrate(commands: Any) -> None:
+    command = define(
+        commands, "migrate", "make or update the tables in PostgreSQL", "migrate --store postgresql://owner@db/kron"
+    )
+    _store(command)
+    command.add_argument("--dry-run", action="store_true", help="print what would run, and run nothing")
+
+
+def _maintain(commands: Any) -> None:
+    command = define(
+        commands,
+        "maintain",
+        "make the partitions of the coming weeks in PostgreSQL, and drop old ones",
+        "maintain --store postgresql://owner@db/kron --keep 90",
+    )
+    _store(command)
+    command.add_argument("--keep", type=count, metavar="DAYS", help="drop weeks that ended so many days ago")
+
+
+def _doctor(commands: Any) -> None:
+    command = define(
+        commands,
+        "doctor",
+        "say what is wrong with a database, and what would do",
+        "doctor --store postgresql://db/kron",
+    )
+    _store(command)
+    add_format(command)
+
+
+def _store(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--store", required=True, metavar="URL", help="where the records are, such as sqlite:PATH")
+
+
+STORED = (_why, _audit, _serve, _schedules, _load, _worker, _migrate, _maintain, _doctor)
