@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan bench-service campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills transaction-kills embedded-together schemathesis service-kills bench-million failover bench-edit soak
+.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan bench-service campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills transaction-kills embedded-together schemathesis service-kills bench-million failover bench-edit soak bench-sizes bench-embedded
 
 setup:  ## a .venv with everything
 	uv sync --python $(PYTHON)
@@ -50,11 +50,17 @@ bench-million:  ## a million schedules through the bulk of the service, then 200
 bench-plan:  ## what the engine adds to a decision, and how fast a worker is over the store in memory
 	$(RUN) -m benchmarks.plan
 
+bench-embedded:  ## 100,000 and 1,000,000 tasks due in one minute, beside APScheduler 3 and Celery beat
+	$(RUN) -m benchmarks.embedded
+
 bench-ticks:  ## 100,000 schedules due in one second on PostgreSQL, beside bare statements that decide nothing
 	$(RUN) -m benchmarks.ticks
 
 bench-edit:  ## 100,000 schedules loaded; then one of a million edited, or of KRON_EDIT_COUNT
 	$(RUN) -m benchmarks.edit
+
+bench-sizes:  ## what a tick costs among 10,000 schedules and among a million; KRON_SIZES names other sizes
+	$(RUN) -m benchmarks.ticks.sizes
 
 oracle:  ## 100,000 random cases of the calendar against a minute-walking oracle
 	$(RUN) -m benchmarks.campaign

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-import resource
 import sys
 import tempfile
 import time
 from datetime import timedelta
 from typing import Any
 
-from benchmarks.embedded.result import Result, measured
+from benchmarks.embedded.result import Memory, Result, measured
 from kron import DeclarativeScheduler
 from kron.events import silent
 
-A_TASK = 400e-6  # seconds to begin with, at most; so that the minute is not over by then
+A_TASK = 200e-6  # seconds to begin with, at most; so that the minute is not over by then
 PATIENCE = 600.0
 DELAY = timedelta(seconds=30)
-
-
-def resident() -> float:
-    """The most memory that this process ever had, in bytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
 
 
 async def measure(url: str, count: int) -> Result:
@@ -35,16 +28,15 @@ async def measure(url: str, count: int) -> Result:
     boundary = (int(time.time() + 5 + count * A_TASK) // 60 + 1) * 60
     expression = f"{boundary // 60 % 60} * * * *"
     registrations: list[Any] = [(f"task-{n}", expression, callback, DELAY) for n in range(count)]
-    gc.collect()
-    before, began = resident(), time.perf_counter()
+    memory, began = Memory(), time.perf_counter()
     scheduler = DeclarativeScheduler(url, zone="UTC", sink=silent)
     await scheduler.initialize(registrations)
-    begin = time.perf_counter() - began
+    begin, held = time.perf_counter() - began, memory.now()
     print(f"  {begin:.1f} s to begin, {boundary - time.time():.0f} s to go", file=sys.stderr, flush=True)
     until = boundary + PATIENCE
     while len(starts) < count and time.time() < until:
         await asyncio.sleep(0.1)
-    memory = (resident() - before) / count
+    peak = memory.peak()
     await scheduler.stop()
     began = time.perf_counter()
     if not url.startswith("memory"):
@@ -52,7 +44,8 @@ async def measure(url: str, count: int) -> Result:
     await scheduler.initialize(registrations)
     again = time.perf_counter() - began
     await scheduler.stop()
-    return measured(f"Kron, {url.partition(':')[0]}", count, boundary, starts, begin, memory, again)
+    name = f"Kron, {url.partition(':')[0]}"
+    return measured(name, count, boundary, starts, begin=begin, memory=held, peak=peak, again=again)
 
 
 def main(store: str, count: int) -> None:

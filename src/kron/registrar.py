@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import islice
 
 from kron.coming import coming
@@ -16,6 +17,7 @@ from kron.core.period import periods
 from kron.core.plan import Plan, record_due
 from kron.core.policy import KRON, FirstSight, Overlap, Policy
 from kron.core.run import Run, State, ended, key_of
+from kron.core.schedule import Schedule
 from kron.core.zone import moment
 from kron.errors import KronError
 from kron.failpoint import fail_point
@@ -206,16 +208,20 @@ class Registrar:
 
 def created(job: Job, tombstone: Case | None, now: int, asker: Asker) -> Settlement:
     """A new schedule, or one whose name was used before, whose handled periods stay handled."""
-    before, after = reach(job)
-    cursor = {
-        FirstSight.CHOSEN: now // 1000 - after - 1,
-        FirstSight.AFTER: now // 1000 - before - after - 1,
-        FirstSight.CURRENT_MINUTE: now // 60_000 * 60 - 1,
-    }[job.schedule.policy.first_sight]
+    cursor = _first_cursor(job.schedule.policy.first_sight, *reach(job), now)
     number = tombstone.revision + 1 if tombstone else 1
     cursor = max(cursor, tombstone.cursor) if tombstone else cursor
     case = Case(job, number, cursor, now, wake=now)
     return Settlement(tombstone, case, revision=revision_of(case, now, asker))
+
+
+@lru_cache(256)  # one number for all that are defined together
+def _first_cursor(sight: FirstSight, before: int, after: int, now: int) -> int:
+    return {
+        FirstSight.CHOSEN: now // 1000 - after - 1,
+        FirstSight.AFTER: now // 1000 - before - after - 1,
+        FirstSight.CURRENT_MINUTE: now // 60_000 * 60 - 1,
+    }[sight]
 
 
 def _defined(job: Job, case: Case | None, now: int, asker: Asker) -> Settlement | None:
@@ -269,18 +275,25 @@ def _settled(case: Case, new: tuple[Run, ...], now: int) -> Settlement:
 
 def revision_of(case: Case, now: int, asker: Asker) -> Revision:
     """The definition of a case, for ever."""
-    schedule = replace(case.job.schedule, policy=_sayable(case.policy))
+    text, dialect, zone = _said(case.job.schedule)
     return Revision(
         case.identity,
         case.revision,
-        unparse(schedule),
-        dialect_of(schedule),
-        schedule.zone.name,
+        text,
+        dialect,
+        zone,
         now,
         asker.who,
         asker.note,
         case.cursor,
     )
+
+
+@lru_cache(1_024)  # many schedules have few texts
+def _said(schedule: Schedule) -> tuple[str, str, str]:
+    """The text of a schedule, its dialect and its zone."""
+    said = replace(schedule, policy=_sayable(schedule.policy))
+    return unparse(said), dialect_of(said), said.zone.name
 
 
 def _sayable(policy: Policy) -> Policy:

@@ -42,18 +42,28 @@ class Reports:
         try:
             while self.waiting:
                 some, self.waiting = self.waiting[:BATCH], self.waiting[BATCH:]
-                try:
-                    await self._write(some)
-                except BaseException as error:
-                    _tell(some, error)
-                    if not isinstance(error, Exception):
-                        raise
+                await self._attempt(some)
+        except asyncio.CancelledError:
+            self._hand_over()
+            raise
         finally:
             self.writing = False
-            if self.waiting:  # it was cancelled, and the others wait for it
-                task = asyncio.create_task(self._write_all())
-                self.left.add(task)
-                task.add_done_callback(self.left.discard)
+
+    async def _attempt(self, some: list[_Said]) -> None:
+        try:
+            await self._write(some)
+        except Exception as error:
+            _tell(some, error)
+        except asyncio.CancelledError:
+            _tell(some, TimeoutError("who wrote it was cancelled"))
+            raise
+
+    def _hand_over(self) -> None:
+        """Who writes for all is cancelled, and the others wait."""
+        if self.waiting:
+            task = asyncio.create_task(self._write_all())
+            self.left.add(task)
+            task.add_done_callback(self.left.discard)
 
     async def _write(self, some: list[_Said]) -> None:
         """Write them; what somebody else has changed in between is read again."""
@@ -81,10 +91,9 @@ class Reports:
         return found
 
 
-def _tell(some: list[_Said], error: BaseException) -> None:
-    """Why it was not written, or is not known to be; an end of the process is not passed on as one of theirs."""
-    why = error if isinstance(error, Exception) else TimeoutError("who wrote it was cancelled")
+def _tell(some: list[_Said], error: Exception) -> None:
+    """Why it was not written, or is not known to be."""
     for said in some:
         if not said.heard.done():
-            said.heard.set_exception(why)
+            said.heard.set_exception(error)
             said.heard.exception()  # whoever waits is told; nobody has to

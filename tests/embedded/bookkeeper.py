@@ -62,12 +62,13 @@ def live(url: str, fate: Fate, log: Path) -> None:
 
 async def _work(url: str, fate: Fate) -> None:
     scheduler, asked, left = Scheduler(url, settings=SETTINGS), asyncio.Event(), {fate.place: fate.nth}
+    ends = [ENDS[fate.deed]]
 
     def pass_by(place: str) -> None:
         left[place] = left.get(place, 0) - 1
         if left[place] == 0:
-            os.kill(os.getpid(), ENDS[fate.deed])
-            left["after"] = 3  # for one that stood still and went on: it has a little time to be refused
+            os.kill(os.getpid(), ends.pop())
+            left["after"], ends[:] = 3, [signal.SIGKILL]  # who stood still has a little time to be refused, and ends
 
     async def write(connection: Any, name: str) -> None:
         pass_by("before")

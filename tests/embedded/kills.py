@@ -1,7 +1,8 @@
 """kill -9 in the middle of callbacks: `python -m tests.embedded.kills [HOW MANY] [sqlite|postgres]`.
 
 A real process on a real store is killed while a callback is going, and started again, many times. Then the oracle of
-traces reads its journal: every orphan started again, once, and nothing was lost or doubled.
+traces reads its journal: every orphan started again, once, and nothing was lost or doubled. The real-time bounds of the
+document are printed as they were found.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.embedded.application import SPEED, START, ZONE
+from tests.embedded.application import SPEED, START, ZONE, registered
+from tests.embedded.bounds import bounds
 from tests.embedded.oracle import BOUND, Oracle
 from tests.embedded.trace import Seen, Trace
 from tests.postgres import running
@@ -120,10 +122,12 @@ def main(kills: int = 100, kind: str = "sqlite") -> int:
         for violation in wrong:
             print(violation)
         kinds = [line["what"] for line in campaign.lines()]
+        shown = bounds(campaign.lines(), "2026-03-29", ZONE, registered())
         if wrong and os.environ.get("KEEP"):
             Path(os.environ["KEEP"]).write_text(campaign.journal.read_text())
     good = not wrong and kinds.count("crash") == kills and campaign.orphans >= kills and kinds[-1] == "stopped"
     print(f"{kinds.count('start')} starts, {kinds.count('retry')} restarts and retries, {len(kinds)} observations")
+    print(shown.words(SPEED))
     verdict = "PASS" if good else "FAIL"
     print(f"{verdict}: {kind}, {kills} kills, {campaign.orphans} callbacks cut off, {len(wrong)} violations")
     return int(not good)

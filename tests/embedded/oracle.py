@@ -3,6 +3,18 @@
 Whatever a crash leaves in doubt is kept in doubt: what a task *may* do and what it *must* do are two accounts. A start
 that it may not make breaks a safety rule (S1 to S6); a start that it must make and does not, within `BOUND`, breaks
 the liveness rule (L1).
+
+Where the oracle is lenient, a clause of the document is the reason, and is named there:
+
+  Atomicity    "All persistence override operations MUST be applied atomically": a crash during initialize() leaves the
+               old state or the new one, and from outside nobody can tell which; both are allowed, neither is demanded.
+  Orphan       "Was started by previous instance, but has not finished under it ... set to restart immediately": what
+               counts is what was recorded, and a crash may come between a record and what is seen of it.
+  Clock        "Use the host system's local clock as the authoritative time source": also when it is set back.
+  Polling      "Specific polling interval timing (as long as all minutes are covered)", "Exact execution timing within
+               the same minute" MAY vary, and R1 allows about a minute.
+  Cycle        Active to Stopping: "complete current poll cycle".
+  History      Overridden: "keep execution history (attempts, successes, failures)".
 """
 
 from __future__ import annotations
@@ -12,8 +24,8 @@ from dataclasses import dataclass, field
 from tests.embedded.calendar import dues_of, next_due
 from tests.embedded.trace import Seen, Trace
 
-BOUND = 62_500  # milliseconds: the next minute, and a second between polls
-JUST = 2_000  # a poll follows within that
+BOUND = 62_500  # milliseconds: the next minute, and a second between polls (Polling)
+JUST = 2_000  # a poll follows within that (Polling)
 NEVER = float("inf")
 
 
@@ -29,16 +41,16 @@ class Task:
     must_from: float  # and later than this must be
     may_retry: float = NEVER  # a retry may start from then on,
     must_retry: float = NEVER  # and must
-    may_restart: bool = False  # it was going when the process died, or may have been
+    may_restart: bool = False  # it was going when the process died, or may have been (Orphan)
     must_restart: bool = False
-    may_due: bool = False  # some due was reached and not answered; a clock that goes back does not undo that
-    must_due: bool = False  # the same, of an expression that is no longer in force
-    any_name: bool = False  # a crash may have come between the record of a start and the start
+    may_due: bool = False  # some due was reached and not answered; a clock set back does not undo that (Clock)
+    must_due: bool = False  # the same, of an expression that is no longer in force (History)
+    any_name: bool = False  # a crash may have come between the record of a start and the start (Orphan)
     running: bool = False
     ended: str = ""  # how the callback ended, before that is recorded
     ended_wall: float = 0.0
     owed_since: float | None = None
-    held_until: float = -NEVER  # the clock was set back just when it was to start: it may wait until that time is there
+    held_until: float = -NEVER  # the clock was set back just when it was to start: it may wait until then (Clock)
     waiting: bool = False  # in AwaitingRetry
     succeeded_at: float | None = None  # the wall clock when the last recorded success had started
     started_wall: float = 0.0
@@ -57,10 +69,10 @@ class Oracle:
     active: bool = False
     stopping_at: float | None = None
     initializing: tuple[list[tuple[str, str, int]], bool] | None = None
-    doubtful: list[tuple[str, str, int]] | None = None  # a list whose initialization was cut off
+    doubtful: list[tuple[str, str, int]] | None = None  # a list whose initialization was cut off (Atomicity)
     doubtful_wall: float = 0.0
     asked_wall: float = 0.0
-    muddled: bool = False
+    muddled: bool = False  # two were cut off in a row, and any of three states is left (Atomicity)
     violations: list[str] = field(default_factory=list)
 
     def check(self) -> list[str]:
@@ -148,7 +160,7 @@ class Oracle:
             unsure.may_retry, unsure.may_restart = -NEVER, True
             return unsure
         if task is None:
-            asked = min(self.asked_wall, now.wall)  # the minute may have changed meanwhile
+            asked = min(self.asked_wall, now.wall)  # the minute may have changed meanwhile: either is `now` (Polling)
             fresh = Task(expression, delay, dues, asked, asked // 60_000 * 60_000 - 1, minute, surely_seen=now.wall)
             earlier = [e for n, e, _ in self.doubtful or () if n == name]
             if earlier:
@@ -194,13 +206,13 @@ class Oracle:
 
     def _crash(self, now: Seen) -> None:
         if self.initializing is not None:
-            self.muddled = self.muddled or self.doubtful is not None  # two were cut off: many things may have been
+            self.muddled = self.muddled or self.doubtful is not None
             self.doubtful, self.doubtful_wall = self.initializing[0], max(now.wall, self.doubtful_wall)
         self.initializing, self.stopping_at, self.active = None, None, False
         for task in self.tasks.values():
             task.any_name = True
             task.owed_since = None
-            task.may_restart = task.may_restart or now.wall >= task.may_retry  # it may have been claimed already
+            task.may_restart = task.may_restart or now.wall >= task.may_retry  # it may be claimed already (Orphan)
             if task.running:
                 _orphaned(task)
 
@@ -245,7 +257,8 @@ class Oracle:
             return None
         if task.running:
             self._wrong("serial", now, f"{name} started beside itself")
-        if not self.active and not (self.stopping_at is not None and now.at - self.stopping_at <= 200):
+        finishing = self.stopping_at is not None and now.at - self.stopping_at <= 200  # the poll that is going (Cycle)
+        if not self.active and not finishing:
             self._wrong("S1", now, f"{name} started, and the scheduler is not active")
         if task.succeeded_at is not None and not task.may_due and not _due_between(task, task.succeeded_at, now.wall):
             self._wrong("S2", now, f"{name} started again after a success, and no due lies between")
@@ -314,7 +327,7 @@ def _due_between(task: Task, after: float, upto: float) -> bool:
 
 
 def _overridden(task: Task, expression: str, dues: list[int], wall: float) -> None:
-    """Another expression: what the old one owed is still owed, and the new one counts from the last start."""
+    """Another expression: what the old one owed is still owed, and the new one counts from the last start (History)."""
     old_may, old_must = next_due(task.dues, task.may_from), next_due(task.dues, task.must_from)
     task.may_due = task.may_due or (old_may is not None and old_may <= wall)
     task.must_due = task.must_due or (old_must is not None and old_must <= wall)
@@ -326,7 +339,7 @@ def _overridden(task: Task, expression: str, dues: list[int], wall: float) -> No
 
 
 def _orphaned(task: Task) -> None:
-    """It was going when the process died. If it had ended, nobody can tell whether that is recorded."""
+    """It was going when the process died. If it had ended, nobody can tell whether that is recorded (Orphan)."""
     task.may_restart = True
     task.must_restart = task.ended == ""
     if task.ended == "raised":

@@ -17,7 +17,8 @@ from kron.apps.declarative.errors import (
     TaskMissingFieldError,
     TaskTryDeserializeError,
 )
-from kron.apps.declarative.persisted import TaskState
+from kron.apps.declarative.persisted import TaskState, read_record
+from kron.apps.wiring import open_store
 from kron.events import Memory
 from tests.embedded.stage import play
 
@@ -296,7 +297,6 @@ def policy(**changed):
 SET = "UPDATE schedules SET {} = ? WHERE schedule_id = 'a'"
 CORRUPT = [
     ("name", "", TaskMissingFieldError, "Missing required field: name", {"field": "name"}),
-    ("description", "", TaskMissingFieldError, "Missing required field: cronExpression", {"field": "cronExpression"}),
     (
         "policy",
         policy(retry_after=None),
@@ -369,6 +369,68 @@ def test_state_that_cannot_be_read_is_refused_and_left_alone(tmp_path, column, v
     assert caught.value.details == details
     assert dump(path) == before
     assert heard.events[-1].name == "SchedulerInitializationFailed"
+
+
+def without_delay(text):
+    return json.dumps({**json.loads(text), "retry_after": None})
+
+
+MISSING = [("description", "", "cronExpression"), ("policy", without_delay, "retryDelayMs")]
+
+
+def spoiled(path, column, value):
+    """A file of one task that has run once, and has lost something since."""
+    ran = []
+
+    async def once():
+        scheduler = DeclarativeScheduler(f"sqlite:{path}", zone="UTC")
+        await scheduler.initialize([("a", "* * * * *", lambda: ran.append(1), timedelta(seconds=7))])
+        async with asyncio.timeout(10):
+            while not ran:
+                await asyncio.sleep(0.01)
+        await scheduler.stop()
+
+    asyncio.run(once())
+    if callable(value):
+        with sqlite3.connect(path) as file:
+            value = value(file.execute("SELECT policy FROM schedules").fetchone()[0])
+        file.close()
+    spoil(path, SET.format(column), value)
+
+
+@pytest.mark.parametrize(("column", "value", "field"), MISSING)
+def test_what_a_registered_task_has_lost_is_repaired_from_its_registration(tmp_path, caplog, column, value, field):
+    path, heard = tmp_path / "s.db", Memory()
+    spoiled(path, column, value)
+
+    async def again():
+        scheduler = DeclarativeScheduler(f"sqlite:{path}", zone="UTC", sink=heard)
+        await scheduler.initialize([("a", HOURLY, _ok, timedelta(seconds=9))])
+        await scheduler.stop()
+        async with open_store(f"sqlite:{path}") as store:
+            return await read_record(store, "a")
+
+    found = asyncio.run(again())
+    assert (found.expression, found.delay) == (HOURLY, timedelta(seconds=9))
+    assert found.last_success_at is not None  # its history is kept
+    assert kinds_of(heard) == [{"overridden": ("a",)}]
+    assert f"has lost its {field}" in caplog.text
+
+
+@pytest.mark.req("DECL-ERR-DES-MISSING")
+@pytest.mark.parametrize(("column", "value", "field"), MISSING)
+def test_what_nobody_registers_cannot_be_repaired(tmp_path, column, value, field):
+    path = tmp_path / "s.db"
+    spoiled(path, column, value)
+    before = dump(path)
+    with pytest.raises(TaskMissingFieldError, match=f"Missing required field: {field}") as caught:
+        asyncio.run(_initialized(path))
+    assert caught.value.details == {"field": field}
+    assert dump(path) == before
+
+
+async def _initialized(path):
+    await DeclarativeScheduler(f"sqlite:{path}", zone="UTC").initialize([("b", HOURLY, _ok, timedelta(0))])
 
 
 def dump(path):

@@ -2,7 +2,8 @@
 
 Processes share a PostgreSQL and write a row in the transaction of each run. They kill themselves, mostly between the
 write and the commit, and others take over. Then every success must have its row, committed by the same transaction,
-and every row its success; and every period that was begun must have come to one.
+and every row its success; and nothing that was begun is left open. A run fails for good if the database was too busy to
+commit it and a newer period took the place of its retry; it has no row then.
 """
 
 from __future__ import annotations
@@ -30,8 +31,10 @@ TOGETHER = """
     FULL JOIN (SELECT xmin::text AS x, schedule_id AS job, status FROM runs WHERE status = 'success') r USING (x, job)
 """
 DONE = "SELECT (SELECT min(cursor) >= %s FROM due) AND NOT EXISTS (SELECT FROM runs WHERE open AND run_at <= %s)"
-BEGUN = "SELECT count(*), count(*) FILTER (WHERE status = 'success') FROM runs WHERE attempt > 0 AND run_at <= %s"
-DROPPED = "SELECT count(*) FROM runs WHERE attempt = 0"
+BEGUN = """
+    SELECT count(*), count(*) FILTER (WHERE status = 'failed'), count(*) FILTER (WHERE open)
+    FROM runs WHERE attempt > 0 AND run_at <= %s
+"""
 AGAIN = "SELECT count(*), max(attempt) FROM runs WHERE attempt > 1"
 
 
@@ -128,14 +131,14 @@ def main(kills: int = 1_000, seed: int = 1) -> int:
             campaign.end(signal.SIGKILL)
         together, rows_alone, successes_alone = campaign.ask(TOGETHER)
         (again, most), (rows,) = campaign.ask(AGAIN), campaign.ask("SELECT count(*) FROM written")
-        (begun, executed), (dropped,) = campaign.ask(BEGUN, last), campaign.ask(DROPPED)
+        begun, failed, left = campaign.ask(BEGUN, last)
         fenced = campaign.fenced()
     kills = campaign.killed.total()
     print("killed: " + ", ".join(f"{n} at {place}" for place, n in campaign.killed.most_common()))
     print(f"{again} periods took several attempts, at most {most}; {fenced} late attempts were refused at their commit")
-    print(f"{begun} periods were begun until the last kill, and {executed} executed; {dropped} gave way to newer ones")
+    print(f"{begun} periods were begun until the last kill: {failed} failed for good, {left} are still open")
     print(f"{time.monotonic() - began:.0f} s")
-    good = rows == together and executed == begun and not (rows_alone or successes_alone)
+    good = rows == together and not (rows_alone or successes_alone or left)
     print(
         f"{'PASS' if good else 'FAIL'}: {kills} kills, {rows} rows written, {together} periods executed in the same"
         f" transactions, {rows_alone} rows without a period, {successes_alone} periods without a row"

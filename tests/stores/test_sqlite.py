@@ -335,6 +335,7 @@ def plan_of(connection, name, **values):
 def test_no_question_reads_a_whole_table(other, name, index):
     values = {"shards": "[1]", "upto": 1, "limit": 1, "schedule_id": "a", "cursor": 1, "key": "k", "after": ""}
     values |= {"before": "k", "prefix": "a", "beyond": "b", "paused": None, "deleted": 0, "identity": "a"}
+    values |= {"names": '["a"]'}
     plan = plan_of(other, name, **values)
     assert index in plan
     assert "SCAN schedule_runs" not in plan

@@ -133,6 +133,7 @@ def _read(table: str, name: object, form: Form[T], row: Row) -> T:
         raise corrupt(table, name, error) from error
 
 
+@lru_cache(1_024)
 def _said(schedule: Schedule) -> tuple[str, str]:
     """The text of a schedule without its policy, and the dialect that it is in."""
     if dialect_of(schedule) == "service" or not possible(schedule.cron):  # Kron's own refuses what never occurs

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
+from itertools import islice, takewhile
 
 from kron.clock import Clock
 from kron.core.case import Case
@@ -18,12 +20,13 @@ class MemoryStore:
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.cases: dict[str, Case] = {}
+        self.ordered: list[str] = []  # of them, in order, as of the last time that somebody asked
         self.ledger: dict[str, dict[str, Run]] = {}  # identity -> key -> run
         self.open: dict[str, dict[str, Run]] = {}  # those of them that are open
         self.owner_of: dict[str, str] = {}  # key -> identity
         self.names: dict[str, str] = {}  # key -> what its target calls it
         self.dropped: dict[str, list[Gap]] = {}
-        self.history: dict[str, list[Revision]] = {}
+        self.history: dict[str, tuple[Revision, ...]] = {}
         self.deeds: dict[str, list[Act]] = {}
         self.ahead: dict[str, set[int]] = {}  # identity -> handled periods beyond its cursor
         self.queues: list[list[tuple[int, str]]] = [[] for _ in range(SHARDS)]  # when to look at whom
@@ -81,8 +84,13 @@ class MemoryStore:
         self, after: str, limit: int, prefix: str = "", paused: bool | None = None, deleted: bool = False
     ) -> list[str]:
         """A page of the identities, in order."""
-        wanted = (i for i, case in self.cases.items() if case.deleted is deleted and paused in (None, case.paused))
-        return sorted(i for i in wanted if i > after and i.startswith(prefix))[:limit]
+        if len(self.ordered) < len(self.cases):  # names never go
+            self.ordered = sorted(self.cases)
+        begin = bisect_right(self.ordered, after) if after >= prefix else bisect_left(self.ordered, prefix)
+        following = takewhile(lambda name: name.startswith(prefix), islice(self.ordered, begin, None))
+        cases = (self.cases[name] for name in following)
+        wanted = (c.identity for c in cases if c.deleted is deleted and paused in (None, c.paused))
+        return list(islice(wanted, limit))
 
     async def runs(self, identity: str, limit: int, before: str = "") -> list[Run]:
         """The newest runs of a schedule."""
@@ -111,7 +119,7 @@ class MemoryStore:
 
     async def revisions(self, identity: str) -> list[Revision]:
         """The revisions of a schedule."""
-        return list(self.history.get(identity, []))
+        return list(self.history.get(identity, ()))
 
     async def acts(self, identity: str) -> list[Act]:
         """What was done to a schedule."""
@@ -126,8 +134,8 @@ class MemoryStore:
         heapify(heads)
         while heads and limit > 0:
             entry, shard = heappop(heads)
+            limit -= entry > beyond and entry not in found  # it stands there twice if it was put off and brought back
             found[entry] = shard
-            limit -= entry > beyond
             heappop(self.queues[shard])
             queue = self._queue(shard)
             if queue and queue[0][0] <= upto:
@@ -169,7 +177,7 @@ class MemoryStore:
         if settlement.gap:
             self.dropped.setdefault(after.identity, []).append(settlement.gap)
         if settlement.revision:
-            self.history.setdefault(after.identity, []).append(settlement.revision)
+            self.history[after.identity] = (*self.history.get(after.identity, ()), settlement.revision)
         if settlement.act:
             self.deeds.setdefault(after.identity, []).append(settlement.act)
         return True

@@ -36,19 +36,26 @@ class Kind(StrEnum):
 class Overrides:
     """Which task is what, and what is to be written for it."""
 
-    kinds: dict[str, Kind] = field(default_factory=dict)
-    named: dict[str, str] = field(default_factory=dict)  # the task of each identity
+    kinds: dict[Kind, list[str]] = field(default_factory=lambda: {kind: [] for kind in Kind})
+    aliases: dict[str, str] = field(default_factory=dict)  # the task of each identity that is not its name
     settlements: list[Settlement] = field(default_factory=list)
+
+    def take(self, name: str, identity: str, kind: Kind) -> None:
+        """A task that is registered, and what it is called in the store."""
+        self.kinds[kind].append(name)
+        if identity != name:
+            self.aliases[identity] = name
 
     def names(self, kind: Kind) -> tuple[str, ...]:
         """The tasks of one kind."""
-        return tuple(name for name, found in self.kinds.items() if found is kind)
+        return tuple(self.kinds[kind])
 
 
 async def override(store: Store, tasks: Sequence[Task]) -> Overrides:
     """Bring what is persisted in line with the registrations, all at once."""
+    registered = {task.name for task in tasks}
     for _ in range(TRIES):
-        cases, now = await read_cases(store), await store.now()
+        cases, now = await read_cases(store, registered), await store.now()
         found = await _resolve(store, tasks, cases, now)
         if all(await store.settle(found.settlements, now, together=True)):
             return found
@@ -57,16 +64,17 @@ async def override(store: Store, tasks: Sequence[Task]) -> Overrides:
 
 async def _resolve(store: Store, tasks: Sequence[Task], cases: dict[str, Case], now: int) -> Overrides:
     found = Overrides()
-    for task, identity in await _new(store, [task for task in tasks if task.name not in cases], now):
-        found.kinds[task.name], found.named[identity] = Kind.NEW, task.name
+    fresh = [task for task in tasks if task.name not in cases]
+    for task, identity in zip(fresh, await _identities(store, fresh, now), strict=True):
+        found.take(task.name, identity, Kind.NEW)
         new = created(task.job(identity), None, now, ASKER)
         found.settlements.append(new._replace(after=new.after._replace(wake=AT_ONCE)))
     for task in tasks:
         if case := cases.pop(task.name, None):
-            found.kinds[task.name], found.named[case.identity] = _kind(task, case), task.name
+            found.take(task.name, case.identity, _kind(task, case))
             found.settlements += await _continued(store, task, case, now)
     for name, case in cases.items():
-        found.kinds[name] = Kind.DROPPED
+        found.kinds[Kind.DROPPED].append(name)
         found.settlements.append(_dropped(case, now))
     return found
 
@@ -109,11 +117,11 @@ def _forgotten(run: Run, now: int) -> Run:
     return ended(run, State.LOST, now, Verdict.EXECUTED) if run.active else withdrawn(run, now)
 
 
-async def _new(store: Store, tasks: Sequence[Task], now: int) -> list[tuple[Task, str]]:
-    """Each new task with an identity that nobody ever had: its name, unless one of that name was forgotten once."""
+async def _identities(store: Store, tasks: Sequence[Task], now: int) -> list[str]:
+    """For each new task an identity that nobody ever had: its name, unless one of that name was forgotten once."""
     taken = await store.get([task.name for task in tasks])
     return [
-        (task, task.name if case is None else await _other(store, task.name, now))
+        task.name if case is None else await _other(store, task.name, now)
         for task, case in zip(tasks, taken, strict=True)
     ]
 

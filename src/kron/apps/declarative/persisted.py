@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
@@ -20,6 +21,8 @@ from kron.core.run import Run, State
 from kron.errors import KronError, LanguageError
 from kron.store import Store
 from kron.stores.form import Misfit
+
+log = logging.getLogger("kron.declarative")
 
 PAGE = 1_000
 NEWEST = 1_000  # runs looked at for the timestamps of a task
@@ -51,14 +54,17 @@ class TaskRecord:
     scheduler: str  # the identifier of the life that made the last attempt
 
 
-async def read_cases(store: Store) -> dict[str, Case]:
-    """The persisted tasks by their names. One that cannot be read is raised, and nothing is changed."""
+async def read_cases(store: Store, registered: Collection[str] = ()) -> dict[str, Case]:
+    """The persisted tasks by their names. One that cannot be read is raised, and nothing is changed.
+
+    An expression or a delay that is missing is no fault in a task that is registered: the registration has it.
+    """
     cases: dict[str, Case] = {}
     after = ""
     try:
         while page := await store.identities(after, PAGE):
             found = [case for case in await store.get(page) if case is not None]
-            cases |= {_named(case): case for case in found if case.job.target.startswith(f"{SCHEME}:")}
+            cases |= {_named(case, registered): case for case in found if case.job.target.startswith(f"{SCHEME}:")}
             after = page[-1]
     except KronError as error:
         raise unreadable(error) from error
@@ -117,15 +123,16 @@ def _misfit(misfit: Misfit) -> TaskTryDeserializeError:
     return TaskInvalidValueError(field, misfit.value, "is not one of the values it can have")
 
 
-def _named(case: Case) -> str:
+def _named(case: Case, registered: Collection[str]) -> str:
     """The name of a persisted task that has all that this scheduler needs."""
     job, delay = case.job, case.policy.retry_after
     if not job.name:
         raise TaskMissingFieldError("name")
-    if not job.description:
-        raise TaskMissingFieldError("cronExpression")
-    if delay is None:
-        raise TaskMissingFieldError("retryDelayMs")
-    if delay < 0:
+    missing = "cronExpression" if not job.description else "retryDelayMs" if delay is None else ""
+    if missing and job.name not in registered:
+        raise TaskMissingFieldError(missing)
+    if missing:
+        log.warning("task %r has lost its %s, and takes that of its registration", job.name, missing)
+    if delay is not None and delay < 0:
         raise TaskInvalidValueError("retryDelayMs", delay / 1e6, "must be non-negative")
     return job.name

@@ -34,14 +34,14 @@ class Polling:
         self.worker, self.callbacks = worker, callbacks
         self.clock, self.timer, self.say = clock, timer, say
         self.state = PollingState.INACTIVE
-        self.names: set[str] = set()
+        self.names: list[str] = []  # of a million tasks a set would take four times the memory
         self.loop: asyncio.Task[None] | None = None
         self.nudged, self.stopped = asyncio.Event(), asyncio.Event()
         callbacks.ended = self.nudged.set
 
     def schedule(self, name: str) -> None:
         """Look after a task; the first one starts the loop."""
-        self.names.add(name)
+        self.names.append(name)
         if self.state is PollingState.INACTIVE:
             self.state = PollingState.ACTIVE
             self.stopped.clear()
@@ -50,7 +50,7 @@ class Polling:
 
     async def cancel(self, name: str) -> None:
         """Look after a task no longer; without the last one there is no loop."""
-        self.names.discard(name)
+        self.names = [other for other in self.names if other != name]
         if not self.names and self.state is PollingState.ACTIVE:
             await self._end()
 

@@ -109,7 +109,7 @@ class DeclarativeScheduler:
             if unexpected := _wrapped(error):
                 raise unexpected from error
             raise
-        self._polling = self._wired(store, tasks, found.named)
+        self._polling = self._wired(store, tasks, found.aliases)
         if self._ending is None:  # else nothing is to begin any more
             for task in tasks:
                 self._polling.schedule(task.name)
@@ -143,13 +143,15 @@ class DeclarativeScheduler:
     def _opened(self) -> AbstractAsyncContextManager[Store]:
         return open_store(self._place, self._clock) if isinstance(self._place, str) else nullcontext(self._place)
 
-    def _wired(self, store: Store, tasks: list[Task], named: Mapping[str, str]) -> Polling:
+    def _wired(self, store: Store, tasks: list[Task], aliases: Mapping[str, str]) -> Polling:
         def hear(event: Event) -> None:
             identity = preempted(event)
-            if identity and identity in named:  # and is not somebody else's
-                self._say("TaskRetryPreempted", taskName=named[identity])
+            name = aliases.get(identity, identity) if identity else ""
+            if name in known:  # and is not somebody else's
+                self._say("TaskRetryPreempted", taskName=name)
 
-        callbacks = Callbacks({task.name: task for task in tasks}, Reports(store), self._timer, self._say)
+        known = {task.name: task for task in tasks}
+        callbacks = Callbacks(known, Reports(store), self._timer, self._say)
         owner = f"scheduler-{uuid4().hex}"  # a life of its own: what bears another one's name is an orphan
         launchers = {SCHEME: callbacks.launcher}
         worker = Worker(store, launchers, self._timer, owner=owner, settings=SETTINGS, sink=hear)

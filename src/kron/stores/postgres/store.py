@@ -23,6 +23,7 @@ from kron.stores.postgres.rows import key_bytes
 from kron.stores.postgres.settle import Ready, advance, columns_of, plain, prepare, settle_exactly
 from kron.stores.postgres.transaction import Transactions
 from kron.stores.postgres.vitals import vitals
+from kron.stores.postgres.workflows import WorkflowTable
 
 DEFAULT = "default"  # whose schedules they are where nobody says
 
@@ -174,6 +175,10 @@ class PostgresStore:
         wanted = octets({key_bytes(key) for key in keys if _is_key(key)})
         found = dict(await self.pool.read(lambda talk: talk.rows("called", keys=wanted))) if keys else {}
         return [found.get(key) for key in keys]
+
+    def workflows(self) -> WorkflowTable:
+        """A workflow store in the same database."""
+        return WorkflowTable(self.pool)
 
     async def vitals(self) -> dict[str, int]:
         """How it goes with the whole, in numbers."""

@@ -52,6 +52,10 @@ class File:
         """What a named statement finds. Only work may call this: it runs in the thread."""
         return self.connection.execute(QUERIES[query], values).fetchall()
 
+    def count(self, query: str, **values: Any) -> int:
+        """How many rows a named statement has changed. Only work may call this."""
+        return self.connection.execute(QUERIES[query], values).rowcount
+
     def _read(self, work: Callable[[], T]) -> T:
         def once() -> T:
             with transaction(self.connection, "begin_reading"):

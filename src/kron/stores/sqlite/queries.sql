@@ -85,15 +85,19 @@ SELECT schedule_id, schedule, dialect, timezone, policy, name, description, comm
 FROM schedules
 WHERE schedule_id = :schedule_id;
 
--- open_runs: the runs of a schedule of which something may still become
+-- open_runs: the runs of schedules of which something may still become
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
        lease_until, not_before, doubt, created_at, updated_at, sent_at
 FROM schedule_runs
-WHERE schedule_id = :schedule_id AND status IN ('pending', 'launching', 'retry', 'enqueued', 'started', 'waiting')
-ORDER BY run_at, trigger_id, idempotency_key;
+WHERE schedule_id IN (SELECT value FROM json_each(:names))
+  AND status IN ('pending', 'launching', 'retry', 'enqueued', 'started', 'waiting')
+ORDER BY schedule_id, run_at, trigger_id, idempotency_key;
 
--- ahead: the periods beyond the cursor that are handled already
-SELECT run_at FROM schedule_runs WHERE schedule_id = :schedule_id AND trigger_id = '' AND run_at > :cursor;
+-- ahead: the periods beyond the cursors of schedules that are handled already
+SELECT r.schedule_id, r.run_at
+FROM json_each(:names) n
+CROSS JOIN schedules s ON s.schedule_id = n.value
+CROSS JOIN schedule_runs r ON r.schedule_id = s.schedule_id AND r.trigger_id = '' AND r.run_at > s.cursor;
 
 -- run: one run
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
@@ -125,6 +129,15 @@ UPDATE schedules SET
     cursor = :cursor, since = :since, paused = :paused, deleted = :deleted, wake = :wake, paused_until = :paused_until
 WHERE schedule_id = :schedule_id;
 
+-- go_on: the same, for a schedule that is still as it was read, and has no open run
+UPDATE schedules SET cursor = :cursor, since = :since, wake = :wake
+WHERE schedule_id = :schedule_id AND revision = :revision AND cursor = :old_cursor AND since = :old_since
+  AND NOT paused AND NOT deleted
+  AND NOT EXISTS (
+    SELECT 1 FROM schedule_runs r
+    WHERE r.schedule_id = schedules.schedule_id
+      AND r.status IN ('pending', 'launching', 'retry', 'enqueued', 'started', 'waiting'));
+
 -- wake_earlier: look at a schedule no later than then
 UPDATE schedules SET wake = :wake WHERE schedule_id = :schedule_id AND (wake IS NULL OR wake > :wake);
 
@@ -143,6 +156,14 @@ UPDATE schedule_runs SET
     sent_at = :sent,
     alone = CASE WHEN status IN ('launching', 'retry', 'enqueued', 'started') THEN alone ELSE :alone END
 WHERE idempotency_key = :key;
+
+-- speak: the same, for an attempt that still has its token; a change starts nothing
+UPDATE schedule_runs SET
+    status = :state, outcome = :verdict, reason = :reason, attempt = :attempt, owner = :owner, lease_until = :lease,
+    not_before = :not_before, doubt = :doubt, updated_at = :changed, sent_at = :sent,
+    alone = alone AND status IN ('launching', 'retry', 'enqueued', 'started')
+WHERE idempotency_key = :key AND status = :old_state AND attempt = :old_attempt AND owner = :old_owner
+  AND (outcome IS NULL OR outcome = :verdict);
 
 -- drop: periods without a row each
 INSERT INTO schedule_gaps (schedule_id, first, last, count, outcome, reason)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from kron.core.case import Case
 from kron.core.outcome import Gap
 from kron.core.policy import Overlap
 from kron.core.run import Run
-from kron.store import FIRST, Act, Change, Revision, Settlement, fits, shard_of, share_of, speaks
+from kron.store import FIRST, Act, Change, Revision, Settlement, fits, shard_of, share_of, sound, speaks
 from kron.stores.codec import (
     ACT,
     DEFINITION,
@@ -142,18 +143,24 @@ class SqliteStore:
         return frozenset(shard for (shard,) in self.rows("held", owner=owner))
 
     def _cases(self, query: str, **values: Any) -> list[Case]:
-        return [self._whole(row) for row in self.rows(query, **values)]
+        """The cases of rows, with their open runs and what is handled beyond their cursors."""
+        cases = [read_case(row) for row in self.rows(query, **values)]
+        names = json.dumps([case.identity for case in cases])
+        runs, ahead = defaultdict[str, list[Run]](list), defaultdict[str, list[tuple[int]]](list)
+        for row in self.rows("open_runs", names=names) if cases else []:
+            runs[row[1]].append(read_run(row))
+        for name, nominal in self.rows("ahead", names=names) if cases else []:
+            ahead[name].append((nominal,))
+        if not runs and not ahead:
+            return cases
+        return [
+            case._replace(open=tuple(runs[case.identity]), ahead=read_ahead(case.identity, ahead[case.identity]))
+            for case in cases
+        ]
 
     def _case(self, identity: str) -> Case | None:
         found = self._cases("schedule", schedule_id=identity)
         return found[0] if found else None
-
-    def _whole(self, row: Sequence[Any]) -> Case:
-        """The case of a row, with its open runs and what is handled beyond its cursor."""
-        case = read_case(row)
-        runs = self.rows("open_runs", schedule_id=case.identity)
-        ahead = self.rows("ahead", schedule_id=case.identity, cursor=case.cursor)
-        return case._replace(open=tuple(map(read_run, runs)), ahead=read_ahead(case.identity, ahead))
 
     def _run(self, key: str) -> Run | None:
         found = self.rows("run", key=key)
@@ -171,6 +178,8 @@ class SqliteStore:
 
     def _settle(self, settlement: Settlement) -> bool:
         after = settlement.after
+        if plain(settlement) and self._go_on(settlement):
+            return True
         stored = self._case(after.identity)
         taken = [run.key for run in settlement.new if self.rows("taken", key=run.key)]
         if not fits(settlement, stored, taken):
@@ -189,6 +198,20 @@ class SqliteStore:
             self.rows("act", schedule_id=after.identity, **ACT.row(settlement.act))
         return True
 
+    def _go_on(self, settlement: Settlement) -> bool:
+        """What `fits` and the rest come to where only a period of the calendar is added; else it must be asked."""
+        before, after = settlement.before, settlement.after
+        assert before is not None  # noqa: S101  it is plain
+        if any(self.rows("taken", key=run.key) for run in settlement.new):
+            return False
+        moved = {"cursor": after.cursor, "since": after.since, "wake": after.wake, "revision": before.revision}
+        read = {"schedule_id": after.identity, "old_cursor": before.cursor, "old_since": before.since}
+        if not self.file.count("go_on", **moved, **read):
+            return False
+        for run in settlement.new:
+            self.rows("record", **RUN.row(run), alone=after.policy.overlap is not Overlap.ALLOW)
+        return True
+
     def _keep(self, stored: Case | None, after: Case) -> None:
         standing = STANDING.row(write_standing(after))
         if stored is not None and stored.revision == after.revision:
@@ -199,15 +222,27 @@ class SqliteStore:
         self.rows(query, schedule_id=after.identity, shard=shard_of(after.identity), **definition, **standing)
 
     def _change(self, change: Change) -> bool:
-        after = change.after
-        if not speaks(self._run(after.key), change):
+        before, after = change.before, change.after
+        token = {"old_state": before.state.value, "old_attempt": before.attempt, "old_owner": before.owner}
+        if not speaks(before, change) or not self.file.count("speak", **RUN.row(after), **token):
+            self._run(after.key)  # which says so, if it cannot be read
             return False
-        self.rows("move", **RUN.row(after), alone=False)  # it starts nothing
         if change.run_id:
             self.rows("call", key=after.key, run_id=change.run_id)
         if change.wake is not None:
             self.rows("wake_earlier", schedule_id=after.identity, wake=change.wake)
         return True
+
+
+def plain(settlement: Settlement) -> bool:
+    """Whether it only adds a period of the calendar to a schedule that has no open run: nearly all do."""
+    before, after, new, changed, gap, revision, act = settlement
+    if before is None or changed or gap or revision or act or len(new) > 1 or any(run.trigger for run in new):
+        return False
+    if before.open or before.paused or before.deleted or after.paused or after.deleted:
+        return False
+    same = after.job is before.job and after.revision == before.revision and after.until == before.until
+    return same and after.cursor >= before.cursor and all(map(sound, new))
 
 
 def _beyond(prefix: str) -> str | bytes:

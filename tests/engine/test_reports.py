@@ -1,0 +1,95 @@
+"""Reports that come together are written together, and nobody waits for one who was cancelled."""
+
+import asyncio
+
+import pytest
+
+from kron.clock import ManualClock
+from kron.core.answer import Report
+from kron.core.run import State
+from kron.launcher import Launch
+from kron.reports import Reports
+from kron.store import Settlement
+from kron.stores.memory import MemoryStore
+from tests.stores.making import NOW, a_case, a_run
+
+
+class Slow(MemoryStore):
+    """A store whose changes take their time, and may fail."""
+
+    def __init__(self):
+        super().__init__(ManualClock(NOW / 1000))
+        self.batches, self.gate, self.fails = [], asyncio.Event(), False
+
+    async def change(self, changes, now):
+        self.batches.append(len(changes))
+        await self.gate.wait()
+        if self.fails:
+            raise OSError("the disk is full")
+        return await super().change(changes, now)
+
+
+async def launched(store, count):
+    """So many runs that are going."""
+    case = a_case()
+    runs = [a_run(State.ENQUEUED, n) for n in range(1, count + 1)]
+    await store.settle([Settlement(None, case._replace(cursor=0))], NOW)
+    for run in runs:
+        store._put(run)
+    return [Launch(run, case.job, NOW) for run in runs]
+
+
+def played(script):
+    return asyncio.run(asyncio.wait_for(script(), 10))
+
+
+def test_those_that_come_meanwhile_are_written_together():
+    async def script():
+        store = Slow()
+        launches = await launched(store, 5)
+        reports = Reports(store)
+        said = [asyncio.ensure_future(reports.say(launch, Report.SUCCESS)) for launch in launches]
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        store.gate.set()
+        assert await asyncio.gather(*said) == [True] * 5
+        assert not await reports.say(launches[0], Report.FAILED)  # it has ended
+        return store.batches, {run.state for run in await store.find([launch.run.key for launch in launches])}
+
+    batches, states = played(script)
+    assert batches == [1, 4]
+    assert states == {State.SUCCESS}
+
+
+def test_who_is_cancelled_leaves_nobody_waiting():
+    async def script():
+        store = Slow()
+        launches = await launched(store, 3)
+        reports = Reports(store)
+        first, *others = [asyncio.ensure_future(reports.say(launch, Report.SUCCESS)) for launch in launches]
+        for _ in range(3):
+            await asyncio.sleep(0)
+        first.cancel()
+        await asyncio.sleep(0)
+        store.gate.set()
+        return first, await asyncio.gather(*others), await asyncio.gather(first, return_exceptions=True)
+
+    first, others, _ = played(script)
+    assert first.cancelled()
+    assert others == [True, True]
+
+
+def test_who_could_not_be_heard_is_told():
+    async def script():
+        store = Slow()
+        launches = await launched(store, 2)
+        store.fails = True
+        store.gate.set()
+        reports = Reports(store)
+        for launch in launches:
+            with pytest.raises(OSError, match="disk is full"):
+                await reports.say(launch, Report.SUCCESS)
+        store.fails = False
+        return await reports.say(launches[0], Report.SUCCESS)
+
+    assert played(script)
