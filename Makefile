@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan bench-service campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills transaction-kills embedded-together schemathesis service-kills bench-million failover bench-edit soak bench-embedded
+.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan bench-service campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills transaction-kills embedded-together schemathesis service-kills bench-million failover bench-edit soak bench-sizes bench-embedded
 
 setup:  ## a .venv with everything
 	uv sync --python $(PYTHON)
@@ -58,6 +58,9 @@ bench-ticks:  ## 100,000 schedules due in one second on PostgreSQL, beside bare 
 
 bench-edit:  ## 100,000 schedules loaded; then one of a million edited, or of KRON_EDIT_COUNT
 	$(RUN) -m benchmarks.edit
+
+bench-sizes:  ## what a tick costs among 10,000 schedules and among a million; KRON_SIZES names other sizes
+	$(RUN) -m benchmarks.ticks.sizes
 
 oracle:  ## 100,000 random cases of the calendar against a minute-walking oracle
 	$(RUN) -m benchmarks.campaign

@@ -27,10 +27,11 @@ class Authority:
         self.path = folder / f"{name}.pem"
         self.path.write_bytes(self.certificate.public_bytes(serialization.Encoding.PEM))
 
-    def issue(self, name, *, days=1):
+    def issue(self, name, *, days=1, more=()):
         """The files of a certificate and of its key."""
         key = ec.generate_private_key(ec.SECP256R1())
         names = [x509.DNSName("localhost"), x509.IPAddress(ip_address("127.0.0.1"))]
+        names += [(x509.UniformResourceIdentifier if ":" in each else x509.DNSName)(each) for each in more]
         made = _builder(_name(name), self.name, key, days).add_extension(x509.SubjectAlternativeName(names), False)
         by = x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key())
         made = made.add_extension(by, False)

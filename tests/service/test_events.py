@@ -80,7 +80,7 @@ def test_an_event_that_nobody_remembers_leaves_a_hole(plain):
 
 
 def test_no_tenant_has_more_than_so_many_listeners(plain):
-    ears = [Listener(plain, 3) for _ in range(20)]
+    ears = [Listener(plain, 2) for _ in range(20)]
     until(lambda: plain.app.state.parts.feed.listeners[""] == 20)
     refused = plain.get("/v1/events?seconds=0")
     assert (refused.status, refused.json["code"]) == (429, "QUOTA")

@@ -7,7 +7,7 @@ import pytest
 
 from kron.apps.service.caller import Caller
 from kron.stores.postgres.migrate import migrate
-from tests.service.http import serving
+from tests.service.http import SECRET, serving
 from tests.service.test_tenants import DEFINITION, HOOK, ROUTES, body_of, filled
 from tests.service.tokens import settings, token
 
@@ -113,3 +113,15 @@ def test_the_role_of_the_service_owns_nothing_and_is_held_back(server, api):
     for statement in ("DELETE FROM runs", "TRUNCATE due", "UPDATE schedule_revisions SET note = ''", "DROP TABLE due"):
         with psycopg.connect(api) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
             connection.execute(statement)
+
+
+def test_no_secret_is_in_the_database(house, server, api):
+    """Whatever a backup holds, it signs nothing and opens nothing."""
+    name = api.rpartition("/")[2]
+    tables = [t for (t,) in server.sql("SELECT tablename FROM pg_tables WHERE schemaname = 'public'", name)]
+    rows = "\n".join(str(server.sql(f"SELECT t::text FROM {table} t", name)) for table in tables)
+    secrets = house.bearing(token("acme")).get("/v1/webhook-secrets").json["secrets"]
+    for word in (SECRET, *secrets, token("acme")):
+        for part in (word, word.removeprefix("whsec_"), word[-20:]):
+            assert part not in rows
+    assert "acme/own" in rows

@@ -7,7 +7,9 @@ import ssl
 import subprocess
 import sys
 import threading
-from http.client import HTTPSConnection
+from base64 import urlsafe_b64encode
+from hashlib import sha256
+from http.client import HTTPException, HTTPSConnection
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -21,7 +23,48 @@ from tests.service.certificates import Authority
 from tests.service.http import until
 from tests.service.test_config import free_port
 from tests.service.test_webhooks import launch, send
-from tests.service.tokens import jwks
+from tests.service.tokens import jwks, settings, token
+
+
+def test_a_certificate_must_have_a_name_of_the_list_and_a_bound_token_its_certificate(tmp_path):
+    ours = Authority(tmp_path, "ours")
+    certificate, key = ours.issue("server")
+    port, names = free_port(), "spiffe://example.org/deployer, ci.example.org"
+    said = settings(tmp_path, tls_certificate=certificate, tls_key=key, tls_client_ca=ours.path, worker="false")
+    env = {**os.environ, **{f"KRON_{name.upper()}": str(value) for name, value in said.items()}}
+    command = [str(Path(sys.executable).parent / "kron"), "serve", "--listen", f"127.0.0.1:{port}"]
+    process = subprocess.Popen([*command, "--set", f"tls_client_names={names}"], env=env, stderr=subprocess.DEVNULL)
+
+    def status(shown, bearer, path="/v1/schedules"):
+        context = ssl.create_default_context(cafile=ours.path)
+        context.load_cert_chain(*shown)
+        connection = HTTPSConnection("127.0.0.1", port, context=context, timeout=5)
+        try:
+            connection.request("GET", path, headers={"Authorization": f"Bearer {bearer}"})
+            return connection.getresponse().status
+        except (OSError, HTTPException):
+            return "refused"
+        finally:
+            connection.close()
+
+    def thumbprint(files):
+        return urlsafe_b64encode(sha256(ssl.PEM_cert_to_DER_cert(files[0].read_text())).digest()).decode().rstrip("=")
+
+    try:
+        deployer = ours.issue("deployer", more=["spiffe://example.org/deployer"])
+        ci = ours.issue("ci", more=["ci.example.org"])
+        until(lambda: status(deployer, token()) == 200, 30)
+        assert status(ci, token()) == 200
+        for names in ((), ("example.org",), ("x.ci.example.org",), ("spiffe://example.org/deployer2",)):
+            assert status(ours.issue("other", more=names), token(), "/healthz") == "refused"
+        bound = token(cnf={"x5t#S256": thumbprint(deployer)})
+        assert status(deployer, bound) == 200
+        assert status(ci, bound) == 401  # it was stolen
+        for odd in ({}, {"x5t#S256": ""}, {"jkt": "x"}, {"x5t#S256": thumbprint(deployer), "jkt": "x"}, "x", None):
+            assert status(deployer, token(cnf=odd)) == 401
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
 
 
 def test_only_who_shows_a_certificate_of_the_authority_is_spoken_to(tmp_path):

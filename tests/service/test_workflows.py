@@ -5,15 +5,19 @@ import json
 
 import pytest
 
-from kron import parse
+from kron import KronError, parse
+from kron.apps.service.app import make_parts
+from kron.clock import SystemClock
 from kron.core.answer import Answer, Receipt
 from kron.core.job import Job
 from kron.core.run import Run, State, key_of
 from kron.core.zone import instant_of
 from kron.launcher import Launch
 from kron.launchers.signature import Secrets, verify
-from kron.launchers.workflow import RunLauncher, WorkflowFolder, WorkflowLauncher
-from tests.service.http import SECRET, receiving, serving, until, workflow
+from kron.launchers.workflow import RunLauncher, WorkflowFolder, WorkflowLauncher, run_id_of
+from kron.stores.memory import MemoryStore
+from kron.stores.postgres.migrate import migrate
+from tests.service.http import SECRET, config, receiving, serving, until, workflow
 
 DAG = {"nodes": [{"id": "a"}, {"id": "b"}], "edges": [["a", "b"]]}
 NOON = instant_of("2026-03-01T12:00:00Z")
@@ -67,6 +71,38 @@ def test_the_worker_starts_a_workflow_with_the_planned_time_and_the_key(tmp_path
     assert asyncio.run(launcher.start(Launch(run, job, 0))) == Receipt(Answer.OK)
     meta = {"source": "schedule", "user_id": "u/1", "scheduled_for": "2026-03-01T12:00:00Z", "idempotency_key": KEY}
     assert spy.calls == [(DAG, meta)]
+
+
+def test_dags_in_a_table_are_shared_by_hosts_and_each_tenants_own(server, tmp_path):
+    from tests.service.tokens import settings, token
+
+    if not server.sql("SELECT 1 FROM pg_roles WHERE rolname = 'kron_api'"):
+        server.sql("CREATE ROLE kron_api LOGIN")
+    name = server.empty()
+    asyncio.run(migrate(server.url(name)))
+    common = {**settings(tmp_path), "workflows": "store:"}
+    dag = {**DAG, "triggers": [{"id": "t", "type": "schedule_based", "cron_expr": "* * * * * *", "timezone": "UTC"}]}
+    with receiving() as executor:
+        common["executor"] = executor.url
+        with (
+            serving(store=server.url(name, "kron_api"), **common) as api,  # one host deploys,
+            serving(store=server.url(name), worker=True, tick_ms=50, **common),  # another runs
+        ):
+            acme, beta = api.bearing(token("acme")), api.bearing(token("beta"))
+            assert acme.put("/v1/workflows/wf/1", {"user_id": "u", "dag": {"old": True}}).status == 200
+            assert acme.put("/v1/workflows/wf/1", {"user_id": "u", "dag": dag}).status == 200
+            until(lambda: executor.seen)
+            assert json.loads(executor.seen[0][2])["dag"] == dag
+            asked = {"workflow_id": "wf", "version": 1, "user_id": "u", "scheduled_for": "2026-03-01T00:00:00Z"}
+            asked["idempotency_key"] = "0" * 64
+            assert acme.post("/run-launcher/start", asked).json == {"started": True}
+            assert beta.post("/run-launcher/start", asked).json == {"started": False}
+    server.drop(name)
+
+
+def test_a_store_without_a_table_for_workflows_says_so(tmp_path):
+    with pytest.raises(KronError, match="WORKFLOWS"):
+        make_parts(config(workflows="store:"), MemoryStore(SystemClock()))
 
 
 @pytest.mark.parametrize(
@@ -137,22 +173,30 @@ def test_a_workflow_that_is_not_there_is_tried_a_few_times_and_then_failed(tmp_p
         assert (failed["attempt"], failed["outcome"], failed["reason"]) == (4, "missed", "launch_failed")
 
 
-@pytest.mark.req("SVC-RUN-RUNID")
 @pytest.mark.parametrize(
     ("body", "run_id"),
     [
-        (b'{"run_id": "exec-7"}', "exec-7"),
-        (b"{}", None),
-        (b"", None),
-        (b"exec-7", None),
-        (b'{"run_id": 7}', None),
-        (b'{"run_id": ""}', None),
-        (b'{"run_id": "a\\u0000b"}', None),
-        (b'{"run_id": "' + b"x" * 201 + b'"}', None),
-        (b"[" * 60_000, None),
+        (b'{"run_id": "exec-7", "more": 1}', "exec-7"),
+        (b"{}", ""),
+        (b"", ""),
+        (b"exec-7", ""),
+        (b"[]", ""),
+        (b"\xff", ""),
+        (b'{"run_id": 7}', ""),
+        (b'{"run_id": ""}', ""),
+        (b'{"run_id": "a\\u0000b"}', ""),
+        (b'{"run_id": "\\ud800"}', ""),
+        (b'{"run_id": "' + b"x" * 201 + b'"}', ""),
+        (b"[" * 60_000, ""),
     ],
-    ids=range(9),
+    ids=range(12),
 )
+def test_what_can_be_the_name_of_a_run(body, run_id):
+    assert run_id_of(body) == run_id
+
+
+@pytest.mark.req("SVC-RUN-RUNID")
+@pytest.mark.parametrize(("body", "run_id"), [(b'{"run_id": "exec-7"}', "exec-7"), (b"{}", None)])
 def test_what_the_executor_calls_a_run_is_kept_and_shown(tmp_path, body, run_id):
     folder(tmp_path)
     settings = {"workflows": str(tmp_path / "workflows"), "worker": True, "tick_ms": 50}

@@ -37,6 +37,7 @@ TABLES = [
         "shards",
     ),
     "workers",
+    "workflows",
 ]
 
 

@@ -12,7 +12,7 @@ from kron.core.answer import Report
 from kron.errors import KronError
 from kron.launcher import Launch, Launcher
 from kron.launchers.python import PythonLauncher
-from kron.registrar import Registrar
+from kron.reports import Reports
 from kron.store import Store
 
 POSTGRES = ("postgresql", "postgres")
@@ -72,12 +72,15 @@ def durable(url: str) -> str:
 
 def launchers(store: Store) -> dict[str, Launcher]:
     """The launchers that a worker of the command line has, by the schemes of their targets."""
-    registrar = Registrar(store)
+    reports = Reports(store)  # many at once, where many end at once
 
     async def report(launch: Launch, said: Report, error: Exception | None) -> None:
-        await registrar.report(launch.run.key, said, launch.run.attempt)
+        await reports.say(launch, said)
 
-    return {"python": PythonLauncher({"pass": lambda launch: None}.get, report)}
+    async def nothing(launch: Launch) -> None:
+        """Be done."""
+
+    return {"python": PythonLauncher({"pass": nothing}.get, report)}
 
 
 def _postgres() -> Any:

@@ -33,6 +33,9 @@ class WorkflowStore(Protocol):
     async def load_dag(self, workflow_id: str, version: int) -> Dag | None:
         """The DAG of a version; None if there is none."""
 
+    async def save_dag(self, workflow_id: str, version: int, dag: Dag) -> None:
+        """Keep the DAG of a version: as a whole, or not at all."""
+
 
 class Executor(Protocol):
     """What runs DAGs. It gets the DAG itself and a few words about it, and knows a key that it has seen."""

@@ -1,6 +1,6 @@
 """The leader of a PostgreSQL under Patroni is killed while real workers work on it: `make failover`.
 
-    python -m tests.campaigns.failover [--kills 3] [--schedules 1200] [--seed N] [--only synchronous|asynchronous]
+    python -m tests.campaigns.failover [--kills 3] [--schedules 600] [--seed N] [--only synchronous|asynchronous]
 
 With synchronous replication nothing may be lost: afterwards the ledger and the receiver's log alone must tell what
 became of every period. With asynchronous replication the standby is two seconds behind when its leader dies: what
@@ -139,7 +139,7 @@ def _seconds(value):
 def main(args):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=3)
-    parser.add_argument("--schedules", type=int, default=1_200, help="each with a period in every minute")
+    parser.add_argument("--schedules", type=int, default=600, help="each with a period in every minute")
     parser.add_argument("--calm", type=int, default=60, help="seconds without faults at the end")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 30))
     parser.add_argument("--only", choices=("synchronous", "asynchronous"), help="one kind of replication alone")

@@ -18,6 +18,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
         import uvicorn
 
         from kron.apps.service.app import make_app
+        from kron.apps.service.certificate import protocol
         from kron.apps.service.server import Server
     except ImportError as error:
         message = f"the service needs packages that are not here: {error.name}"
@@ -32,6 +33,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
         host=host,
         port=port,
         **tls(config),
+        http=protocol(config.tls_client_names),
         log_level="warning",
         access_log=False,
         server_header=False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -25,6 +25,7 @@ from kron.apps.service.tokens import TokenDoor
 from kron.apps.service.tracing import carried, tracing
 from kron.apps.wiring import check_served, heeding, open_store
 from kron.clock import SystemClock, SystemTimer
+from kron.errors import KronError
 from kron.events import Event, all_of
 from kron.launcher import Launcher
 from kron.launchers.address import networks
@@ -32,7 +33,7 @@ from kron.launchers.http import HttpLauncher
 from kron.launchers.post import Poster
 from kron.launchers.signature import Secrets
 from kron.launchers.target import read_url
-from kron.launchers.workflow import TOLD, HttpExecutor, RunLauncher, WorkflowFolder, WorkflowLauncher
+from kron.launchers.workflow import TOLD, HttpExecutor, RunLauncher, WorkflowFolder, WorkflowLauncher, WorkflowStore
 from kron.metrics import Metrics
 from kron.registrar import Registrar
 from kron.store import Store
@@ -91,8 +92,8 @@ def make_parts(config: Config, store: Store) -> Parts:
     """The parts of a service over a store."""
     metrics, beats, feed = Metrics(), dict[str, int](), Feed(SystemTimer())
     secrets = Secrets(config.webhook_secret, tenanted=bool(config.tenant_claim))
-    folder = WorkflowFolder(config.workflows) if config.workflows else None
-    starter = _starter(config, folder, secrets)
+    workflows = _workflows(config, store)
+    starter = _starter(config, workflows, secrets)
     capabilities = Capabilities(secrets, config.public_url, config.inflight_lease_ms // 1000, SystemClock())
     poster = Poster(allowed=networks(config.webhook_allow))
     webhooks = HttpLauncher(secrets, poster, plain=config.webhook_http, capability=capabilities.grant, carried=carried)
@@ -119,7 +120,7 @@ def make_parts(config: Config, store: Store) -> Parts:
         feed=feed,
         launchers=launchers,
         starter=starter,
-        workflows=folder,
+        workflows=workflows,
         beats=beats,
     )
 
@@ -131,12 +132,23 @@ def make_door(config: Config, capabilities: Capabilities) -> Door:
     return TokenDoor(config, capabilities)
 
 
-def _starter(config: Config, folder: WorkflowFolder | None, secrets: Secrets) -> RunLauncher | None:
-    if folder is None or not config.executor:
+def _workflows(config: Config, store: Store) -> WorkflowStore | None:
+    """Where DAGs are: beside the schedules, or in a folder."""
+    if config.workflows != "store:":
+        return WorkflowFolder(config.workflows) if config.workflows else None
+    beside: Callable[[], WorkflowStore] | None = getattr(store, "workflows", None)
+    if beside is None:
+        hint = "use PostgreSQL as the store, or name a folder"
+        raise KronError("CONFIG", "WORKFLOWS cannot be store: here, since this store keeps none", hint=hint)
+    return beside()
+
+
+def _starter(config: Config, workflows: WorkflowStore | None, secrets: Secrets) -> RunLauncher | None:
+    if workflows is None or not config.executor:
         return None
     everywhere = networks(("0.0.0.0/0", "::/0"))  # the operator knows where his executor is
     url = read_url(config.executor, plain=True)
-    return RunLauncher(folder, HttpExecutor(url, Poster(allowed=everywhere, told=TOLD), secrets))
+    return RunLauncher(workflows, HttpExecutor(url, Poster(allowed=everywhere, told=TOLD), secrets))
 
 
 def interface() -> dict[str, Any]:

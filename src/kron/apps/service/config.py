@@ -48,6 +48,7 @@ class Config:
     tls_certificate: str = ""  # files of PEM: then it speaks TLS
     tls_key: str = ""
     tls_client_ca: str = ""  # then it speaks only to those who show a certificate of this authority
+    tls_client_names: tuple[str, ...] = ()  # and only to those whose certificate has one of these names
     public_url: str = ""  # where receivers of webhooks can reach this service, to report
     worker: bool = True  # whether this process also keeps time
     sends: int = 100  # runs that a pass sends at once: so many receivers may hang before others wait for them
@@ -69,7 +70,7 @@ class Config:
     webhook_secret: str = field(default="", repr=False)  # whsec_…, several while they are being changed
     webhook_http: bool = False  # whether targets without TLS are allowed
     webhook_allow: tuple[str, ...] = ()  # networks that are not public, and may be called all the same
-    workflows: str = ""  # the folder of the workflow store
+    workflows: str = ""  # the folder of the workflow store; store: for a table beside the schedules, in PostgreSQL
     executor: str = ""  # where workflows are sent to be run
 
     @property
@@ -145,6 +146,8 @@ def _checked(config: Config) -> Config:
         raise _bad("listen", f"{config.listen!r} is no address", "write host:port")
     if bool(config.tls_certificate) != bool(config.tls_key) or (config.tls_client_ca and not config.tls_key):
         raise _bad("tls_key", "a certificate needs its key, and clients need a server with both", "give both files")
+    if config.tls_client_names and not config.tls_client_ca:
+        raise _bad("tls_client_names", "names mean nothing without an authority", "set TLS_CLIENT_CA too")
     _check_auth(config)
     return config
 

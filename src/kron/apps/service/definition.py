@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from itertools import islice, pairwise, takewhile
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode
@@ -25,7 +26,8 @@ from kron.launchers.target import check_url
 CATCHUPS = {"none": Catchup.NONE, "fire_immediately": Catchup.ALL, "spread": Catchup.SPREAD}
 WORKFLOW = "workflow:"
 _LOOKED_AT = 100  # coming periods, when the interval between them is judged
-_FOR = 400 * 86_400  # and no further than this
+_DAY = 86_400
+_FOR = 400 * _DAY  # and no further than this
 
 
 def of_document(asked: Upsert) -> Definition:
@@ -130,13 +132,9 @@ def _target(asked: Definition, config: Config) -> str:
 
 def _warnings(job: Job, config: Config, now: int) -> list[str]:
     """What is rarely meant. What comes more often than it may is refused."""
-    begin = max(now, job.start or now)
-    ahead = (period.nominal for period in islice(periods(job.schedule, moment(begin)), _LOOKED_AT))
-    first = next(ahead, None)
-    coming = [] if first is None else [first, *takewhile(lambda nominal: nominal < first + _FOR, ahead)]
-    if not coming:
+    closest = _closest(job.schedule, max(now, job.start or now) // _DAY * _DAY)
+    if closest == 0:
         return ["it never runs: no month has such a day"]
-    closest = min((b - a for a, b in pairwise(coming)), default=None)
     if closest is None:
         return []
     if closest * 1000 < config.min_interval_ms:
@@ -149,6 +147,17 @@ def _warnings(job: Job, config: Config, now: int) -> list[str]:
     if job.schedule.policy.jitter // MILLISECOND > closest * 500:
         warnings.append("its jitter is larger than half its interval: runs may start out of order")
     return warnings
+
+
+@lru_cache(16_384)  # of many schedules that are defined at once, few differ in this
+def _closest(schedule: Schedule, begin: int) -> int | None:
+    """How many seconds lie at least between two of the coming periods: None for a single one, 0 if there are none."""
+    ahead = (period.nominal for period in islice(periods(schedule, moment(begin)), _LOOKED_AT))
+    first = next(ahead, None)
+    if first is None:
+        return 0
+    coming = [first, *takewhile(lambda nominal: nominal < first + _FOR, ahead)]
+    return min((b - a for a, b in pairwise(coming)), default=None)
 
 
 def _instant(text: str | None, field: str) -> int | None:

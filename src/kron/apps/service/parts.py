@@ -21,7 +21,7 @@ from kron.clock import SystemClock, SystemTimer
 from kron.events import Sink, all_of
 from kron.launcher import Launcher
 from kron.launchers.signature import Secrets
-from kron.launchers.workflow import RunLauncher, WorkflowFolder
+from kron.launchers.workflow import RunLauncher, WorkflowStore
 from kron.log import log_to
 from kron.metrics import Metrics
 from kron.registrar import Registrar
@@ -61,7 +61,7 @@ class Parts:
     feed: Feed
     launchers: Mapping[str, Launcher]
     starter: RunLauncher | None = None
-    workflows: WorkflowFolder | None = None
+    workflows: WorkflowStore | None = None
     beats: dict[str, int] = field(default_factory=dict)  # when the worker made its last pass
 
 

@@ -15,7 +15,7 @@ from kron.apps.service.definition import described, job_of
 from kron.apps.service.models import NO_NUL, Definition, Id, Patch
 from kron.apps.service.parts import Parts, Used
 from kron.apps.service.problem import may
-from kron.apps.service.shown import shown
+from kron.apps.service.shown import instant_for, shown
 from kron.errors import KronError
 
 router = APIRouter(prefix="/v1", tags=["schedules"])
@@ -41,7 +41,7 @@ async def list_schedules(
     cases = await parts.registrar.schedules(
         caller.prefix + prefix, paused=paused, deleted=deleted, after=after, limit=limit
     )
-    now = await parts.store.now()
+    now = await instant_for(parts.store, cases)
     token = caller.name(cases[-1].identity) if len(cases) == limit else None
     return answers.Page(schedules=[shown(case, caller, now) for case in cases], next_page_token=token)
 
@@ -77,7 +77,7 @@ async def get(schedule_id: Id, caller: Reader, response: Response, parts: Parts 
     """A schedule as it stands."""
     case = await parts.registrar.get(caller.identity(schedule_id))
     response.headers["ETag"] = f'"{case.revision}"'
-    return shown(case, caller, await parts.store.now())
+    return shown(case, caller, await instant_for(parts.store, [case]))
 
 
 @router.patch("/schedules/{schedule_id}", responses=may(429))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kron.apps.service import answers
 from kron.apps.service.caller import Caller
 from kron.apps.service.definition import described
@@ -11,6 +13,7 @@ from kron.core.run import Run, State
 from kron.core.zone import rfc3339, rfc3339_ms
 from kron.language.english import english
 from kron.registrar import Registrar
+from kron.store import Store
 
 STATUS = {  # the five words of the document
     State.PENDING: "ENQUEUED",
@@ -34,6 +37,11 @@ def next_run_at(case: Case, now: int) -> str | None:
     after = max(after, now // 1000) if case.paused else after
     nominal = next_nominal(job.schedule, after)
     return None if nominal is None or (job.end is not None and nominal > job.end) else rfc3339(nominal)
+
+
+async def instant_for(store: Store, cases: Sequence[Case]) -> int:
+    """What time it is, if that matters: only what is paused needs it to say when it would run next."""
+    return await store.now() if any(case.paused for case in cases) else 0
 
 
 async def row(registrar: Registrar, case: Case, caller: Caller) -> answers.Row:

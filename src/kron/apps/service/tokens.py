@@ -41,12 +41,15 @@ class TokenDoor:
         address = request.client.host if request.client else ""
         if token.startswith("kr~"):
             return self._holder(token, request, address)
-        return await self.caller(token, address)
+        certificate = getattr(request.state, "certificate", None)
+        return await self.caller(token, address, certificate.thumbprint if certificate else "")
 
-    async def caller(self, token: str, address: str = "") -> Caller:
-        """The caller that a token names."""
+    async def caller(self, token: str, address: str = "", thumbprint: str = "") -> Caller:
+        """The caller that a token names. One that is bound to a certificate is nothing without it."""
         try:
             claims = await self._claims(token)
+            if "cnf" in claims and claims["cnf"] != {"x5t#S256": thumbprint}:
+                raise ValueError("it belongs to another certificate")
             return Caller(self._tenant(claims), _text(claims["sub"]), _scopes(claims), _id(claims), address)
         except (jwt.PyJWTError, ValueError, KeyError, TypeError, RecursionError):
             raise unauthenticated() from None

@@ -6,8 +6,8 @@ A hint that is lost, or that nobody hears, only makes a worker come later, when 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 
 import psycopg
 
@@ -51,7 +51,7 @@ class Bell:
         while self.again:
             self.again = False
             with suppress(KronError):
-                await self.pool.read(lambda talk: talk.tell("ring"))
+                await self.pool.ask("ring", tenant=self.pool.tenant)
 
 
 class Listener:
@@ -82,3 +82,14 @@ class Listener:
                 if told.payload == self.tenant:
                     self.heard()
         return True
+
+
+@asynccontextmanager
+async def listening(listener: Listener) -> AsyncIterator[None]:
+    """Listen beside what is done meanwhile."""
+    task = asyncio.ensure_future(listener.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait({task})

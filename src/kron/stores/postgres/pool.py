@@ -49,11 +49,11 @@ class Pool:
         """The result of work that changes nothing."""
         return await self._do(lambda connection: self._transaction(connection, "begin_reading", work))
 
-    async def ask(self, query: str) -> list[tuple[Any, ...]]:
+    async def ask(self, query: str, **values: Any) -> list[tuple[Any, ...]]:
         """What one statement finds that is nobody's, and so needs no transaction around it."""
 
         async def work(connection: Connection) -> list[tuple[Any, ...]]:
-            return await (await connection.execute(QUERIES[query], binary=True)).fetchall()
+            return await (await connection.execute(QUERIES[query], values, binary=True)).fetchall()
 
         return await self._do(work)
 

@@ -8,12 +8,13 @@
 -- table that has just grown. So they ask for a name BETWEEN itself and itself, and for the tenant by IS TRUE: an
 -- equality could also be answered by going through all rows of the tenant, and through the whole batch for each.
 
--- begin: for whom, and how long anything may take; see what is committed, statement by statement
+-- begin: for whom, how long anything may take, and nothing compiled for it; see what is committed by each statement
 BEGIN;
 SET LOCAL app.tenant = {tenant};
 SET LOCAL statement_timeout = '4s';
 SET LOCAL lock_timeout = '2s';
 SET LOCAL idle_in_transaction_session_timeout = '5s';
+SET LOCAL jit = off;
 
 -- begin_reading: the same, but change nothing, and see one state throughout
 BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
@@ -21,6 +22,7 @@ SET LOCAL app.tenant = {tenant};
 SET LOCAL statement_timeout = '4s';
 SET LOCAL lock_timeout = '2s';
 SET LOCAL idle_in_transaction_session_timeout = '5s';
+SET LOCAL jit = off;
 
 -- narrow: said with a beginning: only the schedules whose names begin so are there
 SET LOCAL app.within = {within};
@@ -278,6 +280,14 @@ ON CONFLICT (tenant_id, idempotency_key) DO UPDATE SET run_id = excluded.run_id;
 -- called: what the targets of those keys call them
 SELECT encode(idempotency_key, 'hex'), run_id FROM run_ids
 WHERE tenant_id = %(tenant)s AND idempotency_key = ANY(%(keys)s);
+
+-- dag: a version of a workflow
+SELECT dag FROM workflows WHERE tenant_id = %(tenant)s AND workflow_id = %(workflow)s AND version = %(version)s;
+
+-- deploy: keep a version of a workflow
+INSERT INTO workflows (tenant_id, workflow_id, version, dag, deployed_at)
+VALUES (%(tenant)s, %(workflow)s, %(version)s, %(dag)s, kron_now())
+ON CONFLICT (tenant_id, workflow_id, version) DO UPDATE SET dag = excluded.dag, deployed_at = excluded.deployed_at;
 
 -- gaps: those of a schedule, oldest first
 SELECT first, last, count, outcome, reason FROM schedule_gaps

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from kron.clock import Clock
@@ -18,12 +17,13 @@ from kron.stores.codec import read_act, read_gap, read_revision, read_run
 from kron.stores.postgres.arrays import numbers, octets, texts
 from kron.stores.postgres.cases import Jobs, whole
 from kron.stores.postgres.change import change
-from kron.stores.postgres.hints import Bell, Listener, urgent
+from kron.stores.postgres.hints import Bell, Listener, listening, urgent
 from kron.stores.postgres.pool import DEADLINE, Pool, Talk
 from kron.stores.postgres.rows import key_bytes
 from kron.stores.postgres.settle import Ready, advance, columns_of, plain, prepare, settle_exactly
 from kron.stores.postgres.transaction import Transactions
 from kron.stores.postgres.vitals import vitals
+from kron.stores.postgres.workflows import WorkflowTable
 
 DEFAULT = "default"  # whose schedules they are where nobody says
 
@@ -49,15 +49,9 @@ class PostgresStore:
         await self.bell.rest()
         await self.pool.close()
 
-    @asynccontextmanager
-    async def heeding(self, heard: Callable[[], None]) -> AsyncIterator[None]:
+    def heeding(self, heard: Callable[[], None]) -> AbstractAsyncContextManager[None]:
         """While it lasts, `heard` is called when somebody asks for what is to be looked at now; or soon after."""
-        listening = asyncio.ensure_future(Listener(self.pool.conninfo, self.tenant, heard).run())
-        try:
-            yield
-        finally:
-            listening.cancel()
-            await asyncio.wait({listening})
+        return listening(Listener(self.pool.conninfo, self.tenant, heard))
 
     async def now(self) -> int:
         """The current instant in milliseconds."""
@@ -181,6 +175,10 @@ class PostgresStore:
         wanted = octets({key_bytes(key) for key in keys if _is_key(key)})
         found = dict(await self.pool.read(lambda talk: talk.rows("called", keys=wanted))) if keys else {}
         return [found.get(key) for key in keys]
+
+    def workflows(self) -> WorkflowTable:
+        """A workflow store in the same database."""
+        return WorkflowTable(self.pool)
 
     async def vitals(self) -> dict[str, int]:
         """How it goes with the whole, in numbers."""

@@ -1,0 +1,29 @@
+"""The workflow store beside the schedules: DAGs in a table, for services that run on several hosts."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from kron.stores.postgres.pool import Pool
+
+Dag = dict[str, Any]
+
+
+class WorkflowTable:
+    """DAGs by workflow and version."""
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+
+    async def load_dag(self, workflow_id: str, version: int) -> Dag | None:
+        """The DAG of a version."""
+        asked = {"workflow": workflow_id, "version": version}
+        rows = await self.pool.read(lambda talk: talk.rows("dag", **asked))
+        found = json.loads(rows[0][0]) if rows else None
+        return found if isinstance(found, dict) else None
+
+    async def save_dag(self, workflow_id: str, version: int, dag: Dag) -> None:
+        """Keep the DAG of a version."""
+        said = {"workflow": workflow_id, "version": version, "dag": json.dumps(dag)}
+        await self.pool.write(lambda talk: talk.tell("deploy", **said))
