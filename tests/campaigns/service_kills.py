@@ -39,7 +39,6 @@ KINDS = {  # of a tenant's schedules; the nemesis knows them by these names
     "jitter": {"jitter_ms": 1500},
 }
 CLAIM = 35_000  # milliseconds: a claim of somebody who was killed is over by then
-BUSY = "SELECT schedule_id FROM runs WHERE starts_with(schedule_id, 'queue') AND updated_at >= %s AND attempt > 0"
 REVISIONS = "SELECT schedule_id, max(number) FROM schedule_revisions GROUP BY 1"
 
 
@@ -243,19 +242,11 @@ async def campaign(given, server, folder):
         old = int(time.time() * 1000) - CLAIM
         async with open_store(server.url(database)) as store:
             found = await examine(store, server, database, log, {}, old, [], lambda words: None)
-        _moving(found, server, database, old)
         _confirmed(users, found, server, database)
     finally:
         fleet.close()
         listener.close()
     return found, users, fleet
-
-
-def _moving(found, server, database, old):
-    """What waits in a queue whose first has been sent lately is only waiting for its turn."""
-    busy = {name for (name,) in server.sql(BUSY, database, old)}
-    waits = lambda each: each[0] in busy and "pending" in each  # noqa: E731
-    found.unexplained = [each for each in found.unexplained if not waits(each)]
 
 
 def _confirmed(users, found, server, database):

@@ -48,8 +48,9 @@ async def examine(store, server, database, log, snapshots, calm, faults, progres
     keys = Counter(row[0] for row in rows)
     found.doubled += [("recorded twice", key) for key, n in keys.items() if n > 1]
     found.unexplained += [("an effect without a record", key) for key in arrivals if key not in keys]
+    busy = {row[1] for row in rows if row[9] and row[5] >= calm}  # one of its runs was heard of since
     for row in rows:
-        _one(row, arrivals[row[0]], calm, found)
+        _one(row, arrivals[row[0]], calm, busy, found)
         _late(row, faults, found)
     ends = {row[0]: row[6:9] for row in rows}
     found.changed += [(key, before, ends.get(key)) for key, before in snapshots.items() if ends.get(key) != before]
@@ -64,11 +65,12 @@ async def examine(store, server, database, log, snapshots, calm, faults, progres
     return found
 
 
-def _one(row, arrivals, calm, found):
+def _one(row, arrivals, calm, busy, found):
     key, name, run_at, _, _, updated, status, outcome, reason, attempt, is_open, trigger = row
     about = (name, run_at, trigger, status, outcome, reason, attempt, arrivals, key[:8])
     found.outcomes[f"{outcome or 'open'}" + (f" ({reason})" if reason else "")] += 1
-    if is_open and updated < calm:
+    its_turn_will_come = status == "pending" and name in busy
+    if is_open and updated < calm and not its_turn_will_come:
         found.unexplained.append((*about, "it is not over, and nobody looks after it"))
     if outcome == "executed" and not arrivals and reason != "unknown":
         found.lost.append((*about, "executed, and nobody received it"))
