@@ -60,13 +60,16 @@ class Foresight:
 
     def ripe(self, now: int, room: int) -> list[Batch]:
         """The batches whose instant has come, for as many plans as there is room. They are given away."""
-        self._drop([batch for batch in self.batches if batch.at < now - LATE])
-        found = list[Batch]()
+        found, left = list[Batch](), list[Batch]()
         for batch in self.batches:
+            if batch.at > now:
+                left.append(batch)
+                continue
+            self.held.difference_update(p.case.identity for p in batch.plans)
             room -= len(batch.plans)
-            if batch.at <= now and (room >= 0 or not found):
+            if batch.at >= now - LATE and (room >= 0 or not found):
                 found.append(batch)
-        self._drop(found)
+        self.batches = left
         return found
 
     def _keep(self, cases: Iterable[Case]) -> None:
@@ -77,11 +80,6 @@ class Foresight:
                 self.batches.append(Batch(at, plans, self.store.prepare([settlement(p) for p in plans])))
                 self.held.update(p.case.identity for p in plans)
         self.batches.sort(key=lambda batch: batch.at)
-
-    def _drop(self, batches: list[Batch]) -> None:
-        for batch in batches:
-            self.batches.remove(batch)
-            self.held.difference_update(p.case.identity for p in batch.plans)
 
     def _forget(self) -> None:
         self.batches.clear()

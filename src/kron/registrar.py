@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import lru_cache
 from itertools import islice
 
 from kron.coming import coming
 from kron.core.answer import Report, look_after, reported
 from kron.core.case import Case
-from kron.core.due import reach
 from kron.core.job import Job
-from kron.core.outcome import Reason, Verdict
 from kron.core.period import periods
-from kron.core.plan import Plan, record_due
-from kron.core.policy import KRON, FirstSight, Overlap, Policy
-from kron.core.run import Run, State, ended, key_of
-from kron.core.schedule import Schedule
+from kron.core.run import Run, State, key_of
 from kron.core.zone import moment
+from kron.edit import defined, deleted
 from kron.errors import KronError
 from kron.failpoint import fail_point
-from kron.language.explain import dialect_of, unparse
-from kron.pause import NOBODY, Asker, awoken, paused, resumed, swallowed
-from kron.store import Act, Change, Deed, Revision, Settlement, Store
+from kron.pause import NOBODY, Asker, awoken, paused, resumed
+from kron.store import Change, Settlement, Store
 
 __all__ = ["MOST_BACKFILL", "Asker", "Registrar"]
 
@@ -46,7 +39,7 @@ class Registrar:
 
         Here and below, `expected` is the revision that the asker has seen: 0 for none. With another, nothing is done.
         """
-        return await self._write(job.identity, lambda case, now: _defined(job, case, now, asker), expected)
+        return await self._write(job.identity, lambda case, now: defined(job, case, now, asker), expected)
 
     async def upsert_all(self, asked: Sequence[tuple[Job, Asker]]) -> list[Case]:
         """Define many schedules in one write. Those that somebody else is changing are then defined one by one."""
@@ -54,7 +47,7 @@ class Registrar:
         now, names, wanted = await self.store.now(), set[str](), dict[int, Settlement | None]()
         for number, ((job, asker), case) in enumerate(zip(asked, cases, strict=True)):
             if job.identity not in names and not (case and case.awakes(now)):
-                wanted[number] = _defined(job, case, now, asker)
+                wanted[number] = defined(job, case, now, asker)
             names.add(job.identity)
         changing = {number: settlement for number, settlement in wanted.items() if settlement}
         held = dict(zip(changing, await self.store.settle(list(changing.values()), now), strict=True))
@@ -84,7 +77,7 @@ class Registrar:
 
     async def delete(self, identity: str, asker: Asker = NOBODY, *, expected: int | None = None) -> Case:
         """Delete a schedule. Its history stays, so that its name cannot run a period twice."""
-        return await self._write(identity, lambda case, now: _deleted(_known(case, identity), now, asker), expected)
+        return await self._write(identity, lambda case, now: deleted(_known(case, identity), now, asker), expected)
 
     async def trigger(self, identity: str, request: str) -> Run:
         """Run it now, beside its calendar. The same request twice is one run."""
@@ -206,62 +199,6 @@ class Registrar:
         raise _contended(identity)
 
 
-def created(job: Job, tombstone: Case | None, now: int, asker: Asker) -> Settlement:
-    """A new schedule, or one whose name was used before, whose handled periods stay handled."""
-    cursor = _first_cursor(job.schedule.policy.first_sight, *reach(job), now)
-    number = tombstone.revision + 1 if tombstone else 1
-    cursor = max(cursor, tombstone.cursor) if tombstone else cursor
-    case = Case(job, number, cursor, now, wake=now)
-    return Settlement(tombstone, case, revision=revision_of(case, now, asker))
-
-
-@lru_cache(256)  # one number for all that are defined together
-def _first_cursor(sight: FirstSight, before: int, after: int, now: int) -> int:
-    return {
-        FirstSight.CHOSEN: now // 1000 - after - 1,
-        FirstSight.AFTER: now // 1000 - before - after - 1,
-        FirstSight.CURRENT_MINUTE: now // 60_000 * 60 - 1,
-    }[sight]
-
-
-def _defined(job: Job, case: Case | None, now: int, asker: Asker) -> Settlement | None:
-    if case is None or case.deleted:
-        return created(job, case, now, asker)
-    return None if case.job == job else _redefined(job, case, now, asker)
-
-
-def _redefined(job: Job, case: Case, now: int, asker: Asker) -> Settlement:
-    """A new revision. What fell due under the old one is recorded under it; its pause stays."""
-    due = _recorded(case, now)
-    kept = job.schedule.policy.first_sight is FirstSight.CURRENT_MINUTE
-    after = case._replace(
-        job=job, revision=case.revision + 1, cursor=due.cursor, since=case.since if kept else now, wake=now
-    )
-    return Settlement(case, after, due.new, due.changed, due.gap, revision_of(after, now, asker))
-
-
-def _recorded(case: Case, now: int) -> Plan:
-    """What has fallen due under a definition whose time is over; what its pause has swallowed is one gap."""
-    gap = swallowed(case, now) if case.paused else None
-    return Plan(case, max(case.cursor, gap.last), now, gap=gap) if gap else record_due(case, now)
-
-
-def _deleted(case: Case, now: int, asker: Asker) -> Settlement:
-    due = _recorded(case, now)
-    new = tuple(withdrawn(run, now) for run in due.new)
-    waiting = [run for run in case.open if run.state in (State.PENDING, State.WAITING)]
-    changed = tuple((run, withdrawn(run, now)) for run in waiting)
-    after = case._replace(deleted=True, cursor=due.cursor, wake=now, until=None)
-    return Settlement(case, after, new, changed, due.gap, act=Act(Deed.DELETED, now, None, *asker))
-
-
-def withdrawn(run: Run, now: int) -> Run:
-    """A run that waited, at its end: its schedule is no more."""
-    if run.state is State.WAITING:
-        return ended(run, State.FAILED, now)
-    return ended(run, State.SKIPPED, now, Verdict.SKIPPED, Reason.DELETED) if run.open else run
-
-
 def _manual(case: Case, nominal: int, request: str, now: int) -> Run:
     key = key_of(case.identity, nominal, request)
     return Run(
@@ -271,36 +208,6 @@ def _manual(case: Case, nominal: int, request: str, now: int) -> Run:
 
 def _settled(case: Case, new: tuple[Run, ...], now: int) -> Settlement:
     return Settlement(case, case._replace(wake=now), new)
-
-
-def revision_of(case: Case, now: int, asker: Asker) -> Revision:
-    """The definition of a case, for ever."""
-    text, dialect, zone = _said(case.job.schedule)
-    return Revision(
-        case.identity,
-        case.revision,
-        text,
-        dialect,
-        zone,
-        now,
-        asker.who,
-        asker.note,
-        case.cursor,
-    )
-
-
-@lru_cache(1_024)  # many schedules have few texts
-def _said(schedule: Schedule) -> tuple[str, str, str]:
-    """The text of a schedule, its dialect and its zone."""
-    said = replace(schedule, policy=_sayable(schedule.policy))
-    return unparse(said), dialect_of(said), said.zone.name
-
-
-def _sayable(policy: Policy) -> Policy:
-    """What of a policy a text can say: a revision must be readable, and the rest of its policy has no words."""
-    overlap = policy.overlap if policy.overlap in (Overlap.ALLOW, Overlap.REPLACE) else KRON.overlap
-    deadline = KRON.deadline if policy.deadline is None else policy.deadline
-    return replace(KRON, overlap=overlap, deadline=deadline, suspend=policy.suspend)
 
 
 def _range(job: Job, first: int, last: int) -> list[int]:

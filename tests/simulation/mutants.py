@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
-from kron import pause, registrar, sender, store, worker
+from kron import edit, pause, registrar, sender, store, worker
 from kron.core import answer, catchup, due, overlap, plan, run, tend
 from kron.core.answer import Answer
 from kron.core.outcome import Verdict
@@ -166,7 +166,7 @@ def _without_gap(p: plan.Plan) -> store.Settlement:
     return _settlement(p)._replace(gap=None)
 
 
-_settlement, _gap, _taken_on, _redefined = store.settlement, catchup._gap, plan._taken_on, registrar._redefined
+_settlement, _gap, _taken_on, _redefined = store.settlement, catchup._gap, plan._taken_on, edit._redefined
 _answered, _resumed, _key_of, _late, _queue = (
     answer.answered,
     pause.resumed,
@@ -325,8 +325,8 @@ MUTANTS: dict[str, Mutant] = {
     "commands sent again": _commands_again,
     "claims of the dead kept": _swap(tend, "_over", _claims_kept),
     "silent runs kept": _swap(tend, "_over", _silence_kept),
-    "an edit drops what was due": _swap(registrar, "_redefined", _edit_from_now),
-    "an edit answers for the past": _swap(registrar, "_redefined", _edit_into_the_past),
+    "an edit drops what was due": _swap(edit, "_redefined", _edit_from_now),
+    "an edit answers for the past": _swap(edit, "_redefined", _edit_into_the_past),
     "a resumption wakes nobody": _swap(registrar, "resumed", _dormant),
     "a pause swallows what falls due at its end": _swap(worker, "awoken", _swallowing),
     "echoes of reports count": _with(registrar=Echoes),

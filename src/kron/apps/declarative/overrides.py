@@ -13,7 +13,8 @@ from kron.core.case import Case
 from kron.core.outcome import Verdict
 from kron.core.plan import record_due
 from kron.core.run import Run, State, ended
-from kron.registrar import Asker, created, revision_of, withdrawn
+from kron.edit import created, revision_of, withdrawn
+from kron.pause import Asker
 from kron.store import Act, Deed, Settlement, Store
 
 TRIES = 5  # against another scheduler that starts on the same store

@@ -1,0 +1,106 @@
+"""Edits: what becomes of a schedule that is defined, defined anew or deleted, and of what was due until then."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+from kron.core.case import Case
+from kron.core.due import reach
+from kron.core.job import Job
+from kron.core.outcome import Reason, Verdict
+from kron.core.plan import Plan, record_due
+from kron.core.policy import KRON, FirstSight, Overlap, Policy
+from kron.core.run import Run, State, ended
+from kron.core.schedule import Schedule
+from kron.language.explain import dialect_of, unparse
+from kron.pause import Asker, swallowed
+from kron.store import Act, Deed, Revision, Settlement
+
+
+def created(job: Job, tombstone: Case | None, now: int, asker: Asker) -> Settlement:
+    """A new schedule, or one whose name was used before, whose handled periods stay handled."""
+    cursor = _first_cursor(job.schedule.policy.first_sight, *reach(job), now)
+    number = tombstone.revision + 1 if tombstone else 1
+    cursor = max(cursor, tombstone.cursor) if tombstone else cursor
+    case = Case(job, number, cursor, now, wake=now)
+    return Settlement(tombstone, case, revision=revision_of(case, now, asker))
+
+
+@lru_cache(256)  # one number for all that are defined together
+def _first_cursor(sight: FirstSight, before: int, after: int, now: int) -> int:
+    return {
+        FirstSight.CHOSEN: now // 1000 - after - 1,
+        FirstSight.AFTER: now // 1000 - before - after - 1,
+        FirstSight.CURRENT_MINUTE: now // 60_000 * 60 - 1,
+    }[sight]
+
+
+def defined(job: Job, case: Case | None, now: int, asker: Asker) -> Settlement | None:
+    """A schedule as it is to be from now on; None if it is so already."""
+    if case is None or case.deleted:
+        return created(job, case, now, asker)
+    return None if case.job == job else _redefined(job, case, now, asker)
+
+
+def _redefined(job: Job, case: Case, now: int, asker: Asker) -> Settlement:
+    """A new revision. What fell due under the old one is recorded under it; its pause stays."""
+    due = _recorded(case, now)
+    kept = job.schedule.policy.first_sight is FirstSight.CURRENT_MINUTE
+    after = case._replace(
+        job=job, revision=case.revision + 1, cursor=due.cursor, since=case.since if kept else now, wake=now
+    )
+    return Settlement(case, after, due.new, due.changed, due.gap, revision_of(after, now, asker))
+
+
+def _recorded(case: Case, now: int) -> Plan:
+    """What has fallen due under a definition whose time is over; what its pause has swallowed is one gap."""
+    gap = swallowed(case, now) if case.paused else None
+    return Plan(case, max(case.cursor, gap.last), now, gap=gap) if gap else record_due(case, now)
+
+
+def deleted(case: Case, now: int, asker: Asker) -> Settlement:
+    """A schedule that is no more. What fell due is recorded; what waited is withdrawn."""
+    due = _recorded(case, now)
+    new = tuple(withdrawn(run, now) for run in due.new)
+    waiting = [run for run in case.open if run.state in (State.PENDING, State.WAITING)]
+    changed = tuple((run, withdrawn(run, now)) for run in waiting)
+    after = case._replace(deleted=True, cursor=due.cursor, wake=now, until=None)
+    return Settlement(case, after, new, changed, due.gap, act=Act(Deed.DELETED, now, None, *asker))
+
+
+def withdrawn(run: Run, now: int) -> Run:
+    """A run that waited, at its end: its schedule is no more."""
+    if run.state is State.WAITING:
+        return ended(run, State.FAILED, now)
+    return ended(run, State.SKIPPED, now, Verdict.SKIPPED, Reason.DELETED) if run.open else run
+
+
+def revision_of(case: Case, now: int, asker: Asker) -> Revision:
+    """The definition of a case, for ever."""
+    text, dialect, zone = _said(case.job.schedule)
+    return Revision(
+        case.identity,
+        case.revision,
+        text,
+        dialect,
+        zone,
+        now,
+        asker.who,
+        asker.note,
+        case.cursor,
+    )
+
+
+@lru_cache(1_024)  # many schedules have few texts
+def _said(schedule: Schedule) -> tuple[str, str, str]:
+    """The text of a schedule, its dialect and its zone."""
+    said = replace(schedule, policy=_sayable(schedule.policy))
+    return unparse(said), dialect_of(said), said.zone.name
+
+
+def _sayable(policy: Policy) -> Policy:
+    """What of a policy a text can say: a revision must be readable, and the rest of its policy has no words."""
+    overlap = policy.overlap if policy.overlap in (Overlap.ALLOW, Overlap.REPLACE) else KRON.overlap
+    deadline = KRON.deadline if policy.deadline is None else policy.deadline
+    return replace(KRON, overlap=overlap, deadline=deadline, suspend=policy.suspend)
