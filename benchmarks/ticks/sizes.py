@@ -2,7 +2,7 @@
 
 `KRON_SIZES` names other sizes: `KRON_SIZES=10000,1000000,10000000` takes a quarter of an hour and 15 GB. Each round has
 other schedules due, so that a worker has to read the definitions of most of them, as it has to in life. What is
-measured is CPU, of the server and of the worker, planning ahead included.
+measured is CPU, of the server and of the worker, planning ahead included; and the bytes that schedules and runs take.
 """
 
 from __future__ import annotations
@@ -56,21 +56,31 @@ class Sized:
         self.owner.execute(b"VACUUM ANALYZE")
         print(f"{self.size:,} schedules made in {time.monotonic() - began:.0f} s", file=sys.stderr)
 
-    def cost(self, turn: int) -> tuple[float, float]:
-        """Microseconds of CPU for a tick, of the server and of the worker."""
+    def bytes(self) -> tuple[float, float]:
+        """What a schedule takes on the disk, and what a run does, with all their indexes."""
+        ((schedules, runs),) = self.owner.execute(SQL["bytes"].encode()).fetchall()
+        return schedules / self.size, float(runs)
+
+    def cost(self, turn: int) -> tuple[float, float, float]:
+        """Microseconds of CPU for a tick, of the server and of the worker, and bytes of the write-ahead log."""
         due = START + 3600 * (turn + 1)
         values = {"due": due, "some": SOME, "step": self.size // SOME, "turn": turn}
         self.owner.execute(SQL["set_some"].encode(), values)
         self.owner.execute(b"VACUUM due")
         hands = [hand.pid for hand in self.ours.hands]
-        theirs, mine = spent.of_server(self.server), spent.of(hands)
+        theirs, mine, log = spent.of_server(self.server), spent.of(hands), self._log()
         self.ours.foresee(due)
         done = self.ours.tick(due)
         assert done == SOME, f"{done} of {SOME}"
+        written = self._log() - log
         used = spent.between(theirs, spent.of_server(self.server)), spent.between(mine, spent.of(hands))
         self.owner.execute(SQL["end_runs"].encode())
         self.owner.execute(SQL["rest"].encode(), {"far": FAR})
-        return used[0] / done * 1e6, used[1] / done * 1e6
+        return used[0] / done * 1e6, used[1] / done * 1e6, written / done
+
+    def _log(self) -> int:
+        ((place,),) = self.owner.execute(SQL["log"].encode()).fetchall()
+        return int(place)
 
 
 def main() -> int:
@@ -79,20 +89,22 @@ def main() -> int:
         server.sql("CREATE ROLE kron LOGIN")
         parts = {size: Sized(server, size) for size in SIZES}
         server.sql("CHECKPOINT")
-        found = dict[int, list[tuple[float, float]]]()
+        found = dict[int, list[tuple[float, float, float]]]()
         for turn in range(ROUNDS + 1):  # the first warms up
             for size, part in parts.items():
                 found.setdefault(size, []).append(part.cost(turn))
+        sizes = {size: part.bytes() for size, part in parts.items()}
         for part in parts.values():
             part.ours.close()
     costs = {size: [statistics.median(c) for c in zip(*rounds[1:], strict=True)] for size, rounds in found.items()}
     print(f"{SOME:,} due in one second, other ones each time, {ROUNDS} rounds after one to warm up, fsync on")
     short = 0
     for size, cost in costs.items():
-        ratio, wanted = sum(cost) / sum(costs[SIZES[0]]), WANTED.get(size, 1.0)
+        ratio, wanted = sum(cost[:2]) / sum(costs[SIZES[0]][:2]), WANTED.get(size, 1.0)
         short += ratio > wanted
         parts_of = f"server {cost[0]:5.1f} us, worker {cost[1]:5.1f} us of CPU a tick"
         print(f"  of {size:>10,} schedules: {parts_of}, {ratio:.2f} of the smallest, wanted {wanted}")
+        print(f"{'':25}a schedule {sizes[size][0]:.0f} B, a run {sizes[size][1]:.0f} B, a tick {cost[2]:.0f} B of log")
     print(f"{'FALLS SHORT' if short else 'PASS'}: {len(costs) - short} of {len(costs)} sizes as wanted")
     return 1 if short else 0
 

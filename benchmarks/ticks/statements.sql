@@ -81,3 +81,11 @@ WHERE tenant_id = 'default' AND schedule_id = ANY (ARRAY(
 
 -- rest: what has been due is not due again for a long time
 UPDATE due SET wake = %(far)s::bigint * 1000, seen = 0 WHERE tenant_id = 'default' AND wake < %(far)s::bigint * 1000;
+
+-- log: how much has been written ahead
+SELECT pg_current_wal_lsn() - '0/0'::pg_lsn;
+
+-- bytes: of all schedules, and of a run
+SELECT pg_total_relation_size('definitions') + pg_total_relation_size('due'),
+       (SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits WHERE inhparent = 'runs'::regclass)
+       / (SELECT count(*) FROM runs);
