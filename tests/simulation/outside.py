@@ -47,8 +47,12 @@ def _told(history: History) -> dict[str, _Told]:
         for _, run in write.runs:
             one = told[run.key]
             last = one.steps[-1][1] if one.steps else None
-            if active(run) and not (last and active(last)) and isinstance(write.what, Settlement):
-                one.started.append((write.at, write.what.after.policy.overlap))
+            if active(run) and isinstance(write.what, Settlement):
+                overlap = write.what.after.policy.overlap
+                if (
+                    not (last and active(last)) or overlap is Overlap.ALLOW
+                ):  # or one more try, which may be beside others
+                    one.started.append((write.at, overlap))
             one.steps.append((write.at, run))
     return told
 
