@@ -26,7 +26,7 @@ class Ours:
     def prepare(self, due: int) -> None:
         """Let all of them be due again."""
         self.owner.execute(SQL["end_runs"].encode())
-        self.owner.execute(SQL["set_back"].encode(), {"due": due, "count": self.count})
+        self.owner.execute(SQL["set_back"].encode(), {"due": due})
 
     def foresee(self, due: int) -> None:
         """Let the workers plan ahead, if they do."""

@@ -48,7 +48,7 @@ class Foresight:
         if now >= self.again:
             self.place, self.upto, self.again = (now + 1, ""), now + ahead, now + ahead // ROUNDS
         room = self.settings.inflight - len(self.held)
-        if self.place[0] > self.upto or room <= 0 or not ahead:
+        if self.place[0] > self.upto or room <= 0:
             return False
         cases = await self.store.look(shards, self.upto, min(page, room), self.place)
         if len(cases) < min(page, room):

@@ -130,7 +130,7 @@ UPDATE schedules SET
 WHERE schedule_id = :schedule_id;
 
 -- go_on: the same, for a schedule that is still as it was read, and has no open run
-UPDATE schedules SET cursor = :cursor, since = :since, wake = :wake
+UPDATE schedules SET cursor = :cursor, wake = :wake
 WHERE schedule_id = :schedule_id AND revision = :revision AND cursor = :old_cursor AND since = :old_since
   AND NOT paused AND NOT deleted
   AND NOT EXISTS (

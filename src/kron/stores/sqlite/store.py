@@ -13,7 +13,7 @@ from kron.core.case import Case
 from kron.core.outcome import Gap
 from kron.core.policy import Overlap
 from kron.core.run import Run
-from kron.store import FIRST, Act, Change, Revision, Settlement, fits, shard_of, share_of, sound, speaks
+from kron.store import FIRST, Act, Change, Revision, Settlement, fits, shard_of, share_of, speaks, swift
 from kron.stores.codec import (
     ACT,
     DEFINITION,
@@ -178,7 +178,7 @@ class SqliteStore:
 
     def _settle(self, settlement: Settlement) -> bool:
         after = settlement.after
-        if plain(settlement) and self._go_on(settlement):
+        if swift(settlement) and self._go_on(settlement):
             return True
         stored = self._case(after.identity)
         taken = [run.key for run in settlement.new if self.rows("taken", key=run.key)]
@@ -201,10 +201,10 @@ class SqliteStore:
     def _go_on(self, settlement: Settlement) -> bool:
         """What `fits` and the rest come to where only a period of the calendar is added; else it must be asked."""
         before, after = settlement.before, settlement.after
-        assert before is not None  # noqa: S101  it is plain
+        assert before is not None  # noqa: S101  it is swift
         if any(self.rows("taken", key=run.key) for run in settlement.new):
             return False
-        moved = {"cursor": after.cursor, "since": after.since, "wake": after.wake, "revision": before.revision}
+        moved = {"cursor": after.cursor, "wake": after.wake, "revision": before.revision}
         read = {"schedule_id": after.identity, "old_cursor": before.cursor, "old_since": before.since}
         if not self.file.count("go_on", **moved, **read):
             return False
@@ -232,17 +232,6 @@ class SqliteStore:
         if change.wake is not None:
             self.rows("wake_earlier", schedule_id=after.identity, wake=change.wake)
         return True
-
-
-def plain(settlement: Settlement) -> bool:
-    """Whether it only adds a period of the calendar to a schedule that has no open run: nearly all do."""
-    before, after, new, changed, gap, revision, act = settlement
-    if before is None or changed or gap or revision or act or len(new) > 1 or any(run.trigger for run in new):
-        return False
-    if before.open or before.paused or before.deleted or after.paused or after.deleted:
-        return False
-    same = after.job is before.job and after.revision == before.revision and after.until == before.until
-    return same and after.cursor >= before.cursor and all(map(sound, new))
 
 
 def _beyond(prefix: str) -> str | bytes:
