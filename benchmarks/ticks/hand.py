@@ -73,13 +73,14 @@ def _late(store: Timed, share: float) -> float:
     return time.perf_counter()
 
 
-def main(url: str, first: str, step: str, inflight: str, lookahead: str) -> None:
+def main(url: str, first: str, step: str, inflight: str, lookahead: str, lanes: str) -> None:
     """Obey until nobody speaks any more."""
     gc.set_threshold(*RARELY)
     clock = ManualClock()
     store = Timed(url, clock, deadline=60)
     store.written = []
-    settings = Settings(batch=BATCH, inflight=int(inflight), lookahead=int(lookahead), lease=30_000)
+    bounds = {"inflight": int(inflight), "lookahead": int(lookahead), "lanes": int(lanes)}
+    settings = Settings(batch=BATCH, lease=30_000, **bounds)
     worker = Hand(store, {}, SystemTimer(), owner=f"host/{first:>016}", settings=settings)
     worker.share = frozenset(range(int(first), SHARDS, int(step)))
     with asyncio.Runner() as runner:

@@ -13,9 +13,9 @@ import sys
 import time
 
 import psycopg
+from tests import spent
 from tests.postgres import Server, running
 
-from benchmarks.ticks import spent
 from benchmarks.ticks.bare import SQL
 from benchmarks.ticks.jobs import KINDS, START, a_job
 from benchmarks.ticks.ours import Ours
@@ -41,7 +41,7 @@ class Sized:
         self.owner = psycopg.connect(server.url(self.database), autocommit=True)
         self._fill()
         url = server.url(self.database, "kron")
-        self.ours = Ours(url, server.url(self.database), SOME, workers=1, lookahead=120_000)
+        self.ours = Ours(url, server.url(self.database), SOME)
 
     def _fill(self) -> None:
         began = time.monotonic()

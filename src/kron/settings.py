@@ -12,6 +12,7 @@ class Settings:
     tick: int = 1_000  # a worker sleeps no longer than this
     lookahead: int = 0  # how long before its time a schedule may be read and planned
     batch: int = 500  # schedules looked at in one pass
+    lanes: int = 2  # batches of what was planned ahead on their way to the store at once
     sends: int = 20  # at once
     inflight: int = 2_000  # claimed and not yet answered; beyond this it looks at nothing new
     lease: int = 30_000  # on a claim

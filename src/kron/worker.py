@@ -21,7 +21,6 @@ from kron.store import SHARDS, Store, settlement
 
 ALL = frozenset(range(SHARDS))
 GATHERING = 0.01  # seconds from a nudge to the look
-LANES = 2  # batches on their way to the store at once
 
 
 class Pass(NamedTuple):
@@ -120,7 +119,7 @@ class Worker:
 
     async def _write(self, batches: list[Batch], shards: frozenset[int], began: float, now: int) -> Pass:
         """Write what was planned ahead for an instant that has come; then there may be more to look at."""
-        mine, lanes = list[Plan](), asyncio.Semaphore(LANES)
+        mine, lanes = list[Plan](), asyncio.Semaphore(self.settings.lanes)
 
         async def write(batch: Batch) -> None:
             async with lanes:

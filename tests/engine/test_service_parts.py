@@ -176,7 +176,10 @@ def test_the_worker_and_what_runs_may_share_a_process():
         async def report(launch, report, error):
             await registrar.report(launch.run.key, report, launch.run.attempt)
 
-        launcher = PythonLauncher({"it": lambda launch: ran.append(launch.run.nominal)}.get, report)
+        async def it(launch):
+            ran.append(launch.run.nominal)
+
+        launcher = PythonLauncher({"it": it}.get, report)
         worker = Worker(store, {"python": launcher}, Still(), owner="w1")
         schedule = replace(parse("0 12 * * *", dialect="service"), policy=SERVICE)
         await registrar.upsert(Job("job", schedule, target="python:it"))

@@ -326,14 +326,15 @@ def plan_of(connection, name, **values):
         ("open_runs", "runs_open"),
         ("ahead", "runs_of_the_calendar"),
         ("runs", "runs_by_time"),
-        ("run", "sqlite_autoindex_schedule_runs_1"),
+        ("of_keys", "sqlite_autoindex_schedule_runs_1"),
+        ("taken", "sqlite_autoindex_schedule_runs_1"),
         ("runs_before", "runs_by_time"),
         ("identities", "PRIMARY KEY"),
         ("acts", "acts_by_schedule"),
     ],
 )
 def test_no_question_reads_a_whole_table(other, name, index):
-    values = {"shards": "[1]", "upto": 1, "limit": 1, "schedule_id": "a", "cursor": 1, "key": "k", "after": ""}
+    values = {"shards": "[1]", "upto": 1, "limit": 1, "schedule_id": "a", "cursor": 1, "keys": "[]", "after": ""}
     values |= {"before": "k", "prefix": "a", "beyond": "b", "paused": None, "deleted": 0, "identity": "a"}
     values |= {"names": '["a"]'}
     plan = plan_of(other, name, **values)

@@ -11,12 +11,12 @@ from kron.core.answer import Answer, Report
 from kron.core.run import Run
 from kron.launcher import Launch
 
-Function = Callable[[Launch], Any]
+Function = Callable[[Launch], Awaitable[None]]
 Reporter = Callable[[Launch, Report, Exception | None], Awaitable[None]]
 
 
 class PythonLauncher:
-    """Starts `python:name` by calling the function of that name; plain functions run in a thread."""
+    """Starts `python:name` by calling the async function of that name; see `call` for those of others."""
 
     def __init__(self, function_of: Callable[[str], Function | None], report: Reporter) -> None:
         self.function_of, self.report = function_of, report
@@ -55,7 +55,7 @@ class PythonLauncher:
 
 async def _outcome(function: Function, launch: Launch) -> tuple[Report, Exception | None]:
     try:
-        await call(function, launch)
+        await function(launch)
     except Exception as error:
         return Report.FAILED, error
     except asyncio.CancelledError:  # by somebody, or by itself: it has not succeeded
@@ -63,9 +63,9 @@ async def _outcome(function: Function, launch: Launch) -> tuple[Report, Exceptio
     return Report.SUCCESS, None
 
 
-async def call(function: Callable[..., Any], *given: Any) -> None:
+async def call(function: Callable[[], Any]) -> None:
     """Call a function to its end: an async one here, a plain one in a thread. What can be awaited, is."""
     here = iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
-    result = function(*given) if here else await asyncio.to_thread(function, *given)
+    result = function() if here else await asyncio.to_thread(function)
     if isawaitable(result):
         await result

@@ -27,11 +27,16 @@ class Form(Generic[T]):
         self.kind = kind
         self.hints = get_type_hints(kind)
         self.readers = {name: _reader(hint) for name, hint in self.hints.items()}
+        self.choices = [name for name, hint in self.hints.items() if _is_choice(hint)]
 
     def row(self, value: T) -> dict[str, Any]:
         """The fields by their names, as a database takes them."""
-        found = {name: getattr(value, name) for name in self.readers}
-        return {name: each.value if isinstance(each, StrEnum) else each for name, each in found.items()}
+        fields = value if isinstance(value, tuple) else [getattr(value, name) for name in self.readers]
+        found = dict(zip(self.readers, fields, strict=True))
+        for name in self.choices:
+            if found[name] is not None:
+                found[name] = found[name].value
+        return found
 
     def read(self, row: Sequence[Any]) -> T:
         """The value of a row that has the fields in their order."""
@@ -62,6 +67,11 @@ class Form(Generic[T]):
         """The plain kind of a field: what a text or a row would hold."""
         kind, *_ = get_args(self.hints[name]) or (self.hints[name],)
         return next((plain for plain in (bool, int, str) if isinstance(kind, type) and issubclass(kind, plain)), object)
+
+
+def _is_choice(hint: Any) -> bool:
+    kind, *_ = get_args(hint) or (hint,)
+    return isinstance(kind, type) and issubclass(kind, StrEnum)
 
 
 def _reader(hint: Any) -> Reader:

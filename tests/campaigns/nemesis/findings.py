@@ -10,8 +10,8 @@ from tests.campaigns.nemesis.schedules import policy_of
 
 LEDGER = """
 SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, fire_at, created_at, updated_at, status, outcome, reason,
-       attempt, open, trigger_id
-FROM runs
+       attempt, open, trigger_id, not_before > kron_now() AND wake <= not_before
+FROM runs LEFT JOIN due USING (tenant_id, schedule_id)
 """
 
 
@@ -66,11 +66,11 @@ async def examine(store, server, database, log, snapshots, calm, faults, progres
 
 
 def _one(row, arrivals, calm, busy, found):
-    key, name, run_at, _, _, updated, status, outcome, reason, attempt, is_open, trigger = row
+    key, name, run_at, _, _, updated, status, outcome, reason, attempt, is_open, trigger, has_its_time = row
     about = (name, run_at, trigger, status, outcome, reason, attempt, arrivals, key[:8])
     found.outcomes[f"{outcome or 'open'}" + (f" ({reason})" if reason else "")] += 1
     its_turn_will_come = status == "pending" and name in busy
-    if is_open and updated < calm and not its_turn_will_come:
+    if is_open and updated < calm and not its_turn_will_come and not has_its_time:
         found.unexplained.append((*about, "it is not over, and nobody looks after it"))
     if outcome == "executed" and not arrivals and reason != "unknown":
         found.lost.append((*about, "executed, and nobody received it"))
@@ -82,7 +82,7 @@ def _one(row, arrivals, calm, busy, found):
 
 def _late(row, faults, found):
     """How late a run was recorded, and what had gone wrong shortly before it was due."""
-    _, _, _, fire_at, created, _, _, _, _, _, _, trigger = row
+    _, _, _, fire_at, created, _, _, _, _, _, _, trigger, _ = row
     if trigger:
         return
     late = created - fire_at

@@ -22,6 +22,7 @@ from kron.core.policy import SECOND, SERVICE
 from kron.pause import Asker
 from kron.registrar import Registrar
 from kron.stores.postgres.maintain import maintain
+from tests import spent
 from tests.campaigns.soak.picture import picture
 from tests.campaigns.soak.sampling import sample
 from tests.campaigns.soak.verdict import judged
@@ -87,15 +88,18 @@ def soak(given, server, database):
     say(f"{given.rate * 60} schedules, {given.rate} due in every second, {given.minutes:g} minutes")
     command = [Path(sys.executable).with_name("kron"), "worker", url]
     workers = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(WORKERS)]
+    pids = [worker.pid for worker in workers]
+    theirs, ours = spent.of_server(server), spent.of(pids)
     try:
         samples = watch(server, database, given.minutes, given.every)
+        used = spent.between(theirs, spent.of_server(server)), spent.between(ours, spent.of(pids))
         dead = [worker.returncode for worker in workers if worker.poll() is not None]
     finally:
         for worker in workers:
             worker.terminate()
         for worker in workers:
             worker.wait()
-    return samples, dead, asyncio.run(accounted(url))
+    return samples, used, dead, asyncio.run(accounted(url))
 
 
 def main(args):
@@ -107,7 +111,7 @@ def main(args):
     parser.add_argument("--picture", metavar="FILE", help="an SVG of the samples")
     given = parser.parse_args(args)
     with running(SETTINGS, folder=given.folder) as server:
-        samples, dead, (periods, wrong) = soak(given, server, server.database())
+        samples, used, dead, (periods, wrong) = soak(given, server, server.database())
     if given.picture:
         path = Path(given.picture)
         path.parent.mkdir(exist_ok=True)
@@ -116,6 +120,8 @@ def main(args):
     for name, before, after, flat in compared:
         say(f"{'flat' if flat else 'GROWS':6} {name:28} {before:14,.0f} -> {after:14,.0f}")
     ended = sum(s.ended for s in samples)
+    server_us, worker_us = (seconds / max(1, ended) * 1e6 for seconds in used)
+    say(f"a run from due to done takes {server_us:.0f} us of CPU of the server and {worker_us:.0f} us of the workers")
     flat = all(fine for *_, fine in compared)
     good = flat and not dead and not wrong
     say(

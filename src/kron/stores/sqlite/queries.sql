@@ -99,14 +99,14 @@ FROM json_each(:names) n
 CROSS JOIN schedules s ON s.schedule_id = n.value
 CROSS JOIN schedule_runs r ON r.schedule_id = s.schedule_id AND r.trigger_id = '' AND r.run_at > s.cursor;
 
--- run: one run
+-- of_keys: runs by their keys
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
        lease_until, not_before, doubt, created_at, updated_at, sent_at
 FROM schedule_runs
-WHERE idempotency_key = :key;
+WHERE idempotency_key IN (SELECT value FROM json_each(:keys));
 
--- taken: whether a key has a run
-SELECT 1 FROM schedule_runs WHERE idempotency_key = :key;
+-- taken: which of those keys have a run
+SELECT idempotency_key FROM schedule_runs WHERE idempotency_key IN (SELECT value FROM json_each(:keys));
 
 -- define: a schedule that has never been
 INSERT INTO schedules (

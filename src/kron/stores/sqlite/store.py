@@ -90,7 +90,7 @@ class SqliteStore:
 
     async def find(self, keys: Sequence[str]) -> list[Run | None]:
         """The runs of those keys."""
-        return await self.file.read(lambda: [self._run(key) for key in keys])
+        return await self.file.read(lambda: self._runs(keys))
 
     async def identities(
         self, after: str, limit: int, prefix: str = "", paused: bool | None = None, deleted: bool = False
@@ -162,26 +162,29 @@ class SqliteStore:
         found = self._cases("schedule", schedule_id=identity)
         return found[0] if found else None
 
-    def _run(self, key: str) -> Run | None:
-        found = self.rows("run", key=key)
-        return read_run(found[0]) if found else None
+    def _runs(self, keys: Sequence[str]) -> list[Run | None]:
+        found = {row[0]: read_run(row) for row in self.rows("of_keys", keys=json.dumps(keys))}
+        return [found.get(key) for key in keys]
 
     def _called(self, key: str) -> str | None:
         found = self.rows("called", key=key)
         return str(found[0][0]) if found else None
 
     def _settle_all(self, settlements: Sequence[Settlement], together: bool) -> list[bool]:
-        written = [self._settle(settlement) for settlement in settlements]
+        keys, written = [run.key for settlement in settlements for run in settlement.new], list[bool]()
+        taken = {key for (key,) in self.rows("taken", keys=json.dumps(keys))}
+        for settlement in settlements:
+            written.append(self._settle(settlement, taken))
+            taken.update(run.key for run in settlement.new if written[-1])
         if together and not all(written):
             raise _Apart  # and what was written is undone
         return written
 
-    def _settle(self, settlement: Settlement) -> bool:
+    def _settle(self, settlement: Settlement, taken: set[str]) -> bool:
         after = settlement.after
-        if swift(settlement) and self._go_on(settlement):
+        if swift(settlement) and self._go_on(settlement, taken):
             return True
         stored = self._case(after.identity)
-        taken = [run.key for run in settlement.new if self.rows("taken", key=run.key)]
         if not fits(settlement, stored, taken):
             return False
         self._keep(stored, after)
@@ -198,11 +201,11 @@ class SqliteStore:
             self.rows("act", schedule_id=after.identity, **ACT.row(settlement.act))
         return True
 
-    def _go_on(self, settlement: Settlement) -> bool:
+    def _go_on(self, settlement: Settlement, taken: set[str]) -> bool:
         """What `fits` and the rest come to where only a period of the calendar is added; else it must be asked."""
         before, after = settlement.before, settlement.after
         assert before is not None  # noqa: S101  it is swift
-        if any(self.rows("taken", key=run.key) for run in settlement.new):
+        if any(run.key in taken for run in settlement.new):
             return False
         moved = {"cursor": after.cursor, "wake": after.wake, "revision": before.revision}
         read = {"schedule_id": after.identity, "old_cursor": before.cursor, "old_since": before.since}
@@ -225,7 +228,7 @@ class SqliteStore:
         before, after = change.before, change.after
         token = {"old_state": before.state.value, "old_attempt": before.attempt, "old_owner": before.owner}
         if not speaks(before, change) or not self.file.count("speak", **RUN.row(after), **token):
-            self._run(after.key)  # which says so, if it cannot be read
+            self._runs([after.key])  # which says so, if it cannot be read
             return False
         if change.run_id:
             self.rows("call", key=after.key, run_id=change.run_id)
