@@ -36,6 +36,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
         raise KronError("STORE_UNSUITABLE", f"{path} cannot have a write-ahead log", hint=hint)
     connection.execute(QUERIES["be_durable"])
     connection.execute(QUERIES["keep_references"])
+    connection.execute(QUERIES["have_room"])
     with transaction(connection, "begin"):
         if _version(connection, path) == 0:  # and nobody else is making them
             for statement in SCHEMA:

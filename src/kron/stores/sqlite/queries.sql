@@ -19,6 +19,9 @@ PRAGMA synchronous = FULL;
 -- keep_references: no run without its schedule
 PRAGMA foreign_keys = ON;
 
+-- have_room: 32 MiB of pages in memory; with SQLite's own 2 a large batch is written twice
+PRAGMA cache_size = -32768;
+
 -- begin: be the only one who writes
 BEGIN IMMEDIATE;
 

@@ -1,7 +1,8 @@
 -- The tables of Kron in one SQLite file. Version 1.
 --
 -- run_at, cursor, first and last are seconds from 1970-01-01T00:00:00Z, every other time is milliseconds. The code
--- checks before it writes; the constraints and triggers here hold whatever the code does.
+-- checks before it writes; the constraints and triggers here hold whatever the code does. A trigger names the columns
+-- that it looks at, so that writes to others do not pay for it.
 
 PRAGMA application_id = 1265790830;  -- "Kron"
 PRAGMA user_version = 1;
@@ -35,11 +36,12 @@ CREATE INDEX schedules_due ON schedules (wake, schedule_id, shard) WHERE wake IS
 CREATE TRIGGER schedules_stay BEFORE DELETE ON schedules
 BEGIN SELECT RAISE(ABORT, 'a schedule leaves a tombstone'); END;
 
-CREATE TRIGGER schedules_go_forward BEFORE UPDATE ON schedules
+CREATE TRIGGER schedules_go_forward BEFORE UPDATE OF schedule_id, revision, cursor ON schedules
 WHEN new.schedule_id <> old.schedule_id OR new.revision < old.revision OR new.cursor < old.cursor
 BEGIN SELECT RAISE(ABORT, 'the revision and the cursor of a schedule only grow'); END;
 
-CREATE TRIGGER schedules_are_revised BEFORE UPDATE ON schedules
+CREATE TRIGGER schedules_are_revised BEFORE UPDATE OF
+    schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at ON schedules
 WHEN new.revision = old.revision
  AND (new.schedule, new.dialect, new.timezone, new.policy, new.name, new.description, new.command, new.target,
       new.start_at, new.end_at)
@@ -142,7 +144,8 @@ WHEN old.status NOT IN ('pending', 'launching', 'retry', 'enqueued', 'started', 
      ELSE 0 END
 BEGIN SELECT RAISE(ABORT, 'a run only moves forward'); END;
 
-CREATE TRIGGER runs_stay_themselves BEFORE UPDATE ON schedule_runs
+CREATE TRIGGER runs_stay_themselves BEFORE UPDATE OF
+    idempotency_key, schedule_id, run_at, trigger_id, revision, fire_at, created_at ON schedule_runs
 WHEN (new.idempotency_key, new.schedule_id, new.run_at, new.trigger_id, new.revision, new.fire_at, new.created_at)
      IS NOT
      (old.idempotency_key, old.schedule_id, old.run_at, old.trigger_id, old.revision, old.fire_at, old.created_at)
