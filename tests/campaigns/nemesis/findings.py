@@ -10,7 +10,7 @@ from tests.campaigns.nemesis.schedules import policy_of
 
 LEDGER = """
 SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, fire_at, created_at, updated_at, status, outcome, reason,
-       attempt, open, trigger_id, not_before > kron_now() AND wake <= not_before
+       attempt, open, trigger_id, open AND not_before > kron_now() AND wake <= not_before
 FROM runs LEFT JOIN due USING (tenant_id, schedule_id)
 """
 
@@ -48,7 +48,7 @@ async def examine(store, server, database, log, snapshots, calm, faults, progres
     keys = Counter(row[0] for row in rows)
     found.doubled += [("recorded twice", key) for key, n in keys.items() if n > 1]
     found.unexplained += [("an effect without a record", key) for key in arrivals if key not in keys]
-    busy = {row[1] for row in rows if row[9] and row[5] >= calm}  # one of its runs was heard of since
+    busy = {row[1] for row in rows if row[9] and row[5] >= calm or row[12]}  # one of its runs was heard of, or will be
     for row in rows:
         _one(row, arrivals[row[0]], calm, busy, found)
         _late(row, faults, found)
@@ -68,7 +68,7 @@ async def examine(store, server, database, log, snapshots, calm, faults, progres
 def _one(row, arrivals, calm, busy, found):
     key, name, run_at, _, _, updated, status, outcome, reason, attempt, is_open, trigger, has_its_time = row
     about = (name, run_at, trigger, status, outcome, reason, attempt, arrivals, key[:8])
-    found.outcomes[f"{outcome or 'open'}" + (f" ({reason})" if reason else "")] += 1
+    found.outcomes[("open, " if is_open else "") + (outcome or status) + (f" ({reason})" if reason else "")] += 1
     its_turn_will_come = status == "pending" and name in busy
     if is_open and updated < calm and not its_turn_will_come and not has_its_time:
         found.unexplained.append((*about, "it is not over, and nobody looks after it"))

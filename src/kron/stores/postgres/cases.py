@@ -30,7 +30,6 @@ class Jobs:
         if len(self.known) + len(missing) > MOST:
             self.known.clear()
             missing = [row[0] for row in rows]
-        await talk.tell("by_the_key")  # else the planner would rather read a whole table than a page of it
         found = await talk.rows("definitions", schedules=texts(missing))
         self.known.update(map(read_job, found))
 

@@ -13,7 +13,6 @@ from kron.stores.postgres.rows import fold, key_bytes, moves, periods
 
 async def change(talk: Talk, changes: Sequence[Change]) -> list[bool]:
     """Write each change whose attempt still has its token; which did."""
-    await talk.tell("by_the_key")
     await talk.tell("lock", schedules=texts({c.before.identity for c in changes}))
     found = [read_run(row) for row in await talk.rows("of_periods", **periods(c.before for c in changes))]
     before = {run.key: run for run in found}

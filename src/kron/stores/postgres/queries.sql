@@ -4,17 +4,25 @@
 -- runs of a schedule has locked its row in `due` first, in the order of the names: so nobody waits in a circle, and
 -- what was read under the lock is still so when it is written.
 --
--- `advance` and `stir` find rows of `due` from the batch, one by one and in its order, whatever the planner believes of a
--- table that has just grown. So they ask for a name BETWEEN itself and itself, and for the tenant by IS TRUE: an
--- equality could also be answered by going through all rows of the tenant, and through the whole batch for each.
+-- The rows of a batch are found from the batch, one by one, whatever the planner believes of a table that has just grown,
+-- or of a week of the ledger that has just begun. So the tenant is asked for by IS TRUE: an equality could also be
+-- answered by going through all rows of the tenant, and through the whole batch for each. A read that is joined to the
+-- batch is made for each row by itself (LATERAL, with an OFFSET that keeps it so). `advance` and `stir` lock in the order
+-- of the batch, too, by asking for a name BETWEEN itself and itself.
 
--- begin: for whom, how long anything may take, and nothing compiled for it; see what is committed by each statement
+-- begin: for whom, how long anything may take, found by keys alone; see what is committed by each statement
 BEGIN;
 SET LOCAL app.tenant = {tenant};
 SET LOCAL statement_timeout = '4s';
 SET LOCAL lock_timeout = '2s';
 SET LOCAL idle_in_transaction_session_timeout = '5s';
 SET LOCAL jit = off;
+SET LOCAL enable_seqscan = off;
+SET LOCAL enable_bitmapscan = off;
+SET LOCAL enable_hashjoin = off;
+SET LOCAL enable_mergejoin = off;
+SET LOCAL enable_material = off;
+SET LOCAL max_parallel_workers_per_gather = 0;
 
 -- begin_reading: the same, but change nothing, and see one state throughout
 BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
@@ -23,16 +31,18 @@ SET LOCAL statement_timeout = '4s';
 SET LOCAL lock_timeout = '2s';
 SET LOCAL idle_in_transaction_session_timeout = '5s';
 SET LOCAL jit = off;
+SET LOCAL enable_seqscan = off;
+SET LOCAL enable_bitmapscan = off;
+SET LOCAL enable_hashjoin = off;
+SET LOCAL enable_mergejoin = off;
+SET LOCAL enable_material = off;
+SET LOCAL max_parallel_workers_per_gather = 0;
 
 -- narrow: said with a beginning: only the schedules whose names begin so are there
 SET LOCAL app.within = {within};
 
 -- commit: durable when it returns
 COMMIT;
-
--- by_the_key: a batch is found row by row through the key, in its own order, however small the table seems to be
-SELECT set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
-       set_config('enable_seqscan', 'off', true);
 
 -- version: the newest migration
 SELECT max(number) FROM kron_migrations;
@@ -97,45 +107,52 @@ SELECT wake FROM due WHERE tenant_id = %(tenant)s AND wake IS NOT NULL AND shard
 -- standing: schedules by their names
 SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach
 FROM due
-WHERE tenant_id = %(tenant)s AND schedule_id = ANY(%(schedules)s);
+WHERE (tenant_id = %(tenant)s) IS TRUE AND schedule_id = ANY(%(schedules)s);
 
 -- lock: schedules by their names, for who is about to write
 SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach
 FROM due
-WHERE tenant_id = %(tenant)s AND schedule_id = ANY(%(schedules)s)
+WHERE (tenant_id = %(tenant)s) IS TRUE AND schedule_id = ANY(%(schedules)s)
 ORDER BY schedule_id
 FOR NO KEY UPDATE;
 
 -- definitions: what they are
-SELECT schedule_id, digest, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at
-FROM definitions
-WHERE tenant_id = %(tenant)s AND schedule_id = ANY(%(schedules)s);
+SELECT d.*
+FROM unnest(%(schedules)s) AS s (schedule_id), LATERAL (
+    SELECT schedule_id, digest, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at
+    FROM definitions
+    WHERE tenant_id = %(tenant)s AND schedule_id = s.schedule_id
+    OFFSET 0) AS d;
 
 -- open_runs: the runs of which something may still become
 SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
        attempt, owner, lease_until, not_before, doubt, created_at, updated_at, sent_at
 FROM runs
-WHERE tenant_id = %(tenant)s AND schedule_id = ANY(%(schedules)s) AND open
+WHERE (tenant_id = %(tenant)s) IS TRUE AND schedule_id = ANY(%(schedules)s) AND open
 ORDER BY schedule_id, run_at, trigger_id, idempotency_key;
 
 -- ahead: the periods beyond each cursor that are handled already
-SELECT r.schedule_id, r.run_at
-FROM unnest(%(schedules)s, %(cursors)s) AS c (schedule_id, cursor)
-JOIN runs r ON r.tenant_id = %(tenant)s AND r.schedule_id = c.schedule_id AND r.run_at > c.cursor AND r.trigger_id = '';
+SELECT r.*
+FROM unnest(%(schedules)s, %(cursors)s) AS c (schedule_id, cursor), LATERAL (
+    SELECT schedule_id, run_at FROM runs
+    WHERE (tenant_id = %(tenant)s) IS TRUE AND schedule_id = c.schedule_id AND run_at > c.cursor AND trigger_id = ''
+    OFFSET 0) AS r;
 
 -- of_periods: runs by their periods
-SELECT encode(r.idempotency_key, 'hex'), r.schedule_id, r.run_at, r.revision, r.fire_at, r.status, r.trigger_id,
-       r.outcome, r.reason, r.attempt, r.owner, r.lease_until, r.not_before, r.doubt, r.created_at, r.updated_at,
-       r.sent_at
-FROM unnest(%(schedules)s, %(nominals)s, %(triggers)s) AS p (schedule_id, run_at, trigger_id)
-JOIN runs r ON r.tenant_id = %(tenant)s AND r.schedule_id = p.schedule_id AND r.run_at = p.run_at
-           AND r.trigger_id = p.trigger_id;
+SELECT r.*
+FROM unnest(%(schedules)s, %(nominals)s, %(triggers)s) AS p (schedule_id, run_at, trigger_id), LATERAL (
+    SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
+           attempt, owner, lease_until, not_before, doubt, created_at, updated_at, sent_at
+    FROM runs
+    WHERE (tenant_id = %(tenant)s) IS TRUE AND schedule_id = p.schedule_id AND run_at = p.run_at
+      AND trigger_id = p.trigger_id
+    OFFSET 0) AS r;
 
 -- of_keys: runs by their keys
 SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
        attempt, owner, lease_until, not_before, doubt, created_at, updated_at, sent_at
 FROM runs
-WHERE tenant_id = %(tenant)s AND idempotency_key = ANY(%(keys)s);
+WHERE (tenant_id = %(tenant)s) IS TRUE AND idempotency_key = ANY(%(keys)s);
 
 -- requested: which of those keys were ever asked for by hand
 SELECT encode(idempotency_key, 'hex') FROM requests WHERE tenant_id = %(tenant)s AND idempotency_key = ANY(%(keys)s);
@@ -202,8 +219,8 @@ FROM unnest(%(schedules)s, %(nominals)s, %(triggers)s, %(statuses)s, %(outcomes)
             %(owners)s, %(leases)s, %(not_befores)s, %(doubts)s, %(changes)s, %(sents)s, %(alones)s)
      AS m (schedule_id, run_at, trigger_id, status, outcome, reason, attempt, owner, lease, not_before, doubt, changed,
            sent, alone)
-WHERE r.tenant_id = %(tenant)s AND r.schedule_id = m.schedule_id AND r.run_at = m.run_at
-  AND r.trigger_id = m.trigger_id;
+WHERE (r.tenant_id = %(tenant)s) IS TRUE AND r.schedule_id BETWEEN m.schedule_id AND m.schedule_id
+  AND r.run_at = m.run_at AND r.trigger_id = m.trigger_id;
 
 -- stir: what was said of the runs of schedules, folded into what is seen of them; and they wake no later than then
 UPDATE due d SET seen = d.seen # s.delta, wake = least(d.wake, s.wake)

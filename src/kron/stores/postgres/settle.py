@@ -46,7 +46,6 @@ async def advance(talk: Talk, settlements: Sequence[Settlement], columns: dict[s
 
     A key that exists fails all of them: then they are written exactly.
     """
-    await talk.tell("by_the_key")
     held = {name for (name,) in await talk.rows("advance", **columns["due"])}
     lost = len(held) < len(settlements)
     groups = alike(_fresh(s for s in settlements if s.after.identity in held)) if lost else columns["runs"]
@@ -89,7 +88,6 @@ def columns_of(settlements: Sequence[Settlement]) -> dict[str, Any]:
 
 async def settle_exactly(talk: Talk, jobs: Jobs, settlements: Sequence[Settlement], now: int) -> list[bool]:
     """Write each settlement that holds, of different schedules, by the same lines that the store in memory uses."""
-    await talk.tell("by_the_key")
     rows = await talk.rows("lock", schedules=texts(s.after.identity for s in settlements))
     stored = {case.identity: case for case in await whole(talk, jobs, rows)}
     taken = await _taken(talk, [run for s in settlements for run in s.new])
