@@ -48,7 +48,7 @@ async def examine(store, server, database, log, snapshots, calm, faults, progres
     keys = Counter(row[0] for row in rows)
     found.doubled += [("recorded twice", key) for key, n in keys.items() if n > 1]
     found.unexplained += [("an effect without a record", key) for key in arrivals if key not in keys]
-    busy = {row[1] for row in rows if row[9] and row[5] >= calm or row[12]}  # one of its runs was heard of, or will be
+    busy = {row[1] for row in rows if (row[9] and row[5] >= calm) or row[12]}  # another run was heard of, or will be
     for row in rows:
         _one(row, arrivals[row[0]], calm, busy, found)
         _late(row, faults, found)
