@@ -42,7 +42,9 @@ class Pool:
         self.conninfo, self.tenant, self.deadline = address(url), tenant, deadline
         self.idle: list[Connection] = []
         self.gate = asyncio.Semaphore(size)
-        self.beginnings = {name: begun(QUERIES[name], tenant=tenant) for name in ("begin", "begin_reading")}
+        self.beginnings = {
+            name: begun(QUERIES[name] + b"\n" + QUERIES["bounds"], tenant=tenant) for name in ("begin", "begin_reading")
+        }
         self.place = "the database"
 
     async def read(self, work: Callable[[Talk], Awaitable[T]]) -> T:

@@ -10,23 +10,15 @@
 -- batch is made for each row by itself (LATERAL, with an OFFSET that keeps it so). `advance` and `stir` lock in the order
 -- of the batch, too, by asking for a name BETWEEN itself and itself.
 
--- begin: for whom, how long anything may take, found by keys alone; see what is committed by each statement
+-- begin: for whom; see what is committed by each statement
 BEGIN;
 SET LOCAL app.tenant = {tenant};
-SET LOCAL statement_timeout = '4s';
-SET LOCAL lock_timeout = '2s';
-SET LOCAL idle_in_transaction_session_timeout = '5s';
-SET LOCAL jit = off;
-SET LOCAL enable_seqscan = off;
-SET LOCAL enable_bitmapscan = off;
-SET LOCAL enable_hashjoin = off;
-SET LOCAL enable_mergejoin = off;
-SET LOCAL enable_material = off;
-SET LOCAL max_parallel_workers_per_gather = 0;
 
 -- begin_reading: the same, but change nothing, and see one state throughout
 BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
 SET LOCAL app.tenant = {tenant};
+
+-- bounds: said with a beginning: how long anything may take, and that rows are found by keys alone
 SET LOCAL statement_timeout = '4s';
 SET LOCAL lock_timeout = '2s';
 SET LOCAL idle_in_transaction_session_timeout = '5s';

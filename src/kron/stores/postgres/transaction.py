@@ -23,6 +23,7 @@ from kron.stores.postgres.change import change
 from kron.stores.postgres.connection import Connection, begun, connect, translated
 from kron.stores.postgres.pool import Talk
 from kron.stores.postgres.rows import key_bytes
+from kron.stores.postgres.statements import QUERIES
 from kron.stores.statements import named
 
 AT_ONCE = 8  # in one process; each has a connection
@@ -63,7 +64,7 @@ class Transactions:
         if not inside:
             hint = "leave that to Kron; for a part that may fail alone, use `async with connection.transaction()`"
             raise KronError("TRANSACTION_ENDED", "the function has ended its transaction itself", hint=hint)
-        await connection.execute(_SQL["hasten"])
+        await connection.execute(QUERIES["bounds"])  # it is about to hold a row that others wait for
         now, talk = await self.now(), Talk(connection, self.tenant)
         await talk.tell("lock", schedules=texts([run.identity]))  # from here on, nobody else speaks of it
         (stored,) = map(read_run, await talk.rows("of_keys", keys=octets([key_bytes(run.key)])))
