@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
-from kron.core.answer import Answer, Receipt
+from kron.core.answer import Answer, Receipt, Report
 from kron.core.job import Job
 from kron.core.run import Run
+
+Tell = Callable[[str, Report], Awaitable[Any]]  # how a launcher that follows its runs says what became of a key
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from importlib import import_module
 from typing import Any
@@ -10,12 +11,16 @@ from typing import Any
 from kron.clock import Clock, SystemClock
 from kron.core.answer import Report
 from kron.errors import KronError
-from kron.launcher import Launch, Launcher
+from kron.launcher import Launch, Launcher, Tell
+from kron.launchers.command import CommandLauncher
+from kron.launchers.journal import Journal
 from kron.launchers.python import PythonLauncher
+from kron.registrar import Registrar
 from kron.reports import Reports
 from kron.store import Store
 
 POSTGRES = ("postgresql", "postgres")
+AGAIN = (1, 2, 4, 8, 16, 30, 30)  # seconds between two tries to report
 
 
 @asynccontextmanager
@@ -70,8 +75,11 @@ def durable(url: str) -> str:
     return url
 
 
-def launchers(store: Store) -> dict[str, Launcher]:
-    """The launchers that a worker of the command line has, by the schemes of their targets."""
+def launchers(store: Store, *, commands: str = "", kubernetes: bool = False) -> dict[str, Launcher]:
+    """The launchers that a worker of the command line has, by the schemes of their targets.
+
+    `commands` is the folder of the journal, for a worker that may run what the schedules say on this host.
+    """
     reports = Reports(store)  # many at once, where many end at once
 
     async def report(launch: Launch, said: Report, error: Exception | None) -> None:
@@ -80,7 +88,56 @@ def launchers(store: Store) -> dict[str, Launcher]:
     async def nothing(launch: Launch) -> None:
         """Be done."""
 
-    return {"python": PythonLauncher({"pass": nothing}.get, report)}
+    found: dict[str, Launcher] = {"python": PythonLauncher({"pass": nothing}.get, report)}
+    if commands:
+        found["command"] = CommandLauncher(Journal(commands), _teller(store))
+    if kubernetes:
+        found["kubernetes"] = _kubernetes(store)
+    return found
+
+
+def adopt(senders: Mapping[str, Launcher]) -> None:
+    """Let each launcher that can follow what workers before this one have left running."""
+    for sender in senders.values():
+        if isinstance(sender, CommandLauncher):
+            sender.adopt()
+
+
+def _teller(store: Store) -> Tell:
+    registrar = Registrar(store)
+
+    async def tell(key: str, said: Report) -> None:
+        """Report of a run, again and again while the store cannot be reached; then its lease will end."""
+        for wait in AGAIN:
+            try:
+                await registrar.report(key, said)
+            except KronError as error:
+                if error.code == "NOT_FOUND":
+                    return
+                await asyncio.sleep(wait)
+            else:
+                return
+        raise KronError("NOT_REPORTED", f"nobody could be told that {key} is {said}", hint="see to the store")
+
+    return tell
+
+
+def _kubernetes(store: Store) -> Launcher:
+    """Jobs in the cluster that this worker is in, or that its kubeconfig names."""
+    try:
+        from lightkube import AsyncClient
+        from lightkube.core.exceptions import ConfigError
+
+        from kron.launchers.kubernetes import KubernetesLauncher
+    except ImportError as error:
+        message = f"Kubernetes needs lightkube: {error}"
+        raise KronError("MISSING_PACKAGE", message, hint="pip install 'kron-py[kubernetes]'") from error
+    try:
+        return KubernetesLauncher(AsyncClient(), _teller(store))
+    except ConfigError as error:
+        raise KronError(
+            "NO_CLUSTER", f"no cluster is known: {error}", hint="set KUBECONFIG, or run inside one"
+        ) from error
 
 
 def _postgres() -> Any:

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from kron.apps.cli.screen import Screen, describe
 from kron.apps.wiring import open_store
-from kron.core.job import Job
+from kron.core.job import Command, Job
 from kron.errors import KronError
 from kron.language.definition import define
 from kron.pause import Asker
@@ -26,7 +26,7 @@ LANES = 2  # writes on their way while the next lines are read
 LONGEST = 64 * 1024  # bytes of a line
 SHOWN = 10  # lines that cannot be read
 RARELY = (100_000, 50, 50)  # many values are made, and no cycles: looking for them costs more than it frees
-OWN = ("target", "name", "description")  # what a line may say beside the fields of a job
+OWN = ("command", "target", "name", "description")  # what a line may say beside the fields of a job
 
 
 class Progress:
@@ -120,4 +120,6 @@ def _job(line: bytes) -> Job:
     for name, value in own.items():
         if not isinstance(value, str) or "\0" in value:
             raise KronError("BAD_FIELD", f"the field {name} is not a text", hint=hint)
+    if "command" in own:
+        own = {"target": "command:", **own, "command": Command(own["command"])}
     return replace(define(fields), **own)

@@ -1,0 +1,149 @@
+"""Commands of this host. A journal knows every key that was begun, so that none runs twice, whatever is killed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from asyncio.subprocess import DEVNULL, Process
+from collections.abc import Coroutine
+from contextlib import ExitStack, suppress
+from math import inf
+from pathlib import Path
+from subprocess import SubprocessError
+from typing import Any
+
+from kron.clock import Clock, SystemClock
+from kron.core.answer import Answer, Report
+from kron.core.job import Command
+from kron.core.policy import SECOND, Interrupted
+from kron.core.run import Run
+from kron.launcher import Launch, Tell
+from kron.launchers.journal import Entry, Journal
+
+SHELL = "/bin/sh"
+SEEN = ("HOME", "LANG", "LOGNAME", "PATH", "TZ", "USER")  # what a command sees of the worker's environment
+BEAT = 2.0  # seconds between two looks at a process that is no child of this worker
+
+# The line is given whole to its shell, as it was written. Its status is left in a file, which is our standard input,
+# for who asks when this worker is no more.
+_KEEPER = '"$0" -c "$1" </dev/null; said=$?; echo "$said" >&0; exit "$said"'
+
+
+class CommandLauncher:
+    """Starts the commands of jobs, each in a session of its own: it outlives this worker."""
+
+    def __init__(self, journal: Journal, tell: Tell, clock: Clock | None = None, *, beat: float = BEAT) -> None:
+        self.journal, self.tell, self.clock, self.beat = journal, tell, clock or SystemClock(), beat
+        self.tasks: dict[str, asyncio.Task[None]] = {}
+        self.running: dict[str, int] = {}
+
+    def adopt(self) -> None:
+        """Follow what workers before this one have started, and not seen the end of."""
+        for key in self.journal.unended():
+            self._keep(key, self._follow(key, self.journal.look(key) or Entry()))
+
+    async def start(self, launch: Launch) -> Answer:
+        """Start it, unless it was begun before: then what became of it is the answer."""
+        command, key = launch.job.command, launch.run.key
+        if command is None:
+            return Answer.REJECTED
+        now = int(self.clock.now())
+        if await asyncio.to_thread(self.journal.begin, key, now):
+            return await self._spawn(command, launch)
+        known = await asyncio.to_thread(self.journal.look, key) or Entry()
+        if known.alive or self.journal.status(key) is not None:
+            self._keep(key, self._follow(key, known))
+            return Answer.OK
+        again = launch.job.schedule.policy.interrupted is Interrupted.RESTART
+        if again and await asyncio.to_thread(self.journal.begin_again, key, now, known):
+            return await self._spawn(command, launch)
+        return Answer.UNKNOWN
+
+    async def cancel(self, run: Run) -> None:
+        """Ask the command and all its children to end."""
+        if run.key in self.running:
+            _signal(self.running[run.key], signal.SIGTERM)
+
+    async def _spawn(self, command: Command, launch: Launch) -> Answer:
+        key = launch.run.key
+        try:
+            process = await self._process(command, key)
+        except (OSError, LookupError, ValueError, SubprocessError):  # no such folder, user or file, or no right to it
+            await asyncio.to_thread(self.journal.ended, key, -1)
+            return Answer.REJECTED
+        await asyncio.to_thread(self.journal.started, key, process.pid)
+        self._keep(key, self._await(process, command, launch))
+        self.running[key] = process.pid
+        return Answer.OK
+
+    async def _process(self, command: Command, key: str) -> Process:
+        with ExitStack() as files:
+            status = files.enter_context(os.fdopen(self.journal.status_file(key), "r+b", buffering=0))
+            return await asyncio.create_subprocess_exec(
+                *(SHELL, "-c", _KEEPER, command.shell or SHELL, command.line),
+                stdin=status,
+                stdout=_opened(command.stdout, files),
+                stderr=_opened(command.stderr, files),
+                start_new_session=True,
+                **_how(command),
+            )
+
+    async def _await(self, process: Process, command: Command, launch: Launch) -> None:
+        """Wait for a child of ours, for as long as it may take, and say that it lives; then, how it ended."""
+        ending = asyncio.ensure_future(process.wait())
+        beat = launch.job.schedule.policy.run_lease / SECOND / 3
+        left = inf if command.timeout is None else command.timeout / SECOND
+        while not (await asyncio.wait({ending}, timeout=min(beat, left)))[0]:
+            left -= min(beat, left)
+            if not left:
+                _signal(process.pid, signal.SIGKILL)
+                break
+            await self.tell(launch.run.key, Report.STARTED)
+        await self._end(launch.run.key, await ending)
+
+    async def _follow(self, key: str, known: Entry) -> None:
+        """Follow a process that is no child of ours, until it is gone. If it has left no status, nobody knows it."""
+        if known.alive and known.pid:
+            self.running[key] = known.pid
+        while known.alive:
+            await self.tell(key, Report.STARTED)
+            await asyncio.sleep(self.beat)
+        status = await asyncio.to_thread(self.journal.status, key)
+        if status is not None:
+            await self._end(key, status)
+
+    async def _end(self, key: str, status: int) -> None:
+        """Say how it ended, and only then forget that it has to be said."""
+        await self.tell(key, Report.FAILED if status else Report.SUCCESS)
+        await asyncio.to_thread(self.journal.ended, key, status)
+
+    def _keep(self, key: str, work: Coroutine[Any, Any, None]) -> None:
+        """Go on with it beside everything else; what is done for a key already is not done twice."""
+        if key in self.tasks:
+            work.close()
+            return
+        task = self.tasks[key] = asyncio.create_task(work)
+
+        def done(_: asyncio.Task[None]) -> None:
+            self.tasks.pop(key, None)
+            self.running.pop(key, None)
+
+        task.add_done_callback(done)
+
+
+def _how(command: Command) -> dict[str, Any]:
+    """As whom, where and with what a command runs. What it does not say is as in the worker."""
+    said = {"cwd": command.cwd, "user": command.user, "group": command.group, "umask": command.umask}
+    seen = {name: os.environ[name] for name in SEEN if name in os.environ}
+    return {name: value for name, value in said.items() if value is not None} | {"env": seen | dict(command.env)}
+
+
+def _opened(path: str | None, files: ExitStack) -> Any:
+    """A file that is written on at its end; without one, what a command prints is dropped."""
+    return files.enter_context(Path(path).open("ab")) if path else DEVNULL
+
+
+def _signal(pid: int, number: int) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(pid, number)

@@ -1,0 +1,34 @@
+"""Launches to try launchers with, and an ear for what they say."""
+
+import asyncio
+from dataclasses import replace
+
+from kron.core.job import Job
+from kron.core.policy import KRON
+from kron.core.run import Run, State, key_of
+from kron.language import parse
+from kron.launcher import Launch
+
+NOMINAL = 1_772_359_200
+
+
+def a_launch(target="", *, command=None, nominal=NOMINAL, policy=KRON, attempt=1):
+    job = Job("nightly", replace(parse("0 10 * * *", dialect="kron"), policy=policy), command=command, target=target)
+    key, due = key_of(job.identity, nominal), nominal * 1000
+    return Launch(Run(key, job.identity, nominal, 1, due, State.LAUNCHING, attempt=attempt), job, due + 15_000)
+
+
+class Ear:
+    """Hears what a launcher says of its keys."""
+
+    def __init__(self):
+        self.heard = []
+
+    async def __call__(self, key, said):
+        self.heard.append(said)
+
+    async def until(self, said, seconds=10):
+        async with asyncio.timeout(seconds):
+            while said not in self.heard:
+                await asyncio.sleep(0.01)
+        return self.heard

@@ -1,0 +1,206 @@
+"""Commands of a host: real processes, begun once each, whatever becomes of the worker."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kron.clock import SystemClock
+from kron.core.answer import Answer, Report
+from kron.core.job import Command
+from kron.core.outcome import Verdict
+from kron.core.policy import KRON, MILLISECOND, SECOND, Interrupted
+from kron.core.run import State
+from kron.launchers.command import CommandLauncher
+from kron.launchers.journal import Entry, Journal, boot, ticks
+from kron.registrar import Registrar
+from kron.stores.sqlite import SqliteStore
+from tests.launchers.making import Ear, a_launch
+
+KRON_COMMAND = Path(sys.executable).with_name("kron")
+
+
+@pytest.fixture
+def journal(tmp_path):
+    return Journal(tmp_path / "journal")
+
+
+def ran(journal, launch, *, ear=None, until=None):
+    """What a new launcher answers; it is let go when it has said that."""
+    ear = ear or Ear()
+
+    async def started():
+        launcher = CommandLauncher(journal, ear, beat=0.02)
+        answer = await launcher.start(launch)
+        if until:
+            await ear.until(until)
+            while launcher.tasks:
+                await asyncio.sleep(0.01)
+        return answer
+
+    return asyncio.run(started())
+
+
+@pytest.mark.parametrize(("line", "said", "status"), [("exit 0", Report.SUCCESS, 0), ("exit 3", Report.FAILED, 3)])
+def test_a_command_is_run_and_its_end_reported(journal, line, said, status):
+    launch = a_launch(command=Command(line))
+    assert ran(journal, launch, until=said) is Answer.OK
+    assert journal.look(launch.run.key).status == status
+    assert [path.name for path in journal.folder.glob("*.status")] == []
+
+
+def test_a_command_sees_what_it_is_given_and_nothing_of_the_worker_s_secrets(journal, tmp_path, monkeypatch):
+    monkeypatch.setenv("PGPASSWORD", "secret")
+    out, line = tmp_path / "out", "pwd; env; umask; printf '%s\\n' \"it's $((1+1)); `echo x`\"; cat; echo oops >&2"
+    command = Command(
+        line, cwd=str(tmp_path), env=(("COLOUR", "blue"),), umask=0o27, stdout=str(out), stderr=str(tmp_path / "err")
+    )
+    ran(journal, a_launch(command=command), until=Report.SUCCESS)
+    first, *rest = out.read_text().splitlines()
+    assert first == str(tmp_path)
+    assert "COLOUR=blue" in rest and not any("secret" in text for text in rest)
+    assert rest[-2:] == ["0027", "it's 2; x"]  # and nothing to read
+    assert (tmp_path / "err").read_text() == "oops\n"
+
+
+def test_what_cannot_be_started_is_refused_for_good(journal):
+    launch = a_launch(command=Command("true", cwd="/there/is/no/such/folder"))
+    assert ran(journal, launch) is Answer.REJECTED
+    assert ran(journal, a_launch()) is Answer.REJECTED  # no command at all
+    assert ran(journal, a_launch(command=Command("a\0b"), nominal=60)) is Answer.REJECTED
+
+
+def test_a_command_that_takes_too_long_is_ended_with_its_children(journal, tmp_path):
+    pids, began = tmp_path / "pids", time.monotonic()
+    line = f"echo $$ > {pids}; sleep 60 & echo $! >> {pids}; wait"
+    launch = a_launch(command=Command(line, timeout=SECOND // 2), policy=replace(KRON, run_lease=300 * MILLISECOND))
+    ear = Ear()
+    ran(journal, launch, ear=ear, until=Report.FAILED)
+    assert time.monotonic() - began < 30
+    assert ear.heard[0] is Report.STARTED  # it lived
+    assert [ticks(int(pid)) for pid in pids.read_text().split()] == [None, None]
+
+
+def test_a_command_that_is_cancelled_is_asked_to_end(journal):
+    ear, launch = Ear(), a_launch(command=Command("sleep 60"))
+
+    async def cancelled():
+        launcher = CommandLauncher(journal, ear)
+        await launcher.start(launch)
+        await launcher.cancel(launch.run)
+        await ear.until(Report.FAILED)
+
+    asyncio.run(cancelled())
+
+
+@pytest.mark.req("KSPEC-IDEM-DAEMON")
+def test_a_key_that_was_begun_is_never_begun_again(journal, tmp_path):
+    """By another worker of the host, while it runs and when it has ended: it is followed, and its end reported."""
+    out, go = tmp_path / "out", tmp_path / "go"
+    launch = a_launch(command=Command(f"echo run >> {out}; while [ ! -e {go} ]; do sleep 0.05; done"))
+    ear = Ear()
+
+    async def both():
+        first, second = CommandLauncher(journal, Ear(), beat=0.02), CommandLauncher(journal, ear, beat=0.02)
+        assert [await first.start(launch), await second.start(launch)] == [Answer.OK, Answer.OK]
+        await ear.until(Report.STARTED)
+        go.touch()
+        await ear.until(Report.SUCCESS)
+        while first.tasks:
+            await asyncio.sleep(0.01)
+
+    asyncio.run(both())
+    later = Ear()
+    assert ran(journal, launch, ear=later, until=Report.SUCCESS) is Answer.OK
+    assert out.read_text() == "run\n"
+
+
+@pytest.mark.req("KSPEC-IDEM-DAEMON")
+def test_a_command_that_may_have_begun_is_not_known_to_have(journal):
+    """The worker died between its note and the start: at most once is what a host promises, unless asked otherwise."""
+    launch = a_launch(command=Command("exit 0"))
+    assert journal.begin(launch.run.key, int(time.time()))
+    assert ran(journal, launch) is Answer.UNKNOWN
+    again = a_launch(command=Command("exit 0"), policy=replace(KRON, interrupted=Interrupted.RESTART), attempt=2)
+    assert ran(journal, again, until=Report.SUCCESS) is Answer.OK
+
+
+def test_a_process_is_known_by_its_number_its_beginning_and_the_run_of_the_machine(journal):
+    own = Entry(boot(), os.getpid(), ticks(os.getpid()))
+    assert own.alive
+    assert not own._replace(ticks=(own.ticks or 0) + 1).alive  # another has its number
+    assert not own._replace(boot="before the last start").alive
+    assert not own._replace(status=0).alive
+    assert not Entry().alive
+
+
+def test_the_journal_forgets_what_was_long_ago(journal):
+    year = 366 * 86_400
+    assert journal.begin("a", 0) and not journal.begin("a", year)
+    assert journal.begin("b", 2 * year)
+    assert (journal.look("a"), journal.look("b")) == (None, Entry())
+
+
+def worker(url, journal):
+    with Path(journal).with_name("log").open("ab") as log:
+        return subprocess.Popen([KRON_COMMAND, "worker", url, "--commands", journal], stdout=log, stderr=log)
+
+
+def waited(what, seconds=30):
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+@pytest.mark.req("KSPEC-IDEM-DAEMON", "KSPEC-IDEM-RECORDED")
+@pytest.mark.parametrize("alive", [True, False], ids=["still running", "ended meanwhile"])
+def test_a_worker_that_is_killed_leaves_its_commands_and_the_next_one_finds_them(tmp_path, alive):
+    """kill -9 in the middle of a command: it goes on, is not begun again, and its end is recorded."""
+    url, journal = f"sqlite:{tmp_path}/kron.db", str(tmp_path / "journal")
+    out, go = tmp_path / "out", tmp_path / "go"
+    line = f"echo begun >> {out}; while [ ! -e {go} ]; do sleep 0.05; done; echo ended >> {out}"
+    (tmp_path / "jobs").write_text(
+        json.dumps({"identity": "nightly", "schedule": "0 0 1 1 *", "command": line}) + "\n", "utf-8"
+    )
+    subprocess.run([KRON_COMMAND, "load", tmp_path / "jobs", "--store", url], check=True)
+
+    async def asked(question):
+        store = SqliteStore(tmp_path / "kron.db", SystemClock())
+        try:
+            return await question(Registrar(store))
+        finally:
+            await store.close()
+
+    def run():
+        (found,) = asyncio.run(asked(lambda registrar: registrar.runs("nightly")))
+        return found
+
+    asyncio.run(asked(lambda registrar: registrar.trigger("nightly", "now")))
+    first = worker(url, journal)
+    try:
+        waited(lambda: run().state is State.ENQUEUED and out.exists())
+    finally:
+        first.send_signal(signal.SIGKILL)
+        first.wait()
+    if not alive:
+        go.touch()
+        waited(lambda: out.read_text() == "begun\nended\n")
+    second = worker(url, journal)
+    try:
+        waited(lambda: run().state is (State.STARTED if alive else State.SUCCESS))
+        go.touch()
+        waited(lambda: run().state is State.SUCCESS)
+        assert run().verdict is Verdict.EXECUTED
+        assert run().attempt == 1
+        assert out.read_text() == "begun\nended\n"
+    finally:
+        second.terminate()
+        assert second.wait(30) == 0
