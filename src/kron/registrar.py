@@ -43,8 +43,8 @@ class Registrar:
 
     async def upsert_all(self, asked: Sequence[tuple[Job, Asker]]) -> list[Case]:
         """Define many schedules in one write. Those that somebody else is changing are then defined one by one."""
-        cases = await self.store.get([job.identity for job, _ in asked])
-        now, names, wanted = await self.store.now(), set[str](), dict[int, Settlement | None]()
+        cases, now = await self.store.get_now([job.identity for job, _ in asked])
+        names, wanted = set[str](), dict[int, Settlement | None]()
         for number, ((job, asker), case) in enumerate(zip(asked, cases, strict=True)):
             if job.identity not in names and not (case and case.awakes(now)):
                 wanted[number] = defined(job, case, now, asker)
@@ -91,8 +91,8 @@ class Registrar:
             (run,) = await self.store.find([key])
             if run is not None:
                 return run
-            case = await self.get(identity)
-            now = await self.store.now()
+            (case,), now = await self.store.get_now([identity])
+            case = _known(case, identity)
             new = _manual(case, 0, request, now)._replace(nominal=now // 1000)
             if (await self.store.settle([_settled(case, (new,), now)], now))[0]:
                 return new
@@ -133,8 +133,7 @@ class Registrar:
             (run,) = await self.store.find([key])
             if run is None:
                 raise KronError("NOT_FOUND", f"there is no run {key}", hint="give the key that the run was sent with")
-            (case,) = await self.store.get([run.identity])
-            now = await self.store.now()
+            (case,), now = await self.store.get_now([run.identity])
             policy = _known(case, run.identity, deleted=True).policy
             after = reported(run, report, policy, now, attempt)
             if after is None:
@@ -163,8 +162,8 @@ class Registrar:
 
     async def preview(self, identity: str, count: int = 5) -> list[int]:
         """When it will run next, in milliseconds."""
-        case = await self.get(identity)
-        now = await self.store.now()
+        (case,), now = await self.store.get_now([identity])
+        case = _known(case, identity)
         return [due.at for due in coming(case, now, count)]
 
     async def _runs_again(self, identity: str, nominals: Sequence[int], request: str) -> list[Run]:
@@ -172,8 +171,7 @@ class Registrar:
         keys = [key_of(identity, nominal, request) for nominal in nominals]
         for _ in range(TRIES):
             present = {run.key for run in await self.store.find(keys) if run}
-            now = await self.store.now()
-            (case,) = await self.store.get([identity])
+            (case,), now = await self.store.get_now([identity])
             case = _known(case, identity)
             new = tuple(_manual(case, n, request, now) for n, k in zip(nominals, keys, strict=True) if k not in present)
             if not new or (await self.store.settle([_settled(case, new, now)], now))[0]:
@@ -184,8 +182,7 @@ class Registrar:
         self, identity: str, change: Callable[[Case | None, int], Settlement | None], expected: int | None
     ) -> Case:
         for _ in range(TRIES):
-            (case,) = await self.store.get([identity])
-            now = await self.store.now()
+            (case,), now = await self.store.get_now([identity])
             if case and case.awakes(now):  # then the pause is not what is to be changed
                 await self.store.settle([awoken(case)], now)
                 continue

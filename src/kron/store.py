@@ -125,6 +125,9 @@ class Store(Protocol):
     async def get(self, identities: Sequence[str]) -> list[Case | None]:
         """The cases of those identities, deleted ones too."""
 
+    async def get_now(self, identities: Sequence[str]) -> tuple[list[Case | None], int]:
+        """The same, and the instant at which they were so, in milliseconds."""
+
     async def find(self, keys: Sequence[str]) -> list[Run | None]:
         """The runs of those keys."""
 

@@ -19,12 +19,27 @@ from kron.stores.postgres import PostgresStore
 from kron.stores.postgres.arrays import numbers, octets, texts
 from kron.stores.postgres.maintain import WEEK, maintain, weeks
 from kron.stores.postgres.migrate import Migration, migrate, migrations
-from kron.stores.postgres.rows import key_bytes, moves
+from kron.stores.postgres.rows import edited, key_bytes, moves, standings
 from kron.stores.postgres.settle import prepare
 from kron.stores.postgres.statements import QUERIES
 from kron.within import EVERYWHERE, keep_within
 from tests.postgres import running
-from tests.stores.making import ALL, MANY, NOW, SECONDS, Handle, a_case, a_gap, a_run, define, now, say, view, write
+from tests.stores.making import (
+    ALL,
+    MANY,
+    NOW,
+    SECONDS,
+    Handle,
+    a_case,
+    a_gap,
+    a_revision,
+    a_run,
+    define,
+    now,
+    say,
+    view,
+    write,
+)
 
 TABLES = [
     *(
@@ -299,7 +314,7 @@ def test_a_batch_is_found_row_by_row_in_its_own_order(postgres, sql, known):
     assert plan[2] == "Index Cond: ((schedule_id >= s.schedule_id) AND (schedule_id <= s.schedule_id))"
 
 
-BATCHES = ["standing", "lock", "definitions", "open_runs", "ahead", "of_periods", "of_keys", "move", "stir"]
+BATCHES = ["standing", "lock", "definitions", "open_runs", "ahead", "of_periods", "of_keys", "move", "stir", "edit"]
 
 
 @pytest.mark.parametrize("role", ["the owner", "under row-level security"])
@@ -316,8 +331,12 @@ def test_no_batch_goes_through_a_table_that_has_just_grown(server, database, run
         sql("GRANT ALL ON ALL TABLES IN SCHEMA public TO batches")
         url = server.url(psycopg.conninfo.conninfo_to_dict(database)["dbname"], "batches")
     names, some = texts([run.identity for run in runs[:500]]), runs[:500]
+    cases = [a_case(run.identity, revision=2) for run in some]
     values = {
+        **edited(cases, [a_revision(case) for case in cases]),
+        **standings(cases, [0] * 500, [0] * 500),
         **moves((run, False) for run in some),
+        "now": NOW,
         "tenant": "default",
         "keys": octets(key_bytes(run.key) for run in some),
         "cursors": numbers([SECONDS] * 500),

@@ -76,6 +76,10 @@ class MemoryStore:
         """The cases of those identities."""
         return [self._stored(identity) for identity in identities]
 
+    async def get_now(self, identities: Sequence[str]) -> tuple[list[Case | None], int]:
+        """The same, and the instant at which they were so."""
+        return await self.get(identities), await self.now()
+
     async def find(self, keys: Sequence[str]) -> list[Run | None]:
         """The runs of those keys."""
         return [self._run(key) for key in keys]

@@ -52,6 +52,10 @@ class FaultyStore:
         """The cases of those identities."""
         return await self._call("get", self.store.get(identities))
 
+    async def get_now(self, identities: Sequence[str]) -> tuple[list[Case | None], int]:
+        """The same, and the instant at which they were so."""
+        return await self._call("get_now", self.store.get_now(identities))
+
     async def find(self, keys: Sequence[str]) -> list[Run | None]:
         """The runs of those keys."""
         return await self._call("find", self.store.find(keys))

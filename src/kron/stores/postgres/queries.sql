@@ -96,10 +96,13 @@ LIMIT %(limit)s;
 -- wake: when the next schedule of those shards is to be looked at
 SELECT wake FROM due WHERE tenant_id = %(tenant)s AND wake IS NOT NULL AND shard = ANY(%(shards)s) ORDER BY wake LIMIT 1;
 
--- standing: schedules by their names
-SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach
-FROM due
-WHERE (tenant_id = %(tenant)s) IS TRUE AND schedule_id = ANY(%(schedules)s);
+-- standing: what time it is, and schedules by their names; if there is none of them, the time alone
+SELECT kron_now(), d.*
+FROM (VALUES (0)) AS once LEFT JOIN LATERAL (
+    SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach
+    FROM due
+    WHERE (tenant_id = %(tenant)s) IS TRUE AND schedule_id = ANY(%(schedules)s)
+    OFFSET 0) AS d ON true;
 
 -- lock: schedules by their names, for who is about to write
 SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach
@@ -168,16 +171,30 @@ FROM unnest(%(schedules)s, %(digests)s, %(texts)s, %(dialects)s, %(zones)s, %(po
 ON CONFLICT DO NOTHING
 RETURNING schedule_id;
 
--- redefine: what they are from now on
-UPDATE definitions d SET
-    digest = s.digest, schedule = s.schedule, dialect = s.dialect, timezone = s.timezone, policy = s.policy,
-    name = s.name, description = s.description, command = s.command, target = s.target, start_at = s.start_at,
-    end_at = s.end_at, updated_at = %(now)s
-FROM unnest(%(schedules)s, %(digests)s, %(texts)s, %(dialects)s, %(zones)s, %(policies)s, %(names)s,
-            %(descriptions)s, %(commands)s, %(targets)s, %(starts)s, %(ends)s)
-     AS s (schedule_id, digest, schedule, dialect, timezone, policy, name, description, command, target, start_at,
-           end_at)
-WHERE d.tenant_id = %(tenant)s AND d.schedule_id = s.schedule_id;
+-- edit: schedules are defined anew, under the lock: what they are, how far they have come, and the revision, for ever
+WITH defined AS (
+    UPDATE definitions d SET
+        digest = s.digest, schedule = s.schedule, dialect = s.dialect, timezone = s.timezone, policy = s.policy,
+        name = s.name, description = s.description, command = s.command, target = s.target, start_at = s.start_at,
+        end_at = s.end_at, updated_at = %(now)s
+    FROM unnest(%(schedules)s, %(digests)s, %(texts)s, %(dialects)s, %(zones)s, %(policies)s, %(names)s,
+                %(descriptions)s, %(commands)s, %(targets)s, %(starts)s, %(ends)s)
+         AS s (schedule_id, digest, schedule, dialect, timezone, policy, name, description, command, target, start_at,
+               end_at)
+    WHERE d.tenant_id = %(tenant)s AND d.schedule_id = s.schedule_id
+), revised AS (
+    INSERT INTO schedule_revisions (tenant_id, schedule_id, number, schedule, dialect, timezone, at, who, note, cursor)
+    SELECT %(tenant)s, r.*
+    FROM unnest(%(schedules)s, %(revisions)s::integer[], %(said)s, %(tongues)s, %(places)s, %(ats)s, %(whos)s,
+                %(notes)s, %(froms)s) AS r
+)
+UPDATE due d SET
+    digest = s.digest, revision = s.revision, cursor = s.cursor, since = s.since, paused = s.paused,
+    deleted = s.deleted, wake = s.wake, paused_until = s.paused_until, seen = s.seen, reach = greatest(d.reach, s.reach)
+FROM unnest(%(schedules)s, %(digests)s, %(revisions)s::integer[], %(cursors)s, %(sinces)s, %(paused)s, %(deleted)s,
+            %(wakes)s, %(untils)s, %(seens)s, %(reaches)s)
+     AS s (schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach)
+WHERE (d.tenant_id = %(tenant)s) IS TRUE AND d.schedule_id = s.schedule_id;
 
 -- stand: how far they have come, under the lock
 INSERT INTO due (tenant_id, schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen,

@@ -92,13 +92,17 @@ def definitions(cases: Sequence[Case]) -> dict[str, Any]:
     }
 
 
-def standings(
-    cases: Sequence[Case], digests: Iterable[int], seens: Iterable[int], reaches: Iterable[int]
-) -> dict[str, Any]:
+def edited(cases: Sequence[Case], revisions: Sequence[Revision]) -> dict[str, Any]:
+    """The columns of what schedules are from now on, and of the revisions that say so."""
+    said = revised(revisions)
+    apart = {"said": said["texts"], "tongues": said["dialects"], "places": said["zones"], "froms": said["cursors"]}
+    return said | definitions(cases) | apart
+
+
+def standings(cases: Sequence[Case], seens: Iterable[int], reaches: Iterable[int]) -> dict[str, Any]:
     """The columns of how far schedules have come."""
     return {
         "schedules": texts(case.identity for case in cases),
-        "digests": numbers(digests),
         "revisions": numbers(case.revision for case in cases),
         "cursors": numbers(case.cursor for case in cases),
         "sinces": numbers(case.since for case in cases),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 from kron.core.policy import Overlap
 from kron.core.run import Run
-from kron.store import Settlement, fits, swift
+from kron.store import Revision, Settlement, fits, swift
 from kron.stores.codec import write_job
 from kron.stores.postgres.arrays import numbers, octets, texts
 from kron.stores.postgres.cases import Jobs, whole
@@ -18,6 +18,7 @@ from kron.stores.postgres.rows import (
     definitions,
     digest,
     dropped,
+    edited,
     fold,
     key_bytes,
     moves,
@@ -92,10 +93,15 @@ async def settle_exactly(talk: Talk, jobs: Jobs, settlements: Sequence[Settlemen
     stored = {case.identity: case for case in await whole(talk, jobs, rows)}
     taken = await _taken(talk, [run for s in settlements for run in s.new])
     held = [s for s in settlements if fits(s, stored.get(s.after.identity), taken)]
-    held = await _define(talk, held, {name: case.revision for name, case in stored.items()}, now)
-    if held:
-        await _stand(talk, held, {row[0]: row for row in rows})
-        await _write(talk, held)
+    held = await _define(talk, held, stored, now)
+    anew, others = list[Settlement](), list[Settlement]()
+    for s in held:
+        (anew if s.revision and s.after.identity in stored else others).append(s)
+    if anew:
+        await talk.tell("edit", **_edited(anew), now=now)
+    if others:
+        await _stand(talk, others, {row[0]: row for row in rows})
+    await _write(talk, held, [s.revision for s in others if s.revision])
     names = {s.after.identity for s in held}
     return [s.after.identity in names for s in settlements]
 
@@ -107,29 +113,27 @@ async def _taken(talk: Talk, runs: Sequence[Run]) -> set[str]:
     return {row[0] for row in (*found, *again)}
 
 
-async def _define(talk: Talk, held: list[Settlement], known: dict[str, int], now: int) -> list[Settlement]:
-    """Write new definitions. Who finds that somebody else has just created the schedule does not hold after all."""
+async def _define(talk: Talk, held: list[Settlement], known: Container[str], now: int) -> list[Settlement]:
+    """Write new schedules. Who finds that somebody else has just created one does not hold after all."""
     created = [s.after for s in held if s.after.identity not in known]
-    if created:
-        made = {name for (name,) in await talk.rows("define", **definitions(created), now=now)}
-        held = [s for s in held if s.after.identity in known or s.after.identity in made]
-    anew = [s.after for s in held if known.get(s.after.identity, s.after.revision) != s.after.revision]
-    if anew:
-        await talk.tell("redefine", **definitions(anew), now=now)
-    return held
+    if not created:
+        return held
+    made = {name for (name,) in await talk.rows("define", **definitions(created), now=now)}
+    return [s for s in held if s.after.identity in known or s.after.identity in made]
+
+
+def _edited(anew: Sequence[Settlement]) -> dict[str, Any]:
+    afters, revisions = [s.after for s in anew], [s.revision for s in anew if s.revision]
+    return edited(afters, revisions) | standings(afters, map(_seen, anew), map(_reach, anew))
 
 
 async def _stand(talk: Talk, held: Sequence[Settlement], rows: dict[str, Sequence[Any]]) -> None:
     afters = [s.after for s in held]
-    kept = [rows.get(case.identity, (None, None, None)) for case in afters]
-    digests = [
-        row[1] if row[2] == case.revision else digest(write_job(case.job))
-        for case, row in zip(afters, kept, strict=True)
-    ]
-    await talk.tell("stand", **standings(afters, digests, map(_seen, held), map(_reach, held)))
+    digests = [rows[case.identity][1] if case.identity in rows else digest(write_job(case.job)) for case in afters]
+    await talk.tell("stand", **standings(afters, map(_seen, held), map(_reach, held)), digests=numbers(digests))
 
 
-async def _write(talk: Talk, held: Sequence[Settlement]) -> None:
+async def _write(talk: Talk, held: Sequence[Settlement], revisions: Sequence[Revision]) -> None:
     changed = [(after, _alone(s)) for s in held for _, after in s.changed]
     for starts in (False, True):  # one ends before another starts
         moved = [(run, alone) for run, alone in changed if run.active is starts]
@@ -143,7 +147,6 @@ async def _write(talk: Talk, held: Sequence[Settlement]) -> None:
     gaps = [(s.after.identity, s.gap) for s in held if s.gap]
     if gaps:
         await talk.tell("drop", **dropped(gaps))
-    revisions = [s.revision for s in held if s.revision]
     if revisions:
         await talk.tell("revise", **revised(revisions))
     acts = [(s.after.identity, s.act) for s in held if s.act]

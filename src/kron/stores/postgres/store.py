@@ -128,12 +128,19 @@ class PostgresStore:
     async def get(self, identities: Sequence[str]) -> list[Case | None]:
         """The cases of those identities."""
 
-        async def work(talk: Talk) -> list[Case]:
-            rows = await talk.rows("standing", schedules=texts(set(identities)))
-            return await whole(talk, self.jobs, rows)
+        return (await self.get_now(identities))[0] if identities else []
 
-        found = {case.identity: case for case in await self.pool.read(work)} if identities else {}
-        return [found.get(identity) for identity in identities]
+    async def get_now(self, identities: Sequence[str]) -> tuple[list[Case | None], int]:
+        """The same, and the instant at which they were so."""
+
+        async def work(talk: Talk) -> tuple[dict[str, Case], int]:
+            (now, *_), *_ = rows = await talk.rows("standing", schedules=texts(set(identities)))
+            cases = await whole(talk, self.jobs, [row[1:] for row in rows if row[1] is not None])
+            return {case.identity: case for case in cases}, now
+
+        found, there = await self.pool.read(work)
+        now = there if self.clock is None else await self.now()
+        return [found.get(identity) for identity in identities], now
 
     async def find(self, keys: Sequence[str]) -> list[Run | None]:
         """The runs of those keys."""

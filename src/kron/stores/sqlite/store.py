@@ -88,6 +88,10 @@ class SqliteStore:
         """The cases of those identities."""
         return await self.file.read(lambda: [self._case(identity) for identity in identities])
 
+    async def get_now(self, identities: Sequence[str]) -> tuple[list[Case | None], int]:
+        """The same, and the instant at which they were so."""
+        return await self.get(identities), await self.now()
+
     async def find(self, keys: Sequence[str]) -> list[Run | None]:
         """The runs of those keys."""
         return await self.file.read(lambda: self._runs(keys))
