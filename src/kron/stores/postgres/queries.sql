@@ -173,15 +173,16 @@ RETURNING schedule_id;
 
 -- edit: schedules are defined anew, under the lock: what they are, how far they have come, and the revision, for ever
 WITH defined AS (
-    UPDATE definitions d SET
-        digest = s.digest, schedule = s.schedule, dialect = s.dialect, timezone = s.timezone, policy = s.policy,
-        name = s.name, description = s.description, command = s.command, target = s.target, start_at = s.start_at,
-        end_at = s.end_at, updated_at = %(now)s
+    INSERT INTO definitions (tenant_id, schedule_id, digest, schedule, dialect, timezone, policy, name, description,
+                             command, target, start_at, end_at, updated_at)
+    SELECT %(tenant)s, s.*, %(now)s
     FROM unnest(%(schedules)s, %(digests)s, %(texts)s, %(dialects)s, %(zones)s, %(policies)s, %(names)s,
-                %(descriptions)s, %(commands)s, %(targets)s, %(starts)s, %(ends)s)
-         AS s (schedule_id, digest, schedule, dialect, timezone, policy, name, description, command, target, start_at,
-               end_at)
-    WHERE d.tenant_id = %(tenant)s AND d.schedule_id = s.schedule_id
+                %(descriptions)s, %(commands)s, %(targets)s, %(starts)s, %(ends)s) AS s
+    ON CONFLICT (tenant_id, schedule_id) DO UPDATE SET
+        digest = excluded.digest, schedule = excluded.schedule, dialect = excluded.dialect,
+        timezone = excluded.timezone, policy = excluded.policy, name = excluded.name,
+        description = excluded.description, command = excluded.command, target = excluded.target,
+        start_at = excluded.start_at, end_at = excluded.end_at, updated_at = excluded.updated_at
 ), revised AS (
     INSERT INTO schedule_revisions (tenant_id, schedule_id, number, schedule, dialect, timezone, at, who, note, cursor)
     SELECT %(tenant)s, r.*
@@ -194,7 +195,7 @@ UPDATE due d SET
 FROM unnest(%(schedules)s, %(digests)s, %(revisions)s::integer[], %(cursors)s, %(sinces)s, %(paused)s, %(deleted)s,
             %(wakes)s, %(untils)s, %(seens)s, %(reaches)s)
      AS s (schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach)
-WHERE (d.tenant_id = %(tenant)s) IS TRUE AND d.schedule_id = s.schedule_id;
+WHERE (d.tenant_id = %(tenant)s) IS TRUE AND d.schedule_id BETWEEN s.schedule_id AND s.schedule_id;
 
 -- stand: how far they have come, under the lock
 INSERT INTO due (tenant_id, schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen,
