@@ -290,28 +290,41 @@ class TestViews:
         assert all(statuses[name.lower()] == name for name in set(statuses.values()))
 
 
+@pytest.mark.parametrize("size", [1, 100])
 @pytest.mark.parametrize("known", [False, True], ids=["a table that has just grown", "a table that is known"])
-def test_a_batch_is_found_row_by_row_in_its_own_order(postgres, sql, known):
-    """Otherwise two workers lock in two orders, and a table that the planner does not know yet costs its square."""
+def test_a_batch_is_found_row_by_row_in_its_own_order(postgres, sql, known, size):
+    """Otherwise two workers lock in two orders, a table that nobody has counted costs its square, and one that is large
+    and known is gone through from one end to the other: for a range of names, by the index of another column."""
     cases = [a_case(f"s{n:03d}") for n in range(200)]
     sql("ALTER TABLE due SET (autovacuum_enabled = false)")
     assert all(postgres.settle([Settlement(None, case) for case in cases], NOW))
     if known:
         sql("ANALYZE due")
-    stored = postgres.get([case.identity for case in cases[:100]])
+    names = [case.identity for case in cases[:size]]
+    stored = postgres.get(names)
     ready = prepare([Settlement(c, c._replace(cursor=SECONDS + 60), ()) for c in stored])
+    anew = [case._replace(revision=2) for case in stored]
+    values = {
+        "advance": ready.columns["due"],
+        "edit": edited(anew, list(map(a_revision, anew))) | standings(anew, [0] * size, [0] * size) | {"now": NOW},
+        "stir": {"schedules": texts(names), "deltas": numbers([1] * size), "wakes": numbers([NOW] * size)},
+    }
 
     async def explained(talk):
-        values = {"tenant": "default", **ready.columns["due"]}
-        found = await talk.connection.execute(b"EXPLAIN " + QUERIES["advance"], values)
-        return [line.strip() for (line,) in await found.fetchall()]
+        found = {}
+        for name, given in values.items():
+            rows = await talk.connection.execute(b"EXPLAIN " + QUERIES[name], {"tenant": "default", **given})
+            lines = [line.strip() for (line,) in await rows.fetchall()]
+            found[name] = [line.partition("  (")[0] for line in lines if "Scan" in line or "Cond" in line][-3:]
+        return found
 
-    plan = [
-        line for line in postgres.runner.run(postgres.store.pool.write(explained)) if "Scan" in line or "Cond" in line
+    plans = postgres.runner.run(postgres.store.pool.write(explained))
+    row_by_row = [
+        "->  Function Scan on s",
+        "->  Index Scan using due_pkey on due d",
+        "Index Cond: (schedule_id = ANY (ARRAY[s.schedule_id]))",
     ]
-    assert plan[0].startswith("->  Function Scan on s")
-    assert plan[1].startswith("->  Index Scan using due_pkey")
-    assert plan[2] == "Index Cond: ((schedule_id >= s.schedule_id) AND (schedule_id <= s.schedule_id))"
+    assert plans == dict.fromkeys(values, row_by_row)
 
 
 BATCHES = ["standing", "lock", "definitions", "open_runs", "ahead", "of_periods", "of_keys", "move", "stir", "edit"]
@@ -320,6 +333,7 @@ BATCHES = ["standing", "lock", "definitions", "open_runs", "ahead", "of_periods"
 @pytest.mark.parametrize("role", ["the owner", "under row-level security"])
 def test_no_batch_goes_through_a_table_that_has_just_grown(server, database, runner, postgres, sql, role):
     """As every week of the ledger has in its first minute: nobody has counted it, and a wrong guess costs a square."""
+    asyncio.run(maintain(database))  # PostgreSQL 18 does not keep to its settings where a table has one partition only
     sql("ALTER TABLE due SET (autovacuum_enabled = false)")
     sql("ALTER TABLE runs_default SET (autovacuum_enabled = false)")
     runs = [a_run(State.LAUNCHING, identity=f"s{n:04d}") for n in range(2_000)]

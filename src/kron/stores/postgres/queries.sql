@@ -7,8 +7,9 @@
 -- The rows of a batch are found from the batch, one by one, whatever the planner believes of a table that has just grown,
 -- or of a week of the ledger that has just begun. So the tenant is asked for by IS TRUE: an equality could also be
 -- answered by going through all rows of the tenant, and through the whole batch for each. A read that is joined to the
--- batch is made for each row by itself (LATERAL, with an OFFSET that keeps it so). `advance` and `stir` lock in the order
--- of the batch, too, by asking for a name BETWEEN itself and itself.
+-- batch is made for each row by itself (LATERAL, with an OFFSET that keeps it so). An update asks for ANY of one name: an
+-- equality could be turned round, and the batch be gone through for each row of the table; a range could be looked for
+-- through the whole of another index. So it locks in the order of the batch, too.
 
 -- begin: for whom; see what is committed by each statement
 BEGIN;
@@ -158,7 +159,7 @@ UPDATE due d SET
 FROM unnest(%(schedules)s, %(revisions)s, %(cursors)s, %(seens)s, %(next_cursors)s, %(sinces)s, %(wakes)s,
             %(next_seens)s, %(reaches)s)
      AS s (schedule_id, revision, old_cursor, old_seen, cursor, since, wake, seen, reach)
-WHERE (d.tenant_id = %(tenant)s) IS TRUE AND d.schedule_id BETWEEN s.schedule_id AND s.schedule_id AND d.revision = s.revision
+WHERE (d.tenant_id = %(tenant)s) IS TRUE AND d.schedule_id = ANY (ARRAY[s.schedule_id]) AND d.revision = s.revision
   AND d.cursor = s.old_cursor AND d.since = s.since AND d.seen = s.old_seen AND d.paused = %(paused)s AND d.deleted = %(deleted)s
 RETURNING d.schedule_id;
 
@@ -195,7 +196,7 @@ UPDATE due d SET
 FROM unnest(%(schedules)s, %(digests)s, %(revisions)s::integer[], %(cursors)s, %(sinces)s, %(paused)s, %(deleted)s,
             %(wakes)s, %(untils)s, %(seens)s, %(reaches)s)
      AS s (schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach)
-WHERE (d.tenant_id = %(tenant)s) IS TRUE AND d.schedule_id BETWEEN s.schedule_id AND s.schedule_id;
+WHERE (d.tenant_id = %(tenant)s) IS TRUE AND d.schedule_id = ANY (ARRAY[s.schedule_id]);
 
 -- stand: how far they have come, under the lock
 INSERT INTO due (tenant_id, schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen,
@@ -229,13 +230,13 @@ FROM unnest(%(schedules)s, %(nominals)s, %(triggers)s, %(statuses)s, %(outcomes)
             %(owners)s, %(leases)s, %(not_befores)s, %(doubts)s, %(changes)s, %(sents)s, %(alones)s)
      AS m (schedule_id, run_at, trigger_id, status, outcome, reason, attempt, owner, lease, not_before, doubt, changed,
            sent, alone)
-WHERE (r.tenant_id = %(tenant)s) IS TRUE AND r.schedule_id BETWEEN m.schedule_id AND m.schedule_id
+WHERE (r.tenant_id = %(tenant)s) IS TRUE AND r.schedule_id = ANY (ARRAY[m.schedule_id])
   AND r.run_at = m.run_at AND r.trigger_id = m.trigger_id;
 
 -- stir: what was said of the runs of schedules, folded into what is seen of them; and they wake no later than then
 UPDATE due d SET seen = d.seen # s.delta, wake = least(d.wake, s.wake)
 FROM unnest(%(schedules)s, %(deltas)s, %(wakes)s) AS s (schedule_id, delta, wake)
-WHERE (d.tenant_id = %(tenant)s) IS TRUE AND d.schedule_id BETWEEN s.schedule_id AND s.schedule_id
+WHERE (d.tenant_id = %(tenant)s) IS TRUE AND d.schedule_id = ANY (ARRAY[s.schedule_id])
   AND (s.delta <> 0 OR s.wake < d.wake OR s.wake IS NOT NULL AND d.wake IS NULL);
 
 -- drop: periods without a row each
