@@ -5,12 +5,15 @@ import asyncio
 import pytest
 
 from kron.clock import ManualClock
-from kron.core.answer import Report
+from kron.core.answer import Answer, Receipt, Report
+from kron.core.outcome import Verdict
+from kron.core.policy import SERVICE
 from kron.core.run import State
 from kron.launcher import Launch
 from kron.reports import Reports
 from kron.store import Settlement
 from kron.stores.memory import MemoryStore
+from tests.engine.world import World, play
 from tests.stores.making import NOW, a_case, a_run
 
 
@@ -93,3 +96,25 @@ def test_who_could_not_be_heard_is_told():
         return await reports.say(launches[0], Report.SUCCESS)
 
     assert played(script)
+
+
+@pytest.mark.parametrize(
+    ("said", "state", "verdict"),
+    [
+        (Receipt(Answer.OK, report=Report.SUCCESS), State.SUCCESS, Verdict.EXECUTED),
+        (Receipt(Answer.OK, report=Report.FAILED), State.FAILED, Verdict.EXECUTED),
+        (Receipt(Answer.OK, report=Report.STARTED), State.STARTED, Verdict.EXECUTED),
+        (Receipt(Answer.RETRYABLE, report=Report.FAILED), State.RETRY, None),  # it has it not: so it cannot have run
+        (Receipt(Answer.REJECTED, report=Report.SUCCESS), State.FAILED, Verdict.MISSED),
+    ],
+)
+def test_an_answer_may_report_at_once(said, state, verdict):
+    async def script():
+        world = World("2026-03-01T11:00:00Z", answers=[said])
+        await world.define("0 12 * * *", SERVICE)
+        world.sleep("2026-03-01T12:00:00Z")
+        await world.tick()
+        (run,) = await world.store.runs("job", 10)
+        assert (run.state, run.verdict, run.attempt) == (state, verdict, 1)
+
+    play(script())

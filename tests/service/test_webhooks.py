@@ -12,7 +12,7 @@ from email.utils import formatdate
 import pytest
 
 from kron import parse
-from kron.core.answer import Answer
+from kron.core.answer import Answer, Report
 from kron.core.job import Job
 from kron.core.run import Run, State, key_of
 from kron.core.zone import instant_of
@@ -118,6 +118,28 @@ def test_what_each_status_means(status, answer):
     with receiving(lambda n: (status, {"Location": "http://169.254.169.254/"}, b"")) as receiver:
         assert send(launch(receiver.url)) is answer
         assert len(receiver.seen) == 1  # nothing is followed
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "report"),
+    [
+        (200, b'{"run": "success"}', Report.SUCCESS),
+        (200, b'{"run": "failed", "why": "no paper"}', Report.FAILED),
+        (202, b'{"run": "started"}', Report.STARTED),
+        (200, b'{"status": "success"}', None),  # that may mean anything
+        (200, b'{"run": "finished"}', None),
+        (200, b'{"run": {"a": 1}}', None),
+        (200, b'["run"]', None),
+        (200, b"{", None),
+        (200, b"{" * 4_000, None),
+        (200, b'{"run": "success", "more": "' + b"x" * 5_000 + b'"}', None),
+        (204, b"", None),
+    ],
+)
+def test_an_answer_may_say_at_once_what_became_of_the_run(status, body, report):
+    with receiving(lambda n: (status, {}, body)) as receiver:
+        said = send(launch(receiver.url), whole=True)
+    assert (said.answer, said.report) == (Answer.OK, report)
 
 
 def test_a_conflict_about_the_same_key_is_no_failure():

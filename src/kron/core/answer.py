@@ -21,20 +21,22 @@ class Answer(StrEnum):
     UNKNOWN = "unknown"  # nobody knows
 
 
-class Receipt(NamedTuple):
-    """An answer with what came along: how long to wait before the next attempt, and what the target calls the run."""
-
-    answer: Answer
-    patience: int = 0  # milliseconds
-    run_id: str = ""
-
-
 class Report(StrEnum):
     """What a target says of a run that it has."""
 
     STARTED = "started"  # or: is still going
     SUCCESS = "success"
     FAILED = "failed"
+
+
+class Receipt(NamedTuple):
+    """An answer with what came along: how long to wait before the next attempt, what the target calls the run, and what
+    it says of it at once."""
+
+    answer: Answer
+    patience: int = 0  # milliseconds
+    run_id: str = ""
+    report: Report | None = None
 
 
 def answered(run: Run, answer: Answer, policy: Policy, now: int, patience: int = 0) -> Run:

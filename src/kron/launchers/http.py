@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from kron.clock import Clock, SystemClock
-from kron.core.answer import Answer, Receipt
+from kron.core.answer import Answer, Receipt, Report
 from kron.core.run import Run
 from kron.core.zone import rfc3339, rfc3339_ms
 from kron.errors import KronError
@@ -20,6 +20,7 @@ from kron.launchers.target import Url, read_url
 
 SECONDS = 8.0  # for one attempt; less than a worker waits
 LATER = frozenset({408, 425, 429})
+LONGEST_REPORT = 4_096  # bytes of an answer that is read for what it says of the run
 
 Capability = Callable[[Launch], dict[str, str] | None]  # where and with what a receiver may report
 
@@ -75,7 +76,7 @@ class HttpLauncher:
             return Receipt(Answer.RETRYABLE)
         except HalfSent:
             return Receipt(Answer.UNKNOWN)
-        return Receipt(meaning(reply, key), patience(reply, now))
+        return Receipt(meaning(reply, key), patience(reply, now), report=report_of(reply))
 
     def _event(self, launch: Launch) -> dict[str, Any]:
         """The CloudEvent. All that matters is in the body, since only the body is signed."""
@@ -115,6 +116,17 @@ def meaning(reply: Reply, key: str) -> Answer:
     if reply.status in LATER or reply.status >= 500:
         return Answer.RETRYABLE
     return Answer.REJECTED
+
+
+def report_of(reply: Reply) -> Report | None:
+    """What an answer says of the run at once, as a report would later: `{"run": "success"}`."""
+    if not reply.body.startswith(b"{") or len(reply.body) > LONGEST_REPORT:
+        return None
+    try:
+        said = json.loads(reply.body)
+    except (ValueError, RecursionError):
+        return None
+    return next((report for report in Report if report == said.get("run")), None)
 
 
 def patience(reply: Reply, now: int) -> int:

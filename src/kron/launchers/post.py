@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from ipaddress import ip_address
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ HEAD = 32 * 1024
 LINES = 100
 BODY = 64 * 1024
 ADDRESSES = 4  # that are tried
-TOLD = frozenset({409})  # the statuses whose body says something: of which run it speaks
+TOLD = frozenset({200, 201, 202, 409})  # the statuses whose body may say something of the run
 GLANCE = 1.0  # seconds for that body; what is known of the status is known without it
 
 
@@ -60,33 +60,33 @@ class Poster:
         allowed: Sequence[Network] = (),
         resolve: Resolve = resolve,
         tls: ssl.SSLContext | None = None,
-        told: Collection[int] = TOLD,
     ) -> None:
-        self.allowed, self.resolve, self.told = allowed, resolve, told
+        self.allowed, self.resolve = allowed, resolve
         self.tls = tls or ssl.create_default_context()
 
     async def post(self, url: Url, headers: Mapping[str, str], body: bytes, seconds: float) -> Reply:
         """The reply. NotSent or HalfSent if there is none."""
-        sent = False
+        sent, writer = False, None
         try:
             async with asyncio.timeout(seconds):
                 reader, writer = await self._connect(url, await self._vetted(url))
-                try:
-                    sent = True
-                    writer.write(_head(url, headers, len(body)) + body)
-                    fail_point("K5")
-                    await writer.drain()
-                    reply = await _reply(reader, self.told)
-                    fail_point("K6")
-                    return reply
-                finally:
-                    writer.transport.abort()
+                sent = True
+                writer.write(_head(url, headers, len(body)) + body)
+                fail_point("K5")
+                await writer.drain()
+                status, said = await _status(reader)
+            reply = Reply(status, said, await _some(reader, said) if status in TOLD else b"")
+            fail_point("K6")
+            return reply
         except NotSent:
             raise
         except (OSError, ValueError, EOFError, asyncio.LimitOverrunError) as error:  # a timeout is an OSError too
             if sent:
                 raise HalfSent(type(error).__name__) from None
             raise NotSent(type(error).__name__) from None
+        finally:
+            if writer is not None:
+                writer.transport.abort()
 
     async def _vetted(self, url: Url) -> list[str]:
         addresses = list(await self.resolve(url.host, url.port))
@@ -124,11 +124,11 @@ def _head(url: Url, headers: Mapping[str, str], length: int) -> bytes:
     return f"POST {url.path} HTTP/1.1\r\n{text}\r\n".encode("latin-1")
 
 
-async def _reply(reader: asyncio.StreamReader, told: Collection[int]) -> Reply:
+async def _status(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
     for _ in range(10):  # interim answers
         status, headers = await _answered(reader)
         if not 100 <= status < 200:
-            return Reply(status, headers, await _some(reader, headers) if status in told else b"")
+            return status, headers
     raise ValueError("too many interim answers")
 
 

@@ -16,14 +16,13 @@ from kron.core.answer import Answer, Receipt
 from kron.core.run import Run
 from kron.core.zone import rfc3339
 from kron.launcher import Launch
-from kron.launchers.http import meaning, patience
+from kron.launchers.http import meaning, patience, report_of
 from kron.launchers.post import HalfSent, NotSent, Poster
 from kron.launchers.signature import Secrets, sign
 from kron.launchers.target import Url
 
 Dag = dict[str, Any]
 SECONDS = 8.0
-TOLD = frozenset({200, 201, 202, 409})  # the statuses whose body is read: it may name the run
 _LONGEST = 200  # of the name of a folder
 
 
@@ -149,7 +148,9 @@ class HttpExecutor:
         except HalfSent:
             return Receipt(Answer.UNKNOWN)
         answer = meaning(reply, key)
-        return Receipt(answer, patience(reply, now), run_id_of(reply.body) if answer is Answer.OK else "")
+        return Receipt(
+            answer, patience(reply, now), run_id_of(reply.body) if answer is Answer.OK else "", report_of(reply)
+        )
 
 
 def run_id_of(body: bytes) -> str:

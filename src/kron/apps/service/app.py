@@ -33,7 +33,7 @@ from kron.launchers.http import HttpLauncher
 from kron.launchers.post import Poster
 from kron.launchers.signature import Secrets
 from kron.launchers.target import read_url
-from kron.launchers.workflow import TOLD, HttpExecutor, RunLauncher, WorkflowFolder, WorkflowLauncher, WorkflowStore
+from kron.launchers.workflow import HttpExecutor, RunLauncher, WorkflowFolder, WorkflowLauncher, WorkflowStore
 from kron.metrics import Metrics
 from kron.registrar import Registrar
 from kron.store import Store
@@ -148,7 +148,7 @@ def _starter(config: Config, workflows: WorkflowStore | None, secrets: Secrets) 
         return None
     everywhere = networks(("0.0.0.0/0", "::/0"))  # the operator knows where his executor is
     url = read_url(config.executor, plain=True)
-    return RunLauncher(workflows, HttpExecutor(url, Poster(allowed=everywhere, told=TOLD), secrets))
+    return RunLauncher(workflows, HttpExecutor(url, Poster(allowed=everywhere), secrets))
 
 
 def interface() -> dict[str, Any]:
