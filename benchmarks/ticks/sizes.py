@@ -1,7 +1,8 @@
 """What a tick costs in a small database and in a large one: 10,000 schedules due in one second, of 10,000 or a million.
 
 `KRON_SIZES` names other sizes: `KRON_SIZES=10000,1000000,10000000` takes a quarter of an hour and 15 GB. Each round has
-other schedules due, so that a worker has to read the definitions of most of them, as it has to in life. What is
+other schedules due. They are of a few kinds, as those of customers are, of which a worker remembers what it has read;
+with `KRON_OWN=1` each has a description of its own, and a worker has to read the definitions of most of them. What is
 measured is CPU, of the server and of the worker, planning ahead included; and the bytes that schedules and runs take.
 """
 
@@ -26,6 +27,7 @@ from kron.stores.postgres.rows import digest
 SIZES = [int(size) for size in os.environ.get("KRON_SIZES", "10000,1000000").split(",")]
 WANTED = {1_000_000: 1.2, 10_000_000: 1.5}
 SOME = 10_000
+OWN = bool(os.environ.get("KRON_OWN"))
 ROUNDS = int(os.environ.get("KRON_ROUNDS", "5"))
 SETTINGS = {"shared_buffers": "4GB", "max_wal_size": "16GB", "checkpoint_timeout": "30min"}
 FAR = START + 400 * 86_400
@@ -47,11 +49,13 @@ class Sized:
         began = time.monotonic()
         self.owner.execute(SQL["make_kinds"].encode())
         with self.owner.cursor() as cursor, cursor.copy(b"COPY kinds FROM STDIN") as copy:
-            for n in range(KINDS):
-                row = write_job(a_job(n))
+            rows = [write_job(a_job(n)) for n in range(KINDS)]
+            kinds = self.size if OWN else KINDS
+            for n in range(kinds):
+                row = rows[n % KINDS]._replace(description=f"schedule {n}") if OWN else rows[n]
                 copy.write_row((n, digest(row), *row))
         for query in ("fill_definitions", "fill_due"):
-            values = {"count": self.size, "kinds": KINDS, "far": FAR, "start": START}
+            values = {"count": self.size, "kinds": kinds, "far": FAR, "start": START}
             self.owner.execute(SQL[query].encode(), values)
         self.owner.execute(b"VACUUM ANALYZE")
         print(f"{self.size:,} schedules made in {time.monotonic() - began:.0f} s", file=sys.stderr)
@@ -97,7 +101,8 @@ def main() -> int:
         for part in parts.values():
             part.ours.close()
     costs = {size: [statistics.median(c) for c in zip(*rounds[1:], strict=True)] for size, rounds in found.items()}
-    print(f"{SOME:,} due in one second, other ones each time, {ROUNDS} rounds after one to warm up, fsync on")
+    kinds = "each with a description of its own" if OWN else f"of {KINDS:,} kinds"
+    print(f"{SOME:,} due in one second, {kinds}, other ones each time; {ROUNDS} rounds after one to warm up, fsync on")
     short = 0
     for size, cost in costs.items():
         ratio, wanted = sum(cost[:2]) / sum(costs[SIZES[0]][:2]), WANTED.get(size, 1.0)

@@ -17,6 +17,7 @@ from kron.core.run import State
 from kron.store import SHARDS, Settlement
 from kron.stores.postgres import PostgresStore
 from kron.stores.postgres.arrays import numbers, octets, texts
+from kron.stores.postgres.cases import Jobs
 from kron.stores.postgres.maintain import WEEK, maintain, weeks
 from kron.stores.postgres.migrate import Migration, migrate, migrations
 from kron.stores.postgres.rows import edited, key_bytes, moves, standings
@@ -473,10 +474,18 @@ class TestFaults:
             assert store.get(["a"]) == [case]
             store.close()
 
+    def test_what_was_read_of_one_schedule_is_known_of_all_that_are_alike(self, postgres, sql):
+        cases = [a_case(name) for name in ("a", "b")]
+        assert all(postgres.settle([Settlement(None, case) for case in cases], NOW))
+        postgres.store.jobs = Jobs()
+        assert postgres.get(["a"]) == cases[:1]
+        sql("UPDATE definitions SET schedule = 'every day'")  # it is not read again
+        assert postgres.get(["b", "a"]) == [cases[1], cases[0]]
+
     def test_a_row_that_cannot_be_read_is_named(self, postgres, sql):
         define(postgres)
         sql("UPDATE definitions SET schedule = 'every day'")
-        postgres.store.jobs.known.clear()
+        postgres.store.jobs = Jobs()
         with pytest.raises(KronError, match="cannot be read") as caught:
             now(postgres)
         assert caught.value.code == "CORRUPT_ROW"

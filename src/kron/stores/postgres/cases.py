@@ -10,28 +10,42 @@ from kron.core.run import Run
 from kron.stores.codec import corrupt, read_run
 from kron.stores.postgres.arrays import numbers, texts
 from kron.stores.postgres.pool import Talk
-from kron.stores.postgres.rows import Row, read_job
+from kron.stores.postgres.rows import Row, borne_by, read_job
 
 NONE: frozenset[int] = frozenset()
 MOST = 200_000  # definitions that are remembered
 
 
 class Jobs:
-    """Definitions that were read before. Each goes by its name and its digest, so that none can be out of date."""
+    """Definitions that were read before, by name and digest, so that none can be out of date.
+
+    Many schedules may be of one kind, such as one for each customer: what was read of one of them is known of all. A
+    digest has 64 bits: with ten million kinds in a database, the odds that a worker takes any of them for another that
+    it remembers are one in ten million.
+    """
 
     def __init__(self) -> None:
         self.known: dict[tuple[str, int], Job] = {}
+        self.kinds: dict[int, Job] = {}
 
     async def learn(self, talk: Talk, rows: Sequence[Row]) -> None:
         """Read the definitions of those rows that are not known yet."""
-        missing = [row[0] for row in rows if (row[0], row[1]) not in self.known]
+        missing = [row for row in rows if (row[0], row[1]) not in self.known]
         if not missing:
             return
         if len(self.known) + len(missing) > MOST:
             self.known.clear()
-            missing = [row[0] for row in rows]
-        found = await talk.rows("definitions", schedules=texts(missing))
-        self.known.update(map(read_job, found))
+            self.kinds.clear()
+            missing = list(rows)
+        for name, number, *_ in missing:
+            kind = self.kinds.get(number)
+            if kind is not None:
+                self.known[name, number] = borne_by(name, kind)
+        unread = [row[0] for row in missing if row[1] not in self.kinds]
+        if unread:
+            found = list(map(read_job, await talk.rows("definitions", schedules=texts(unread))))
+            self.known.update(found)
+            self.kinds.update((number, job) for (_, number), job in found)
 
     def of(self, name: str, number: int) -> Job:
         """The definition of a schedule that has that digest."""

@@ -62,8 +62,12 @@ def read_job(row: Row) -> tuple[tuple[str, int], Job]:
         job = _defined(*definition)
     except KronError:
         job = read_case((identity, *definition, *NEVER)).job  # which says whose it is
-    fields = (job.schedule, job.name, job.description, job.command, job.target, job.start, job.end)
-    return (identity, number), Job(identity, *fields)
+    return (identity, number), borne_by(identity, job)
+
+
+def borne_by(identity: str, job: Job) -> Job:
+    """The same definition under another name."""
+    return Job(identity, job.schedule, job.name, job.description, job.command, job.target, job.start, job.end)
 
 
 @lru_cache(16_384)
