@@ -141,6 +141,24 @@ def test_a_process_is_known_by_its_number_its_beginning_and_the_run_of_the_machi
     assert not Entry().alive
 
 
+def test_a_command_that_left_no_status_is_not_followed_for_ever(journal):
+    """It was killed together with all that knew of it, or the machine was."""
+    assert journal.begin("a", int(time.time()))
+    ghost = subprocess.Popen(["true"])
+    journal.started("a", ghost.pid)
+    ghost.wait()
+    assert journal.unended() == ["a"]
+
+    async def adopted():
+        launcher = CommandLauncher(journal, Ear())
+        launcher.adopt()
+        while launcher.tasks:
+            await asyncio.sleep(0.01)
+
+    asyncio.run(adopted())
+    assert (journal.unended(), journal.look("a")) == ([], Entry())
+
+
 def test_the_journal_forgets_what_was_long_ago(journal):
     year = 366 * 86_400
     assert journal.begin("a", 0) and not journal.begin("a", year)

@@ -73,6 +73,7 @@ class CommandLauncher:
             await asyncio.to_thread(self.journal.ended, key, -1)
             return Answer.REJECTED
         await asyncio.to_thread(self.journal.started, key, process.pid)
+        self.tasks.pop(key, None)  # what follows an attempt before this one
         self._keep(key, self._await(process, command, launch))
         self.running[key] = process.pid
         return Answer.OK
@@ -110,7 +111,9 @@ class CommandLauncher:
             await self.tell(key, Report.STARTED)
             await asyncio.sleep(self.beat)
         status = await asyncio.to_thread(self.journal.status, key)
-        if status is not None:
+        if status is None:
+            await asyncio.to_thread(self.journal.lost, key, known)
+        else:
             await self._end(key, status)
 
     async def _end(self, key: str, status: int) -> None:
@@ -125,9 +128,10 @@ class CommandLauncher:
             return
         task = self.tasks[key] = asyncio.create_task(work)
 
-        def done(_: asyncio.Task[None]) -> None:
-            self.tasks.pop(key, None)
-            self.running.pop(key, None)
+        def done(ended: asyncio.Task[None]) -> None:
+            if self.tasks.get(key) is ended:
+                del self.tasks[key]
+                self.running.pop(key, None)
 
         task.add_done_callback(done)
 

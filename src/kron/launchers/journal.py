@@ -21,6 +21,10 @@ _AGAIN = """
 UPDATE begun SET at = ?, boot = NULL, pid = NULL, ticks = NULL
 WHERE key = ? AND boot IS ? AND pid IS ? AND ticks IS ? AND status IS NULL
 """
+_LOST = """
+UPDATE begun SET boot = NULL, pid = NULL, ticks = NULL
+WHERE key = ? AND boot IS ? AND pid IS ? AND ticks IS ? AND status IS NULL
+"""
 _STARTED = "UPDATE begun SET boot = ?, pid = ?, ticks = ? WHERE key = ?"
 _ENDED = "UPDATE begun SET status = ? WHERE key = ?"
 _LOOK = "SELECT boot, pid, ticks, status FROM begun WHERE key = ?"
@@ -69,6 +73,10 @@ class Journal:
         """Note how it ended."""
         self._write(_ENDED, status, key)
         self._file(key).unlink(missing_ok=True)
+
+    def lost(self, key: str, known: Entry) -> None:
+        """Note that its process is gone, and that nobody knows how it ended."""
+        self._write(_LOST, key, *known[:3])
 
     def look(self, key: str) -> Entry | None:
         """What is known of a key; None if it was never begun here."""
