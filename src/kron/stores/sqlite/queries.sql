@@ -82,11 +82,11 @@ WHERE wake IS NOT NULL AND shard IN (SELECT value FROM json_each(:shards))
 ORDER BY wake
 LIMIT 1;
 
--- schedule: one schedule
+-- schedules: those of these names
 SELECT schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
        revision, cursor, since, paused, deleted, wake, paused_until
 FROM schedules
-WHERE schedule_id = :schedule_id;
+WHERE schedule_id IN (SELECT value FROM json_each(:names));
 
 -- open_runs: the runs of schedules of which something may still become
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,

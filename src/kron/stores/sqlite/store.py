@@ -86,7 +86,9 @@ class SqliteStore:
 
     async def get(self, identities: Sequence[str]) -> list[Case | None]:
         """The cases of those identities."""
-        return await self.file.read(lambda: [self._case(identity) for identity in identities])
+        cases = await self.file.read(lambda: self._cases("schedules", names=json.dumps(identities)))
+        found = {case.identity: case for case in cases}
+        return [found.get(identity) for identity in identities]
 
     async def get_now(self, identities: Sequence[str]) -> tuple[list[Case | None], int]:
         """The same, and the instant at which they were so."""
@@ -163,7 +165,7 @@ class SqliteStore:
         ]
 
     def _case(self, identity: str) -> Case | None:
-        found = self._cases("schedule", schedule_id=identity)
+        found = self._cases("schedules", names=json.dumps([identity]))
         return found[0] if found else None
 
     def _runs(self, keys: Sequence[str]) -> list[Run | None]:
