@@ -219,6 +219,8 @@ def test_an_unknown_route_and_a_wrong_method_are_problems(plain):
         "https://example.org/" + "a" * 2100,
         "file:///etc/passwd",
         "python:anything",
+        "command:",
+        "kubernetes:default/report",
         "workflow:x?version=1&user=u",
     ],
 )
