@@ -1,13 +1,14 @@
 """Reports that come together are written together, and nobody waits for one who was cancelled."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from kron.clock import ManualClock
-from kron.core.answer import Answer, Receipt, Report
+from kron.core.answer import Answer, Receipt, Report, backoff
 from kron.core.outcome import Verdict
-from kron.core.policy import SERVICE
+from kron.core.policy import SECOND, SERVICE
 from kron.core.run import State
 from kron.launcher import Launch
 from kron.reports import Reports
@@ -118,3 +119,19 @@ def test_an_answer_may_report_at_once(said, state, verdict):
         assert (run.state, run.verdict, run.attempt) == (state, verdict, 1)
 
     play(script())
+
+
+@pytest.mark.parametrize(
+    ("attempt", "verdict", "base", "seconds"),
+    [
+        (1, None, SECOND, 1),
+        (5, None, SECOND, 16),
+        (30, None, SECOND, 600),
+        (5, Verdict.EXECUTED, SECOND, 16),
+        (30, Verdict.EXECUTED, SECOND, 30),  # most of those were restarts, and none of them a refusal
+        (30, Verdict.EXECUTED, 60 * SECOND, 60),
+    ],
+)
+def test_the_wait_after_a_refusal_doubles_up_to_a_bound(attempt, verdict, base, seconds):
+    run = a_run(State.LAUNCHING)._replace(attempt=attempt, verdict=verdict)
+    assert backoff(run, replace(SERVICE, launch_backoff=base)) == seconds * 1000

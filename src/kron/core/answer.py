@@ -91,5 +91,10 @@ def failed_launch(run: Run, now: int) -> Run:
 
 
 def backoff(run: Run, policy: Policy) -> int:
-    """How many milliseconds to wait before the next attempt: doubled each time, up to ten minutes."""
-    return min(600_000, policy.launch_backoff // MILLISECOND << min(run.attempt - 1, 20))
+    """How many milliseconds to wait before the next attempt: doubled each time, up to ten minutes.
+
+    The attempts of a run that has run before are restarts as well as refusals: then it is up to half a minute.
+    """
+    first = policy.launch_backoff // MILLISECOND
+    most = 600_000 if run.verdict is None else max(30_000, first)
+    return min(most, first << min(run.attempt - 1, 20))
