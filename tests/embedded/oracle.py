@@ -95,8 +95,9 @@ class Oracle:
         """From one observation to the next the clock goes steadily, from what it showed after the first."""
         if not self.active:
             return
-        opening, closing = before.wall, before.wall + (now.at - before.at)
-        back = now.what == "jump" and now.wall < closing
+        jump = now.what == "jump"
+        opening, closing = before.wall, before.wall + (now.at - before.at) if jump else now.wall
+        back = jump and now.wall < closing
         for name, task in self.tasks.items():
             task.highest = max(task.highest, closing)
             due = next_due(task.dues, task.may_from)
