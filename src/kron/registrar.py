@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import islice
 
 from kron.coming import coming
 from kron.core.answer import Report, look_after, reported
 from kron.core.case import Case
 from kron.core.job import Job
-from kron.core.period import periods
+from kron.core.period import next_nominal
 from kron.core.run import Run, State, key_of
-from kron.core.zone import moment
 from kron.edit import defined, deleted
 from kron.errors import KronError
 from kron.failpoint import fail_point
@@ -208,10 +206,13 @@ def _settled(case: Case, new: tuple[Run, ...], now: int) -> Settlement:
 
 
 def _range(job: Job, first: int, last: int) -> list[int]:
-    ahead = islice(periods(job.schedule, moment(first - 1)), MOST_BACKFILL + 1)
-    found = [period.nominal for period in ahead if period.nominal <= last]
-    if len(found) > MOST_BACKFILL:
-        raise KronError("TOO_MANY", f"the range has more than {MOST_BACKFILL} periods", hint="ask for a shorter one")
+    found, nominal = list[int](), next_nominal(job.schedule, first - 1)
+    while nominal is not None and nominal <= last:
+        found.append(nominal)
+        if len(found) > MOST_BACKFILL:
+            message = f"the range has more than {MOST_BACKFILL} periods"
+            raise KronError("TOO_MANY", message, hint="ask for a shorter one")
+        nominal = next_nominal(job.schedule, nominal)
     return found
 
 

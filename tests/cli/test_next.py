@@ -97,3 +97,9 @@ def test_an_impossible_date_says_why(kron):
 def test_the_service_dialect_counts_seconds(kron):
     result = kron("next", "*/20 * * * * *", "--dialect", "service", "-n", "2", "--at", "2026-03-01T00:00:00Z")
     assert [line.split()[1] for line in result.out.splitlines()[1:]] == ["00:00:20", "00:00:40"]
+
+
+@pytest.mark.parametrize("at", ["0001-01-01T02:12:07+12:07", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59-12:00"])
+def test_the_ends_of_time_are_instants_too(kron, at):
+    assert kron("next", "* * * * *", "-n", "1", "--at", at).status in (0, 1)
+    assert kron("lint", "0 2 * * * @tz(Europe/Paris)", "--at", at).status == 0

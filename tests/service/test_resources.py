@@ -144,6 +144,15 @@ def test_backfill_runs_a_range_again_and_no_more_than_a_thousand(plain):
     assert (reply.status, reply.json["code"]) == (422, "TOO_MANY")
 
 
+@pytest.mark.parametrize("first", ["0001-01-01T02:12:07+12:07", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59-12:00"])
+def test_the_ends_of_time_are_instants_too(plain, first):
+    """In UTC, some of them lie in years that no datetime has."""
+    plain.put("/v1/schedules/b2", definition(schedule="0 0 1 1 *", timezone="UTC"))
+    asked = {"first": first, "last": first}
+    assert plain.post("/v1/schedules/b2/backfill", asked).status == 202
+    assert plain.get(f"/v1/schedules/b2/why?at={first.replace('+', '%2B')}").status == 200
+
+
 def test_previews_agree_with_what_is_defined(plain):
     asked = {"id": "n1", "definition": definition(schedule="0 0 * * * @win(after,3h)", dialect="kron", timezone=None)}
     before = plain.post("/v1/preview?n=10", asked).json

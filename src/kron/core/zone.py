@@ -22,6 +22,7 @@ from kron.core.calendar import Date, date_of, weekday_of
 DAY = 86_400
 _STRETCH = 25  # spells are found 2**25 seconds (388 days) at a time
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST, _LAST = -62_135_596_800, 253_402_300_799  # the seconds of the years 1 to 9999
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*", re.ASCII)
 _RFC3339 = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})"
@@ -219,8 +220,8 @@ def instant_of(text: str) -> int:
 
 
 def moment(t: int) -> datetime:
-    """The datetime of an instant, in UTC."""
-    return _EPOCH + timedelta(seconds=t)
+    """The datetime of an instant, in UTC; of one that no datetime can say, the nearest that one can."""
+    return _EPOCH + timedelta(seconds=min(max(t, _FIRST), _LAST))
 
 
 def wall_text(wall: int) -> str:
