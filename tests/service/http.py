@@ -132,7 +132,10 @@ def receiving(answer=None):
         def log_message(self, *words):
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 128  # with Python's 5, who comes sixth is asked to come again after a second, or three
+
+    server = Server(("127.0.0.1", 0), Handler)
     receiver.port = server.server_address[1]
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
