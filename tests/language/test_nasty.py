@@ -55,11 +55,12 @@ def texts():
 
 
 def seconds(call, text):
-    """The best of three, fewer when one is good enough by far, and more when the machine seems to be to blame."""
+    """The best of three, fewer when one is good enough by far; more, and later, when the machine may be to blame."""
     best = BOUND * 100
-    for attempt in range(9):
+    for attempt in range(15):
         if best < (BOUND / 4 if attempt < 3 else BOUND):
             break
+        time.sleep(attempt / 5 if attempt > 5 else 0)
         start = time.process_time()
         try:
             call(text)
