@@ -133,7 +133,7 @@ def test_a_command_that_may_have_begun_is_not_known_to_have(journal):
 
 
 def test_a_process_is_known_by_its_number_its_beginning_and_the_run_of_the_machine(journal):
-    own = Entry(boot(), os.getpid(), ticks(os.getpid()))
+    own = Entry(0, boot(), os.getpid(), ticks(os.getpid()))
     assert own.alive
     assert not own._replace(ticks=(own.ticks or 0) + 1).alive  # another has its number
     assert not own._replace(boot="before the last start").alive
@@ -141,29 +141,60 @@ def test_a_process_is_known_by_its_number_its_beginning_and_the_run_of_the_machi
     assert not Entry().alive
 
 
-def test_a_command_that_left_no_status_is_not_followed_for_ever(journal):
-    """It was killed together with all that knew of it, or the machine was."""
-    assert journal.begin("a", int(time.time()))
-    ghost = subprocess.Popen(["true"])
+@pytest.mark.parametrize("early", [True, False], ids=["before it was noted", "afterwards"])
+def test_a_command_that_left_no_status_is_not_followed_for_ever(journal, early):
+    """It was killed together with all that knew of it, or the machine was; perhaps before it was even noted."""
+    now = int(time.time())
+    assert journal.begin("a", now)
+    ghost = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
+    if early:
+        ghost.kill()
+        waited(lambda: ticks(ghost.pid) is None)  # dead, and not buried
     journal.started("a", ghost.pid)
-    ghost.wait()
+    ghost.kill()
+    ghost.communicate()
     assert journal.unended() == ["a"]
 
     async def adopted():
         launcher = CommandLauncher(journal, Ear())
         launcher.adopt()
-        while launcher.tasks:
-            await asyncio.sleep(0.01)
+        async with asyncio.timeout(10):
+            while launcher.tasks:
+                await asyncio.sleep(0.01)
 
     asyncio.run(adopted())
-    assert (journal.unended(), journal.look("a")) == ([], Entry())
+    assert (journal.unended(), journal.look("a")) == ([], Entry(now + 1))
+
+
+def test_of_two_who_would_begin_it_again_one_does(journal):
+    assert journal.begin("a", 5)
+    known = journal.look("a")
+    assert [journal.begin_again("a", 5, known) for _ in range(2)] == [True, False]
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can be somebody else")
+def test_a_command_of_another_user_leaves_its_status_where_he_has_no_right(journal, tmp_path):
+    out, ear = tmp_path / "out", Ear()
+    launch = a_launch(command=Command("id -un; exit 3", user="nobody", stdout=str(out)))
+
+    async def left_alone():
+        first, second = CommandLauncher(journal, Ear()), CommandLauncher(journal, ear, beat=0.02)
+        assert await first.start(launch) is Answer.OK
+        for task in first.tasks.values():
+            task.cancel()  # the worker that waits for it is no more
+        second.adopt()
+        await ear.until(Report.FAILED)
+
+    asyncio.run(left_alone())
+    assert out.read_text() == "nobody\n"
+    assert journal.folder.stat().st_mode & 0o777 == 0o700
 
 
 def test_the_journal_forgets_what_was_long_ago(journal):
     year = 366 * 86_400
     assert journal.begin("a", 0) and not journal.begin("a", year)
     assert journal.begin("b", 2 * year)
-    assert (journal.look("a"), journal.look("b")) == (None, Entry())
+    assert (journal.look("a"), journal.look("b")) == (None, Entry(2 * year))
 
 
 def worker(url, journal):

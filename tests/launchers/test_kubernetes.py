@@ -1,8 +1,11 @@
 """Jobs of Kubernetes: one a period, whatever is cut, and what is said of them. The API is a small one over HTTP."""
 
 import asyncio
+import subprocess
+import sys
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from lightkube import AsyncClient, KubeConfig
@@ -159,3 +162,10 @@ def test_a_job_that_is_cancelled_is_deleted_and_has_failed(cluster):
 
     asyncio.run(cancelled())
     assert cluster.jobs == {}
+
+
+def test_a_worker_without_a_cluster_says_so(tmp_path):
+    kron, home = Path(sys.executable).with_name("kron"), {"HOME": str(tmp_path), "PATH": ""}
+    said = subprocess.run([kron, "worker", "memory:", "--kubernetes"], env=home, capture_output=True, text=True)
+    assert said.returncode == 1
+    assert "NO_CLUSTER" in said.stderr and "KUBECONFIG" in said.stderr

@@ -49,9 +49,7 @@ def _told(history: History) -> dict[str, _Told]:
             last = one.steps[-1][1] if one.steps else None
             if active(run) and isinstance(write.what, Settlement):
                 overlap = write.what.after.policy.overlap
-                again = last is not None and active(
-                    last
-                )  # one more try, which may be beside others where that is allowed
+                again = last is not None and active(last)  # one more try: that may be beside others where allowed
                 if not again or overlap is Overlap.ALLOW:
                     one.started.append((write.at, overlap))
             one.steps.append((write.at, run))

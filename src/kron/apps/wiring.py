@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from importlib import import_module
 from typing import Any
@@ -12,8 +12,6 @@ from kron.clock import Clock, SystemClock
 from kron.core.answer import Report
 from kron.errors import KronError
 from kron.launcher import Launch, Launcher, Tell
-from kron.launchers.command import CommandLauncher
-from kron.launchers.journal import Journal
 from kron.launchers.python import PythonLauncher
 from kron.registrar import Registrar
 from kron.reports import Reports
@@ -78,7 +76,8 @@ def durable(url: str) -> str:
 def launchers(store: Store, *, commands: str = "", kubernetes: bool = False) -> dict[str, Launcher]:
     """The launchers that a worker of the command line has, by the schemes of their targets.
 
-    `commands` is the folder of the journal, for a worker that may run what the schedules say on this host.
+    `commands` is the folder of the journal, for a worker that may run what the schedules say on this host; what workers
+    before it have left running there is followed from now on.
     """
     reports = Reports(store)  # many at once, where many end at once
 
@@ -90,17 +89,19 @@ def launchers(store: Store, *, commands: str = "", kubernetes: bool = False) -> 
 
     found: dict[str, Launcher] = {"python": PythonLauncher({"pass": nothing}.get, report)}
     if commands:
-        found["command"] = CommandLauncher(Journal(commands), _teller(store))
+        found["command"] = _commands(store, commands)
     if kubernetes:
         found["kubernetes"] = _kubernetes(store)
     return found
 
 
-def adopt(senders: Mapping[str, Launcher]) -> None:
-    """Let each launcher that can follow what workers before this one have left running."""
-    for sender in senders.values():
-        if isinstance(sender, CommandLauncher):
-            sender.adopt()
+def _commands(store: Store, folder: str) -> Launcher:
+    from kron.launchers.command import CommandLauncher
+    from kron.launchers.journal import Journal
+
+    launcher = CommandLauncher(Journal(folder), _teller(store))
+    launcher.adopt()
+    return launcher
 
 
 def _teller(store: Store) -> Tell:

@@ -52,7 +52,7 @@ class CommandLauncher:
         if await asyncio.to_thread(self.journal.begin, key, now):
             return await self._spawn(command, launch)
         known = await asyncio.to_thread(self.journal.look, key) or Entry()
-        if known.alive or self.journal.status(key) is not None:
+        if known.alive or await asyncio.to_thread(self.journal.status, key) is not None:
             self._keep(key, self._follow(key, known))
             return Answer.OK
         again = launch.job.schedule.policy.interrupted is Interrupted.RESTART
@@ -112,7 +112,7 @@ class CommandLauncher:
             await asyncio.sleep(self.beat)
         status = await asyncio.to_thread(self.journal.status, key)
         if status is None:
-            await asyncio.to_thread(self.journal.lost, key, known)
+            await asyncio.to_thread(self.journal.begin_again, key, known.at, known)  # it may have run: nobody knows
         else:
             await self._end(key, status)
 

@@ -18,24 +18,21 @@ CREATE INDEX IF NOT EXISTS begun_unended ON begun (key) WHERE pid IS NOT NULL AN
 """
 _BEGIN = "INSERT OR IGNORE INTO begun (key, at) VALUES (?, ?)"
 _AGAIN = """
-UPDATE begun SET at = ?, boot = NULL, pid = NULL, ticks = NULL
-WHERE key = ? AND boot IS ? AND pid IS ? AND ticks IS ? AND status IS NULL
-"""
-_LOST = """
-UPDATE begun SET boot = NULL, pid = NULL, ticks = NULL
-WHERE key = ? AND boot IS ? AND pid IS ? AND ticks IS ? AND status IS NULL
+UPDATE begun SET at = max(?, at + 1), boot = NULL, pid = NULL, ticks = NULL
+WHERE key = ? AND at = ? AND boot IS ? AND pid IS ? AND ticks IS ? AND status IS NULL
 """
 _STARTED = "UPDATE begun SET boot = ?, pid = ?, ticks = ? WHERE key = ?"
 _ENDED = "UPDATE begun SET status = ? WHERE key = ?"
-_LOOK = "SELECT boot, pid, ticks, status FROM begun WHERE key = ?"
+_LOOK = "SELECT at, boot, pid, ticks, status FROM begun WHERE key = ?"
 _UNENDED = "SELECT key FROM begun WHERE pid IS NOT NULL AND status IS NULL ORDER BY key"
 _FORGET = "DELETE FROM begun WHERE at < ?"
 _KEPT = 400 * 86_400  # seconds: a period of more than a year ago comes no more
 
 
 class Entry(NamedTuple):
-    """What is known of a command that was begun: its process, if it came so far, and how that ended."""
+    """What is known of a command that was begun: when, its process, if it came so far, and how that ended."""
 
+    at: int = 0  # seconds; later with each try
     boot: str | None = None
     pid: int | None = None
     ticks: int | None = None  # when the process began, in the kernel's count since the start of the machine
@@ -44,7 +41,9 @@ class Entry(NamedTuple):
     @property
     def alive(self) -> bool:
         """Whether its process still runs: the same one, not another that has its number now."""
-        return self.pid is not None and self.status is None and (self.boot, self.ticks) == (boot(), ticks(self.pid))
+        if self.pid is None or self.ticks is None or self.status is not None:  # without ticks: over before it was noted
+            return False
+        return (self.boot, self.ticks) == (boot(), ticks(self.pid))
 
 
 class Journal:
@@ -63,7 +62,7 @@ class Journal:
 
     def begin_again(self, key: str, now: int, known: Entry) -> bool:
         """The same in the place of a try that came to nothing; false if it is not as known any more."""
-        return self._write(_AGAIN, now, key, *known[:3])
+        return self._write(_AGAIN, now, key, *known[:4])
 
     def started(self, key: str, pid: int) -> None:
         """Note its process."""
@@ -73,10 +72,6 @@ class Journal:
         """Note how it ended."""
         self._write(_ENDED, status, key)
         self._file(key).unlink(missing_ok=True)
-
-    def lost(self, key: str, known: Entry) -> None:
-        """Note that its process is gone, and that nobody knows how it ended."""
-        self._write(_LOST, key, *known[:3])
 
     def look(self, key: str) -> Entry | None:
         """What is known of a key; None if it was never begun here."""

@@ -70,7 +70,9 @@ def _worker(commands: Any) -> None:
     command.add_argument("--lead", action="store_true", help="one worker at a time looks, at everything; others wait")
     skew = "seconds that its clock may be from the store's; beyond, it holds and sends nothing (default 5)"
     command.add_argument("--skew", type=count, default=5, metavar="SECONDS", help=skew)
-    journal = "run the commands of schedules on this host; FOLDER remembers each that was begun, so that none is twice"
+    journal = (
+        "run the commands of schedules on this host; FOLDER remembers each that was begun, so that none runs twice"
+    )
     command.add_argument("--commands", default="", metavar="FOLDER", help=journal)
     command.add_argument("--kubernetes", action="store_true", help="make Jobs for targets kubernetes:NAMESPACE/CRONJOB")
 

@@ -10,7 +10,7 @@ import socket
 from uuid import uuid4
 
 from kron.apps.cli.screen import Screen
-from kron.apps.wiring import adopt, check_served, heeding, launchers, open_store
+from kron.apps.wiring import check_served, heeding, launchers, open_store
 from kron.clock import SystemClock, SystemTimer
 from kron.log import log_to
 from kron.settings import Settings
@@ -39,7 +39,6 @@ async def _work(args: argparse.Namespace, screen: Screen) -> None:
         senders = launchers(store, commands=args.commands, kubernetes=args.kubernetes)
         worker = Worker(store, senders, timer, owner=owner, settings=how, sink=sink, clock=clock)
         screen.note(f"{owner} works on {args.url.partition('@')[2] or args.url}")
-        adopt(senders)
         async with heeding(store, worker.nudge):
             await worker.run(stop)
         now = await store.now()

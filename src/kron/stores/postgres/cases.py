@@ -35,8 +35,9 @@ class Jobs:
             return
         if len(self.known) + len(missing) > MOST:
             self.known.clear()
-            self.kinds.clear()
             missing = list(rows)
+        if len(self.kinds) > MOST:
+            self.kinds.clear()
         for name, number, *_ in missing:
             kind = self.kinds.get(number)
             if kind is not None:

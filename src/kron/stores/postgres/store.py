@@ -127,7 +127,6 @@ class PostgresStore:
 
     async def get(self, identities: Sequence[str]) -> list[Case | None]:
         """The cases of those identities."""
-
         return (await self.get_now(identities))[0] if identities else []
 
     async def get_now(self, identities: Sequence[str]) -> tuple[list[Case | None], int]:
