@@ -1,7 +1,7 @@
 """What a tick costs in a small database and in a large one: 10,000 schedules due in one second, of 10,000 or a million.
 
 `KRON_SIZES` names other sizes: `KRON_SIZES=10000,1000000,10000000` takes a quarter of an hour and 15 GB. Each round has
-other schedules due. They are of a few kinds, as those of customers are, of which a worker remembers what it has read;
+other schedules due. They are of a few kinds, as those of customers may be, and a worker remembers what it has read;
 with `KRON_OWN=1` each has a description of its own, and a worker has to read the definitions of most of them. What is
 measured is CPU, of the server and of the worker, planning ahead included; and the bytes that schedules and runs take.
 """
