@@ -1,7 +1,7 @@
 # Everything runs in .venv; `make setup` makes it.
 PYTHON ?= python3
 RUN = .venv/bin/python
-export PYTHONDONTWRITEBYTECODE = 1
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan bench-service campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills transaction-kills embedded-together schemathesis service-kills bench-million failover bench-edit soak bench-sizes bench-embedded
 
