@@ -36,6 +36,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     unknown = {f"{id} ({item.nodeid})" for item in items for id in claimed(item) if id not in known}
     if unknown:
         raise pytest.UsageError("no such requirement: " + ", ".join(sorted(unknown)))
+    items.sort(key=lambda item: item.get_closest_marker("first") is None)
     for item in items:
         if item.get_closest_marker("campaign"):
             item.add_marker(pytest.mark.timeout(0))

@@ -124,6 +124,7 @@ def test_at_any_time(server, tmp_path, point, passage):
 
 
 @pytest.mark.slow
+@pytest.mark.first
 def test_a_short_nemesis_finds_nothing(tmp_path):
     words = ["--minutes", "0.8", "--schedules", "1000", "--every", "1", "--pace", "4", "--calm", "35"]
     assert nemesis.main([*words, "--seed", str(random.randrange(1 << 30))]) == 0
