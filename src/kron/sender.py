@@ -64,7 +64,11 @@ class Sender:
             receipt = Receipt(Answer.UNKNOWN)
             self.sink(about("launch_error", now, run, error=repr(error)))
         fail_point("K7")
-        self.answers.append((case, run, receipt, now + int(passed)))
+        sent = now + int(passed)
+        if receipt.over:
+            self._tell(_answered(case, run, receipt, sent), receipt, sent, sent)
+            return
+        self.answers.append((case, run, receipt, sent))
         if not self.writing:
             await self._record()
 
@@ -85,8 +89,10 @@ class Sender:
         held = await self.store.change(changes, now)
         fail_point("K8")
         for (new, _, _, said, sent), written in zip(after, held, strict=True):
-            name = "launch_answered" if written else "launch_fenced"
-            self.sink(about(name, now, new, answer=str(said.answer), sent=sent))
+            self._tell(new, said, sent, now, "launch_answered" if written else "launch_fenced")
+
+    def _tell(self, run: Run, said: Receipt, sent: int, now: int, name: str = "launch_answered") -> None:
+        self.sink(about(name, now, run, answer=str(said.answer), sent=sent))
 
     async def _cancel(self, case: Case, run: Run) -> None:
         try:

@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 from kron import reports
 from kron.apps.declarative import overrides
-from kron.core.answer import Answer, Report
+from kron.core.answer import Answer, Receipt, Report
 from kron.core.outcome import Verdict
 from kron.core.run import State, ended
 from kron.launcher import Launch
@@ -20,7 +20,7 @@ from kron.store import Settlement
 _start, _continued, _reported = PythonLauncher.start, overrides._continued, reports.reported
 
 
-async def _start_twice(self: PythonLauncher, launch: Launch) -> Answer:
+async def _start_twice(self: PythonLauncher, launch: Launch) -> Answer | Receipt:
     answer = await _start(self, launch)
     function = self.function_of(launch.job.target.partition(":")[2])
     assert function is not None

@@ -31,12 +31,13 @@ class Report(StrEnum):
 
 class Receipt(NamedTuple):
     """An answer with what came along: how long to wait before the next attempt, what the target calls the run, and what
-    it says of it at once."""
+    it says of it at once. What is over already and reported by its launcher has an end that tells of its start, too."""
 
     answer: Answer
     patience: int = 0  # milliseconds
     run_id: str = ""
     report: Report | None = None
+    over: bool = False
 
 
 def answered(run: Run, answer: Answer, policy: Policy, now: int, patience: int = 0) -> Run:

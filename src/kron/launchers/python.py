@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from inspect import isawaitable, iscoroutinefunction
 from typing import Any
 
-from kron.core.answer import Answer, Report
+from kron.core.answer import Answer, Receipt, Report
 from kron.core.run import Run
 from kron.launcher import Launch
 
@@ -21,16 +21,19 @@ class PythonLauncher:
     def __init__(self, function_of: Callable[[str], Function | None], report: Reporter) -> None:
         self.function_of, self.report = function_of, report
         self.tasks: dict[str, asyncio.Task[None]] = {}
+        self.going: set[str] = set()  # those of them whose functions have not ended
 
-    async def start(self, launch: Launch) -> Answer:
+    async def start(self, launch: Launch) -> Answer | Receipt:
         """Start the function, unless the key is running already."""
         function = self.function_of(launch.job.target.partition(":")[2])
         if function is None:
             return Answer.REJECTED
         key = launch.run.key
         if key not in self.tasks:
+            self.going.add(key)
             self.tasks[key] = asyncio.create_task(self._run(function, launch))
-        return Answer.OK
+            await asyncio.sleep(0)  # many a function waits for nothing, and is over by then
+        return Answer.OK if key in self.going else Receipt(Answer.OK, over=True)
 
     async def cancel(self, run: Run) -> None:
         """Cancel the task of the run. A plain function in its thread cannot be ended, and goes on."""
@@ -46,10 +49,11 @@ class PythonLauncher:
     async def _run(self, function: Function, launch: Launch) -> None:
         """Run it and say how it ended; until that is said, the key is known."""
         try:
-            await asyncio.sleep(0)  # the start is recorded before the end can be
             report, error = await _outcome(function, launch)
+            self.going.discard(launch.run.key)
             await self.report(launch, report, error)
         finally:
+            self.going.discard(launch.run.key)
             self.tasks.pop(launch.run.key, None)
 
 

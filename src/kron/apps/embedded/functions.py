@@ -10,7 +10,7 @@ from functools import partial
 
 from kron.apps.embedded.declared import Declared
 from kron.clock import Timer
-from kron.core.answer import Answer, Report
+from kron.core.answer import Answer, Receipt, Report
 from kron.core.policy import SECOND
 from kron.core.run import Run
 from kron.errors import KronError
@@ -32,7 +32,7 @@ class Functions:
         self.reports = Reports(store)
         self.python = PythonLauncher(self._function, self._report)
 
-    async def start(self, launch: Launch) -> Answer:
+    async def start(self, launch: Launch) -> Answer | Receipt:
         """Start the function, if it is one of this process."""
         name = launch.job.name
         if name not in self.declared:
