@@ -324,7 +324,8 @@ def plan_of(connection, name, **values):
         ("look", "schedules_due"),
         ("wake", "schedules_due"),
         ("open_runs", "runs_open"),
-        ("ahead", "runs_of_the_calendar"),
+        ("go_on", "runs_open"),
+        ("ahead", "runs_by_time"),
         ("runs", "runs_by_time"),
         ("of_keys", "sqlite_autoindex_schedule_runs_1"),
         ("taken", "sqlite_autoindex_schedule_runs_1"),
@@ -336,7 +337,7 @@ def plan_of(connection, name, **values):
 def test_no_question_reads_a_whole_table(other, name, index):
     values = {"shards": "[1]", "upto": 1, "limit": 1, "schedule_id": "a", "cursor": 1, "keys": "[]", "after": ""}
     values |= {"before": "k", "prefix": "a", "beyond": "b", "paused": None, "deleted": 0, "identity": "a"}
-    values |= {"names": '["a"]'}
+    values |= {"names": '["a"]', "wake": 1, "revision": 1, "old_cursor": 1, "old_since": 1}
     plan = plan_of(other, name, **values)
     assert index in plan
     assert "SCAN schedule_runs" not in plan

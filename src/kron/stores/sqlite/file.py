@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 from kron.errors import KronError
 from kron.stores.sqlite.connection import connect, transaction
 from kron.stores.sqlite.patience import patiently
-from kron.stores.sqlite.statements import QUERIES
+from kron.stores.sqlite.statements import QUERIES, insertion
 
+BLOCK = 50  # rows of one insertion; the values of all of them may be 999 in an old SQLite
 T = TypeVar("T")
 Work = Callable[[], Any]
 
@@ -55,6 +56,14 @@ class File:
     def count(self, query: str, **values: Any) -> int:
         """How many rows a named statement has changed. Only work may call this."""
         return self.connection.execute(QUERIES[query], values).rowcount
+
+    def put(self, query: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Insert rows by a named statement, many at once: SQLite notes for each statement how it would be undone."""
+        whole = len(rows) - len(rows) % BLOCK
+        blocks = [*(rows[first : first + BLOCK] for first in range(0, whole, BLOCK)), *([row] for row in rows[whole:])]
+        for block in blocks:
+            statement, names = insertion(query, len(block))
+            self.connection.execute(statement, [row[name] for row in block for name in names])
 
     def _read(self, work: Callable[[], T]) -> T:
         def once() -> T:

@@ -94,7 +94,7 @@ SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_
 FROM schedule_runs
 WHERE schedule_id IN (SELECT value FROM json_each(:names))
   AND status IN ('pending', 'launching', 'retry', 'enqueued', 'started', 'waiting')
-ORDER BY schedule_id, run_at, trigger_id, idempotency_key;
+ORDER BY schedule_id, run_at, trigger_id;
 
 -- ahead: the periods beyond the cursors of schedules that are handled already
 SELECT r.schedule_id, r.run_at

@@ -119,12 +119,10 @@ CREATE TABLE schedule_runs (
     CHECK (attempt > 0 OR status NOT IN ('launching', 'retry', 'enqueued', 'started', 'waiting'))
 );
 
--- A period of the calendar is recorded once, whatever its key.
-CREATE UNIQUE INDEX runs_of_the_calendar ON schedule_runs (schedule_id, run_at) WHERE trigger_id = '';
+-- A period of the calendar is recorded once, whatever its key; and so is a trigger.
+CREATE UNIQUE INDEX runs_by_time ON schedule_runs (schedule_id, run_at, trigger_id);
 
-CREATE INDEX runs_by_time ON schedule_runs (schedule_id, run_at);
-
-CREATE INDEX runs_open ON schedule_runs (schedule_id, run_at)
+CREATE INDEX runs_open ON schedule_runs (schedule_id, run_at, trigger_id)
 WHERE status IN ('pending', 'launching', 'retry', 'enqueued', 'started', 'waiting');
 
 CREATE UNIQUE INDEX runs_one_active ON schedule_runs (schedule_id)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from kron.stores.statements import named
@@ -21,3 +23,12 @@ def one_by_one(text: str) -> Iterator[str]:
 
 QUERIES = named(Path(__file__).with_name("queries.sql").read_text(encoding="utf-8"))
 SCHEMA = tuple(one_by_one(Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")))
+
+
+@cache
+def insertion(query: str, count: int) -> tuple[str, list[str]]:
+    """A named insertion for so many rows, and the names of the values that it takes of each."""
+    head, _, values = QUERIES[query].partition("VALUES")
+    names = re.findall(r":(\w+)", values)
+    row = f"({', '.join('?' for _ in names)})"
+    return f"{head}VALUES {', '.join([row] * count)};", names

@@ -179,17 +179,22 @@ class SqliteStore:
     def _settle_all(self, settlements: Sequence[Settlement], together: bool) -> list[bool]:
         keys, written = [run.key for settlement in settlements for run in settlement.new], list[bool]()
         taken = {key for (key,) in self.rows("taken", keys=json.dumps(keys))}
+        new = list[dict[str, Any]]()
         for settlement in settlements:
-            written.append(self._settle(settlement, taken))
+            if swift(settlement) and self._go_on(settlement, taken):
+                new.extend(_rows(settlement))
+                written.append(True)
+            else:
+                self._record(new)  # what the next one finds is what those before it have left
+                written.append(self._settle(settlement, taken))
             taken.update(run.key for run in settlement.new if written[-1])
+        self._record(new)
         if together and not all(written):
             raise _Apart  # and what was written is undone
         return written
 
     def _settle(self, settlement: Settlement, taken: set[str]) -> bool:
         after = settlement.after
-        if swift(settlement) and self._go_on(settlement, taken):
-            return True
         stored = self._case(after.identity)
         if not fits(settlement, stored, taken):
             return False
@@ -199,8 +204,7 @@ class SqliteStore:
             self.rows("move", **RUN.row(run), alone=alone)
         if settlement.gap:
             self.rows("drop", schedule_id=after.identity, **GAP.row(settlement.gap))
-        for run in settlement.new:
-            self.rows("record", **RUN.row(run), alone=alone)
+        self._record(_rows(settlement))
         if settlement.revision:
             self.rows("revise", **REVISION.row(settlement.revision))
         if settlement.act:
@@ -208,18 +212,18 @@ class SqliteStore:
         return True
 
     def _go_on(self, settlement: Settlement, taken: set[str]) -> bool:
-        """What `fits` and the rest come to where only a period of the calendar is added; else it must be asked."""
+        """What `fits` comes to where only a period of the calendar is added; if it does not, it must be asked."""
         before, after = settlement.before, settlement.after
         assert before is not None  # noqa: S101  it is swift
         if any(run.key in taken for run in settlement.new):
             return False
         moved = {"cursor": after.cursor, "wake": after.wake, "revision": before.revision}
         read = {"schedule_id": after.identity, "old_cursor": before.cursor, "old_since": before.since}
-        if not self.file.count("go_on", **moved, **read):
-            return False
-        for run in settlement.new:
-            self.rows("record", **RUN.row(run), alone=after.policy.overlap is not Overlap.ALLOW)
-        return True
+        return self.file.count("go_on", **moved, **read) == 1
+
+    def _record(self, rows: list[dict[str, Any]]) -> None:
+        self.file.put("record", rows)
+        rows.clear()
 
     def _keep(self, stored: Case | None, after: Case) -> None:
         standing = STANDING.row(write_standing(after))
@@ -241,6 +245,12 @@ class SqliteStore:
         if change.wake is not None:
             self.rows("wake_earlier", schedule_id=after.identity, wake=change.wake)
         return True
+
+
+def _rows(settlement: Settlement) -> list[dict[str, Any]]:
+    """Its new runs."""
+    alone = settlement.after.policy.overlap is not Overlap.ALLOW
+    return [{**RUN.row(run), "alone": alone} for run in settlement.new]
 
 
 def _beyond(prefix: str) -> str | bytes:
