@@ -12,7 +12,7 @@ from kron.core.job import Job
 from kron.core.ordinary import ordinary
 from kron.core.period import next_nominal
 from kron.core.plan import plan, plan_at_length
-from kron.core.policy import DECLARATIVE, KRON, SECOND, SERVICE
+from kron.core.policy import DECLARATIVE, KRON, SECOND, SERVICE, Catchup
 from tests.language import texts
 
 OFTEN = st.sampled_from(
@@ -26,7 +26,10 @@ OFTEN = st.sampled_from(
     ]
 ).map(lambda text: parse(text, dialect="kron"))
 DAY = 86_400 * SECOND  # the long way looks at every period of a window
-POLICIES = [KRON, SERVICE, DECLARATIVE, replace(SERVICE, jitter=90 * SECOND), replace(KRON, bound=1)]
+POLICIES = [
+    *(KRON, SERVICE, DECLARATIVE, replace(SERVICE, jitter=90 * SECOND), replace(KRON, bound=1)),
+    *(replace(KRON, deadline=None, catchup=catchup) for catchup in Catchup),
+]
 
 
 @given(
@@ -51,3 +54,11 @@ def test_a_period_on_time_goes_the_short_way():
     case = Case(Job("a", parse("* * * * *", dialect="kron")), 1, 59, 0)
     cursor, wake, run = ordinary(case, 60_500, "w1", 90_500)
     assert (cursor, wake, run.state, run.due) == (60, 90_500, "launching", 60_000)
+
+
+def test_a_period_that_is_never_too_late_goes_the_short_way():
+    schedule = replace(parse("0 * * * *", dialect="posix"), policy=DECLARATIVE)
+    late = ordinary(Case(Job("a", schedule), 1, 3_599, 0), 4_000_000, "w1", 4_600_000)
+    assert late is not None and (late[2].state, late[2].due) == ("launching", 3_600_000)
+    once = replace(schedule, policy=replace(DECLARATIVE, catchup=Catchup.NONE))
+    assert ordinary(Case(Job("a", once), 1, 3_599, 0), 4_000_000, "w1", 4_600_000) is None

@@ -1,4 +1,4 @@
-"""The ordinary pass: nothing is open, and at most one period is due, on time. It is what almost every pass is.
+"""The ordinary pass: nothing is open, and at most one period is due, and not too late. It is what almost every pass is.
 
 It gives what `plan` would give by the long way, or None where that must be gone. It decides nothing of its own.
 """
@@ -9,11 +9,12 @@ from kron.core.case import Case
 from kron.core.due import due_of, reach
 from kron.core.job import Job
 from kron.core.period import next_nominal
-from kron.core.policy import MILLISECOND
+from kron.core.policy import MILLISECOND, Catchup
 from kron.core.run import Run, State, key_of
 from kron.core.schedule.constraint import FREE
 
 _LAUNCHING = State.LAUNCHING
+_CAUGHT_UP = (Catchup.LATEST, Catchup.ALL)  # a period that is late, and the only one, is started as others are
 
 
 def ordinary(case: Case, now: int, owner: str, lease: int) -> tuple[int, int, Run | None] | None:
@@ -33,7 +34,8 @@ def ordinary(case: Case, now: int, owner: str, lease: int) -> tuple[int, int, Ru
         return None
     if now < at <= min(upcoming, others):
         return cursor, at, None
-    if not at <= now < upcoming <= others or (now - at) * MILLISECOND >= policy.resolution:
+    on_time = (now - at) * MILLISECOND < policy.resolution or (policy.deadline is None and policy.catchup in _CAUGHT_UP)
+    if not (at <= now < upcoming <= others and on_time):
         return None
     key = key_of(job.identity, nominal)
     run = Run(key, job.identity, nominal, case.revision, at, _LAUNCHING,
