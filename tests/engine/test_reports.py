@@ -11,6 +11,7 @@ from kron.core.outcome import Verdict
 from kron.core.policy import SECOND, SERVICE
 from kron.core.run import State
 from kron.launcher import Launch
+from kron.launchers.python import PythonLauncher
 from kron.reports import Reports
 from kron.store import Settlement
 from kron.stores.memory import MemoryStore
@@ -57,12 +58,55 @@ def test_those_that_come_meanwhile_are_written_together():
         await asyncio.sleep(0)
         store.gate.set()
         assert await asyncio.gather(*said) == [True] * 5
+        assert store.batches == [1, 4]
         assert not await reports.say(launches[0], Report.FAILED)  # it has ended
-        return store.batches, {run.state for run in await store.find([launch.run.key for launch in launches])}
+        return {run.state for run in await store.find([launch.run.key for launch in launches])}
 
-    batches, states = played(script)
-    assert batches == [1, 4]
-    assert states == {State.SUCCESS}
+    assert played(script) == {State.SUCCESS}
+
+
+@pytest.mark.parametrize("report", [Report.SUCCESS, Report.STARTED])
+def test_a_run_that_is_not_as_who_reports_believes_is_read(report):
+    async def script():
+        store = Slow()
+        store.gate.set()
+        (launch,) = await launched(store, 1)
+        early = replace(launch, run=launch.run._replace(state=State.LAUNCHING, verdict=None))
+        assert await Reports(store).say(early, report)
+        return (await store.find([launch.run.key]))[0].state
+
+    assert played(script).value == report.value
+
+
+def test_a_function_that_is_over_at_once_is_answered_and_recorded_as_one():
+    """And of those that have ended without a record there are no more than somebody waits for."""
+
+    async def script():
+        store, (at_once, waits) = Slow(), [asyncio.Event(), asyncio.Event()]
+        launches = await launched(store, 3)
+        at_once.set()
+
+        async def report(launch, said, error):
+            told.append(launch.run.state)
+            await waits.wait()
+
+        async def function(launch):
+            await (waits if launch is launches[2] else at_once).wait()
+
+        told = []
+        launcher = PythonLauncher(lambda name: function, report)
+        claimed = [replace(launch, run=launch.run._replace(state=State.LAUNCHING)) for launch in launches[:2]]
+        over = Receipt(Answer.OK, over=True)
+        assert [await launcher.start(launch) for launch in (*claimed, launches[2])] == [over, over, Answer.OK]
+        await asyncio.wait_for(launcher.recorded(2), 1)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(launcher.recorded(1), 0.05)
+        waits.set()
+        await asyncio.wait_for(launcher.recorded(0), 1)
+        await launcher.ended()
+        return told
+
+    assert played(script) == [State.LAUNCHING, State.LAUNCHING, State.ENQUEUED]
 
 
 def test_who_is_cancelled_leaves_nobody_waiting():

@@ -15,6 +15,7 @@ from kron.worker import Worker
 MINUTE = 60_000
 SETTINGS = Settings(tick=MINUTE, batch=10_000, lease=10 * MINUTE, shard_lease=0)
 AFTER_FAILURE = 5_000
+UNRECORDED = 50_000  # callbacks that may have ended without a record while there are more to start
 SHORTEST = 1.0  # seconds from one poll to the next, whatever asks
 log = logging.getLogger("kron.declarative")
 
@@ -79,6 +80,7 @@ class Polling:
             self.nudged.clear()
             pause = await self._tick() / 1000
             if self.worker.full:  # there is more to start than one poll may take on
+                await self.callbacks.launcher.recorded(UNRECORDED)
                 continue
             await self._wait(SHORTEST, self.stopped)
             await self._wait(pause - SHORTEST, self.nudged)
