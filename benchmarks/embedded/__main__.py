@@ -56,12 +56,13 @@ def _asked(command: list[str]) -> Result:
 
 
 def _show(results: Sequence[Result]) -> None:
-    print(f"{'':22}{'tasks':>9}{'started':>9}{'begin':>8}{'p50':>9}{'p99':>9}{'last':>9}{'a second':>10}{'bytes':>16}")
+    times = "".join(f"{name:>9}" for name in ("p50", "p99", "last"))
+    print(f"{'':21}{'tasks':>10}{'started':>10}{'begin':>8}{times}{'a second':>10}{'bytes':>15}")
     for r in results:
         lateness = "".join(f"{seconds:8.2f}s" for seconds in (r.p50, r.p99, r.last))
         memory = f"{r.memory:.0f} to {r.peak:.0f}"
         again = "" if r.again is None else f", again in {r.again:.1f} s"
-        print(f"{r.name:22}{r.tasks:>9,}{r.started:>9,}{r.begin:7.1f}s{lateness}{r.rate:10,.0f}{memory:>16}{again}")
+        print(f"{r.name:21}{r.tasks:>10,}{r.started:>10,}{r.begin:7.1f}s{lateness}{r.rate:10,.0f}{memory:>15}{again}")
 
 
 def _short(result: Result) -> list[str]:
