@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from kron.core.answer import Report, look_after, reported
-from kron.core.run import Run
 from kron.launcher import Launch
 from kron.store import Change, Store
 
@@ -68,38 +66,29 @@ class Reports:
             task.add_done_callback(self.left.discard)
 
     async def _write(self, some: list[_Said]) -> None:
-        """Write them, as if each run stood as who reports believes; else, as often as others change it, it is read."""
-        some = await self._attempted(some, [said.launch.run for said in some], sure=False)
+        """Write them; what somebody else has changed in between is read again."""
         for _ in range(TRIES):
+            changes = await self._changes(some)
+            held = await self.store.change(list(changes.values()), await self.store.now()) if changes else []
+            won = dict(zip(changes, held, strict=True))
+            for number, said in enumerate(some):
+                if won.get(number, True) and not said.heard.done():
+                    said.heard.set_result(number in won)
+            some = [said for number, said in enumerate(some) if not won.get(number, True)]
             if not some:
                 return
-            some = await self._attempted(some, await self.store.find([s.launch.run.key for s in some]), sure=True)
-        if some:
-            raise TimeoutError("others keep changing the same runs")
+        raise TimeoutError("others keep changing the same runs")
 
-    async def _attempted(self, some: list[_Said], runs: Sequence[Run | None], *, sure: bool) -> list[_Said]:
-        """Write what each report comes to where the runs stand so. Those that are to be tried again."""
-        now = await self.store.now()
-        changes = _changes(some, runs, now)
-        held = await self.store.change(list(changes.values()), now) if changes else []
-        won, again = dict(zip(changes, held, strict=True)), list[_Said]()
-        for number, said in enumerate(some):
-            if not won.get(number, sure):
-                again.append(said)
-            elif not said.heard.done():
-                said.heard.set_result(number in won)
-        return again
-
-
-def _changes(some: list[_Said], runs: Sequence[Run | None], now: int) -> dict[int, Change]:
-    """What each report comes to, by its number; nothing for those that come too late."""
-    found = dict[int, Change]()
-    for number, (run, said) in enumerate(zip(runs, some, strict=True)):
-        policy = said.launch.job.schedule.policy
-        after = run and reported(run, said.report, policy, now, said.launch.run.attempt)
-        if run and after:
-            found[number] = Change(run, after, look_after(after, policy, now))
-    return found
+    async def _changes(self, some: list[_Said]) -> dict[int, Change]:
+        """What each report comes to, by its number; nothing for those that come too late."""
+        runs, now = await self.store.find([said.launch.run.key for said in some]), await self.store.now()
+        found = dict[int, Change]()
+        for number, (run, said) in enumerate(zip(runs, some, strict=True)):
+            policy = said.launch.job.schedule.policy
+            after = run and reported(run, said.report, policy, now, said.launch.run.attempt)
+            if run and after:
+                found[number] = Change(run, after, look_after(after, policy, now))
+        return found
 
 
 def _tell(some: list[_Said], error: Exception) -> None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from inspect import isawaitable, iscoroutinefunction
 from typing import Any
 
 from kron.core.answer import Answer, Receipt, Report
-from kron.core.outcome import Verdict
-from kron.core.run import Run, State
+from kron.core.run import Run
 from kron.launcher import Launch
 
 Function = Callable[[Launch], Awaitable[None]]
@@ -23,7 +21,7 @@ class PythonLauncher:
     def __init__(self, function_of: Callable[[str], Function | None], report: Reporter) -> None:
         self.function_of, self.report = function_of, report
         self.tasks: dict[str, asyncio.Task[None]] = {}
-        self.going: dict[str, bool] = {}  # those of them whose functions have not ended; whether that was answered
+        self.going: set[str] = set()  # those of them whose functions have not ended
         self.fewer = asyncio.Event()
 
     async def start(self, launch: Launch) -> Answer | Receipt:
@@ -33,13 +31,10 @@ class PythonLauncher:
             return Answer.REJECTED
         key = launch.run.key
         if key not in self.tasks:
-            self.going[key] = False
+            self.going.add(key)
             self.tasks[key] = asyncio.create_task(self._run(function, launch))
             await asyncio.sleep(0)  # many a function waits for nothing, and is over by then
-        if key not in self.going:
-            return Receipt(Answer.OK, over=True)
-        self.going[key] = True
-        return Answer.OK
+        return Answer.OK if key in self.going else Receipt(Answer.OK, over=True)
 
     async def cancel(self, run: Run) -> None:
         """Cancel the task of the run. A plain function in its thread cannot be ended, and goes on."""
@@ -62,17 +57,12 @@ class PythonLauncher:
         """Run it and say how it ended; until that is said, the key is known."""
         try:
             report, error = await _outcome(function, launch)
-            known = _enqueued(launch) if self.going.pop(launch.run.key) else launch
-            await self.report(known, report, error)
+            self.going.discard(launch.run.key)
+            await self.report(launch, report, error)
         finally:
-            self.going.pop(launch.run.key, None)
+            self.going.discard(launch.run.key)
             self.tasks.pop(launch.run.key, None)
             self.fewer.set()
-
-
-def _enqueued(launch: Launch) -> Launch:
-    """The launch with its run as the answer has left it."""
-    return replace(launch, run=launch.run._replace(state=State.ENQUEUED, verdict=Verdict.EXECUTED, reason=None))
 
 
 async def _outcome(function: Function, launch: Launch) -> tuple[Report, Exception | None]:
