@@ -65,7 +65,7 @@ def test_those_that_come_meanwhile_are_written_together():
     assert played(script) == {State.SUCCESS}
 
 
-def test_a_function_that_is_over_at_once_is_answered_and_recorded_as_one():
+def test_a_launcher_says_of_a_function_that_it_is_over_already():
     """And of those that have ended without a record there are no more than somebody waits for."""
 
     async def script():

@@ -167,16 +167,28 @@ def test_a_queue_may_stand_between_the_worker_and_what_runs():
 
 
 @pytest.mark.req("SVC-NOTE-SAMEPROC")
-def test_the_worker_and_what_runs_may_share_a_process():
+@pytest.mark.parametrize(("turns", "writes"), [(0, 1), (1, 2)], ids=["over at once", "after a while"])
+def test_the_worker_and_what_runs_may_share_a_process(turns, writes):
+    """A function that is over at once is recorded once, with its end; else its start is written, too."""
+
+    class Counted(MemoryStore):
+        changes = 0
+
+        async def change(self, changes, now):
+            self.changes += len(changes)
+            return await super().change(changes, now)
+
     async def script():
         clock = ManualClock(NOON - 60)
-        store = MemoryStore(clock)
+        store = Counted(clock)
         registrar, ran = Registrar(store), []
 
         async def report(launch, report, error):
             await registrar.report(launch.run.key, report, launch.run.attempt)
 
         async def it(launch):
+            for _ in range(10 * turns):
+                await asyncio.sleep(0)
             ran.append(launch.run.nominal)
 
         launcher = PythonLauncher({"it": it}.get, report)
@@ -189,5 +201,6 @@ def test_the_worker_and_what_runs_may_share_a_process():
             await asyncio.gather(*launcher.tasks.values())
         (run,) = await store.runs("job", 1)
         assert (ran, run.state) == ([NOON], State.SUCCESS)
+        assert store.changes == writes
 
     play(script())
