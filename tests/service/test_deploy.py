@@ -14,7 +14,8 @@ import pytest
 import yaml
 
 from kron.apps.cli.commands import parser
-from kron.apps.cli.serve import _flags
+from kron.apps.cli.effective import flags_of
+from kron.apps.cli.serve import FLAGS
 from kron.apps.service.config import read_config
 from tests.docs.page import ROOT
 from tests.postgres import free_port, running
@@ -41,7 +42,7 @@ def config_of(name, **environment):
     service = COMPOSE["services"][name]
     said = {key: filled(value) for key, value in service["environment"].items()} | environment
     args = parser().parse_args(service["command"])
-    return read_config(said, _flags(args))
+    return read_config(said, flags_of(args, FLAGS))
 
 
 def expressions():
@@ -85,8 +86,9 @@ def test_a_store_that_does_not_answer_is_seen_in_the_metrics(server):
         assert "kron_store_up 0" in service.get("/metrics").body.decode()
 
 
-def test_compose_starts_the_service_with_settings_that_it_has():
-    api, worker = (config_of(name) for name in OURS)
+def test_compose_starts_the_service_with_settings_that_it_has(tmp_path):
+    jwks(tmp_path)
+    api, worker = (config_of(name, KRON_JWKS=str(tmp_path / "jwks.json")) for name in OURS)
     assert (api.worker, api.auth, api.tenant_claim) == (False, "jwt", "tenant")
     assert (worker.worker, worker.auth, worker.tenant_claim) == (True, "none", "tenant")
     assert api.store.startswith("postgresql://kron_api:")
@@ -104,13 +106,15 @@ def steps():
     return [line.split(" ", 1) for line in lines if line and not line.startswith("#")]
 
 
-def test_the_image_runs_as_nobody_and_checks_its_health():
+def test_the_image_runs_as_nobody_and_checks_its_health(tmp_path):
     found = dict(steps())  # the last of each
     assert found["USER"] == "65532:65532"
     assert json.loads(found["ENTRYPOINT"]) == ["kron"]
     assert parser().parse_args(json.loads(found["CMD"])).command == "serve"
     compile(json.loads(found["HEALTHCHECK"].removeprefix("CMD "))[2], "healthcheck", "exec")
-    assert read_config({"KRON_LISTEN": "0.0.0.0:8080", "KRON_JWKS": "x", "KRON_ISSUER": "x"}, {}).address[1] == 8080
+    jwks(tmp_path)
+    said = {"KRON_LISTEN": "0.0.0.0:8080", "KRON_JWKS": str(tmp_path / "jwks.json"), "KRON_ISSUER": "x"}
+    assert read_config(said, {}).address[1] == 8080
 
 
 @pytest.mark.slow

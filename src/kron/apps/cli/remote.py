@@ -24,14 +24,22 @@ _VERBS = {
 
 def add_settings(command: argparse.ArgumentParser) -> None:
     """Add the options of `kron serve`."""
+    command.add_argument("--store", metavar="URL", help="store URL (default memory:, which keeps nothing)")
+    command.add_argument("--listen", metavar="HOST:PORT", help="address of the HTTP API (default 127.0.0.1:8080)")
+    command.add_argument("--auth", choices=("jwt", "none"), help="none: no tokens, on a loopback address only")
+    command.add_argument("--no-worker", action="store_true", help="serve the API only; workers run elsewhere")
+    add_sources(command)
+
+
+def add_sources(command: argparse.ArgumentParser) -> None:
+    """Add the options that every process with settings has."""
     command.add_argument("--config", metavar="FILE", help="settings as TOML; the environment wins over it")
-    command.add_argument("--store", metavar="URL", help="where the records are (default memory:, which forgets)")
-    command.add_argument("--listen", metavar="HOST:PORT", help="where to listen (default 127.0.0.1:8080)")
-    command.add_argument("--auth", choices=("jwt", "none"), help="none: without tokens, on a loopback address only")
-    command.add_argument("--no-worker", action="store_true", help="only answer; workers run elsewhere")
     command.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="any setting, such as TICK_MS"
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="any setting, such as TICK_MS=500"
     )
+    command.add_argument("--log-format", choices=("auto", "text", "json"), help="auto: text on a terminal, else JSON")
+    command.add_argument("--log-level", choices=("debug", "info", "warning", "error"), help="default info")
+    command.add_argument("--check", action="store_true", help="print the effective settings, without secrets, and exit")
 
 
 def add_verbs(command: argparse.ArgumentParser) -> None:

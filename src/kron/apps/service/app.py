@@ -78,6 +78,13 @@ async def _life(app: FastAPI, config: Config) -> AsyncIterator[None]:
                 await work
 
 
+async def try_parts(config: Config) -> None:
+    """Open the store and put the parts together once; what cannot be used raises its error."""
+    await check_served(config.store)
+    async with open_store(config.store) as store:
+        make_parts(config, store)
+
+
 async def _work(parts: Parts, stop: asyncio.Event) -> None:
     """Keep time until told to stop; then others need not wait for the lease to end."""
     keep_within(EVERYWHERE)

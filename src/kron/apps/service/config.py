@@ -1,4 +1,4 @@
-"""What `kron serve` is told: by a TOML file, by the environment, by flags; the later of them wins."""
+"""Settings of `kron serve` and `kron worker`: from a TOML file, the environment and flags; the later source wins."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from kron.apps.service.settings_check import bad_setting, check
 from kron.errors import KronError, did_you_mean
 
-LONGEST_LOOKAHEAD = 3_600_000
 NEVER = 100 * 365 * 86_400_000  # a lease of a hundred years
 
 # What the specification names is read by its bare name too: TICK_MS as well as KRON_TICK_MS.
@@ -39,7 +39,7 @@ class Config:
     default_overlap_policy: str = "skip"
     default_catchup_policy: str = "none"
     default_jitter_ms: int = 0
-    misfire_grace_ms: int = 0  # 0: as long as a tick
+    misfire_grace_ms: int = 60_000  # what starts within it is on time; longer than a shard lease
     inflight_lease_ms: int = 3_600_000  # 0: for ever
     cron_seconds_position: str = "first"
 
@@ -52,7 +52,15 @@ class Config:
     public_url: str = ""  # where receivers of webhooks can reach this service, to report
     worker: bool = True  # whether this process also keeps time
     sends: int = 100  # runs that a pass sends at once: so many receivers may hang before others wait for them
-    log: bool = True  # events as lines of JSON on stderr
+    batch: int = 500  # schedules read in one pass
+    shard_lease_ms: int = 15_000  # how long a worker that died keeps its shards
+    skew_ms: int = 5_000  # how far the clock of the host may be from the store's
+    lead: bool = False  # one worker at a time is active; the others stand by
+    commands: str = ""  # folder of the command journal: this worker runs host commands
+    kubernetes: bool = False  # this worker creates Kubernetes Jobs
+    log: bool = True  # write a log to stderr
+    log_format: str = "auto"  # auto: text on a terminal, JSON lines elsewhere
+    log_level: str = "info"
     audit_log: str = ""  # a file; every change is a line of it
 
     auth: str = "jwt"  # or none, on a loopback address only
@@ -74,95 +82,85 @@ class Config:
     executor: str = ""  # where workflows are sent to be run
 
     @property
-    def grace(self) -> int:
-        """What starts within it is on time."""
-        return self.misfire_grace_ms or self.tick_ms
-
-    @property
     def address(self) -> tuple[str, int]:
-        """Where to listen."""
+        """Host and port to listen on."""
         host, _, port = self.listen.rpartition(":")
         return host.strip("[]"), int(port)
 
 
-def read_config(environment: Mapping[str, str], flags: Mapping[str, str], path: str = "") -> Config:
-    """The configuration; refused as a whole if any of it cannot be."""
-    known = {each.name: each.type for each in fields(Config)}
-    found: dict[str, Any] = _file(path) if path else {}
+class Setting(NamedTuple):
+    """A value and where it comes from: `default`, `file`, `environment` or `flag`."""
+
+    value: Any
+    source: str
+
+
+# Read by the command-line client, not by these processes.
+OTHERS = frozenset({"KRON_URL", "KRON_TOKEN", "KRON_FAILPOINT"})
+WORKER_DEFAULTS = {"listen": "", "auth": "none"}  # a worker serves no API, and listens only where it is told to
+
+
+def read_config(
+    environment: Mapping[str, str], flags: Mapping[str, str], path: str = "", *, worker: bool = False
+) -> Config:
+    """Return the configuration, or raise CONFIG for the first setting that is wrong. `worker`: of `kron worker`."""
+    settings = read_settings(environment, flags, path)
+    known = {each.name: str(each.type) for each in fields(Config)}
+    found = {name: _value(name, known[name], setting.value) for name, setting in settings.items()}
+    config = Config(**({**WORKER_DEFAULTS, **found, "auth": "none", "worker": True} if worker else found))
+    check(config, serves=not worker)
+    return config
+
+
+def read_settings(environment: Mapping[str, str], flags: Mapping[str, str], path: str = "") -> dict[str, Setting]:
+    """Return what the three sources say, by the name of the field. An unknown name in a file or a flag is refused."""
+    known = {each.name for each in fields(Config)}
+    found = {name: Setting(value, "file") for name, value in (_file(path) if path else {}).items()}
     for name in known:
         for variable in (name.upper() if name.upper() in BARE else "", f"KRON_{name.upper()}"):
             if variable and environment.get(variable):
-                found[name] = environment[variable]
-    found |= {name.lower().replace("-", "_"): value for name, value in flags.items()}
-    for name in found:
+                found[name] = Setting(environment[variable], "environment")
+    found |= {name.lower().replace("-", "_"): Setting(value, "flag") for name, value in flags.items()}
+    for name, setting in found.items():
         if name not in known:
-            raise _bad(name, "there is no such setting", did_you_mean(name, known, "see docs/service.md"))
-    return _checked(Config(**{name: _value(name, str(known[name]), value) for name, value in found.items()}))
+            hint = did_you_mean(name.upper(), sorted(map(str.upper, known)), "docs/service.md lists the settings")
+            source = path if setting.source == "file" else setting.source
+            raise KronError("CONFIG", f"unknown setting {name.upper()} ({source})", hint=hint)
+    return found
+
+
+def unknown_variables(environment: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the KRON_* variables that are no setting, each with a hint."""
+    known = sorted(f"KRON_{each.name.upper()}" for each in fields(Config))
+    strange = sorted(name for name in environment if name.startswith("KRON_") and name not in OTHERS.union(known))
+    return [(name, did_you_mean(name, known, "docs/service.md lists the settings")) for name in strange]
 
 
 def _file(path: str) -> dict[str, Any]:
     try:
         table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise KronError("CONFIG", f"{path} cannot be read: {error}", hint="give a TOML file") from None
-    return {name.lower(): value for name, value in table.get("service", table).items()}
+        raise KronError("CONFIG", f"cannot read the settings file {path}: {error}", hint="give a TOML file") from None
+    found = table.get("service", table)
+    if not isinstance(found, dict):
+        raise KronError("CONFIG", f"{path}: 'service' is not a table", hint="begin the settings with [service]")
+    return {name.lower(): value for name, value in found.items()}
 
 
 def _value(name: str, kind: str, value: Any) -> Any:
     if kind == "int":
-        if isinstance(value, bool) or not str(value).strip().isascii() or not str(value).strip().isdigit():
-            raise _bad(name, f"{value!r} is not a whole number", "write it in digits")
-        return int(str(value))
+        digits = str(value).strip()
+        if isinstance(value, bool) or not (digits.isascii() and digits.isdigit() and len(digits) <= 15):
+            raise bad_setting(name, value, "is not a whole number", "write it in digits, such as 1000")
+        return int(digits)
     if kind == "bool":
         words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
         if str(value).lower() not in words:
-            raise _bad(name, f"{value!r} is neither true nor false", "write true or false")
+            raise bad_setting(name, value, "is neither true nor false", "write true or false")
         return words[str(value).lower()]
     if kind.startswith("tuple"):
-        items = value.split(",") if isinstance(value, str) else value
+        items = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else [value]
         return tuple(str(item).strip() for item in items if str(item).strip())
-    return str(value)
-
-
-def _checked(config: Config) -> Config:
-    allowed = {
-        "default_overlap_policy": ("allow", "skip", "queue"),
-        "default_catchup_policy": ("none", "fire_immediately", "spread"),
-        "cron_seconds_position": ("first", "last"),
-        "auth": ("jwt", "none"),
-    }
-    for name, choices in allowed.items():
-        if getattr(config, name) not in choices:
-            raise _bad(name, f"{getattr(config, name)!r} is none", f"it is one of {', '.join(choices)}")
-    if not 10 <= config.tick_ms <= 60_000:
-        raise _bad("tick_ms", "a worker wakes every 10 to 60,000 ms", "1000 is the default")
-    if not config.tick_ms <= config.lookahead_ms <= LONGEST_LOOKAHEAD:
-        raise _bad("lookahead_ms", f"it lies between a tick and {LONGEST_LOOKAHEAD}", "60000 is the default")
-    if not 1 <= config.max_catchup_per_tick <= 10_000:
-        raise _bad("max_catchup_per_tick", "it is a number from 1 to 10,000", "100 is the default")
-    if not 1 <= config.sends <= 1_000:
-        raise _bad("sends", "it is a number from 1 to 1,000", "100 is the default")
-    if not config.listen.rpartition(":")[2].isdigit():
-        raise _bad("listen", f"{config.listen!r} is no address", "write host:port")
-    if bool(config.tls_certificate) != bool(config.tls_key) or (config.tls_client_ca and not config.tls_key):
-        raise _bad("tls_key", "a certificate needs its key, and clients need a server with both", "give both files")
-    if config.tls_client_names and not config.tls_client_ca:
-        raise _bad("tls_client_names", "names mean nothing without an authority", "set TLS_CLIENT_CA too")
-    _check_auth(config)
-    return config
-
-
-def _check_auth(config: Config) -> None:
-    if config.auth == "none":
-        if config.address[0] not in ("127.0.0.1", "::1", "localhost"):
-            raise _bad("auth", "without it only this machine may call", "listen on 127.0.0.1, or configure tokens")
-        return
-    for name in ("jwks", "issuer", "audience"):
-        if not getattr(config, name):
-            raise _bad(name, "tokens cannot be checked without it", "set it, or auth=none on a loopback address")
-    if "://" in config.jwks and not config.jwks.startswith("https://"):
-        raise _bad("jwks", "keys that come unprotected prove nothing", "give an https URL or a file")
-
-
-def _bad(name: str, reason: str, hint: str) -> KronError:
-    return KronError("CONFIG", f"the setting {name.upper()} cannot be used: {reason}", hint=hint)
+    if not isinstance(value, str):
+        raise bad_setting(name, value, "is not a text", "write it in quotes")
+    return value

@@ -112,7 +112,7 @@ def _policy(asked: Definition, config: Config) -> Policy:
         jitter=jitter * MILLISECOND,
         bound=config.max_catchup_per_tick,
         spread_over=config.lookahead_ms * MILLISECOND,
-        resolution=config.grace * MILLISECOND,
+        resolution=config.misfire_grace_ms * MILLISECOND,
         run_lease=(config.inflight_lease_ms or NEVER) * MILLISECOND,
     )
 

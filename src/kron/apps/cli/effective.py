@@ -1,0 +1,62 @@
+"""Effective settings of a process: read from all sources, checked, and shown without secrets."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from dataclasses import fields
+
+from kron.apps.cli.screen import Screen
+from kron.apps.redacted import redacted
+from kron.apps.service.config import Config, Setting, read_config, read_settings, unknown_variables
+from kron.errors import KronError
+
+
+def settings_of(
+    args: argparse.Namespace, screen: Screen, names: Sequence[str], *, worker: bool = False
+) -> Config | None:
+    """Return the configuration; None after `--check`, which prints it. Unknown KRON_* variables are warned of.
+
+    `names`: the flags of this command that are settings.
+    """
+    for variable, hint in unknown_variables(os.environ):
+        screen.note(f"warning[CONFIG]: unknown variable {variable} in the environment is ignored\n  hint: {hint}")
+    flags = flags_of(args, names)
+    config = read_config(os.environ, flags, args.config or "", worker=worker)
+    if not args.check:
+        return config
+    _show(config, read_settings(os.environ, flags, args.config or ""), screen)
+    return None
+
+
+def flags_of(args: argparse.Namespace, names: Sequence[str]) -> dict[str, str]:
+    """Return the settings that the command line gives. `--set` wins over the flags."""
+    given = {name: getattr(args, name) for name in (*names, "log_format", "log_level")}
+    flags = {name: str(value) for name, value in given.items() if value not in (None, False)}
+    if getattr(args, "no_worker", False):
+        flags["worker"] = "false"
+    for word in args.set:
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise KronError("USAGE", f"--set {word!r} has no value", hint="write --set TICK_MS=500")
+        flags[name] = value
+    return flags
+
+
+def _show(config: Config, given: dict[str, Setting], screen: Screen) -> None:
+    rows = []
+    for each in fields(Config):
+        source = given[each.name].source if each.name in given else "default"
+        rows.append((each.name.upper(), _shown(each.name, getattr(config, each.name)), source))
+    screen.table(("SETTING", "VALUE", "FROM"), rows)
+
+
+def _shown(name: str, value: object) -> str:
+    if name == "webhook_secret":
+        return "(set)" if value else ""
+    if name == "store":
+        return redacted(str(value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(value) if isinstance(value, tuple) else str(value)
