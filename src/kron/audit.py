@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from kron.core.case import Case
@@ -18,7 +18,6 @@ from kron.core.outcome import Gap
 from kron.core.period import next_nominal
 from kron.core.policy import FirstSight
 from kron.core.run import Run
-from kron.language import parse
 from kron.store import Revision, Store
 
 PAGE = 500
@@ -117,10 +116,9 @@ def _answers(job: Job, nominal: int, since: int) -> bool:
 
 
 def _older(case: Case, revisions: Sequence[Revision], oldest: int | None) -> Iterator[int]:
-    """What fell due in the time of each older definition. Its policy is not kept, and taken to be the present one."""
+    """What fell due in the time of each older definition, by its own policy."""
     for revision, following in pairwise(revisions):
-        schedule = replace(parse(revision.schedule, dialect=revision.dialect, zone=revision.zone), policy=case.policy)
-        job = replace(case.job, schedule=schedule)
+        job = revision.job
         for nominal in _asked(job, revision.at, case.cursor):
             due = due_of(job, nominal).at
             if due >= following.at:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 
 from kron.core.case import Case
@@ -10,10 +9,9 @@ from kron.core.due import reach
 from kron.core.job import Job
 from kron.core.outcome import Reason, Verdict
 from kron.core.plan import Plan, record_due
-from kron.core.policy import KRON, FirstSight, Overlap, Policy
+from kron.core.policy import FirstSight
 from kron.core.run import Run, State, ended
-from kron.core.schedule import Schedule
-from kron.language.explain import dialect_of, unparse
+from kron.language.explain import write_cron
 from kron.pause import Asker, swallowed
 from kron.store import Act, Deed, Revision, Settlement
 
@@ -77,30 +75,6 @@ def withdrawn(run: Run, now: int) -> Run:
 
 
 def revision_of(case: Case, now: int, asker: Asker) -> Revision:
-    """The definition of a case, for ever."""
-    text, dialect, zone = _said(case.job.schedule)
-    return Revision(
-        case.identity,
-        case.revision,
-        text,
-        dialect,
-        zone,
-        now,
-        asker.who,
-        asker.note,
-        case.cursor,
-    )
-
-
-@lru_cache(1_024)  # many schedules have few texts
-def _said(schedule: Schedule) -> tuple[str, str, str]:
-    """The text of a schedule, its dialect and its zone."""
-    said = replace(schedule, policy=_sayable(schedule.policy))
-    return unparse(said), dialect_of(said), said.zone.name
-
-
-def _sayable(policy: Policy) -> Policy:
-    """What of a policy a text can say: a revision must be readable, and the rest of its policy has no words."""
-    overlap = policy.overlap if policy.overlap in (Overlap.ALLOW, Overlap.REPLACE) else KRON.overlap
-    deadline = KRON.deadline if policy.deadline is None else policy.deadline
-    return replace(KRON, overlap=overlap, deadline=deadline, suspend=policy.suspend)
+    """Return the revision that keeps the definition of a case."""
+    write_cron(case.job.schedule.cron)  # refuses a schedule that no text can state, such as every 3 days
+    return Revision(case.job, case.revision, now, asker.who, asker.note, case.cursor)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from kron.core.decision import decide
 from kron.core.period import Period
 from kron.events import Event, Sink, line
-from kron.language.record import record
+from kron.language.record import record_of
 
 
 def log_to(write: Callable[[str], object]) -> Sink:
@@ -24,5 +23,5 @@ def with_decision(event: Event) -> Event:
     """The event, with the decision that led to it; a run by request has none."""
     if event.job is None or "trigger" in event.facts:
         return event
-    decision = decide(event.job.schedule, Period(event.facts["nominal"]), event.job.identity)
-    return replace(event, facts={**event.facts, "decision": record(decision)})
+    decision = record_of(event.job, Period(event.facts["nominal"]))
+    return replace(event, facts={**event.facts, "decision": decision})

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from zlib import crc32
 
 from kron.core.case import Case
+from kron.core.job import Job
 from kron.core.outcome import Gap
 from kron.core.plan import Plan
 from kron.core.policy import Overlap, Policy
@@ -27,17 +28,19 @@ FIRST = (-(1 << 62), "")  # before all that is to be looked at
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """A definition as it once was, for ever: who made it, when, and why."""
+    """A complete definition, kept permanently: the job, its revision number, when it was made, by whom, and why."""
 
-    identity: str
+    job: Job
     number: int
-    schedule: str
-    dialect: str
-    zone: str
-    at: int
+    at: int  # milliseconds
     who: str = ""
     note: str = ""
-    cursor: int = 0  # seconds: what lies up to here was handled before, or is nobody's
+    cursor: int = 0  # seconds: periods up to here were handled before this revision, or are not owed
+
+    @property
+    def identity(self) -> str:
+        """Identity of the schedule."""
+        return self.job.identity
 
 
 class Deed(StrEnum):
@@ -249,12 +252,13 @@ def _seen(case: Case) -> tuple[object, ...]:
 def _forward(settlement: Settlement, stored: Case | None) -> bool:
     """Whether the revision and the cursor grow, the definition changes with its revision only, and a gap is new."""
     after, gap = settlement.after, settlement.gap
-    if settlement.revision and settlement.revision.number != after.revision:
+    revision = settlement.revision
+    if revision and (revision.number != after.revision or revision.job != after.job):
         return False
     if stored is None:
         return True
     same = after.job is stored.job or after.job == stored.job
-    if after.revision == stored.revision and (not same or settlement.revision):
+    if after.revision == stored.revision and (not same or revision):
         return False
     if gap and not stored.cursor < gap.first <= gap.last <= after.cursor:
         return False

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from kron.core.case import Case
-from kron.core.decision import Decision, decide
-from kron.core.due import due_of
+from kron.core.due import Due, due_of
 from kron.core.outcome import WORDS, Gap
 from kron.core.period import Period, next_nominal, prev_nominal
 from kron.core.run import Run, State, key_of
 from kron.core.zone import rfc3339
 from kron.errors import KronError
-from kron.language import parse
+from kron.language.duration import write_duration
+from kron.language.explain import unparse
+from kron.language.record import record_of
 from kron.store import Act, Deed, Revision, Store
 
 NEWEST = 10_000  # records looked at
@@ -40,7 +42,8 @@ class Account:
     identity: str
     period: Period
     revision: Revision
-    decision: Decision
+    decision: dict[str, Any]  # as `record_of` gives it
+    due: Due
     run: Run | None
     gap: Gap | None
     case: Case
@@ -50,12 +53,17 @@ class Account:
         """The account, sentence by sentence."""
         r = self.revision
         made = f" by {r.who}" if r.who else ""
-        yield f"revision {r.number}{made}, {rfc3339(r.at // 1000)}: {r.schedule}" + (f" ({r.note})" if r.note else "")
-        chosen = "no second that the constraints admit" if self.decision.at is None else rfc3339(self.decision.at)
-        yield f"period {self.period.id}: chosen {chosen}"
+        note = f" ({r.note})" if r.note else ""
+        yield f"revision {r.number}{made}, {rfc3339(r.at // 1000)}: {unparse(r.job.schedule)}{note}"
+        chosen = self.decision["chosen_time"] if self.due.schedulable else "no second that the constraints admit"
+        yield f"period {self.period.id}: chosen {chosen}" + self._jitter()
         if self.act is not None:
             yield _of_act(self.act)
         yield self.ending()
+
+    def _jitter(self) -> str:
+        jitter = self.revision.job.schedule.policy.jitter
+        return f" (jitter of up to {write_duration(jitter)} before or after)" if jitter else ""
 
     def ending(self) -> str:
         """What became of it, in one sentence."""
@@ -85,11 +93,9 @@ async def why(store: Store, identity: str, at: int) -> Account:
     gap = next((g for g in await store.gaps(identity) if run is None and g.first <= period.nominal <= g.last), None)
     history = await store.revisions(identity)
     revision = _revision(history, run, at)
-    schedule = parse(revision.schedule, dialect=revision.dialect, zone=revision.zone)
-    decision = decide(schedule, period, identity)
-    due = period.nominal if decision.at is None else decision.at
-    act = _standing(await store.acts(identity), history, due * 1000)
-    return Account(identity, period, revision, decision, run, gap, case, act)
+    due = due_of(revision.job, period.nominal)
+    act = _standing(await store.acts(identity), history, due.at)
+    return Account(identity, period, revision, record_of(revision.job, period), due, run, gap, case, act)
 
 
 def _period(case: Case, at: int) -> Period:

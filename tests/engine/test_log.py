@@ -3,10 +3,12 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
-from kron.core.policy import DECLARATIVE, KRON, SERVICE
+from kron.core.policy import DECLARATIVE, KRON, SECOND, SERVICE
+from kron.core.zone import instant_of, rfc3339_ms
 from kron.events import Event, line
 from kron.log import log_to
 from tests.engine.world import World, play
@@ -92,3 +94,27 @@ def test_a_run_by_request_is_no_decision_of_the_calendar():
         assert not [each for each in lines if "decision" in each]
 
     play(script())
+
+
+def test_log_record_of_a_jittered_run_carries_the_jitter_and_verifies():
+    policy = replace(SERVICE, jitter=200 * SECOND)
+    lines = [json.loads(said) for said in play(logged("*/15 * * * *", policy))]
+    decided = [said for said in lines if "decision" in said]
+    assert decided
+    for said in decided:
+        assert said["decision"]["jitter_ms"] == 200_000
+        assert said["decision"]["chosen_time"] == rfc3339_ms(said["due"])
+    told = verify("".join(json.dumps(said) + "\n" for said in decided))
+    assert (told.returncode, told.stderr.strip()) == (0, f"{len(decided)} of {len(decided)} decisions are right")
+    moved = decided[0] | {"decision": decided[0]["decision"] | {"jitter_ms": 100_000}}
+    assert verify(json.dumps(moved)).returncode == 1
+    moved = decided[0] | {"decision": decided[0]["decision"] | {"chosen_time": "2026-03-01T12:15:00.000Z"}}
+    assert verify(json.dumps(moved)).returncode == 1
+
+
+def test_log_record_of_jitter_clamped_to_the_validity_verifies():
+    policy, end = replace(SERVICE, jitter=200 * SECOND), instant_of("2026-03-01T12:45:01Z")
+    lines = [json.loads(said) for said in play(logged("*/15 * * * *", policy, end=end))]
+    decided = [said for said in lines if "decision" in said]
+    assert {said["decision"]["end_at"] for said in decided} == {"2026-03-01T12:45:01Z"}
+    assert verify("".join(json.dumps(said) + "\n" for said in decided)).returncode == 0

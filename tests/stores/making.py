@@ -11,7 +11,6 @@ from kron.core.job import Job
 from kron.core.outcome import Gap, Reason, Verdict
 from kron.core.policy import Overlap, Policy
 from kron.core.run import Run, State, key_of
-from kron.language.explain import dialect_of, unparse
 from kron.store import SHARDS, Change, Revision, Settlement
 
 SECONDS = 1_800_000_000  # a full minute
@@ -47,10 +46,7 @@ def a_case(identity="a", *, cursor=SECONDS, wake=NOW, revision=1, overlap=Overla
 
 
 def a_revision(case, note=""):
-    schedule = replace(case.job.schedule, policy=Policy())
-    return Revision(
-        case.identity, case.revision, unparse(schedule), dialect_of(schedule), schedule.zone.name, NOW, "me", note
-    )
+    return Revision(case.job, case.revision, NOW, "me", note)
 
 
 def a_run(state=State.PENDING, minute=1, *, identity="a", trigger="", **more):

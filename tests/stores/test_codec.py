@@ -22,7 +22,6 @@ from kron.stores.codec import (
     DEFINITION,
     GAP,
     POLICY,
-    REVISION,
     RUN,
     Definition,
     read_case,
@@ -30,6 +29,7 @@ from kron.stores.codec import (
     read_revision,
     read_run,
     write_job,
+    write_revision,
 )
 
 NEVER = (1, 0, 0, 0, 0, None, None)  # how far it has come: not at all
@@ -216,7 +216,7 @@ runs = st.builds(
     changed=whole,
 )
 gaps = st.builds(Gap, whole, whole, whole, st.sampled_from(Verdict), st.sampled_from(Reason))
-revisions = st.builds(Revision, texts, whole, texts, texts, texts, whole, texts, texts)
+revisions = st.builds(Revision, jobs(parsed(), storable), whole, whole, texts, texts, whole)
 
 
 @settings(deadline=None)
@@ -224,7 +224,7 @@ revisions = st.builds(Revision, texts, whole, texts, texts, texts, whole, texts,
 def test_runs_gaps_and_revisions_come_back_equal(run, gap, revision):
     assert read_run([*RUN.row(run).values()]) == run
     assert read_gap("a", [*GAP.row(gap).values()]) == gap
-    assert read_revision([*REVISION.row(revision).values()]) == revision
+    assert read_revision([*write_revision(revision).values()]) == revision
 
 
 WRONG = st.sampled_from([None, 1.5, b"x", "nonsense", 7, -1, "", "[]", "{}"])

@@ -1,9 +1,12 @@
 """A settlement is written as a whole or not at all, and each of its conditions alone can refuse it."""
 
+from dataclasses import replace
+
 import pytest
 
+from kron.core.job import Command
 from kron.core.outcome import Verdict
-from kron.core.policy import Overlap
+from kron.core.policy import SECOND, SERVICE, Overlap
 from kron.core.run import ACTIVE, OPEN, State
 from kron.store import Settlement
 from tests.stores.making import (
@@ -330,3 +333,21 @@ def test_when_an_attempt_was_claimed_is_kept(store):
     assert write(store, case, a_run(State.LAUNCHING)._replace(sent=NOW + 7), cursor=SECONDS + 60)
     (run,) = store.runs("a", 1)
     assert run.sent == NOW + 7
+
+
+def test_revision_keeps_the_complete_definition(store):
+    """Policy, target, command, validity and texts of an older revision are still there after an edit."""
+    policy = replace(SERVICE, jitter=90 * SECOND, deadline=None)
+    command = Command("true", env=(("A", "b"),))
+    first = a_job("a", policy=policy, name="n", description="d", command=command, start=5, end=SECONDS * 2)
+    case = a_case()._replace(job=first)
+    before = define(store, case)
+    assert write(store, before, job=a_job("a", "0 0 * * *"), revision=2)
+    assert [revision.job for revision in store.revisions("a")] == [first, a_job("a", "0 0 * * *")]
+
+
+def test_commit_rejects_a_revision_of_another_definition(store):
+    before = define(store)
+    after = before._replace(job=a_job("a", "0 0 * * *"), revision=2)
+    other = replace(a_revision(after), job=a_job("a", "0 1 * * *"))
+    assert store.settle([Settlement(before, after, revision=other)], NOW) == [False]

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kron.core.decision import Decision, decide, tally
+from kron.core.due import due_of
+from kron.core.job import Job
 from kron.core.period import Period, next_nominal
+from kron.core.policy import MILLISECOND
+from kron.core.run import key_of
 from kron.core.schedule import Schedule
 from kron.core.schedule.chance import Anchor, Exponential, Normal, SkewEarly, SkewLate
 from kron.core.schedule.window import SECOND, Mode
-from kron.core.zone import instant_of, rfc3339
+from kron.core.zone import instant_of, rfc3339, rfc3339_ms
 from kron.errors import KronError
 from kron.language import parse
 from kron.language.duration import write_duration
@@ -54,6 +58,31 @@ def record(decision: Decision) -> Json:
         "outcome": "unschedulable" if decision.unschedulable else None,
         "reason": "constraints" if decision.unschedulable else None,
     }
+
+
+def record_of(job: Job, period: Period) -> Json:
+    """Return the decision of a job's period as JSON. It says when the run is due, with jitter if the policy has it."""
+    decided = record(decide(job.schedule, period, job.identity))
+    jitter = job.schedule.policy.jitter // MILLISECOND * MILLISECOND
+    if not jitter:
+        return decided
+    key, start, end = key_of(job.identity, period.nominal), job.start, job.end
+    drawn = {
+        "jitter_ms": jitter // MILLISECOND,
+        "start_at": None if start is None else rfc3339(start),
+        "end_at": None if end is None else rfc3339(end),
+        "window_start": _nanos(period.nominal * SECOND - jitter),
+        "window_end": _nanos(period.nominal * SECOND + jitter),
+        "chosen_time": rfc3339_ms(due_of(job, period.nominal).at),
+        "distribution": {"name": "uniform", "parameters": {}},
+        "seed_strategy": {"name": "key", "parameters": {}},
+        "period_key": period.id,
+        "seed_hash": key,
+        "attempts": 1,
+        "outcome": None,
+        "reason": None,
+    }
+    return decided | drawn
 
 
 def _parameters(schedule: Schedule) -> Json:
@@ -105,11 +134,24 @@ def verify(recorded: Json | str) -> list[Difference]:
     if next_nominal(schedule, nominal - 1) != nominal:
         return [Difference("period_id", given["period_id"], None)]
     try:
-        computed = record(decide(schedule, Period(nominal), given["identity"]))
+        computed = record_of(_job(given, schedule), Period(nominal))
     except ValueError:
         raise _malformed("identity is not a line of text") from None
     answers = {key: value for key, value in computed.items() if key in given and key not in ("dialect", "schedule")}
     return [Difference(key, given[key], value) for key, value in answers.items() if given[key] != value]
+
+
+def _job(given: Json, schedule: Schedule) -> Job:
+    """Return the job that a record is about. A record without jitter needs nothing but the schedule."""
+    jitter = given.get("jitter_ms", 0)
+    if type(jitter) is not int or jitter < 0:
+        raise _malformed("jitter_ms is not a number of milliseconds")
+    try:
+        start, end = (None if given.get(n) is None else instant_of(given[n]) for n in ("start_at", "end_at"))
+    except (ValueError, TypeError, AttributeError):
+        raise _malformed("start_at or end_at is not an instant, such as 2026-03-01T00:00:00Z") from None
+    policy = replace(schedule.policy, jitter=jitter * MILLISECOND)
+    return Job(given["identity"], replace(schedule, policy=policy), start=start, end=end)
 
 
 def _fields(recorded: Json | str) -> Json:

@@ -57,8 +57,18 @@ class Standing(NamedTuple):
     paused_until: int | None
 
 
+class Made(NamedTuple):
+    """The columns of a revision that are not its definition."""
+
+    number: int
+    at: int
+    who: str
+    note: str
+    cursor: int
+
+
 POLICY, COMMAND, DEFINITION, STANDING = Form(Policy), Form(Command), Form(Definition), Form(Standing)
-RUN, GAP, REVISION, ACT = Form(Run), Form(Gap), Form(Revision), Form(Act)
+RUN, GAP, MADE, ACT = Form(Run), Form(Gap), Form(Made), Form(Act)
 WIDTH = len(Definition._fields)
 
 
@@ -109,9 +119,19 @@ def read_gap(identity: str, row: Row) -> Gap:
     return _read("schedule_gaps", f"{identity} from {row[0]}", GAP, row)
 
 
+def write_revision(revision: Revision) -> dict[str, Any]:
+    """Return the row of a revision: its complete definition, and who made it, when and why."""
+    made = Made(revision.number, revision.at, revision.who, revision.note, revision.cursor)
+    return {"schedule_id": revision.identity, **DEFINITION.row(write_job(revision.job)), **MADE.row(made)}
+
+
 def read_revision(row: Row) -> Revision:
-    """The revision of a row."""
-    return _read("schedule_revisions", f"{row[0]} number {row[1]}", REVISION, row)
+    """Return the revision of a row: the identity, its definition, then the columns of `Made`."""
+    identity, definition, made = row[0], row[1 : WIDTH + 1], row[WIDTH + 1 :]
+    try:
+        return Revision(_job(identity, DEFINITION.read(definition)), *MADE.read(made))
+    except (ValueError, TypeError, KronError, RecursionError) as error:
+        raise corrupt("schedule_revisions", f"{identity} number {made[0] if made else '?'}", error) from error
 
 
 def read_act(identity: str, row: Row) -> Act:

@@ -8,7 +8,6 @@ import asyncio
 from kron.apps.cli.screen import Screen
 from kron.apps.cli.subject import now
 from kron.apps.wiring import open_store
-from kron.language.record import record
 from kron.why import Account, why
 
 
@@ -33,7 +32,7 @@ def _json(account: Account) -> dict[str, object]:
     ending = run or gap
     return {
         "revision": account.revision.number,
-        "decision": record(account.decision),
+        "decision": account.decision,
         "outcome": str(ending.verdict) if ending and ending.verdict else None,
         "reason": str(ending.reason) if ending and ending.reason else None,
         "state": str(run.state) if run else None,

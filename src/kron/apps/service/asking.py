@@ -21,7 +21,7 @@ from kron.core.run import Run, key_of
 from kron.core.zone import instant_of, rfc3339, rfc3339_ms
 from kron.errors import KronError
 from kron.language.english import english
-from kron.language.record import record
+from kron.language.explain import unparse
 from kron.registrar import REDRIVE
 from kron.why import why
 
@@ -95,7 +95,6 @@ async def account(schedule_id: Id, caller: Reader, at: At = None, parts: Parts =
     moment = await parts.store.now() if at is None else milliseconds(at)
     told = await why(parts.store, caller.identity(schedule_id), moment)
     ending = told.run or told.gap
-    decision = record(told.decision)
     return answers.Why(
         period=told.period.id,
         words=list(told.words()),
@@ -103,7 +102,7 @@ async def account(schedule_id: Id, caller: Reader, at: At = None, parts: Parts =
         reason=str(ending.reason) if ending and ending.reason else None,
         state=str(told.run.state) if told.run else None,
         revision=told.revision.number,
-        decision=decision,
+        decision=told.decision,
     )
 
 
@@ -118,7 +117,12 @@ async def history(schedule_id: Id, caller: Reader, parts: Parts = Used) -> answe
         (
             r.at,
             answers.Change(
-                what="defined", at=rfc3339_ms(r.at), who=r.who, note=r.note, revision=r.number, schedule=r.schedule
+                what="defined",
+                at=rfc3339_ms(r.at),
+                who=r.who,
+                note=r.note,
+                revision=r.number,
+                schedule=unparse(r.job.schedule),
             ),
         )
         for r in revisions

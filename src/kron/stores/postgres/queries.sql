@@ -185,10 +185,12 @@ WITH defined AS (
         description = excluded.description, command = excluded.command, target = excluded.target,
         start_at = excluded.start_at, end_at = excluded.end_at, updated_at = excluded.updated_at
 ), revised AS (
-    INSERT INTO schedule_revisions (tenant_id, schedule_id, number, schedule, dialect, timezone, at, who, note, cursor)
+    INSERT INTO schedule_revisions (tenant_id, schedule_id, schedule, dialect, timezone, policy, name, description,
+                                    command, target, start_at, end_at, number, at, who, note, cursor)
     SELECT %(tenant)s, r.*
-    FROM unnest(%(schedules)s, %(revisions)s::integer[], %(said)s, %(tongues)s, %(places)s, %(ats)s, %(whos)s,
-                %(notes)s, %(froms)s) AS r
+    FROM unnest(%(schedules)s, %(texts)s, %(dialects)s, %(zones)s, %(policies)s, %(names)s, %(descriptions)s,
+                %(commands)s, %(targets)s, %(starts)s, %(ends)s, %(numbers)s::integer[], %(ats)s, %(whos)s, %(notes)s,
+                %(froms)s) AS r
 )
 UPDATE due d SET
     digest = s.digest, revision = s.revision, cursor = s.cursor, since = s.since, paused = s.paused,
@@ -243,11 +245,13 @@ WHERE (d.tenant_id = %(tenant)s) IS TRUE AND d.schedule_id = ANY (ARRAY[s.schedu
 INSERT INTO schedule_gaps (tenant_id, schedule_id, first, last, count, outcome, reason)
 SELECT %(tenant)s, g.* FROM unnest(%(schedules)s, %(firsts)s, %(lasts)s, %(counts)s, %(outcomes)s, %(reasons)s) AS g;
 
--- revise: definitions, for ever
-INSERT INTO schedule_revisions (tenant_id, schedule_id, number, schedule, dialect, timezone, at, who, note, cursor)
+-- revise: complete definitions, kept permanently
+INSERT INTO schedule_revisions (tenant_id, schedule_id, schedule, dialect, timezone, policy, name, description,
+                                command, target, start_at, end_at, number, at, who, note, cursor)
 SELECT %(tenant)s, r.*
-FROM unnest(%(schedules)s, %(numbers)s::integer[], %(texts)s, %(dialects)s, %(zones)s, %(ats)s, %(whos)s, %(notes)s,
-            %(cursors)s) AS r;
+FROM unnest(%(schedules)s, %(texts)s, %(dialects)s, %(zones)s, %(policies)s, %(names)s, %(descriptions)s,
+            %(commands)s, %(targets)s, %(starts)s, %(ends)s, %(numbers)s::integer[], %(ats)s, %(whos)s, %(notes)s,
+            %(froms)s) AS r;
 
 -- act: what somebody did, for ever
 INSERT INTO schedule_acts (tenant_id, schedule_id, deed, at, until, who, note)
@@ -323,7 +327,9 @@ WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s
 ORDER BY first;
 
 -- revisions: those of a schedule, oldest first
-SELECT schedule_id, number, schedule, dialect, timezone, at, who, note, cursor FROM schedule_revisions
+SELECT schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
+       number, at, who, note, cursor
+FROM schedule_revisions
 WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s
 ORDER BY number;
 

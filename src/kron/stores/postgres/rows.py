@@ -76,12 +76,12 @@ def _defined(*definition: Any) -> Job:
     return read_case(("", *definition, *NEVER)).job
 
 
-def definitions(cases: Sequence[Case]) -> dict[str, Any]:
+def definitions(jobs: Sequence[Job]) -> dict[str, Any]:
     """The columns of what schedules are."""
-    rows = [write_job(case.job) for case in cases]
+    rows = [write_job(job) for job in jobs]
     (text, dialect, zone, policy, name, description, command, target, start, end) = zip(*rows, strict=True)
     return {
-        "schedules": texts(case.identity for case in cases),
+        "schedules": texts(job.identity for job in jobs),
         "digests": numbers(map(digest, rows)),
         "texts": texts(text),
         "dialects": texts(dialect),
@@ -94,13 +94,6 @@ def definitions(cases: Sequence[Case]) -> dict[str, Any]:
         "starts": numbers(start),
         "ends": numbers(end),
     }
-
-
-def edited(cases: Sequence[Case], revisions: Sequence[Revision]) -> dict[str, Any]:
-    """The columns of what schedules are from now on, and of the revisions that say so."""
-    said = revised(revisions)
-    apart = {"said": said["texts"], "tongues": said["dialects"], "places": said["zones"], "froms": said["cursors"]}
-    return said | definitions(cases) | apart
 
 
 def standings(cases: Sequence[Case], seens: Iterable[int], reaches: Iterable[int]) -> dict[str, Any]:
@@ -208,17 +201,14 @@ def dropped(gaps: Sequence[tuple[str, Gap]]) -> dict[str, Any]:
 
 
 def revised(revisions: Sequence[Revision]) -> dict[str, Any]:
-    """The columns of revisions."""
+    """Return the columns of revisions: each with its complete definition."""
     return {
-        "schedules": texts(revision.identity for revision in revisions),
+        **definitions([revision.job for revision in revisions]),
         "numbers": numbers(revision.number for revision in revisions),
-        "texts": texts(revision.schedule for revision in revisions),
-        "dialects": texts(revision.dialect for revision in revisions),
-        "zones": texts(revision.zone for revision in revisions),
         "ats": numbers(revision.at for revision in revisions),
         "whos": texts(revision.who for revision in revisions),
         "notes": texts(revision.note for revision in revisions),
-        "cursors": numbers(revision.cursor for revision in revisions),
+        "froms": numbers(revision.cursor for revision in revisions),
     }
 
 

@@ -18,7 +18,6 @@ from kron.stores.postgres.rows import (
     definitions,
     digest,
     dropped,
-    edited,
     fold,
     key_bytes,
     moves,
@@ -115,7 +114,7 @@ async def _taken(talk: Talk, runs: Sequence[Run]) -> set[str]:
 
 async def _define(talk: Talk, held: list[Settlement], known: Container[str], now: int) -> list[Settlement]:
     """Write new schedules. Who finds that somebody else has just created one does not hold after all."""
-    created = [s.after for s in held if s.after.identity not in known]
+    created = [s.after.job for s in held if s.after.identity not in known]
     if not created:
         return held
     made = {name for (name,) in await talk.rows("define", **definitions(created), now=now)}
@@ -123,8 +122,9 @@ async def _define(talk: Talk, held: list[Settlement], known: Container[str], now
 
 
 def _edited(anew: Sequence[Settlement]) -> dict[str, Any]:
-    afters, revisions = [s.after for s in anew], [s.revision for s in anew if s.revision]
-    return edited(afters, revisions) | standings(afters, map(_seen, anew), map(_reach, anew))
+    """Return the columns of schedules that are defined again: their revisions, and how far they have come."""
+    revisions = [s.revision for s in anew if s.revision]
+    return revised(revisions) | standings([s.after for s in anew], map(_seen, anew), map(_reach, anew))
 
 
 async def _stand(talk: Talk, held: Sequence[Settlement], rows: dict[str, Sequence[Any]]) -> None:

@@ -172,9 +172,13 @@ WHERE idempotency_key = :key AND status = :old_state AND attempt = :old_attempt 
 INSERT INTO schedule_gaps (schedule_id, first, last, count, outcome, reason)
 VALUES (:schedule_id, :first, :last, :count, :verdict, :reason);
 
--- revise: a definition, for ever
-INSERT INTO schedule_revisions (schedule_id, number, schedule, dialect, timezone, at, who, note, cursor)
-VALUES (:identity, :number, :schedule, :dialect, :zone, :at, :who, :note, :cursor);
+-- revise: a complete definition, kept permanently
+INSERT INTO schedule_revisions (
+    schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
+    number, at, who, note, cursor)
+VALUES (
+    :schedule_id, :schedule, :dialect, :timezone, :policy, :name, :description, :command, :target, :start_at, :end_at,
+    :number, :at, :who, :note, :cursor);
 
 -- identities: a page of the names; `beyond` comes after all that begin with the prefix
 SELECT schedule_id FROM schedules
@@ -232,7 +236,8 @@ SELECT run_id FROM run_ids WHERE idempotency_key = :key;
 SELECT first, last, count, outcome, reason FROM schedule_gaps WHERE schedule_id = :schedule_id ORDER BY first;
 
 -- revisions: those of a schedule, oldest first
-SELECT schedule_id, number, schedule, dialect, timezone, at, who, note, cursor
+SELECT schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
+       number, at, who, note, cursor
 FROM schedule_revisions
 WHERE schedule_id = :schedule_id
 ORDER BY number;

@@ -54,9 +54,16 @@ BEGIN SELECT RAISE(ABORT, 'a definition changes with its revision only'); END;
 CREATE TABLE schedule_revisions (
     schedule_id TEXT    NOT NULL REFERENCES schedules,
     number      INTEGER NOT NULL CHECK (number >= 1),
-    schedule    TEXT    NOT NULL,
+    schedule    TEXT    NOT NULL,  -- as in schedules, and so on: a revision is the complete definition
     dialect     TEXT    NOT NULL,
     timezone    TEXT    NOT NULL,
+    policy      TEXT    NOT NULL,
+    name        TEXT    NOT NULL,
+    description TEXT    NOT NULL,
+    command     TEXT,
+    target      TEXT    NOT NULL,
+    start_at    INTEGER,
+    end_at      INTEGER,
     at          INTEGER NOT NULL,
     who         TEXT    NOT NULL,
     note        TEXT    NOT NULL,

@@ -18,7 +18,6 @@ from kron.stores.codec import (
     ACT,
     DEFINITION,
     GAP,
-    REVISION,
     RUN,
     STANDING,
     read_act,
@@ -28,6 +27,7 @@ from kron.stores.codec import (
     read_revision,
     read_run,
     write_job,
+    write_revision,
     write_standing,
 )
 from kron.stores.sqlite.file import File
@@ -206,7 +206,7 @@ class SqliteStore:
             self.rows("drop", schedule_id=after.identity, **GAP.row(settlement.gap))
         self._record(_rows(settlement))
         if settlement.revision:
-            self.rows("revise", **REVISION.row(settlement.revision))
+            self.rows("revise", **write_revision(settlement.revision))
         if settlement.act:
             self.rows("act", schedule_id=after.identity, **ACT.row(settlement.act))
         return True
