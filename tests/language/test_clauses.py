@@ -1,9 +1,12 @@
 """@policy, @only and @avoid, clause by clause of the syntax document."""
 
+from dataclasses import replace
+
 import pytest
 
 from kron.core.policy import Overlap, Policy
 from kron.core.schedule.window import SECOND
+from kron.language import parse
 from kron.language.bodies import CONCURRENCY
 from tests.language.asking import kron, modified, numbers, refusal
 
@@ -160,3 +163,25 @@ def test_only_and_avoid_may_both_be_there():
     constraints = modified("@only(hours=8-18) @avoid(dow=SAT)").constraints
     assert numbers(constraints.only.hours) == list(range(8, 19))
     assert numbers(constraints.avoid.dow) == [6]
+
+
+def test_policy_keys_replace_only_their_own_fields_of_a_base():
+    base = Policy(Overlap.QUEUE, deadline=None, run_lease=MINUTE)
+    for text, changed in {
+        "": {},
+        "@policy(deadline=0s)": {"deadline": 0},
+        "@policy(concurrency=allow)": {"overlap": Overlap.ALLOW},
+        "@policy(concurrency=forbid)": {"overlap": Overlap.SKIP},
+        "@policy(suspend=true)": {"suspend": True},
+        "@policy(concurrency=replace,deadline=5m)": {"overlap": Overlap.REPLACE, "deadline": 5 * MINUTE},
+    }.items():
+        found = parse(f"0 9 * * * {text}".strip(), dialect="kron", policy=base).policy
+        assert found == replace(base, **changed), text
+
+
+def test_parse_keeps_the_base_policy_in_every_dialect():
+    base = Policy(deadline=None)
+    texts = {"posix": "0 9 * * *", "service": "0 0 9 * * *", "kron": "0 9 * * *", "fuzzy": "daily"}
+    for dialect, text in texts.items():
+        assert parse(text, dialect=dialect, identity="x", policy=base).policy == base
+        assert parse(text, dialect=dialect, identity="x").policy == Policy()

@@ -63,6 +63,8 @@ def says(*rows):
         "weekly on friday around 17:00",
         "FUZZY:WEEKLY:5:AROUND:17:0 * * 5",
     ),
+    ("FUZZY-3.1-WEEKLY", "weekly around 14:00", "FUZZY:WEEKLY:AROUND:14:0 * * *"),
+    ("FUZZY-3.1-WEEKLY", "weekly between 9:00 and 17:30", "FUZZY:WEEKLY:BETWEEN:9:0:17:30 * * *"),
     (
         "FUZZY-3.3.3-CONSTRAINT FUZZY-7.2-WEEKLY-BETWEEN",
         "weekly on friday between 9:00 and 17:30",

@@ -57,7 +57,7 @@ APPENDIX = {
     "ERR-SYNTAX-002": ["daily around 25:00", "daily around foo", "daily between 9 and 17"],
     "ERR-SYNTAX-003": ["weekly on mondey"],
     "ERR-SYNTAX-004": ["daily around", "daily between 9:00 and", "weekly on", "every", "every 5"],
-    "ERR-SYNTAX-005": ["daily at 14:00", "weekly around 9:00", "hourly now", "weekly on monday at 9:00"],
+    "ERR-SYNTAX-005": ["daily at 14:00", "weekly at 9:00", "hourly now", "weekly on monday at 9:00"],
     "ERR-TIME-001": ["daily around 25:00", "daily around -1:00"],
     "ERR-TIME-002": ["daily around 14:60", "daily around 12:60pm"],
     "ERR-TIME-003": ["daily around 13pm", "daily around 0am"],

@@ -10,6 +10,7 @@ from kron.core.schedule.cadence import Cadence
 from kron.language.explain import lower
 from kron.language.sentences.pool import POOL
 from kron.language.sentences.scatter import seed_of
+from kron.language.sentences.sentence import read_sentence
 from tests.language.scatter_oracle import stretch_cron
 
 WHO = "octo/site/.github/workflows/report.md"
@@ -109,3 +110,20 @@ def test_a_cadence_has_a_phase_within_its_length():
     for every, phase in ((14, 14), (14, -1), (0, 0)):
         with pytest.raises(ValueError, match="phase"):
             Cadence(1, 1, every=every, phase=phase)
+
+
+@pytest.mark.parametrize(
+    ("text", "offset"),
+    [
+        ("daily", False),
+        ("daily around 9am", False),
+        ("daily around 9am est", True),
+        ("daily around 9am utc+2", True),
+        ("daily between 9am and 5pm jst", True),
+        ("weekly on monday around 9am pt", True),
+        ("weekly on monday", False),
+        ("every 2 hours", False),
+    ],
+)
+def test_sentence_with_an_offset_says_so(text, offset):
+    assert read_sentence(text).offset is offset

@@ -4,6 +4,7 @@ import pytest
 
 from kron.errors import KronError
 from kron.language import parse
+from kron.language.explain import unparse
 from tests.language import asking
 from tests.language.asking import numbers
 
@@ -77,3 +78,9 @@ def test_0_to_7_restricts_the_weekday_field_although_it_names_every_day():
 def test_macros_and_modifiers_are_refused():
     assert refusal("@daily") == ("MACRO", "@daily")
     assert refusal("0 0 * * * * @tz(UTC)") == ("FIELD_COUNT", "@tz(UTC)")
+
+
+def test_unparse_of_every_second_keeps_the_star():
+    for text in ("* * * * * *", "*/1 0-59 * * * *", "0-59 * * * * *"):
+        assert unparse(parse(text, dialect="service")) == "* * * * * *"
+    assert unparse(parse("*/2 * * * * *", dialect="service")) == "*/2 * * * * *"

@@ -238,3 +238,24 @@ def test_yaml_makes_no_objects():
     node = read_yaml("!!python/object/apply:os.system ['true']\n")
     assert node is not None
     assert [type(item) for item in node.items] == [Scalar]
+
+
+@pytest.mark.req("FUZZY-A1-DAILY")
+def test_front_matter_schedule_without_on_is_found():
+    """As appendix A writes it: `schedule:` by itself."""
+    for text in ("schedule: daily\n", "name: x\nschedule:\n  - cron: daily\n", "on: push\nschedule: daily\n"):
+        page = f"---\n{text}---\n# A page\n"
+        (schedule,) = compiled(page, "a.md")
+        assert (schedule.sentence, schedule.status) == ("daily", Status.MISSING)
+        again = rewrite(compile_workflow(page, "a.md", WHO))
+        assert [each.status for each in compiled(again, "a.md")] == [Status.SAME]
+
+
+def test_front_matter_schedule_beside_on_gives_both():
+    page = "---\nschedule: weekly\non:\n  schedule: daily\n---\n"
+    assert [schedule.sentence for schedule in compiled(page, "a.md")] == ["weekly", "daily"]
+    assert code("---\nschedule: daily\nschedule: weekly\n---\n", "a.md") == ["DUPLICATE_KEY"]
+
+
+def test_yaml_workflow_with_a_schedule_outside_on_has_none():
+    assert compiled("schedule: daily\n") == ()

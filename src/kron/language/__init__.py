@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
+from kron.core.policy import KRON, Policy
 from kron.core.schedule import Schedule
 from kron.core.zone import UTC_ZONE, Zone
 from kron.errors import KronError, clip, did_you_mean
@@ -24,26 +26,28 @@ def parse(
     seconds: Seconds = "first",
     identity: str = "",
     cadence: Literal["cron", "exact"] = "cron",
+    policy: Policy = KRON,
 ) -> Schedule:
     """The schedule that a text says in a dialect. `zone` is where it is read, unless it names one itself.
 
     `seconds` says which of six fields of the service dialect is the seconds. A sentence of the fuzzy
     dialect is placed by `identity`, and is in UTC; `cadence="exact"` makes its days and weeks count
-    across the ends of months, which its cron line cannot.
+    across the ends of months, which its cron line cannot. `policy` is the policy of the schedule; each key that
+    @policy gives replaces that field of it, and no other.
     """
     home = UTC_ZONE if zone == "UTC" else _zone(zone)
     try:
         admit(text)
         if dialect == "posix":
-            return Schedule(posix.read(text), home)
+            return Schedule(posix.read(text), home, policy=policy)
         if dialect == "service":
-            return Schedule(extended.read(text, seconds), home)
+            return Schedule(extended.read(text, seconds), home, policy=policy)
         if dialect == "kron":
-            return modifiers.read(text, home)
+            return modifiers.read(text, home, policy)
         if dialect == "fuzzy":
             from kron.language.sentences import sentence  # here: it costs a fifth of the start, and most never say one
 
-            return sentence.read(text, identity, cadence, home)
+            return replace(sentence.read(text, identity, cadence, home), policy=policy)
     except Fault as fault:
         raise fault.within(text) from None
     hint = did_you_mean(dialect, DIALECTS, f"the dialects are {', '.join(DIALECTS)}")

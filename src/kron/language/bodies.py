@@ -9,7 +9,7 @@ from functools import cache
 from itertools import islice
 from typing import Any, TypeVar
 
-from kron.core.policy import Overlap, Policy
+from kron.core.policy import Overlap
 from kron.core.schedule.chance import (
     Anchor,
     Distribution,
@@ -81,9 +81,9 @@ def read_seed(body: str) -> Seed:
     return Seed(strategy, **_pairs(parts, {"salt": ("salt", unquote)}, "the seed"))
 
 
-def read_policy(body: str) -> Policy:
-    """The policy of @policy."""
-    return Policy(**_pairs(split(body), _POLICY, "the policy"))
+def read_policy(body: str) -> dict[str, Any]:
+    """The fields of a Policy that @policy sets, and no other: what it does not name is left to who reads the text."""
+    return _pairs(split(body), _POLICY, "the policy")
 
 
 def _pairs(words: Iterable[Token], parameters: Parameters, owner: str) -> dict[str, Any]:

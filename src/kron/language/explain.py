@@ -49,7 +49,9 @@ def write_cron(cron: Cron) -> str:
         hint = "keep the sentence and its identity instead"
         raise KronError("NOT_CRON", f"no cron line says every {cron.every} days across months", hint=hint)
     fields = [_field(*field) for field in _fields(cron)]
-    return " ".join(fields if cron.seconds == 1 else [_field(cron.seconds, SECOND), *fields])
+    if cron.seconds != 1:
+        fields.insert(0, "*" if cron.seconds == SECOND.all else _field(cron.seconds, SECOND))
+    return " ".join(fields)
 
 
 def _fields(cron: Cron) -> Iterator[tuple[int, Kind]]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from kron.core.policy import KRON, Policy
 from kron.core.schedule import Schedule
 from kron.core.schedule.constraint import Constraints
 from kron.core.schedule.cron import Cron, possible
@@ -32,13 +34,13 @@ class Modifier(NamedTuple):
     end: int
 
 
-def read(text: str, home: Zone) -> Schedule:
-    """The schedule of a text in Kron's own dialect, in the zone `home` unless it names another."""
+def read(text: str, home: Zone, policy: Policy = KRON) -> Schedule:
+    """The schedule of a text in Kron's own dialect: in the zone `home` and with `policy`, unless it says otherwise."""
     cron_part, found = scan(text)
     cron = _cron(cron_part)
     if not found:
-        return Schedule(cron, home)
-    return _schedule(cron, {"tz": home} | {modifier.name: _value(modifier) for modifier in found})
+        return Schedule(cron, home, policy=policy)
+    return _schedule(cron, {"tz": home} | {modifier.name: _value(modifier) for modifier in found}, policy)
 
 
 def assemble(cron_text: str, parts: dict[str, Any]) -> Schedule:
@@ -46,7 +48,8 @@ def assemble(cron_text: str, parts: dict[str, Any]) -> Schedule:
     return _schedule(_cron(cron_text), parts)
 
 
-def _schedule(cron: Cron, parts: dict[str, Any]) -> Schedule:
+def _schedule(cron: Cron, parts: dict[str, Any], policy: Policy = KRON) -> Schedule:
+    parts["policy"] = replace(policy, **parts["policy"]) if "policy" in parts else policy
     if "only" in parts or "avoid" in parts:
         parts["constraints"] = Constraints(parts.pop("only", None), parts.pop("avoid", None))
     return Schedule(cron, **{_FIELDS.get(name, name): value for name, value in parts.items()})

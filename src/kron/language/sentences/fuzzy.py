@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from kron.errors import Place, nearest
 from kron.language.fault import Fault
@@ -43,11 +44,12 @@ _CAPITALS = str.maketrans({chr(c): chr(c + 32) for c in range(ord("A"), ord("Z")
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """What was written, what it asks for, and what to look at twice."""
+    """What was written, what it asks for, and what to look at twice; whether its times have an offset of their own."""
 
     text: str
     plan: Placeholder | Fixed
     findings: tuple[Finding, ...] = ()
+    offset: bool = False
 
     @property
     def placeholder(self) -> str:
@@ -90,8 +92,9 @@ def _words(text: str) -> list[Token]:
 
 def _daily(words: list[Token], text: str) -> Sentence:
     words, workdays = _on_weekdays(words)
-    stretch, carry, findings = _constraint(words, text, "daily")
-    return Sentence(text, Daily(stretch, (MONDAY + carry) % 7 if workdays else None), findings)
+    found = _constraint(words, text, "daily")
+    plan = Daily(found.stretch, (MONDAY + found.carry) % 7 if workdays else None)
+    return Sentence(text, plan, found.findings, found.offset)
 
 
 def _weekly(words: list[Token], text: str) -> Sentence:
@@ -103,14 +106,11 @@ def _weekly(words: list[Token], text: str) -> Sentence:
         day = words[1]
         if day.text not in WEEKDAYS:
             raise unknown_weekday(Token(text[day.start : day.end], day.start), text)
-        stretch, carry, findings = _constraint(words[2:], text, f"weekly on {day.text}")
-        return Sentence(text, Weekly((WEEKDAYS.index(day.text) + carry) % 7, stretch), findings)
-    stretch, _, _ = _constraint(words, text, "weekly")
-    if stretch is not None:
-        says, allows = f"'{shown(text)}' names no day", "A time of day goes with 'weekly on <weekday>'"
-        hint = f"write weekly on <weekday> {shown(text[words[0].start :])}"
-        raise refuse("UNSUPPORTED_SYNTAX", says, allows, words[0].start, words[-1].end, hint)
-    return Sentence(text, Weekly())
+        found = _constraint(words[2:], text, f"weekly on {day.text}")
+        plan = Weekly((WEEKDAYS.index(day.text) + found.carry) % 7, found.stretch)
+        return Sentence(text, plan, found.findings, found.offset)
+    found = _constraint(words, text, "weekly")
+    return Sentence(text, Weekly(None, found.stretch), found.findings, found.offset)
 
 
 def _every(keyword: Token, words: list[Token], text: str) -> Sentence:
@@ -130,13 +130,19 @@ def _on_weekdays(words: list[Token]) -> tuple[list[Token], bool]:
     return words, False
 
 
-Constraint = tuple[Stretch | None, int, tuple[Finding, ...]]
+class Constraint(NamedTuple):
+    """The stretch of the day in UTC, if any, and how many days the conversion from its offset moved its start."""
+
+    stretch: Stretch | None = None
+    carry: int = 0
+    findings: tuple[Finding, ...] = ()
+    offset: bool = False
 
 
 def _constraint(words: list[Token], text: str, subject: str) -> Constraint:
-    """The stretch of the day in UTC, if any, and how many days the conversion moved its start."""
+    """What the words after the subject say of the time of day."""
     if not words:
-        return None, 0, ()
+        return Constraint()
     first, rest = words[0], words[1:]
     if first.text == "at":
         raise at_time(subject, first)
@@ -165,7 +171,7 @@ def _around(keyword: Token, words: list[Token], text: str, subject: str) -> Cons
         raise missing_time(subject, keyword.end)
     read = read_time(words, text)
     _end(read.rest, text, "After the time comes its offset from UTC, or nothing")
-    return Around(read.clock.minute), read.clock.carry, read.findings
+    return Constraint(Around(read.clock.minute), read.clock.carry, read.findings, read.offset is not None)
 
 
 def _between(keyword: Token, words: list[Token], text: str, subject: str) -> Constraint:
@@ -182,7 +188,8 @@ def _between(keyword: Token, words: list[Token], text: str, subject: str) -> Con
         hint = "move one end, or write daily around <time>"
         raise refuse("ZERO_DURATION_RANGE", says, allows, left[0].start, right[-1].end, hint)
     findings = (*start.findings, *end.findings, *_one_sided(start, end, text, left[0].start, right[-1].end))
-    return Between(start.clock.minute, end.clock.minute), start.clock.carry, findings
+    offset = start.offset is not None or end.offset is not None
+    return Constraint(Between(start.clock.minute, end.clock.minute), start.clock.carry, findings, offset)
 
 
 def _one_sided(start: Read, end: Read, text: str, first: int, last: int) -> list[Finding]:

@@ -108,9 +108,8 @@ def write_placeholder(plan: Placeholder) -> str:
         case Hourly(every, workdays):
             return f"FUZZY:HOURLY{'_WEEKDAYS' if workdays else ''}{f':{every}' if every else ''} * * *"
         case Weekly(day, stretch):
-            if day is None:
-                return "FUZZY:WEEKLY * * *"
-            return f"FUZZY:WEEKLY:{day}{_kind(stretch).replace('_', ':')}{_times(stretch)} * * {day}"
+            times = _kind(stretch).replace("_", ":") + _times(stretch)
+            return f"FUZZY:WEEKLY{times} * * *" if day is None else f"FUZZY:WEEKLY:{day}{times} * * {day}"
         case Fortnightly(weeks):
             return f"FUZZY:{'BI' if weeks == 2 else 'TRI'}-WEEKLY * * *"
 
@@ -157,10 +156,11 @@ def read_placeholder(text: str) -> Placeholder:
 
 
 def _weekly(words: list[str], days: str, text: str) -> Weekly:
-    if not words:
+    if not words or words[0] in ("AROUND", "BETWEEN"):
         if days != "*":
             raise _no(text, "the day stands in the last field only")
-        return Weekly()
+        kind, numbers = (words[0], [_number(word, text) for word in words[1:]]) if words else ("", [])
+        return Weekly(None, _stretch(kind, numbers, text))
     day = _number(words[0], text)
     if day > 6:
         raise _no(text, f"the day {day} is outside the valid range 0-6")

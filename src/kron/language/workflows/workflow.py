@@ -1,5 +1,7 @@
 """Workflow files -> the schedules in them, each with its place: `on: schedule:` in YAML or in front matter.
 
+In front matter, `schedule:` can also stand by itself, as the specification of sentences writes it.
+
 A schedule is a cron line, or a sentence where a cron line could stand, or a cron line with the
 sentence that it was compiled from in a comment behind it: `- cron: "17 3 * * *"  # kron: daily`.
 The comment needs its mark, since people write `# daily` behind cron lines of their own.
@@ -62,9 +64,12 @@ def read_workflow(text: str, markdown: bool) -> list[Found]:
         root = read_yaml(text[start:end])
     except Fault as fault:
         raise fault.moved(start) from None
-    if not isinstance(root, Pairs) or not root.get("on"):
+    if not isinstance(root, Pairs):
         return []
-    found = [_found(form, scalar, start, text) for form, scalar in _schedules(root, start)]
+    scalars = _schedules(root, start) if root.get("on") else []
+    if markdown and root.get("schedule"):  # a YAML workflow has no such key, and GitHub would refuse it
+        scalars = sorted([*scalars, *_of_schedule(root, start)], key=lambda each: each[1].start)
+    found = [_found(form, scalar, start, text) for form, scalar in scalars]
     _one_a_line(found, text)
     return found
 
@@ -91,7 +96,12 @@ def _schedules(root: Pairs, lead: int) -> list[tuple[Form, Scalar]]:
         return []
     if not isinstance(on, Pairs) or not on.get("schedule"):
         return []
-    schedule = _only(on, "schedule", lead)
+    return _of_schedule(on, lead)
+
+
+def _of_schedule(pairs: Pairs, lead: int) -> list[tuple[Form, Scalar]]:
+    """What stands under `schedule:`, which is in the mapping."""
+    schedule = _only(pairs, "schedule", lead)
     if isinstance(schedule, Items):
         return [_item(item, lead) for item in schedule.items]
     return [(Form.SCHEDULE, _scalar(schedule, lead))]
