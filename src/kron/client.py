@@ -33,6 +33,7 @@ class Schedule(TypedDict):
     jitter_ms: int
     overlap_policy: str
     catchup_policy: str
+    completion: str
     deadline_ms: int | None
     paused: bool
     paused_until: str | None

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kron.clock import Timer
-from kron.core.answer import Answer, Receipt, answered, look_after, reported
+from kron.core.answer import Answer, Receipt, answered, look_after
 from kron.core.case import Case
 from kron.core.plan import Plan
 from kron.core.run import Run
@@ -105,7 +105,4 @@ class Sender:
 
 
 def _answered(case: Case, run: Run, said: Receipt, now: int) -> Run:
-    after = answered(run, said.answer, case.policy, now, said.patience)
-    if said.answer is not Answer.OK or said.report is None:
-        return after
-    return reported(after, said.report, case.policy, now, run.attempt) or after
+    return answered(run, said.answer, case.policy, now, said.patience, said.report)

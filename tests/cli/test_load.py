@@ -1,9 +1,11 @@
 """`kron load`: the schedules of a file, defined; a line that cannot be read is named and left out."""
 
+import asyncio
 import json
 
 import pytest
 
+from kron.apps.wiring import open_store
 from kron.registrar import Registrar
 from tests.cli.test_postgres import asked
 
@@ -16,6 +18,7 @@ WRONG = [
     json.dumps({**GOOD, "schedule": "61 * * * *"}).encode(),
     json.dumps({**GOOD, "colour": "red"}).encode(),
     json.dumps({**GOOD, "target": 7}).encode(),
+    json.dumps({**GOOD, "completion": "later"}).encode(),
     json.dumps({**GOOD, "description": "x" * 70_000}).encode(),
     b"[" * 50_000,
 ]
@@ -67,3 +70,26 @@ def test_a_thousand_wrong_lines_are_counted_and_the_first_are_shown(kron, file):
 def test_a_file_that_is_not_there(kron, tmp_path):
     result = kron("load", str(tmp_path / "nothing"), "--store", "memory:")
     assert (result.status, "error[BAD_FILE]" in result.err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("more", "completion"),
+    [
+        ({"target": "https://hooks.example/a"}, "accepted"),
+        ({"target": "workflow:w?version=1&user=u"}, "accepted"),
+        ({"target": "https://hooks.example/a", "completion": "reported"}, "reported"),
+        ({"target": "python:pass"}, "reported"),
+        ({"target": "command:", "command": "true"}, "reported"),
+        ({"target": "kubernetes:ns/cronjob"}, "reported"),
+    ],
+)
+def test_loaded_schedule_completion_follows_its_line_or_its_target(kron, tmp_path, file, more, completion):
+    store = f"sqlite:{tmp_path}/kron.db"
+    assert kron("load", write(file, json.dumps({**GOOD, **more}).encode()), "--store", store).status == 0
+
+    async def defined():
+        async with open_store(store) as opened:
+            return await Registrar(opened).schedules()
+
+    (found,) = asyncio.run(defined())
+    assert str(found.policy.completion) == completion

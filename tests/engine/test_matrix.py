@@ -5,19 +5,19 @@ from dataclasses import replace
 import pytest
 
 from kron.core.answer import Answer
-from kron.core.policy import DECLARATIVE, KRON, MINUTE, SERVICE, Catchup, Overlap
+from kron.core.policy import DECLARATIVE, KRON, MINUTE, Catchup, Overlap
 from kron.core.zone import instant_of
 from tests.docs.page import ROOT, table
-from tests.engine.world import World, play
+from tests.engine.world import FOLLOWED, World, play
 
 PAGE = ROOT / "docs" / "policies.md"
 QUARTERS = "*/15 * * * *"
 PRESETS = {
     "declarative": DECLARATIVE,
     "kron": replace(KRON, deadline=20 * MINUTE),
-    "none": SERVICE,
-    "fire": replace(SERVICE, catchup=Catchup.ALL),
-    "spread": replace(SERVICE, catchup=Catchup.SPREAD),
+    "none": FOLLOWED,
+    "fire": replace(FOLLOWED, catchup=Catchup.ALL),
+    "spread": replace(FOLLOWED, catchup=Catchup.SPREAD),
 }
 
 

@@ -10,7 +10,7 @@ from kron.core.policy import SECOND, SERVICE, Catchup
 from kron.events import Event, all_of, silent
 from kron.metrics import BUCKETS, Histogram, Metrics
 from tests.docs.page import ROOT, table
-from tests.engine.world import World, play
+from tests.engine.world import FOLLOWED, World, play
 
 SAMPLE = re.compile(
     r'([a-zA-Z_:][a-zA-Z0-9_:]*)(\{[a-z]+="[^"\\\n]*"(?:,[a-z]+="[^"\\\n]*")*\})? (-?[0-9.]+(?:e[+-]?[0-9]+)?)'
@@ -48,7 +48,7 @@ async def overlapping():
     """Runs of 20 minutes, due every 15: at 12:15 and 12:45 one starts, at 12:30 none does."""
     world = World("2026-03-01T12:10:00Z", duration=20 * 60)
     metrics = heard(world)
-    await world.define("*/15 * * * *", SERVICE)
+    await world.define("*/15 * * * *", FOLLOWED)
     await world.run("2026-03-01T12:50:00Z")
     return metrics
 
@@ -174,7 +174,7 @@ def test_a_run_that_falls_silent_and_a_pause_that_ends_are_counted():
     async def script():
         world = World("2026-03-01T12:10:00Z")  # what it starts never says another word
         metrics = heard(world)
-        await world.define("15 12 * * *", SERVICE)
+        await world.define("15 12 * * *", FOLLOWED)
         await world.run("2026-03-01T13:30:00Z")
         await world.registrar.pause("job", until=int(world.clock.now() + 60) * 1000)
         await world.run("2026-03-01T13:40:00Z")

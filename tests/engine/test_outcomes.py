@@ -11,7 +11,7 @@ from kron.core.outcome import Reason, Verdict
 from kron.core.policy import KRON, MINUTE, SERVICE, Catchup, Overlap
 from kron.core.run import OPEN, State, claimed, ended, key_of, lawful
 from kron.events import Memory
-from tests.engine.world import World, play
+from tests.engine.world import FOLLOWED, World, play
 
 NOON = "0 12 * * *"
 TEN_MINUTES = "@policy(deadline=10m)"
@@ -105,7 +105,7 @@ def test_replace_ends_the_active_run_and_both_records_show_it():
 @pytest.mark.req("SVC-OVERLAP-QUEUE", "SVC-PC-QUEUEBREAK")
 def test_queue_waits_for_the_active_run_and_then_runs():
     async def script():
-        world = await overlapping(replace(SERVICE, overlap=Overlap.QUEUE))
+        world = await overlapping(replace(FOLLOWED, overlap=Overlap.QUEUE))
         assert await world.story() == "1 executed, 1 pending"
         await world.run("2026-03-01T12:36:00Z")
         assert await world.story() == "2 executed"

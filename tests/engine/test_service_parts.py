@@ -20,7 +20,7 @@ from kron.registrar import Registrar
 from kron.store import SHARDS, shard_of
 from kron.stores.memory import MemoryStore
 from kron.worker import Worker
-from tests.engine.world import Still, World, play
+from tests.engine.world import FOLLOWED, Still, World, play
 
 NOON = instant_of("2026-03-01T12:00:00Z")
 
@@ -148,7 +148,7 @@ def test_a_queue_may_stand_between_the_worker_and_what_runs():
         store, launcher = MemoryStore(clock), Published()
         registrar = Registrar(store)
         worker = Worker(store, {"queue": launcher}, Still(), owner="w1")
-        schedule = replace(parse("* * * * *", dialect="service"), policy=replace(SERVICE, overlap=Overlap.QUEUE))
+        schedule = replace(parse("* * * * *", dialect="service"), policy=replace(FOLLOWED, overlap=Overlap.QUEUE))
         await registrar.upsert(Job("job", schedule, target="queue:runs"))
         for minute in range(3):
             clock.time = float(NOON + 60 * minute)
@@ -193,7 +193,7 @@ def test_the_worker_and_what_runs_may_share_a_process(turns, writes):
 
         launcher = PythonLauncher({"it": it}.get, report)
         worker = Worker(store, {"python": launcher}, Still(), owner="w1")
-        schedule = replace(parse("0 12 * * *", dialect="service"), policy=SERVICE)
+        schedule = replace(parse("0 12 * * *", dialect="service"), policy=FOLLOWED)
         await registrar.upsert(Job("job", schedule, target="python:it"))
         clock.time = float(NOON)
         await worker.tick()

@@ -12,12 +12,11 @@ from kron import parse
 from kron.clock import ManualClock
 from kron.core.answer import Report
 from kron.core.job import Job
-from kron.core.policy import SERVICE
 from kron.core.zone import instant_of
 from kron.registrar import Registrar
 from kron.stores.sqlite import SqliteStore
 from kron.worker import Worker
-from tests.engine.world import Still, Target
+from tests.engine.world import FOLLOWED, Still, Target
 
 NOON = instant_of("2026-03-01T11:00:00Z")  # of Paris
 
@@ -37,7 +36,7 @@ def file(tmp_path):
         clock = ManualClock(NOON - 600)
         store = SqliteStore(tmp_path / "kron.db", clock)
         registrar = Registrar(store)
-        schedule = replace(parse("0 12 * * *", dialect="service", zone="Europe/Paris"), policy=SERVICE)
+        schedule = replace(parse("0 12 * * *", dialect="service", zone="Europe/Paris"), policy=FOLLOWED)
         await registrar.upsert(Job("deploy:42", schedule, target="test:it"))
         clock.time = NOON + 0.3
         await Worker(store, {"test": Target(Now(clock))}, Still(), owner="w1").tick()

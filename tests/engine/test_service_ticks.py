@@ -14,7 +14,7 @@ from kron.core.run import State, key_of
 from kron.core.zone import instant_of
 from kron.store import Settlement
 from kron.worker import Worker
-from tests.engine.world import Still, World, play
+from tests.engine.world import FOLLOWED, Still, World, play
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOON = instant_of("2026-03-01T12:00:00Z")
@@ -104,7 +104,7 @@ def test_after_a_tick_the_next_one_is_saved_whatever_was_missed():
 @pytest.mark.req("SVC-PC-ADVANCE", "SVC-PC-QUEUEBREAK")
 def test_what_waits_in_the_queue_is_kept_and_not_passed_over():
     async def script():
-        queue = replace(SERVICE, overlap=Overlap.QUEUE)
+        queue = replace(FOLLOWED, overlap=Overlap.QUEUE)
         world = await of_the_service("2026-03-01T11:59:00Z", "* * * * *", queue, duration=150)
         await world.run("2026-03-01T12:03:59Z")
         assert await world.story() == "2 executed, 2 pending"

@@ -8,13 +8,15 @@ from kron import parse
 from kron.clock import ManualClock
 from kron.core.answer import Answer, Report
 from kron.core.job import Job
-from kron.core.policy import Policy
+from kron.core.policy import SERVICE, Completion, Policy
 from kron.core.zone import instant_of
 from kron.launcher import Launch
 from kron.registrar import Registrar
 from kron.store import SHARDS
 from kron.stores.memory import MemoryStore
 from kron.worker import Worker
+
+FOLLOWED = replace(SERVICE, completion=Completion.REPORTED)  # the service preset for targets that report the end
 
 
 class Still:

@@ -63,7 +63,7 @@ def test_who_listens_hears_what_happens_to_his_tenant_and_to_no_other(tmp_path):
         until(lambda: "launch_answered" in mine.text)
         assert [(name, data["state"]) for _, name, data in read(mine.text)] == [
             ("run_recorded", "launching"),
-            ("launch_answered", "enqueued"),
+            ("launch_answered", "success"),
         ]
         assert {data["schedule_id"] for _, _, data in read(mine.text)} == {"s"}
         assert {data["key"] for _, _, data in read(mine.text)} == {key}

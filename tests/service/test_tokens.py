@@ -122,13 +122,14 @@ def test_a_token_for_one_run_is_for_that_run_and_for_a_while(tmp_path):
         serving(**settings(tmp_path), worker=True, tick_ms=50, public_url="http://kron.example") as service,
     ):
         admin = service.bearing(token())
-        admin.put("/v1/schedules/job", {"schedule": "* * * * * *", "target": receiver.url, "overlap_policy": "allow"})
+        body = {"schedule": "* * * * * *", "target": receiver.url, "overlap_policy": "allow", "completion": "reported"}
+        admin.put("/v1/schedules/job", body)
         until(lambda: len(receiver.seen) > 1)
         one, other = (json.loads(body)["data"] for _, _, body in receiver.seen[:2])
         until(lambda: admin.get(f"/v1/runs/{one['key']}").json["state"] == "enqueued")
         held = service.bearing(one["report"]["token"])
         path = f"/v1/runs/{one['key']}/report"
-        assert held.post(path, {"status": "started"}).json == {"counted": True}
+        assert held.post(path, {"status": "started"}).json == {"counted": True, "state": "started"}
         assert held.post(f"/v1/runs/{other['key']}/report", {"status": "failed"}).status == 401
         assert held.get(f"/v1/runs/{one['key']}").status == 403
         for changed in (
@@ -138,7 +139,7 @@ def test_a_token_for_one_run_is_for_that_run_and_for_a_while(tmp_path):
         ):
             if changed != one["report"]["token"]:
                 assert service.bearing(changed).post(path, {"status": "failed"}).status == 401
-        assert held.post(path, {"status": "success"}).json == {"counted": True}
+        assert held.post(path, {"status": "success"}).json == {"counted": True, "state": "success"}
 
 
 def test_forged_tokens_are_many_and_good_ones_are_good_only_as_they_are():

@@ -301,7 +301,8 @@ def test_tls_is_checked(tmp_path):
 def test_from_the_definition_to_the_receiver_and_its_report():
     """The whole way: defined over HTTP, run by the worker, received, reported with the token that came with it."""
     with receiving() as receiver, serving(worker=True, tick_ms=50, public_url="http://kron.example") as service:
-        service.put("/v1/schedules/mail", {"schedule": "* * * * * *", "target": receiver.url})
+        body = {"schedule": "* * * * * *", "target": receiver.url, "completion": "reported"}
+        assert service.put("/v1/schedules/mail", body).json["completion"] == "reported"
         until(lambda: receiver.seen)
         (_, headers, body) = receiver.seen[0]
         assert verify(SECRET, headers, body, time.time())
@@ -309,8 +310,33 @@ def test_from_the_definition_to_the_receiver_and_its_report():
         run = until(lambda: (r := service.get(f"/v1/runs/{data['key']}").json) and r["state"] == "enqueued" and r)
         assert (run["period"], run["outcome"], run["attempt"]) == (data["period"], "executed", 1)
         assert data["report"]["url"] == f"http://kron.example/v1/runs/{data['key']}/report"
-        assert service.post(f"/v1/runs/{data['key']}/report", {"status": "started"}).json == {"counted": True}
-        assert service.post(f"/v1/runs/{data['key']}/report", {"status": "success"}).json == {"counted": True}
-        assert service.post(f"/v1/runs/{data['key']}/report", {"status": "failed"}).json == {"counted": False}
+        path = f"/v1/runs/{data['key']}/report"
+        assert service.post(path, {"status": "started"}).json == {"counted": True, "state": "started"}
+        assert service.post(path, {"status": "success"}).json == {"counted": True, "state": "success"}
+        assert service.post(path, {"status": "failed"}).json == {"counted": False, "state": "success"}
         assert service.get(f"/v1/runs/{data['key']}").json["state"] == "success"
         assert service.post(f"/v1/runs/{'0' * 64}/report", {"status": "failed"}).status == 404
+
+
+def test_webhook_of_every_second_is_delivered_every_second():
+    """A receiver that answers 204 and never reports has done its part: the next period is not an overlap."""
+    with receiving() as receiver, serving(worker=True, tick_ms=50) as service:
+        made = service.put("/v1/schedules/often", {"schedule": "* * * * * *", "target": receiver.url}).json
+        assert (made["overlap_policy"], made["completion"]) == ("skip", "accepted")
+        until(lambda: len(receiver.seen) >= 4)
+        key = json.loads(receiver.seen[0][2])["data"]["key"]
+        late = service.post(f"/v1/runs/{key}/report", {"status": "failed"})
+        assert (late.status, late.json) == (200, {"counted": False, "state": "success"})
+        runs = service.get("/v1/schedules/often/runs?limit=3").json["runs"]
+        assert {run["state"] for run in runs[1:]} == {"success"}
+        assert {run["reason"] for run in runs} == {None}
+
+
+def test_webhook_that_answers_started_is_followed():
+    answer = (202, {}, b'{"run": "started"}')
+    with receiving(lambda n: answer) as receiver, serving(worker=True, tick_ms=50) as service:
+        service.put("/v1/schedules/long", {"schedule": "0 9 1 1 *", "target": receiver.url})
+        key = service.post("/v1/schedules/long/trigger").json["key"]
+        until(lambda: service.get(f"/v1/runs/{key}").json["state"] == "started")
+        said = service.post(f"/v1/runs/{key}/report", {"status": "failed"})
+        assert said.json == {"counted": True, "state": "failed"}

@@ -203,7 +203,7 @@ def test_what_the_executor_calls_a_run_is_kept_and_shown(tmp_path, body, run_id)
     with receiving(lambda n: (202, {}, body)) as executor, serving(executor=executor.url, **settings) as service:
         service.post("/schedules/upsert", workflow(cron_expr="0 0 1 1 *"))
         key = service.post("/v1/schedules/s1/trigger").json["key"]
-        until(lambda: service.get(f"/v1/runs/{key}").json["state"] == "enqueued")
+        until(lambda: service.get(f"/v1/runs/{key}").json["state"] == "success")
         assert service.get(f"/v1/runs/{key}").json["run_id"] == run_id
         assert service.get("/v1/schedules/s1/runs").json["runs"][0]["run_id"] == run_id
         assert service.get("/schedules/s1/runs").json["runs"][0]["run_id"] == run_id

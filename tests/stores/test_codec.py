@@ -9,7 +9,18 @@ from hypothesis import strategies as st
 from kron import KronError, parse
 from kron.core.job import Command, Job
 from kron.core.outcome import Gap, Reason, Verdict
-from kron.core.policy import DECLARATIVE, KRON, SERVICE, Catchup, FirstSight, Interrupted, Overlap, Policy, Resume
+from kron.core.policy import (
+    DECLARATIVE,
+    KRON,
+    SERVICE,
+    Catchup,
+    Completion,
+    FirstSight,
+    Interrupted,
+    Overlap,
+    Policy,
+    Resume,
+)
 from kron.core.run import Run, State
 from kron.core.schedule import Constraints, Schedule, Seed, Window
 from kron.core.schedule.chance import Normal, SkewEarly, Strategy
@@ -106,6 +117,7 @@ AXES = {
     "run_lease": lengths,
     "first_sight": st.sampled_from(FirstSight),
     "resume": st.sampled_from(Resume),
+    "completion": st.sampled_from(Completion),
 }
 policies = st.builds(Policy, **AXES)
 commands = st.builds(

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from kron.core.outcome import Reason, Verdict
-from kron.core.policy import MILLISECOND, Interrupted, Overlap, Policy
+from kron.core.policy import MILLISECOND, Completion, Interrupted, Overlap, Policy
 from kron.core.run import ACTIVE, RUNNING, Run, State, ended
 
 LONGEST_PATIENCE = 3_600_000  # milliseconds: whatever a target asks for, a run does not wait longer
@@ -40,11 +40,15 @@ class Receipt(NamedTuple):
     over: bool = False
 
 
-def answered(run: Run, answer: Answer, policy: Policy, now: int, patience: int = 0) -> Run:
-    """The run after its launcher has answered. A target may ask for patience; beyond the deadline there is none."""
+def answered(
+    run: Run, answer: Answer, policy: Policy, now: int, patience: int = 0, report: Report | None = None
+) -> Run:
+    """The run after its launcher has answered. A target may ask for patience; beyond the deadline there is none.
+
+    `report` is what the answer says of the run itself. A target that says `started` reports the end later.
+    """
     if answer is Answer.OK:
-        lease = now + policy.run_lease // MILLISECOND
-        return run._replace(state=State.ENQUEUED, verdict=Verdict.EXECUTED, reason=None, lease=lease, changed=now)
+        return _accepted(run, policy, now, report)
     if answer is Answer.REJECTED:
         return failed_launch(run, now)
     if answer is Answer.UNKNOWN and policy.interrupted is Interrupted.LOST:
@@ -56,6 +60,15 @@ def answered(run: Run, answer: Answer, policy: Policy, now: int, patience: int =
         return failed_launch(run, now)
     doubt = run.doubt or answer is Answer.UNKNOWN
     return run._replace(state=State.RETRY, doubt=doubt, not_before=again, lease=None, changed=now)
+
+
+def _accepted(run: Run, policy: Policy, now: int, report: Report | None) -> Run:
+    """The run that its target has: finished where no report is expected, else under a lease until one comes."""
+    if report is None and policy.completion is Completion.ACCEPTED:
+        return ended(run._replace(reason=None), State.SUCCESS, now, Verdict.EXECUTED)
+    lease = now + policy.run_lease // MILLISECOND
+    taken = run._replace(state=State.ENQUEUED, verdict=Verdict.EXECUTED, reason=None, lease=lease, changed=now)
+    return taken if report is None else reported(taken, report, policy, now, run.attempt) or taken
 
 
 def reported(run: Run, report: Report, policy: Policy, now: int, attempt: int | None = None) -> Run | None:

@@ -57,6 +57,13 @@ class Resume(StrEnum):
     BY_DEADLINE = "by-deadline"  # each is judged by its deadline
 
 
+class Completion(StrEnum):
+    """When a run that its target has accepted is finished."""
+
+    ACCEPTED = "accepted"  # at once: nothing more is expected, unless the answer says that it has started
+    REPORTED = "reported"  # when its end is reported; until then it holds a lease
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """The axes. Durations are in nanoseconds; None for the deadline means that it is never too late."""
@@ -77,6 +84,7 @@ class Policy:
     run_lease: int = 60 * MINUTE  # how long a run may be silent before it is lost
     first_sight: FirstSight = FirstSight.CHOSEN
     resume: Resume = Resume.BY_DEADLINE
+    completion: Completion = Completion.REPORTED
 
 
 KRON = Policy()
@@ -88,6 +96,7 @@ SERVICE = Policy(
     interrupted=Interrupted.REDELIVER,
     first_sight=FirstSight.AFTER,
     resume=Resume.DROP,
+    completion=Completion.ACCEPTED,
 )
 DECLARATIVE = Policy(
     overlap=Overlap.COALESCE,

@@ -16,7 +16,8 @@ from typing import Any, BinaryIO
 from kron.apps.cli.screen import Screen, describe
 from kron.apps.wiring import open_store
 from kron.core.job import Command, Job
-from kron.errors import KronError
+from kron.core.policy import Completion
+from kron.errors import KronError, clip
 from kron.language.definition import define
 from kron.pause import Asker
 from kron.registrar import Registrar
@@ -26,7 +27,8 @@ LANES = 2  # writes on their way while the next lines are read
 LONGEST = 64 * 1024  # bytes of a line
 SHOWN = 10  # lines that cannot be read
 RARELY = (100_000, 50, 50)  # many values are made, and no cycles: looking for them costs more than it frees
-OWN = ("command", "target", "name", "description")  # what a line may say beside the fields of a job
+OWN = ("command", "target", "name", "description", "completion")  # what a line may say beside the fields of a job
+UNFOLLOWED = ("http:", "https:", "workflow:")  # targets whose runs Kron does not follow: accepted is finished
 
 
 class Progress:
@@ -122,4 +124,18 @@ def _job(line: bytes) -> Job:
             raise KronError("BAD_FIELD", f"the field {name} is not a text", hint=hint)
     if "command" in own:
         own = {"target": "command:", **own, "command": Command(own["command"])}
-    return replace(define(fields), **own)
+    completion = _completion(own.pop("completion", ""), str(own.get("target", "")))
+    job = define(fields)
+    schedule = replace(job.schedule, policy=replace(job.schedule.policy, completion=completion))
+    return replace(job, schedule=schedule, **own)
+
+
+def _completion(text: str, target: str) -> Completion:
+    """When an accepted run is finished: as the line says, else as its target is known to behave."""
+    if not text:
+        return Completion.ACCEPTED if target.lower().startswith(UNFOLLOWED) else Completion.REPORTED
+    try:
+        return Completion(text)
+    except ValueError:
+        hint = f"write {' or '.join(Completion)}"
+        raise KronError("BAD_FIELD", f"unknown completion {clip(text)!r}", hint=hint) from None

@@ -82,7 +82,7 @@ async def redrive(key: RunKey, caller: Runner, parts: Parts = Used) -> answers.R
 
 @router.post("/runs/{key}/report")
 async def report(key: RunKey, asked: Said, caller: Reporter, parts: Parts = Used) -> answers.Reported:
-    """Say that a run has started, succeeded or failed."""
+    """Say that a run has started, succeeded or failed. A run that is finished already is answered as it stands."""
     await run_of(key, caller, parts)
     counted = await parts.registrar.report(key, Report(asked.status), asked.attempt)
-    return answers.Reported(counted=counted)
+    return answers.Reported(counted=counted, state=str((await run_of(key, caller, parts)).state))

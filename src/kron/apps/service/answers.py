@@ -76,6 +76,7 @@ class Shown(BaseModel):
     jitter_ms: int
     overlap_policy: str
     catchup_policy: str
+    completion: str
     deadline_ms: int | None
     paused: bool
     paused_until: str | None
@@ -145,9 +146,10 @@ class DeadPage(BaseModel):
 
 
 class Reported(BaseModel):
-    """Whether the report counts; it does not if it comes too late."""
+    """Whether the report changed anything, and the run's state. A run that is finished stays as it is."""
 
     counted: bool
+    state: str
 
 
 class Why(BaseModel):

@@ -12,7 +12,7 @@ from kron.apps.service.config import NEVER, Config
 from kron.apps.service.models import Definition, Upsert
 from kron.core.job import Job
 from kron.core.period import periods
-from kron.core.policy import KRON, MILLISECOND, SERVICE, Catchup, Overlap, Policy
+from kron.core.policy import KRON, MILLISECOND, SERVICE, Catchup, Completion, Overlap, Policy
 from kron.core.schedule import Schedule
 from kron.core.schedule.chance import EACH_PERIOD, EVEN
 from kron.core.schedule.constraint import FREE
@@ -75,6 +75,7 @@ def described(job: Job) -> dict[str, Any]:
         "catchup_policy": next(
             (name for name, kind in CATCHUPS.items() if kind is policy.catchup), str(policy.catchup)
         ),
+        "completion": str(policy.completion),
         "deadline_ms": None if policy.deadline is None else policy.deadline // MILLISECOND,
     }
 
@@ -108,6 +109,7 @@ def _policy(asked: Definition, config: Config) -> Policy:
         SERVICE,
         overlap=Overlap(asked.overlap_policy or config.default_overlap_policy),
         catchup=CATCHUPS[asked.catchup_policy or config.default_catchup_policy],
+        completion=Completion(asked.completion or SERVICE.completion),
         deadline=None if asked.deadline_ms is None else asked.deadline_ms * MILLISECOND,
         jitter=jitter * MILLISECOND,
         bound=config.max_catchup_per_tick,

@@ -18,6 +18,7 @@ Whole = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Jitter = Annotated[int, Field(ge=0, le=86_400_000)]
 Overlap = Literal["allow", "skip", "queue"]
 Catchup = Literal["none", "fire_immediately", "spread"]
+Completion = Literal["accepted", "reported"]
 Id = Annotated[str, Field(max_length=200, min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9._:~-]*$")]
 RunKey = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
@@ -42,6 +43,7 @@ class Upsert(Strict):
     jitter_ms: Jitter | None = None
     overlap_policy: Overlap | None = None
     catchup_policy: Catchup | None = None
+    completion: Completion | None = None
 
 
 class Pause(Strict):
@@ -79,6 +81,7 @@ class Definition(Strict):
     jitter_ms: Jitter | None = None
     overlap_policy: Overlap | None = None
     catchup_policy: Catchup | None = None
+    completion: Completion | None = None
     deadline_ms: Annotated[int, Field(ge=0, le=366 * 86_400_000)] | None = None
     note: Note = Field(default="", description="why it is defined so; kept with the revision")
 
@@ -99,6 +102,7 @@ class Patch(Strict):
     jitter_ms: Jitter | None = None
     overlap_policy: Overlap | None = None
     catchup_policy: Catchup | None = None
+    completion: Completion | None = None
     deadline_ms: Annotated[int, Field(ge=0, le=366 * 86_400_000)] | None = None
     note: Note | None = None
 

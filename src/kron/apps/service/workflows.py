@@ -19,7 +19,7 @@ router = APIRouter(prefix="/v1", tags=["workflows"])
 
 TRIGGER = "schedule_based"
 MOST = 100
-_OURS = ("cron_expr", "timezone", "start_at", "end_at", "jitter_ms", "overlap_policy", "catchup_policy")
+_OURS = ("cron_expr", "timezone", "start_at", "end_at", "jitter_ms", "overlap_policy", "catchup_policy", "completion")
 
 
 class Deployment(Strict):
