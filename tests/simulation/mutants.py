@@ -229,12 +229,12 @@ def _unbounded(case: Any, now: int, *, at_once: bool = False) -> Any:
 # Answers and leases
 
 
-def _timeout_is_failure(r: Run, a: Answer, policy: Any, now: int) -> Run:
-    return _answered(r, Answer.REJECTED if a is Answer.UNKNOWN else a, policy, now)
+def _timeout_is_failure(r: Run, a: Answer, *rest: Any) -> Run:
+    return _answered(r, Answer.REJECTED if a is Answer.UNKNOWN else a, *rest)
 
 
-def _forgetful_answer(r: Run, a: Answer, policy: Any, now: int) -> Run:
-    return _answered(r, a, policy, now)._replace(doubt=False)
+def _forgetful_answer(*args: Any) -> Run:
+    return _answered(*args)._replace(doubt=False)
 
 
 @contextmanager
@@ -242,8 +242,8 @@ def _commands_again() -> Iterator[Parts]:
     def unacknowledged(r: Run, draft: Any) -> Run:
         return r._replace(state=State.RETRY, doubt=True, not_before=draft.now, lease=None, changed=draft.now)
 
-    def answered(r: Run, a: Answer, policy: Any, now: int) -> Run:
-        return _answered(r, a, replace(policy, interrupted=Interrupted.REDELIVER), now)
+    def answered(r: Run, a: Answer, policy: Any, *rest: Any) -> Run:
+        return _answered(r, a, replace(policy, interrupted=Interrupted.REDELIVER), *rest)
 
     with patch.object(tend, "_unacknowledged", unacknowledged), patch.object(sender, "answered", answered):
         yield Parts()

@@ -2,8 +2,30 @@
 
 import pytest
 
+from kron import edit
+from kron.core import tend
 from tests.simulation.campaign import hunt
-from tests.simulation.mutants import MUTANTS
+from tests.simulation.mutants import MUTANTS, _swap
+
+
+@pytest.mark.parametrize(
+    "stale",
+    [
+        _swap(tend, "_over", lambda run: False),  # called by a worker
+        _swap(edit, "_redefined", lambda job, case: None),  # called by a registrar
+        _swap(tend, "_over", lambda run, draft: run.no_such_field),
+    ],
+)
+def test_hunt_does_not_count_a_crashing_mutant_as_found(monkeypatch, stale):
+    monkeypatch.setitem(MUTANTS, "stale", stale)
+    _, seed, found = hunt(("stale", 2))
+    assert seed is None
+    assert "itself crashes" in found
+
+
+def test_hunt_finds_a_mutant_by_what_it_does():
+    _, seed, found = hunt(("timeout recorded as failure", 5))
+    assert seed is not None, found
 
 
 @pytest.mark.campaign

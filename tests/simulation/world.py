@@ -27,6 +27,11 @@ from tests.simulation.watched import Watched
 MOST_TICKS = 10  # of all workers in one second, on average: more is a loop that gets nowhere
 
 
+def crashed(text: str) -> bool:
+    """Whether a text tells of code that does not fit together, as a planted bug does once the engine has changed."""
+    return any(name in text for name in ("TypeError", "AttributeError", "NameError", "UnboundLocalError", "ImportError"))
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What the cluster is made of; a mutant has another part."""
@@ -127,8 +132,9 @@ class World:
         await worker.run(asyncio.Event())
 
     def _heard(self, event: Event) -> None:
-        if event.name == "pass_failed" and "ConnectionError" not in event.facts["error"]:
-            self._broke(f"{event.facts['owner']}: {event.facts['error']}")
+        error = str(event.facts.get("error", ""))
+        if crashed(error) or (event.name == "pass_failed" and "ConnectionError" not in error):
+            self._broke(f"{event.name}: {error}")
         if event.name == "pass":
             self._count()
 
