@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from hashlib import sha256
 
 import pytest
 
@@ -58,14 +59,14 @@ def test_a_run_is_explained_by_its_revision_its_decision_and_its_end(kron, store
     ]
 
 
-@pytest.mark.req("KSPEC-OBS-FIELDS")
+@pytest.mark.req("KSPEC-OBS-FIELDS", "KSPEC-SEED-CANON")
 def test_a_period_that_was_not_run_says_why_not(kron, store):
     found = json.loads(kron("why", "billing", "--store", store, "--at", "2026-03-02T12:00:00Z", "--format", "json").out)
     assert (found["outcome"], found["reason"]) == ("missed", "deadline")
     assert found["words"] == "missed: its deadline had passed"
     decision = found["decision"]
     assert decision["period_id"] == decision["nominal_time"] == decision["chosen_time"] == "2026-03-02T03:00:00Z"
-    assert len(decision["seed_hash"]) == 64
+    assert decision["seed_hash"] == sha256(b"billing\n2026-03-02T03:00:00Z\n").hexdigest()
     assert decision["distribution"] == {"name": "uniform", "parameters": {}}
 
 

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from hashlib import sha256
 
 import pytest
 
@@ -74,6 +75,15 @@ def test_a_line_says_when_it_was_decided_what_became_of_it_and_why():
     sent = next(each for each in said if each["event"] == "launch_answered")
     assert (sent["answer"], sent["state"]) == ("ok", "enqueued")
     assert sent["sent"] >= sent["due"]
+
+
+@pytest.mark.req("KSPEC-SEED-CANON")
+def test_a_line_about_a_decided_period_shows_its_seed():
+    said = [json.loads(each) for each in play(logged())]
+    periods = [each for each in said if each["event"] in ("run_recorded", "run_ended") and each["attempt"] <= 1]
+    seeds = {each["nominal"]: each["decision"]["seed_hash"] for each in periods if "decision" in each}
+    assert seeds.keys() == {each["nominal"] for each in periods}
+    assert set(seeds.values()) == {sha256(b"job\n2026-03-01\nx").hexdigest()}  # @seed(daily,salt=x)
 
 
 def test_a_line_is_one_line_whatever_it_contains():

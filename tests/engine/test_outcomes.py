@@ -2,16 +2,24 @@
 
 import hashlib
 from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import islice
 
 import pytest
 
 from kron.core.answer import Answer, Report
 from kron.core.due import due_of
 from kron.core.outcome import Reason, Verdict
+from kron.core.period import periods
+from kron.core.plan import plan
 from kron.core.policy import KRON, MINUTE, SERVICE, Catchup, Overlap
 from kron.core.run import OPEN, State, claimed, ended, key_of, lawful
+from kron.core.zone import instant_of
 from kron.events import Memory
+from kron.registrar import Registrar
+from kron.stores.sqlite import SqliteStore
 from tests.engine.world import FOLLOWED, World, play
+from tests.stores.making import NOW, a_case, a_run
 
 NOON = "0 12 * * *"
 TEN_MINUTES = "@policy(deadline=10m)"
@@ -28,7 +36,7 @@ async def came(at, text=NOON, policy=None, before=None):
     return world
 
 
-@pytest.mark.req("KSPEC-TERM-HANDLED", "KSPEC-OUT-OUTCOME")
+@pytest.mark.req("KSPEC-TERM-HANDLED")
 def test_there_are_four_outcomes():
     assert {str(verdict) for verdict in Verdict} == {"executed", "skipped", "missed", "unschedulable"}
 
@@ -80,7 +88,7 @@ def test_allow_runs_beside_the_active_run():
     play(script())
 
 
-@pytest.mark.req("KSPEC-CONC-FORBID", "KSPEC-OUTC-SKIPPED", "SVC-OVERLAP-SKIP", "SVC-PC-SKIPROW", "SVC-PC-INFLIGHT")
+@pytest.mark.req("KSPEC-CONC-FORBID", "KSPEC-OUTC-SKIPPED", "SVC-OVERLAP-SKIP", "SVC-PC-SKIPROW")
 def test_forbid_skips_while_a_run_is_active():
     async def script():
         world = await overlapping(KRON)
@@ -88,6 +96,19 @@ def test_forbid_skips_while_a_run_is_active():
         assert len(world.target.starts) == 1
 
     play(script())
+
+
+@pytest.mark.req("SVC-PC-INFLIGHT")
+@pytest.mark.parametrize("state", [state for state in State if state is not State.PENDING])
+def test_a_period_is_skipped_only_while_a_run_may_be_going(state):
+    """ENQUEUED and STARTED, as the document says; and what may have been sent, which counts as running."""
+    going = {State.LAUNCHING, State.RETRY, State.ENQUEUED, State.STARTED}
+    other = a_run(state, minute=1, lease=NOW + 600_000, not_before=NOW + 600_000)
+    case = a_case(cursor=other.nominal, open=(other,) if other.open else ())
+    made = plan(case, (other.nominal + 60) * 1000, owner="w", lease=1)
+    (run,) = made.new
+    assert run.state is (State.SKIPPED if state in going else State.LAUNCHING)
+    assert run.reason is (Reason.OVERLAP if state in going else None)
 
 
 @pytest.mark.req("KSPEC-CONC-REPLACE", "KSPEC-CONC-TERM", "KSPEC-CHANGE-ACTIVE")
@@ -148,13 +169,68 @@ def test_a_run_is_recorded_before_it_is_started():
     play(script())
 
 
-@pytest.mark.req("KSPEC-CLOCK-BACK", "KSPEC-CLOCK-NOW", "KSPEC-CLOCK-PERSIST")
+@pytest.mark.req("KSPEC-CLOCK-BACK", "KSPEC-CLOCK-NOW")
 def test_a_clock_that_goes_back_runs_nothing_twice():
     async def script():
         world = await came("2026-03-01T12:00:00Z")
+        (handled,) = await world.store.runs("job", 9)
         world.sleep("2026-03-01T11:00:00Z")
+        case = await world.registrar.get("job")
+        for at in range(0, 90 * 60, 30 * 60):  # what a worker would do that looks at it now, and at noon
+            assert plan(case, int(world.clock.now() + at) * 1000, owner="w", lease=1).empty
         await world.run("2026-03-01T12:30:00Z")
         assert len(world.target.starts) == 1
+        assert [run.key for run in await world.store.runs("job", 9)] == [handled.key]
+
+    play(script())
+
+
+@pytest.mark.req("KSPEC-CLOCK-PERSIST", "KSPEC-CLOCK-BACK")
+def test_a_restart_and_a_clock_that_goes_back_run_nothing_twice(tmp_path):
+    """What was handled is in the file: a worker of another process, an hour earlier, handles it no more."""
+
+    async def script():
+        world, cases = World("2026-03-01T11:00:00Z", duration=1), []
+        for begin, end in [(None, "2026-03-01T12:00:30Z"), ("2026-03-01T11:00:00Z", "2026-03-01T12:30:00Z")]:
+            world.store = SqliteStore(tmp_path / "kron.db", world.clock)
+            world.registrar = Registrar(world.store)
+            world.restart()
+            if begin is None:
+                await world.define(NOON)
+            else:
+                world.sleep(begin)
+                assert await world.registrar.get("job") == cases[-1]
+            await world.run(end)
+            assert await world.story() == "1 executed"
+            cases.append(await world.registrar.get("job"))
+            await world.store.close()
+        assert cases[0].cursor == instant_of("2026-03-01T12:00:00Z")
+        assert len(world.target.starts) == 1
+
+    play(script())
+
+
+@pytest.mark.req("KSPEC-OUT-OUTCOME")
+def test_each_period_ends_in_exactly_one_of_the_four_outcomes():
+    """A day of quarters: runs of 20 minutes, two hours without a worker, and an hour that constraints exclude."""
+
+    async def script():
+        world = World("2026-03-01T00:00:01Z", duration=20 * 60)
+        case = await world.define("*/15 * * * * @avoid(hours=6)")
+        await world.run("2026-03-01T12:00:00Z")
+        world.sleep("2026-03-01T14:00:01Z")
+        await world.run("2026-03-01T23:59:00Z")
+        runs = await world.store.runs("job", 200)
+        calendar = list(islice(periods(case.job.schedule, datetime(2026, 3, 1, 0, 0, 1, tzinfo=UTC)), 95))
+        assert [run.nominal for run in reversed(runs)] == [period.nominal for period in calendar]
+        by_hour = {hour: {run.verdict for run in runs if run.nominal // 3600 % 24 == hour} for hour in (3, 6, 13)}
+        assert by_hour == {
+            3: {Verdict.EXECUTED, Verdict.SKIPPED},
+            6: {Verdict.UNSCHEDULABLE},
+            13: {Verdict.MISSED},
+        }
+        assert None not in {run.verdict for run in runs}
+        assert await world.store.gaps("job") == []
 
     play(script())
 
@@ -271,7 +347,7 @@ def test_none_catches_nothing_up():
     play(script())
 
 
-@pytest.mark.req("SVC-CATCHUP-FIRE", "SVC-PC-ALL", "SVC-CFG-MAXCATCHUP")
+@pytest.mark.req("SVC-CATCHUP-FIRE", "SVC-PC-ALL", "SVC-CFG-MAXCATCHUP", "SVC-TICK-CATCHUP", "SVC-SEC-BOUND")
 def test_fire_immediately_emits_all_a_hundred_a_pass_oldest_first():
     async def script():
         policy = replace(SERVICE, catchup=Catchup.ALL, overlap=Overlap.ALLOW)
@@ -286,7 +362,7 @@ def test_fire_immediately_emits_all_a_hundred_a_pass_oldest_first():
     play(script())
 
 
-@pytest.mark.req("SVC-CATCHUP-SPREAD", "SVC-PC-SPREAD")
+@pytest.mark.req("SVC-CATCHUP-SPREAD", "SVC-PC-SPREAD", "SVC-TICK-CATCHUP")
 def test_spread_distributes_what_was_missed_over_the_look_ahead():
     async def script():
         policy = replace(SERVICE, catchup=Catchup.SPREAD, overlap=Overlap.ALLOW)

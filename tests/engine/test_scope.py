@@ -54,7 +54,6 @@ class Remote(World):
 ADAPTERS = [Filed, Remote]
 
 
-@pytest.mark.req("KSPEC-SCOPE")
 @pytest.mark.parametrize("adapter", ADAPTERS)
 @pytest.mark.parametrize("situation", SITUATIONS)
 def test_every_adapter_tells_the_same_story(monkeypatch, adapter, situation):

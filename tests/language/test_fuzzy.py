@@ -126,7 +126,7 @@ def test_every_unit_has_three_names_and_space_before_it_does_not_matter():
         assert refused(f"every 5 {unit}") == "UNKNOWN_UNIT"
 
 
-@pytest.mark.req("FUZZY-3.4.2-FACTORS", "FUZZY-3.4.2-FORMS")
+@pytest.mark.req("FUZZY-3.4.2-FACTORS", "FUZZY-3.4.2-FORMS", "FUZZY-3.4.2-PLACEHOLDER")
 def test_hours_divide_the_day():
     for hours in (1, 2, 3, 4, 6, 8, 12):
         assert placeholder(f"every {hours}h") == f"FUZZY:HOURLY:{hours} * * *"

@@ -1,5 +1,6 @@
 """Placeholder + identifier -> cron: sections 6 to 8."""
 
+import re
 import subprocess
 import sys
 import zlib
@@ -13,7 +14,7 @@ from kron.language.fault import Fault
 from kron.language.sentences import fuzzy, github
 from kron.language.sentences.placeholder import Around, Between, Daily, Fortnightly, Hourly, Weekly, read_placeholder
 from kron.language.sentences.pool import POOL, TIERS
-from kron.language.sentences.scatter import draw, fnv1a, resolve, scatter, seed_of, workflow_identifier
+from kron.language.sentences.scatter import _checked, draw, fnv1a, resolve, scatter, seed_of, workflow_identifier
 from tests.language.scatter_oracle import POOL as EXPECTED_POOL
 from tests.language.scatter_oracle import stretch_cron
 
@@ -254,6 +255,36 @@ def test_a_placeholder_is_resolved_later_as_its_sentence_would_be():
     for text in ("daily", "daily around 9am utc+9", "weekly on monday", "hourly", "tri-weekly", "every 8h"):
         sentence = fuzzy.read(text)
         assert resolve(read_placeholder(sentence.placeholder), "o/r/w.md").cron == scatter(sentence, "o/r/w.md").cron
+
+
+@pytest.mark.req("FUZZY-7.3-STEPS")
+@pytest.mark.parametrize(
+    "placeholder",
+    [
+        "FUZZY:DAILY * * *",
+        "FUZZY:DAILY_AROUND:14:0 * * *",
+        "FUZZY:DAILY_BETWEEN:22:0:2:0 * * *",
+        "FUZZY:WEEKLY * * *",
+        "FUZZY:WEEKLY:5:AROUND:17:0 * * 5",
+        "FUZZY:HOURLY * * *",
+        "FUZZY:HOURLY:6 * * *",
+        "FUZZY:BI-WEEKLY * * *",
+        "FUZZY:TRI-WEEKLY * * *",
+    ],
+)
+def test_a_line_that_the_validator_refuses_is_not_handed_out(monkeypatch, placeholder):
+    plan = read_placeholder(placeholder)
+    line = resolve(plan, "o/r/w.md").cron
+    assert len(line.split()) == 5
+    assert github.read(line)
+
+    def refuse(text):
+        raise Fault("CRON", f"refused: {text}", 0, 1, "")
+
+    monkeypatch.setattr(github, "read", refuse)
+    _checked.cache_clear()  # it remembers what it has seen
+    with pytest.raises(Fault, match=re.escape(f"refused: {line}")):
+        resolve(plan, "o/r/w.md")
 
 
 @pytest.mark.req("FUZZY-7.4-FIELDS", "FUZZY-7.4-RANGES", "FUZZY-T-CRON-001", "FUZZY-T-CRON-002", "FUZZY-T-CRON-003")

@@ -53,6 +53,16 @@ def test_what_never_runs_is_said_so(plain):
     assert plain.post("/schedules/upsert", workflow(schedule_id="never", cron_expr="0 0 30 2 *")).json["warnings"]
 
 
+@pytest.mark.req("SVC-SEC-VALIDATE")
+def test_upsert_with_a_bad_expression_or_zone_stores_nothing(plain):
+    bad = [{"cron_expr": text} for text in ("61 * * * *", "0 12 * *", "@daily", "* * * * * ; true")]
+    bad += [{"timezone": zone} for zone in ("Mars/Olympus", "../../etc/passwd", "UTC+1", "EST5EDT4,M3.2.0")]
+    for wrong in bad:
+        assert plain.post("/schedules/upsert", workflow(schedule_id="wrong", **wrong)).status == 422, wrong
+    assert plain.get("/schedules/wrong").status == 404
+
+
+@pytest.mark.req("SVC-SEC-VALIDATE")
 def test_quotas():
     with serving(
         schedules_per_tenant=3, triggers_per_minute=2, min_interval_ms=60_000, zones=("UTC", "Asia/Tokyo")

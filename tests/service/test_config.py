@@ -47,6 +47,7 @@ def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path):
     assert read(KRON_ZONES="UTC, Asia/Tokyo").zones == ("UTC", "Asia/Tokyo")
 
 
+@pytest.mark.req("SVC-SEC-BOUND")
 @pytest.mark.parametrize(
     ("environment", "word"),
     [
@@ -55,7 +56,9 @@ def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path):
         ({"TICK_MS": "0"}, "TICK_MS"),
         ({"LOOKAHEAD_MS": "999"}, "LOOKAHEAD_MS"),
         ({"LOOKAHEAD_MS": "86400000"}, "LOOKAHEAD_MS"),
+        ({"LOOKAHEAD_MS": "3600001"}, "LOOKAHEAD_MS"),
         ({"MAX_CATCHUP_PER_TICK": "0"}, "MAX_CATCHUP"),
+        ({"MAX_CATCHUP_PER_TICK": "10001"}, "MAX_CATCHUP"),
         ({"DEFAULT_OVERLAP_POLICY": "never"}, "OVERLAP"),
         ({"CRON_SECONDS_POSITION": "middle"}, "SECONDS"),
         ({"MISFIRE_GRACE_MS": "15000"}, "MISFIRE_GRACE_MS 15000 does not exceed SHARD_LEASE_MS .15000"),

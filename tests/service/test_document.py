@@ -19,6 +19,14 @@ def test_upsert_answers_with_the_id_and_the_next_run_in_utc(plain):
     assert plain.get("/schedules/a1").json["next_run_at"] == reply.json["next_run_at"]
 
 
+@pytest.mark.req("SVC-DM-NEXT")
+def test_next_run_at_of_a_schedule_with_a_zone_is_in_utc(plain):
+    given = workflow(schedule_id="paris", cron_expr="30 12 1 1 *", timezone="Europe/Paris")
+    found = plain.post("/schedules/upsert", given).json["next_run_at"]
+    assert found[4:] == "-01-01T11:30:00Z"
+    assert plain.get("/schedules/paris").json["next_run_at"] == found
+
+
 @pytest.mark.req("SVC-HTTP-GET", "SVC-API-GET", "SVC-ADMIN-NEXT", "SVC-PC-ROW", "SVC-DM-WORKFLOW", "SVC-DM-UPDATED")
 def test_a_schedule_is_read_with_its_next_five_fire_times(plain):
     given = workflow(schedule_id="a2", start_at="2027-01-01T00:00:00Z", end_at="2027-12-31T00:00:00Z", jitter_ms=500)
@@ -115,10 +123,10 @@ def test_delete(plain):
     assert plain.call("DELETE", "/schedules/d1").status == 404
 
 
-@pytest.mark.req("SVC-ADMIN-RUNS", "SVC-RUN-STATUS")
+@pytest.mark.req("SVC-ADMIN-RUNS", "SVC-RUN-STATUS", "SVC-RUN-RUNAT")
 def test_the_last_runs_with_the_words_of_the_document():
     with serving(worker=True, tick_ms=50) as service:
-        service.post("/schedules/upsert", workflow(cron_expr="* * * * * *"))
+        service.post("/schedules/upsert", workflow(cron_expr="* * * * * *", jitter_ms=400))  # not due when planned
         runs = until(
             lambda: (found := service.get("/schedules/s1/runs?limit=2").json["runs"]) and len(found) > 1 and found
         )

@@ -29,7 +29,9 @@ MOST_TICKS = 10  # of all workers in one second, on average: more is a loop that
 
 def crashed(text: str) -> bool:
     """Whether a text tells of code that does not fit together, as a planted bug does once the engine has changed."""
-    return any(name in text for name in ("TypeError", "AttributeError", "NameError", "UnboundLocalError", "ImportError"))
+    return any(
+        name in text for name in ("TypeError", "AttributeError", "NameError", "UnboundLocalError", "ImportError")
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,7 @@ def test_nobody_speaks_of_a_run_that_is_not_there(store):
     assert not say(store, run, accepted(run))
 
 
+@pytest.mark.req("KSPEC-OUTC-NOMORE")
 def test_what_has_ended_stays(store):
     run = a_run(State.SUCCESS)
     define(store, None, run)

@@ -272,15 +272,15 @@ class TestGuards:
 class TestViews:
     @pytest.mark.req("SVC-DM-NEXT", "SVC-RUN-RUNAT", "SVC-RUN-TIMES")
     def test_the_tables_of_the_service_can_be_read_under_their_names(self, postgres, sql):
-        define(postgres, a_case(overlap=Overlap.QUEUE), a_run(State.STARTED))
-        at, later = datetime.fromtimestamp(SECONDS, UTC), datetime.fromtimestamp(SECONDS + 60, UTC)
+        define(postgres, a_case(overlap=Overlap.QUEUE), a_run(State.STARTED, due=NOW + 67_000))
+        at, planned, due = (datetime.fromtimestamp(SECONDS + after, UTC) for after in (0, 60, 67))
         assert sql(
             "SELECT schedule_id, cron_expr, timezone, next_run_at, paused, jitter_ms, overlap_policy, catchup_policy"
             " FROM schedules"
         ) == [("a", "* * * * *", "UTC", at, False, 0, "queue", "by-deadline")]
         assert sql(
             "SELECT idempotency_key, schedule_id, run_at, fire_at, status, created_at, updated_at FROM schedule_runs"
-        ) == [(a_run().key, "a", later, later, "STARTED", at, at)]
+        ) == [(a_run().key, "a", planned, due, "STARTED", at, at)]
 
     @pytest.mark.req("SVC-RUN-STATUS")
     def test_a_status_is_one_of_the_five(self, postgres, sql):

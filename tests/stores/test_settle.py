@@ -96,6 +96,7 @@ def test_a_longer_lease_stops_no_plan(store):
     assert now(store).open == (longer,)
 
 
+@pytest.mark.req("KSPEC-OUTC-ONCE", "KSPEC-OUTC-NOMORE")
 def test_a_key_is_recorded_once(store):
     case = define(store, None, a_run(State.SKIPPED))
     before = view(store)
@@ -147,6 +148,7 @@ def test_a_run_moves_forward_only(store, state):
             assert store.find([before.key]) == [moved if lawful else before]
 
 
+@pytest.mark.req("KSPEC-OUTC-ONCE")
 def test_a_verdict_is_given_once(store):
     run = a_run(State.STARTED)
     case = define(store, None, run)

@@ -270,9 +270,15 @@ def test_the_file_itself_refuses_a_second(sqlite, other, says, copy):
         other.execute(COPY, copy)
 
 
-def test_a_run_of_no_schedule_is_refused(sqlite, other):
+@pytest.mark.req("SVC-RUN-FK")
+def test_a_run_or_a_gap_of_no_schedule_is_refused(sqlite, other):
+    define(sqlite, None, a_run(State.SKIPPED))
     with pytest.raises(sqlite3.IntegrityError, match="FOREIGN KEY"):
         other.execute("INSERT INTO schedule_gaps VALUES ('nobody', 1, 1, 1, 'missed', 'deadline')")
+    other.execute("CREATE TEMP TABLE stray AS SELECT * FROM schedule_runs")
+    other.execute("UPDATE stray SET idempotency_key = 'k', schedule_id = 'nobody'")
+    with pytest.raises(sqlite3.IntegrityError, match="FOREIGN KEY"):
+        other.execute("INSERT INTO schedule_runs SELECT * FROM stray")
 
 
 @pytest.mark.req("DECL-IDEM-PARTIAL")
@@ -303,7 +309,7 @@ def test_whether_a_run_must_be_alone_is_asked_when_it_starts(sqlite, other):
     assert other.execute("SELECT alone FROM schedule_runs ORDER BY run_at").fetchall() == [(0,), (1,)]
 
 
-@pytest.mark.req("SVC-ARCH-DB", "SVC-RUN-KEY", "SVC-RUN-FK", "SVC-RUN-TIMES", "SVC-IDEM-KEY")
+@pytest.mark.req("SVC-ARCH-DB", "SVC-RUN-KEY", "SVC-RUN-TIMES", "SVC-IDEM-KEY", "KSPEC-TIME-RFC3339")
 def test_people_who_look_into_the_file_find_what_the_service_document_names(sqlite, other):
     define(sqlite, None, a_run(State.LAUNCHING), a_run(State.SKIPPED, 2))
     rows = other.execute("SELECT idempotency_key, schedule_id, run_at FROM schedule_runs").fetchall()
