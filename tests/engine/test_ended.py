@@ -27,7 +27,7 @@ async def came(at, policy, text=QUARTERS, end=END, **more):
 @pytest.mark.parametrize("catchup", [Catchup.ALL, Catchup.SPREAD, Catchup.LATEST])
 def test_an_ended_schedule_is_not_caught_up_and_says_so(catchup):
     async def script():
-        world = await came("2026-03-01T13:00:01Z", replace(SERVICE, catchup=catchup))
+        world = await came("2026-03-01T13:01:01Z", replace(SERVICE, catchup=catchup))
         assert await world.story() == "4 missed (ended)"
         assert world.target.starts == []
         assert (await world.registrar.get("job")).wake is None

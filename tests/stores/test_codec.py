@@ -147,7 +147,7 @@ def read(job, row):
 
 
 def test_every_axis_of_the_policy_is_tried():
-    assert set(AXES) == {field.name for field in fields(Policy)}
+    assert set(AXES) == {field.name for field in fields(Policy)} - {"preset", "given"}
 
 
 @settings(deadline=None)

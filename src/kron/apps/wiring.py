@@ -16,14 +16,18 @@ from kron.launchers.python import PythonLauncher
 from kron.registrar import Registrar
 from kron.reports import Reports
 from kron.store import Store
+from kron.stores.presets import BUILT_IN, Presets
 
 POSTGRES = ("postgresql", "postgres")
 AGAIN = (1, 2, 4, 8, 16, 30, 30)  # seconds between two tries to report
 
 
 @asynccontextmanager
-async def open_store(url: str, clock: Clock | None = None) -> AsyncIterator[Store]:
-    """The store of a URL: `memory:`, `sqlite:` and the path of a file, or `postgresql://` and where it is."""
+async def open_store(url: str, clock: Clock | None = None, presets: Presets = BUILT_IN) -> AsyncIterator[Store]:
+    """The store of a URL: `memory:`, `sqlite:` and the path of a file, or `postgresql://` and where it is.
+
+    `presets` are the policies that fill in what the authors of schedules left open: the settings of this process.
+    """
     scheme, _, path = url.partition(":")
     if scheme == "memory":
         from kron.stores.memory import MemoryStore
@@ -32,13 +36,13 @@ async def open_store(url: str, clock: Clock | None = None) -> AsyncIterator[Stor
     elif scheme == "sqlite" and path:
         from kron.stores.sqlite import SqliteStore
 
-        store = SqliteStore(path, clock or SystemClock())
+        store = SqliteStore(path, clock or SystemClock(), presets=presets)
         try:
             yield store
         finally:
             await store.close()
     elif scheme in POSTGRES:
-        server = _postgres().PostgresStore(url, clock)
+        server = _postgres().PostgresStore(url, clock, presets=presets)
         try:
             yield server
         finally:

@@ -85,12 +85,15 @@ class Policy:
     first_sight: FirstSight = FirstSight.CHOSEN
     resume: Resume = Resume.BY_DEADLINE
     completion: Completion = Completion.REPORTED
+    preset: str = ""  # its name: the preset decides every axis that is not `given`, as it is when the row is read
+    given: tuple[str, ...] = ()  # names of the axes that the author of the schedule gave, in order
 
 
 KRON = Policy()
 SERVICE = Policy(
     deadline=None,
     catchup=Catchup.NONE,
+    resolution=MINUTE,
     launch_tries=4,
     launch_backoff=100 * MILLISECOND,
     interrupted=Interrupted.REDELIVER,

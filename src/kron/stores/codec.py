@@ -6,6 +6,7 @@ every field. A row that cannot be read is named, never repaired.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -23,6 +24,7 @@ from kron.language import parse
 from kron.language.explain import dialect_of, unparse, write_cron
 from kron.store import Act, Revision
 from kron.stores.form import Form, number_of
+from kron.stores.presets import BUILT_IN, Presets
 
 Row = Sequence[Any]
 T = TypeVar("T")
@@ -67,7 +69,8 @@ class Made(NamedTuple):
     cursor: int
 
 
-POLICY, COMMAND, DEFINITION, STANDING = Form(Policy), Form(Command), Form(Definition), Form(Standing)
+POLICY = Form(Policy, without=("preset", "given"))
+COMMAND, DEFINITION, STANDING = Form(Command), Form(Definition), Form(Standing)
 RUN, GAP, MADE, ACT = Form(Run), Form(Gap), Form(Made), Form(Act)
 WIDTH = len(Definition._fields)
 
@@ -91,11 +94,14 @@ def write_standing(case: Case) -> Standing:
     return Standing(case.revision, case.cursor, case.since, case.paused, case.deleted, case.wake, case.until)
 
 
-def read_case(row: Row) -> Case:
-    """The case of a row: the identity, its definition, how far it has come. Its runs are kept elsewhere."""
+def read_case(row: Row, presets: Presets = BUILT_IN) -> Case:
+    """The case of a row: the identity, its definition, how far it has come. Its runs are kept elsewhere.
+
+    `presets` fill in what the author of the schedule left open.
+    """
     identity, definition, standing = row[0], row[1 : WIDTH + 1], row[WIDTH + 1 :]
     try:
-        job, at = _job(identity, DEFINITION.read(definition)), STANDING.read(standing)
+        job, at = _job(identity, DEFINITION.read(definition), presets), STANDING.read(standing)
     except (ValueError, TypeError, KronError, RecursionError) as error:
         raise corrupt("schedules", identity, error) from error
     return Case(job, at.revision, at.cursor, at.since, at.paused, at.deleted, at.wake, until=at.paused_until)
@@ -125,11 +131,11 @@ def write_revision(revision: Revision) -> dict[str, Any]:
     return {"schedule_id": revision.identity, **DEFINITION.row(write_job(revision.job)), **MADE.row(made)}
 
 
-def read_revision(row: Row) -> Revision:
+def read_revision(row: Row, presets: Presets = BUILT_IN) -> Revision:
     """Return the revision of a row: the identity, its definition, then the columns of `Made`."""
     identity, definition, made = row[0], row[1 : WIDTH + 1], row[WIDTH + 1 :]
     try:
-        return Revision(_job(identity, DEFINITION.read(definition)), *MADE.read(made))
+        return Revision(_job(identity, DEFINITION.read(definition), presets), *MADE.read(made))
     except (ValueError, TypeError, KronError, RecursionError) as error:
         raise corrupt("schedule_revisions", f"{identity} number {made[0] if made else '?'}", error) from error
 
@@ -161,20 +167,32 @@ def _said(schedule: Schedule) -> tuple[str, str]:
     return unparse(replace(schedule, policy=KRON)), "kron"
 
 
-def _job(identity: str, row: Definition) -> Job:
-    schedule = _schedule(row.schedule, row.dialect, row.timezone, row.policy)
+def _job(identity: str, row: Definition, presets: Presets) -> Job:
+    schedule = _schedule(row.schedule, row.dialect, row.timezone, row.policy, presets)
     command = None if row.command is None else _command(row.command)
     return Job(identity, schedule, row.name, row.description, command, row.target, row.start_at, row.end_at)
 
 
 @lru_cache(16_384)  # reading a text costs more than all the rest, and few texts make many rows
-def _schedule(text: str, dialect: str, zone: str, policy: str) -> Schedule:
-    return replace(parse(text, dialect=dialect, zone=zone), policy=POLICY.read_text(policy))
+def _schedule(text: str, dialect: str, zone: str, policy: str, presets: Presets) -> Schedule:
+    return replace(parse(text, dialect=dialect, zone=zone), policy=_read_policy(policy, presets))
+
+
+def _read_policy(text: str, presets: Presets) -> Policy:
+    """Return the policy of a row: every axis, or the name of a preset and the axes that the author gave."""
+    if '"preset"' not in text:
+        return POLICY.read_text(text)
+    given = json.loads(text)
+    name = given.pop("preset")
+    return replace(presets.named(name), **POLICY.read_some(given), preset=name, given=tuple(sorted(given)))
 
 
 @lru_cache(1_024)
 def _policy(policy: Policy) -> str:
-    return POLICY.text(policy)
+    if not policy.preset:
+        return POLICY.text(policy)
+    given = {"preset": policy.preset, **POLICY.some(policy, policy.given)}
+    return json.dumps(given, separators=(",", ":"), sort_keys=True)
 
 
 @lru_cache(1_024)
@@ -189,9 +207,19 @@ def _unstorable(job: Job, row: Definition) -> str:
     if not all(-MOST <= value < MOST for value in (row.start_at, row.end_at) if value is not None):
         return "a number of it is out of range"
     try:
-        return "" if _job(job.identity, row) == job else "no text says its schedule exactly"
+        return "" if _as_written(_job(job.identity, row, BUILT_IN), job) == job else "no text says its schedule exactly"
     except (ValueError, TypeError, KronError) as error:
         return f"no text says its schedule: {error.message if isinstance(error, LanguageError) else error}"
+
+
+def _as_written(read: Job, job: Job) -> Job:
+    """Return what was read, with what the preset of the writer fills in: it is not part of the row."""
+    mine, written = job.schedule.policy, read.schedule.policy
+    if not mine.preset or mine == written:
+        return read
+    given = {name: getattr(written, name) for name in written.given}
+    policy = replace(mine, **given, preset=written.preset, given=written.given)
+    return replace(read, schedule=replace(read.schedule, policy=policy))
 
 
 def _plain(text: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from types import NoneType
 from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints
@@ -23,9 +23,9 @@ class Misfit(ValueError):
 class Form(Generic[T]):
     """The fields of a dataclass or a named tuple. What a field's annotation does not allow is a ValueError."""
 
-    def __init__(self, kind: type[T]) -> None:
+    def __init__(self, kind: type[T], without: Sequence[str] = ()) -> None:
         self.kind = kind
-        self.hints = get_type_hints(kind)
+        self.hints = {name: hint for name, hint in get_type_hints(kind).items() if name not in without}
         self.readers = {name: _reader(hint) for name, hint in self.hints.items()}
         self.choices = [name for name, hint in self.hints.items() if _is_choice(hint)]
 
@@ -56,6 +56,16 @@ class Form(Generic[T]):
             if name not in found:
                 raise Misfit(f"{self.kind.__name__} has no {name}", name, None, self._wanted(name), missing=True)
         return self.kind(**{name: self._field(name, found[name]) for name in self.readers})
+
+    def some(self, value: T, names: Sequence[str]) -> dict[str, Any]:
+        """Return the named fields, as JSON takes them."""
+        return {name: getattr(value, name) for name in names if name in self.readers}
+
+    def read_some(self, found: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of a part of a value. A field that the kind does not have is refused."""
+        if found.keys() - self.readers.keys():
+            raise ValueError(f"{self.kind.__name__} is not an object of {', '.join(self.readers)}")
+        return {name: self._field(name, value) for name, value in found.items()}
 
     def _field(self, name: str, value: Any) -> Any:
         try:

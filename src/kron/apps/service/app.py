@@ -19,6 +19,7 @@ from kron.apps.service.config import Config
 from kron.apps.service.feed import Feed
 from kron.apps.service.interface import describe
 from kron.apps.service.parts import Door, OpenDoor, Parts, sink_of, worker_of
+from kron.apps.service.preset import presets_of
 from kron.apps.service.problem import teach
 from kron.apps.service.quota import Quotas
 from kron.apps.service.tokens import TokenDoor
@@ -66,7 +67,7 @@ def make_app(config: Config) -> FastAPI:
 @asynccontextmanager
 async def _life(app: FastAPI, config: Config) -> AsyncIterator[None]:
     await check_served(config.store)
-    async with open_store(config.store) as store:
+    async with open_store(config.store, presets=presets_of(config)) as store:
         parts = app.state.parts = make_parts(config, store)
         stop = asyncio.Event()
         work = asyncio.create_task(_work(parts, stop)) if config.worker else None

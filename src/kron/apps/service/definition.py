@@ -8,11 +8,12 @@ from itertools import islice, pairwise, takewhile
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
-from kron.apps.service.config import NEVER, Config
+from kron.apps.service.config import Config
 from kron.apps.service.models import Definition, Upsert
+from kron.apps.service.preset import CATCHUPS, preset_of
 from kron.core.job import Job
 from kron.core.period import periods
-from kron.core.policy import KRON, MILLISECOND, SERVICE, Catchup, Completion, Overlap, Policy
+from kron.core.policy import KRON, MILLISECOND, Completion, Overlap, Policy
 from kron.core.schedule import Schedule
 from kron.core.schedule.chance import EACH_PERIOD, EVEN
 from kron.core.schedule.constraint import FREE
@@ -23,7 +24,6 @@ from kron.language import parse
 from kron.language.explain import dialect_of, unparse, write_cron
 from kron.launchers.target import check_url
 
-CATCHUPS = {"none": Catchup.NONE, "fire_immediately": Catchup.ALL, "spread": Catchup.SPREAD}
 WORKFLOW = "workflow:"
 _LOOKED_AT = 100  # coming periods, when the interval between them is judged
 _DAY = 86_400
@@ -80,6 +80,14 @@ def described(job: Job) -> dict[str, Any]:
     }
 
 
+def stated(job: Job) -> dict[str, Any]:
+    """The definition of a job without what its author left to the settings."""
+    given, optional = job.schedule.policy.given, {"overlap": "overlap_policy", "catchup": "catchup_policy"}
+    optional |= {"jitter": "jitter_ms", "deadline": "deadline_ms", "completion": "completion"}
+    unsaid = [name for axis, name in optional.items() if job.schedule.policy.preset and axis not in given]
+    return {name: value for name, value in described(job).items() if name not in unsaid}
+
+
 def said(schedule: Schedule) -> tuple[str, str]:
     """The canonical text and its dialect. A zone stands beside plain cron, and inside Kron's own."""
     plain = (schedule.window, schedule.distribution, schedule.seed, schedule.constraints)
@@ -104,19 +112,16 @@ def whereto(target: str) -> dict[str, Any]:
 
 
 def _policy(asked: Definition, config: Config) -> Policy:
-    jitter = config.default_jitter_ms if asked.jitter_ms is None else asked.jitter_ms
-    return replace(
-        SERVICE,
-        overlap=Overlap(asked.overlap_policy or config.default_overlap_policy),
-        catchup=CATCHUPS[asked.catchup_policy or config.default_catchup_policy],
-        completion=Completion(asked.completion or SERVICE.completion),
-        deadline=None if asked.deadline_ms is None else asked.deadline_ms * MILLISECOND,
-        jitter=jitter * MILLISECOND,
-        bound=config.max_catchup_per_tick,
-        spread_over=config.lookahead_ms * MILLISECOND,
-        resolution=config.misfire_grace_ms * MILLISECOND,
-        run_lease=(config.inflight_lease_ms or NEVER) * MILLISECOND,
-    )
+    """Return the preset of the service with what the author gave. The rest follows the settings, as they are."""
+    given = {
+        "overlap": asked.overlap_policy and Overlap(asked.overlap_policy),
+        "catchup": asked.catchup_policy and CATCHUPS[asked.catchup_policy],
+        "completion": asked.completion and Completion(asked.completion),
+        "deadline": None if asked.deadline_ms is None else asked.deadline_ms * MILLISECOND,
+        "jitter": None if asked.jitter_ms is None else asked.jitter_ms * MILLISECOND,
+    }
+    stated: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    return replace(preset_of(config), **stated, given=tuple(sorted(stated)))
 
 
 def _target(asked: Definition, config: Config) -> str:

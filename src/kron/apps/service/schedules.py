@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from kron.apps.service import answers
 from kron.apps.service.caller import Caller, Reader, Writer
-from kron.apps.service.definition import described, job_of
+from kron.apps.service.definition import job_of, stated
 from kron.apps.service.models import NO_NUL, Definition, Id, Patch
 from kron.apps.service.parts import Parts, Used
 from kron.apps.service.problem import may
@@ -92,7 +92,7 @@ async def patch(
     """Change some of a definition. Without If-Match, it is of the revision that stands now."""
     case = await parts.registrar.get(caller.identity(schedule_id))
     expected = revision_of(if_match) or case.revision
-    merged = _merged(described(case.job), asked)
+    merged = _merged(stated(case.job), asked)
     return await define(schedule_id, merged, caller, parts, response, expected=expected)
 
 

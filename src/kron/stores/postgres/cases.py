@@ -11,6 +11,7 @@ from kron.stores.codec import corrupt, read_run
 from kron.stores.postgres.arrays import numbers, texts
 from kron.stores.postgres.pool import Talk
 from kron.stores.postgres.rows import Row, borne_by, read_job
+from kron.stores.presets import BUILT_IN, Presets
 
 NONE: frozenset[int] = frozenset()
 MOST = 200_000  # definitions that are remembered
@@ -24,7 +25,8 @@ class Jobs:
     it remembers are one in ten million.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, presets: Presets = BUILT_IN) -> None:
+        self.presets = presets
         self.known: dict[tuple[str, int], Job] = {}
         self.kinds: dict[int, Job] = {}
 
@@ -44,7 +46,8 @@ class Jobs:
                 self.known[name, number] = borne_by(name, kind)
         unread = [row[0] for row in missing if row[1] not in self.kinds]
         if unread:
-            found = list(map(read_job, await talk.rows("definitions", schedules=texts(unread))))
+            rows = await talk.rows("definitions", schedules=texts(unread))
+            found = [read_job(row, self.presets) for row in rows]
             self.known.update(found)
             self.kinds.update((number, job) for (_, number), job in found)
 

@@ -15,6 +15,7 @@ from kron.errors import KronError
 from kron.store import Act, Revision, shard_of
 from kron.stores.codec import Definition, read_case, write_job
 from kron.stores.postgres.arrays import numbers, octets, texts, truths
+from kron.stores.presets import Presets
 
 Row = Sequence[Any]
 _LARGEST = (1 << 64) - 1
@@ -55,13 +56,13 @@ def digest(definition: Definition) -> int:
     return int.from_bytes(sha256(repr(tuple(definition)).encode()).digest()[:8], "big", signed=True)
 
 
-def read_job(row: Row) -> tuple[tuple[str, int], Job]:
+def read_job(row: Row, presets: Presets) -> tuple[tuple[str, int], Job]:
     """A definition, and the name and number that it goes by."""
     identity, number, *definition = row
     try:
-        job = _defined(*definition)
+        job = _defined(presets, *definition)
     except KronError:
-        job = read_case((identity, *definition, *NEVER)).job  # which says whose it is
+        job = read_case((identity, *definition, *NEVER), presets).job  # which says whose it is
     return (identity, number), borne_by(identity, job)
 
 
@@ -71,9 +72,9 @@ def borne_by(identity: str, job: Job) -> Job:
 
 
 @lru_cache(16_384)
-def _defined(*definition: Any) -> Job:
+def _defined(presets: Presets, *definition: Any) -> Job:
     """What a definition says, whoever bears it: in a large table many are alike."""
-    return read_case(("", *definition, *NEVER)).job
+    return read_case(("", *definition, *NEVER), presets).job
 
 
 def definitions(jobs: Sequence[Job]) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from kron.stores.postgres.settle import Ready, advance, columns_of, plain, prepa
 from kron.stores.postgres.transaction import Transactions
 from kron.stores.postgres.vitals import vitals
 from kron.stores.postgres.workflows import WorkflowTable
+from kron.stores.presets import BUILT_IN, Presets
 
 DEFAULT = "default"  # whose schedules they are where nobody says
 
@@ -36,12 +37,19 @@ class PostgresStore:
     """Everything of one tenant in one database. What a method wrote is durable when it returns."""
 
     def __init__(
-        self, url: str, clock: Clock | None = None, *, tenant: str = DEFAULT, size: int = 4, deadline: float = DEADLINE
+        self,
+        url: str,
+        clock: Clock | None = None,
+        *,
+        tenant: str = DEFAULT,
+        size: int = 4,
+        deadline: float = DEADLINE,
+        presets: Presets = BUILT_IN,
     ) -> None:
         """`clock` only for tests: without it, the database says what time it is."""
         self.clock, self.tenant = clock, tenant
         self.pool = Pool(url, tenant, size=size, deadline=deadline)
-        self.jobs, self.bell = Jobs(), Bell(self.pool)
+        self.jobs, self.bell = Jobs(presets), Bell(self.pool)
         self.transactions = Transactions(self.pool.conninfo, tenant, self.now)
 
     async def close(self) -> None:
@@ -198,7 +206,7 @@ class PostgresStore:
     async def revisions(self, identity: str) -> list[Revision]:
         """The revisions of a schedule."""
         rows = await self.pool.read(lambda talk: talk.rows("revisions", schedule=identity))
-        return [read_revision(row) for row in rows]
+        return [read_revision(row, self.jobs.presets) for row in rows]
 
     async def acts(self, identity: str) -> list[Act]:
         """What was done to a schedule."""

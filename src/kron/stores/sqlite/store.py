@@ -30,6 +30,7 @@ from kron.stores.codec import (
     write_revision,
     write_standing,
 )
+from kron.stores.presets import BUILT_IN, Presets
 from kron.stores.sqlite.file import File
 
 PATIENCE = 10.0  # seconds to wait for other processes that write
@@ -42,8 +43,10 @@ class _Apart(Exception):
 class SqliteStore:
     """Everything in one file. Each method is done as a whole, and what it wrote is on the disk when it returns."""
 
-    def __init__(self, path: str | Path, clock: Clock, *, patience: float = PATIENCE) -> None:
-        self.clock = clock
+    def __init__(
+        self, path: str | Path, clock: Clock, *, patience: float = PATIENCE, presets: Presets = BUILT_IN
+    ) -> None:
+        self.clock, self.presets = clock, presets
         self.file = File(Path(path), patience)
         self.rows = self.file.rows
 
@@ -130,7 +133,7 @@ class SqliteStore:
     async def revisions(self, identity: str) -> list[Revision]:
         """The revisions of a schedule."""
         found = await self.file.read(lambda: self.rows("revisions", schedule_id=identity))
-        return [read_revision(row) for row in found]
+        return [read_revision(row, self.presets) for row in found]
 
     async def acts(self, identity: str) -> list[Act]:
         """What was done to a schedule."""
@@ -150,7 +153,7 @@ class SqliteStore:
 
     def _cases(self, query: str, **values: Any) -> list[Case]:
         """The cases of rows, with their open runs and what is handled beyond their cursors."""
-        cases = [read_case(row) for row in self.rows(query, **values)]
+        cases = [read_case(row, self.presets) for row in self.rows(query, **values)]
         names = json.dumps([case.identity for case in cases])
         runs, ahead = defaultdict[str, list[Run]](list), defaultdict[str, list[tuple[int]]](list)
         for row in self.rows("open_runs", names=names) if cases else []:
