@@ -21,6 +21,11 @@ BINARIES = Path(os.environ.get("KRON_TEST_POSTGRES_BIN", "/usr/lib/postgresql/15
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "shared_buffers": "64MB"}
 
 
+def connect(url, **options):
+    """A connection for a test's own SQL. Kron's never rely on the search_path of a session; this one does."""
+    return psycopg.connect(url, options="-c search_path=public,kron", **options)
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -73,7 +78,7 @@ class Server:
 
     def sql(self, text, database="postgres", *values, user="postgres"):
         """What a statement finds."""
-        with psycopg.connect(self.url(database, user), autocommit=True) as connection:
+        with connect(self.url(database, user), autocommit=True) as connection:
             found = connection.execute(text, values or None)
             return found.fetchall() if found.description else []
 

@@ -51,7 +51,7 @@ def contenders(server: Server, database: str) -> dict[str, Any]:
     """All of them in one database, ready."""
     server.sql("CREATE ROLE kron LOGIN")
     owner, ours = server.url(database), server.url(database, "kron")
-    server.sql("GRANT ALL ON ALL TABLES IN SCHEMA public TO kron", database)
+    server.sql("GRANT USAGE ON SCHEMA kron TO kron; GRANT ALL ON ALL TABLES IN SCHEMA kron TO kron", database)
     server.sql("SELECT kron_make_partition(%s)", database, weeks(START)[0])
     asyncio.run(define(ours))
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import psycopg
+from tests.postgres import connect
 
 from benchmarks.ticks.jobs import START
 from kron.stores.statements import named
@@ -17,7 +17,7 @@ class Bare:
     """A bare statement on a table of its own, batch after batch, over one connection."""
 
     def __init__(self, url: str, table: str, count: int) -> None:
-        self.connection, self.table, self.count = psycopg.connect(url, autocommit=True), table, count
+        self.connection, self.table, self.count = connect(url, autocommit=True), table, count
         self.say(f"make_{table}")
         self.say(f"fill_{table}", due=START, count=count)
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from typing import Any
 
-import psycopg
+from tests.postgres import connect
 
 from benchmarks.ticks.bare import SQL
 
@@ -18,7 +18,7 @@ class Ours:
     def __init__(
         self, url: str, owner_url: str, count: int, *, workers: int = 1, lookahead: int = 120_000, lanes: int = 2
     ) -> None:
-        self.owner, self.count, self.lookahead = psycopg.connect(owner_url, autocommit=True), count, lookahead
+        self.owner, self.count, self.lookahead = connect(owner_url, autocommit=True), count, lookahead
         words = [sys.executable, "-m", "benchmarks.ticks.hand", url]
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
         shares = [[*words, str(n), str(workers), str(count), str(lookahead), str(lanes)] for n in range(workers)]

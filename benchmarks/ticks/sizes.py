@@ -13,9 +13,8 @@ import statistics
 import sys
 import time
 
-import psycopg
 from tests import spent
-from tests.postgres import Server, running
+from tests.postgres import Server, connect, running
 
 from benchmarks.ticks.bare import SQL
 from benchmarks.ticks.jobs import KINDS, START, a_job
@@ -38,9 +37,9 @@ class Sized:
 
     def __init__(self, server: Server, size: int) -> None:
         self.server, self.size, self.database = server, size, server.database()
-        server.sql("GRANT ALL ON ALL TABLES IN SCHEMA public TO kron", self.database)
+        server.sql("GRANT USAGE ON SCHEMA kron TO kron; GRANT ALL ON ALL TABLES IN SCHEMA kron TO kron", self.database)
         server.sql("SELECT kron_make_partition(%s)", self.database, weeks(START)[0])
-        self.owner = psycopg.connect(server.url(self.database), autocommit=True)
+        self.owner = connect(server.url(self.database), autocommit=True)
         self._fill()
         url = server.url(self.database, "kron")
         self.ours = Ours(url, server.url(self.database), SOME)

@@ -88,6 +88,16 @@ class Change(NamedTuple):
     run_id: str = ""  # what the target calls it, if it said so
 
 
+class Maintained(NamedTuple):
+    """What one call of `Store.maintain` has done."""
+
+    removed: int = 0  # records older than the retention
+    more: bool = False  # there is more to do: call again
+    made: tuple[str, ...] = ()  # partitions, where the store has them
+    dropped: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()  # old partitions that are still needed: a run is open, or was written lately
+
+
 def settlement(plan: Plan) -> Settlement:
     """What a plan asks a store to write."""
     after = plan.case._replace(cursor=plan.cursor, wake=plan.wake)
@@ -163,6 +173,18 @@ class Store(Protocol):
 
     async def acts(self, identity: str) -> list[Act]:
         """What was done to a schedule, in the order in which it was written."""
+
+    async def maintain(self, now: int, keep: int | None) -> Maintained:
+        """Remove a bounded number of records that are older than `keep` milliseconds, and prepare for what is to come.
+
+        Removed are runs that ended before `now - keep`, with what belongs to them, the keys of manual requests and gap
+        records of that age, and schedules that were deleted before it. Nothing is removed if `keep` is None. Open
+        runs, and everything about schedules that are not deleted, stay: a period whose row is gone cannot run again,
+        because the cursor of its schedule lies behind it. Any number of processes can call this at once.
+        """
+
+    async def horizon(self) -> int:
+        """Return the instant (milliseconds) before which `maintain` may have removed records; 0 if it never did."""
 
 
 @runtime_checkable

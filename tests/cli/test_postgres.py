@@ -9,7 +9,6 @@ import sys
 import time
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from kron import parse
@@ -17,6 +16,7 @@ from kron.core.job import Job
 from kron.registrar import Registrar
 from kron.stores.postgres import PostgresStore
 from kron.stores.postgres.migrate import migrations
+from tests.postgres import connect
 
 BIN = Path(sys.executable).parent
 
@@ -54,7 +54,9 @@ def test_migrating_makes_the_tables_and_the_weeks_once(kron, empty):
     assert first.status == 0
     assert [line.split()[0] for line in first.out.splitlines()] == ["ran"] * len(migrations()) + ["made"] * 5
     assert kron("migrate", "--store", empty).err == "nothing to migrate\n"
-    assert kron("maintain", "--store", empty, "--keep", "30").err == "0 made, 0 dropped, 0 kept for their open runs\n"
+    assert kron("maintain", "--store", empty, "--keep", "30").err == (
+        "partitions: 0 made, 0 dropped, 0 kept; 0 old records removed\n"
+    )
 
 
 def test_only_postgresql_is_migrated(kron, tmp_path):
@@ -82,7 +84,7 @@ class TestDoctor:
 
     def test_what_it_finds_and_what_would_do(self, kron, database):
         define(database)
-        with psycopg.connect(database, autocommit=True) as connection:
+        with connect(database, autocommit=True) as connection:
             connection.execute("UPDATE due SET wake = kron_now() - 60000")
         status, found = findings(kron, database)
         assert status == 1
@@ -91,6 +93,7 @@ class TestDoctor:
             "schema": "ok",
             "durability": "error",  # the servers of tests do without
             "role": "warning",
+            "rights": "ok",
             "lag": "error",
             "bloat": "ok",
             "partitions": "warning",

@@ -13,12 +13,13 @@ from kron.core.policy import Interrupted
 from kron.core.run import State, claimed
 from kron.stores.postgres import transaction
 from tests.embedded import transaction_kills
+from tests.postgres import connect
 
 
 @pytest.fixture
 def written(database):
     """The rows that are there, when asked."""
-    with psycopg.connect(database, autocommit=True) as connection:
+    with connect(database, autocommit=True) as connection:
         connection.execute("CREATE TABLE written (word text NOT NULL)")
         yield lambda: [word for (word,) in connection.execute("SELECT word FROM written ORDER BY word")]
 
@@ -53,7 +54,7 @@ def played(database, body=None, **options):
 def test_a_success_and_what_was_written_are_committed_together(database, written):
     run = played(database)
     assert (run.state, run.verdict, written()) == (State.SUCCESS, Verdict.EXECUTED, ["a"])
-    with psycopg.connect(database) as connection:
+    with connect(database) as connection:
         ((same,),) = connection.execute(
             "SELECT (SELECT xmin::text FROM runs) = (SELECT xmin::text FROM written)"
         ).fetchall()
@@ -107,7 +108,7 @@ def test_an_attempt_that_has_lost_its_run_leaves_nothing_and_says_nothing(databa
         while run.state is not State.ENQUEUED:
             (run,) = await store.runs("job", 1)
         again = run._replace(state=State.RETRY, lease=None)
-        with psycopg.connect(database, autocommit=True) as other:  # beside the protocol: only the fence is in question
+        with connect(database, autocommit=True) as other:  # beside the protocol: only the fence is in question
             taken = claimed(again, "another", run.lease, run.changed)
             other.execute(
                 "UPDATE runs SET status = %s, attempt = %s, owner = %s", (taken.state, taken.attempt, taken.owner)

@@ -7,6 +7,7 @@ import pytest
 
 from kron.apps.service.caller import Caller
 from kron.stores.postgres.migrate import migrate
+from tests.postgres import connect
 from tests.service.http import SECRET, serving
 from tests.service.test_tenants import DEFINITION, HOOK, ROUTES, body_of, filled
 from tests.service.tokens import settings, token
@@ -61,7 +62,7 @@ def rows(server, api):
 
 
 def test_with_the_role_of_the_service_sql_shows_the_tenant_that_was_said_and_else_nothing(house, api):
-    with psycopg.connect(api) as connection:
+    with connect(api) as connection:
 
         def seen(whose, tenant="default"):
             connection.execute("SELECT set_config('app.tenant', %s, true)", (tenant,))
@@ -95,7 +96,7 @@ def test_with_the_role_of_the_service_sql_shows_the_tenant_that_was_said_and_els
     ],
 )
 def test_a_row_of_another_cannot_be_written(house, api, statement):
-    with psycopg.connect(api) as connection:
+    with connect(api) as connection:
         connection.execute("SELECT set_config('app.tenant', 'default', true), set_config('app.within', 'beta/', true)")
         try:
             changed = connection.execute(statement).rowcount
@@ -111,14 +112,14 @@ def test_the_role_of_the_service_owns_nothing_and_is_held_back(server, api):
     assert server.sql(special) == [(False,) * 4]
     assert server.sql("SELECT 1 FROM pg_class WHERE relowner = 'kron_api'::regrole", name) == []
     for statement in ("DELETE FROM runs", "TRUNCATE due", "UPDATE schedule_revisions SET note = ''", "DROP TABLE due"):
-        with psycopg.connect(api) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        with connect(api) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
             connection.execute(statement)
 
 
 def test_no_secret_is_in_the_database(house, server, api):
     """Whatever a backup holds, it signs nothing and opens nothing."""
     name = api.rpartition("/")[2]
-    tables = [t for (t,) in server.sql("SELECT tablename FROM pg_tables WHERE schemaname = 'public'", name)]
+    tables = [t for (t,) in server.sql("SELECT tablename FROM pg_tables WHERE schemaname = 'kron'", name)]
     rows = "\n".join(str(server.sql(f"SELECT t::text FROM {table} t", name)) for table in tables)
     secrets = house.bearing(token("acme")).get("/v1/webhook-secrets").json["secrets"]
     for word in (SECRET, *secrets, token("acme")):

@@ -3,7 +3,6 @@
 import asyncio
 import shutil
 
-import psycopg
 import pytest
 
 from kron.clock import ManualClock
@@ -11,6 +10,7 @@ from kron.stores.memory import MemoryStore
 from kron.stores.postgres import PostgresStore
 from kron.stores.sqlite import SqliteStore
 from tests.pooler import PROGRAM, pooling
+from tests.postgres import connect
 from tests.stores.making import SECONDS, Handle, a_folder
 
 HERE = pytest.mark.skipif(PROGRAM is None, reason="needs pgbouncer")
@@ -78,7 +78,7 @@ def sql(database):
     """Runs a statement in the database of the test, as a superuser."""
 
     def run(text, *values):
-        with psycopg.connect(database, autocommit=True) as connection:
+        with connect(database, autocommit=True) as connection:
             found = connection.execute(text, values or None)
             return found.fetchall() if found.description else []
 

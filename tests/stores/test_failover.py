@@ -2,7 +2,6 @@
 
 import asyncio
 
-import psycopg
 import pytest
 
 from kron import KronError
@@ -11,7 +10,7 @@ from kron.stores.postgres.connection import address
 from kron.stores.postgres.migrate import migrate
 from tests.campaigns.failover import __main__ as failover
 from tests.campaigns.failover.pair import available
-from tests.postgres import running
+from tests.postgres import connect, running
 
 
 def hosts(*servers, database):
@@ -40,7 +39,7 @@ def test_of_several_hosts_the_one_that_takes_writes_is_found_again(server):
                         await store.lease("w", 1, 2)
                     except KronError:
                         continue
-                with psycopg.connect(leader.url(name)) as connection:
+                with connect(leader.url(name)) as connection:
                     found.append(connection.execute("SELECT count(*) FROM workers").fetchone()[0])
             await store.close()
             return found

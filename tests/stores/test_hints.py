@@ -93,10 +93,10 @@ def test_a_bell_of_somebody_else_is_not_heard_and_a_listener_ends_with_its_store
     async def script():
         async with open_store(database) as store, heeding(store, lambda: heard.append(1)):
             await asyncio.sleep(0.5)
-            sql("SELECT pg_notify('kron', 'another')")
+            sql("SELECT pg_notify('kron', 'kron/another'), pg_notify('kron', 'other/default')")
             await asyncio.sleep(0.2)
             before = len(heard)
-            sql("SELECT pg_notify('kron', 'default')")
+            sql("SELECT pg_notify('kron', 'kron/default')")
             await asyncio.sleep(0.3)
             return before, len(heard)
 

@@ -8,46 +8,51 @@ import sys
 import time
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from kron import KronError
 from kron.apps.wiring import open_store
 from kron.stores.postgres.migrate import Migration, check, migrate, migrations
 from tests.campaigns.nemesis.findings import examine
+from tests.postgres import connect
 from tests.stores.making import ALL, NOW
 from tests.stores.test_nemesis import define, receiver, spawn
 
-NEXT = Migration(9_998, "9998_next", "ALTER TABLE due ADD COLUMN novel text; CREATE INDEX due_novel ON due (novel)")
-BEFORE = migrations()[:-1]
+NEXT = Migration(
+    migrations()[-1].number + 1, "next", "ALTER TABLE due ADD COLUMN novel text; CREATE INDEX due_novel ON due (novel)"
+)
+AFTER = (*migrations(), NEXT)  # what a coming version has
 
 
 @pytest.fixture
 def older(server):
-    """The name of a database whose last migration has not run yet."""
-    name = server.empty()
-    asyncio.run(migrate(server.url(name), scripts=BEFORE))
+    """The name of a database that a coming version has not migrated yet."""
+    name = server.database()
     yield name
     server.drop(name)
 
 
 class TestRule:
     def test_a_worker_serves_the_tables_that_it_knows_and_those_of_the_next_migration(self, database):
+        later = Migration(NEXT.number + 1, "later", "CREATE TABLE later (x int)")
         asyncio.run(check(database))
-        asyncio.run(check(database, scripts=BEFORE))
+        asyncio.run(migrate(database, scripts=AFTER))
+        asyncio.run(check(database, scripts=AFTER))
+        asyncio.run(check(database))
+        asyncio.run(migrate(database, scripts=(*AFTER, later)))
         with pytest.raises(KronError) as caught:
-            asyncio.run(check(database, scripts=BEFORE[:-1]))
+            asyncio.run(check(database))
         assert caught.value.code == "STORE_TOO_NEW"
 
     def test_the_tables_come_first(self, server, older):
         with pytest.raises(KronError) as caught:
-            asyncio.run(check(server.url(older)))
+            asyncio.run(check(server.url(older), scripts=AFTER))
         assert caught.value.code == "STORE_TOO_OLD"
         assert "kron migrate" in caught.value.hint
 
     @pytest.mark.slow
-    def test_a_worker_says_so_when_it_is_started(self, server, older):
-        words = [Path(sys.executable).with_name("kron"), "worker", server.url(older)]
+    def test_a_worker_says_so_when_it_is_started(self, server):
+        words = [Path(sys.executable).with_name("kron"), "worker", server.url(server.empty())]
         ended = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False)
         assert ended.returncode == 1
         assert "error[STORE_TOO_OLD]" in ended.stderr
@@ -58,7 +63,7 @@ def test_ticks_go_on_while_a_migration_waits_for_a_lock(database):
 
     async def script(reader):
         async with open_store(database) as store:
-            upgrade = asyncio.ensure_future(migrate(database, scripts=(*migrations(), NEXT)))
+            upgrade = asyncio.ensure_future(migrate(database, scripts=AFTER))
             longest = 0.0
             for _ in range(15):
                 began = time.monotonic()
@@ -69,7 +74,7 @@ def test_ticks_go_on_while_a_migration_waits_for_a_lock(database):
             reader.rollback()
             return waiting, longest, await upgrade
 
-    with psycopg.connect(database) as reader:
+    with connect(database) as reader:
         reader.execute("SELECT count(*) FROM due")
         waiting, longest, ran = asyncio.run(script(reader))
     assert waiting
@@ -92,14 +97,14 @@ def until(holds, seconds=40):
 
 @pytest.mark.slow
 def test_workers_of_both_versions_work_through_an_upgrade(server, older, tmp_path):
-    """Through the last migration that there is, and one that may come."""
+    """Through a migration that may come; the new workers are those of today, too, which serve the next tables."""
     url, log = server.url(older), tmp_path / "received"
     log.touch()
     asyncio.run(define(url))
     with receiver(url, log) as port:
         lives = [life(url, port, f"old{n}", tmp_path) for n in range(2)]
         until(lambda: owners(server, older, 0) == {"old"})
-        asyncio.run(migrate(url, scripts=(*migrations(), NEXT)))
+        asyncio.run(migrate(url, scripts=AFTER))
         upgraded = int(time.time() * 1000)
         lives += [life(url, port, f"new{n}", tmp_path) for n in range(2)]
         until(lambda: owners(server, older, upgraded) == {"old", "new"})

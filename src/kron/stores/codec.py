@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 from kron.core.case import Case
 from kron.core.job import Command, Job
 from kron.core.outcome import Gap
+from kron.core.period import next_nominal
 from kron.core.policy import KRON, Policy
 from kron.core.run import Run
 from kron.core.schedule import Schedule
@@ -92,6 +93,21 @@ def write_job(job: Job) -> Definition:
 def write_standing(case: Case) -> Standing:
     """The row of what changes without a new revision."""
     return Standing(case.revision, case.cursor, case.since, case.paused, case.deleted, case.wake, case.until)
+
+
+def next_at(case: Case, new: Sequence[Run] = ()) -> int | None:
+    """Return the nominal time (seconds) of the next period without a record, now or in `new`; None if there is none.
+
+    It is kept for the views alone: no decision reads it.
+    """
+    job = case.job
+    if case.idle:
+        return None
+    handled = case.ahead.union(run.nominal for run in new if not run.trigger) if new else case.ahead
+    nominal = next_nominal(job.schedule, max(case.cursor, case.since // 1000, job.start or case.cursor))
+    while nominal in handled and nominal is not None:
+        nominal = next_nominal(job.schedule, nominal)
+    return None if nominal is None or (job.end is not None and nominal > job.end) else nominal
 
 
 def read_case(row: Row, presets: Presets = BUILT_IN) -> Case:

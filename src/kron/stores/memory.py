@@ -11,7 +11,8 @@ from kron.clock import Clock
 from kron.core.case import Case
 from kron.core.outcome import Gap
 from kron.core.run import Run
-from kron.store import FIRST, SHARDS, Act, Change, Revision, Settlement, fits, shard_of, share_of, speaks
+from kron.store import FIRST, SHARDS, Act, Change, Maintained, Revision, Settlement, fits, shard_of, share_of, speaks
+from kron.stores.retention import Retention
 
 
 class MemoryStore:
@@ -32,6 +33,7 @@ class MemoryStore:
         self.queues: list[list[tuple[int, str]]] = [[] for _ in range(SHARDS)]  # when to look at whom
         self.members: dict[str, tuple[int, int]] = {}  # owner -> said when, lives until
         self.leases: dict[int, str] = {}  # shard -> who looks at it, for as long as he lives
+        self.retention = Retention()
 
     async def now(self) -> int:
         """The current instant in milliseconds."""
@@ -88,7 +90,7 @@ class MemoryStore:
         self, after: str, limit: int, prefix: str = "", paused: bool | None = None, deleted: bool = False
     ) -> list[str]:
         """A page of the identities, in order."""
-        if len(self.ordered) < len(self.cases):  # names never go
+        if len(self.ordered) != len(self.cases):  # what is removed with the retention clears it
             self.ordered = sorted(self.cases)
         begin = bisect_right(self.ordered, after) if after >= prefix else bisect_left(self.ordered, prefix)
         following = takewhile(lambda name: name.startswith(prefix), islice(self.ordered, begin, None))
@@ -129,6 +131,14 @@ class MemoryStore:
         """What was done to a schedule."""
         return list(self.deeds.get(identity, []))
 
+    async def maintain(self, now: int, keep: int | None) -> Maintained:
+        """Remove a bounded number of old records."""
+        return Maintained() if keep is None else self.retention.prune(self, now - keep)
+
+    async def horizon(self) -> int:
+        """Up to when old records may have been removed."""
+        return self.retention.horizon
+
     def _waiting(
         self, shards: frozenset[int], upto: int, limit: int, beyond: tuple[int, str]
     ) -> dict[tuple[int, str], int]:
@@ -149,7 +159,7 @@ class MemoryStore:
     def _queue(self, shard: int) -> list[tuple[int, str]]:
         """The queue of a shard, without what has been put off or brought forward since."""
         queue = self.queues[shard]
-        while queue and self.cases[queue[0][1]].wake != queue[0][0]:
+        while queue and ((case := self.cases.get(queue[0][1])) is None or case.wake != queue[0][0]):
             heappop(queue)
         return queue
 

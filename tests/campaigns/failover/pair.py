@@ -19,7 +19,7 @@ import psycopg
 
 from kron.stores.postgres.migrate import migrate
 from tests.campaigns.nemesis.proxy import Proxy
-from tests.postgres import BINARIES, free_port
+from tests.postgres import BINARIES, connect, free_port
 
 NAMES = ("a", "b")
 PROGRAMS = ("etcd", "patroni")
@@ -170,7 +170,7 @@ class Pair:
 
     def sql(self, text, database, *values):
         """What a statement finds, on the leader."""
-        with psycopg.connect(self.url(database), autocommit=True) as connection:
+        with connect(self.url(database), autocommit=True) as connection:
             found = connection.execute(text, values or None)
             return found.fetchall() if found.description else []
 

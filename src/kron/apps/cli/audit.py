@@ -11,6 +11,7 @@ from kron.apps.wiring import open_store
 from kron.audit import Audit, audit
 from kron.core.outcome import Gap
 from kron.core.zone import rfc3339
+from kron.within import EVERYWHERE, keep_within
 
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
@@ -27,6 +28,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
 
 
 async def _audits(args: argparse.Namespace) -> list[Audit]:
+    keep_within(EVERYWHERE)
     async with open_store(args.store) as store:
         return [one async for one in audit(store, [args.identity] if args.identity else None)]
 

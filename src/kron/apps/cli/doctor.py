@@ -10,6 +10,7 @@ from typing import Any
 from kron.apps.cli.screen import Screen
 from kron.apps.wiring import durable, open_store
 from kron.clock import SystemClock
+from kron.within import EVERYWHERE, keep_within
 
 _COLOURS = {"ok": "green", "warning": "yellow", "error": "red"}
 
@@ -32,5 +33,6 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
 async def _examine(url: str) -> list[Any]:
     from kron.stores.postgres.doctor import examine
 
+    keep_within(EVERYWHERE)  # the role of the API sees nothing unless it says so
     async with open_store(url) as store:
         return await examine(url, store, SystemClock())  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""`kron maintain`: make the partitions of the coming weeks, and drop old ones."""
+"""`kron maintain`: what workers do once an hour, now: partitions of the coming weeks, and old records removed."""
 
 from __future__ import annotations
 
@@ -6,17 +6,32 @@ import argparse
 import asyncio
 
 from kron.apps.cli.screen import Screen
-from kron.apps.wiring import durable
+from kron.apps.wiring import POSTGRES, durable, open_store
+from kron.maintenance import DAY_MS
+from kron.store import Maintained
 
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
     """Maintain the ledger."""
-    url = durable(args.store)
-    from kron.stores.postgres.maintain import maintain
-
-    done = asyncio.run(maintain(url, keep_days=args.keep))
-    for verb, names in (("made", done.made), ("dropped", done.dropped), ("kept, with open runs", done.kept)):
+    done = asyncio.run(_maintain(args.store, args.keep))
+    for verb, names in (("made", done.made), ("dropped", done.dropped), ("kept, still needed:", done.kept)):
         for name in names:
             screen.line(f"{verb} {name}")
-    screen.note(f"{len(done.made)} made, {len(done.dropped)} dropped, {len(done.kept)} kept for their open runs")
+    weeks = f"{len(done.made)} made, {len(done.dropped)} dropped, {len(done.kept)} kept"
+    screen.note(f"partitions: {weeks}; {done.removed} old records removed")
     return 0
+
+
+async def _maintain(url: str, days: int | None) -> Maintained:
+    if url.partition(":")[0] in POSTGRES:
+        durable(url)
+        from kron.stores.postgres.maintain import maintain
+
+        return await maintain(url, keep_days=days)
+    removed, keep = 0, None if days is None else days * DAY_MS
+    async with open_store(url) as store:
+        while True:
+            done = await store.maintain(await store.now(), keep)
+            removed += done.removed
+            if not done.more:
+                return done._replace(removed=removed)

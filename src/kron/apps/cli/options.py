@@ -59,3 +59,8 @@ def count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 6 and 1 <= int(text) <= 10_000):
         raise argparse.ArgumentTypeError("a number from 1 to 10000")
     return int(text)
+
+
+def days(text: str) -> int:
+    """A number of days; 0 for no limit."""
+    return 0 if text == "0" else count(text)

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from kron.apps.cli import remote
-from kron.apps.cli.options import add_at, add_format, count, define
+from kron.apps.cli.options import add_at, add_format, count, days, define
 
 
 def _why(commands: Any) -> None:
@@ -70,6 +70,8 @@ def _worker(commands: Any) -> None:
     command.add_argument("--lead", action="store_true", help="one worker at a time looks, at everything; others wait")
     skew = "seconds that its clock may be from the store's; beyond, it holds and sends nothing (default 5)"
     command.add_argument("--skew", type=count, default=5, metavar="SECONDS", help=skew)
+    kept = "days that records of ended runs are kept; 0: permanently (default 90)"
+    command.add_argument("--retention", type=days, default=90, metavar="DAYS", help=kept)
     journal = (
         "run the commands of schedules on this host; FOLDER remembers each that was begun, so that none runs twice"
     )
@@ -89,11 +91,11 @@ def _maintain(commands: Any) -> None:
     command = define(
         commands,
         "maintain",
-        "make the partitions of the coming weeks in PostgreSQL, and drop old ones",
-        "maintain --store postgresql://owner@db/kron --keep 90",
+        "make the partitions of the coming weeks, and remove old records",
+        "maintain --store postgresql://kron_owner@db/kron --keep 90",
     )
     _store(command)
-    command.add_argument("--keep", type=count, metavar="DAYS", help="drop weeks that ended so many days ago")
+    command.add_argument("--keep", type=count, metavar="DAYS", help="retention: remove records that are older")
 
 
 def _doctor(commands: Any) -> None:

@@ -13,7 +13,9 @@ from kron.apps.cli.screen import Screen
 from kron.apps.wiring import check_served, heeding, launchers, open_store
 from kron.clock import SystemClock, SystemTimer
 from kron.log import log_to
+from kron.maintenance import Maintenance, maintaining
 from kron.settings import Settings
+from kron.within import EVERYWHERE, keep_within
 from kron.worker import Worker
 
 RARELY = (100_000, 50, 50)  # a pass makes many values and no cycles: looking for them took a third of its time
@@ -31,6 +33,7 @@ async def _work(args: argparse.Namespace, screen: Screen) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     owner = f"{socket.gethostname()}/{uuid4().hex}"  # this incarnation, and never another
+    keep_within(EVERYWHERE)
     await check_served(args.url)  # who cannot reach the store at all is told at once, too
     async with open_store(args.url) as store:
         sink = log_to(screen.out.write)
@@ -39,7 +42,8 @@ async def _work(args: argparse.Namespace, screen: Screen) -> None:
         senders = launchers(store, commands=args.commands, kubernetes=args.kubernetes)
         worker = Worker(store, senders, timer, owner=owner, settings=how, sink=sink, clock=clock)
         screen.note(f"{owner} works on {args.url.partition('@')[2] or args.url}")
-        async with heeding(store, worker.nudge):
+        upkeep = Maintenance(store, timer, days=args.retention or None, sink=sink)
+        async with heeding(store, worker.nudge), maintaining(upkeep):
             await worker.run(stop)
         now = await store.now()
         await store.lease(owner, now, now)  # it lives no longer: others need not wait for its lease to end

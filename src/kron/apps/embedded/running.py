@@ -11,6 +11,7 @@ from kron.apps.embedded.declared import SCHEME, Declared
 from kron.apps.embedded.functions import Functions
 from kron.apps.embedded.passes import Passes
 from kron.apps.wiring import open_store
+from kron.maintenance import Maintenance, maintaining
 from kron.registrar import Asker, Registrar
 from kron.settings import Settings
 from kron.stores.memory import MemoryStore
@@ -54,6 +55,8 @@ class Running:
         self.passes = Passes(worker, outer.timer)
         self.functions.ending = self.passes.nudge
         self.working = asyncio.create_task(self.passes.run())
+        upkeep = Maintenance(store, outer.timer, days=outer.retention, sink=outer.sink)
+        await self.held.enter_async_context(maintaining(upkeep))
 
     def define(self, declared: Declared) -> None:
         """Define one more, in a moment."""

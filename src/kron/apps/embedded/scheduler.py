@@ -16,6 +16,7 @@ from kron.clock import Clock, SystemTimer, Timer
 from kron.core.zone import moment
 from kron.errors import KronError
 from kron.events import Sink, silent
+from kron.maintenance import RETENTION_DAYS
 from kron.settings import Settings
 from kron.why import Account, why
 
@@ -27,6 +28,7 @@ class Scheduler:
 
     Several processes may share a database: each period runs in one of them. It installs no signal handlers, and logs
     to `kron.scheduler` only. `patience` is how many seconds the end waits for functions that are still running.
+    `retention` is how many days the records of ended runs and deleted jobs are kept; None keeps them permanently.
     """
 
     def __init__(
@@ -38,9 +40,11 @@ class Scheduler:
         clock: Clock | None = None,
         timer: Timer | None = None,
         settings: Settings = Settings(),  # noqa: B008  a frozen value
+        retention: int | None = RETENTION_DAYS,
     ) -> None:
         self.url, self.sink, self.patience = store, sink, patience
         self.clock, self.timer, self.settings = clock, timer or SystemTimer(), settings
+        self.retention = retention
         self.declared: dict[str, Declared] = {}
         self._inside: Running | None = None
         self._asked: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None

@@ -35,6 +35,7 @@ from kron.launchers.post import Poster
 from kron.launchers.signature import Secrets
 from kron.launchers.target import read_url
 from kron.launchers.workflow import HttpExecutor, RunLauncher, WorkflowFolder, WorkflowLauncher, WorkflowStore
+from kron.maintenance import Maintenance, maintaining
 from kron.metrics import Metrics
 from kron.registrar import Registrar
 from kron.store import Store
@@ -90,7 +91,8 @@ async def _work(parts: Parts, stop: asyncio.Event) -> None:
     """Keep time until told to stop; then others need not wait for the lease to end."""
     keep_within(EVERYWHERE)
     worker = worker_of(parts)
-    async with heeding(parts.store, worker.nudge):
+    upkeep = Maintenance(parts.store, SystemTimer(), days=parts.config.retention_days or None, sink=parts.sink)
+    async with heeding(parts.store, worker.nudge), maintaining(upkeep):
         await worker.run(stop)
     now = await parts.store.now()
     await parts.store.lease(worker.owner, now, now)

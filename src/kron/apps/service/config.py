@@ -54,6 +54,7 @@ class Config:
     sends: int = 100  # runs that a pass sends at once: so many receivers may hang before others wait for them
     batch: int = 500  # schedules read in one pass
     shard_lease_ms: int = 15_000  # how long a worker that died keeps its shards
+    retention_days: int = 90  # how long the records of ended runs are kept; 0: permanently
     skew_ms: int = 5_000  # how far the clock of the host may be from the store's
     lead: bool = False  # one worker at a time is active; the others stand by
     commands: str = ""  # folder of the command journal: this worker runs host commands

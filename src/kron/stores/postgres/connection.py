@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
+from urllib.parse import unquote
 
 import psycopg
 from psycopg import sql
@@ -20,6 +22,9 @@ from kron.errors import KronError
 from kron.stores.postgres.arrays import KINDS, Column
 
 Connection = psycopg.AsyncConnection[tuple[Any, ...]]
+
+SCHEMA = "kron"  # the schema of the tables, unless the URL says `?schema=`
+_SCHEMA_NAME = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")
 
 DEFAULTS: dict[str, Any] = {
     "application_name": "kron",
@@ -59,9 +64,30 @@ CONTEXT: AdaptContext = _Context()
 
 
 def address(url: str) -> str:
-    """A URL with everything that it leaves open."""
+    """A URL with everything that it leaves open, without what only Kron understands."""
+    plain, _ = _parted(url)
     with translated(""):
-        return make_conninfo("", **(DEFAULTS | conninfo_to_dict(url)))
+        return make_conninfo("", **(DEFAULTS | conninfo_to_dict(plain)))
+
+
+def schema_of(url: str) -> str:
+    """Return the schema that holds the tables: `?schema=` of the URL, else `kron`."""
+    _, schema = _parted(url)
+    if not _SCHEMA_NAME.fullmatch(schema):
+        hint = "use lower-case letters, digits and _ (at most 63, not starting with a digit or pg_)"
+        raise KronError("BAD_SCHEMA", f"invalid schema name {schema!r} in the store URL", hint=hint)
+    return schema
+
+
+def _parted(url: str) -> tuple[str, str]:
+    """A URL without its `schema`, and the schema. libpq refuses parameters that it does not know."""
+    place, _, query = url.partition("?")
+    if "://" not in place:
+        return url, SCHEMA
+    given = [part.partition("=") for part in query.split("&") if part]
+    others = "&".join("".join(part) for part in given if part[0] != "schema")
+    named = [unquote(value) for name, _, value in given if name == "schema"]
+    return f"{place}?{others}" if others else place, named[-1] if named else SCHEMA
 
 
 async def connect(conninfo: str) -> Connection:
@@ -73,6 +99,11 @@ async def connect(conninfo: str) -> Connection:
 def begun(query: bytes, **said: str) -> bytes:
     """A beginning, which is one message of several statements and so takes no parameters, with what it says quoted."""
     return sql.SQL(query.decode()).format(**{name: sql.Literal(text) for name, text in said.items()}).as_bytes(None)
+
+
+def qualified(query: bytes, schema: str) -> bytes:
+    """A statement that runs outside of a transaction, with the schema written out: no session setting is relied on."""
+    return sql.SQL(query.decode()).format(schema=sql.Identifier(schema)).as_bytes(None)
 
 
 def cut(connection: Connection) -> None:

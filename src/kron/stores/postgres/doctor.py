@@ -37,7 +37,7 @@ async def examine(url: str, store: PostgresStore, clock: Clock) -> list[Finding]
     if found[0].level == "error":
         return found
     read = store.pool.read
-    for look in (_durability, _lag, _bloat, _partitions, _workers):
+    for look in (_durability, _rights, _lag, _bloat, _partitions, _workers):
         found += await read(look)
     return [*found, await _skew(store, clock)]
 
@@ -67,6 +67,15 @@ def _durable(version: int, settings: dict[str, str], special: bool) -> Iterator[
         yield Finding("warning", "role", "this role sees the rows of every tenant", hint)
 
 
+async def _rights(talk: Talk) -> list[Finding]:
+    lacking = await talk.rows("lacking")
+    if lacking:
+        some = ", ".join(f"{role}: {right}" for role, right in lacking[:3]) + (", ..." if lacking[3:] else "")
+        hint = "run `kron migrate` as the owner: it grants what is missing, also to roles that were created later"
+        return [Finding("error", "rights", f"{len(lacking)} privileges are missing ({some})", hint)]
+    return [Finding("ok", "rights", "kron_api, kron_worker and kron_auditor have their privileges, where they exist")]
+
+
 async def _lag(talk: Talk) -> list[Finding]:
     ((count, oldest),) = await talk.rows("lag")
     if oldest > LATE:
@@ -91,7 +100,8 @@ async def _partitions(talk: Talk) -> list[Finding]:
     missing = [start for start in weeks(now // 1000, 1) if start not in there]
     if missing or strays:
         what = f"{len(missing)} weeks of the ledger have no partition" if missing else "rows lie outside of the weeks"
-        return [Finding("warning", "partitions", what, "run `kron maintain`, and let a timer run it every day")]
+        hint = "see that a worker runs: it makes them once an hour; or run `kron maintain`"
+        return [Finding("warning", "partitions", what, hint)]
     return [Finding("ok", "partitions", f"the ledger has {len(there)} weeks, this and the next among them")]
 
 

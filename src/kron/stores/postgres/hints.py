@@ -51,14 +51,14 @@ class Bell:
         while self.again:
             self.again = False
             with suppress(KronError):
-                await self.pool.ask("ring", tenant=self.pool.tenant)
+                await self.pool.ask("ring", whose=self.pool.whose)
 
 
 class Listener:
     """Hears the bell of a tenant, on a connection of its own."""
 
-    def __init__(self, conninfo: str, tenant: str, heard: Callable[[], None]) -> None:
-        self.conninfo, self.tenant, self.heard = conninfo, tenant, heard
+    def __init__(self, conninfo: str, whose: str, heard: Callable[[], None]) -> None:
+        self.conninfo, self.whose, self.heard = conninfo, whose, heard
         self.wait = SOON
 
     async def run(self) -> None:
@@ -79,7 +79,7 @@ class Listener:
             self.wait = SOON
             self.heard()  # whatever was rung before
             async for told in connection.notifies():
-                if told.payload == self.tenant:
+                if told.payload == self.whose:
                     self.heard()
         return True
 

@@ -1,4 +1,8 @@
-"""Maintenance: partitions of the ledger, made ahead of time, and dropped when nobody needs them any more."""
+"""Maintenance of the ledger: partitions made ahead of time, and old records removed.
+
+The work is done by functions of the database that have the rights of its owner, so a worker's role can call them. Each
+step is a short transaction, and one process at a time does them. A step waits 200 ms for a lock: ticks wait behind it.
+"""
 
 from __future__ import annotations
 
@@ -8,67 +12,106 @@ from typing import Any
 
 import psycopg
 
-from kron.stores.postgres.connection import Connection, address, connect, translated
+from kron.errors import KronError
+from kron.store import Maintained
+from kron.stores.postgres.pool import Pool, Talk
 
 WEEK = 7 * 86_400
 MONDAY = 4 * 86_400  # 1970-01-05
-AHEAD = 4  # weeks
-TRIES = 20  # for a lock
+DAY_MS = 86_400_000
+AHEAD_WEEKS = 4
+BATCH = 5_000  # records of each kind that a transaction removes
+STEPS = 20  # of each kind, in one call
+MOVED = 50_000  # rows that a worker moves out of the default partition in one step; about half a second on two cores
+DEADLINE_S = 90.0  # for a step; the server's own limit is shorter
+PAUSE_S = 0.5  # until a lock is tried for again
 
-_HURRY = b"SET LOCAL lock_timeout = '200ms'"  # ticks wait behind who waits for a lock, so nobody waits for long
-_NOW = b"SELECT kron_now() / 1000"
-_PARTITIONS = b"SELECT name, start, stop FROM kron_partitions ORDER BY start"
-_MAKE = b"SELECT kron_make_partition(%s)"
-_DROP = b"SELECT kron_drop_partition(%s)"
+DEFAULT = "default"  # the tenant where nobody says
 
 
 @dataclass(frozen=True, slots=True)
-class Maintenance:
-    """What was done, partition by partition; or would be."""
+class Limits:
+    """How much a caller may ask of the database: tries for a lock, and rows moved under it in one step."""
 
-    made: tuple[str, ...]
-    dropped: tuple[str, ...]
-    kept: tuple[str, ...] = ()  # old, but something may still become of their runs
-
-
-async def maintain(url: str, *, keep_days: int | None = None, ahead: int = AHEAD) -> Maintenance:
-    """Make the partitions of this week and of those ahead; drop those that ended so many days ago."""
-    with translated("the database"):
-        async with await connect(address(url)) as connection:
-            now = await _value(connection, _NOW)
-            there = await (await connection.execute(_PARTITIONS)).fetchall()
-            missing = set(weeks(now, ahead)) - {start for _, start, _ in there}
-            made = [str(await _patiently(connection, _MAKE, start)) for start in sorted(missing)]
-            if keep_days is None:
-                return Maintenance(tuple(made), ())
-            old = [name for name, _, stop in there if stop <= now - keep_days * 86_400]
-            dropped = {name: bool(await _patiently(connection, _DROP, name)) for name in old}
-            gone = tuple(name for name in old if dropped[name])
-            return Maintenance(tuple(made), gone, tuple(name for name in old if not dropped[name]))
+    tries: int = 4
+    moved: int = MOVED
 
 
-def weeks(now: int, ahead: int = AHEAD) -> list[int]:
+PATIENT = Limits(tries=20, moved=1 << 40)  # for people, who chose the time
+
+
+async def maintain(url: str, *, keep_days: int | None = None, tenant: str = DEFAULT) -> Maintained:
+    """Do all that is to be done, for a person: to the end, however many rows are to be moved."""
+    pool = Pool(url, tenant, size=1, deadline=DEADLINE_S)
+    try:
+        ((now,),) = await pool.ask("clock")
+        keep = None if keep_days is None else keep_days * DAY_MS
+        done = await maintained(pool, now, keep, PATIENT)
+        while done.more:
+            again = await maintained(pool, now, keep, PATIENT)
+            done = again._replace(
+                removed=done.removed + again.removed,
+                made=(*done.made, *again.made),
+                dropped=(*done.dropped, *again.dropped),
+            )
+        return done
+    finally:
+        await pool.close()
+
+
+async def maintained(pool: Pool, now: int, keep: int | None, limits: Limits) -> Maintained:
+    """Do a bounded part of what is to be done. `keep` in milliseconds; None removes nothing."""
+    horizon = 0 if keep is None else now - keep
+    made, more = await _names(pool, limits, "make_next", ahead=AHEAD_WEEKS, moved=limits.moved, horizon=horizon)
+    if keep is None:
+        return Maintained(made=made, more=more)
+    dropped, further = await _names(pool, limits, "drop_next", horizon=horizon)
+    removed, full = 0, True
+    for _ in range(STEPS):
+        count = await _patiently(pool, limits, "prune", horizon=horizon, most=BATCH) or 0
+        removed, full = removed + count, count >= BATCH
+        if not full:
+            break
+    kept = await pool.read(lambda talk: talk.rows("old_partitions", horizon=horizon))
+    return Maintained(removed, more or further or full, made, dropped, tuple(name for (name,) in kept))
+
+
+def weeks(now: int, ahead: int = AHEAD_WEEKS) -> list[int]:
     """The seconds at which this week and those ahead begin."""
     first = now - (now - MONDAY) % WEEK
     return [first + n * WEEK for n in range(ahead + 1)]
 
 
-async def _patiently(connection: Connection, query: bytes, value: object) -> Any:
-    for _ in range(TRIES):
+async def _names(pool: Pool, limits: Limits, query: str, **values: Any) -> tuple[tuple[str, ...], bool]:
+    """What a step has done, again and again; and whether there may be more to do."""
+    names = list[str]()
+    for _ in range(STEPS):
+        name = await _patiently(pool, limits, query, **values)
+        if not name:
+            return tuple(names), False
+        names.append(str(name))
+    return tuple(names), True
+
+
+async def _patiently(pool: Pool, limits: Limits, query: str, **values: Any) -> Any:
+    """The result of a step. Who does not get a lock gives up, lets ticks pass, and tries again."""
+    for _ in range(limits.tries - 1):
         try:
-            return await _hurriedly(connection, query, value)
-        except (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected):
-            await asyncio.sleep(0.5)
-    return await _hurriedly(connection, query, value)
+            return await _step(pool, query, **values)
+        except KronError as error:
+            if not isinstance(error.__cause__, psycopg.errors.LockNotAvailable | psycopg.errors.DeadlockDetected):
+                raise
+            await asyncio.sleep(PAUSE_S)
+    return await _step(pool, query, **values)
 
 
-async def _hurriedly(connection: Connection, query: bytes, value: object) -> Any:
-    """In a transaction of its own: behind a pooler, what a session is told would stay for the next one in it."""
-    async with connection.transaction():
-        await connection.execute(_HURRY)
-        return await _value(connection, query, value)
+async def _step(pool: Pool, query: str, **values: Any) -> Any:
+    """One transaction; None if another process is at it."""
 
+    async def work(talk: Talk) -> Any:
+        await talk.tell("unhurried")
+        await talk.tell("briefly")
+        ((alone,),) = await talk.rows("alone_in_maintenance")
+        return (await talk.rows(query, **values))[0][0] if alone else None
 
-async def _value(connection: Connection, query: bytes, *values: object) -> Any:
-    row = await (await connection.execute(query, values)).fetchone()
-    return row[0] if row else None
+    return await pool.write(work)

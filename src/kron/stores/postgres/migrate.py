@@ -12,10 +12,14 @@ import psycopg
 
 from kron.errors import KronError
 from kron.failpoint import fail_point
-from kron.stores.postgres.connection import Connection, address, connect, translated
+from kron.stores.postgres.connection import Connection, address, begun, connect, qualified, schema_of, translated
 
 TRIES = 30  # for a lock, a second apart
 
+_PLACE = b"SET LOCAL search_path = {schema}, pg_temp"
+_THERE = b"SELECT to_regnamespace(%s) IS NOT NULL"
+_SCHEMA = b"CREATE SCHEMA {schema}"
+_GRANT = b"SELECT kron_grant()"  # to roles that were made since, too
 _LOCK = b"SELECT pg_advisory_xact_lock(hashtextextended('kron migrations', 0))"
 _HURRY = b"SET LOCAL lock_timeout = '500ms'"  # ticks wait behind who waits for a lock, so nobody waits for long
 _TABLE = b"""CREATE TABLE IF NOT EXISTS kron_migrations (
@@ -57,10 +61,10 @@ async def migrate(url: str, *, dry: bool = False, scripts: tuple[Migration, ...]
         async with await connect(address(url)) as connection:
             for _ in range(TRIES):
                 try:
-                    return await _migrate(connection, known, dry)
+                    return await _migrate(connection, schema_of(url), known, dry)
                 except (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected):
                     await asyncio.sleep(1)
-            return await _migrate(connection, known, dry)
+            return await _migrate(connection, schema_of(url), known, dry)
 
 
 async def check(url: str, *, scripts: tuple[Migration, ...] | None = None) -> None:
@@ -70,7 +74,8 @@ async def check(url: str, *, scripts: tuple[Migration, ...] | None = None) -> No
     """
     newest = max(migration.number for migration in (migrations() if scripts is None else scripts))
     with translated("the database"):
-        async with await connect(address(url)) as connection:
+        async with await connect(address(url)) as connection, connection.transaction():
+            await connection.execute(begun(_PLACE, schema=schema_of(url)))
             found = max(await _applied(connection), default=0)
     if found < newest:
         message = f"the database has the migrations up to {found}, and this Kron needs those up to {newest}"
@@ -80,17 +85,28 @@ async def check(url: str, *, scripts: tuple[Migration, ...] | None = None) -> No
         raise KronError("STORE_TOO_NEW", message, hint="upgrade Kron on this host; the database is left as it is")
 
 
-async def _migrate(connection: Connection, known: tuple[Migration, ...], dry: bool) -> list[Migration]:
+async def _migrate(connection: Connection, schema: str, known: tuple[Migration, ...], dry: bool) -> list[Migration]:
     async with connection.transaction():
+        await connection.execute(begun(_PLACE, schema=schema))
         await connection.execute(_LOCK)
         await connection.execute(_HURRY)
         missing = await _missing(connection, known)
-        for migration in () if dry else missing:
-            await connection.execute(_TABLE)
-            await connection.execute(migration.sql.encode())
-            fail_point("K12")
-            await connection.execute(_NOTE, (migration.number, migration.name, migration.checksum))
+        if not dry:
+            await _run(connection, schema, missing)
         return missing
+
+
+async def _run(connection: Connection, schema: str, missing: list[Migration]) -> None:
+    """Run scripts in the schema, which is made if it is missing; and give all roles what they lack."""
+    there = await (await connection.execute(_THERE, (schema,))).fetchone()
+    if there is None or not there[0]:
+        await connection.execute(qualified(_SCHEMA, schema))
+    for migration in missing:
+        await connection.execute(_TABLE)
+        await connection.execute(migration.sql.encode())
+        fail_point("K12")
+        await connection.execute(_NOTE, (migration.number, migration.name, migration.checksum))
+    await connection.execute(_GRANT)
 
 
 async def _missing(connection: Connection, scripts: tuple[Migration, ...]) -> list[Migration]:

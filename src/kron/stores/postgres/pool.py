@@ -10,7 +10,7 @@ import psycopg
 
 from kron.errors import KronError
 from kron.failpoint import fail_point
-from kron.stores.postgres.connection import Connection, address, begun, connect, cut, translated
+from kron.stores.postgres.connection import Connection, address, begun, connect, cut, qualified, schema_of, translated
 from kron.stores.postgres.statements import QUERIES
 from kron.within import within
 
@@ -39,12 +39,14 @@ class Pool:
     """The connections of one role to one database, for one tenant."""
 
     def __init__(self, url: str, tenant: str, *, size: int = 4, deadline: float = DEADLINE) -> None:
-        self.conninfo, self.tenant, self.deadline = address(url), tenant, deadline
+        self.conninfo, self.schema, self.tenant, self.deadline = address(url), schema_of(url), tenant, deadline
         self.idle: list[Connection] = []
         self.gate = asyncio.Semaphore(size)
         self.beginnings = {
-            name: begun(QUERIES[name] + b"\n" + QUERIES["bounds"], tenant=tenant) for name in ("begin", "begin_reading")
+            name: begun(QUERIES[name] + b"\n" + QUERIES["bounds"], tenant=tenant, schema=self.schema)
+            for name in ("begin", "begin_reading")
         }
+        self.questions = {name: qualified(QUERIES[name], self.schema) for name in ("clock", "ring")}
         self.place = "the database"
 
     async def read(self, work: Callable[[Talk], Awaitable[T]]) -> T:
@@ -55,13 +57,18 @@ class Pool:
         """What one statement finds that is nobody's, and so needs no transaction around it."""
 
         async def work(connection: Connection) -> list[tuple[Any, ...]]:
-            return await (await connection.execute(QUERIES[query], values, binary=True)).fetchall()
+            return await (await connection.execute(self.questions[query], values, binary=True)).fetchall()
 
         return await self._do(work)
 
     async def write(self, work: Callable[[Talk], Awaitable[T]]) -> T:
         """The result of work that is done as a whole, and durable, or not at all; after an error nobody knows which."""
         return await self._do(lambda connection: self._transaction(connection, "begin", work))
+
+    @property
+    def whose(self) -> str:
+        """Whose bell it is: several tenants, and several schemas, may share a database."""
+        return f"{self.schema}/{self.tenant}"
 
     async def close(self) -> None:
         """Let go of all connections."""

@@ -11,13 +11,15 @@
 -- equality could be turned round, and the batch be gone through for each row of the table; a range could be looked for
 -- through the whole of another index. So it locks in the order of the batch, too.
 
--- begin: for whom; see what is committed by each statement
+-- begin: for whom, and where the tables are; see what is committed by each statement
 BEGIN;
 SET LOCAL app.tenant = {tenant};
+SET LOCAL search_path = {schema}, pg_temp;
 
 -- begin_reading: the same, but change nothing, and see one state throughout
 BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
 SET LOCAL app.tenant = {tenant};
+SET LOCAL search_path = {schema}, pg_temp;
 
 -- bounds: said with a beginning: how long anything may take, and that rows are found by keys alone
 SET LOCAL statement_timeout = '4s';
@@ -43,8 +45,11 @@ SELECT max(number) FROM kron_migrations;
 -- now: the clock of the database
 SELECT kron_now();
 
+-- clock: the same outside of a transaction
+SELECT {schema}.kron_now();
+
 -- alone_in_leasing: one at a time decides who looks at what
-SELECT pg_advisory_xact_lock(hashtextextended('kron leases ' || %(tenant)s, 0));
+SELECT pg_advisory_xact_lock(hashtextextended('kron leases ' || current_schema() || ' ' || %(tenant)s, 0));
 
 -- count_from_now: what was said by a clock that has been set back since
 UPDATE workers SET until = %(now)s::bigint + until - said, said = %(now)s
@@ -155,10 +160,10 @@ SELECT encode(idempotency_key, 'hex') FROM requests WHERE tenant_id = %(tenant)s
 
 -- advance: schedules that are still as they were read go on; which were
 UPDATE due d SET
-    cursor = s.cursor, wake = s.wake, seen = s.seen, reach = greatest(d.reach, s.reach)
+    cursor = s.cursor, wake = s.wake, seen = s.seen, reach = greatest(d.reach, s.reach), next_at = s.next_at
 FROM unnest(%(schedules)s, %(revisions)s, %(cursors)s, %(seens)s, %(next_cursors)s, %(sinces)s, %(wakes)s,
-            %(next_seens)s, %(reaches)s)
-     AS s (schedule_id, revision, old_cursor, old_seen, cursor, since, wake, seen, reach)
+            %(next_seens)s, %(reaches)s, %(nexts)s)
+     AS s (schedule_id, revision, old_cursor, old_seen, cursor, since, wake, seen, reach, next_at)
 WHERE (d.tenant_id = %(tenant)s) IS TRUE AND d.schedule_id = ANY (ARRAY[s.schedule_id]) AND d.revision = s.revision
   AND d.cursor = s.old_cursor AND d.since = s.since AND d.seen = s.old_seen AND d.paused = %(paused)s AND d.deleted = %(deleted)s
 RETURNING d.schedule_id;
@@ -194,22 +199,23 @@ WITH defined AS (
 )
 UPDATE due d SET
     digest = s.digest, revision = s.revision, cursor = s.cursor, since = s.since, paused = s.paused,
-    deleted = s.deleted, wake = s.wake, paused_until = s.paused_until, seen = s.seen, reach = greatest(d.reach, s.reach)
+    deleted = s.deleted, wake = s.wake, paused_until = s.paused_until, seen = s.seen, reach = greatest(d.reach, s.reach),
+    next_at = s.next_at
 FROM unnest(%(schedules)s, %(digests)s, %(revisions)s::integer[], %(cursors)s, %(sinces)s, %(paused)s, %(deleted)s,
-            %(wakes)s, %(untils)s, %(seens)s, %(reaches)s)
-     AS s (schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach)
+            %(wakes)s, %(untils)s, %(seens)s, %(reaches)s, %(nexts)s)
+     AS s (schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach, next_at)
 WHERE (d.tenant_id = %(tenant)s) IS TRUE AND d.schedule_id = ANY (ARRAY[s.schedule_id]);
 
 -- stand: how far they have come, under the lock
 INSERT INTO due (tenant_id, schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen,
-                 reach, shard)
+                 reach, shard, next_at)
 SELECT %(tenant)s, s.*
 FROM unnest(%(schedules)s, %(digests)s, %(revisions)s::integer[], %(cursors)s, %(sinces)s, %(paused)s, %(deleted)s,
-            %(wakes)s, %(untils)s, %(seens)s, %(reaches)s, %(shards)s::smallint[]) AS s
+            %(wakes)s, %(untils)s, %(seens)s, %(reaches)s, %(shards)s::smallint[], %(nexts)s) AS s
 ON CONFLICT (schedule_id, tenant_id) DO UPDATE SET
     digest = excluded.digest, revision = excluded.revision, cursor = excluded.cursor, since = excluded.since,
     paused = excluded.paused, deleted = excluded.deleted, wake = excluded.wake, paused_until = excluded.paused_until,
-    seen = excluded.seen, reach = greatest(due.reach, excluded.reach);
+    seen = excluded.seen, reach = greatest(due.reach, excluded.reach), next_at = excluded.next_at;
 
 -- record: new runs that differ in little
 INSERT INTO runs (tenant_id, schedule_id, run_at, fire_at, revision, idempotency_key, not_before, status, trigger_id,
@@ -355,13 +361,41 @@ SELECT start FROM kron_partitions;
 -- strays: whether the ledger has rows outside of its weeks
 SELECT EXISTS (SELECT FROM runs WHERE tenant_id = %(tenant)s AND tableoid = 'runs_default'::regclass);
 
+-- lacking: the rights that a role should have, and has not
+SELECT role, privilege || ' on ' || thing FROM kron_rights WHERE NOT granted ORDER BY role, thing, privilege;
+
+-- briefly: wait for no lock for long, since ticks wait behind who waits
+SET LOCAL lock_timeout = '200ms';
+
+-- unhurried: maintenance may look at a whole table, and may take its time
+SELECT set_config('statement_timeout', '60s', true), set_config('enable_seqscan', 'on', true),
+       set_config('enable_bitmapscan', 'on', true), set_config('enable_hashjoin', 'on', true);
+
+-- alone_in_maintenance: one process at a time; whether it is this one
+SELECT pg_try_advisory_xact_lock(hashtextextended('kron maintenance ' || current_schema(), 0));
+
+-- make_next: make the next partition that is missing; its name, or nothing
+SELECT kron_make_next(%(ahead)s::integer, %(moved)s::bigint, %(horizon)s::bigint);
+
+-- drop_next: drop the next partition that is old; its name, or nothing
+SELECT kron_drop_next(%(horizon)s::bigint);
+
+-- prune: remove old records; how many
+SELECT kron_prune(%(horizon)s::bigint, %(most)s::integer);
+
+-- old_partitions: those that ended before the horizon, and are still there
+SELECT name FROM kron_partitions WHERE stop <= %(horizon)s::bigint / 1000 ORDER BY start;
+
+-- horizon: up to when old records may have been removed
+SELECT coalesce(max(horizon), 0) FROM retention WHERE tenant_id = %(tenant)s;
+
 -- unowned: the workers that live, and the shards that nobody alive looks at
 SELECT (SELECT count(*) FROM workers w WHERE w.tenant_id = %(tenant)s AND w.until > kron_now()),
        (SELECT count(*) FROM shards s WHERE s.tenant_id = %(tenant)s AND NOT EXISTS (
             SELECT FROM workers w WHERE w.tenant_id = s.tenant_id AND w.owner = s.owner AND w.until > kron_now()));
 
 -- ring: somebody has asked for something that is to be looked at now
-SELECT pg_notify('kron', %(tenant)s);
+SELECT pg_notify('kron', %(whose)s);
 
 -- listen: hear what is rung
 LISTEN kron;

@@ -13,7 +13,7 @@ from kron.core.outcome import Gap
 from kron.core.run import OPEN, Run, State
 from kron.errors import KronError
 from kron.store import Act, Revision, shard_of
-from kron.stores.codec import Definition, read_case, write_job
+from kron.stores.codec import Definition, next_at, read_case, write_job
 from kron.stores.postgres.arrays import numbers, octets, texts, truths
 from kron.stores.presets import Presets
 
@@ -97,7 +97,9 @@ def definitions(jobs: Sequence[Job]) -> dict[str, Any]:
     }
 
 
-def standings(cases: Sequence[Case], seens: Iterable[int], reaches: Iterable[int]) -> dict[str, Any]:
+def standings(
+    cases: Sequence[Case], seens: Iterable[int], reaches: Iterable[int], nexts: Iterable[int | None] | None = None
+) -> dict[str, Any]:
     """The columns of how far schedules have come."""
     return {
         "schedules": texts(case.identity for case in cases),
@@ -111,6 +113,7 @@ def standings(cases: Sequence[Case], seens: Iterable[int], reaches: Iterable[int
         "seens": numbers(seens),
         "reaches": numbers(reaches),
         "shards": numbers(shard_of(case.identity) for case in cases),
+        "nexts": numbers(map(next_at, cases) if nexts is None else nexts),
     }
 
 

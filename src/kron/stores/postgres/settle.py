@@ -8,7 +8,7 @@ from typing import Any
 from kron.core.policy import Overlap
 from kron.core.run import Run
 from kron.store import Revision, Settlement, fits, swift
-from kron.stores.codec import write_job
+from kron.stores.codec import next_at, write_job
 from kron.stores.postgres.arrays import numbers, octets, texts
 from kron.stores.postgres.cases import Jobs, whole
 from kron.stores.postgres.pool import Talk
@@ -28,7 +28,7 @@ from kron.stores.postgres.rows import (
 )
 
 _NOTHING_MORE = [(), None, None, None]  # no changed run, no gap, no revision, no act
-_COLUMNS = ["revisions", "cursors", "seens", "next_cursors", "sinces", "wakes", "next_seens", "reaches"]
+_COLUMNS = ["revisions", "cursors", "seens", "next_cursors", "sinces", "wakes", "next_seens", "reaches", "nexts"]
 
 
 def plain(settlement: Settlement) -> bool:
@@ -77,7 +77,10 @@ def columns_of(settlements: Sequence[Settlement]) -> dict[str, Any]:
         reach = max([run.nominal for run in new]) if new else cursor
         job = after.job
         rows.append(
-            (job.identity, before.revision, old, seen, cursor, after.since, after.wake, seen ^ fold(new), reach)
+            (
+                *(job.identity, before.revision, old, seen, cursor),
+                *(after.since, after.wake, seen ^ fold(new), reach, next_at(after, new)),
+            )
         )
         alone = job.schedule.policy.overlap is not Overlap.ALLOW
         fresh += [(run, alone) for run in new]
@@ -123,14 +126,16 @@ async def _define(talk: Talk, held: list[Settlement], known: Container[str], now
 
 def _edited(anew: Sequence[Settlement]) -> dict[str, Any]:
     """Return the columns of schedules that are defined again: their revisions, and how far they have come."""
-    revisions = [s.revision for s in anew if s.revision]
-    return revised(revisions) | standings([s.after for s in anew], map(_seen, anew), map(_reach, anew))
+    afters, revisions = [s.after for s in anew], [s.revision for s in anew if s.revision]
+    return revised(revisions) | standings(afters, map(_seen, anew), map(_reach, anew), map(_next, anew))
 
 
 async def _stand(talk: Talk, held: Sequence[Settlement], rows: dict[str, Sequence[Any]]) -> None:
     afters = [s.after for s in held]
     digests = [rows[case.identity][1] if case.identity in rows else digest(write_job(case.job)) for case in afters]
-    await talk.tell("stand", **standings(afters, map(_seen, held), map(_reach, held)), digests=numbers(digests))
+    await talk.tell(
+        "stand", **standings(afters, map(_seen, held), map(_reach, held), map(_next, held)), digests=numbers(digests)
+    )
 
 
 async def _write(talk: Talk, held: Sequence[Settlement], revisions: Sequence[Revision]) -> None:
@@ -167,6 +172,11 @@ def _seen(settlement: Settlement) -> int:
     runs = {run.key: run for run in settlement.before.open} if settlement.before else {}
     runs |= {run.key: run for _, run in settlement.changed} | {run.key: run for run in settlement.new}
     return fold(runs.values())
+
+
+def _next(settlement: Settlement) -> int | None:
+    """The next period that will have no row yet."""
+    return next_at(settlement.after, settlement.new)
 
 
 def _reach(settlement: Settlement) -> int:

@@ -12,12 +12,13 @@ from kron.core.outcome import Gap
 from kron.core.policy import Policy
 from kron.core.run import Run
 from kron.errors import KronError
-from kron.store import FIRST, SHARDS, Act, Change, Revision, Settlement, share_of
+from kron.store import FIRST, SHARDS, Act, Change, Maintained, Revision, Settlement, share_of
 from kron.stores.codec import read_act, read_gap, read_revision, read_run
 from kron.stores.postgres.arrays import numbers, octets, texts
 from kron.stores.postgres.cases import Jobs, whole
 from kron.stores.postgres.change import change
 from kron.stores.postgres.hints import Bell, Listener, listening, urgent
+from kron.stores.postgres.maintain import DEADLINE_S, DEFAULT, Limits, maintained
 from kron.stores.postgres.pool import DEADLINE, Pool, Talk
 from kron.stores.postgres.rows import key_bytes
 from kron.stores.postgres.settle import Ready, advance, columns_of, plain, prepare, settle_exactly
@@ -25,8 +26,6 @@ from kron.stores.postgres.transaction import Transactions
 from kron.stores.postgres.vitals import vitals
 from kron.stores.postgres.workflows import WorkflowTable
 from kron.stores.presets import BUILT_IN, Presets
-
-DEFAULT = "default"  # whose schedules they are where nobody says
 
 
 class _Apart(Exception):
@@ -49,8 +48,9 @@ class PostgresStore:
         """`clock` only for tests: without it, the database says what time it is."""
         self.clock, self.tenant = clock, tenant
         self.pool = Pool(url, tenant, size=size, deadline=deadline)
+        self.upkeep = Pool(url, tenant, size=1, deadline=DEADLINE_S)
         self.jobs, self.bell = Jobs(presets), Bell(self.pool)
-        self.transactions = Transactions(self.pool.conninfo, tenant, self.now)
+        self.transactions = Transactions(self.pool, self.now)
 
     async def close(self) -> None:
         """Let go of the database."""
@@ -59,13 +59,13 @@ class PostgresStore:
 
     def heeding(self, heard: Callable[[], None]) -> AbstractAsyncContextManager[None]:
         """While it lasts, `heard` is called when somebody asks for what is to be looked at now; or soon after."""
-        return listening(Listener(self.pool.conninfo, self.tenant, heard))
+        return listening(Listener(self.pool.conninfo, self.pool.whose, heard))
 
     async def now(self) -> int:
         """The current instant in milliseconds."""
         if self.clock is not None:
             return int(self.clock.now() * 1000)
-        ((now,),) = await self.pool.ask("now")
+        ((now,),) = await self.pool.ask("clock")
         return int(now)
 
     async def lease(self, owner: str, now: int, until: int) -> frozenset[int]:
@@ -189,6 +189,18 @@ class PostgresStore:
         wanted = octets({key_bytes(key) for key in keys if _is_key(key)})
         found = dict(await self.pool.read(lambda talk: talk.rows("called", keys=wanted))) if keys else {}
         return [found.get(key) for key in keys]
+
+    async def maintain(self, now: int, keep: int | None) -> Maintained:
+        """Make partitions ahead of time, and remove a bounded number of old records."""
+        try:
+            return await maintained(self.upkeep, now, keep, Limits())
+        finally:
+            await self.upkeep.close()  # it is needed once an hour
+
+    async def horizon(self) -> int:
+        """Up to when old records may have been removed."""
+        ((horizon,),) = await self.pool.read(lambda talk: talk.rows("horizon"))
+        return int(horizon)
 
     def workflows(self) -> WorkflowTable:
         """A workflow store in the same database."""

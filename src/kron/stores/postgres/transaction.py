@@ -21,7 +21,7 @@ from kron.stores.codec import read_run
 from kron.stores.postgres.arrays import octets, texts
 from kron.stores.postgres.change import change
 from kron.stores.postgres.connection import Connection, begun, connect, translated
-from kron.stores.postgres.pool import Talk
+from kron.stores.postgres.pool import Pool, Talk
 from kron.stores.postgres.rows import key_bytes
 from kron.stores.postgres.statements import QUERIES
 from kron.stores.statements import named
@@ -36,8 +36,8 @@ _SQL = {
 class Transactions:
     """Opens a transaction for each run that asks for one; a bounded number at once, and the others wait."""
 
-    def __init__(self, conninfo: str, tenant: str, now: Callable[[], Awaitable[int]]) -> None:
-        self.conninfo, self.tenant, self.now = conninfo, tenant, now
+    def __init__(self, pool: Pool, now: Callable[[], Awaitable[int]]) -> None:
+        self.conninfo, self.tenant, self.schema, self.now = pool.conninfo, pool.tenant, pool.schema, now
         self.gate = asyncio.Semaphore(AT_ONCE)
 
     @asynccontextmanager
@@ -60,11 +60,12 @@ class Transactions:
 
     async def _succeed(self, connection: Connection, run: Run, policy: Policy) -> None:
         """Record the success of this very attempt, in the transaction that is open."""
-        ((inside,),) = await (await connection.execute(_SQL["still_inside"])).fetchall()
+        ((inside, path),) = await (await connection.execute(_SQL["still_inside"])).fetchall()
         if not inside:
             hint = "leave that to Kron; for a part that may fail alone, use `async with connection.transaction()`"
             raise KronError("TRANSACTION_ENDED", "the function has ended its transaction itself", hint=hint)
         await connection.execute(QUERIES["bounds"])  # it is about to hold a row that others wait for
+        await connection.execute(begun(_SQL["ours"], schema=self.schema))
         now, talk = await self.now(), Talk(connection, self.tenant)
         await talk.tell("lock", schedules=texts([run.identity]))  # from here on, nobody else speaks of it
         (stored,) = map(read_run, await talk.rows("of_keys", keys=octets([key_bytes(run.key)])))
@@ -74,3 +75,4 @@ class Transactions:
             message = f"attempt {run.attempt} at {run.identity!r} has lost its run to another, or to its end"
             raise KronError("FENCED", message, hint="nothing of this attempt stays; look at what became of the run")
         await change(talk, [Change(stored, after, look_after(after, policy, now))])
+        await connection.execute(_SQL["theirs"], {"path": path})

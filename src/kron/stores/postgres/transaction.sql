@@ -5,5 +5,11 @@ SET LOCAL app.tenant = {tenant};
 SET LOCAL application_name = 'kron run';
 SET LOCAL idle_in_transaction_session_timeout = '60s';
 
--- still_inside: whether it is still the transaction that was entered
-SELECT current_setting('application_name') = 'kron run';
+-- still_inside: whether it is still the transaction that was entered; and where the function looks for its own tables
+SELECT current_setting('application_name') = 'kron run', current_setting('search_path');
+
+-- ours: names are those of Kron from here on
+SET LOCAL search_path = {schema}, pg_temp;
+
+-- theirs: and the function's again, for its triggers that wait for the commit
+SELECT set_config('search_path', %(path)s, true);

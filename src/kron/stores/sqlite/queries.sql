@@ -114,26 +114,27 @@ SELECT idempotency_key FROM schedule_runs WHERE idempotency_key IN (SELECT value
 -- define: a schedule that has never been
 INSERT INTO schedules (
     schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
-    revision, cursor, since, paused, deleted, wake, paused_until, shard)
+    revision, cursor, since, paused, deleted, wake, paused_until, shard, next_at)
 VALUES (
     :schedule_id, :schedule, :dialect, :timezone, :policy, :name, :description, :command, :target, :start_at, :end_at,
-    :revision, :cursor, :since, :paused, :deleted, :wake, :paused_until, :shard);
+    :revision, :cursor, :since, :paused, :deleted, :wake, :paused_until, :shard, :next_at);
 
 -- redefine: a new revision
 UPDATE schedules SET
     schedule = :schedule, dialect = :dialect, timezone = :timezone, policy = :policy, name = :name,
     description = :description, command = :command, target = :target, start_at = :start_at, end_at = :end_at,
     revision = :revision, cursor = :cursor, since = :since, paused = :paused, deleted = :deleted, wake = :wake,
-    paused_until = :paused_until
+    paused_until = :paused_until, next_at = :next_at
 WHERE schedule_id = :schedule_id;
 
 -- advance: the same definition, further on
 UPDATE schedules SET
-    cursor = :cursor, since = :since, paused = :paused, deleted = :deleted, wake = :wake, paused_until = :paused_until
+    cursor = :cursor, since = :since, paused = :paused, deleted = :deleted, wake = :wake, paused_until = :paused_until,
+    next_at = :next_at
 WHERE schedule_id = :schedule_id;
 
 -- go_on: the same, for a schedule that is still as it was read, and has no open run
-UPDATE schedules SET cursor = :cursor, wake = :wake
+UPDATE schedules SET cursor = :cursor, wake = :wake, next_at = :next_at
 WHERE schedule_id = :schedule_id AND revision = :revision AND cursor = :old_cursor AND since = :old_since
   AND NOT paused AND NOT deleted
   AND NOT EXISTS (
@@ -248,3 +249,42 @@ VALUES (:schedule_id, :deed, :at, :until, :who, :note);
 
 -- acts: those of a schedule, in the order in which they were written
 SELECT deed, at, until, who, note FROM schedule_acts WHERE schedule_id = :schedule_id ORDER BY number;
+
+-- horizon: up to when old records may have been removed
+SELECT horizon FROM retention;
+
+-- keep_from: records older than this may be removed from now on
+UPDATE retention SET horizon = :horizon WHERE horizon < :horizon;
+
+-- first_recorded: runs in the order in which they were recorded, from a row on, and whether each is old and has ended
+SELECT rowid, created_at < :horizon, run_at * 1000 < :horizon AND updated_at < :horizon
+       AND status NOT IN ('pending', 'launching', 'retry', 'enqueued', 'started', 'waiting')
+FROM schedule_runs
+WHERE rowid > :after
+ORDER BY rowid
+LIMIT :limit;
+
+-- forget_runs: and what their targets call them
+DELETE FROM schedule_runs WHERE rowid IN (SELECT value FROM json_each(:rows));
+
+-- forget_gaps: that ended before the horizon
+DELETE FROM schedule_gaps WHERE (schedule_id, first) IN (
+    SELECT schedule_id, first FROM schedule_gaps WHERE last < :horizon / 1000 ORDER BY last LIMIT :limit);
+
+-- tombstones: schedules that were deleted before the horizon, and have left nothing else
+SELECT schedule_id FROM schedules s
+WHERE deleted
+  AND NOT EXISTS (SELECT 1 FROM schedule_acts a WHERE a.schedule_id = s.schedule_id AND a.at >= :horizon)
+  AND NOT EXISTS (SELECT 1 FROM schedule_revisions v WHERE v.schedule_id = s.schedule_id AND v.at >= :horizon)
+  AND NOT EXISTS (SELECT 1 FROM schedule_gaps g WHERE g.schedule_id = s.schedule_id)
+  AND NOT EXISTS (SELECT 1 FROM schedule_runs r WHERE r.schedule_id = s.schedule_id)
+LIMIT :limit;
+
+-- forget_acts: of tombstones
+DELETE FROM schedule_acts WHERE schedule_id IN (SELECT value FROM json_each(:names));
+
+-- forget_revisions: of tombstones
+DELETE FROM schedule_revisions WHERE schedule_id IN (SELECT value FROM json_each(:names));
+
+-- forget_schedules: the tombstones themselves
+DELETE FROM schedules WHERE schedule_id IN (SELECT value FROM json_each(:names));

@@ -27,13 +27,29 @@ CREATE TABLE schedules (
     paused      INTEGER NOT NULL CHECK (paused IN (0, 1)),
     deleted     INTEGER NOT NULL CHECK (deleted IN (0, 1)),
     wake        INTEGER,           -- when to look at it again
+    next_at     INTEGER,           -- the next period (seconds); NULL if none is planned. For people: nothing rests on it
     paused_until INTEGER CHECK (paused_until IS NULL OR paused)  -- when its pause ends by itself
 ) WITHOUT ROWID;
 
 -- What a tick reads: the shard stands in the index, so that the rows of others are passed over without a look.
 CREATE INDEX schedules_due ON schedules (wake, schedule_id, shard) WHERE wake IS NOT NULL;
 
-CREATE TRIGGER schedules_stay BEFORE DELETE ON schedules
+-- Tombstones, for retention.
+CREATE INDEX schedules_deleted ON schedules (schedule_id) WHERE deleted;
+
+-- Up to which instant (milliseconds) old records may have been removed. What is younger stays: the triggers below refuse
+-- to delete it.
+CREATE TABLE retention (one INTEGER PRIMARY KEY CHECK (one = 1), horizon INTEGER NOT NULL);
+
+INSERT INTO retention (one, horizon) VALUES (1, 0);
+
+CREATE TRIGGER retention_goes_forward BEFORE UPDATE ON retention WHEN new.horizon < old.horizon
+BEGIN SELECT RAISE(ABORT, 'the horizon of the retention only goes forward'); END;
+
+CREATE TRIGGER retention_stays BEFORE DELETE ON retention
+BEGIN SELECT RAISE(ABORT, 'the horizon of the retention stays'); END;
+
+CREATE TRIGGER schedules_stay BEFORE DELETE ON schedules WHEN NOT old.deleted
 BEGIN SELECT RAISE(ABORT, 'a schedule leaves a tombstone'); END;
 
 CREATE TRIGGER schedules_go_forward BEFORE UPDATE OF schedule_id, revision, cursor ON schedules
@@ -79,6 +95,8 @@ CREATE TRIGGER revisions_never_change BEFORE UPDATE ON schedule_revisions
 BEGIN SELECT RAISE(ABORT, 'a revision never changes'); END;
 
 CREATE TRIGGER revisions_stay BEFORE DELETE ON schedule_revisions
+WHEN old.at >= (SELECT horizon FROM retention)
+  OR NOT EXISTS (SELECT 1 FROM schedules WHERE schedule_id = old.schedule_id AND deleted)
 BEGIN SELECT RAISE(ABORT, 'a revision stays'); END;
 
 -- What was done besides: who paused, resumed or deleted it, when and why.
@@ -98,6 +116,8 @@ CREATE TRIGGER acts_never_change BEFORE UPDATE ON schedule_acts
 BEGIN SELECT RAISE(ABORT, 'an act never changes'); END;
 
 CREATE TRIGGER acts_stay BEFORE DELETE ON schedule_acts
+WHEN old.at >= (SELECT horizon FROM retention)
+  OR NOT EXISTS (SELECT 1 FROM schedules WHERE schedule_id = old.schedule_id AND deleted)
 BEGIN SELECT RAISE(ABORT, 'an act stays'); END;
 
 -- The ledger: one row a period, and one a manual run, written before anything is launched.
@@ -206,7 +226,9 @@ BEGIN SELECT RAISE(ABORT, 'two gaps have a period in common'); END;
 CREATE TRIGGER gaps_never_change BEFORE UPDATE ON schedule_gaps
 BEGIN SELECT RAISE(ABORT, 'a gap never changes'); END;
 
-CREATE TRIGGER gaps_stay BEFORE DELETE ON schedule_gaps
+CREATE INDEX gaps_by_end ON schedule_gaps (last);
+
+CREATE TRIGGER gaps_stay BEFORE DELETE ON schedule_gaps WHEN old.last * 1000 >= (SELECT horizon FROM retention)
 BEGIN SELECT RAISE(ABORT, 'a gap stays'); END;
 
 -- Who said when that he lives until when, and who looks at which shard. Nothing here decides who may write.

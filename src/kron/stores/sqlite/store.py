@@ -13,13 +13,14 @@ from kron.core.case import Case
 from kron.core.outcome import Gap
 from kron.core.policy import Overlap
 from kron.core.run import Run
-from kron.store import FIRST, Act, Change, Revision, Settlement, fits, shard_of, share_of, speaks, swift
+from kron.store import FIRST, Act, Change, Maintained, Revision, Settlement, fits, shard_of, share_of, speaks, swift
 from kron.stores.codec import (
     ACT,
     DEFINITION,
     GAP,
     RUN,
     STANDING,
+    next_at,
     read_act,
     read_ahead,
     read_case,
@@ -32,6 +33,7 @@ from kron.stores.codec import (
 )
 from kron.stores.presets import BUILT_IN, Presets
 from kron.stores.sqlite.file import File
+from kron.stores.sqlite.retention import Retention
 
 PATIENCE = 10.0  # seconds to wait for other processes that write
 
@@ -49,6 +51,7 @@ class SqliteStore:
         self.clock, self.presets = clock, presets
         self.file = File(Path(path), patience)
         self.rows = self.file.rows
+        self.retention = Retention(self.file)
 
     async def close(self) -> None:
         """Finish what has begun, and let go of the file."""
@@ -142,6 +145,15 @@ class SqliteStore:
 
     # What follows is work: it runs in the thread of the file.
 
+    async def maintain(self, now: int, keep: int | None) -> Maintained:
+        """Remove a bounded number of old records. The file does not shrink: new records take their place in it."""
+        return Maintained() if keep is None else await self.file.write(lambda: self.retention.prune(now - keep))
+
+    async def horizon(self) -> int:
+        """Up to when old records may have been removed."""
+        ((horizon,),) = await self.file.read(lambda: self.rows("horizon"))
+        return int(horizon)
+
     def _lease(self, owner: str, now: int, until: int) -> frozenset[int]:
         self.rows("count_from_now", now=now)
         self.rows("forget_the_dead", now=now)
@@ -201,7 +213,7 @@ class SqliteStore:
         stored = self._case(after.identity)
         if not fits(settlement, stored, taken):
             return False
-        self._keep(stored, after)
+        self._keep(stored, after, next_at(after, settlement.new))
         alone = after.policy.overlap is not Overlap.ALLOW
         for _, run in sorted(settlement.changed, key=lambda pair: pair[1].active):  # one ends before another starts
             self.rows("move", **RUN.row(run), alone=alone)
@@ -220,7 +232,12 @@ class SqliteStore:
         assert before is not None  # noqa: S101  it is swift
         if any(run.key in taken for run in settlement.new):
             return False
-        moved = {"cursor": after.cursor, "wake": after.wake, "revision": before.revision}
+        moved = {
+            "cursor": after.cursor,
+            "wake": after.wake,
+            "revision": before.revision,
+            "next_at": next_at(after, settlement.new),
+        }
         read = {"schedule_id": after.identity, "old_cursor": before.cursor, "old_since": before.since}
         return self.file.count("go_on", **moved, **read) == 1
 
@@ -228,8 +245,8 @@ class SqliteStore:
         self.file.put("record", rows)
         rows.clear()
 
-    def _keep(self, stored: Case | None, after: Case) -> None:
-        standing = STANDING.row(write_standing(after))
+    def _keep(self, stored: Case | None, after: Case, following: int | None) -> None:
+        standing = {**STANDING.row(write_standing(after)), "next_at": following}
         if stored is not None and stored.revision == after.revision:
             self.rows("advance", schedule_id=after.identity, **standing)
             return
