@@ -26,7 +26,7 @@ from kron.apps.wiring import open_store
 from kron.stores.postgres.migrate import migrate
 from tests.campaigns.nemesis.findings import examine
 from tests.postgres import free_port, running
-from tests.service.http import LOOPBACK, SECRET, Service
+from tests.service.http import LOOPBACK, NDJSON, REPORT, SECRET, Service
 from tests.service.tokens import settings, token
 
 KRON = str(Path(sys.executable).parent / "kron")
@@ -50,6 +50,7 @@ class Fleet:
         self.living, self.kills = {}, Counter()
         common = settings(folder) | {"webhook_secret": SECRET, "webhook_http": "true", "webhook_allow": LOOPBACK[0]}
         common |= {"public_url": f"http://127.0.0.1:{self.ports['api0']}", "inflight_lease_ms": 20_000, "log": "false"}
+        common |= {"report_secret": REPORT}
         common |= {"triggers_per_minute": 1_000_000, "tick_ms": 200, "lookahead_ms": 5_000}
         self.env = {f"KRON_{name.upper()}": str(value) for name, value in common.items()}
         self.stores = {"api": server.url(database, "kron_api"), "worker": server.url(database, "kron_worker")}
@@ -141,7 +142,9 @@ class Users:
         for tenant in KINDS:
             lines = [{"id": name, **self.body(whose, name)} for whose, name in self.names if whose == tenant]
             text = "\n".join(map(json.dumps, lines)).encode()
-            reply = await asyncio.to_thread(self.fleet.api(self.chance, tenant).post, "/v1/schedules:bulk", text)
+            reply = await asyncio.to_thread(
+                self.fleet.api(self.chance, tenant).post, "/v1/schedules:bulk", text, **NDJSON
+            )
             assert all(line["status"] == 200 for line in reply.lines)
 
     async def run(self):

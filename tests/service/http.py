@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-import uvicorn
-
 from kron.apps.service.app import make_app
 from kron.apps.service.config import Config
-from kron.apps.service.server import Server
+from kron.apps.service.server import server_of
 
 SECRET = "whsec_" + "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVowMTIzNDU="
+REPORT = "whsec_" + "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
+NDJSON = {"Content_Type": "application/x-ndjson"}
 LOOPBACK = ("127.0.0.0/8",)
 
 
@@ -77,7 +77,7 @@ def config(**settings):
 def serving(app=None, **settings):
     """A service in a thread with a loop of its own; it is told to stop, and waited for."""
     app = app or make_app(config(**settings))
-    server = Server(uvicorn.Config(app, "127.0.0.1", 0, log_level="error", lifespan="on"))
+    server = server_of(app, config(listen="127.0.0.1:0"))
     thread = threading.Thread(target=lambda: asyncio.run(server.serve()), daemon=True)
     thread.start()
     until(lambda: server.started or not thread.is_alive(), 20)

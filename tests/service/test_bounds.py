@@ -1,10 +1,13 @@
 """What may come in is bounded: bodies, depth, expressions, and the time that any of it takes."""
 
+import json
 import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.service.http import serving, workflow
+from tests.service.http import NDJSON, serving, workflow
 from tests.service.test_resources import definition
 
 
@@ -78,3 +81,14 @@ def test_quotas():
         assert (fast.status, fast.json["code"]) == (422, "BAD_FIELD")
         assert service.put("/v1/schedules/b", definition(timezone="Europe/Paris")).status == 422
         assert service.put("/v1/schedules/b", definition(timezone="Asia/Tokyo")).status == 200
+
+
+def test_quota_holds_for_a_bulk_and_for_many_at_once():
+    with serving(schedules_per_tenant=5) as service:
+        lines = b"".join(json.dumps({"id": f"b{n}", **definition()}).encode() + b"\n" for n in range(40))
+        for _ in range(2):
+            said = service.call("POST", "/v1/schedules:bulk", lines, **NDJSON).lines
+            assert Counter(each["status"] for each in said) == {200: 5, 429: 35}
+    with serving(schedules_per_tenant=5) as service, ThreadPoolExecutor(10) as pool:
+        said = list(pool.map(lambda n: service.put(f"/v1/schedules/p{n}", definition()).status, range(40)))
+        assert Counter(said) == {200: 5, 429: 35}

@@ -18,6 +18,7 @@ import pytest
 from kron.apps.service.keys import Keys
 from kron.clock import SystemTimer
 from kron.core.answer import Answer
+from kron.errors import KronError
 from kron.launchers.target import check_url
 from tests.service.certificates import Authority
 from tests.service.http import until
@@ -159,8 +160,11 @@ def test_the_keys_of_the_issuer_come_over_tls_and_from_nowhere_else(secure, tmp_
     secure.content = Path(jwks(tmp_path)).read_bytes()
 
     async def found():
-        key = await Keys(f"https://localhost:{secure.port}/jwks", SystemTimer()).find("k-EdDSA")
-        return key is not None
+        try:
+            return await Keys(f"https://localhost:{secure.port}/jwks", SystemTimer()).find("k-EdDSA") is not None
+        except KronError as error:
+            assert error.code == "KEYS"
+            return False
 
     assert asyncio.run(found())
     secure.status = 302

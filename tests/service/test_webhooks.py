@@ -22,7 +22,7 @@ from kron.launchers.http import HttpLauncher
 from kron.launchers.post import Poster
 from kron.launchers.signature import Secrets, sign, verify
 from tests.service.certificates import Authority
-from tests.service.http import LOOPBACK, SECRET, receiving, serving, until
+from tests.service.http import LOOPBACK, NDJSON, REPORT, SECRET, receiving, serving, until
 
 NOON = instant_of("2026-03-01T12:00:00Z")
 
@@ -262,7 +262,7 @@ def test_receivers_that_hang_do_not_hold_up_others():
         lines = [{"id": f"hang-{n}", "schedule": when, "target": hole} for n in range(60)]
         lines += [{"id": f"ok-{n}", "schedule": when, "target": receiver.url} for n in range(10)]
         body = b"\n".join(json.dumps(line).encode() for line in lines)
-        assert {each["status"] for each in service.call("POST", "/v1/schedules:bulk", body).lines} == {200}
+        assert {each["status"] for each in service.call("POST", "/v1/schedules:bulk", body, **NDJSON).lines} == {200}
         until(lambda: len(receiver.seen) == 10, 10)
         assert time.time() < soon + 5
         until(lambda: len(taken) > 20, 4)  # and those hang beside them
@@ -300,7 +300,8 @@ def test_tls_is_checked(tmp_path):
 
 def test_from_the_definition_to_the_receiver_and_its_report():
     """The whole way: defined over HTTP, run by the worker, received, reported with the token that came with it."""
-    with receiving() as receiver, serving(worker=True, tick_ms=50, public_url="http://kron.example") as service:
+    known = {"public_url": "http://kron.example", "report_secret": REPORT}
+    with receiving() as receiver, serving(worker=True, tick_ms=50, **known) as service:
         body = {"schedule": "* * * * * *", "target": receiver.url, "completion": "reported"}
         assert service.put("/v1/schedules/mail", body).json["completion"] == "reported"
         until(lambda: receiver.seen)

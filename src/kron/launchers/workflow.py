@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, quote, unquote
+from uuid import uuid4
 
 from kron.clock import Clock, SystemClock
 from kron.core.answer import Answer, Receipt
@@ -72,7 +72,7 @@ class WorkflowFolder:
 
     def _write(self, path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_suffix(f".{os.getpid()}.draft")
+        draft = path.with_suffix(f".{uuid4().hex}.draft")  # of this call alone: others may write the same version
         draft.write_text(text, encoding="utf-8")
         draft.replace(path)
 
@@ -84,22 +84,25 @@ class RunLauncher:
         self.workflows, self.executor = workflows, executor
 
     async def start(
-        self, workflow_id: str, version: int, user_id: str, scheduled_for: str, idempotency_key: str
+        self, workflow_id: str, version: int, user_id: str, scheduled_for: str, idempotency_key: str, tenant: str = ""
     ) -> bool:
         """Whether the executor has it; false if there is no such workflow."""
-        said = await self.launch(workflow_id, version, user_id, scheduled_for, idempotency_key)
+        said = await self.launch(workflow_id, version, user_id, scheduled_for, idempotency_key, tenant)
         return said.answer is Answer.OK
 
-    async def launch(self, workflow_id: str, version: int, user_id: str, scheduled_for: str, key: str) -> Receipt:
-        """The same, and why not."""
+    async def launch(
+        self, workflow_id: str, version: int, user_id: str, scheduled_for: str, key: str, tenant: str = ""
+    ) -> Receipt:
+        """The same, and why not. With tenants, the executor is told whose run it is; users are `tenant/user`."""
         dag = await self.workflows.load_dag(workflow_id, version)
         if dag is None:
             return Receipt(Answer.RETRYABLE)
         meta = {
             "source": "schedule",
-            "user_id": user_id,
+            "user_id": f"{tenant}/{user_id}" if tenant else user_id,
             "scheduled_for": scheduled_for,
             "idempotency_key": key,
+            **({"tenant": tenant} if tenant else {}),
         }
         said = await self.executor.run(dag, meta) or Answer.OK
         return said if isinstance(said, Receipt) else Receipt(said)
@@ -119,7 +122,8 @@ class WorkflowLauncher:
         given, tenant = dict(parse_qsl(query)), self.secrets.tenant_of(launch.run.identity)
         workflow = (f"{tenant}/" if tenant else "") + unquote(name)
         planned = rfc3339(launch.run.nominal)
-        return await self.starter.launch(workflow, int(given["version"]), given["user"], planned, launch.run.key)
+        version, user = int(given["version"]), given["user"]
+        return await self.starter.launch(workflow, version, user, planned, launch.run.key, tenant)
 
     async def cancel(self, run: Run) -> None:
         """An executor is not told."""

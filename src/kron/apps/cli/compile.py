@@ -83,7 +83,9 @@ def _show(schedules: list[Compiled], shared: list[Finding], at: int, screen: Scr
     rows = [(_label(s), s.sentence or "-", s.placeholder or "-", s.cron, _next(s, at) or "never") for s in schedules]
     screen.table(head, rows)
     for f in [*(finding for schedule in schedules for finding in schedule.findings), *shared]:
-        screen.note(screen.paint_report(screen.err, report(f.code, f.message, f.place, f.hint, level=f.level)))
+        screen.block(
+            screen.paint_report(screen.err, report(f.code, f.message, f.place, f.hint, level=f.level)), screen.err
+        )
     screen.err.write(heatmap([s.cron for s in schedules], colour=colourful(screen.err)))
 
 

@@ -10,6 +10,7 @@ from dataclasses import fields
 from kron.apps.cli.screen import Screen
 from kron.apps.redacted import redacted
 from kron.apps.service.config import Config, Setting, read_config, read_settings, unknown_variables
+from kron.apps.service.settings_check import SECRET
 from kron.errors import KronError
 
 
@@ -53,7 +54,7 @@ def _show(config: Config, given: dict[str, Setting], screen: Screen) -> None:
 
 
 def _shown(name: str, value: object) -> str:
-    if name == "webhook_secret":
+    if name in SECRET:
         return "(set)" if value else ""
     if name == "store":
         return redacted(str(value))

@@ -53,7 +53,7 @@ class Progress:
         """Say why a line is left out."""
         self.wrong += 1
         if self.wrong <= SHOWN:
-            self.screen.note(f"line {number}: {describe(error)}")
+            self.screen.block(f"line {number}: {describe(error)}", self.screen.err)
 
     def end(self) -> None:
         """Say what came of it."""

@@ -19,7 +19,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     if args.dry_run:
         for migration in ran:
             screen.line(f"-- {migration.name}")
-            screen.line(migration.sql)
+            screen.block(migration.sql)
         screen.note(f"{len(ran)} migrations would run")
         return 0
     for migration in ran:

@@ -29,7 +29,7 @@ def _runner(name: str) -> Callable[[argparse.Namespace, Screen], int]:
     """Runs the command of that name; its module is loaded only then."""
 
     def run(args: argparse.Namespace, screen: Screen) -> int:
-        return int(import_module(f"kron.apps.cli.{name}").run(args, screen))
+        return int(import_module(f"kron.apps.cli.{name.replace('-', '_')}").run(args, screen))
 
     return run
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shutil
 from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
+from kron.apps.visible import visible, visible_json
 from kron.errors import KronError, LanguageError, Place, report
 
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
@@ -18,6 +20,7 @@ class Screen:
 
     def __init__(self, out: TextIO, err: TextIO) -> None:
         self.out, self.err = out, err
+        self._mark = secrets.token_hex(4)  # no text that comes from elsewhere has it: only `paint` makes colours
 
     @property
     def width(self) -> int:
@@ -25,28 +28,33 @@ class Screen:
         return min(shutil.get_terminal_size((80, 24)).columns, 120)
 
     def line(self, text: str = "") -> None:
-        """A line of the result."""
-        print(text, file=self.out)
+        """A line of the result. Control characters in it are shown, and do nothing."""
+        self._put(self.out, visible(text))
 
     def note(self, text: str) -> None:
         """A line beside the result."""
-        print(text, file=self.err)
+        self._put(self.err, visible(text))
+
+    def block(self, text: str, stream: TextIO | None = None) -> None:
+        """Several lines of our own making, of the result or of another stream."""
+        for line in text.split("\n"):
+            self._put(stream or self.out, visible(line))
 
     def json(self, value: Any) -> None:
         """The result for a program."""
-        print(json.dumps(value, indent=2, ensure_ascii=False), file=self.out)
+        print(visible_json(json.dumps(value, indent=2, ensure_ascii=False)), file=self.out)
 
     def error(self, error: KronError) -> None:
         """Why there is no result."""
-        self.note(self.paint_report(self.err, describe(error)))
+        self.block(self.paint_report(self.err, describe(error)), self.err)
 
     def finding(self, level: str, code: str, message: str, place: Place, hint: str) -> None:
         """A warning or note as part of the result."""
-        self.line(self.paint_report(self.out, report(code, message, place, hint, level=level)))
+        self.block(self.paint_report(self.out, report(code, message, place, hint, level=level)))
 
     def table(self, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         """Rows in columns as wide as they need be."""
-        lines = [list(head), *map(list, rows)]
+        lines = [list(head), *([visible(cell) for cell in row] for row in rows)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         for number, line in enumerate(lines):
             text = "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
@@ -54,7 +62,11 @@ class Screen:
 
     def paint(self, stream: TextIO, colour: str, text: str) -> str:
         """The text in a colour, where the stream is a terminal that wants some."""
-        return f"\x1b[{_CODES[colour]}m{text}\x1b[0m" if text and colourful(stream) else text
+        mark = f"\ufdd0{self._mark}"
+        return f"{mark}{_CODES[colour]}m{visible(text)}{mark}0m" if text and colourful(stream) else text
+
+    def _put(self, stream: TextIO, text: str) -> None:
+        print(text.replace(f"\ufdd0{self._mark}", "\x1b["), file=stream)
 
     def paint_report(self, stream: TextIO, text: str) -> str:
         """A diagnostic with its first line and its carets in the colour of its level."""
@@ -70,7 +82,8 @@ def describe(error: KronError) -> str:
     """An error in words, with its hint, and with its place if it has one."""
     if isinstance(error, LanguageError):
         return str(error)
-    return f"error[{error.code}]: {error.message}" + (f"\n  hint: {error.hint}" if error.hint else "")
+    hint = f"\n  hint: {visible(error.hint)}" if error.hint else ""
+    return f"error[{error.code}]: {visible(error.message)}{hint}"
 
 
 def colourful(stream: TextIO) -> bool:

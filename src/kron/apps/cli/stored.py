@@ -29,6 +29,18 @@ def _audit(commands: Any) -> None:
     add_format(command)
 
 
+def _audit_log(commands: Any) -> None:
+    command = define(
+        commands, "audit-log", "check the audit log of a service", "audit-log verify /var/log/kron/audit.jsonl"
+    )
+    verbs = command.add_subparsers(dest="verb", metavar="VERB", required=True)
+    what = "check that each line follows from the line before it"
+    verify = verbs.add_parser("verify", help=what, description=what.capitalize() + ".")
+    verify.add_argument("files", metavar="FILE", nargs="+", help="audit logs of one service, the oldest first")
+    verify.add_argument("--after", metavar="HASH", help="hash of the line before the first (default: none)")
+    add_format(verify)
+
+
 def _serve(commands: Any) -> None:
     command = define(
         commands,
@@ -113,4 +125,4 @@ def _store(command: argparse.ArgumentParser) -> None:
     command.add_argument("--store", required=True, metavar="URL", help="where the records are, such as sqlite:PATH")
 
 
-STORED = (_why, _audit, _serve, _schedules, _load, _worker, _migrate, _maintain, _doctor)
+STORED = (_why, _audit, _audit_log, _serve, _schedules, _load, _worker, _migrate, _maintain, _doctor)

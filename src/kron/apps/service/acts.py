@@ -9,6 +9,7 @@ from fastapi import APIRouter
 from kron.apps.service import answers
 from kron.apps.service.asking import milliseconds, run_of
 from kron.apps.service.caller import Reporter, Runner, Writer
+from kron.apps.service.guard import Guarded
 from kron.apps.service.models import Id, Pausing, Range, Reasoned, RunKey, Said
 from kron.apps.service.parts import Parts, Used
 from kron.apps.service.problem import may
@@ -19,7 +20,7 @@ from kron.core.count import count_nominals
 from kron.errors import KronError
 from kron.registrar import MOST_BACKFILL
 
-router = APIRouter(prefix="/v1", tags=["acts"])
+router = APIRouter(route_class=Guarded, prefix="/v1", tags=["acts"])
 
 LONGEST = 366 * 86_400  # seconds of a range to run again
 

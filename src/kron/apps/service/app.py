@@ -11,13 +11,15 @@ from fastapi import FastAPI
 
 from kron import __version__
 from kron.apps.service import acts, asking, bulk, document, listening, schedules, status, workflows
-from kron.apps.service.audit import Audit, Audited
+from kron.apps.service.audit import Audit, check_audit
 from kron.apps.service.bounds import Bounded
 from kron.apps.service.caller import check_routes
 from kron.apps.service.capability import Capabilities
 from kron.apps.service.config import Config
+from kron.apps.service.entry import Entry
 from kron.apps.service.feed import Feed
 from kron.apps.service.interface import describe
+from kron.apps.service.keys import check_keys
 from kron.apps.service.parts import Door, OpenDoor, Parts, sink_of, worker_of
 from kron.apps.service.preset import presets_of
 from kron.apps.service.problem import teach
@@ -27,7 +29,7 @@ from kron.apps.service.tracing import carried, tracing
 from kron.apps.wiring import check_served, heeding, open_store
 from kron.clock import SystemClock, SystemTimer
 from kron.errors import KronError
-from kron.events import Event, all_of
+from kron.events import Event, Sink, all_of
 from kron.launcher import Launcher
 from kron.launchers.address import networks
 from kron.launchers.http import HttpLauncher
@@ -46,6 +48,8 @@ ROUTERS = (document, schedules, acts, asking, listening, bulk, workflows, status
 
 def make_app(config: Config) -> FastAPI:
     """The application of a configuration. It opens its store when it starts, and lets go of it when it stops."""
+    check_keys(config)
+    check_audit(config.audit_log)
     app = FastAPI(
         title="Kron",
         version=__version__,
@@ -61,7 +65,7 @@ def make_app(config: Config) -> FastAPI:
     teach(app)
     describe(app)
     app.add_middleware(Bounded)
-    app.add_middleware(Audited)
+    app.add_middleware(Entry, config=config)
     return app
 
 
@@ -70,7 +74,8 @@ async def _life(app: FastAPI, config: Config) -> AsyncIterator[None]:
     await check_served(config.store)
     async with open_store(config.store, presets=presets_of(config)) as store:
         parts = app.state.parts = make_parts(config, store)
-        stop = asyncio.Event()
+        parts.audit.open()
+        stop, keeping = asyncio.Event(), asyncio.create_task(parts.door.keep())
         work = asyncio.create_task(_work(parts, stop)) if config.worker else None
         try:
             yield
@@ -78,6 +83,8 @@ async def _life(app: FastAPI, config: Config) -> AsyncIterator[None]:
             stop.set()
             if work:
                 await work
+            keeping.cancel()
+            parts.audit.close()
 
 
 async def try_parts(config: Config) -> None:
@@ -104,7 +111,7 @@ def make_parts(config: Config, store: Store) -> Parts:
     secrets = Secrets(config.webhook_secret, tenanted=bool(config.tenant_claim))
     workflows = _workflows(config, store)
     starter = _starter(config, workflows, secrets)
-    capabilities = Capabilities(secrets, config.public_url, config.inflight_lease_ms // 1000, SystemClock())
+    capabilities = _capabilities(config, secrets)
     poster = Poster(allowed=networks(config.webhook_allow))
     webhooks = HttpLauncher(secrets, poster, plain=config.webhook_http, capability=capabilities.grant, carried=carried)
     launchers: dict[str, Launcher] = {"https": webhooks, "http": webhooks}
@@ -117,16 +124,17 @@ def make_parts(config: Config, store: Store) -> Parts:
         if event.name == "pass":
             beats["pass"] = event.at
 
+    sink = all_of(sink_of(config, metrics), beat, feed, *([traces] if traces else []))
     return Parts(
         config=config,
         store=store,
         registrar=Registrar(store),
-        door=make_door(config, capabilities),
+        door=make_door(config, capabilities, sink),
         quotas=Quotas(store, SystemTimer(), config),
         audit=Audit(config.audit_log, SystemClock()),
         secrets=secrets,
         metrics=metrics,
-        sink=all_of(sink_of(config, metrics), beat, feed, *([traces] if traces else [])),
+        sink=sink,
         feed=feed,
         launchers=launchers,
         starter=starter,
@@ -135,11 +143,16 @@ def make_parts(config: Config, store: Store) -> Parts:
     )
 
 
-def make_door(config: Config, capabilities: Capabilities) -> Door:
+def make_door(config: Config, capabilities: Capabilities, sink: Sink) -> Door:
     """Who says who calls."""
     if config.auth == "none":
         return OpenDoor()
-    return TokenDoor(config, capabilities)
+    return TokenDoor(config, capabilities, sink=sink)
+
+
+def _capabilities(config: Config, secrets: Secrets) -> Capabilities:
+    seconds = config.inflight_lease_ms // 1000
+    return Capabilities(Secrets(config.report_secret), secrets.tenant_of, config.public_url, seconds, SystemClock())
 
 
 def _workflows(config: Config, store: Store) -> WorkflowStore | None:

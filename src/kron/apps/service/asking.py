@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from typing import Annotated
 
@@ -10,12 +9,13 @@ from fastapi import APIRouter, Query
 
 from kron.apps.service import answers
 from kron.apps.service.caller import Caller, Reader
+from kron.apps.service.compute import coming_soon, compute
 from kron.apps.service.definition import job_of
+from kron.apps.service.guard import Guarded
 from kron.apps.service.models import Id, Question, RunKey
 from kron.apps.service.parts import Parts, Used
 from kron.apps.service.schedules import Limit, Token
 from kron.apps.service.shown import run_shown
-from kron.coming import coming
 from kron.core.case import Case
 from kron.core.run import Run, key_of
 from kron.core.zone import instant_of, rfc3339, rfc3339_ms
@@ -25,7 +25,7 @@ from kron.language.explain import unparse
 from kron.registrar import REDRIVE
 from kron.why import why
 
-router = APIRouter(prefix="/v1", tags=["asking"])
+router = APIRouter(route_class=Guarded, prefix="/v1", tags=["asking"])
 
 MOST_FIRES = 1_000
 MOST_CHANGES = 1_000
@@ -49,7 +49,7 @@ async def preview(
 ) -> answers.Fires:
     """When a definition would run, if it were defined now. Nothing is stored."""
     now = await parts.store.now()
-    job, warnings = job_of(asked.definition, caller.identity(asked.id), parts.config, now // 1000)
+    job, warnings = await compute(job_of, asked.definition, caller.identity(asked.id), parts.config, now // 1000)
     fires = await _fires(Case(job, 1, 0, now), now, n, until)
     return fires.model_copy(update={"warnings": warnings})
 
@@ -59,7 +59,10 @@ async def runs(
     schedule_id: Id, caller: Reader, limit: Limit = 20, page_token: Token = "", parts: Parts = Used
 ) -> answers.RunPage:
     """The runs of a schedule, newest first, by the page."""
-    found = await parts.registrar.runs(caller.identity(schedule_id), before=page_token, limit=limit)
+    identity = caller.identity(schedule_id)
+    if page_token and (await _page_run(page_token, caller, parts)).identity != identity:
+        raise _bad_token()
+    found = await parts.registrar.runs(identity, before=page_token, limit=limit)
     token = found[-1].key if len(found) == limit else None
     called = await parts.store.run_ids([run.key for run in found])
     shown = [run_shown(run, caller, run_id) for run, run_id in zip(found, called, strict=True)]
@@ -79,6 +82,8 @@ async def dead_letters(
     caller: Reader, prefix: Token = "", limit: Limit = 20, page_token: Token = "", parts: Parts = Used
 ) -> answers.DeadPage:
     """The runs that could not be started, the last that was given up first, and what was driven in their places."""
+    if page_token:
+        await _page_run(page_token, caller, parts)
     found = await parts.registrar.dead(caller.prefix + prefix, before=page_token, limit=limit)
     again = [key_of(run.identity, run.nominal, REDRIVE + run.key) for run in found]
     driven = {run.key for run in await parts.store.find(again) if run}
@@ -142,6 +147,18 @@ async def run_of(key: str, caller: Caller, parts: Parts) -> Run:
     return found
 
 
+async def _page_run(token: str, caller: Caller, parts: Parts) -> Run:
+    """The run that a page token names: the last of the page before."""
+    try:
+        return await run_of(token, caller, parts)
+    except KronError as error:
+        raise _bad_token() if error.code == "NOT_FOUND" else error from None
+
+
+def _bad_token() -> KronError:
+    return KronError("BAD_FIELD", "the page token is not one of this list", hint="give next_page_token as it was")
+
+
 def milliseconds(text: str) -> int:
     """The instant of a text."""
     try:
@@ -152,10 +169,10 @@ def milliseconds(text: str) -> int:
 
 async def _fires(case: Case, now: int, count: int, until: str | None) -> answers.Fires:
     last = None if until is None else milliseconds(until)
-    dues = await asyncio.to_thread(coming, case, now, count + 1)
+    dues, whole = await coming_soon(case, now, count + 1)
     wanted = [due for due in dues if last is None or due.at <= last]
     fires = [answers.Fire(period=rfc3339(due.nominal), at=rfc3339_ms(due.at)) for due in wanted[:count]]
-    return answers.Fires(fires=fires, more=len(wanted) > count, in_words=english(case.job.schedule))
+    return answers.Fires(fires=fires, more=len(wanted) > count or not whole, in_words=english(case.job.schedule))
 
 
 def _until(at: int | None) -> str | None:

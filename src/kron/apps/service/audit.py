@@ -1,103 +1,133 @@
-"""The audit log: who asked for which change, when, from where, and what came of it. A line each, chained by hashes."""
+"""The audit log: who asked for which change, when, from where and for what, before it is done; and what came of it."""
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.requests import Request
 
-from kron.clock import Clock
+from kron.apps.service.caller import Caller
+from kron.apps.service.chain import Chain
+from kron.apps.service.throttle import Throttle
+from kron.clock import Clock, SystemTimer
+from kron.errors import KronError
 
-FIRST = "0" * 64
-LONGEST = 64 * 1024  # of a line
 CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+LONGEST_VALUE = 2_048  # characters of a value that is recorded
+STRANGERS_A_MINUTE = 10  # lines about callers without a valid token; the rest is one line with their number
 
 
 class Audit:
-    """Writes to a file, after what is there. Each line holds the hash of the line before it. One process, one file."""
+    """Writes an intent before each change, and its result after. What cannot be written down is not done."""
 
     def __init__(self, path: str, clock: Clock) -> None:
-        self.path, self.clock = Path(path) if path else None, clock
-        self.last = _last(self.path)
+        self.path, self.clock = path, clock
+        self.chain: Chain | None = None
+        self.number = self.synced = 0
+        self.lock, self.strangers = asyncio.Lock(), Throttle(SystemTimer(), STRANGERS_A_MINUTE)
 
-    def record(self, facts: dict[str, Any]) -> None:
-        """Write a line."""
-        if self.path is None:
-            return
-        entry = {"at": int(self.clock.now() * 1000), **facts, "before": self.last}
-        text = json.dumps(entry, sort_keys=True)
-        self.last = sha256(text.encode()).hexdigest()
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(text + "\n")
+    def open(self) -> None:
+        """Open the file, if there is to be one; CONFIG if it cannot be written."""
+        self.chain = Chain(Path(self.path)) if self.path else None
+        if self.chain and not self._quietly({"kind": "opened"}):
+            hint = "set AUDIT_LOG to a file that can be written"
+            raise KronError("CONFIG", f"the audit log {self.path} cannot be written", hint=hint)
 
-
-def broken(lines: Iterable[str]) -> int | None:
-    """The number of the first line that does not follow from the one before it; None if all do."""
-    before = FIRST
-    for number, line in enumerate(lines, 1):
-        text = line.rstrip("\n")
+    async def intend(self, facts: Mapping[str, Any], asked: Any = None) -> int:
+        """Record what is about to be done, durably; its number. AUDIT if that fails: then it must not be done."""
+        if not self.path:
+            return 0
         try:
-            if json.loads(text)["before"] != before:
-                return number
-        except (ValueError, KeyError, TypeError):
-            return number
-        before = sha256(text.encode()).hexdigest()
-    return None
+            number = self._write({"kind": "intent", **facts, **({} if asked is None else {"asked": _short(asked)})})
+            await self._sync(number)
+        except OSError:
+            message = "the audit log cannot be written, and no change is made without it"
+            raise KronError("AUDIT", message, hint="the operator must see to the audit log") from None
+        return number
 
+    def result(self, intent: int, status: int) -> bool:
+        """Record what came of an intent; False if it cannot be written."""
+        return self._quietly({"kind": "result", "intent": intent, "status": status})
 
-def _last(path: Path | None) -> str:
-    if path is None or not path.exists():
-        return FIRST
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - LONGEST))
-        lines = file.read().splitlines()
-    return sha256(lines[-1]).hexdigest() if lines else FIRST
+    def refused(self, facts: Mapping[str, Any], status: int) -> bool:
+        """Record a request that was refused before anything was done. Strangers get a few lines a minute together."""
+        if facts.get("who") is not None:
+            return self._quietly({"kind": "refused", **facts, "status": status})
+        before = self.strangers.admit()
+        if before is None:
+            return True
+        more = {"unrecorded_before": before} if before else {}
+        return self._quietly({"kind": "refused", **facts, "status": status, **more})
 
+    def close(self) -> None:
+        """Record how many strangers were not recorded, and let go of the file."""
+        if self.chain:
+            left = self.strangers.drain()
+            self._quietly({"kind": "closed", **({"unrecorded_before": left} if left else {})})
+            self.chain.close()
+            self.chain = None
 
-class Audited:
-    """Records every request that may change something, when its answer is known: also those that were refused."""
+    def _write(self, entry: dict[str, Any]) -> int:
+        if not self.path:
+            return 0
+        if self.chain is None:
+            raise OSError("the audit log is closed")
+        self.chain.append({"n": self.number + 1, "at": int(self.clock.now() * 1000), **entry})
+        self.number += 1
+        return self.number
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, and remember it."""
-        if scope["type"] != "http" or scope["method"] not in CHANGING:
-            await self.app(scope, receive, send)
-            return
-        recorded = False
-
-        def record(status: int) -> None:
-            nonlocal recorded
-            if not recorded:
-                scope["app"].state.parts.audit.record(_facts(scope, status))
-            recorded = True
-
-        async def watch(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                record(message["status"])  # before the caller can know
-            await send(message)
-
+    def _quietly(self, entry: dict[str, Any]) -> bool:
         try:
-            await self.app(scope, receive, watch)
-        finally:
-            record(500)
+            self._write(entry)
+        except OSError:
+            return False
+        return True
+
+    async def _sync(self, number: int) -> None:
+        """Wait until a line is on the disk; one wait serves all that were written before it."""
+        async with self.lock:
+            if self.synced < number and self.chain:
+                upto = self.number
+                await asyncio.to_thread(self.chain.sync)
+                self.synced = upto
 
 
-def _facts(scope: Scope, status: int) -> dict[str, Any]:
-    caller = scope.get("state", {}).get("caller")
-    route = scope.get("route")
+def check_audit(path: str) -> None:
+    """Refuse to start with an audit log that cannot be written."""
+    if path:
+        Chain(Path(path)).close()
+
+
+def facts_of(request: Request, caller: Caller | None, address: str) -> dict[str, Any]:
+    """Who asks for what, and from where."""
+    route = request.scope.get("route")
     return {
         "who": caller.who if caller else None,
         "tenant": caller.tenant if caller else None,
         "token": caller.token if caller else None,
-        "address": (scope.get("client") or ("", 0))[0],
-        "method": scope["method"],
+        "address": address,
+        "method": request.method,
         "route": getattr(route, "path", None),
-        "path": scope["path"][:300],
-        "status": status,
+        "path": request.url.path[:300],
+        "target": dict(request.path_params) if caller else {},
     }
+
+
+def _short(asked: Any) -> Any:
+    """What was asked, without what is long: a DAG is recorded by its hash."""
+    if isinstance(asked, Mapping):
+        return {str(name)[:100]: _value(value) for name, value in list(asked.items())[:50]}
+    if isinstance(asked, Sequence) and not isinstance(asked, str):
+        return [_short(each) for each in asked]
+    return asked[:LONGEST_VALUE] if isinstance(asked, str) else asked
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, str | int | float | bool) or value is None:
+        return value[:LONGEST_VALUE] if isinstance(value, str) else value
+    return {"sha256": sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Callable
 from hashlib import sha256
 
 from kron.clock import Clock
@@ -13,10 +14,13 @@ LONGEST = 7 * 86_400  # seconds
 
 
 class Capabilities:
-    """Grants and knows them. They are not stored: a token is its own proof."""
+    """Grants and knows them. They are not stored: a token is its own proof.
 
-    def __init__(self, secrets: Secrets, url: str, seconds: int, clock: Clock) -> None:
-        self.secrets, self.url, self.clock = secrets, url.rstrip("/"), clock
+    `secrets` must be known to the service alone: whoever knows them can report of any run.
+    """
+
+    def __init__(self, secrets: Secrets, tenant_of: Callable[[str], str], url: str, seconds: int, clock: Clock) -> None:
+        self.secrets, self.tenant_of, self.url, self.clock = secrets, tenant_of, url.rstrip("/"), clock
         self.seconds = min(seconds, LONGEST)
 
     def grant(self, launch: Launch) -> dict[str, str] | None:
@@ -24,7 +28,7 @@ class Capabilities:
         keys = self.secrets.derived("report")
         if not self.url or not keys:
             return None
-        tenant, key = self.secrets.tenant_of(launch.run.identity), launch.run.key
+        tenant, key = self.tenant_of(launch.run.identity), launch.run.key
         end = int(self.clock.now()) + self.seconds
         return {
             "url": f"{self.url}/v1/runs/{key}/report",

@@ -49,6 +49,7 @@ class Config:
     tls_key: str = ""
     tls_client_ca: str = ""  # then it speaks only to those who show a certificate of this authority
     tls_client_names: tuple[str, ...] = ()  # and only to those whose certificate has one of these names
+    trusted_proxies: tuple[str, ...] = ()  # networks whose X-Forwarded-For is believed
     public_url: str = ""  # where receivers of webhooks can reach this service, to report
     worker: bool = True  # whether this process also keeps time
     sends: int = 100  # runs that a pass sends at once: so many receivers may hang before others wait for them
@@ -77,6 +78,7 @@ class Config:
     zones: tuple[str, ...] = ()  # empty: every zone of the tz database
 
     webhook_secret: str = field(default="", repr=False)  # whsec_…, several while they are being changed
+    report_secret: str = field(default="", repr=False)  # whsec_…: tokens for reports are made with it
     webhook_http: bool = False  # whether targets without TLS are allowed
     webhook_allow: tuple[str, ...] = ()  # networks that are not public, and may be called all the same
     workflows: str = ""  # the folder of the workflow store; store: for a table beside the schedules, in PostgreSQL

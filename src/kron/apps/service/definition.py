@@ -21,6 +21,7 @@ from kron.core.schedule.window import INSTANT
 from kron.core.zone import instant_of, moment, rfc3339
 from kron.errors import KronError
 from kron.language import parse
+from kron.language.contradiction import contradiction
 from kron.language.explain import dialect_of, unparse, write_cron
 from kron.launchers.target import check_url
 
@@ -47,6 +48,9 @@ def job_of(asked: Definition, identity: str, config: Config, now: int) -> tuple[
         raise _bad("timezone", "this zone is not on the list of the service", f"it has {', '.join(config.zones[:10])}")
     if schedule.policy != KRON:
         raise _bad("schedule", "@policy is for krontab files", "use overlap_policy, catchup_policy and deadline_ms")
+    reason = contradiction(schedule.constraints, now // _DAY)
+    if reason:
+        raise _bad("schedule", f"@only and @avoid contradict each other: {reason}", "leave one of the constraints out")
     policy = _policy(asked, config)
     if policy.jitter and schedule.window != INSTANT:
         raise _bad("jitter_ms", "a schedule with a window has no jitter", "leave one of them out")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Annotated
 from uuid import uuid4
 
@@ -9,7 +10,9 @@ from fastapi import APIRouter, Query, Response
 
 from kron.apps.service import answers
 from kron.apps.service.caller import Caller, Reader, Starter, Writer
+from kron.apps.service.compute import compute
 from kron.apps.service.definition import job_of, of_document
+from kron.apps.service.guard import Guarded
 from kron.apps.service.models import Id, Pause, Start, Upsert
 from kron.apps.service.parts import Parts, Used
 from kron.apps.service.problem import may
@@ -18,7 +21,7 @@ from kron.core.run import State
 from kron.core.zone import instant_of
 from kron.errors import KronError
 
-router = APIRouter(tags=["document"])
+router = APIRouter(route_class=Guarded, tags=["document"])
 
 
 @router.post("/schedules/upsert", responses=may(429))
@@ -32,9 +35,9 @@ async def upsert(asked: Upsert, caller: Caller, parts: Parts) -> answers.Upserte
     schedule_id = asked.schedule_id or uuid4().hex
     now = await parts.store.now()
     identity = caller.identity(schedule_id)
-    job, warnings = job_of(of_document(asked), identity, parts.config, now // 1000)
-    await parts.quotas.admit(caller, identity)
-    case = await parts.registrar.upsert(job, caller.asks())
+    job, warnings = await compute(job_of, of_document(asked), identity, parts.config, now // 1000)
+    async with parts.quotas.room(caller, identity):
+        case = await parts.registrar.upsert(job, caller.asks())
     return answers.Upserted(schedule_id=schedule_id, next_run_at=next_run_at(case, now), warnings=warnings)
 
 
@@ -84,6 +87,21 @@ async def start(asked: Start, caller: Starter, parts: Parts = Used) -> answers.S
         instant_of(asked.scheduled_for)
     except ValueError as error:
         raise KronError("BAD_FIELD", str(error), hint="write an instant such as 2026-03-01T00:00:00Z") from None
-    name = caller.prefix + asked.workflow_id
-    started = await parts.starter.start(name, asked.version, asked.user_id, asked.scheduled_for, asked.idempotency_key)
+    name, key = caller.prefix + asked.workflow_id, await _key(asked.idempotency_key, caller, parts)
+    started = await parts.starter.start(
+        name, asked.version, asked.user_id, asked.scheduled_for, key, tenant=caller.tenant
+    )
     return answers.Started(started=started)
+
+
+async def _key(asked: str, caller: Caller, parts: Parts) -> str:
+    """The key under which the executor knows a run: of a run of the caller's tenant, or out of its own key space.
+
+    Keys can be computed from the ids of schedules: a tenant that could use any would use up those of others.
+    """
+    if not caller.tenant:
+        return asked
+    (run,) = await parts.store.find([asked])
+    if run is not None and caller.owns(run.identity):
+        return asked
+    return sha256(f"kron launcher\n{caller.tenant}\n{asked}".encode()).hexdigest()

@@ -54,24 +54,20 @@ class Feed:
         """What happens to the schedules whose names begin so, from after the event `last` on, for so long."""
         place, hole = self._place(last)
         end = self.timer.monotonic() + seconds
-        self.listeners[prefix] += 1
-        try:
-            while True:
-                stirred = self.stirred
-                hole = hole or place < self.number - len(self.ring)
-                if hole:
-                    yield f"id: {self.life}.{place}\nevent: hole\ndata: {{}}\n\n"
-                place, told = self._told(prefix, max(place, self.number - len(self.ring)))
-                hole = False
-                if told:
-                    yield told
-                left = end - self.timer.monotonic()
-                if self.over or left <= 0:
-                    return
-                if place == self.number and not await _within(min(left, QUIET), stirred):
-                    yield ":\n\n"
-        finally:
-            self.listeners[prefix] -= 1
+        while True:
+            stirred = self.stirred
+            hole = hole or place < self.number - len(self.ring)
+            if hole:
+                yield f"id: {self.life}.{place}\nevent: hole\ndata: {{}}\n\n"
+            place, told = self._told(prefix, max(place, self.number - len(self.ring)))
+            hole = False
+            if told:
+                yield told
+            left = end - self.timer.monotonic()
+            if self.over or left <= 0:
+                return
+            if place == self.number and not await _within(min(left, QUIET), stirred):
+                yield ":\n\n"
 
     def _place(self, last: str) -> tuple[int, bool]:
         """Where a listener begins: after what he has seen; if that is not known any more, now, and there is a hole."""

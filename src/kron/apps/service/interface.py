@@ -23,6 +23,7 @@ PROBLEM = {
         "code": {**_TEXT, "description": "never changes; the wording may"},
         "detail": _TEXT,
         "hint": {**_TEXT, "description": "what would do"},
+        "reason": {**_TEXT, "description": "of a 401: why the token is refused; never changes"},
         "span": {"type": "array", "items": {"type": "integer"}, "description": "where in `text`: from, to"},
         "text": _TEXT,
         "picture": {**_TEXT, "description": "the text with carets under the place"},
@@ -67,12 +68,12 @@ def _completed(said: dict[str, Any], routes: list[APIRoute]) -> dict[str, Any]:
 
 def _refusals(route: APIRoute) -> list[int]:
     """How every route of its kind may refuse; the rest it says itself."""
-    known = [401, 403, 503] if scope_of(route) else []
+    known = [400, 401, 403, 429, 503] if scope_of(route) else []
     asked = route.dependant
     if asked.path_params or asked.query_params or asked.header_params:
         known.append(422)
     if route.body_field:
-        known += [413, 422]
+        known += [408, 413, 415, 422]
     if any(name in route.path for name in ("{schedule_id}", "{key}")) and "PUT" not in (route.methods or ()):
         known.append(404)
     if any(param.name == "if_match" for param in asked.header_params):

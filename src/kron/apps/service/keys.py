@@ -1,22 +1,24 @@
-"""The public keys of the issuer: from a file or a URL, kept for a while, and asked for again when one is missing."""
+"""The public keys of the issuer: from a file or a URL, kept and renewed in the background."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jwt
 
+from kron.apps.service.config import Config
+from kron.apps.service.fetch import LARGEST_BYTES, fetch
 from kron.clock import Timer
 from kron.errors import KronError
 
-FRESH = 600.0  # seconds
+FRESH = 300.0  # seconds between two readings
+RETRY = 10.0  # after a reading that failed
 PATIENCE = 30.0  # between two askings for a key that is not there
 STALE = 86_400.0  # for so long old keys serve, while the issuer does not answer
-LARGEST = 256 * 1024
 _KINDS = {("OKP", "Ed25519"): "EdDSA", ("EC", "P-256"): "ES256", ("RSA", None): "RS256"}
 
 
@@ -28,31 +30,70 @@ class Key(NamedTuple):
 
 
 class Keys:
-    """The keys by their ids."""
+    """The keys by their ids. `failed` is told why they could not be read."""
 
-    def __init__(self, source: str, timer: Timer) -> None:
-        self.source, self.timer, self.lock = source, timer, asyncio.Lock()
+    def __init__(self, source: str, timer: Timer, failed: Callable[[str], None] = lambda reason: None) -> None:
+        self.source, self.timer, self.failed = source, timer, failed
         self.keys: dict[str, Key] = {}
         self.read = self.asked = float("-inf")
+        self.reading: asyncio.Task[None] | None = None
+
+    @property
+    def ready(self) -> bool:
+        """Whether there are keys that can still be believed."""
+        return bool(self.keys) and self.timer.monotonic() - self.read <= STALE
+
+    async def keep(self) -> None:
+        """Read the keys now and again, until cancelled."""
+        while True:
+            await self.refresh()
+            await asyncio.sleep(FRESH if self.asked == self.read else RETRY)
 
     async def find(self, kid: str) -> Key | None:
-        """The key of an id. Ids are only looked up, and lead nowhere."""
-        now = self.timer.monotonic()
-        if now - self.read > FRESH or (kid not in self.keys and now - self.asked > PATIENCE):
-            async with self.lock:
-                if self.timer.monotonic() - self.asked > (PATIENCE if self.keys else 1.0):
-                    await self._refresh()
-        if self.timer.monotonic() - self.read > STALE:
-            return None
+        """The key of an id; None if the issuer has none such. KEYS if that cannot be known now.
+
+        An id that is known is answered from memory. One that is not is asked for, every 30 seconds at most.
+        """
+        since = self.timer.monotonic() - self.asked
+        if not self.ready or kid not in self.keys:
+            if self.reading or since > (PATIENCE if self.ready else 1.0):
+                await self.refresh()
+        elif since > FRESH:
+            self._begin()
+        if not self.ready or (kid not in self.keys and self.asked > self.read):
+            raise KronError("KEYS", "the keys of the issuer cannot be read now", hint="try again soon")
         return self.keys.get(kid)
 
+    async def refresh(self) -> None:
+        """Read the keys; those who ask meanwhile wait for the same reading."""
+        await asyncio.shield(self._begin())
+
+    def _begin(self) -> asyncio.Task[None]:
+        if self.reading is None:
+            self.asked = self.timer.monotonic()
+            self.reading = asyncio.create_task(self._refresh())
+        return self.reading
+
     async def _refresh(self) -> None:
-        self.asked = self.timer.monotonic()
         try:
-            self.keys = read_keys(await asyncio.to_thread(_load, self.source))
-        except (OSError, ValueError, KronError):
-            return  # the old ones serve for a while
-        self.read = self.asked
+            found = read_keys(await _load(self.source))
+        except (OSError, ValueError, RecursionError) as error:
+            self.failed(f"{type(error).__name__}: {error}"[:300])  # the old ones serve for a while
+        else:
+            self.keys, self.read = found, self.asked
+        finally:
+            self.reading = None
+
+
+def check_keys(config: Config) -> None:
+    """Refuse to start with a file that has no keys. A URL that does not answer may do so later."""
+    if config.auth == "none" or config.jwks.startswith("https://"):
+        return
+    try:
+        read_keys(_content(config.jwks))
+    except (OSError, ValueError, RecursionError) as error:
+        message = f"the setting JWKS cannot be used: {config.jwks}: {error}"
+        raise KronError("CONFIG", message, hint="give a JWKS with Ed25519, P-256 or RSA keys that have ids") from None
 
 
 def read_keys(text: bytes) -> dict[str, Key]:
@@ -60,11 +101,13 @@ def read_keys(text: bytes) -> dict[str, Key]:
     found: dict[str, Key] = {}
     listed = json.loads(text)
     if not isinstance(listed, dict) or not isinstance(listed.get("keys"), list):
-        raise ValueError("this is no JWKS")
+        raise ValueError("this is not a JWKS")
     for each in listed["keys"][:100]:
         key = _key(each) if isinstance(each, dict) else None
         if key is not None:
             found.setdefault(each["kid"], key)
+    if not found:
+        raise ValueError("the JWKS has no key that can be used")
     return found
 
 
@@ -81,17 +124,13 @@ def _key(each: dict[str, Any]) -> Key | None:
     return None if algorithm == "RS256" and key.key_size < 2048 else Key(algorithm, key)
 
 
-def _load(source: str) -> bytes:
-    if not source.startswith("https://"):
-        return Path(source).read_bytes()[:LARGEST]
-    opener = urllib.request.build_opener(_Straight)
-    with opener.open(source, timeout=5) as answer:
-        content: bytes = answer.read(LARGEST)
-        return content
+async def _load(source: str) -> bytes:
+    return await fetch(source) if source.startswith("https://") else await asyncio.to_thread(_content, source)
 
 
-class _Straight(urllib.request.HTTPRedirectHandler):
-    """Follows nothing: keys come from where they were configured."""
-
-    def redirect_request(self, *_: Any) -> None:
-        return None
+def _content(path: str) -> bytes:
+    with Path(path).open("rb") as file:
+        found = file.read(LARGEST_BYTES + 1)
+    if len(found) > LARGEST_BYTES:
+        raise ValueError(f"it is longer than {LARGEST_BYTES} bytes")
+    return found

@@ -6,13 +6,16 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query
 from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from kron.apps.service.caller import Reader
+from kron.apps.service.feed import Feed
+from kron.apps.service.guard import Guarded
 from kron.apps.service.parts import Parts, Used
-from kron.apps.service.problem import may
+from kron.apps.service.problem import answer, may
 from kron.errors import KronError
 
-router = APIRouter(prefix="/v1", tags=["asking"])
+router = APIRouter(route_class=Guarded, prefix="/v1", tags=["asking"])
 
 MEDIA = "text/event-stream"
 MOST_LISTENERS = 20  # of one tenant, at one process
@@ -23,12 +26,30 @@ ANSWER: dict[int | str, dict[str, Any]] = {
 }
 
 
+class Listening(StreamingResponse):
+    """A stream of events. It is counted from its first byte to its last, so that no more are open than may be."""
+
+    def __init__(self, feed: Feed, prefix: str, last: str, seconds: int) -> None:
+        self.feed, self.prefix = feed, prefix
+        told = feed.listen(prefix, last, seconds)
+        super().__init__(told, media_type=MEDIA, headers={"Cache-Control": "no-store"})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer."""
+        if self.feed.listeners[self.prefix] >= MOST_LISTENERS:
+            message, details = f"{MOST_LISTENERS} listen already", {"retry_after": 10}
+            await answer(KronError("QUOTA", message, hint="close one", details=details))(scope, receive, send)
+            return
+        self.feed.listeners[self.prefix] += 1
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self.feed.listeners[self.prefix] -= 1
+
+
 @router.get("/events", response_class=StreamingResponse, responses={**ANSWER, **may(429)})
 async def events(
     caller: Reader, seconds: Seconds = 300, last_event_id: LastEvent = "", parts: Parts = Used
 ) -> StreamingResponse:
     """What the worker of this process does, from after the event of Last-Event-ID on; `hole` if some are gone."""
-    if parts.feed.listeners[caller.prefix] >= MOST_LISTENERS:
-        raise KronError("QUOTA", f"{MOST_LISTENERS} listen already", hint="close one", details={"retry_after": 10})
-    told = parts.feed.listen(caller.prefix, last_event_id, seconds)
-    return StreamingResponse(told, media_type=MEDIA, headers={"Cache-Control": "no-store"})
+    return Listening(parts.feed, caller.prefix, last_event_id, seconds)

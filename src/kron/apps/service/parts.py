@@ -16,7 +16,9 @@ from kron.apps.service.audit import Audit
 from kron.apps.service.caller import SCOPES, Caller
 from kron.apps.service.config import Config
 from kron.apps.service.feed import Feed
+from kron.apps.service.guard import Flights
 from kron.apps.service.quota import Quotas
+from kron.apps.service.throttle import Throttle
 from kron.clock import SystemClock, SystemTimer
 from kron.events import Sink, all_of
 from kron.launcher import Launcher
@@ -34,15 +36,28 @@ class Door(Protocol):
     """Says who calls."""
 
     async def admit(self, request: Request) -> Caller:
-        """The caller; UNAUTHENTICATED if he cannot show who he is."""
+        """The caller; UNAUTHENTICATED if he cannot show who he is, KEYS if that cannot be checked now."""
+
+    async def keep(self) -> None:
+        """Keep what callers are checked with fresh, until cancelled."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether callers can be checked."""
 
 
 class OpenDoor:
-    """Lets everyone in: for this machine only."""
+    """Lets everyone in: for this machine only. Secrets are not for everyone."""
+
+    ready = True
 
     async def admit(self, request: Request) -> Caller:
         """Anyone."""
-        return Caller("", "anonymous", frozenset(SCOPES), address=request.client.host if request.client else "")
+        scopes = frozenset(SCOPES) - {"secrets:read"}
+        return Caller("", "anonymous", scopes, address=request.client.host if request.client else "")
+
+    async def keep(self) -> None:
+        """There is nothing to keep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +77,8 @@ class Parts:
     launchers: Mapping[str, Launcher]
     starter: RunLauncher | None = None
     workflows: WorkflowStore | None = None
+    flights: Flights = field(default_factory=Flights)
+    refusals: Throttle = field(default_factory=lambda: Throttle(SystemTimer(), 30))  # that are logged in a minute
     beats: dict[str, int] = field(default_factory=dict)  # when the worker made its last pass
 
 

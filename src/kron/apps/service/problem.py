@@ -14,25 +14,35 @@ from kron.errors import KronError, LanguageError
 
 MEDIA = "application/problem+json"
 WORDS = {  # of the answers that are none
-    401: "Nobody is known by this token",
+    400: "The URL contains a NUL character",
+    401: "Nobody is known by this token; the problem says why",
     403: "The token lacks the scope",
     404: "There is no such schedule or run",
+    408: "The body did not arrive in time",
     409: "It is not what it would have to be: another definition under the same key, a run that has not failed",
     412: "It has another revision by now",
+    410: "It was deleted",
     413: "The body is too long",
+    415: "The content type is not supported",
     422: "It cannot be understood; the problem says where and why",
     429: "Too many; Retry-After says when to try again",
     501: "This service lacks the part",
-    503: "The store does not answer",
+    503: "The store, the keys of the issuer or the audit log cannot be used now",
 }
 _STATUS = {
+    "BAD_URL": 400,
+    "SLOW_BODY": 408,
     "UNAUTHENTICATED": 401,
     "FORBIDDEN": 403,
+    "FOREIGN_HOST": 403,
+    "FOREIGN_ORIGIN": 403,
     "NOT_FOUND": 404,
     "EXISTS": 409,
     "NOT_DEAD": 409,
+    "GONE": 410,
     "REVISION": 412,
     "TOO_LARGE": 413,
+    "MEDIA_TYPE": 415,
     "QUOTA": 429,
     "STORE_REFUSED": 500,
     "CORRUPT_ROW": 500,
@@ -40,6 +50,8 @@ _STATUS = {
     "STORE_TIMEOUT": 503,
     "NOT_A_STORE": 503,
     "CONTENDED": 503,
+    "KEYS": 503,
+    "AUDIT": 503,
     "MISSING_PART": 501,
 }
 _PLAIN = {  # what is inside stays inside; and what is another's is as if it were not there
@@ -59,16 +71,29 @@ def problem(error: KronError) -> dict[str, Any]:
     said: dict[str, Any] = {
         "type": f"urn:kron:problem:{error.code.lower().replace('_', '-')}",
         "title": error.code.replace("_", " ").capitalize(),
-        "status": _STATUS.get(error.code, 422),
+        "status": status_of(error),
         "code": error.code,
         "detail": _PLAIN.get(error.code, error.message),
     }
     if error.hint and error.code not in _PLAIN:
         said["hint"] = error.hint
+    if error.code == "UNAUTHENTICATED" and "reason" in error.details:
+        said["reason"] = error.details["reason"]
     if isinstance(error, LanguageError):
         said |= {"span": list(error.span), "text": error.place.text[:1000], "picture": error.place.picture()}
         said |= {"field": error.place.source} if error.place.source else {}
     return said
+
+
+def status_of(error: Exception) -> int:
+    """The status with which an error is answered."""
+    if isinstance(error, KronError):
+        return _STATUS.get(error.code, 422)
+    if isinstance(error, RequestValidationError):
+        return 422
+    if isinstance(error, HTTPException):
+        return 422 if error.status_code == 400 else error.status_code
+    return 500
 
 
 def may(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -82,10 +107,17 @@ def answer(error: KronError) -> JSONResponse:
     said = problem(error)
     headers = {}
     if said["status"] == 401:
-        headers["WWW-Authenticate"] = "Bearer"
+        headers["WWW-Authenticate"] = _challenge(error)
     if said["status"] in (429, 503):
         headers["Retry-After"] = str(error.details.get("retry_after", 1))
     return JSONResponse(said, said["status"], headers, MEDIA)
+
+
+def _challenge(error: KronError) -> str:
+    """What RFC 6750 asks for: nothing more to a request without a token, and why to one whose token is refused."""
+    if error.details.get("reason", "missing") == "missing":
+        return "Bearer"
+    return f'Bearer error="invalid_token", error_description="{error.message}"'
 
 
 def invalid(errors: list[dict[str, Any]]) -> dict[str, Any]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
 from hashlib import sha256
 from typing import Annotated, Any
 from uuid import uuid4
@@ -11,18 +14,21 @@ from pydantic import ValidationError
 
 from kron.apps.service import answers
 from kron.apps.service.caller import Caller, Reader, Writer
+from kron.apps.service.compute import compute
 from kron.apps.service.definition import job_of, stated
+from kron.apps.service.guard import Guarded
 from kron.apps.service.models import NO_NUL, Definition, Id, Patch
 from kron.apps.service.parts import Parts, Used
 from kron.apps.service.problem import may
 from kron.apps.service.shown import instant_for, shown
 from kron.errors import KronError
 
-router = APIRouter(prefix="/v1", tags=["schedules"])
+router = APIRouter(route_class=Guarded, prefix="/v1", tags=["schedules"])
 
 IfMatch = Annotated[str | None, Header(max_length=50)]
 Key = Annotated[str | None, Header(max_length=200, min_length=1)]
 Token = Annotated[str, Query(max_length=200, pattern=NO_NUL)]
+TRIES = 20  # against others who write at the same time
 Limit = Annotated[int, Query(ge=1, le=1000)]
 
 
@@ -37,7 +43,7 @@ async def list_schedules(
     parts: Parts = Used,
 ) -> answers.Page:
     """The schedules in the order of their ids, by the page; those whose ids begin so, or only the paused."""
-    after = caller.prefix + page_token if page_token else ""
+    after = caller.identity(page_token) if page_token else ""
     cases = await parts.registrar.schedules(
         caller.prefix + prefix, paused=paused, deleted=deleted, after=after, limit=limit
     )
@@ -46,7 +52,7 @@ async def list_schedules(
     return answers.Page(schedules=[shown(case, caller, now) for case in cases], next_page_token=token)
 
 
-@router.post("/schedules", status_code=201, responses=may(409, 429))
+@router.post("/schedules", status_code=201, responses=may(409, 410, 429))
 async def create(
     asked: Definition, caller: Writer, response: Response, idempotency_key: Key = None, parts: Parts = Used
 ) -> answers.Shown:
@@ -69,6 +75,8 @@ async def put(
 ) -> answers.Shown:
     """Define a schedule, or define it anew; only at the revision of If-Match, only a new one with If-None-Match: *."""
     expected = 0 if if_none_match == "*" else revision_of(if_match)
+    if if_match == "*":  # only one that is there: it may change, but not come into being
+        return await _again(lambda: _replaced(schedule_id, asked, caller, parts, response))
     return await define(schedule_id, asked, caller, parts, response, expected=expected)
 
 
@@ -90,10 +98,14 @@ async def patch(
     parts: Parts = Used,
 ) -> answers.Shown:
     """Change some of a definition. Without If-Match, it is of the revision that stands now."""
-    case = await parts.registrar.get(caller.identity(schedule_id))
-    expected = revision_of(if_match) or case.revision
-    merged = _merged(stated(case.job), asked)
-    return await define(schedule_id, merged, caller, parts, response, expected=expected)
+    expected = revision_of(if_match)
+
+    async def once() -> answers.Shown:
+        case = await parts.registrar.get(caller.identity(schedule_id))
+        merged = _merged(stated(case.job), asked)
+        return await define(schedule_id, merged, caller, parts, response, expected=expected or case.revision)
+
+    return await once() if expected else await _again(once)
 
 
 @router.delete("/schedules/{schedule_id}", status_code=204)
@@ -110,6 +122,28 @@ async def delete(
     return Response(status_code=204)
 
 
+async def _replaced(
+    schedule_id: str, asked: Definition, caller: Caller, parts: Parts, response: Response
+) -> answers.Shown:
+    """Define a schedule that is there."""
+    (case,) = await parts.store.get([caller.identity(schedule_id)])
+    if case is None or case.deleted:
+        raise KronError("REVISION", f"there is no schedule {schedule_id!r}", hint="define it without If-Match")
+    return await define(schedule_id, asked, caller, parts, response, expected=case.revision)
+
+
+async def _again(attempt: Callable[[], Awaitable[answers.Shown]]) -> answers.Shown:
+    """Try until no one else changes the schedule meanwhile: the caller has named no revision."""
+    for n in range(TRIES):
+        try:
+            return await attempt()
+        except KronError as error:
+            if error.code != "REVISION" or not error.details.get("revision"):
+                raise
+        await asyncio.sleep(random.uniform(0, 0.01 * 2 ** min(n, 4)))  # noqa: S311  so that they do not meet again
+    raise KronError("CONTENDED", "the schedule was modified concurrently", hint="retry the request")
+
+
 async def define(
     schedule_id: str,
     asked: Definition,
@@ -122,10 +156,12 @@ async def define(
 ) -> answers.Shown:
     """Define a schedule. `again`: what is there already and is the same, is what was asked for."""
     identity, now = caller.identity(schedule_id), await parts.store.now()
-    job, warnings = job_of(asked, identity, parts.config, now // 1000)
-    await parts.quotas.admit(caller, identity)
+    job, warnings = await compute(job_of, asked, identity, parts.config, now // 1000)
+    if again:
+        await _check_not_deleted(identity, parts)
     try:
-        case = await parts.registrar.upsert(job, caller.asks(asked.note), expected=expected)
+        async with parts.quotas.room(caller, identity):
+            case = await parts.registrar.upsert(job, caller.asks(asked.note), expected=expected)
     except KronError as error:
         if error.code != "REVISION" or not again:
             raise
@@ -137,6 +173,14 @@ async def define(
         response.headers["ETag"] = f'"{case.revision}"'
         response.headers["Location"] = f"/v1/schedules/{schedule_id}"
     return shown(case, caller, now, warnings)
+
+
+async def _check_not_deleted(identity: str, parts: Parts) -> None:
+    """Refuse a late repetition of a request whose schedule was deleted since: it must not come back by itself."""
+    (case,) = await parts.store.get([identity])
+    if case is not None and case.deleted:
+        hint = "use another Idempotency-Key for a new schedule"
+        raise KronError("GONE", "the schedule of this Idempotency-Key was deleted", hint=hint)
 
 
 def revision_of(text: str | None) -> int | None:

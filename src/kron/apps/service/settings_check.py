@@ -44,7 +44,7 @@ RANGES = {
     "min_interval_ms": (0, 366 * DAY_MS),
 }
 FILES = ("tls_certificate", "tls_key", "tls_client_ca")
-SECRET = frozenset({"webhook_secret"})
+SECRET = frozenset({"webhook_secret", "report_secret"})
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 POSTGRES = ("postgresql", "postgres")
 
@@ -124,17 +124,13 @@ def _listen(listen: str, *, required: bool) -> None:
 
 
 def _targets(config: Config) -> None:
-    for word in config.webhook_secret.replace(",", " ").split():
-        try:
-            read_secret(word)
-        except KronError as error:
-            raise bad_setting("webhook_secret", "", "cannot be read", error.hint) from None
-    for text in config.webhook_allow:
-        try:
-            ip_network(text)
-        except ValueError as error:
-            hint = "use networks such as 10.1.0.0/16, separated by commas"
-            raise bad_setting("webhook_allow", text, f"is not a network ({error})", hint) from None
+    for name in ("webhook_allow", "trusted_proxies"):
+        for text in getattr(config, name):
+            try:
+                ip_network(text)
+            except ValueError as error:
+                hint = "use networks such as 10.1.0.0/16, separated by commas"
+                raise bad_setting(name, text, f"is not a network ({error})", hint) from None
     for name in ("executor", "public_url"):
         try:
             if getattr(config, name):
@@ -143,11 +139,31 @@ def _targets(config: Config) -> None:
             reason = f"is not a usable URL ({error.message.partition(': ')[2]})"
             hint = "use http://HOST/PATH or https://HOST/PATH"
             raise bad_setting(name, getattr(config, name), reason, hint) from None
+    _secrets(config)
     for name in config.zones:
         known = zone_names()
         if name not in known:
             hint = did_you_mean(name, sorted(known), "use names of the tz database, such as Europe/Paris")
             raise bad_setting("zones", name, "is not a time zone", hint)
+
+
+def _secrets(config: Config) -> None:
+    """Check the secrets. Those of report tokens must be unknown to receivers, who have the webhook secret."""
+    for name in ("webhook_secret", "report_secret"):
+        for word in _words(getattr(config, name)):
+            try:
+                read_secret(word)
+            except KronError as error:
+                raise bad_setting(name, "", "cannot be read", error.hint) from None
+    if config.public_url and not config.report_secret:
+        hint = "set it to whsec_ and the base64 of 32 random bytes"
+        raise bad_setting("report_secret", "", "is missing: PUBLIC_URL lets receivers report", hint)
+    if {*map(read_secret, _words(config.report_secret))} & {*map(read_secret, _words(config.webhook_secret))}:
+        raise bad_setting("report_secret", "", "is a WEBHOOK_SECRET, which receivers know", "use another secret")
+
+
+def _words(text: str) -> list[str]:
+    return text.replace(",", " ").split()
 
 
 def _files(config: Config) -> None:

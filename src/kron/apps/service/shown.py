@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from kron.apps.service import answers
 from kron.apps.service.caller import Caller
+from kron.apps.service.compute import coming_soon
 from kron.apps.service.definition import described
 from kron.core.case import Case
 from kron.core.period import next_nominal
@@ -47,7 +48,7 @@ async def instant_for(store: Store, cases: Sequence[Case]) -> int:
 async def row(registrar: Registrar, case: Case, caller: Caller) -> answers.Row:
     """A schedule by the names of the document, with the next fire times."""
     now, said = await registrar.store.now(), described(case.job)
-    fires = await registrar.preview(case.identity, PREVIEW)
+    fires, _ = await coming_soon(case, now, PREVIEW)
     changes = [revision.at for revision in await registrar.store.revisions(case.identity)]
     changes += [act.at for act in await registrar.store.acts(case.identity)]
     return answers.Row(
@@ -57,7 +58,7 @@ async def row(registrar: Registrar, case: Case, caller: Caller) -> answers.Row:
         next_run_at=next_run_at(case, now),
         paused=case.paused,
         updated_at=rfc3339_ms(max(changes)),
-        preview=[rfc3339_ms(at) for at in fires],
+        preview=[rfc3339_ms(due.at) for due in fires],
         **{name: said[name] for name in ("workflow_id", "version", "user_id", "start_at", "end_at", "jitter_ms")},
         **{name: said[name] for name in ("overlap_policy", "catchup_policy")},
     )

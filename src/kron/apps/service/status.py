@@ -9,12 +9,13 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 
 from kron.apps.service import answers
 from kron.apps.service.caller import Keeper, Watcher
+from kron.apps.service.guard import Guarded
 from kron.apps.service.parts import Parts, Used
 from kron.apps.service.vitals import vital_lines
 from kron.metrics import CONTENT_TYPE
 from kron.within import EVERYWHERE, keep_within
 
-router = APIRouter(tags=["status"])
+router = APIRouter(route_class=Guarded, tags=["status"])
 
 
 @router.get("/healthz")
@@ -30,6 +31,8 @@ async def readyz(parts: Parts = Used) -> JSONResponse:
         now = await asyncio.wait_for(parts.store.now(), 2)
     except Exception:
         return JSONResponse({"status": "the store does not answer"}, 503)
+    if not parts.door.ready:
+        return JSONResponse({"status": "the keys of the issuer cannot be read"}, 503)
     late = now - parts.beats.get("pass", 0) > 10 * parts.config.tick_ms + 30_000
     if parts.config.worker and late:
         return JSONResponse({"status": "the worker makes no passes"}, 503)
@@ -39,6 +42,11 @@ async def readyz(parts: Parts = Used) -> JSONResponse:
 @router.get("/metrics", response_class=PlainTextResponse)
 async def metrics(caller: Watcher, parts: Parts = Used) -> PlainTextResponse:
     """What was counted here, and how it goes with the store, as Prometheus reads it."""
+    return await counted(parts)
+
+
+async def counted(parts: Parts) -> PlainTextResponse:
+    """The metrics of this process and of the store."""
     keep_within(EVERYWHERE)  # it is about the whole, and names nobody
     return PlainTextResponse(parts.metrics.text() + await vital_lines(parts.store), media_type=CONTENT_TYPE)
 

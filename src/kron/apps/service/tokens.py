@@ -1,4 +1,4 @@
-"""Tokens: JWTs of the configured issuer, checked before anything is believed. To all that fail, the answer is one."""
+"""Tokens: JWTs of the configured issuer, checked before anything is believed."""
 
 from __future__ import annotations
 
@@ -14,31 +14,53 @@ from kron.apps.service.caller import SCOPES, TENANT, Caller
 from kron.apps.service.capability import Capabilities
 from kron.apps.service.config import Config
 from kron.apps.service.keys import Keys
+from kron.apps.service.proxies import address_of
 from kron.clock import Clock, SystemClock, SystemTimer
 from kron.errors import KronError
+from kron.events import Event, Sink, silent
 
 ALGORITHMS = frozenset({"EdDSA", "ES256", "RS256"})  # none of them has a secret that could be guessed or mixed up
 TYPES = frozenset({"jwt", "at+jwt"})
 LONGEST = 8 * 1024
 LEEWAY = 30
+_SIGNATURE_ONLY: Any = {f"verify_{name}": False for name in ("aud", "exp", "iat", "nbf", "iss", "sub", "jti")}
 _SHAPE = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+", re.ASCII)
 _TEXT = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]{1,200}")
+
+
+class Refused(ValueError):
+    """Why a token is refused: the class of the reason, and the reason in words."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class TokenDoor:
     """Lets in who has a token: of the issuer, or of one run, to report of it."""
 
-    def __init__(self, config: Config, capabilities: Capabilities, clock: Clock | None = None) -> None:
-        self.config, self.capabilities, self.clock = config, capabilities, clock or SystemClock()
-        self.keys = Keys(config.jwks, SystemTimer())
+    def __init__(
+        self, config: Config, capabilities: Capabilities, clock: Clock | None = None, sink: Sink = silent
+    ) -> None:
+        self.config, self.capabilities, self.clock, self.sink = config, capabilities, clock or SystemClock(), sink
+        self.keys = Keys(config.jwks, SystemTimer(), self._no_keys)
+
+    @property
+    def ready(self) -> bool:
+        """Whether tokens can be checked."""
+        return self.keys.ready
+
+    async def keep(self) -> None:
+        """Keep the keys of the issuer fresh."""
+        await self.keys.keep()
 
     async def admit(self, request: Request) -> Caller:
         """The caller."""
         said = request.headers.getlist("authorization")
         scheme, _, token = said[0].partition(" ") if len(said) == 1 else ("", "", "")
         if scheme.lower() != "bearer":
-            raise unauthenticated()
-        address = request.client.host if request.client else ""
+            raise unauthenticated("malformed" if said else "missing", "a bearer token is needed")
+        address = address_of(request, self.config.trusted_proxies)
         if token.startswith("kr~"):
             return self._holder(token, request, address)
         certificate = getattr(request.state, "certificate", None)
@@ -48,58 +70,74 @@ class TokenDoor:
         """The caller that a token names. One that is bound to a certificate is nothing without it."""
         try:
             claims = await self._claims(token)
-            if "cnf" in claims and claims["cnf"] != {"x5t#S256": thumbprint}:
-                raise ValueError("it belongs to another certificate")
-            return Caller(self._tenant(claims), _text(claims["sub"]), _scopes(claims), _id(claims), address)
-        except (jwt.PyJWTError, ValueError, KeyError, TypeError, RecursionError):
-            raise unauthenticated() from None
+            if "cnf" in claims and (not thumbprint or claims["cnf"] != {"x5t#S256": thumbprint}):
+                raise Refused("certificate", "the token is bound to another certificate")
+            return Caller(self._tenant(claims), _text(claims, "sub"), _scopes(claims), _id(claims), address)
+        except Refused as refused:
+            raise unauthenticated(refused.reason, str(refused)) from None
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise unauthenticated("malformed", "the token cannot be read") from None
 
     async def _claims(self, token: str) -> dict[str, Any]:
+        """What a token says, once its signature holds. Until then no reason tells more than that it does not."""
         if len(token) > LONGEST or not _SHAPE.fullmatch(token):
-            raise ValueError("this is no token")
+            raise Refused("malformed", "this is not a token")
         header, claims = (_object(part) for part in token.split(".")[:2])
         if header.get("alg") not in ALGORITHMS or "crit" in header:
-            raise ValueError("this algorithm is not taken")
+            raise Refused("algorithm", "the algorithm of the token is not accepted")
         if str(header.get("typ", "JWT")).lower() not in TYPES or not isinstance(header.get("kid"), str):
-            raise ValueError("this is another kind of token")
+            raise Refused("malformed", "the token has another type, or names no key")
         key = await self.keys.find(header["kid"])
         if key is None or key.algorithm != header["alg"]:
-            raise ValueError("this key is not the issuer's")
-        jwt.decode(token, key.key, [key.algorithm], options={"verify_aud": False, "verify_exp": False})
+            raise Refused("unknown_key", "the issuer has no such key")
+        try:
+            jwt.decode(token, key.key, [key.algorithm], options=_SIGNATURE_ONLY)
+        except jwt.PyJWTError:
+            raise Refused("signature", "the signature of the token does not hold") from None
         self._check(claims)
         return claims
 
     def _check(self, claims: dict[str, Any]) -> None:
         now = self.clock.now()
-        times = {name: claims[name] for name in ("exp", "iat", "nbf") if name in claims or name != "nbf"}
+        times = {name: claims.get(name) for name in ("exp", "iat", "nbf") if name in claims or name != "nbf"}
         if any(type(at) is not int or not 0 <= at < 1 << 40 for at in times.values()):
-            raise ValueError("a time of it is none")
-        if times["exp"] <= now - LEEWAY or max(times["iat"], times.get("nbf", 0)) > now + LEEWAY:
-            raise ValueError("it is over, or not yet")
-        if (times["exp"] - times["iat"]) * 1000 > self.config.token_lifetime_ms:
-            raise ValueError("it lives too long")
-        if claims["iss"] != self.config.issuer or claims["aud"] not in (self.config.audience, [self.config.audience]):
-            raise ValueError("it is another's, or for another")
+            raise Refused("malformed", "a time of the token is missing or not a whole number")
+        exp, iat, nbf = claims["exp"], claims["iat"], claims.get("nbf", 0)
+        if exp <= now - LEEWAY:
+            raise Refused("expired", "the token has expired")
+        if max(iat, nbf) > now + LEEWAY:
+            raise Refused("not_yet_valid", "the token is not valid yet")
+        if (exp - iat) * 1000 > self.config.token_lifetime_ms:
+            raise Refused("lifetime", "the token lives too long")
+        if claims.get("iss") != self.config.issuer:
+            raise Refused("issuer", "the token is of another issuer")
+        meant = claims.get("aud")
+        if self.config.audience not in (meant if isinstance(meant, list) else [meant]):
+            raise Refused("audience", "the token is for another audience")
 
     def _tenant(self, claims: dict[str, Any]) -> str:
         if not self.config.tenant_claim:
             return ""
-        tenant = claims[self.config.tenant_claim]
+        tenant = claims.get(self.config.tenant_claim)
         if not isinstance(tenant, str) or not TENANT.fullmatch(tenant):
-            raise ValueError("it names no tenant")
+            raise Refused("tenant", "the token names no tenant")
         return tenant
 
     def _holder(self, token: str, request: Request, address: str) -> Caller:
         key = str(request.path_params.get("key", ""))
         tenant = self.capabilities.holder(token, key, self.clock.now())
         if tenant is None:
-            raise unauthenticated()
+            raise unauthenticated("report_token", "the token is not for this run, or no more")
         return Caller(tenant, f"run {key[:12]}", frozenset({"runs:report"}), address=address)
 
+    def _no_keys(self, reason: str) -> None:
+        self.sink(Event("keys_failed", int(self.clock.now() * 1000), {"source": self.config.jwks, "error": reason}))
 
-def unauthenticated() -> KronError:
-    """The answer to whoever cannot show who he is."""
-    return KronError("UNAUTHENTICATED", "a valid bearer token is needed", hint="send Authorization: Bearer …")
+
+def unauthenticated(reason: str, message: str) -> KronError:
+    """The answer to a caller who cannot show who he is. The class of the reason never changes; the wording may."""
+    hint = "send Authorization: Bearer with a token of the configured issuer"
+    return KronError("UNAUTHENTICATED", message, hint=hint, details={"reason": reason})
 
 
 def _object(part: str) -> dict[str, Any]:
@@ -123,11 +161,12 @@ def _scopes(claims: dict[str, Any]) -> frozenset[str]:
     return frozenset(word for word in words if isinstance(word, str)) & SCOPES.keys()
 
 
-def _text(value: Any) -> str:
+def _text(claims: dict[str, Any], name: str) -> str:
+    value = claims.get(name)
     if not isinstance(value, str) or not _TEXT.fullmatch(value):
-        raise ValueError("it names nobody")
+        raise Refused("malformed", f"the claim {name} of the token cannot be used")
     return value
 
 
 def _id(claims: dict[str, Any]) -> str:
-    return _text(claims["jti"]) if "jti" in claims else ""
+    return _text(claims, "jti") if "jti" in claims else ""

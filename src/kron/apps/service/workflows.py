@@ -8,17 +8,23 @@ from fastapi import APIRouter, Path
 from pydantic import Field, ValidationError
 
 from kron.apps.service import answers
-from kron.apps.service.caller import Writer
-from kron.apps.service.document import upsert
+from kron.apps.service.caller import Caller, Writer
+from kron.apps.service.compute import compute
+from kron.apps.service.definition import job_of, of_document, whereto
+from kron.apps.service.guard import Guarded
 from kron.apps.service.models import Strict, Text, Upsert
 from kron.apps.service.parts import Parts, Used
 from kron.apps.service.problem import may
+from kron.apps.service.shown import next_run_at
+from kron.apps.service.together import put_together
+from kron.core.job import Job
 from kron.errors import KronError
 
-router = APIRouter(prefix="/v1", tags=["workflows"])
+router = APIRouter(route_class=Guarded, prefix="/v1", tags=["workflows"])
 
 TRIGGER = "schedule_based"
 MOST = 100
+MOST_DROPPED = 1_000  # schedules of one workflow that are looked at
 _OURS = ("cron_expr", "timezone", "start_at", "end_at", "jitter_ms", "overlap_policy", "catchup_policy", "completion")
 
 
@@ -31,18 +37,65 @@ class Deployment(Strict):
 
 @router.put("/workflows/{workflow_id}/{version}", responses=may(429, 501))
 async def deploy(
-    workflow_id: Annotated[str, Path(max_length=100)],
+    workflow_id: Annotated[str, Path(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9._:~-]*$")],
     version: Annotated[int, Path(ge=0, le=2**31 - 1)],
     asked: Deployment,
     caller: Writer,
     parts: Parts = Used,
 ) -> answers.Deployed:
-    """Keep the DAG, and upsert a schedule for each of its schedule-based triggers: `workflow.trigger`."""
+    """Keep the DAG, and define a schedule `workflow.trigger` for each of its schedule-based triggers: all or none.
+
+    Schedules of triggers that the version before had, and this one has not, are deleted.
+    """
     if parts.workflows is None:
         raise KronError("MISSING_PART", "this service has no workflow store", hint="set WORKFLOWS")
     found = schedules_of(workflow_id, version, asked)
-    await parts.workflows.save_dag(caller.prefix + workflow_id, version, asked.dag)
-    return answers.Deployed(schedules=[await upsert(each, caller, parts) for each in found])
+    now = await parts.store.now()
+    jobs = await compute(_jobs, found, caller, parts, now)
+    names = [job.identity for job, _ in jobs]
+    async with parts.quotas.room(caller, *names):
+        await parts.workflows.save_dag(caller.prefix + workflow_id, version, asked.dag)
+        gone = await _dropped(workflow_id, set(names), caller, parts)
+        cases = await put_together(parts.store, [job for job, _ in jobs], gone, caller.asks(f"version {version}"))
+    shown = [
+        answers.Upserted(schedule_id=caller.name(case.identity), next_run_at=next_run_at(case, now), warnings=warnings)
+        for case, (_, warnings) in zip(cases, jobs, strict=True)
+    ]
+    return answers.Deployed(schedules=shown)
+
+
+def _jobs(found: list[Upsert], caller: Caller, parts: Parts, now: int) -> list[tuple[Job, list[str]]]:
+    made = [(caller.identity(str(each.schedule_id)), of_document(each)) for each in found]
+    return [job_of(definition, identity, parts.config, now // 1000) for identity, definition in made]
+
+
+async def _dropped(workflow_id: str, kept: set[str], caller: Caller, parts: Parts) -> list[str]:
+    """The schedules that an earlier deployment of the workflow has made, and that are in this one no more.
+
+    What a version had is read from its DAG: a schedule that somebody has defined by hand is left alone.
+    """
+    begin, known, gone = f"{caller.prefix}{workflow_id}.", dict[int, set[str]](), list[str]()
+    for name in await parts.store.identities("", MOST_DROPPED, begin):
+        (case,) = await parts.store.get([name])
+        said = whereto(case.job.target) if case and name not in kept else {}
+        if said.get("workflow_id") != workflow_id:
+            continue
+        version = said["version"]
+        if version not in known:
+            known[version] = await _made_by(workflow_id, version, caller, parts)
+        if name in known[version]:
+            gone.append(name)
+    return gone
+
+
+async def _made_by(workflow_id: str, version: int, caller: Caller, parts: Parts) -> set[str]:
+    """The identities of the schedules that the deployment of a version makes."""
+    dag = await parts.workflows.load_dag(caller.prefix + workflow_id, version) if parts.workflows else None
+    try:
+        made = schedules_of(workflow_id, version, Deployment(user_id="-", dag=dag or {}))
+        return {caller.identity(str(each.schedule_id)) for each in made}
+    except KronError:
+        return set()
 
 
 def schedules_of(workflow_id: str, version: int, asked: Deployment) -> list[Upsert]:

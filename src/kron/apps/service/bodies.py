@@ -1,0 +1,106 @@
+"""Request bodies: content types, time limits, and JSON that is parsed away from the event loop when it is large."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from email.message import Message
+from typing import Any, NoReturn
+
+from fastapi import HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.requests import ClientDisconnect
+
+from kron.errors import KronError
+
+INLINE_BYTES = 64 * 1024  # larger bodies are parsed in a thread
+MOST_CONTAINERS = 50_000  # lists and objects in a body: each costs far more memory than its two bytes
+SECONDS = 30.0  # for a body that is parsed as a whole, and between two pieces of one that is read as a stream
+NDJSON = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines"})
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+_ESCAPE = re.compile(rb"\\u[dD0]")  # a surrogate or a control character may follow
+_PARSER = ThreadPoolExecutor(1, "kron-parser")  # one at a time: it bounds what large bodies cost everyone else
+
+
+def check_type(route: APIRoute, request: Request) -> None:
+    """Refuse content types that the route does not take. Browsers send theirs across origins without asking."""
+    said = request.headers.get("content-type")
+    if said is None and not (route.body_field or streamed(route)) and not _has_body(request):
+        return
+    message = Message()
+    message["content-type"] = said or "application/octet-stream"
+    kind = message.get_content_type()
+    if streamed(route) and kind in NDJSON:
+        return
+    if not streamed(route) and (kind == "application/json" or re.fullmatch(r"application/[a-z0-9.-]+\+json", kind)):
+        return
+    wanted = "application/x-ndjson" if streamed(route) else "application/json"
+    raise KronError("MEDIA_TYPE", "the content type is not supported", hint=f"send Content-Type: {wanted}")
+
+
+def streamed(route: APIRoute) -> bool:
+    """Whether a route reads its body line by line."""
+    return "requestBody" in (route.openapi_extra or {})
+
+
+async def read_json(route: APIRoute, request: Request) -> Any:
+    """Read and parse the body of a route that takes one, once for all; None of a route that does not."""
+    if not route.body_field:
+        return None
+    try:
+        body = await asyncio.wait_for(request.body(), SECONDS)
+    except TimeoutError:
+        raise KronError("SLOW_BODY", f"the body did not arrive within {SECONDS:.0f} s", hint="send it again") from None
+    except ClientDisconnect:
+        raise HTTPException(400) from None
+    if not body:
+        return None
+    if len(body) > INLINE_BYTES:
+        found = await asyncio.get_running_loop().run_in_executor(_PARSER, parse, body)
+    else:
+        found = parse(body)
+    request._json = found  # what Request.json() returns from now on
+    return found
+
+
+async def pieces(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The pieces of a body that is read as a stream. A sender that stalls is given up."""
+    while True:
+        try:
+            yield await asyncio.wait_for(anext(stream), SECONDS)
+        except StopAsyncIteration:
+            return
+        except TimeoutError:
+            raise KronError("SLOW_BODY", f"no data arrived for {SECONDS:.0f} s", hint="send it again") from None
+
+
+def parse(body: bytes) -> Any:
+    """The value of a JSON text. NaN, Infinity, NUL and lone surrogates are refused: not every store can keep them."""
+    if body.count(b"[") + body.count(b"{") > MOST_CONTAINERS:
+        _refuse(f"more than {MOST_CONTAINERS} lists and objects")
+    try:
+        found = json.loads(body.decode(), parse_constant=_constant)
+        if _ESCAPE.search(body):
+            text = json.dumps(found, ensure_ascii=False)
+            text.encode()
+            if _NUL.search(text):
+                _refuse("a NUL character")
+    except (ValueError, RecursionError) as error:
+        _refuse(error.msg if isinstance(error, json.JSONDecodeError) else "it is not JSON that can be kept")
+    return found
+
+
+def _constant(name: str) -> NoReturn:
+    raise json.JSONDecodeError(f"{name} is not JSON", name, 0)
+
+
+def _refuse(reason: str) -> NoReturn:
+    raise RequestValidationError([{"type": "json_invalid", "loc": ("body",), "msg": reason}]) from None
+
+
+def _has_body(request: Request) -> bool:
+    return request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers

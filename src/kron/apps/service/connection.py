@@ -1,0 +1,71 @@
+"""Connections: HTTP that knows the caller's certificate, and that does not wait for a request without end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Collection
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from kron.apps.service.certificate import shown
+
+HEAD_SECONDS = 10.0  # for the head of a request, from the connection or from the answer before it
+MOST_WAITING = 300  # connections without a request; with more, the one that has waited longest is closed
+
+
+class Connection(H11Protocol):
+    """One connection."""
+
+    allowed: frozenset[str]  # names that certificates must have; empty: any
+    waiting: OrderedDict[Connection, asyncio.TimerHandle]  # the connections of the server that have no request
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Look at whoever has connected, before anything is read."""
+        super().connection_made(transport)
+        tls = transport.get_extra_info("ssl_object")
+        certificate = shown(tls) if tls else None
+        self.app_state = {**self.app_state, "certificate": certificate}
+        if self.allowed and not (certificate and certificate.names & self.allowed):
+            transport.close()
+            return
+        self._await_request()
+
+    def data_received(self, data: bytes) -> None:
+        """Read. Once the head of a request is there, the connection waits no longer."""
+        super().data_received(data)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop_waiting()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        if not self.transport.is_closing():
+            self._await_request()
+        super().on_response_complete()
+        if self.cycle is not None and not self.cycle.response_complete:  # it was there already
+            self._stop_waiting()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _await_request(self) -> None:
+        self._stop_waiting()
+        self.waiting[self] = self.loop.call_later(HEAD_SECONDS, self._hang_up)
+        if len(self.waiting) > MOST_WAITING:
+            next(iter(self.waiting))._hang_up()
+
+    def _stop_waiting(self) -> None:
+        handle = self.waiting.pop(self, None)
+        if handle is not None:
+            handle.cancel()
+
+    def _hang_up(self) -> None:
+        self._stop_waiting()
+        self.transport.abort()
+
+
+def protocol(allowed: Collection[str]) -> type[H11Protocol]:
+    """HTTP for one server. It hangs up on callers whose certificate has no name of the list, if there is one."""
+    return type("Protocol", (Connection,), {"allowed": frozenset(allowed), "waiting": OrderedDict()})
