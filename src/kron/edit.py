@@ -5,14 +5,15 @@ from __future__ import annotations
 from functools import lru_cache
 
 from kron.core.case import Case
-from kron.core.due import reach
+from kron.core.due import Due, has_period, reach
 from kron.core.job import Job
 from kron.core.outcome import Reason, Verdict
-from kron.core.plan import Plan, record_due
+from kron.core.plan import new_run
 from kron.core.policy import FirstSight
 from kron.core.run import Run, State, ended
+from kron.handover import recorded, undue
 from kron.language.explain import write_cron
-from kron.pause import Asker, swallowed
+from kron.pause import Asker
 from kron.store import Act, Deed, Revision, Settlement
 
 
@@ -42,24 +43,24 @@ def defined(job: Job, case: Case | None, now: int, asker: Asker) -> Settlement |
 
 
 def _redefined(job: Job, case: Case, now: int, asker: Asker) -> Settlement:
-    """A new revision. What fell due under the old one is recorded under it; its pause stays."""
-    due = _recorded(case, now)
-    kept = job.schedule.policy.first_sight is FirstSight.CURRENT_MINUTE
-    after = case._replace(
-        job=job, revision=case.revision + 1, cursor=due.cursor, since=case.since if kept else now, wake=now
-    )
-    return Settlement(case, after, due.new, due.changed, due.gap, revision_of(after, now, asker))
+    """A new revision. It takes over the open periods that its calendar has; its pause stays."""
+    due = recorded(case, now, lifted=case.policy.suspend and not job.schedule.policy.suspend)
+    left = undue(case, now, due)
+    owed = frozenset(each.nominal for each in left if has_period(job, each.nominal))
+    gone = [_superseded(case, each, now) for each in left if each.nominal not in owed]
+    cursor = max(due.cursor, min(owed, default=now // 1000 + 1) - 1)  # nothing else before now is owed
+    after = case._replace(job=job, revision=case.revision + 1, cursor=cursor, since=now, owed=owed, wake=now)
+    return Settlement(case, after, (*due.new, *gone), due.changed, due.gap, revision_of(after, now, asker))
 
 
-def _recorded(case: Case, now: int) -> Plan:
-    """What has fallen due under a definition whose time is over; what its pause has swallowed is one gap."""
-    gap = swallowed(case, now) if case.paused else None
-    return Plan(case, max(case.cursor, gap.last), now, gap=gap) if gap else record_due(case, now)
+def _superseded(case: Case, due: Due, now: int) -> Run:
+    """A period that was open when its calendar was replaced by one that does not have it."""
+    return ended(new_run(case, due, now), State.SKIPPED, now, Verdict.SKIPPED, Reason.SUPERSEDED)
 
 
 def deleted(case: Case, now: int, asker: Asker) -> Settlement:
     """A schedule that is no more. What fell due is recorded; what waited is withdrawn."""
-    due = _recorded(case, now)
+    due = recorded(case, now)
     new = tuple(withdrawn(run, now) for run in due.new)
     waiting = [run for run in case.open if run.state in (State.PENDING, State.WAITING)]
     changed = tuple((run, withdrawn(run, now)) for run in waiting)

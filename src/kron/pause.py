@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kron.core.case import Case
-from kron.core.due import count_unhandled, reach
+from kron.core.due import count_owed, not_owed, reach, unhandled
 from kron.core.outcome import Gap, Reason, Verdict
-from kron.core.period import next_nominal, prev_nominal
-from kron.core.policy import FirstSight, Resume
+from kron.core.period import prev_nominal
+from kron.core.policy import Resume
 from kron.core.zone import rfc3339
 from kron.errors import KronError
 from kron.store import Act, Deed, Settlement
@@ -54,22 +54,20 @@ def _ended(case: Case, upto: int, act: Act) -> Settlement:
     after = case._replace(paused=False, until=None, wake=act.at)
     if case.policy.resume is Resume.BY_DEADLINE:
         return Settlement(case, after, act=act)
-    gap = swallowed(case, upto)
-    cursor = max(case.cursor, gap.last) if gap else case.cursor
-    return Settlement(case, after._replace(cursor=cursor, since=upto), gap=gap, act=act)
+    gap = swallowed(case, upto, Reason.PAUSED)
+    cursor = max(case.cursor, upto // 1000)  # what lies before is in the gap, or was never owed
+    return Settlement(case, after._replace(cursor=cursor, since=upto, owed=frozenset()), gap=gap, act=act)
 
 
-def swallowed(case: Case, upto: int) -> Gap | None:
-    """The periods that a pause has swallowed: those of the time since this revision that have no record."""
+def swallowed(case: Case, upto: int, reason: Reason) -> Gap | None:
+    """Return the gap record of the periods up to `upto` (milliseconds) that this revision owes and has not recorded."""
     schedule, (_, after) = case.job.schedule, reach(case.job)
-    earliest = {
-        FirstSight.CHOSEN: case.since // 1000 - after - 1,
-        FirstSight.AFTER: case.since // 1000,
-        FirstSight.CURRENT_MINUTE: case.since // 60_000 * 60 - 1,
-    }[case.policy.first_sight]
-    first = next_nominal(schedule, max(case.cursor, earliest, case.job.start or earliest))
     last = prev_nominal(schedule, upto // 1000 if case.job.end is None else min(upto // 1000, case.job.end))
-    if first is None or last is None or last < first:
+    begin = max(case.cursor, case.since // 1000 - max(after, 60) - 1) if case.owed is None else case.cursor
+    if last is None or last <= begin:
         return None
-    count = count_unhandled(case, first, last)
-    return Gap(first, last, count, Verdict.SKIPPED, Reason.PAUSED) if count else None
+    foreign = not_owed(case, begin, last)
+    first = next((nominal for nominal in unhandled(case, begin) if nominal not in foreign), None)
+    if first is None or first > last:
+        return None
+    return Gap(first, last, count_owed(case, first, last), Verdict.SKIPPED, reason)

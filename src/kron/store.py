@@ -268,7 +268,8 @@ def speaks(stored: Run | None, change: Change) -> bool:
 
 
 def _seen(case: Case) -> tuple[object, ...]:
-    return case.revision, case.cursor, case.since, case.paused, case.deleted, {run.key: run.token for run in case.open}
+    open_runs = {run.key: run.token for run in case.open}
+    return case.revision, case.cursor, case.since, case.owed, case.paused, case.deleted, open_runs
 
 
 def _forward(settlement: Settlement, stored: Case | None) -> bool:

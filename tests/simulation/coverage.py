@@ -31,15 +31,16 @@ def of_story(story: Story, shown: int, slack: int) -> Iterator[str]:
 
 def _due(era: Era, shown: int, slack: int, *, first: bool) -> Iterator[int]:
     """The periods that the era had to answer for."""
-    if era.ended is not None and era.dropped:  # whatever lay between the cursor and the resumption is one gap
-        upto, due_by = era.ended // 1000, None
+    yield from era.lost
+    if era.ended is not None and (era.dropped or era.idle):  # whatever lay between the cursor and its end
+        upto, due_by = era.ended // 1000, None if era.resumed else era.ended
     elif era.idle:
         return
     else:
         due_by = era.ended if era.ended is not None else shown - slack
         upto = due_by // 1000 + REACH
     for nominal in era.calendar.between(min(era.cursor, era.since // 1000 - REACH) if first else era.cursor, upto):
-        if era.calendar.answers_for(nominal, era.since) and (due_by is None or era.calendar.at(nominal).due <= due_by):
+        if era.answers_for(nominal) and (due_by is None or era.calendar.at(nominal).due <= due_by):
             yield nominal
 
 
@@ -53,11 +54,11 @@ def _of_gap(story: Story, gap: Dropped) -> Iterator[str]:
     catches_up = policy.catchup not in (Catchup.NONE, Catchup.BY_DEADLINE)
     if end is not None and gap.at >= (end + 1) * 1000 and catches_up:
         why = Reason.ENDED
-    if gap.gap.reason not in (why, Reason.PAUSED):
+    if gap.gap.reason not in (why, Reason.PAUSED, Reason.SUSPENDED):
         yield f"a gap for a reason that does not hold: {about}"
     for nominal in gap.members:
         period = gap.era.calendar.at(nominal)
-        if gap.gap.reason is not Reason.PAUSED and period.due > gap.at:
+        if gap.gap.reason not in (Reason.PAUSED, Reason.SUSPENDED) and period.due > gap.at:
             yield f"a gap over a period that is not due: {about}, {nominal}"
         if period.last < story.eras[0].since // 1000 * 1000 and policy.first_sight is not FirstSight.CURRENT_MINUTE:
             yield f"a gap over a period from before the schedule was: {about}, {nominal}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 
 from kron.core.run import Run
+from kron.language.explain import unparse
 from kron.store import Change, Settlement
 
 
@@ -94,7 +95,7 @@ def _of_write(w: Write) -> list[str]:
             said = f"{gap.first}..{gap.last} {gap.count} {gap.verdict} {gap.reason}"
             lines.append(f"{w.who}: {after.identity} gap {said}")
         if w.what.revision:
-            lines.append(f"{w.who}: {after.identity} r{after.revision} {w.what.revision.schedule} {after.policy}")
+            lines.append(f"{w.who}: {after.identity} r{after.revision} {unparse(after.job.schedule)} {after.policy}")
     else:
         lines.append(f"{w.who}: {w.what.after.identity} now {w.now} wake {w.what.wake}")
     return lines

@@ -8,7 +8,7 @@ from hashlib import sha256
 from kron.core.case import Case
 from kron.core.job import Job
 from kron.core.outcome import Reason, Verdict
-from kron.core.policy import Catchup, FirstSight, Overlap, Policy, Resume
+from kron.core.policy import Catchup, Overlap, Policy, Resume
 from kron.core.run import Run, State
 from kron.store import Change, Deed, Settlement
 from tests.simulation.calendar import REACH
@@ -30,6 +30,9 @@ ENDS = {
     ("skipped", "skipped", Reason.REPLACED),
     ("skipped", "skipped", Reason.QUEUE_OVERFLOW),
     ("skipped", "skipped", Reason.DELETED),
+    ("skipped", "skipped", Reason.PAUSED),
+    ("skipped", "skipped", Reason.SUSPENDED),
+    ("skipped", "skipped", Reason.SUPERSEDED),
     ("missed", "missed", Reason.DEADLINE),
     ("missed", "missed", Reason.CATCHUP_NONE),
     ("missed", "missed", Reason.COALESCED),
@@ -42,6 +45,9 @@ ENDS = {
     ("lost", "executed", None),
     ("cancelled", "executed", Reason.REPLACED),
 }
+
+
+ASLEEP = {Reason.PAUSED, Reason.SUSPENDED, Reason.SUPERSEDED}
 
 
 def of_write(write: Write, story: Story, latest: int) -> Iterator[str]:
@@ -134,7 +140,7 @@ def _of_new(write: Write, story: Story, run: Run) -> Iterator[str]:
         yield "a record of no schedule"
         return
     era = story.eras[-1]
-    if story.case.idle:
+    if story.case.idle and run.reason not in ASLEEP and not _lifts(write, story.case):
         yield "taken on while its schedule was paused or deleted"
     if run.revision != era.revision:
         yield f"recorded under revision {run.revision}, in the time of {era.revision}"
@@ -142,20 +148,27 @@ def _of_new(write: Write, story: Story, run: Run) -> Iterator[str]:
         yield "no period of its calendar"
         return
     period = era.calendar.at(run.nominal)
-    if not era.calendar.answers_for(run.nominal, era.since):
+    if not era.answers_for(run.nominal):
         yield "a period from before its revision"
     if not period.first <= run.due <= period.last and era.calendar.job.start is None and era.calendar.job.end is None:
         yield "chosen outside its window"
     if run.due != period.due:
         yield f"chosen at {run.due}, not {period.due}"
-    if write.now < run.due:
+    if (write.now < run.due) is not (run.reason is Reason.SUPERSEDED):
         yield f"taken on {run.due - write.now} ms early"
     if (run.state is State.UNSCHEDULABLE) == period.schedulable:
         yield f"recorded as {run.state}"
     if run.nominal <= story.case.cursor:
         yield "taken on behind the cursor"
-    if period.schedulable:
+    if period.schedulable and run.reason not in ASLEEP:
         yield from _of_lateness(write, era, run)
+
+
+def _lifts(write: Write, case: Case) -> bool:
+    """Whether an edit ends a suspension, and what passed is judged by its deadline, as after a pause."""
+    what = write.what
+    edited = isinstance(what, Settlement) and what.revision is not None and not what.after.policy.suspend
+    return edited and not case.paused and not case.deleted and case.policy.resume is Resume.BY_DEADLINE
 
 
 def _of_lateness(write: Write, era: Era, run: Run) -> Iterator[str]:
@@ -165,6 +178,9 @@ def _of_lateness(write: Write, era: Era, run: Run) -> Iterator[str]:
     if policy.deadline is not None and late > policy.deadline:
         if run.reason not in (Reason.DEADLINE, Reason.COALESCED):
             yield f"too late by its deadline, and recorded as {run.state} {run.reason}"
+    elif _moved(write, era, run):
+        if run.state is State.MISSED:
+            yield f"an edit moved it into the past, and it is recorded as {run.reason}"
     elif policy.catchup is Catchup.NONE:
         if run.reason is not Reason.CATCHUP_NONE:
             yield f"late, nothing is caught up, and recorded as {run.state} {run.reason}"
@@ -174,8 +190,15 @@ def _of_lateness(write: Write, era: Era, run: Run) -> Iterator[str]:
     elif policy.catchup is Catchup.LATEST and run.verdict is not Verdict.MISSED:
         assert isinstance(write.what, Settlement)
         rivals = [r for r in write.what.new if not r.trigger and r.state is not State.UNSCHEDULABLE]
+        rivals = [r for r in rivals if r.reason not in ASLEEP]
         if any(other.nominal > run.nominal for other in rivals):
             yield "late, and not the latest"
+
+
+def _moved(write: Write, era: Era, run: Run) -> bool:
+    """Whether an edit that was just made took the period over."""
+    fresh = (write.now - era.since) * 1_000_000 < era.policy.resolution
+    return fresh and era.carried is not None and run.nominal in era.carried
 
 
 def _after_its_end(write: Write, job: Job) -> bool:
@@ -201,6 +224,9 @@ def _of_end(write: Write, story: Story, before: Run | None, run: Run) -> Iterato
         Reason.DEADLINE: policy.deadline is not None and late > policy.deadline and late >= policy.resolution,
         Reason.CATCHUP_NONE: policy.catchup is Catchup.NONE and late >= policy.resolution,
         Reason.ENDED: bool(story.eras) and _after_its_end(write, story.eras[-1].calendar.job),
+        Reason.PAUSED: bool(story.case and story.case.paused),
+        Reason.SUSPENDED: bool(story.case and story.case.policy.suspend),
+        Reason.SUPERSEDED: isinstance(write.what, Settlement) and write.what.revision is not None,
         Reason.DELETED: isinstance(write.what, Settlement) and write.what.after.deleted,
     }
     if run.reason is not None and not true.get(run.reason, True):
@@ -236,8 +262,7 @@ def _of_definition(write: Write, settlement: Settlement, case: Case) -> Iterator
             if getattr(after, name) != getattr(case, name):
                 yield f"a worker changed the {name}"
     if after.since == case.since:
-        kept = after.policy.first_sight is FirstSight.CURRENT_MINUTE and not case.deleted
-        if after.revision != case.revision and not kept and after.since != write.now:  # unless in the same millisecond
+        if after.revision != case.revision and after.since != write.now:  # unless in the same millisecond
             yield "a new revision that answers for the time of the old one"
     elif after.since != write.now:
         yield f"it answers for the time since {after.since}, says somebody at {write.now}"
@@ -249,8 +274,9 @@ def _of_awakening(write: Write, after: Case, case: Case) -> Iterator[str]:
         yield f"it awoke {case.until} at {write.now}"
         return
     since = case.until - 1 if case.policy.resume is Resume.DROP else case.since
+    owed = frozenset() if case.policy.resume is Resume.DROP else case.owed
     if after._replace(cursor=0, wake=None, open=(), ahead=frozenset()) != case._replace(
-        cursor=0, wake=None, open=(), ahead=frozenset(), paused=False, until=None, since=since
+        cursor=0, wake=None, open=(), ahead=frozenset(), paused=False, until=None, since=since, owed=owed
     ):
         yield "it awoke as something else"
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from kron.core.case import Case
-from kron.core.outcome import Gap
+from kron.core.outcome import Gap, Reason
 from kron.core.policy import Policy
 from kron.core.run import Run
 from kron.store import Change, Settlement
-from tests.simulation.calendar import Calendar
+from tests.simulation.calendar import REACH, Calendar
 from tests.simulation.history import History, Write
 
 ACTIVE = {"launching", "retry", "enqueued", "started"}  # it may be running
@@ -44,6 +44,16 @@ class Era:
     ended: int | None = None
     idle: bool = False  # whether no period was handled when it ended, or now
     dropped: bool = False  # it ended while it was paused, or by a resumption, and drops what passed
+    resumed: bool = False  # it ended by a resumption
+    first: bool = False  # nobody had its name before
+    carried: frozenset[int] | None = None  # the open periods that an edit handed over to it; None: it was created
+    lost: frozenset[int] = frozenset()  # and those that its own end left without a calendar
+
+    def answers_for(self, nominal: int) -> bool:
+        """Whether the era owes that period."""
+        if self.carried is None:  # and if its name was used before, its last life had what lay behind its cursor
+            return (self.first or nominal > self.cursor) and self.calendar.answers_for(nominal, self.since)
+        return nominal * 1000 > self.since or nominal in self.carried
 
     @property
     def policy(self) -> Policy:
@@ -119,10 +129,15 @@ class Replay:
             if last and last.ended is None:
                 awoke = settlement.act and before and settlement.act.at == before.until
                 last.ended, last.idle = after.since if awoke else now, bool(before and before.idle)
-                last.dropped = bool(before and (before.paused or after.revision == before.revision))
+                last.resumed = bool(before and after.revision == before.revision)
+                last.dropped = bool(before and before.paused) or last.resumed
             job = after.job
             calendar = self.calendars.setdefault((job.identity, after.revision), Calendar(job))
-            story.eras.append(Era(calendar, after.revision, after.since, after.cursor, now, idle=after.idle))
+            era = Era(calendar, after.revision, after.since, after.cursor, now, idle=after.idle, first=last is None)
+            story.eras.append(era)
+            if last and before and not before.deleted:
+                new = {run.nominal for run in settlement.new if not run.trigger and run.reason is not Reason.SUPERSEDED}
+                _hand_over(last, era, story.recorded.keys() | new, now, edited=after.revision != before.revision)
         elif last and after.deleted and last.ended is None:
             last.ended, last.idle = now, bool(before and before.idle)
             last.dropped = bool(before and before.paused)
@@ -133,7 +148,18 @@ class Replay:
         """A gap belongs to the definition before the write: what it drops fell due under that."""
         gap, new = settlement.gap, {run.nominal for run in settlement.new if not run.trigger}
         assert gap and settlement.before
-        era = next(era for era in reversed(story.eras) if era.revision == settlement.before.revision)
+        old = settlement.before
+        era = next(era for era in reversed(story.eras) if (era.revision, era.since) == (old.revision, old.since))
         handled = {nominal for nominal in story.recorded if nominal not in new}
-        members = [n for n in era.calendar.between(gap.first - 1, gap.last) if n not in handled]
+        members = [n for n in era.calendar.between(gap.first - 1, gap.last) if n not in handled and era.answers_for(n)]
         story.gaps.append(Dropped(gap, members, now, era))
+
+
+def _hand_over(old: Era, new: Era, handled: Collection[int], now: int, *, edited: bool) -> None:
+    """What an edit at `now` leaves open goes to the new calendar, if it has it; a resumption leaves nothing."""
+    new.carried = frozenset()
+    if edited:
+        near = [n for n in old.calendar.between(now // 1000 - REACH, now // 1000) if old.answers_for(n)]
+        left = {n for n in near if n not in handled and old.calendar.at(n).due > now}
+        new.carried = frozenset(left.intersection(new.calendar.between(now // 1000 - REACH, now // 1000)))
+        old.lost = frozenset(left - new.carried)

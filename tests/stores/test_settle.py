@@ -353,3 +353,10 @@ def test_commit_rejects_a_revision_of_another_definition(store):
     after = before._replace(job=a_job("a", "0 0 * * *"), revision=2)
     other = replace(a_revision(after), job=a_job("a", "0 1 * * *"))
     assert store.settle([Settlement(before, after, revision=other)], NOW) == [False]
+
+
+@pytest.mark.parametrize("owed", [None, frozenset(), frozenset({SECONDS - 60, SECONDS - 120})])
+def test_commit_keeps_the_periods_that_a_revision_took_over(store, owed):
+    before = define(store)
+    assert write(store, before, revision=2, owed=owed)
+    assert now(store).owed == owed

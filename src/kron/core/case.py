@@ -14,6 +14,10 @@ class Case(NamedTuple):
 
     Every period up to the cursor is handled. Where windows overlap, some later ones may be handled too:
     they are `ahead`. Periods that fell due before `since` (milliseconds) are not this revision's business.
+
+    A revision that replaced another one answers for every period after `since`, and of the earlier periods only for
+    those in `owed`: they were open when it was made, and its calendar has them too. None: there was no other one
+    before it, and the policy's first sight decides.
     """
 
     job: Job
@@ -26,6 +30,7 @@ class Case(NamedTuple):
     open: tuple[Run, ...] = ()
     ahead: frozenset[int] = frozenset()
     until: int | None = None  # milliseconds: when its pause ends by itself; None: not before somebody ends it
+    owed: frozenset[int] | None = None  # seconds
 
     @property
     def identity(self) -> str:

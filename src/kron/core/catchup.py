@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kron.core.case import Case
-from kron.core.due import MOST, Survey, count_unhandled, reach, survey
+from kron.core.due import MOST, Survey, count_owed, reach, survey
 from kron.core.outcome import Gap, Reason, Verdict
 from kron.core.period import prev_nominal
 from kron.core.policy import Catchup
@@ -49,6 +49,6 @@ def _gap(case: Case, first: int, cut: int, now: int) -> Gap | None:
     last = prev_nominal(case.job.schedule, cut - 1)
     if last is None or last < first:
         return None
-    count = count_unhandled(case, first, last)
+    count = count_owed(case, first, last)
     reason = Reason.ENDED if has_ended(case, now) else _WHY.get(case.policy.catchup, Reason.REPLAY_BOUND)
     return Gap(first, last, count, Verdict.MISSED, reason) if count else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, takewhile
 from typing import NamedTuple
 
 from kron.core.case import Case
@@ -42,7 +42,7 @@ class Survey:
 def survey(case: Case, cursor: int, now: int, most: int) -> Survey:
     """Look at the periods after the cursor, until `most` are due or nothing before the next one can be."""
     seen, (before, _), looked = Survey(), reach(case.job), 0
-    for looked, nominal in enumerate(islice(_after(case, cursor), MOST), 1):  # noqa: B007
+    for looked, nominal in enumerate(islice(unhandled(case, cursor), MOST), 1):  # noqa: B007
         opens = (nominal - before) * 1000
         if opens > now and seen.upcoming is not None and opens >= seen.upcoming:
             return seen
@@ -60,11 +60,19 @@ def survey(case: Case, cursor: int, now: int, most: int) -> Survey:
     return seen
 
 
-def count_unhandled(case: Case, first: int, last: int) -> int:
-    """How many periods from one second to another have no record yet. An older calendar may have had others."""
+def count_owed(case: Case, first: int, last: int) -> int:
+    """How many owed periods from one second to another have no record yet. An older calendar may have had others."""
     schedule = case.job.schedule
     handled = (n for n in case.ahead if first <= n <= last and prev_nominal(schedule, n) == n)
-    return count_nominals(schedule, first - 1, last) - sum(1 for _ in handled)
+    foreign = sum(first <= n <= last for n in not_owed(case, first - 1, last))
+    return count_nominals(schedule, first - 1, last) - sum(1 for _ in handled) - foreign
+
+
+def not_owed(case: Case, after: int, upto: int) -> list[int]:
+    """The unhandled periods between two seconds that are not this revision's: all of them lie around its beginning."""
+    edge = min(upto, case.since // 1000 + reach(case.job)[0])
+    early = takewhile(lambda nominal: nominal <= edge, islice(unhandled(case, after), MOST))
+    return [nominal for nominal in early if not responsible(case, due_of(case.job, nominal))]
 
 
 def due_of(job: Job, nominal: int) -> Due:
@@ -97,7 +105,13 @@ def _jittered(job: Job, nominal: int) -> int:
     return at if job.end is None else min(at, job.end * 1000)
 
 
-def _after(case: Case, cursor: int) -> Iterator[int]:
+def has_period(job: Job, nominal: int) -> bool:
+    """Whether the calendar of a job has a period at that second, within the job's validity."""
+    valid = (job.start is None or nominal > job.start) and (job.end is None or nominal <= job.end)
+    return valid and next_nominal(job.schedule, nominal - 1) == nominal
+
+
+def unhandled(case: Case, cursor: int) -> Iterator[int]:
     """The unhandled nominal times after the cursor, within the validity of the job."""
     start, end = case.job.start, case.job.end
     nominal = next_nominal(case.job.schedule, cursor if start is None else max(cursor, start))
@@ -109,6 +123,8 @@ def _after(case: Case, cursor: int) -> Iterator[int]:
 
 def responsible(case: Case, due: Due) -> bool:
     """Whether this revision of a definition is the one that answers for a period."""
+    if case.owed is not None:
+        return due.nominal * 1000 > case.since or due.nominal in case.owed
     match case.policy.first_sight:
         case FirstSight.CHOSEN:
             return due.at >= case.since // 1000 * 1000

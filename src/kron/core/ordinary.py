@@ -19,7 +19,7 @@ _CAUGHT_UP = (Catchup.LATEST, Catchup.ALL)  # a period that is late, and the onl
 
 def ordinary(case: Case, now: int, owner: str, lease: int) -> tuple[int, int, Run | None] | None:
     """The new cursor, when to wake, and the run that starts now, if one does."""
-    job, _, cursor, since, paused, deleted, _, opened, ahead, _ = case
+    job, _, cursor, since, paused, deleted, _, opened, ahead, _, _ = case
     schedule, policy = job.schedule, job.schedule.policy
     if opened or ahead or paused or deleted or policy.suspend or job.start is not None or job.end is not None:
         return None

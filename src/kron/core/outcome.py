@@ -30,6 +30,8 @@ class Reason(StrEnum):
     UNKNOWN = "unknown"  # it was sent, and nobody knows whether it arrived
     DELETED = "deleted"
     PAUSED = "paused"
+    SUSPENDED = "suspended"
+    SUPERSEDED = "superseded"
     ENDED = "ended"
 
 
@@ -46,6 +48,8 @@ WORDS = {
     Reason.UNKNOWN: "it was sent, and nobody knows whether it arrived",
     Reason.DELETED: "its schedule was deleted while it waited",
     Reason.PAUSED: "its schedule was paused",
+    Reason.SUSPENDED: "its schedule was suspended by its policy",
+    Reason.SUPERSEDED: "its schedule was changed before it was due, and no longer has this period",
     Reason.ENDED: "nobody was there at its time, and its schedule has ended since",
 }
 

@@ -91,7 +91,7 @@ def _taken_on(case: Case, seen: Survey, now: int) -> list[Run]:
     """The record of each period that has fallen due: ended already, or waiting to start."""
     runs, late = list[Run](), 0
     for due in sorted(seen.due, key=lambda due: (due.at, due.nominal)):
-        run = _run(case, due, now)
+        run = new_run(case, due, now)
         if not due.schedulable:
             run = ended(run, State.UNSCHEDULABLE, now, Verdict.UNSCHEDULABLE, Reason.CONSTRAINTS)
         elif lateness(case, due.at, now):
@@ -101,7 +101,8 @@ def _taken_on(case: Case, seen: Survey, now: int) -> list[Run]:
     return runs
 
 
-def _run(case: Case, due: Due, now: int) -> Run:
+def new_run(case: Case, due: Due, now: int) -> Run:
+    """The record of a period that has just been taken on."""
     key = key_of(case.job.identity, due.nominal)
     return Run(key, case.job.identity, due.nominal, case.revision, due.at, State.PENDING, created=now, changed=now)
 
@@ -110,6 +111,12 @@ def _late(case: Case, run: Run, now: int, nth: int, dues: list[Due]) -> Run:
     policy = case.policy
     if policy.deadline is not None and lateness(case, run.due, now) * MILLISECOND > policy.deadline:
         return ended(run, State.MISSED, now, Verdict.MISSED, Reason.DEADLINE)
+    moved = run.nominal in (case.owed or ()) and not lateness(case, case.since, now)  # by an edit: nobody was away
+    return run if moved else _caught_up(case, run, now, nth, dues)
+
+
+def _caught_up(case: Case, run: Run, now: int, nth: int, dues: list[Due]) -> Run:
+    policy = case.policy
     if has_ended(case, now):
         return ended(run, State.MISSED, now, Verdict.MISSED, Reason.ENDED)
     if policy.catchup is Catchup.NONE:

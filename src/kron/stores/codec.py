@@ -58,6 +58,7 @@ class Standing(NamedTuple):
     deleted: bool
     wake: int | None
     paused_until: int | None
+    owed: str | None  # JSON: seconds, in order
 
 
 class Made(NamedTuple):
@@ -92,7 +93,23 @@ def write_job(job: Job) -> Definition:
 
 def write_standing(case: Case) -> Standing:
     """The row of what changes without a new revision."""
-    return Standing(case.revision, case.cursor, case.since, case.paused, case.deleted, case.wake, case.until)
+    owed = write_owed(case.owed)
+    return Standing(case.revision, case.cursor, case.since, case.paused, case.deleted, case.wake, case.until, owed)
+
+
+def write_owed(owed: frozenset[int] | None) -> str | None:
+    """Return the nominal times that a revision took over, as JSON; None for the first revision."""
+    return None if owed is None else json.dumps(sorted(owed), separators=(",", ":"))
+
+
+def read_owed(text: str | None) -> frozenset[int] | None:
+    """Return the nominal times of `write_owed`."""
+    if text is None:
+        return None
+    found = json.loads(text)
+    if not isinstance(found, list):
+        raise ValueError(f"{text!r} is not a list of seconds")
+    return frozenset(map(number_of, found))
 
 
 def next_at(case: Case, new: Sequence[Run] = ()) -> int | None:
@@ -118,9 +135,10 @@ def read_case(row: Row, presets: Presets = BUILT_IN) -> Case:
     identity, definition, standing = row[0], row[1 : WIDTH + 1], row[WIDTH + 1 :]
     try:
         job, at = _job(identity, DEFINITION.read(definition), presets), STANDING.read(standing)
+        owed = read_owed(at.owed)
     except (ValueError, TypeError, KronError, RecursionError) as error:
         raise corrupt("schedules", identity, error) from error
-    return Case(job, at.revision, at.cursor, at.since, at.paused, at.deleted, at.wake, until=at.paused_until)
+    return Case(job, at.revision, at.cursor, at.since, at.paused, at.deleted, at.wake, until=at.paused_until, owed=owed)
 
 
 def read_ahead(identity: str, rows: Sequence[Row]) -> frozenset[int]:

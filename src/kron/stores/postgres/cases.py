@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kron.core.case import Case
 from kron.core.job import Job
 from kron.core.run import Run
-from kron.stores.codec import corrupt, read_run
+from kron.stores.codec import corrupt, read_owed, read_run
 from kron.stores.postgres.arrays import numbers, texts
 from kron.stores.postgres.pool import Talk
 from kron.stores.postgres.rows import Row, borne_by, read_job
@@ -68,10 +68,18 @@ async def whole(talk: Talk, jobs: Jobs, rows: Sequence[Row]) -> list[Case]:
     ahead = await _ahead(talk, further) if further else {}
     cases = []
     for row in rows:
-        name, number, revision, cursor, since, paused, deleted, wake, until, _, _ = row
+        name, number, revision, cursor, since, paused, deleted, wake, until, _, _, owed = row
         job, opened, beyond = jobs.of(name, number), runs.get(name, ()), ahead.get(name, NONE)
-        cases.append(Case(job, revision, cursor, since, paused, deleted, wake, opened, beyond, until))
+        taken = None if owed is None else _owed(name, owed)
+        cases.append(Case(job, revision, cursor, since, paused, deleted, wake, opened, beyond, until, taken))
     return cases
+
+
+def _owed(name: str, text: str) -> frozenset[int] | None:
+    try:
+        return read_owed(text)
+    except ValueError as error:
+        raise corrupt("due", name, error) from error
 
 
 async def _open(talk: Talk, names: list[str]) -> dict[str, tuple[Run, ...]]:

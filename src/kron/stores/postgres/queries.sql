@@ -85,7 +85,7 @@ WHERE tenant_id = %(tenant)s AND owner = '' AND shard = ANY(%(share)s);
 SELECT shard FROM shards WHERE tenant_id = %(tenant)s AND owner = %(owner)s;
 
 -- look: the schedules that are to be looked at by then, the longest waiting first
-SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach
+SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach, owed
 FROM due
 WHERE tenant_id = %(tenant)s AND wake <= %(upto)s AND (wake, schedule_id) > (%(after)s, %(name)s)
   AND shard = ANY(%(shards)s)
@@ -93,7 +93,7 @@ ORDER BY wake, schedule_id
 LIMIT %(limit)s;
 
 -- look_everywhere: the same for who has all the shards
-SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach
+SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach, owed
 FROM due
 WHERE tenant_id = %(tenant)s AND wake <= %(upto)s AND (wake, schedule_id) > (%(after)s, %(name)s)
 ORDER BY wake, schedule_id
@@ -105,13 +105,13 @@ SELECT wake FROM due WHERE tenant_id = %(tenant)s AND wake IS NOT NULL AND shard
 -- standing: what time it is, and schedules by their names; if there is none of them, the time alone
 SELECT kron_now(), d.*
 FROM (VALUES (0)) AS once LEFT JOIN LATERAL (
-    SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach
+    SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach, owed
     FROM due
     WHERE (tenant_id = %(tenant)s) IS TRUE AND schedule_id = ANY(%(schedules)s)
     OFFSET 0) AS d ON true;
 
 -- lock: schedules by their names, for who is about to write
-SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach
+SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach, owed
 FROM due
 WHERE (tenant_id = %(tenant)s) IS TRUE AND schedule_id = ANY(%(schedules)s)
 ORDER BY schedule_id
@@ -200,22 +200,24 @@ WITH defined AS (
 UPDATE due d SET
     digest = s.digest, revision = s.revision, cursor = s.cursor, since = s.since, paused = s.paused,
     deleted = s.deleted, wake = s.wake, paused_until = s.paused_until, seen = s.seen, reach = greatest(d.reach, s.reach),
-    next_at = s.next_at
+    next_at = s.next_at, owed = s.owed
 FROM unnest(%(schedules)s, %(digests)s, %(revisions)s::integer[], %(cursors)s, %(sinces)s, %(paused)s, %(deleted)s,
-            %(wakes)s, %(untils)s, %(seens)s, %(reaches)s, %(nexts)s)
-     AS s (schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach, next_at)
+            %(wakes)s, %(untils)s, %(seens)s, %(reaches)s, %(nexts)s, %(oweds)s)
+     AS s (schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach, next_at,
+           owed)
 WHERE (d.tenant_id = %(tenant)s) IS TRUE AND d.schedule_id = ANY (ARRAY[s.schedule_id]);
 
 -- stand: how far they have come, under the lock
 INSERT INTO due (tenant_id, schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen,
-                 reach, shard, next_at)
+                 reach, shard, next_at, owed)
 SELECT %(tenant)s, s.*
 FROM unnest(%(schedules)s, %(digests)s, %(revisions)s::integer[], %(cursors)s, %(sinces)s, %(paused)s, %(deleted)s,
-            %(wakes)s, %(untils)s, %(seens)s, %(reaches)s, %(shards)s::smallint[], %(nexts)s) AS s
+            %(wakes)s, %(untils)s, %(seens)s, %(reaches)s, %(shards)s::smallint[], %(nexts)s, %(oweds)s) AS s
 ON CONFLICT (schedule_id, tenant_id) DO UPDATE SET
     digest = excluded.digest, revision = excluded.revision, cursor = excluded.cursor, since = excluded.since,
     paused = excluded.paused, deleted = excluded.deleted, wake = excluded.wake, paused_until = excluded.paused_until,
-    seen = excluded.seen, reach = greatest(due.reach, excluded.reach), next_at = excluded.next_at;
+    seen = excluded.seen, reach = greatest(due.reach, excluded.reach), next_at = excluded.next_at,
+    owed = excluded.owed;
 
 -- record: new runs that differ in little
 INSERT INTO runs (tenant_id, schedule_id, run_at, fire_at, revision, idempotency_key, not_before, status, trigger_id,

@@ -13,13 +13,13 @@ from kron.core.outcome import Gap
 from kron.core.run import OPEN, Run, State
 from kron.errors import KronError
 from kron.store import Act, Revision, shard_of
-from kron.stores.codec import Definition, next_at, read_case, write_job
+from kron.stores.codec import Definition, next_at, read_case, write_job, write_owed
 from kron.stores.postgres.arrays import numbers, octets, texts, truths
 from kron.stores.presets import Presets
 
 Row = Sequence[Any]
 _LARGEST = (1 << 64) - 1
-NEVER = (1, 0, 0, False, False, None, None)  # how far a definition has come by itself
+NEVER = (1, 0, 0, False, False, None, None, None)  # how far a definition has come by itself
 
 
 def key_bytes(key: str) -> bytes:
@@ -112,6 +112,7 @@ def standings(
         "untils": numbers(case.until for case in cases),
         "seens": numbers(seens),
         "reaches": numbers(reaches),
+        "oweds": texts(write_owed(case.owed) for case in cases),
         "shards": numbers(shard_of(case.identity) for case in cases),
         "nexts": numbers(map(next_at, cases) if nexts is None else nexts),
     }

@@ -69,7 +69,7 @@ SELECT shard FROM shards WHERE owner = :owner;
 
 -- look: the schedules that are to be looked at by then, the longest waiting first
 SELECT schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
-       revision, cursor, since, paused, deleted, wake, paused_until
+       revision, cursor, since, paused, deleted, wake, paused_until, owed
 FROM schedules
 WHERE wake IS NOT NULL AND wake <= :upto AND (wake, schedule_id) > (:after, :identity)
   AND shard IN (SELECT value FROM json_each(:shards))
@@ -84,7 +84,7 @@ LIMIT 1;
 
 -- schedules: those of these names
 SELECT schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
-       revision, cursor, since, paused, deleted, wake, paused_until
+       revision, cursor, since, paused, deleted, wake, paused_until, owed
 FROM schedules
 WHERE schedule_id IN (SELECT value FROM json_each(:names));
 
@@ -114,23 +114,23 @@ SELECT idempotency_key FROM schedule_runs WHERE idempotency_key IN (SELECT value
 -- define: a schedule that has never been
 INSERT INTO schedules (
     schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
-    revision, cursor, since, paused, deleted, wake, paused_until, shard, next_at)
+    revision, cursor, since, paused, deleted, wake, paused_until, shard, next_at, owed)
 VALUES (
     :schedule_id, :schedule, :dialect, :timezone, :policy, :name, :description, :command, :target, :start_at, :end_at,
-    :revision, :cursor, :since, :paused, :deleted, :wake, :paused_until, :shard, :next_at);
+    :revision, :cursor, :since, :paused, :deleted, :wake, :paused_until, :shard, :next_at, :owed);
 
 -- redefine: a new revision
 UPDATE schedules SET
     schedule = :schedule, dialect = :dialect, timezone = :timezone, policy = :policy, name = :name,
     description = :description, command = :command, target = :target, start_at = :start_at, end_at = :end_at,
     revision = :revision, cursor = :cursor, since = :since, paused = :paused, deleted = :deleted, wake = :wake,
-    paused_until = :paused_until, next_at = :next_at
+    paused_until = :paused_until, next_at = :next_at, owed = :owed
 WHERE schedule_id = :schedule_id;
 
 -- advance: the same definition, further on
 UPDATE schedules SET
     cursor = :cursor, since = :since, paused = :paused, deleted = :deleted, wake = :wake, paused_until = :paused_until,
-    next_at = :next_at
+    next_at = :next_at, owed = :owed
 WHERE schedule_id = :schedule_id;
 
 -- go_on: the same, for a schedule that is still as it was read, and has no open run

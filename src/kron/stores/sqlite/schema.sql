@@ -28,7 +28,8 @@ CREATE TABLE schedules (
     deleted     INTEGER NOT NULL CHECK (deleted IN (0, 1)),
     wake        INTEGER,           -- when to look at it again
     next_at     INTEGER,           -- the next period (seconds); NULL if none is planned. For people: nothing rests on it
-    paused_until INTEGER CHECK (paused_until IS NULL OR paused)  -- when its pause ends by itself
+    paused_until INTEGER CHECK (paused_until IS NULL OR paused),  -- when its pause ends by itself
+    owed        TEXT               -- JSON: the periods before `since` that an edit left open; NULL: not edited
 ) WITHOUT ROWID;
 
 -- What a tick reads: the shard stands in the index, so that the rows of others are passed over without a look.

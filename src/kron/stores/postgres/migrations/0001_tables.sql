@@ -47,6 +47,7 @@ CREATE TABLE due (
     paused      boolean  NOT NULL,
     deleted     boolean  NOT NULL,
     paused_until bigint  CHECK (paused_until IS NULL OR paused),  -- when its pause ends by itself
+    owed        text,               -- JSON: the periods before `since` that an edit left open; NULL: not edited
     PRIMARY KEY (schedule_id, tenant_id)  -- in this order two rows nearly always differ in the first column
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0);
 
