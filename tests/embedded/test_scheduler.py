@@ -185,7 +185,7 @@ BAD = [
     (("daily", {"retry": "5 parsecs"}), "not a duration|unit"),
     (("daily", {"retry": timedelta(-1)}), "negative"),
     (("daily around 9:00 utc+2", {"zone": "Europe/Paris"}), "says where it is"),
-    (("daily", {"zone": "Mars/Base"}), "there is no zone"),
+    (("daily", {"zone": "Mars/Base"}), "there is no time zone"),
     (("* * * * *", {"dialect": "quartz"}), "no dialect"),
     (("daily", {"name": "a\nb"}), "no usable name"),
 ]

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from importlib import import_module
 from typing import Any
 
-from kron.clock import Clock, SystemClock
+from kron.clock import Clock, SystemClock, SystemTimer
 from kron.core.answer import Report
 from kron.errors import KronError
 from kron.launcher import Launch, Launcher, Tell
 from kron.launchers.python import PythonLauncher
 from kron.registrar import Registrar
 from kron.reports import Reports
+from kron.retrying import until_written
 from kron.store import Store
 from kron.stores.presets import BUILT_IN, Presets
 
 POSTGRES = ("postgresql", "postgres")
-AGAIN = (1, 2, 4, 8, 16, 30, 30)  # seconds between two tries to report
+LONGEST = 86_400.0  # seconds for which the end of a run is tried again: longer than any lease
+BEAT = 300.0  # and that it is going: until the next beat or so
+log = logging.getLogger("kron.wiring")
 
 
 @asynccontextmanager
@@ -28,7 +33,7 @@ async def open_store(url: str, clock: Clock | None = None, presets: Presets = BU
 
     `presets` are the policies that fill in what the authors of schedules left open: the settings of this process.
     """
-    scheme, _, path = url.partition(":")
+    scheme, _, path = check_url(url).partition(":")
     if scheme == "memory":
         from kron.stores.memory import MemoryStore
 
@@ -47,9 +52,32 @@ async def open_store(url: str, clock: Clock | None = None, presets: Presets = BU
             yield server
         finally:
             await server.close()
-    else:
-        hint = "write postgresql://host/database, sqlite:/path/of/the/file, or memory: for one that forgets"
-        raise KronError("UNKNOWN_STORE", f"there is no store {url!r}", hint=hint)
+
+
+def check_url(url: str) -> str:
+    """The URL of a store, if it can be one. `sqlite:///jobs.db` is refused: it means two files, by whom you ask."""
+    scheme, _, path = url.partition(":") if isinstance(url, str) else ("", "", "")
+    if scheme in (*POSTGRES, "memory") or (scheme == "sqlite" and path and not _misread(path)):
+        return url
+    hint = "write sqlite:jobs.db, sqlite:/path/of/the/file, postgresql://host/database, or memory: for one that forgets"
+    if scheme == "sqlite" and path.startswith("///"):
+        file = path.lstrip("/") or "jobs.db"
+        hint = f"write sqlite:{file} for a file in the working folder, or sqlite:/{file} for one in the root folder"
+    elif scheme == "sqlite" and path == ":memory:":
+        hint = "write memory:"
+    elif scheme.partition("+")[0] in POSTGRES:
+        hint = "write postgresql://user@host/database, without a driver"
+    raise KronError("UNKNOWN_STORE", f"{_shown(url)} is not the URL of a store", hint=hint)
+
+
+def _misread(path: str) -> bool:
+    """Whether a path means another file to others, or none: `//` and a host, `///` and a relative path, `~`."""
+    return (path.startswith("//") and not path.startswith("////")) or path == ":memory:" or path.startswith("~")
+
+
+def _shown(url: object) -> str:
+    """A URL without its password."""
+    return repr(re.sub(r"(//[^:/@]*:)[^@]*@", r"\1...@", url)) if isinstance(url, str) else repr(url)
 
 
 async def check_served(url: str) -> None:
@@ -85,7 +113,7 @@ def launchers(store: Store, *, commands: str = "", kubernetes: bool = False) -> 
     """
     reports = Reports(store)  # many at once, where many end at once
 
-    async def report(launch: Launch, said: Report, error: Exception | None) -> None:
+    async def report(launch: Launch, said: Report, error: BaseException | None) -> None:
         await reports.say(launch, said)
 
     async def nothing(launch: Launch) -> None:
@@ -109,20 +137,35 @@ def _commands(store: Store, folder: str) -> Launcher:
 
 
 def _teller(store: Store) -> Tell:
-    registrar = Registrar(store)
+    """How commands and Jobs report: that they run, beside everything else, and how they ended, until it is written."""
+    registrar, beats = Registrar(store), dict[str, asyncio.Task[None]]()
+
+    async def report(key: str, said: Report) -> None:
+        try:
+            await registrar.report(key, said)
+        except KronError as error:
+            if error.code != "NOT_FOUND":
+                raise
+
+    async def insist(key: str, said: Report, longest: float) -> None:
+        def failed(error: Exception) -> None:
+            log.warning("run %s is %s, which cannot be recorded yet: %s", key, said, error)
+
+        await until_written(lambda: report(key, said), SystemTimer(), failed=failed, longest=longest)
+
+    async def beat(key: str) -> None:
+        try:
+            await insist(key, Report.STARTED, BEAT)
+        except Exception as error:  # the next beat tries again
+            log.warning("run %s could not say that it is going: %s", key, error)
+        finally:
+            beats.pop(key, None)
 
     async def tell(key: str, said: Report) -> None:
-        """Report of a run, again and again while the store cannot be reached; then its lease will end."""
-        for wait in AGAIN:
-            try:
-                await registrar.report(key, said)
-            except KronError as error:
-                if error.code == "NOT_FOUND":
-                    return
-                await asyncio.sleep(wait)
-            else:
-                return
-        raise KronError("NOT_REPORTED", f"nobody could be told that {key} is {said}", hint="see to the store")
+        if said is not Report.STARTED:
+            await insist(key, said, LONGEST)
+        elif key not in beats:  # nobody waits for it: who follows a run has its time limit to keep
+            beats[key] = asyncio.create_task(beat(key))
 
     return tell
 

@@ -36,7 +36,7 @@ class Reason(StrEnum):
 
 
 WORDS = {
-    Reason.OVERLAP: "the previous run was still going",
+    Reason.OVERLAP: "the previous run was still active",
     Reason.REPLACED: "a newer period took its place",
     Reason.COALESCED: "a newer period stood for it",
     Reason.DEADLINE: "its deadline had passed",

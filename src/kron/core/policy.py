@@ -101,6 +101,14 @@ SERVICE = Policy(
     resume=Resume.DROP,
     completion=Completion.ACCEPTED,
 )
+APPLICATION = Policy(
+    deadline=None,
+    catchup=Catchup.LATEST,
+    bound=1,
+    first_sight=FirstSight.AFTER,
+    resume=Resume.DROP,
+    run_lease=2 * MINUTE,  # a process that died is noticed by then, and a database may fail over meanwhile
+)
 DECLARATIVE = Policy(
     overlap=Overlap.COALESCE,
     deadline=None,

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from inspect import isawaitable, iscoroutinefunction
 from typing import Any
 
 from kron.core.answer import Answer, Receipt, Report
 from kron.core.run import Run
 from kron.launcher import Launch
+from kron.launchers.threads import Threads
 
 Function = Callable[[Launch], Awaitable[None]]
-Reporter = Callable[[Launch, Report, Exception | None], Awaitable[None]]
+Reporter = Callable[[Launch, Report, BaseException | None], Awaitable[None]]
 
 
 class PythonLauncher:
@@ -65,19 +67,31 @@ class PythonLauncher:
             self.fewer.set()
 
 
-async def _outcome(function: Function, launch: Launch) -> tuple[Report, Exception | None]:
+async def _outcome(function: Function, launch: Launch) -> tuple[Report, BaseException | None]:
+    """How it ended. `sys.exit()` ends the function that calls it, and not the application; Ctrl-C ends all."""
     try:
         await function(launch)
-    except Exception as error:
-        return Report.FAILED, error
     except asyncio.CancelledError:  # by somebody, or by itself: it has not succeeded
         return Report.FAILED, None
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:
+        return Report.FAILED, error
     return Report.SUCCESS, None
 
 
-async def call(function: Callable[[], Any]) -> None:
+def plain(function: Callable[[], Any]) -> bool:
+    """Whether a function needs a thread: it is not async."""
+    called = function.func if isinstance(function, partial) else function
+    return not (iscoroutinefunction(called) or iscoroutinefunction(getattr(called, "__call__", None)))  # noqa: B004
+
+
+async def call(function: Callable[[], Any], threads: Threads, begun: Callable[[], None] = lambda: None) -> None:
     """Call a function to its end: an async one here, a plain one in a thread. What can be awaited, is."""
-    here = iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
-    result = function() if here else await asyncio.to_thread(function)
+    if plain(function):
+        result = await threads.run(function, begun)
+    else:
+        begun()
+        result = function()
     if isawaitable(result):
         await result

@@ -13,6 +13,7 @@ from kron.core.run import State
 from kron.events import Event
 from kron.launcher import Launch
 from kron.launchers.python import Function, PythonLauncher, call
+from kron.launchers.threads import Threads
 from kron.reports import Reports
 
 LONGEST_WAIT = 60  # seconds between two attempts to record an end
@@ -29,6 +30,7 @@ class Callbacks:
         self.tasks, self.reports, self.timer, self.say = tasks, reports, timer, say
         self.ended: Callable[[], None] = lambda: None  # whom to tell that something has ended
         self.stopping = False
+        self.threads = Threads()
         self.launcher = PythonLauncher(self._function, self._report)
         self.slowest = 60_000 * max(1, len(tasks) // 10_000)  # how late a start may be before we complain
 
@@ -42,9 +44,9 @@ class Callbacks:
             log.warning("task %r starts %.0f s late", task.name, late / 1000)
         name = "TaskRetryStarted" if again else "TaskRunStarted"
         self.say(name, taskName=task.name, lastAttemptAt=launch.run.sent, latenessMs=late, attempt=launch.run.attempt)
-        await call(task.callback)
+        await call(task.callback, self.threads)
 
-    async def _report(self, launch: Launch, report: Report, error: Exception | None) -> None:
+    async def _report(self, launch: Launch, report: Report, error: BaseException | None) -> None:
         name, tries = launch.job.name, 0
         if error is not None:
             log.warning("task %r failed", name, exc_info=error)

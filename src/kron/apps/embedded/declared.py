@@ -1,51 +1,25 @@
-"""Declared jobs: a function, the words of its schedule, and what is to become of it when it is late or overlaps."""
+"""Declared jobs: a function with its arguments, and the schedule that its text says."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from importlib import import_module
-from inspect import iscoroutinefunction
-from typing import Any, TypeVar
+from inspect import isasyncgenfunction, iscoroutine, iscoroutinefunction, isgeneratorfunction, signature
+from typing import Any
 
+from kron.apps.embedded.options import Options
 from kron.core.decision import checked
 from kron.core.job import Job
-from kron.core.policy import KRON, SECOND, Catchup, FirstSight, Interrupted, Overlap, Policy, Resume
 from kron.core.schedule import Schedule
-from kron.core.zone import zone as zone_of
-from kron.errors import KronError, clip, did_you_mean
+from kron.core.schedule.cron import possible
+from kron.errors import KronError, LanguageError, clip
 from kron.language import parse
-from kron.language.duration import read_duration
+from kron.language.bodies import read_zone
 from kron.language.fault import Fault
 
 SCHEME = "python"
-LEASE = 60 * SECOND  # a run that has not been heard of for so long is lost: its process is gone
-APPLICATION = Policy(
-    deadline=None,
-    catchup=Catchup.LATEST,
-    bound=1,
-    first_sight=FirstSight.AFTER,
-    resume=Resume.DROP,
-    run_lease=LEASE,
-)
-
-Word = TypeVar("Word", Overlap, Catchup)
-Duration = str | timedelta
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How the words of a job are read, and its policy. Durations are texts such as `90s`, or timedeltas."""
-
-    dialect: str = "fuzzy"
-    zone: str | None = None
-    overlap: str | None = None
-    catchup: str | None = None
-    deadline: Duration | None = None
-    retry: Duration | None = None
-    restart: bool | None = None  # None: if it is safe
-    transaction: bool = False
+_EXAMPLE = 'write it as text in the parentheses: @s.job("daily around 14:00")'
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,22 +39,28 @@ def declare(
     words: str,
     options: Options,
     name: str | None,
-    args: tuple[Any, ...],
+    args: Sequence[Any],
     kwargs: Mapping[str, Any],
 ) -> Declared:
     """The job of a function, or of `package.module:function`, on a schedule."""
+    check_words(words)
     called = imported(function) if isinstance(function, str) else function
-    known = str(name or getattr(called, "__name__", ""))
-    try:
-        checked(known)
-    except ValueError as error:
-        raise KronError("BAD_NAME", f"the job has no usable name: {error}", hint='give one: name="report"') from None
+    _check_callable(called)
+    known = _name(called, name)
     schedule = _schedule(words, known, options)
     job = Job(known, schedule, name=known, description=words, target=f"{SCHEME}:{known}")
     if options.transaction and not iscoroutinefunction(called):
         message = f"{known!r} is a plain function, and the connection of a transaction is an async one"
         raise KronError("NOT_ASYNC", message, hint="write `async def`, and await what the connection does")
-    return Declared(known, job, called, args, kwargs, options.transaction)
+    _check_arguments(called, known, args, kwargs, options.transaction)
+    return Declared(known, job, called, tuple(args), dict(kwargs), options.transaction)
+
+
+def check_words(words: object) -> None:
+    """Refuse a schedule that is no text: a decorator without parentheses hands over its function."""
+    if not isinstance(words, str):
+        what = "the decorator has no schedule" if callable(words) else f"a schedule is a text, not {clip(repr(words))}"
+        raise KronError("BAD_SCHEDULE", what, hint=_EXAMPLE)
 
 
 def imported(path: str) -> Callable[..., Any]:
@@ -98,60 +78,89 @@ def imported(path: str) -> Callable[..., Any]:
     return found
 
 
+def _check_callable(function: object) -> None:
+    if iscoroutine(function):
+        function.close()  # or Python complains that nobody awaited it
+        name = function.__name__
+        hint = f"write the function without parentheses: {name} instead of {name}()"
+        raise KronError("NOT_CALLABLE", f"{name}() was called, and its coroutine cannot run twice", hint=hint)
+    if not callable(function):
+        raise KronError("NOT_CALLABLE", f"{clip(repr(function))} is not a function", hint="give a function")
+    if isgeneratorfunction(function) or isasyncgenfunction(function):
+        message = f"{getattr(function, '__name__', 'it')!r} is a generator: calling it runs nothing of it"
+        raise KronError("NOT_CALLABLE", message, hint="write a function without yield")
+
+
+def _name(function: Callable[..., Any], given: object) -> str:
+    name = getattr(function, "__name__", "") if given is None else given
+    try:
+        if not isinstance(name, str):
+            raise ValueError(f"{clip(repr(name))} is not a text")
+        checked(name)
+    except ValueError as error:
+        raise KronError("BAD_NAME", f"the job has no usable name: {error}", hint='give one: name="report"') from None
+    return name
+
+
+def _check_arguments(function: Callable[..., Any], name: str, args: object, kwargs: object, transaction: bool) -> None:
+    """Refuse arguments that the function does not take; where it does not tell, they are taken as they are."""
+    if isinstance(args, str) or not isinstance(args, Sequence):
+        hint = f"write a tuple: args=({args!r},)" if isinstance(args, str | int) else 'write a tuple: args=("a", 1)'
+        raise KronError("BAD_ARGUMENTS", f"args cannot be {clip(repr(args))}", hint=hint)
+    if not isinstance(kwargs, Mapping) or not all(isinstance(key, str) for key in kwargs):
+        raise KronError("BAD_ARGUMENTS", f"kwargs cannot be {clip(repr(kwargs))}", hint='write kwargs={"name": value}')
+    try:
+        takes = signature(function)
+    except (ValueError, TypeError):  # some builtins do not tell
+        return
+    try:
+        takes.bind(*([None] if transaction else []), *args, **kwargs)
+    except TypeError as error:
+        hint = "the first argument is the connection; " if transaction else ""
+        hint += "say what it is called with: args=(...), kwargs={...}"
+        raise KronError("BAD_ARGUMENTS", f"{name!r} cannot be called so: {error}", hint=hint) from None
+
+
 def _schedule(words: str, name: str, options: Options) -> Schedule:
-    if options.dialect == "fuzzy":
-        schedule = parse(words, dialect="fuzzy", identity=name)
-        if options.zone:
-            schedule = replace(schedule, zone=_zone(words, options.zone))
-    else:
-        schedule = parse(words, dialect=options.dialect, zone=options.zone or "UTC")
-    return replace(schedule, policy=_policy(schedule.policy, options))
+    try:
+        if options.dialect == "fuzzy":
+            return _sentence(words, name, options)
+        schedule = parse(words, dialect=options.dialect, zone=options.zone or "UTC", policy=options.policy)
+    except LanguageError as error:
+        error.hint = _hint(error, options.dialect, words)
+        raise
+    if not possible(schedule.cron):
+        hint = "choose a day that one of the months has"
+        raise KronError("NEVER", f"{clip(words)!r} would never run: no month has such a day", hint=hint)
+    return schedule
 
 
-def _zone(words: str, name: str) -> Any:
-    """The zone on whose wall clock a sentence is read; one that says its own offset has no other."""
-    if "utc" in words.lower():
+def _sentence(words: str, name: str, options: Options) -> Schedule:
+    """The schedule of a sentence, on the wall clock of the zone; one that says its own offset has no other."""
+    from kron.language.sentences.sentence import read_sentence
+
+    schedule = parse(words, dialect="fuzzy", identity=name, policy=options.policy)
+    if not options.zone:
+        return schedule
+    if read_sentence(words).offset:
         message = "the sentence says where it is, and so does zone="
-        raise KronError("TWO_ZONES", message, hint="take the offset out of the sentence")
+        raise KronError("TWO_ZONES", message, hint="take the offset out of the sentence, or drop zone=")
     try:
-        return zone_of(name)
-    except LookupError:
-        hint = "write a name such as Europe/Paris"
-        raise KronError("UNKNOWN_ZONE", f"there is no zone {clip(name)!r}", hint=hint) from None
-
-
-def _policy(said: Policy, options: Options) -> Policy:
-    """The policy of an application, with what the text says of it, and what the options do."""
-    policy = APPLICATION
-    if said != KRON:
-        policy = replace(policy, overlap=said.overlap, deadline=said.deadline, suspend=said.suspend)
-    if options.overlap is not None:
-        policy = replace(policy, overlap=_word(Overlap, options.overlap, "overlap"))
-    if options.catchup is not None:
-        policy = replace(policy, catchup=_word(Catchup, options.catchup, "catchup"), bound=100)
-    if options.deadline is not None:
-        policy = replace(policy, deadline=nanoseconds(options.deadline))
-    if options.retry is not None:
-        policy = replace(policy, retry_after=nanoseconds(options.retry))
-    restart = options.transaction if options.restart is None else options.restart  # what died in one has left nothing
-    return replace(policy, interrupted=Interrupted.RESTART) if restart else policy
-
-
-def _word(kind: type[Word], word: str, axis: str) -> Word:
-    try:
-        return kind(word)
-    except ValueError:
-        hint = did_you_mean(word, kind, f"it is {', '.join(kind)}")
-        raise KronError("BAD_OPTION", f"{axis} cannot be {clip(word)!r}", hint=hint) from None
-
-
-def nanoseconds(duration: Duration) -> int:
-    """A duration of either form, not negative."""
-    if isinstance(duration, timedelta):
-        if duration < timedelta(0):
-            raise KronError("BAD_DURATION", f"{duration} is negative", hint="give a duration from 0 on")
-        return duration // timedelta(microseconds=1) * 1_000
-    try:
-        return read_duration(duration)
+        return replace(schedule, zone=read_zone(options.zone))
     except Fault as fault:
-        raise fault.within(duration) from None
+        raise fault.within(options.zone) from None
+
+
+def _hint(error: LanguageError, dialect: str, words: str) -> str:
+    """The hint of a text that another decorator would read."""
+    if dialect == "fuzzy" and words.strip()[:1] in tuple("0123456789*"):
+        if len(words.split()) == 6:
+            return (
+                f'this is a cron line with seconds: write dialect="service", as in @s.job("{words}", dialect="service")'
+            )
+        return "this is a cron line: write @s.cron(...), or @s.kron(...) for steps, names and windows"
+    if dialect == "posix" and error.code in ("STEP", "NAME"):
+        return f"{error.hint}; or write @s.kron(...), which reads steps and names"
+    if error.code == "FIELD_COUNT" and len(words.split()) == 6:
+        return f'for a line with seconds, write @s.job("{words}", dialect="service")'
+    return error.hint

@@ -4,32 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
 
 from kron.apps.embedded.declared import Declared
 from kron.clock import Timer
-from kron.core.answer import Answer, Receipt, Report
-from kron.core.policy import SECOND
-from kron.core.run import Run
+from kron.core.answer import Answer, Receipt, Report, look_after
+from kron.core.policy import MILLISECOND, SECOND
+from kron.core.run import RUNNING, Run
 from kron.errors import KronError
 from kron.launcher import Launch
-from kron.launchers.python import Function, PythonLauncher, call
+from kron.launchers.python import Function, PythonLauncher, call, plain
+from kron.launchers.threads import Threads
 from kron.reports import Reports
-from kron.store import Store, Transactional
+from kron.retrying import until_written
+from kron.store import Change, Store, Transactional
 
-TRIES = 5  # to record the end of a run; after that it falls silent
+BEATS = 6  # in the length of a lease
+LONGEST = (
+    3_600.0  # seconds for which the end of a run is tried to be recorded; nobody else can, where the store is down
+)
 log = logging.getLogger("kron.scheduler")
 
 
 class Functions:
     """A launcher of functions. What another process declares and this one does not, it leaves for another time."""
 
-    def __init__(self, declared: Mapping[str, Declared], store: Store, timer: Timer) -> None:
+    def __init__(self, declared: Mapping[str, Declared], store: Store, timer: Timer, threads: int) -> None:
         self.declared, self.store, self.timer = declared, store, timer
         self.ending: Callable[[], None] = lambda: None  # whom to tell that something has ended
-        self.reports = Reports(store)
+        self.reports, self.threads = Reports(store), Threads(threads)
+        self.threaded: set[str] = set()  # keys whose functions are in a thread
+        self.left: set[str] = set()  # those of them that are waited for no longer
         self.python = PythonLauncher(self._function, self._report)
 
     async def start(self, launch: Launch) -> Answer | Receipt:
@@ -45,10 +52,11 @@ class Functions:
         await self.python.cancel(run)
 
     async def ended(self, patience: float) -> None:
-        """Wait until nothing runs; then cancel what can be, and wait no more for what cannot."""
+        """Wait until nothing runs; then cancel what can be, and leave what cannot."""
         going = set(self.python.tasks.values())
         if going:
-            _, late = await asyncio.wait(going, timeout=patience)
+            _, late = await asyncio.wait(going, timeout=max(0.0, patience))
+            self.left |= self.threaded
             for task in late:
                 task.cancel()
             if late:
@@ -58,48 +66,85 @@ class Functions:
         return partial(self._call, self.declared[name])
 
     async def _call(self, declared: Declared, launch: Launch) -> None:
-        with self._heard_of(launch):
+        begun, key, threaded = asyncio.Event(), launch.run.key, plain(declared.function)
+        if threaded and self.threads.busy:
+            log.warning("job %r waits: no thread is free, Scheduler(threads=%d)", declared.name, self.threads.size)
+
+        def began() -> None:
+            begun.set()
+            if threaded:
+                self.threaded.add(key)
+
+        async with self._heard_of(launch, begun):
             if declared.transaction:
+                begun.set()
                 await self._within_a_transaction(declared, launch)
             else:
-                await call(partial(declared.function, *declared.args, **declared.kwargs))
+                await call(partial(declared.function, *declared.args, **declared.kwargs), self.threads, began)
 
     async def _within_a_transaction(self, declared: Declared, launch: Launch) -> None:
         assert isinstance(self.store, Transactional)  # noqa: S101  or the job could not be declared
         async with self.store.transaction(launch.run, launch.job.schedule.policy) as connection:
             await declared.function(connection, *declared.args, **declared.kwargs)
 
-    @contextmanager
-    def _heard_of(self, launch: Launch) -> Iterator[None]:
+    @asynccontextmanager
+    async def _heard_of(self, launch: Launch, begun: asyncio.Event) -> AsyncIterator[None]:
         """Say now and then that it is still going, so that nobody takes it for lost."""
-        beat = asyncio.create_task(self._beat(launch))
+        beat = asyncio.create_task(self._beat(launch, begun))
         try:
             yield
         finally:
             beat.cancel()
 
-    async def _beat(self, launch: Launch) -> None:
+    async def _beat(self, launch: Launch, begun: asyncio.Event) -> None:
         while True:
-            await self.timer.sleep(launch.job.schedule.policy.run_lease / SECOND / 3)
+            await self.timer.sleep(launch.job.schedule.policy.run_lease / SECOND / BEATS)
             try:
-                await self.reports.say(launch, Report.STARTED)
+                if begun.is_set():
+                    await self.reports.say(launch, Report.STARTED)
+                else:
+                    await self._hold(launch)
             except Exception as trouble:
                 log.warning("job %r could not say that it is going: %s", launch.job.name, trouble)
 
-    async def _report(self, launch: Launch, report: Report, error: Exception | None) -> None:
-        if report is Report.SUCCESS and self.declared[launch.job.name].transaction:
+    async def _hold(self, launch: Launch) -> None:
+        """Keep the lease of a run that waits for a thread, without saying that it has started."""
+        (run,), now = await self.store.find([launch.run.key]), await self.store.now()
+        if run and run.state in RUNNING and run.attempt == launch.run.attempt:
+            policy = launch.job.schedule.policy
+            held = run._replace(lease=now + policy.run_lease // MILLISECOND, changed=now)
+            await self.store.change([Change(run, held, look_after(held, policy, now))], now)
+
+    async def _report(self, launch: Launch, report: Report, error: BaseException | None) -> None:
+        name, key, declared = launch.job.name, launch.run.key, self.declared.get(launch.job.name)
+        self.threaded.discard(key)
+        if key in self.left:
+            self.left.discard(key)
+            log.warning("job %r still runs in its thread: nobody will know how it ends", name)
+            return  # its lease will end
+        if report is Report.SUCCESS and declared and declared.transaction:
             self.ending()
             return  # it was recorded with what the function wrote
         if isinstance(error, KronError) and error.code == "FENCED":
-            log.warning("job %r: %s", launch.job.name, error.message)
+            log.warning("job %r: %s", name, error.message)
             return  # it is somebody else's to speak of
         if error is not None:
-            log.error("job %r failed", launch.job.name, exc_info=error)
-        for tries in range(TRIES):
-            try:
-                await self.reports.say(launch, report)
-                self.ending()
-                return
-            except Exception as trouble:
-                log.warning("the end of job %r could not be recorded: %s", launch.job.name, trouble)
-                await self.timer.sleep(2**tries)
+            log.error("job %r failed", name, exc_info=error)
+        await self._record(launch, report)
+
+    async def _record(self, launch: Launch, report: Report) -> None:
+        name = launch.job.name
+
+        def failed(trouble: Exception) -> None:
+            log.warning("the end of job %r cannot be recorded yet, and is tried again: %s", name, trouble)
+
+        try:
+            held = await until_written(
+                lambda: self.reports.say(launch, report), self.timer, failed=failed, longest=LONGEST
+            )
+        except Exception as trouble:
+            log.error("the end of job %r could not be recorded: %s", name, trouble)
+            return
+        if not held and report is Report.SUCCESS:
+            log.warning("the end of job %r came too late: its run was taken for lost, or has another end", name)
+        self.ending()

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from kron.apps.embedded.declared import SCHEME, Declared
 from kron.apps.embedded.functions import Functions
 from kron.apps.embedded.passes import Passes
 from kron.apps.wiring import open_store
+from kron.errors import KronError
+from kron.events import Event, Sink, silent
 from kron.maintenance import Maintenance, maintaining
 from kron.registrar import Asker, Registrar
 from kron.settings import Settings
@@ -21,6 +25,9 @@ if TYPE_CHECKING:
     from kron.apps.embedded.scheduler import Scheduler
 
 ASKER = Asker("Scheduler")
+LONGEST = 30.0  # seconds that another thread waits for the event loop
+log = logging.getLogger("kron.scheduler")
+T = TypeVar("T")
 ALONE = Settings(tick=60_000, shard_lease=0)  # nobody else can have a store in memory
 
 
@@ -30,7 +37,9 @@ class Running:
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
         self.held = AsyncExitStack()
+        self.loop = asyncio.get_running_loop()
         self.defining: set[asyncio.Task[None]] = set()
+        self.defined_names: set[str] = set()
         self.registrar: Registrar
         self.functions: Functions
         self.passes: Passes
@@ -42,41 +51,106 @@ class Running:
         store = await self.held.enter_async_context(open_store(outer.url, outer.clock))
         try:
             self.registrar = Registrar(store)
-            self.functions = Functions(outer.declared, store, outer.timer)
-            for declared in list(outer.declared.values()):
-                await self.registrar.upsert(declared.job, ASKER)
+            self.functions = Functions(outer.declared, store, outer.timer, outer.threads)
+            await self.define_all()
         except BaseException:
             await self.held.aclose()
             raise
         launchers = {SCHEME: self.functions}
         owner = f"application-{uuid4().hex}"
         settings = ALONE if isinstance(store, MemoryStore) else outer.settings
-        worker = Worker(store, launchers, outer.timer, owner=owner, settings=settings, sink=outer.sink)
+        worker = Worker(store, launchers, outer.timer, owner=owner, settings=settings, sink=guarded(outer.sink))
         self.passes = Passes(worker, outer.timer)
         self.functions.ending = self.passes.nudge
         self.working = asyncio.create_task(self.passes.run())
-        upkeep = Maintenance(store, outer.timer, days=outer.retention, sink=outer.sink)
+        upkeep = Maintenance(store, outer.timer, days=outer.retention, sink=guarded(outer.sink))
         await self.held.enter_async_context(maintaining(upkeep))
 
-    def define(self, declared: Declared) -> None:
-        """Define one more, in a moment."""
-        self.defining.add(asyncio.create_task(self._define(declared)))
+    @property
+    def missing(self) -> list[Declared]:
+        """What is declared and was never defined here."""
+        known = list(self.scheduler.declared.items())  # another thread may add to it
+        return [declared for name, declared in known if name not in self.defined_names]
 
-    async def defined(self) -> None:
+    async def define_all(self) -> None:
+        """Define what is declared."""
+        for declared in self.missing:
+            self.defined_names.add(declared.name)
+            await self.registrar.upsert(declared.job, ASKER)
+
+    def define(self, declared: Declared) -> None:
+        """Define one more: in a moment, or at once if another thread asks. What cannot be is declared no more."""
+        if _current_loop() is self.loop:
+            self.defining.add(self.loop.create_task(self._define(declared)))
+            return
+        asked = asyncio.run_coroutine_threadsafe(self._define(declared), self.loop)
+        try:
+            asked.result(LONGEST)
+        except TimeoutError:
+            asked.cancel()
+            self.scheduler.declared.pop(declared.name, None)
+            message = f"the job {declared.name!r} could not be added: the event loop of the scheduler does not answer"
+            raise KronError("NO_ANSWER", message, hint="see what blocks it, or add the job from there") from None
+
+    async def ask(self, question: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """The answer to a question, from whatever event loop it is asked, when all that was declared is defined."""
+        if asyncio.get_running_loop() is self.loop:
+            return await self._ask(question)
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._ask(question), self.loop))
+
+    async def end(self, patience: float) -> None:
+        """Start nothing more, wait for what runs, but not for long, and let go of the store."""
+        until = self.loop.time() + patience
+        self.passes.stop()
+        try:
+            await self._defined()
+        finally:
+            _, late = await asyncio.wait([self.working], timeout=max(1.0, patience))
+            for pass_ in late:
+                pass_.cancel()
+            await self.functions.ended(until - self.loop.time())
+            await self.held.aclose()
+
+    async def _ask(self, question: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        await self._defined()
+        return await question()
+
+    async def _defined(self) -> None:
         """Wait until all is defined; what could not be is raised."""
         while self.defining:
             await self.defining.pop()
 
-    async def end(self, patience: float) -> None:
-        """Start nothing more, wait for what runs, and let go of the store."""
-        self.passes.stop()
-        try:
-            await self.defined()
-        finally:
-            await self.working
-            await self.functions.ended(patience)
-            await self.held.aclose()
-
     async def _define(self, declared: Declared) -> None:
-        await self.registrar.upsert(declared.job, ASKER)
+        try:
+            await self.registrar.upsert(declared.job, ASKER)
+        except BaseException:
+            self.scheduler.declared.pop(declared.name, None)
+            raise
+        self.defined_names.add(declared.name)
         self.passes.nudge()
+
+
+def guarded(sink: Sink) -> Sink:
+    """A sink that cannot stop the scheduler: what it raises is logged, once for each time that it begins to."""
+    if sink is silent:
+        return sink
+    failing = False
+
+    def hear(event: Event) -> None:
+        nonlocal failing
+        try:
+            sink(event)
+            failing = False
+        except Exception:
+            if not failing:
+                log.exception("the sink failed on %s; the scheduler goes on", event.name)
+            failing = True
+
+    return hear
+
+
+def _current_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
