@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan bench-service campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills transaction-kills embedded-together schemathesis service-kills bench-million failover bench-edit soak bench-sizes bench-embedded
+.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan bench-service bench-webhooks campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills transaction-kills embedded-together schemathesis service-kills bench-million failover bench-edit soak bench-sizes bench-embedded
 
 setup:  ## a .venv with everything
 	uv sync --python $(PYTHON)
@@ -40,6 +40,9 @@ bench-spread:  ## the busiest minute of 10,000 daily jobs: at midnight, as sente
 
 bench-next:  ## the speed and size of the calendar beside croniter, cronsim and croniter-rs
 	$(RUN) -m benchmarks.next
+
+bench-webhooks:  ## webhook launches a second, CPU and memory for each, with connections used again and without
+	$(RUN) -m benchmarks.webhooks
 
 bench-service:  ## the service: definitions, reads and webhooks a second
 	$(RUN) -m benchmarks.service

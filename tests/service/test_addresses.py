@@ -11,7 +11,7 @@ from kron.launchers.address import forbidden, networks
 from kron.launchers.http import HttpLauncher
 from kron.launchers.post import Poster
 from kron.launchers.signature import Secrets
-from tests.service.http import SECRET, receiving
+from tests.service.http import SECRET, receiving, serving, until
 from tests.service.test_webhooks import launch, send
 
 PUBLIC = ["1.1.1.1", "8.8.8.8", "93.184.216.34", "2606:4700:4700::1111", "2a00:1450:4001::1", "::ffff:8.8.8.8"]
@@ -58,8 +58,57 @@ def test_no_spelling_of_this_machine_is_reached(host):
         assert receiver.seen == []
 
 
+# fmt: off
+SPELLINGS = [
+    "127.0.0.1:{0}", "localhost:{0}", "127.1:{0}", "2130706433:{0}", "0x7f.1:{0}", "0177.0.0.1:{0}", "0:{0}",
+    "0.0.0.0:{0}", "[::1]:{0}", "[::ffff:127.0.0.1]:{0}", "[::ffff:7f00:1]:{0}", "[::]:{0}", "[64:ff9b::7f00:1]:{0}",
+    "[2002:7f00:1::]:{0}", "127.0.0.1.:{0}", "localhost.:{0}", "ip6-localhost:{0}", "{1}:{0}", "169.254.169.254",
+    "10.0.0.1", "100.64.0.1", "[fe80::1%25eth0]:80", "[fe80::1%eth0]:80", "user@127.0.0.1:{0}",
+    "example.com@127.0.0.1:{0}", "127.0.0.1:{0}#@example.com", "127.0.0.1:{0}\\@example.com", "①②⑦.⓪.⓪.①:{0}",
+    "127。0。0。1:{0}", "127.0.0.1:{0}\r\nX-Evil: 1", "127.0.0.1%0d%0aX:{0}", "127.0.0.1:0{0}", "127.0.0.1:{0}:80",
+    "[::1%lo]:{0}", "LOCALHOST:{0}", "%6c%6fcalhost:{0}",
+]
+# fmt: on
+
+
+@pytest.mark.parametrize("host", SPELLINGS)
+def test_spelling_of_an_inner_host_is_refused_or_never_reached(plain, host):
+    """36 ways to write an address that nobody may call: as a definition, and as what a worker is handed."""
+    with receiving() as receiver:
+        target = f"http://{host.format(receiver.port, socket.gethostname())}/"
+        said = send(launch(target), allowed=(), seconds=1.0)
+        assert said in (Answer.REJECTED, Answer.RETRYABLE)
+        defined = plain.put("/v1/schedules/ssrf", {"schedule": "0 3 1 1 *", "target": target})
+        assert defined.status in (200, 422)
+        assert said is Answer.REJECTED or defined.status == 200
+        assert receiver.seen == []
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "http:/a", "http:///a", "//127.0.0.1:9000/", "unix://x", "file:///etc/passwd", "gopher://127.0.0.1:9000/",
+        "http+unix://%2ftmp/x", "ftp://x/", "http://127.0.0.1:9000/a b", "http://127.0.0.1:9000/\u00e9",
+        "http://127.0.0.1:9000/?q=\t", "javascript:1", "workflow:x?version=1&user=u", "command:", "python:pass",
+        "kubernetes:x/y",
+    ],
+)  # fmt: skip
+def test_target_that_is_no_webhook_is_refused_when_defined(plain, target):
+    assert plain.put("/v1/schedules/odd", {"schedule": "0 3 1 1 *", "target": target}).status == 422
+
+
+def test_scheme_in_capitals_is_sent_as_any_other():
+    """The scheme names the launcher, so it is kept in small letters."""
+    with receiving() as receiver, serving(worker=True, tick_ms=50) as service:
+        target = f"HTTP://127.0.0.1:{receiver.port}/Hook"
+        made = service.put("/v1/schedules/capitals", {"schedule": "* * * * * *", "target": target}).json
+        assert made["target"] == f"http://127.0.0.1:{receiver.port}/Hook"
+        until(lambda: receiver.seen)
+        assert receiver.seen[0][0] == "/Hook"
+
+
 def test_a_name_that_leads_to_one_forbidden_address_among_others_is_refused():
-    async def mixed(host, port):
+    async def mixed(host, payer):
         return ["127.0.0.1", "10.0.0.1"]  # of which the first is allowed here
 
     with receiving() as receiver:
@@ -71,7 +120,7 @@ def test_a_name_that_changes_its_mind_is_looked_up_once_for_each_attempt():
     """Asked again, it would answer with this machine: but what was vetted is what is called."""
     asked, dialled = [], []
 
-    async def rebinding(host, port):
+    async def rebinding(host, payer):
         asked.append(host)
         return ["8.8.8.8"] if len(asked) == 1 else ["127.0.0.1"]
 

@@ -220,11 +220,35 @@ def slowly(connection):
 
 
 OK = b"HTTP/1.1 200 OK\r\n"
+EMPTY = b"Content-Length: 0\r\n\r\n"
 CONFLICT = b"HTTP/1.1 409 Conflict\r\nContent-Length: 9999999999\r\n\r\n"
 HOSTILE = {
     "says nothing": (lambda c: (heard(c), time.sleep(5)), Answer.UNKNOWN),
     "hangs up": (heard, Answer.UNKNOWN),
-    "hangs up at once": (lambda c: None, Answer.UNKNOWN),
+    "resets": (
+        lambda c: (heard(c), c.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")),
+        Answer.UNKNOWN,
+    ),
+    "is garbage": (lambda c: (heard(c), c.sendall(bytes(range(256)) * 100)), Answer.UNKNOWN),
+    "a hundred headers": (lambda c: (heard(c), c.sendall(OK + b"x-some: thing\r\n" * 100 + EMPTY)), Answer.OK),
+    "hangs up in the body": (lambda c: (heard(c), c.sendall(OK + b"Content-Length: 99\r\n\r\nhalf")), Answer.OK),
+    "resets in the body": (
+        lambda c: (
+            heard(c),
+            c.sendall(b"HTTP/1.1 503 Busy\r\nContent-Length: 99\r\n\r\nhalf"),
+            c.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0"),
+        ),
+        Answer.RETRYABLE,
+    ),
+    "a chunk that lies": (
+        lambda c: (heard(c), c.sendall(OK + b"Transfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n")),
+        Answer.OK,
+    ),
+    "two lengths": (
+        lambda c: (heard(c), c.sendall(OK + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nab")),
+        Answer.UNKNOWN,
+    ),
+    "10 MB": (lambda c: (heard(c), c.sendall(OK + b"Content-Length: 10485760\r\n\r\n" + b"x" * 10_485_760)), Answer.OK),
     "drips": (slowly, Answer.UNKNOWN),
     "endless first line": (forever(b"H" * 65536), Answer.UNKNOWN),
     "endless headers": (forever(b"a: b\r\n", after=OK), Answer.UNKNOWN),
@@ -252,6 +276,13 @@ def test_a_hostile_receiver_costs_no_more_than_the_time_of_an_attempt(name):
         began = time.monotonic()
         assert send(launch(url), seconds=1.0) is answer
         assert time.monotonic() - began < 2.0
+
+
+def test_receiver_that_hangs_up_at_once_is_sent_nothing_or_nobody_knows():
+    """If it hung up before the request left, nothing was sent; after that, nobody knows."""
+    with hostile(lambda c: None) as (url, taken):
+        assert send(launch(url), seconds=1.0) in (Answer.RETRYABLE, Answer.UNKNOWN)
+        assert len(taken) == 1
 
 
 def test_receivers_that_hang_do_not_hold_up_others():

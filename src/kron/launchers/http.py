@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 from kron.clock import Clock, SystemClock
 from kron.core.answer import Answer, Receipt, Report
+from kron.core.job import Job
 from kron.core.run import Run
 from kron.core.zone import rfc3339, rfc3339_ms
 from kron.errors import KronError
@@ -53,13 +55,17 @@ class HttpLauncher:
         if not keys:
             return Receipt(Answer.REJECTED)
         body = json.dumps(self._event(launch), separators=(",", ":")).encode()
-        return await self._send(url, keys, launch.run.key, body)
+        return await self._send(url, keys, launch.run, body)
+
+    def lane(self, job: Job) -> str:
+        """Return what launches are shared out by: the host. One that hangs holds up its own."""
+        return (urlsplit(job.target).hostname or "").lower()
 
     async def cancel(self, run: Run) -> None:
         """A webhook cannot be taken back."""
 
-    async def _send(self, url: Url, keys: list[bytes], key: str, body: bytes) -> Receipt:
-        now = int(self.clock.now())
+    async def _send(self, url: Url, keys: list[bytes], run: Run, body: bytes) -> Receipt:
+        now, key, tenant = int(self.clock.now()), run.key, self.secrets.tenant_of(run.identity)
         headers = {
             "Content-Type": "application/cloudevents+json",
             "User-Agent": "kron",
@@ -69,7 +75,7 @@ class HttpLauncher:
             **self.carried(),
         }
         try:
-            reply = await self.poster.post(url, headers, body, self.seconds)
+            reply = await self.poster.post(url, headers, body, self.seconds, tenant)
         except Forbidden:
             return Receipt(Answer.REJECTED)
         except NotSent:

@@ -1,6 +1,7 @@
-"""One POST over a connection of its own, to an address that was vetted. It believes nothing that it is answered.
+"""One POST to an address that was vetted, by httpcore. It believes nothing that it is answered.
 
-No redirects, no proxies, no cookies, no compression; a bounded answer in a bounded time.
+HTTP/1.1 only; no redirects, no proxies, no cookies, no compression; a bounded answer in a bounded time. Whether a
+request may have left is known exactly: nothing is sent twice, and nothing that was sent is called unsent.
 """
 
 from __future__ import annotations
@@ -8,21 +9,27 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from ipaddress import ip_address
 from typing import NamedTuple
+
+import httpcore
 
 from kron.failpoint import fail_point
 from kron.launchers.address import Network, forbidden
+from kron.launchers.connection import Connection, Connections, Misled
+from kron.launchers.gate import Gates
+from kron.launchers.resolver import Resolver
 from kron.launchers.target import Url
 
-Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+Resolve = Callable[[str, str], Awaitable[Sequence[str]]]  # the addresses of a host, on behalf of a tenant
 
-HEAD = 32 * 1024
-LINES = 100
-BODY = 64 * 1024
-ADDRESSES = 4  # that are tried
+HEAD = 128 * 1024  # bytes up to the end of the headers, interim answers included
+BODY = 64 * 1024  # bytes of the body
 TOLD = frozenset({200, 201, 202, 409})  # the statuses whose body may say something of the run
 GLANCE = 1.0  # seconds for that body; what is known of the status is known without it
+DRAIN = 0.1  # seconds for another body, so that its connection can be used again
+PER_HOST = 100  # requests to one origin at once
+MOST = 500  # requests at once
+_FAILED = (OSError, httpcore.NetworkError, httpcore.ProtocolError)  # a timeout is an OSError
 
 
 class NotSent(Exception):
@@ -45,12 +52,6 @@ class Reply(NamedTuple):
     body: bytes
 
 
-async def resolve(host: str, port: int) -> list[str]:
-    """The addresses of a name, as the system knows them."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=1)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
-
-
 class Poster:
     """Posts to vetted addresses."""
 
@@ -58,102 +59,91 @@ class Poster:
         self,
         *,
         allowed: Sequence[Network] = (),
-        resolve: Resolve = resolve,
+        resolve: Resolve | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        self.allowed, self.resolve = allowed, resolve
-        self.tls = tls or ssl.create_default_context()
+        self.allowed, self.resolve = allowed, resolve or Resolver()
+        self.connections = Connections(tls or ssl.create_default_context())
+        self.hosts, self.all = Gates(PER_HOST), Gates(MOST)
 
-    async def post(self, url: Url, headers: Mapping[str, str], body: bytes, seconds: float) -> Reply:
-        """The reply. NotSent or HalfSent if there is none."""
-        sent, writer = False, None
+    async def post(self, url: Url, headers: Mapping[str, str], body: bytes, seconds: float, payer: str = "") -> Reply:
+        """Return the reply. NotSent or HalfSent if there is none within so many seconds; `payer` is the tenant."""
+        end = asyncio.get_running_loop().time() + seconds
+        request = _request(url, headers, body)
         try:
-            async with asyncio.timeout(seconds):
-                reader, writer = await self._connect(url, await self._vetted(url))
-                sent = True
-                writer.write(_head(url, headers, len(body)) + body)
-                fail_point("K5")
-                await writer.drain()
-                status, said = await _status(reader)
-            reply = Reply(status, said, await _some(reader, said) if status in TOLD else b"")
-            fail_point("K6")
-            return reply
-        except NotSent:
-            raise
-        except (OSError, ValueError, EOFError, asyncio.LimitOverrunError) as error:  # a timeout is an OSError too
-            if sent:
-                raise HalfSent(type(error).__name__) from None
+            async with asyncio.timeout_at(end) as limit:
+                addresses = await self._vetted(url, payer)
+                async with self.hosts.of(f"{url.scheme}://{url.authority}"), self.all.of(""):
+                    limit.reschedule(None)  # from here on each step has its own
+                    return await self._deliver(url, addresses, request, end)
+        except Misled:
+            raise Forbidden("the connection leads elsewhere") from None
+        except _FAILED as error:
             raise NotSent(type(error).__name__) from None
-        finally:
-            if writer is not None:
-                writer.transport.abort()
 
-    async def _vetted(self, url: Url) -> list[str]:
-        addresses = list(await self.resolve(url.host, url.port))
+    def close(self) -> None:
+        """Close the connections that wait for another request."""
+        self.connections.close()
+
+    async def _vetted(self, url: Url, payer: str) -> list[str]:
+        """Return the addresses, also for a connection that stands already: names may change their mind."""
+        addresses = list(await self.resolve(url.host, payer))
         if not addresses or any(forbidden(address, self.allowed) for address in addresses):
             raise Forbidden("the address of the target may not be called")
-        return addresses[:ADDRESSES]
+        return addresses
 
-    async def _connect(self, url: Url, addresses: list[str]) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        failed: OSError = OSError("no address")
-        tls, name = (self.tls, url.host) if url.scheme == "https" else (None, None)
-        for address in addresses:
+    async def _deliver(self, url: Url, addresses: list[str], request: httpcore.Request, end: float) -> Reply:
+        """Send it once. A waiting connection that turns out to be closed before anything has left is passed over."""
+        while connection := self.connections.again(url, addresses):
             try:
-                reader, writer = await asyncio.open_connection(
-                    address, url.port, limit=HEAD, ssl=tls, server_hostname=name
-                )
-            except TimeoutError:
-                raise
-            except OSError as error:
-                failed = error
+                return await self._exchange(connection, request, end)
+            except NotSent:
                 continue
-            peer = writer.get_extra_info("peername")[0]
-            if ip_address(peer) != ip_address(address):
-                writer.transport.abort()
-                raise Forbidden("the connection leads elsewhere")
-            return reader, writer
-        raise failed
+        return await self._exchange(await self.connections.connect(url, addresses, end), request, end)
+
+    async def _exchange(self, connection: Connection, request: httpcore.Request, end: float) -> Reply:
+        stream = connection.stream
+        stream.begin(HEAD)
+        try:
+            async with asyncio.timeout_at(end):
+                response = await connection.http.handle_async_request(request)
+            headers = _first(response.headers)
+            reply = Reply(response.status, headers, await self._body(connection, response, end))
+            fail_point("K6")
+            self.connections.keep(connection)
+            return reply
+        except _FAILED as error:
+            stream.transport.abort()
+            raise (HalfSent if stream.sent else NotSent)(type(error).__name__) from None
+        except BaseException:
+            stream.transport.abort()
+            raise
+
+    async def _body(self, connection: Connection, response: httpcore.Response, end: float) -> bytes:
+        """Return the beginning of a body. It may be cut; then its connection is not used again."""
+        told, found = response.status in TOLD, bytearray()
+        connection.stream.left = BODY
+        now = asyncio.get_running_loop().time()
+        try:
+            async with asyncio.timeout_at(min(end, now + (GLANCE if told else DRAIN))):
+                async for part in response.aiter_stream():
+                    found += part
+        except _FAILED:
+            pass
+        finally:
+            await response.aclose()
+        return bytes(found[:BODY]) if told else b""
 
 
-def _head(url: Url, headers: Mapping[str, str], length: int) -> bytes:
-    lines = {"Host": url.authority, **headers, "Content-Length": str(length)}
-    lines |= {"Connection": "close", "Accept-Encoding": "identity"}
-    text = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
-    if text.count("\n") != len(lines):
-        raise ValueError("a header has a line feed")
-    return f"POST {url.path} HTTP/1.1\r\n{text}\r\n".encode("latin-1")
+def _request(url: Url, headers: Mapping[str, str], body: bytes) -> httpcore.Request:
+    lines = {"Host": url.authority, **headers, "Content-Length": str(len(body)), "Accept-Encoding": "identity"}
+    where = httpcore.URL(scheme=url.scheme, host=url.host, port=url.port, target=url.path)
+    return httpcore.Request("POST", where, headers=list(lines.items()), content=body)
 
 
-async def _status(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
-    for _ in range(10):  # interim answers
-        status, headers = await _answered(reader)
-        if not 100 <= status < 200:
-            return status, headers
-    raise ValueError("too many interim answers")
-
-
-async def _answered(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
-    first = (await reader.readuntil(b"\n")).decode("latin-1").split(None, 2)
-    if len(first) < 2 or not first[0].startswith("HTTP/1.") or not (first[1].isdigit() and len(first[1]) == 3):
-        raise ValueError("this is no HTTP")
-    headers: dict[str, str] = {}
-    for _ in range(LINES):
-        line = (await reader.readuntil(b"\n")).decode("latin-1").strip()
-        if not line:
-            return int(first[1]), headers
-        name, _, value = line.partition(":")
-        headers.setdefault(name.strip().lower(), value.strip())
-    raise ValueError("too many headers")
-
-
-async def _some(reader: asyncio.StreamReader, headers: dict[str, str]) -> bytes:
-    """The beginning of a body, for a glance at it. It may be cut, and is not decoded."""
-    length = headers.get("content-length", "")
-    wanted = min(BODY, int(length)) if length.isascii() and length.isdigit() and len(length) < 12 else 0
-    try:
-        async with asyncio.timeout(GLANCE):
-            return await reader.readexactly(wanted)
-    except asyncio.IncompleteReadError as error:
-        return error.partial
-    except OSError:
-        return b""
+def _first(headers: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Return the headers by their names in small letters; the first of those that are repeated."""
+    found: dict[str, str] = {}
+    for name, value in headers:
+        found.setdefault(name.decode("latin-1").lower(), value.decode("latin-1"))
+    return found

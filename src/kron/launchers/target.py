@@ -27,9 +27,12 @@ class Url(NamedTuple):
 
 
 def check_url(text: str, *, plain: bool = False) -> str:
-    """The text of a target, if a webhook may have it. `plain` allows http without TLS."""
-    read_url(text, plain=plain)
-    return text
+    """The text of a target, if a webhook may have it: its scheme in small letters, since that names the launcher.
+
+    `plain` allows http without TLS.
+    """
+    scheme = read_url(text, plain=plain).scheme
+    return scheme + text[len(scheme) :]
 
 
 def read_url(text: str, *, plain: bool = False) -> Url:

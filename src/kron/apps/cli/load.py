@@ -124,6 +124,9 @@ def _job(line: bytes) -> Job:
     for name, value in own.items():
         if not isinstance(value, str) or "\0" in value:
             raise KronError("BAD_FIELD", f"the field {name} is not a text", hint=hint)
+    if "target" in own:
+        scheme, colon, rest = own["target"].partition(":")
+        own["target"] = scheme.lower() + colon + rest  # it names the launcher
     if "command" in own:
         own = {"target": "command:", **own, "command": Command(own["command"])}
     completion = _completion(own.pop("completion", ""), str(own.get("target", "")))
@@ -135,7 +138,7 @@ def _job(line: bytes) -> Job:
 def _completion(text: str, target: str) -> Completion:
     """When an accepted run is finished: as the line says, else as its target is known to behave."""
     if not text:
-        return Completion.ACCEPTED if target.lower().startswith(UNFOLLOWED) else Completion.REPORTED
+        return Completion.ACCEPTED if target.startswith(UNFOLLOWED) else Completion.REPORTED
     try:
         return Completion(text)
     except ValueError:

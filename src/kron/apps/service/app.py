@@ -85,6 +85,8 @@ async def _life(app: FastAPI, config: Config) -> AsyncIterator[None]:
                 await work
             keeping.cancel()
             parts.audit.close()
+            for poster in parts.posters:
+                poster.close()
 
 
 async def try_parts(config: Config) -> None:
@@ -110,9 +112,10 @@ def make_parts(config: Config, store: Store) -> Parts:
     metrics, beats, feed = Metrics(), dict[str, int](), Feed(SystemTimer())
     secrets = Secrets(config.webhook_secret, tenanted=bool(config.tenant_claim))
     workflows = _workflows(config, store)
-    starter = _starter(config, workflows, secrets)
+    everywhere = networks(("0.0.0.0/0", "::/0"))  # the operator knows where his executor is
+    poster, executing = Poster(allowed=networks(config.webhook_allow)), Poster(allowed=everywhere)
+    starter = _starter(config, workflows, secrets, executing)
     capabilities = _capabilities(config, secrets)
-    poster = Poster(allowed=networks(config.webhook_allow))
     webhooks = HttpLauncher(secrets, poster, plain=config.webhook_http, capability=capabilities.grant, carried=carried)
     launchers: dict[str, Launcher] = {"https": webhooks, "http": webhooks}
     launchers["workflow"] = WorkflowLauncher(starter, secrets)
@@ -140,6 +143,7 @@ def make_parts(config: Config, store: Store) -> Parts:
         starter=starter,
         workflows=workflows,
         beats=beats,
+        posters=(poster, executing),
     )
 
 
@@ -166,12 +170,11 @@ def _workflows(config: Config, store: Store) -> WorkflowStore | None:
     return beside()
 
 
-def _starter(config: Config, workflows: WorkflowStore | None, secrets: Secrets) -> RunLauncher | None:
+def _starter(config: Config, workflows: WorkflowStore | None, secrets: Secrets, poster: Poster) -> RunLauncher | None:
     if workflows is None or not config.executor:
         return None
-    everywhere = networks(("0.0.0.0/0", "::/0"))  # the operator knows where his executor is
     url = read_url(config.executor, plain=True)
-    return RunLauncher(workflows, HttpExecutor(url, Poster(allowed=everywhere), secrets))
+    return RunLauncher(workflows, HttpExecutor(url, poster, secrets))
 
 
 def interface() -> dict[str, Any]:

@@ -22,6 +22,7 @@ from kron.apps.service.throttle import Throttle
 from kron.clock import SystemClock, SystemTimer
 from kron.events import Sink, all_of
 from kron.launcher import Launcher
+from kron.launchers.post import Poster
 from kron.launchers.signature import Secrets
 from kron.launchers.workflow import RunLauncher, WorkflowStore
 from kron.log import log_to
@@ -80,6 +81,7 @@ class Parts:
     flights: Flights = field(default_factory=Flights)
     refusals: Throttle = field(default_factory=lambda: Throttle(SystemTimer(), 30))  # that are logged in a minute
     beats: dict[str, int] = field(default_factory=dict)  # when the worker made its last pass
+    posters: tuple[Poster, ...] = ()  # which keep connections
 
 
 def worker_of(parts: Parts) -> Worker:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kron.core.answer import Answer, Receipt
+from kron.core.job import Job
 from kron.core.run import Run
 from kron.core.zone import rfc3339
 from kron.events import Event
@@ -80,6 +81,11 @@ class _Traced:
 
     async def cancel(self, run: Run) -> None:
         await self.launcher.cancel(run)
+
+    def lane(self, job: Job) -> str:
+        """Return what the launcher's launches are shared out by; empty if it does not say."""
+        asked = getattr(self.launcher, "lane", None)
+        return str(asked(job)) if asked else ""
 
 
 def _trim(memory: OrderedDict[Any, Any], most: int) -> None:

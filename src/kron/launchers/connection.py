@@ -1,0 +1,125 @@
+"""Connections: made to vetted addresses only, and used again for the same origin while they are fresh."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Sequence
+from dataclasses import dataclass
+from ipaddress import ip_address
+from itertools import zip_longest
+
+import httpcore
+
+from kron.launchers.stream import Stream
+from kron.launchers.target import Url
+
+CONNECT = 4.0  # seconds at most for one address, handshake of TLS included
+ADDRESSES = 4  # that are tried
+IDLE = 1.5  # seconds for which a connection waits for its next request: less than servers wait before they hang up
+MOST_IDLE = 100  # connections that wait
+
+
+class Misled(Exception):
+    """A connection leads elsewhere than to the address that was vetted."""
+
+
+@dataclass(slots=True, eq=False)
+class Connection:
+    """A connection, the origin whose name TLS has checked, and the address it leads to."""
+
+    origin: httpcore.Origin
+    address: str
+    stream: Stream
+    http: httpcore.AsyncHTTP11Connection
+    used: bool = False  # for an earlier request
+    timer: asyncio.TimerHandle | None = None
+
+
+class Connections:
+    """Makes connections and keeps those that wait. Origin and address must both agree for one to be used again."""
+
+    def __init__(self, tls: ssl.SSLContext, *, idle: float = IDLE) -> None:
+        self.tls, self.idle = tls, idle
+        self.waiting = dict[Connection, None]()  # the longest first
+
+    def again(self, url: Url, addresses: Sequence[str]) -> Connection | None:
+        """Return a connection to this origin that waits, if its address is still one of the vetted ones."""
+        origin = origin_of(url)
+        for connection in reversed(self.waiting):
+            if connection.origin == origin and connection.address in addresses:
+                self._take(connection)
+                if connection.http.is_available() and not connection.stream.spoken:
+                    return connection
+                connection.stream.transport.abort()
+                return self.again(url, addresses)
+        return None
+
+    def keep(self, connection: Connection) -> None:
+        """Let a connection wait for its next request, or close it if it cannot have one."""
+        if not connection.http.is_idle() or connection.stream.spoken or not _exact(connection.http):
+            connection.stream.transport.abort()
+            return
+        connection.used = True
+        self.waiting[connection] = None
+        connection.timer = asyncio.get_running_loop().call_later(self.idle, self.drop, connection)
+        if len(self.waiting) > MOST_IDLE:
+            self.drop(next(iter(self.waiting)))
+
+    def drop(self, connection: Connection) -> None:
+        """Close a connection."""
+        self._take(connection)
+        connection.stream.transport.abort()
+
+    def close(self) -> None:
+        """Close all that wait."""
+        for connection in list(self.waiting):
+            self.drop(connection)
+
+    def _take(self, connection: Connection) -> None:
+        self.waiting.pop(connection, None)
+        if connection.timer is not None:
+            connection.timer.cancel()
+            connection.timer = None
+
+    async def connect(self, url: Url, addresses: Sequence[str], end: float) -> Connection:
+        """Connect to the first address that answers before `end` (the loop's time). OSError if none does."""
+        loop, failed = asyncio.get_running_loop(), OSError("no address")
+        tls, name = (self.tls, url.host) if url.scheme == "https" else (None, None)
+        tried = in_turn(addresses)[:ADDRESSES]
+        for number, address in enumerate(tried):
+            now = loop.time()
+            share = min(CONNECT, (end - now) / (len(tried) - number))
+            try:
+                async with asyncio.timeout_at(now + share):
+                    _, stream = await loop.create_connection(Stream, address, url.port, ssl=tls, server_hostname=name)
+            except OSError as error:  # a timeout is one
+                failed = error
+                continue
+            if ip_address(stream.get_extra_info("peername")[0]) != ip_address(address):
+                stream.transport.abort()
+                raise Misled(address)
+            origin = origin_of(url)
+            return Connection(origin, address, stream, httpcore.AsyncHTTP11Connection(origin, stream))
+        raise failed
+
+
+def _exact(http: httpcore.AsyncHTTP11Connection) -> bool:
+    """Return whether nothing followed the answer. httpcore would take it for the answer to the next request.
+
+    It has no public name for this; where it cannot be asked, no connection is used again.
+    """
+    parser = getattr(http, "_h11_state", None)
+    return parser is not None and parser.trailing_data == (b"", False)
+
+
+def in_turn(addresses: Sequence[str]) -> list[str]:
+    """Return the addresses with both families in turn, so that one that is cut off does not use up every attempt."""
+    first = [each for each in addresses if (":" in each) == (":" in addresses[0])]
+    second = [each for each in addresses if each not in first]
+    return [each for pair in zip_longest(first, second) for each in pair if each is not None]
+
+
+def origin_of(url: Url) -> httpcore.Origin:
+    """Return what a connection belongs to: scheme, name and port."""
+    return httpcore.Origin(url.scheme.encode(), url.host.encode(), url.port)
