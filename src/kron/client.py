@@ -127,9 +127,11 @@ class Client:
         """Run it now; the same key is the same run."""
         return self.call("POST", _path(schedule_id, "trigger"), headers=_idempotent(key))  # type: ignore[return-value]
 
-    def backfill(self, schedule_id: str, first: str, last: str, *, key: str | None = None) -> list[Run]:
-        """Run a range of periods again."""
-        body = {"first": first, "last": last}
+    def backfill(
+        self, schedule_id: str, first: str, last: str, *, key: str | None = None, overlap: str = "queue"
+    ) -> list[Run]:
+        """Run a range of periods again, one after another unless `overlap` says otherwise."""
+        body = {"first": first, "last": last, "overlap": overlap}
         found: list[Run] = self.call("POST", _path(schedule_id, "backfill"), body, headers=_idempotent(key))["runs"]
         return found
 
@@ -152,9 +154,10 @@ class Client:
         found: list[Dead] = self.call("GET", "/v1/dead-letters", query={"prefix": prefix, "limit": limit})["runs"]
         return found
 
-    def redrive(self, key: str) -> Run:
+    def redrive(self, key: str, *, overlap: str = "queue") -> Run:
         """Run the period of a dead letter once more; the same key is the same run."""
-        return self.call("POST", f"/v1/runs/{quote(key, safe='')}/redrive")  # type: ignore[return-value]
+        path = f"/v1/runs/{quote(key, safe='')}/redrive"
+        return self.call("POST", path, query={"overlap": overlap})  # type: ignore[return-value]
 
     def why(self, schedule_id: str, at: str | None = None) -> Json:
         """What became of the last period up to an instant, and why."""

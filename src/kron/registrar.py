@@ -8,8 +8,10 @@ from kron.coming import coming
 from kron.core.answer import Report, look_after, reported
 from kron.core.case import Case
 from kron.core.job import Job
+from kron.core.outcome import Reason, Verdict
 from kron.core.period import next_nominal
-from kron.core.run import Run, State, key_of
+from kron.core.policy import Overlap
+from kron.core.run import BACKFILL, OWN, REDRIVE, Run, State, ended, key_of, trigger_of
 from kron.edit import defined, deleted
 from kron.errors import KronError
 from kron.failpoint import fail_point
@@ -19,8 +21,6 @@ from kron.store import Change, Settlement, Store
 __all__ = ["MOST_BACKFILL", "Asker", "Registrar"]
 
 TRIES = 20  # against others who write at the same time
-BACKFILL = "backfill:"  # so begins the trigger of its runs: a run that was asked for alone never has the same
-REDRIVE = "redrive:"  # and so that of a run in the place of one that came to nothing, with its key
 REDRIVEN = frozenset({State.FAILED, State.UNKNOWN, State.LOST})
 MOST_BACKFILL = 1_000  # periods in one request
 MOST_ON_A_PAGE = 1_000
@@ -78,12 +78,13 @@ class Registrar:
         return await self._write(identity, lambda case, now: deleted(_known(case, identity), now, asker), expected)
 
     async def trigger(self, identity: str, request: str) -> Run:
-        """Run it now, beside its calendar. The same request twice is one run."""
-        if request.startswith((BACKFILL, REDRIVE)):
-            hint = "give the request another name"
-            raise KronError(
-                "BAD_REQUEST", f"only a backfill is called {BACKFILL}…, and only a redrive {REDRIVE}…", hint=hint
-            )
+        """Run it now, in addition to its calendar, and also while it is paused. The same request twice is one run.
+
+        Where the overlap policy is `skip` and another run is active, the run is recorded as skipped at once.
+        """
+        if request.startswith(OWN):
+            message = f"request {request!r} has a name that only a backfill or a redrive can have"
+            raise KronError("BAD_REQUEST", message, hint="give the request another name")
         key = key_of(identity, 0, request)
         for _ in range(TRIES):
             (run,) = await self.store.find([key])
@@ -91,18 +92,25 @@ class Registrar:
                 return run
             (case,), now = await self.store.get_now([identity])
             case = _known(case, identity)
-            new = _manual(case, 0, request, now)._replace(nominal=now // 1000)
+            new = _manual(case, key, now // 1000, request, now)
+            if case.policy.overlap is Overlap.SKIP and any(map(_first, case.open)):
+                new = ended(new, State.SKIPPED, now, Verdict.SKIPPED, Reason.OVERLAP)
             if (await self.store.settle([_settled(case, (new,), now)], now))[0]:
                 return new
         raise _contended(identity)
 
-    async def backfill(self, identity: str, first: int, last: int, request: str) -> list[Run]:
-        """Run the periods from one second to another again. The same request twice is one run a period."""
+    async def backfill(
+        self, identity: str, first: int, last: int, request: str, overlap: Overlap = Overlap.QUEUE
+    ) -> list[Run]:
+        """Run the periods from one second to another again. The same request twice is one run a period.
+
+        The runs wait for each other and for active runs, unless `overlap` says otherwise.
+        """
         (case,) = await self.store.get([identity])
         case = _known(case, identity)
-        return await self._runs_again(identity, _range(case.job, first, last), BACKFILL + request)
+        return await self._runs_again(identity, _range(case.job, first, last), BACKFILL, request, overlap)
 
-    async def redrive(self, key: str) -> Run:
+    async def redrive(self, key: str, overlap: Overlap = Overlap.QUEUE) -> Run:
         """Run the period of a run that came to nothing once more: as a run of its own, since what is recorded stays.
 
         The same run twice is one run; the one that came of it may be driven again in its turn.
@@ -115,7 +123,7 @@ class Registrar:
         if dead.state not in REDRIVEN:
             hint = "only what failed, was lost, or may never have arrived is driven again; trigger it instead"
             raise KronError("NOT_DEAD", f"the run is {dead.state}", hint=hint)
-        (run,) = await self._runs_again(dead.identity, [dead.nominal], REDRIVE + key)
+        (run,) = await self._runs_again(dead.identity, [dead.nominal], REDRIVE, key, overlap)
         return run
 
     async def dead(self, prefix: str = "", *, before: str = "", limit: int = 20) -> list[Run]:
@@ -164,14 +172,17 @@ class Registrar:
         case = _known(case, identity)
         return [due.at for due in coming(case, now, count)]
 
-    async def _runs_again(self, identity: str, nominals: Sequence[int], request: str) -> list[Run]:
-        """A run for each of those periods, for one request."""
-        keys = [key_of(identity, nominal, request) for nominal in nominals]
+    async def _runs_again(
+        self, identity: str, nominals: Sequence[int], kind: str, request: str, overlap: Overlap
+    ) -> list[Run]:
+        """A run for each of those periods, for one request, whatever overlap it names."""
+        keys, trigger = again(identity, nominals, kind, request), trigger_of(kind, request, overlap)
         for _ in range(TRIES):
             present = {run.key for run in await self.store.find(keys) if run}
             (case,), now = await self.store.get_now([identity])
             case = _known(case, identity)
-            new = tuple(_manual(case, n, request, now) for n, k in zip(nominals, keys, strict=True) if k not in present)
+            pairs = [(n, k) for n, k in zip(nominals, keys, strict=True) if k not in present]
+            new = tuple(_manual(case, key, nominal, trigger, now) for nominal, key in pairs)
             if not new or (await self.store.settle([_settled(case, new, now)], now))[0]:
                 return [run for run in await self.store.find(keys) if run]
         raise _contended(identity)
@@ -194,11 +205,20 @@ class Registrar:
         raise _contended(identity)
 
 
-def _manual(case: Case, nominal: int, request: str, now: int) -> Run:
-    key = key_of(case.identity, nominal, request)
+def again(identity: str, nominals: Sequence[int], kind: str, request: str) -> list[str]:
+    """Return the keys of the runs that a backfill or a redrive makes of those periods."""
+    return [key_of(identity, nominal, trigger_of(kind, request)) for nominal in nominals]
+
+
+def _manual(case: Case, key: str, nominal: int, request: str, now: int) -> Run:
     return Run(
         key, case.identity, nominal, case.revision, now, State.PENDING, trigger=request, created=now, changed=now
     )
+
+
+def _first(run: Run) -> bool:
+    """Whether an open run comes before one that is asked for now."""
+    return run.active or (run.state is State.PENDING and run.trigger != "")
 
 
 def _settled(case: Case, new: tuple[Run, ...], now: int) -> Settlement:

@@ -19,8 +19,8 @@ from kron.core.case import Case
 from kron.core.job import Job
 from kron.core.outcome import Gap
 from kron.core.plan import Plan
-from kron.core.policy import Overlap, Policy
-from kron.core.run import Run, State, lawful
+from kron.core.policy import Policy
+from kron.core.run import Run, State, exclusive, lawful
 
 SHARDS = 64
 FIRST = (-(1 << 62), "")  # before all that is to be looked at
@@ -293,8 +293,9 @@ def _crowded(settlement: Settlement, before: dict[str, Run]) -> bool:
 
     Several that run already are no offence: the policy may have been another when they started.
     """
-    if settlement.after.policy.overlap is Overlap.ALLOW or not (before or settlement.new[1:]):
+    policy = settlement.after.policy
+    if not (before or settlement.new[1:]):
         return False
     written = {run.key: run for run in (*settlement.new, *(run for _, run in settlement.changed))}
-    starts = any(run.active and not (key in before and before[key].active) for key, run in written.items())
-    return starts and sum(run.active for run in (before | written).values()) > 1
+    fresh = (run for key, run in written.items() if run.active and not (key in before and before[key].active))
+    return any(exclusive(run, policy) for run in fresh) and sum(run.active for run in (before | written).values()) > 1

@@ -120,7 +120,7 @@ def _of_claim(write: Write, story: Story, before: Run | None, run: Run, latest: 
         yield f"started beside another, in the record, under {policy.overlap}"
     if not run.trigger and run.verdict is None:
         yield from _of_deadline(write, policy, run)
-    idle = story.case is None or story.case.idle
+    idle = story.case is None or (story.case.deleted if run.trigger else story.case.idle)
     if idle and (before is None or before.state is State.PENDING):
         yield "started while its schedule was paused or deleted"
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from kron.core.draft import Draft
 from kron.core.outcome import Reason, Verdict
 from kron.core.policy import MILLISECOND, Overlap, Policy
-from kron.core.run import RUNNING, Run, State, claimed, ended
+from kron.core.run import RUNNING, Run, State, claimed, ended, overlap_of
 
 
-def start_pending(draft: Draft) -> None:
+def start_pending(draft: Draft, *, asked: bool = False) -> None:
     """Start, skip or leave waiting every pending run whose time has come, oldest first.
 
-    Where one stands for all, it is the newest.
+    Where one stands for all, it is the newest. `asked`: only the runs that were asked for, as during a pause.
     """
     for run in _ready(draft):
+        if asked and not run.trigger:
+            continue
         if draft.runs[run.key] is run:  # and has not given way to another meanwhile
             _trigger(draft, run)
 
@@ -26,7 +28,7 @@ def _ready(draft: Draft) -> list[Run]:
 
 def _trigger(draft: Draft, run: Run) -> None:
     active = [other for other in draft.runs.values() if other.active]
-    overlap = draft.case.policy.overlap
+    overlap = overlap_of(run, draft.case.policy)
     if _overdue(run, draft.case.policy, draft.now):
         draft.put(ended(run, State.MISSED, draft.now, Verdict.MISSED, Reason.DEADLINE))
     elif overlap is Overlap.COALESCE:
@@ -69,14 +71,15 @@ def _replace(draft: Draft, run: Run, active: list[Run]) -> None:
             draft.cancels.append(other)
             draft.put(ended(other, State.CANCELLED, draft.now, Verdict.EXECUTED, Reason.REPLACED))
     for other in list(draft.runs.values()):
-        if other.state is State.PENDING and other.not_before <= draft.now and other.nominal < run.nominal:
+        older = other.state is State.PENDING and other.not_before <= draft.now and other.nominal < run.nominal
+        if older and overlap_of(other, draft.case.policy) is Overlap.REPLACE:
             draft.put(ended(other, State.SKIPPED, draft.now, Verdict.SKIPPED, Reason.REPLACED))
     if not any(other.active for other in draft.runs.values()):
         _start(draft, run)
 
 
 def _queue(draft: Draft, run: Run) -> None:
-    waiting = [other for other in draft.runs.values() if other.state is State.PENDING]
+    waiting = [other for other in draft.runs.values() if other.state is State.PENDING and not other.trigger]
     fresh = all(other.key != run.key for other in draft.case.open)
     if fresh and len(waiting) > draft.case.policy.queue_bound:
         draft.put(ended(run, State.SKIPPED, draft.now, Verdict.SKIPPED, Reason.QUEUE_OVERFLOW))
@@ -84,5 +87,6 @@ def _queue(draft: Draft, run: Run) -> None:
 
 def _coalesce(draft: Draft, run: Run) -> None:
     for other in list(draft.runs.values()):
-        if other.state is State.PENDING and other.nominal < run.nominal:
+        older = other.state is State.PENDING and other.nominal < run.nominal
+        if older and overlap_of(other, draft.case.policy) is Overlap.COALESCE:
             draft.put(ended(other, State.MISSED, draft.now, Verdict.MISSED, Reason.COALESCED))

@@ -60,7 +60,8 @@ def plan_at_length(case: Case, now: int, *, owner: str, lease: int) -> Plan:
     seen, gap = Survey(), None
     if not case.idle:
         seen, gap = _take_on(draft)
-        start_pending(draft)
+    if not case.deleted:
+        start_pending(draft, asked=case.idle)  # what somebody asks for runs during a pause, too
     retry_failed(draft)
     return _finished(draft, seen, gap)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from enum import StrEnum
 from hashlib import sha256
 from typing import NamedTuple
 
 from kron.core.outcome import Reason, Verdict
+from kron.core.policy import Overlap, Policy
 
 
 class State(StrEnum):
@@ -76,9 +78,35 @@ class Run(NamedTuple):
 
 
 def key_of(identity: str, nominal: int, trigger: str = "") -> str:
-    """The idempotency key of a period: the same for every attempt, worker, revision and release."""
-    name = f"{identity}:{nominal}" if not trigger else f"{identity}:{nominal}:{trigger}"
+    """The idempotency key of a period: the same for every attempt, worker, revision and release.
+
+    A calendar key is made of a text that ends in a digit, a manual key of one that ends in a bracket. So no request
+    can take the key of a period, whatever characters the identities and the request have.
+    """
+    name = f"{identity}:{nominal}" if not trigger else json.dumps([identity, nominal, trigger])
     return sha256(name.encode()).hexdigest()
+
+
+BACKFILL, REDRIVE = "backfill", "redrive"
+OWN = (f"{BACKFILL}:", f"{BACKFILL}/", f"{REDRIVE}:", f"{REDRIVE}/")  # no other request begins so
+
+
+def trigger_of(kind: str, request: str, overlap: Overlap = Overlap.QUEUE) -> str:
+    """Return the trigger of a run that was asked for again: `backfill:r`, or `backfill/skip:r` with another overlap."""
+    return f"{kind}:{request}" if overlap is Overlap.QUEUE else f"{kind}/{overlap}:{request}"
+
+
+def overlap_of(run: Run, policy: Policy) -> Overlap:
+    """Return the overlap policy of a run: a backfill and a redrive have one of their own, which the trigger names."""
+    if not run.trigger.startswith(OWN):
+        return policy.overlap
+    _, slash, named = run.trigger.partition(":")[0].partition("/")
+    return Overlap(named) if slash else Overlap.QUEUE
+
+
+def exclusive(run: Run, policy: Policy) -> bool:
+    """Whether a run may not start while another one is active."""
+    return overlap_of(run, policy) is not Overlap.ALLOW
 
 
 _RANK = {State.PENDING: 0, State.LAUNCHING: 1, State.RETRY: 1, State.ENQUEUED: 2, State.STARTED: 3, State.WAITING: 4}

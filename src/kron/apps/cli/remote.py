@@ -74,5 +74,8 @@ def _options(verbs: dict[str, Any]) -> None:
     verbs["why"].add_argument("--at", metavar="INSTANT", help="the last period up to this instant (default: now)")
     verbs["backfill"].add_argument("--first", required=True, metavar="INSTANT")
     verbs["backfill"].add_argument("--last", required=True, metavar="INSTANT")
+    for name in ("backfill", "redrive"):
+        rules = ("allow", "skip", "queue")
+        verbs[name].add_argument("--overlap", choices=rules, default="queue", help="overlap policy (default queue)")
     for name in ("trigger", "backfill"):
         verbs[name].add_argument("--key", help="the same key is the same run")

@@ -11,6 +11,7 @@ from kron.apps.cli.apply import apply
 from kron.apps.cli.screen import Screen
 from kron.apps.cli.subject import read_text
 from kron.client import Client, Dead, Run, Schedule
+from kron.core.outcome import WORDS, Reason
 
 Verb = Callable[[argparse.Namespace, Screen, Client], int]
 
@@ -71,11 +72,16 @@ def _runs(args: argparse.Namespace, screen: Screen, client: Client) -> int:
 
 
 def _trigger(args: argparse.Namespace, screen: Screen, client: Client) -> int:
-    return _shown_runs(args, screen, [client.trigger(args.id, key=args.key)])
+    run = client.trigger(args.id, key=args.key)
+    _shown_runs(args, screen, [run])
+    if run["state"] == "skipped" and run["reason"]:
+        screen.note(f"the run was skipped: {WORDS[Reason(run['reason'])]}")
+    return int(run["state"] == "skipped")
 
 
 def _backfill(args: argparse.Namespace, screen: Screen, client: Client) -> int:
-    return _shown_runs(args, screen, client.backfill(args.id, args.first, args.last, key=args.key))
+    runs = client.backfill(args.id, args.first, args.last, key=args.key, overlap=args.overlap)
+    return _shown_runs(args, screen, runs)
 
 
 def _dead(args: argparse.Namespace, screen: Screen, client: Client) -> int:
@@ -88,7 +94,7 @@ def _dead(args: argparse.Namespace, screen: Screen, client: Client) -> int:
 
 
 def _redrive(args: argparse.Namespace, screen: Screen, client: Client) -> int:
-    return _shown_runs(args, screen, [client.redrive(key) for key in args.keys])
+    return _shown_runs(args, screen, [client.redrive(key, overlap=args.overlap) for key in args.keys])
 
 
 def _schedules(args: argparse.Namespace, screen: Screen, found: list[Schedule], *, one: bool = False) -> int:

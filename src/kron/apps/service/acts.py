@@ -6,7 +6,7 @@ from uuid import uuid4
 
 from fastapi import APIRouter
 
-from kron.apps.service import answers
+from kron.apps.service import answers, models
 from kron.apps.service.asking import milliseconds, run_of
 from kron.apps.service.caller import Reporter, Runner, Writer
 from kron.apps.service.guard import Guarded
@@ -17,6 +17,7 @@ from kron.apps.service.schedules import IfMatch, Key, revision_of
 from kron.apps.service.shown import run_shown, shown
 from kron.core.answer import Report
 from kron.core.count import count_nominals
+from kron.core.policy import Overlap
 from kron.errors import KronError
 from kron.registrar import MOST_BACKFILL
 
@@ -50,7 +51,10 @@ async def resume(
 async def trigger(
     schedule_id: Id, caller: Runner, idempotency_key: Key = None, parts: Parts = Used
 ) -> answers.RunShown:
-    """Run it now, beside its calendar. The same Idempotency-Key is the same run."""
+    """Run it now, in addition to its calendar. The same Idempotency-Key is the same run.
+
+    The state is `skipped`, with the reason `overlap`, if the overlap policy is `skip` and another run is active.
+    """
     identity = caller.identity(schedule_id)
     parts.quotas.spend(caller)
     return run_shown(await parts.registrar.trigger(identity, idempotency_key or uuid4().hex), caller)
@@ -60,7 +64,7 @@ async def trigger(
 async def backfill(
     schedule_id: Id, asked: Range, caller: Runner, idempotency_key: Key = None, parts: Parts = Used
 ) -> answers.RunPage:
-    """Run the periods from one instant to another again, a thousand at most."""
+    """Run the periods from one instant to another again, a thousand at most. They queue unless `overlap` differs."""
     identity, request = caller.identity(schedule_id), idempotency_key or uuid4().hex
     first, last = milliseconds(asked.first) // 1000, milliseconds(asked.last) // 1000
     if not first <= last <= first + LONGEST:
@@ -69,16 +73,18 @@ async def backfill(
     count = count_nominals(schedule, first - 1, last)
     if count <= MOST_BACKFILL:  # of more, nothing is started
         parts.quotas.spend(caller, max(1, count))
-    runs = await parts.registrar.backfill(identity, first, last, request)
+    runs = await parts.registrar.backfill(identity, first, last, request, Overlap(asked.overlap))
     return answers.RunPage(runs=[run_shown(run, caller) for run in runs], next_page_token=None)
 
 
 @router.post("/runs/{key}/redrive", status_code=202, responses=may(409, 429))
-async def redrive(key: RunKey, caller: Runner, parts: Parts = Used) -> answers.RunShown:
+async def redrive(
+    key: RunKey, caller: Runner, overlap: models.Overlap = "queue", parts: Parts = Used
+) -> answers.RunShown:
     """Run the period of a dead letter once more, as a run of its own. The same key is the same run."""
     await run_of(key, caller, parts)
     parts.quotas.spend(caller)
-    return run_shown(await parts.registrar.redrive(key), caller)
+    return run_shown(await parts.registrar.redrive(key, Overlap(overlap)), caller)
 
 
 @router.post("/runs/{key}/report")

@@ -17,12 +17,12 @@ from kron.apps.service.parts import Parts, Used
 from kron.apps.service.schedules import Limit, Token
 from kron.apps.service.shown import run_shown
 from kron.core.case import Case
-from kron.core.run import Run, key_of
+from kron.core.run import REDRIVE, Run
 from kron.core.zone import instant_of, rfc3339, rfc3339_ms
 from kron.errors import KronError
 from kron.language.english import english
 from kron.language.explain import unparse
-from kron.registrar import REDRIVE
+from kron.registrar import again
 from kron.why import why
 
 router = APIRouter(route_class=Guarded, prefix="/v1", tags=["asking"])
@@ -85,11 +85,11 @@ async def dead_letters(
     if page_token:
         await _page_run(page_token, caller, parts)
     found = await parts.registrar.dead(caller.prefix + prefix, before=page_token, limit=limit)
-    again = [key_of(run.identity, run.nominal, REDRIVE + run.key) for run in found]
-    driven = {run.key for run in await parts.store.find(again) if run}
+    keys = [again(run.identity, [run.nominal], REDRIVE, run.key)[0] for run in found]
+    driven = {run.key for run in await parts.store.find(keys) if run}
     letters = [
         answers.Dead(**run_shown(run, caller).model_dump(), redriven_by=key if key in driven else None)
-        for run, key in zip(found, again, strict=True)
+        for run, key in zip(found, keys, strict=True)
     ]
     return answers.DeadPage(runs=letters, next_page_token=found[-1].key if len(found) == limit else None)
 

@@ -137,6 +137,7 @@ class Range(Reasoned):
 
     first: Instant
     last: Instant
+    overlap: Overlap = "queue"
 
 
 class Said(Strict):

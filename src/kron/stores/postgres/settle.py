@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 from kron.core.policy import Overlap
-from kron.core.run import Run
+from kron.core.run import Run, exclusive
 from kron.store import Revision, Settlement, fits, swift
 from kron.stores.codec import next_at, write_job
 from kron.stores.postgres.arrays import numbers, octets, texts
@@ -139,7 +139,7 @@ async def _stand(talk: Talk, held: Sequence[Settlement], rows: dict[str, Sequenc
 
 
 async def _write(talk: Talk, held: Sequence[Settlement], revisions: Sequence[Revision]) -> None:
-    changed = [(after, _alone(s)) for s in held for _, after in s.changed]
+    changed = [(after, exclusive(after, s.after.policy)) for s in held for _, after in s.changed]
     for starts in (False, True):  # one ends before another starts
         moved = [(run, alone) for run, alone in changed if run.active is starts]
         if moved:
@@ -160,11 +160,7 @@ async def _write(talk: Talk, held: Sequence[Settlement], revisions: Sequence[Rev
 
 
 def _fresh(settlements: Iterable[Settlement]) -> list[tuple[Run, bool]]:
-    return [(run, _alone(s)) for s in settlements for run in s.new]
-
-
-def _alone(settlement: Settlement) -> bool:
-    return settlement.after.policy.overlap is not Overlap.ALLOW
+    return [(run, exclusive(run, s.after.policy)) for s in settlements for run in s.new]
 
 
 def _seen(settlement: Settlement) -> int:

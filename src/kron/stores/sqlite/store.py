@@ -11,9 +11,20 @@ from typing import Any
 from kron.clock import Clock
 from kron.core.case import Case
 from kron.core.outcome import Gap
-from kron.core.policy import Overlap
-from kron.core.run import Run
-from kron.store import FIRST, Act, Change, Maintained, Revision, Settlement, fits, shard_of, share_of, speaks, swift
+from kron.core.run import Run, exclusive
+from kron.store import (
+    FIRST,
+    Act,
+    Change,
+    Maintained,
+    Revision,
+    Settlement,
+    fits,
+    shard_of,
+    share_of,
+    speaks,
+    swift,
+)
 from kron.stores.codec import (
     ACT,
     DEFINITION,
@@ -214,9 +225,8 @@ class SqliteStore:
         if not fits(settlement, stored, taken):
             return False
         self._keep(stored, after, next_at(after, settlement.new))
-        alone = after.policy.overlap is not Overlap.ALLOW
         for _, run in sorted(settlement.changed, key=lambda pair: pair[1].active):  # one ends before another starts
-            self.rows("move", **RUN.row(run), alone=alone)
+            self.rows("move", **RUN.row(run), alone=exclusive(run, after.policy))
         if settlement.gap:
             self.rows("drop", schedule_id=after.identity, **GAP.row(settlement.gap))
         self._record(_rows(settlement))
@@ -269,8 +279,8 @@ class SqliteStore:
 
 def _rows(settlement: Settlement) -> list[dict[str, Any]]:
     """Its new runs."""
-    alone = settlement.after.policy.overlap is not Overlap.ALLOW
-    return [{**RUN.row(run), "alone": alone} for run in settlement.new]
+    policy = settlement.after.policy
+    return [{**RUN.row(run), "alone": exclusive(run, policy)} for run in settlement.new]
 
 
 def _beyond(prefix: str) -> str | bytes:
