@@ -1,0 +1,71 @@
+"""Attempts at their limits: leases that end, answers that are in doubt, reports that come too early."""
+
+from dataclasses import replace
+
+import pytest
+
+from kron.core.answer import Answer, Report, answered, reported
+from kron.core.outcome import Reason, Verdict
+from kron.core.plan import plan
+from kron.core.policy import KRON, SECOND, Interrupted
+from kron.core.run import State
+from tests.stores.making import NOW, a_case, a_job, a_run
+
+REDELIVER = replace(KRON, interrupted=Interrupted.REDELIVER, deadline=60 * SECOND)
+
+
+def planned(run, policy, now=NOW):
+    """The open run as a plan leaves it; no period is due."""
+    case = a_case(cursor=run.nominal)._replace(job=a_job(policy=policy), open=(run,))
+    return {before.key: after for before, after in plan(case, now, owner="w2", lease=30_000).changed}.get(run.key)
+
+
+@pytest.mark.parametrize("state", [State.LAUNCHING, State.ENQUEUED, State.STARTED])
+def test_lease_holds_until_its_last_millisecond_and_no_longer(state):
+    assert planned(a_run(state, lease=NOW + 1), KRON) is None
+    assert planned(a_run(state, lease=NOW), KRON) is not None
+
+
+def test_claim_without_an_answer_is_sent_again_in_doubt():
+    again = planned(a_run(State.LAUNCHING, lease=NOW), REDELIVER)
+    assert (again.state, again.attempt, again.owner, again.doubt) == (State.LAUNCHING, 2, "w2", True)
+
+
+@pytest.mark.parametrize(
+    ("doubt", "end"),
+    [
+        (False, (State.FAILED, Verdict.MISSED, Reason.LAUNCH_FAILED)),
+        (True, (State.UNKNOWN, Verdict.EXECUTED, Reason.UNKNOWN)),
+    ],
+)
+def test_refused_run_that_may_have_arrived_before_is_unknown(doubt, end):
+    run = answered(a_run(State.LAUNCHING, doubt=doubt), Answer.REJECTED, REDELIVER, NOW)
+    assert (run.state, run.verdict, run.reason) == end
+
+
+def test_answer_that_is_unknown_leaves_doubt():
+    run = answered(a_run(State.LAUNCHING), Answer.UNKNOWN, REDELIVER, NOW)
+    assert (run.state, run.doubt) == (State.RETRY, True)
+    assert answered(a_run(State.LAUNCHING), Answer.RETRYABLE, REDELIVER, NOW).doubt is False
+
+
+@pytest.mark.parametrize(("late", "sent"), [(60_000, True), (60_001, False)])
+def test_next_attempt_after_the_deadline_is_not_made(late, sent):
+    run = a_run(State.RETRY, due=NOW - late, not_before=NOW)
+    after = planned(run, REDELIVER)
+    assert (after.state is State.LAUNCHING) is sent
+    assert sent or after.reason is Reason.LAUNCH_FAILED
+
+
+@pytest.mark.parametrize(("patience", "waits"), [(60_000, True), (60_001, False)])
+def test_patience_beyond_the_deadline_ends_the_run(patience, waits):
+    run = answered(a_run(State.LAUNCHING, due=NOW), Answer.RETRYABLE, REDELIVER, NOW, patience)
+    assert (run.state is State.RETRY) is waits
+    assert not waits or run.not_before == NOW + patience
+
+
+@pytest.mark.parametrize("state", [State.LAUNCHING, State.RETRY])
+def test_started_before_the_answer_does_not_count(state):
+    """The answer to the launch is still to come, and its write would be refused."""
+    assert reported(a_run(state), Report.STARTED, KRON, NOW) is None
+    assert reported(a_run(state), Report.SUCCESS, KRON, NOW).state is State.SUCCESS

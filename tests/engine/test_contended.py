@@ -1,0 +1,126 @@
+"""Writes that lose against others: they are made again, and are confirmed only once they are there."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from kron import parse
+from kron.core.answer import Report
+from kron.core.job import Job
+from kron.core.outcome import Reason, Verdict
+from kron.core.policy import KRON, Catchup, Overlap, Resume
+from kron.core.run import State
+from kron.core.zone import instant_of
+from kron.launcher import Launch
+from kron.registrar import NOBODY
+from kron.reports import Reports
+from tests.engine.world import FOLLOWED, World, play
+
+QUARTERS = "*/15 * * * *"
+
+
+def losing(world, name, times=1):
+    """Let the next writes by that method lose, as they do when somebody else is faster."""
+    method, lost = getattr(world.store, name), []
+
+    async def lose(things, now, **how):
+        if len(lost) < times:
+            lost.append(list(things))
+            return [False] * len(things)
+        return await method(things, now, **how)
+
+    setattr(world.store, name, lose)
+    return lost
+
+
+def a_job(identity="job"):
+    return Job(identity, parse(QUARTERS, dialect="kron"), target="test:it")
+
+
+def test_registrar_makes_a_lost_write_again_before_it_confirms():
+    async def script():
+        world = World("2026-03-01T12:10:00Z")
+        lost = losing(world, "settle", times=2)
+        case = await world.registrar.upsert(a_job())
+        assert len(lost) == 2
+        assert await world.registrar.get("job") == case
+
+    play(script())
+
+
+def test_bulk_makes_a_lost_write_again_before_it_confirms():
+    async def script():
+        world = World("2026-03-01T12:10:00Z")
+        lost = losing(world, "settle")
+        cases = await world.registrar.upsert_all([(a_job(name), NOBODY) for name in ("a", "b")])
+        assert [len(settlements) for settlements in lost] == [2]
+        assert [await world.registrar.get(name) for name in ("a", "b")] == cases
+
+    play(script())
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_report_that_loses_is_written_again_before_it_is_confirmed(times):
+    async def script():
+        world = World("2026-03-01T11:00:00Z")
+        case = await world.define("0 12 * * *", FOLLOWED)
+        world.sleep("2026-03-01T12:00:00Z")
+        await world.tick()
+        (run,) = await world.store.runs("job", 1)
+        lost = losing(world, "change", times)
+        said = Reports(world.store).say(Launch(run, case.job, 0), Report.SUCCESS)
+        assert await asyncio.wait_for(said, 5)
+        assert len(lost) == times
+        assert (await world.store.find([run.key]))[0].state is State.SUCCESS
+
+    play(script())
+
+
+def test_report_that_loses_again_and_again_is_an_error():
+    async def script():
+        world = World("2026-03-01T11:00:00Z")
+        case = await world.define("0 12 * * *", FOLLOWED)
+        world.sleep("2026-03-01T12:00:00Z")
+        await world.tick()
+        (run,) = await world.store.runs("job", 1)
+        losing(world, "change", times=1_000)
+        with pytest.raises(TimeoutError):
+            await Reports(world.store).say(Launch(run, case.job, 0), Report.SUCCESS)
+
+    play(script())
+
+
+def test_delete_withdraws_what_waits_in_the_queue():
+    async def script():
+        world = World("2026-03-01T12:10:00Z", duration=20 * 60)
+        await world.define(QUARTERS, replace(FOLLOWED, overlap=Overlap.QUEUE))
+        await world.run("2026-03-01T12:31:00Z")
+        assert await world.story() == "1 executed, 1 pending"
+        await world.registrar.delete("job")
+        assert await world.story() == "1 executed, 1 skipped (deleted)"
+        (newest, _) = await world.store.runs("job", 2)
+        assert (newest.state, newest.verdict, newest.reason) == (State.SKIPPED, Verdict.SKIPPED, Reason.DELETED)
+        await world.run("2026-03-01T13:00:00Z")
+        assert len(world.target.starts) == 1
+
+    play(script())
+
+
+def test_resume_does_not_run_what_was_due_during_the_pause():
+    """A period may be due before its nominal time. The pause dropped it, although its nominal time is still ahead."""
+
+    async def script():
+        world = World("2026-03-01T11:30:00Z", duration=1)
+        policy = replace(KRON, resume=Resume.DROP, deadline=None, catchup=Catchup.ALL)
+        case = await world.define("0 12 * * * @win(around,40m) @dist(skewEarly,shape=9)")
+        await world.registrar.upsert(replace(case.job, schedule=replace(case.job.schedule, policy=policy)))
+        (due,) = await world.registrar.preview("job", 1)
+        assert due < instant_of("2026-03-01T12:00:00Z") * 1000
+        await world.registrar.pause("job")
+        world.sleep((due + 1_000) / 1000)
+        await world.registrar.resume("job")
+        await world.run("2026-03-01T12:30:00Z")
+        assert world.target.starts == []
+
+    play(script())
