@@ -3,12 +3,14 @@
 import asyncio
 import json
 import os
+import pwd
 import signal
 import subprocess
 import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -172,9 +174,82 @@ def test_of_two_who_would_begin_it_again_one_does(journal):
     assert [journal.begin_again("a", 5, known) for _ in range(2)] == [True, False]
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="only root can be somebody else")
-def test_a_command_of_another_user_leaves_its_status_where_he_has_no_right(journal, tmp_path):
-    out, ear = tmp_path / "out", Ear()
+AS_ROOT = pytest.mark.skipif(os.getuid() != 0, reason="only root can be somebody else")
+
+
+@pytest.fixture
+def common(tmp_path_factory):
+    """A folder that everyone may write to, with what leads there."""
+    with TemporaryDirectory(dir="/tmp") as name:
+        Path(name).chmod(0o777)
+        yield Path(name)
+
+
+@AS_ROOT
+@pytest.mark.parametrize("user", ["nobody", "65534"])
+def test_command_of_another_user_keeps_no_right_of_the_worker(journal, common, user):
+    out = common / "out"
+    words = "id -u; id -g; id -G; echo $HOME $USER $LOGNAME; pwd; cat /etc/shadow || echo no"
+    command = Command(words, user=user, stdout=str(out))
+    assert ran(journal, a_launch(command=command), until=Report.SUCCESS) is Answer.OK
+    entry = pwd.getpwnam("nobody")
+    groups = " ".join(str(each) for each in os.getgrouplist("nobody", entry.pw_gid))
+    assert out.read_text().splitlines() == [
+        str(entry.pw_uid), str(entry.pw_gid), groups, f"{entry.pw_dir} nobody nobody", "/", "no",
+    ]  # fmt: skip
+    assert "0" not in groups.split()
+    assert (out.stat().st_uid, out.stat().st_gid) == (entry.pw_uid, entry.pw_gid)
+
+
+@AS_ROOT
+def test_command_with_a_group_has_that_group_and_the_users_own(journal, common):
+    out = common / "out"
+    command = Command("id -u; id -gn; id -G", user="nobody", group="daemon", stdout=str(out))
+    assert ran(journal, a_launch(command=command), until=Report.SUCCESS) is Answer.OK
+    uid, group, groups = out.read_text().splitlines()
+    assert (uid, group) == (str(pwd.getpwnam("nobody").pw_uid), "daemon")
+    assert "0" not in groups.split()
+
+
+@AS_ROOT
+@pytest.mark.parametrize("field", ["stdout", "stderr"])
+def test_output_of_another_user_is_opened_with_his_rights(journal, common, tmp_path, field):
+    """A link to a file of root's is no way to write it."""
+    treasure = tmp_path / "treasure"
+    treasure.write_text("mine")
+    link = common / "link"
+    link.symlink_to(treasure)
+    command = Command("echo his; echo his >&2", user="nobody", **{field: str(link)})
+    assert ran(journal, a_launch(command=command), until=Report.FAILED) is Answer.OK
+    assert treasure.read_text() == "mine"
+
+
+@AS_ROOT
+@pytest.mark.parametrize("user", [None, "root"])
+def test_output_is_not_opened_through_a_link_that_others_could_make(journal, common, tmp_path, user):
+    treasure = tmp_path / "treasure"
+    treasure.write_text("mine")
+    (common / "link").symlink_to(treasure)
+    command = Command("echo his", user=user, stdout=str(common / "link"))
+    assert ran(journal, a_launch(command=command)) is Answer.REJECTED
+    assert treasure.read_text() == "mine"
+
+
+def test_output_through_a_link_of_ones_own_is_written(journal, tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "log")
+    command = Command("echo mine", stdout=str(tmp_path / "link"))
+    assert ran(journal, a_launch(command=command), until=Report.SUCCESS) is Answer.OK
+    assert (tmp_path / "log").read_text() == "mine\n"
+
+
+@pytest.mark.parametrize("who", [{"user": "nobody-at-all"}, {"group": "nobody-at-all"}, {"user": "4294000000"}])
+def test_command_of_an_unknown_user_or_group_is_refused(journal, who):
+    assert ran(journal, a_launch(command=Command("true", **who))) is Answer.REJECTED
+
+
+@AS_ROOT
+def test_a_command_of_another_user_leaves_its_status_where_he_has_no_right(journal, common):
+    out, ear = common / "out", Ear()
     launch = a_launch(command=Command("id -un; exit 3", user="nobody", stdout=str(out)))
 
     async def left_alone():

@@ -9,7 +9,6 @@ from asyncio.subprocess import DEVNULL, Process
 from collections.abc import Coroutine
 from contextlib import ExitStack, suppress
 from math import inf
-from pathlib import Path
 from subprocess import SubprocessError
 from typing import Any
 
@@ -20,6 +19,7 @@ from kron.core.policy import SECOND, Interrupted
 from kron.core.run import Run
 from kron.launcher import Launch, Tell
 from kron.launchers.journal import Entry, Journal
+from kron.launchers.rights import open_output, rights_of
 
 SHELL = "/bin/sh"
 SEEN = ("HOME", "LANG", "LOGNAME", "PATH", "TZ", "USER")  # what a command sees of the worker's environment
@@ -28,6 +28,9 @@ BEAT = 2.0  # seconds between two looks at a process that is no child of this wo
 # The line is given whole to its shell, as it was written. Its status is left in a file, which is our standard input,
 # for who asks when this worker is no more.
 _KEEPER = '"$0" -c "$1" </dev/null; said=$?; echo "$said" >&0; exit "$said"'
+
+# The same for another user, whose rights it has from the beginning: it enters the folder and opens the outputs as him.
+_KEEPER_AS = 'cd -- "$2" && "$0" -c "$1" </dev/null >>"$3" 2>>"$4"; said=$?; echo "$said" >&0; exit "$said"'
 
 
 class CommandLauncher:
@@ -81,14 +84,9 @@ class CommandLauncher:
     async def _process(self, command: Command, key: str) -> Process:
         with ExitStack() as files:
             status = files.enter_context(os.fdopen(self.journal.status_file(key), "r+b", buffering=0))
-            return await asyncio.create_subprocess_exec(
-                *(SHELL, "-c", _KEEPER, command.shell or SHELL, command.line),
-                stdin=status,
-                stdout=_opened(command.stdout, files),
-                stderr=_opened(command.stderr, files),
-                start_new_session=True,
-                **_how(command),
-            )
+            how = _how(command, files)
+            words = SHELL, "-c", *how.pop("words")
+            return await asyncio.create_subprocess_exec(*words, stdin=status, start_new_session=True, **how)
 
     async def _await(self, process: Process, command: Command, launch: Launch) -> None:
         """Wait for a child of ours, for as long as it may take, and say that it lives; then, how it ended."""
@@ -136,16 +134,30 @@ class CommandLauncher:
         task.add_done_callback(done)
 
 
-def _how(command: Command) -> dict[str, Any]:
+def _how(command: Command, files: ExitStack) -> dict[str, Any]:
     """As whom, where and with what a command runs. What it does not say is as in the worker."""
-    said = {"cwd": command.cwd, "user": command.user, "group": command.group, "umask": command.umask}
     seen = {name: os.environ[name] for name in SEEN if name in os.environ}
-    return {name: value for name, value in said.items() if value is not None} | {"env": seen | dict(command.env)}
+    how: dict[str, Any] = {} if command.umask is None else {"umask": command.umask}
+    rights = rights_of(command.user, command.group)
+    if rights:
+        how |= {"user": rights.uid, "group": rights.gid, "extra_groups": rights.groups}
+        seen |= {"HOME": rights.home, "LOGNAME": rights.name, "USER": rights.name}
+    how["env"] = seen | dict(command.env)
+    if rights and rights.foreign:
+        outputs = command.stdout or os.devnull, command.stderr or os.devnull
+        where = command.cwd or "/"
+        return how | {"words": (_KEEPER_AS, *_line(command), where, *outputs), "stdout": DEVNULL, "stderr": DEVNULL}
+    outputs_as_us = {"stdout": _opened(command.stdout, files), "stderr": _opened(command.stderr, files)}
+    return how | outputs_as_us | {"words": (_KEEPER, *_line(command)), "cwd": command.cwd}
+
+
+def _line(command: Command) -> tuple[str, str]:
+    return command.shell or SHELL, command.line
 
 
 def _opened(path: str | None, files: ExitStack) -> Any:
     """A file that is written on at its end; without one, what a command prints is dropped."""
-    return files.enter_context(Path(path).open("ab")) if path else DEVNULL
+    return files.enter_context(os.fdopen(open_output(path), "ab")) if path else DEVNULL
 
 
 def _signal(pid: int, number: int) -> None:

@@ -1,0 +1,61 @@
+"""Rights: as whom a command runs. User, group and every further group change together, or none does."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Rights(NamedTuple):
+    """A user with the groups that a login would give him."""
+
+    name: str
+    home: str
+    uid: int
+    gid: int
+    groups: list[int]
+
+    @property
+    def foreign(self) -> bool:
+        """Whether these are another user's."""
+        return self.uid != os.geteuid()
+
+
+def rights_of(user: str | None, group: str | None) -> Rights | None:
+    """Return the rights of a user and a group, by name or number; None if they are the worker's own.
+
+    LookupError if one of them is unknown. The kernel refuses rights that the worker may not give.
+    """
+    if user is None and group is None:
+        return None
+    import grp  # which not every system has
+    import pwd
+
+    if user is None:
+        entry = pwd.getpwuid(os.geteuid())
+    else:
+        entry = pwd.getpwuid(int(user)) if _number(user) else pwd.getpwnam(user)
+    gid = entry.pw_gid if group is None else int(group) if _number(group) else grp.getgrnam(group).gr_gid
+    if entry.pw_uid == os.geteuid() != 0 and gid == os.getegid():
+        return None
+    return Rights(entry.pw_name, entry.pw_dir, entry.pw_uid, gid, os.getgrouplist(entry.pw_name, gid))
+
+
+def open_output(path: str) -> int:
+    """Open a file to be written on at its end, as the worker. A link counts only where others could not have put it."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+    return os.open(path, flags if _own_link(path) else flags | os.O_NOFOLLOW, 0o666)
+
+
+def _own_link(path: str) -> bool:
+    trusted = 0, os.geteuid()
+    try:
+        link, folder = os.lstat(path), Path(path).absolute().parent.stat()
+    except OSError:
+        return False
+    return link.st_uid in trusted and folder.st_uid in trusted and not folder.st_mode & 0o022
+
+
+def _number(text: str) -> bool:
+    return text.isascii() and text.isdigit()
