@@ -147,17 +147,22 @@ def test_if_match_star_on_a_missing_schedule_is_412(plain):
     assert plain.put("/v1/schedules/absent", DEFINITION, If_Match="*").status == 412
 
 
-def test_patch_without_if_match_is_retried_inside(plain):
-    plain.put("/v1/schedules/patched", DEFINITION)
-    seen = Counter()
+def test_patch_without_if_match_is_retried_inside(tmp_path):
+    """Two processes of one store, as far as they can see: each changes what the other has just read."""
+    store = f"sqlite:{tmp_path / 'kron.db'}"
+    with serving(store=store) as one, serving(store=store) as two:
+        one.put("/v1/schedules/patched", DEFINITION)
+        seen = Counter()
 
-    def change(n):
-        for i in range(10):
-            seen[plain.call("PATCH", "/v1/schedules/patched", {"description": f"{n}-{i}"}).status] += 1
+        def change(n):
+            service = (one, two)[n % 2]
+            for i in range(10):
+                seen[service.call("PATCH", "/v1/schedules/patched", {"description": f"{n}-{i}"}).status] += 1
 
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(change, range(4)))
-    assert seen == {200: 40}
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(change, range(4)))
+        assert seen == {200: 40}
+        assert one.get("/v1/schedules/patched").json["revision"] == 41
 
 
 def test_late_repetition_of_a_post_revives_nothing(plain):

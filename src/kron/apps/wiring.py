@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from importlib import import_module
 from typing import Any
 
+from kron.apps.redacted import redacted
 from kron.clock import Clock, SystemClock, SystemTimer
 from kron.core.answer import Report
 from kron.errors import KronError
@@ -77,7 +77,7 @@ def _misread(path: str) -> bool:
 
 def _shown(url: object) -> str:
     """A URL without its password."""
-    return repr(re.sub(r"(//[^:/@]*:)[^@]*@", r"\1...@", url)) if isinstance(url, str) else repr(url)
+    return repr(redacted(url)) if isinstance(url, str) else repr(url)
 
 
 async def check_served(url: str) -> None:
@@ -100,7 +100,7 @@ def durable(url: str) -> str:
     """A URL of PostgreSQL; another is refused, with what is known of it."""
     if url.partition(":")[0] not in POSTGRES:
         hint = "write postgresql://user@host/database; the other stores look after themselves"
-        raise KronError("NOT_POSTGRES", f"{url!r} is not in PostgreSQL", hint=hint)
+        raise KronError("NOT_POSTGRES", f"{redacted(url)!r} is not in PostgreSQL", hint=hint)
     _postgres()
     return url
 
