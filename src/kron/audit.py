@@ -65,13 +65,16 @@ async def _audit(store: Store, identity: str) -> Audit:
         return Audit(identity, 0, 0, 0, 0, 0)
     runs = await store.runs(identity, NEWEST)
     gaps = await store.gaps(identity)
-    return audited(case, runs, gaps, await store.revisions(identity))
+    return audited(case, runs, gaps, await store.revisions(identity), await store.horizon())
 
 
-def audited(case: Case, runs: Sequence[Run], gaps: Sequence[Gap], revisions: Sequence[Revision]) -> Audit:
-    """What a schedule answers for, from what is stored of it."""
+def audited(
+    case: Case, runs: Sequence[Run], gaps: Sequence[Gap], revisions: Sequence[Revision], horizon: int = 0
+) -> Audit:
+    """What a schedule answers for, from what is stored of it. What is older than `horizon` (ms) may be gone."""
     known = Counter(run.nominal for run in runs if not run.trigger)
-    oldest = min(known, default=0) if len(runs) == NEWEST else None  # what lies before it was not read
+    unread = [min(known, default=0)] if len(runs) == NEWEST else []  # what lies before it was not read
+    oldest = max([*unread, -(-horizon // 1000)] if horizon else unread, default=None)
     begun = revisions[-1].cursor if revisions else 0
     asked = [n for n in _asked(case.job, case.since, case.cursor) if n > begun and (oldest is None or n >= oldest)]
     lost = [n for n in asked if n not in known and not _dropped(n, gaps)]

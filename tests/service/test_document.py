@@ -1,12 +1,18 @@
 """The routes of the cron-service document, over real sockets."""
 
+import asyncio
 from hashlib import sha256
 
 import pytest
 
 from kron import parse
+from kron.clock import ManualClock
+from kron.core.run import State
 from kron.core.zone import instant_of
+from kron.store import Settlement
+from kron.stores.sqlite import SqliteStore
 from tests.service.http import serving, until, workflow
+from tests.stores.making import NOW, SECONDS, a_case, a_run
 
 
 @pytest.mark.req("SVC-HTTP-UPSERT", "SVC-API-UPSERT", "SVC-PC-RETURN", "SVC-LIFE-VALIDATE", "SVC-DM-NEXT")
@@ -166,3 +172,24 @@ def test_a_field_that_nobody_named_is_refused(plain):
         reply = plain.post("/schedules/upsert", workflow(schedule_id="extra", **more))
         assert (reply.status, reply.json["code"]) == (422, "INVALID")
     assert plain.get("/schedules/extra").status == 404
+
+
+@pytest.mark.req("SVC-ADMIN-RUNS")
+def test_runs_route_pages_through_all_rows(tmp_path):
+    """Missed ticks are rows like the others, with the status SKIPPED: no page is shorter than what was asked for."""
+    asyncio.run(record(tmp_path / "kron.db"))
+    with serving(store=f"sqlite:{tmp_path}/kron.db", worker=False) as service:
+        pages, token = [], ""
+        while token is not None:
+            answer = service.get(f"/schedules/a/runs?limit=2&page_token={token}").json
+            pages.append([run["status"] for run in answer["runs"]])
+            token = answer["next_page_token"]
+        assert pages == [["SKIPPED", "SKIPPED"], ["SKIPPED", "SUCCESS"], ["SUCCESS"]]
+
+
+async def record(path):
+    store = SqliteStore(path, ManualClock(float(SECONDS)))
+    states = (State.SUCCESS, State.SUCCESS, State.SKIPPED, State.MISSED, State.MISSED)
+    runs = tuple(a_run(state, minute) for minute, state in enumerate(states, 1))
+    assert await store.settle([Settlement(None, a_case(), runs)], NOW) == [True]
+    await store.close()

@@ -6,6 +6,7 @@ import psycopg
 import pytest
 
 from kron import KronError
+from kron.audit import audit
 from kron.core.outcome import Gap, Reason, Verdict
 from kron.core.policy import Overlap
 from kron.core.run import State, key_of
@@ -89,6 +90,22 @@ def test_backfill_of_an_old_period_is_as_young_as_its_record(store):
     assert store.settle([Settlement(case, case, (run._replace(state=State.PENDING, attempt=0, owner=""),))], NOW) == [
         False
     ]
+
+
+def test_audit_asks_for_no_period_that_retention_has_removed(store):
+    """Without the horizon, every removed period would be called lost; and what is lost after it is still found."""
+    case = a_case(cursor=LONG_AGO, overlap=Overlap.ALLOW)._replace(since=LONG_AGO * 1000)
+    assert store.settle([Settlement(None, case, revision=a_revision(case))], NOW) == [True]
+    first = LONG_AGO + 80  # a full minute
+    runs = tuple(ended(first + 60 * n) for n in (0, 1, 2, 4))  # the fourth is lost
+    assert store.settle([Settlement(now(store), now(store)._replace(cursor=first + 240), runs)], NOW) == [True]
+    maintained(store, now=(first + 90) * 1000 + 90 * DAY)
+
+    async def audits():
+        return [one async for one in audit(store.store)]
+
+    (found,) = store.runner.run(audits())
+    assert found.unexplained == (first + 180,)
 
 
 def deleted(store, identity, at):

@@ -46,9 +46,10 @@ class RunRow(BaseModel):
 
 
 class RunRows(BaseModel):
-    """The last runs of a schedule, newest first."""
+    """A page of the runs of a schedule, newest first; the token leads to the next page, and is null on the last."""
 
     runs: list[RunRow]
+    next_page_token: str | None
 
 
 class Started(BaseModel):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import Annotated
 from uuid import uuid4
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Response
 
 from kron.apps.service import answers
 from kron.apps.service.caller import Caller, Reader, Starter, Writer
@@ -16,8 +15,8 @@ from kron.apps.service.guard import Guarded
 from kron.apps.service.models import Id, Pause, Start, Upsert
 from kron.apps.service.parts import Parts, Used
 from kron.apps.service.problem import may
+from kron.apps.service.schedules import Limit, Token
 from kron.apps.service.shown import next_run_at, row, run_row
-from kron.core.run import State
 from kron.core.zone import instant_of
 from kron.errors import KronError
 
@@ -68,14 +67,13 @@ async def delete_schedule(schedule_id: Id, caller: Writer, parts: Parts = Used) 
 
 @router.get("/schedules/{schedule_id}/runs")
 async def get_runs(
-    schedule_id: Id, caller: Reader, limit: Annotated[int, Query(ge=1, le=1000)] = 20, parts: Parts = Used
+    schedule_id: Id, caller: Reader, limit: Limit = 20, page_token: Token = "", parts: Parts = Used
 ) -> answers.RunRows:
-    """The last runs of a schedule. A period that was missed is no run: the document has no word for it."""
-    runs = await parts.registrar.runs(caller.identity(schedule_id), limit=limit)
-    runs = [run for run in runs if run.state is not State.MISSED]
+    """The runs of a schedule by the page, newest first. A period that was missed has the status SKIPPED."""
+    runs = await parts.registrar.runs(caller.identity(schedule_id), before=page_token, limit=limit)
     called = await parts.store.run_ids([run.key for run in runs])
     rows = [run_row(run, caller, run_id) for run, run_id in zip(runs, called, strict=True)]
-    return answers.RunRows(runs=rows)
+    return answers.RunRows(runs=rows, next_page_token=runs[-1].key if len(runs) == limit else None)
 
 
 @router.post("/run-launcher/start", responses=may(501))
