@@ -36,6 +36,9 @@ OWN = {
     "kron_passes_failed": "Passes that the store failed.",
     "kron_pauses_ended": "Pauses that ended by themselves.",
     "kron_passes_astray": "Passes not made, since the clocks of this host and of the store disagree.",
+    "kron_events_dropped": "Events that the log of this process could not write.",
+    "kron_schedules_set_aside_total": "Times that a schedule was set aside, since it could not be read or committed.",
+    "kron_observers_failed": "Events that an observer failed at.",
 }
 _COUNTED = {
     "launch_fenced": "kron_launches_fenced",
@@ -44,6 +47,8 @@ _COUNTED = {
     "pass_failed": "kron_passes_failed",
     "pause_ended": "kron_pauses_ended",
     "clock_astray": "kron_passes_astray",
+    "schedule_set_aside": "kron_schedules_set_aside_total",
+    "observer_failed": "kron_observers_failed",
 }
 
 
@@ -93,6 +98,10 @@ class Metrics:
             self._ended(event)
         if event.name == "launch_answered":
             self._answered(event)
+
+    def drop(self) -> None:
+        """Count an event that the log could not write."""
+        self.values["kron_events_dropped"] += 1
 
     def _ended(self, event: Event) -> None:
         verdict, reason = event.facts.get("verdict"), str(event.facts.get("reason"))

@@ -104,6 +104,8 @@ class Worker:
         shards = await (self._let_go(self.skew) if self.skew.beyond(settings.skew) else self._lease(now))
         fail_point("K9")
         if not shards:
+            if self.holding:  # it stands by, and says that it lives
+                self._tell_all([], 0, now)
             return Pass([], shards, began, now, full=False)
         fail_point("K0")
         ripe = self.foresight.ripe(now, settings.inflight - self.unanswered)

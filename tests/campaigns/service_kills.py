@@ -57,8 +57,8 @@ class Fleet:
 
     def start(self, name):
         kind = name[:-1]
-        more = ["--no-worker"] if kind == "api" else ["--auth", "none"]
-        command = [KRON, "serve", "--listen", f"127.0.0.1:{self.ports[name]}", "--store", self.stores[kind], *more]
+        verb, more = ("serve", ["--no-worker"]) if kind == "api" else ("worker", [])
+        command = [KRON, verb, "--listen", f"127.0.0.1:{self.ports[name]}", "--store", self.stores[kind], *more]
         with (self.folder / f"{name}.log").open("a") as log:
             self.living[name] = subprocess.Popen(command, env={**os.environ, **self.env}, stderr=log, stdout=log)
 

@@ -144,8 +144,8 @@ def test_the_clock_of_a_real_worker_is_set_an_hour_and_back(database, tmp_path):
     false = {"LD_PRELOAD": str(faketime()), "FAKETIME_TIMESTAMP_FILE": str(clock), "FAKETIME_NO_CACHE": "1"}
     false |= {"DONT_FAKE_MONOTONIC": "1", "PYTHONUNBUFFERED": "1"}
     with log.open("wb") as out:
-        words = [Path(sys.executable).with_name("kron"), "worker", database]
-        worker = subprocess.Popen(words, stdout=out, env={**os.environ, **false})
+        words = [Path(sys.executable).with_name("kron"), "worker", database, "--log-level", "debug"]
+        worker = subprocess.Popen(words, stderr=out, env={**os.environ, **false})
     try:
         until(lambda: told(log, "pass") > 0)
         clock.write_text("+3600", encoding="ascii")

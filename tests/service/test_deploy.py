@@ -16,6 +16,7 @@ import yaml
 from kron.apps.cli.commands import parser
 from kron.apps.cli.effective import flags_of
 from kron.apps.cli.serve import FLAGS
+from kron.apps.cli.worker import FLAGS as WORKER_FLAGS
 from kron.apps.service.config import read_config
 from tests.docs.page import ROOT
 from tests.postgres import free_port, running
@@ -42,7 +43,10 @@ def config_of(name, **environment):
     service = COMPOSE["services"][name]
     said = {key: filled(value) for key, value in service["environment"].items()} | environment
     args = parser().parse_args(service["command"])
-    return read_config(said, flags_of(args, FLAGS))
+    if args.command == "serve":
+        return read_config(said, flags_of(args, FLAGS))
+    args.lookahead_ms = args.skew_ms = args.retention_days = None
+    return read_config(said, flags_of(args, WORKER_FLAGS), worker=True)
 
 
 def expressions():
@@ -88,9 +92,11 @@ def test_a_store_that_does_not_answer_is_seen_in_the_metrics(server):
 
 def test_compose_starts_the_service_with_settings_that_it_has(tmp_path):
     jwks(tmp_path)
-    api, worker = (config_of(name, KRON_JWKS=str(tmp_path / "jwks.json")) for name in OURS)
+    image = {"KRON_LISTEN": "0.0.0.0:8080"}  # as the Dockerfile sets it
+    api, worker = (config_of(name, KRON_JWKS=str(tmp_path / "jwks.json"), **image) for name in OURS)
     assert (api.worker, api.auth, api.tenant_claim) == (False, "jwt", "tenant")
-    assert (worker.worker, worker.auth, worker.tenant_claim) == (True, "none", "tenant")
+    assert (worker.worker, worker.listen, worker.tenant_claim) == (True, "0.0.0.0:8080", "tenant")
+    assert COMPOSE["services"]["worker"]["command"][0] == "worker", "a worker serves no API"
     assert api.store.startswith("postgresql://kron_api:")
     assert worker.store.startswith("postgresql://kron_worker:")
     for name, service in COMPOSE["services"].items():
@@ -167,7 +173,7 @@ def served(folder, server, receiver):
             }
             said |= {"KRON_JWKS": str(folder / "jwks.json"), "KRON_LISTEN": f"127.0.0.1:{ports[name]}"}
             said |= {"KRON_WEBHOOK_HTTP": "true", "KRON_WEBHOOK_ALLOW": "127.0.0.0/8", "TICK_MS": "100", "HOME": "/"}
-            command = [word.replace("127.0.0.1:8080", said["KRON_LISTEN"]) for word in service["command"]]
+            command = service["command"]
             env = [f"{key}={value}" for key, value in {**said, "PATH": os.environ["PATH"]}.items()]
             started.append(
                 subprocess.Popen([*demoted, "env", "-i", *env, str(kron), *command], cwd="/", stderr=subprocess.DEVNULL)

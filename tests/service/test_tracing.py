@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from kron.apps.service import app as application
+from kron.apps.service import working as application
 from kron.apps.service.tracing import Tracing, carried, tracing
 from tests.service.http import receiving, serving, until
 

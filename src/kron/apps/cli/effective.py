@@ -34,7 +34,7 @@ def settings_of(
 def flags_of(args: argparse.Namespace, names: Sequence[str]) -> dict[str, str]:
     """Return the settings that the command line gives. `--set` wins over the flags."""
     given = {name: getattr(args, name) for name in (*names, "log_format", "log_level")}
-    flags = {name: str(value) for name, value in given.items() if value not in (None, False)}
+    flags = {name: str(value) for name, value in given.items() if value is not None and value is not False}
     if getattr(args, "no_worker", False):
         flags["worker"] = "false"
     for word in args.set:

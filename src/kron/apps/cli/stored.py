@@ -71,24 +71,21 @@ def _load(commands: Any) -> None:
 
 
 def _worker(commands: Any) -> None:
-    command = define(
-        commands, "worker", "record and send what falls due, until told to stop", "worker postgresql://kron@db/kron"
-    )
-    command.add_argument("url", metavar="STORE-URL", help="where the schedules are, such as postgresql://HOST/DATABASE")
-    command.add_argument("--batch", type=count, default=500, help="schedules looked at in one pass (default 500)")
+    command = define(commands, "worker", "run a worker", "worker postgresql://kron@db/kron --listen 0.0.0.0:8080")
+    command.add_argument("url", metavar="STORE-URL", nargs="?", help="store URL, such as postgresql://HOST/DATABASE")
+    command.add_argument("--store", metavar="URL", help="the same (default: the setting STORE)")
     command.add_argument(
-        "--lookahead", type=count, default=60, help="seconds before its time a schedule may be planned (default 60)"
+        "--listen", metavar="HOST:PORT", help="address of /metrics, /healthz and /readyz (default: off)"
     )
-    command.add_argument("--lead", action="store_true", help="one worker at a time looks, at everything; others wait")
-    skew = "seconds that its clock may be from the store's; beyond, it holds and sends nothing (default 5)"
-    command.add_argument("--skew", type=count, default=5, metavar="SECONDS", help=skew)
+    command.add_argument("--batch", type=count, help="schedules read in one pass (default 500)")
+    command.add_argument("--lookahead", type=count, metavar="SECONDS", help="how far ahead to plan (default 60)")
+    command.add_argument("--lead", action="store_true", help="elect one active worker; others stand by")
+    command.add_argument("--skew", type=count, metavar="SECONDS", help="maximum clock skew (default 5)")
     kept = "days that records of ended runs are kept; 0: permanently (default 90)"
-    command.add_argument("--retention", type=days, default=90, metavar="DAYS", help=kept)
-    journal = (
-        "run the commands of schedules on this host; FOLDER remembers each that was begun, so that none runs twice"
-    )
-    command.add_argument("--commands", default="", metavar="FOLDER", help=journal)
-    command.add_argument("--kubernetes", action="store_true", help="make Jobs for targets kubernetes:NAMESPACE/CRONJOB")
+    command.add_argument("--retention", type=days, metavar="DAYS", help=kept)
+    command.add_argument("--commands", metavar="FOLDER", help="run host commands; FOLDER is the journal")
+    command.add_argument("--kubernetes", action="store_true", help="create Jobs for kubernetes:NAMESPACE/CRONJOB")
+    remote.add_sources(command)
 
 
 def _migrate(commands: Any) -> None:

@@ -1,4 +1,4 @@
-"""`kron worker`: look, plan, record and send, until told to stop."""
+"""`kron worker`: reads what is due, records and launches it, until told to stop. It serves metrics, and no API."""
 
 from __future__ import annotations
 
@@ -6,45 +6,70 @@ import argparse
 import asyncio
 import gc
 import signal
-import socket
-from uuid import uuid4
+from contextlib import nullcontext
 
+from kron.apps.cli.effective import settings_of
 from kron.apps.cli.screen import Screen
-from kron.apps.wiring import check_served, heeding, launchers, open_store
-from kron.clock import SystemClock, SystemTimer
-from kron.log import log_to
+from kron.apps.redacted import redacted
+from kron.apps.service.config import Config
+from kron.apps.service.preset import presets_of
+from kron.apps.service.probe import Probe, probing
+from kron.apps.service.readiness import not_ready
+from kron.apps.service.vitals import vital_lines
+from kron.apps.service.working import make_worker, make_working, targets_of
+from kron.apps.wiring import check_served, heeding, open_store
+from kron.clock import SystemTimer
+from kron.events import Event
 from kron.maintenance import Maintenance, maintaining
-from kron.settings import Settings
 from kron.within import EVERYWHERE, keep_within
-from kron.worker import Worker
 
 RARELY = (100_000, 50, 50)  # a pass makes many values and no cycles: looking for them took a third of its time
+FLAGS = ("store", "listen", "batch", "lookahead_ms", "lead", "skew_ms", "retention_days", "commands", "kubernetes")
 
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
     """Work. On SIGTERM or ^C it ends what it has begun, and hands its shards over."""
+    args.store = args.store or args.url
+    args.lookahead_ms = None if args.lookahead is None else args.lookahead * 1000
+    args.skew_ms = None if args.skew is None else args.skew * 1000
+    args.retention_days = args.retention
+    config = settings_of(args, screen, FLAGS, worker=True)
+    if config is None:
+        return 0
     gc.set_threshold(*RARELY)
-    asyncio.run(_work(args, screen))
+    asyncio.run(_work(config))
     return 0
 
 
-async def _work(args: argparse.Namespace, screen: Screen) -> None:
+async def _work(config: Config) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    owner = f"{socket.gethostname()}/{uuid4().hex}"  # this incarnation, and never another
     keep_within(EVERYWHERE)
-    await check_served(args.url)  # who cannot reach the store at all is told at once, too
-    async with open_store(args.url) as store:
-        sink = log_to(screen.out.write)
-        how = Settings(batch=args.batch, lookahead=args.lookahead * 1000, lead=args.lead, skew=args.skew * 1000)
-        timer, clock = SystemTimer(), SystemClock()
-        senders = launchers(store, commands=args.commands, kubernetes=args.kubernetes)
-        worker = Worker(store, senders, timer, owner=owner, settings=how, sink=sink, clock=clock)
-        screen.note(f"{owner} works on {args.url.partition('@')[2] or args.url}")
-        upkeep = Maintenance(store, timer, days=args.retention or None, sink=sink)
-        async with heeding(store, worker.nudge), maintaining(upkeep):
-            await worker.run(stop)
-        now = await store.now()
-        await store.lease(owner, now, now)  # it lives no longer: others need not wait for its lease to end
-    screen.note(f"{owner} has stopped")
+    await check_served(config.store)  # a store that cannot be reached is told at once
+    async with open_store(config.store, presets=presets_of(config)) as store:
+        targets = targets_of(config, store)
+        working = make_working(config, targets.launchers)
+        worker = make_worker(config, store, working)
+
+        async def metrics() -> str:
+            return working.metrics.text() + await vital_lines(store)
+
+        probe = Probe(metrics, lambda: not_ready(store, working.readiness))
+        async with probing(config.address, probe) if config.listen else nullcontext() as port:
+            facts = {
+                "owner": worker.owner,
+                "store": redacted(config.store),
+                "launches": ", ".join(sorted(targets.launchers)),
+            }
+            where = {"metrics": f"http://{config.address[0]}:{port}/metrics"} if port else {}
+            working.sink(Event("worker_started", 0, facts | where))
+            upkeep = Maintenance(store, SystemTimer(), days=config.retention_days or None, sink=working.sink)
+            async with heeding(store, worker.nudge), maintaining(upkeep):
+                await worker.run(stop)
+            now = await store.now()
+            await store.lease(worker.owner, now, now)  # others need not wait for its lease to end
+        targets.close()
+    working.sink(Event("worker_stopped", 0, {"owner": worker.owner}))
+    if working.log:
+        working.log.close()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 from fastapi import FastAPI
@@ -20,25 +21,17 @@ from kron.apps.service.entry import Entry
 from kron.apps.service.feed import Feed
 from kron.apps.service.interface import describe
 from kron.apps.service.keys import check_keys
-from kron.apps.service.parts import Door, OpenDoor, Parts, sink_of, worker_of
+from kron.apps.service.parts import Door, OpenDoor, Parts
 from kron.apps.service.preset import presets_of
 from kron.apps.service.problem import teach
 from kron.apps.service.quota import Quotas
 from kron.apps.service.tokens import TokenDoor
-from kron.apps.service.tracing import carried, tracing
+from kron.apps.service.working import make_worker, make_working, targets_of
 from kron.apps.wiring import check_served, heeding, open_store
 from kron.clock import SystemClock, SystemTimer
-from kron.errors import KronError
-from kron.events import Event, Sink, all_of
-from kron.launcher import Launcher
-from kron.launchers.address import networks
-from kron.launchers.http import HttpLauncher
-from kron.launchers.post import Poster
-from kron.launchers.signature import Secrets
-from kron.launchers.target import read_url
-from kron.launchers.workflow import HttpExecutor, RunLauncher, WorkflowFolder, WorkflowLauncher, WorkflowStore
+from kron.events import Sink
+from kron.launchers.workflow import WorkflowLauncher
 from kron.maintenance import Maintenance, maintaining
-from kron.metrics import Metrics
 from kron.registrar import Registrar
 from kron.store import Store
 from kron.within import EVERYWHERE, keep_within
@@ -87,19 +80,23 @@ async def _life(app: FastAPI, config: Config) -> AsyncIterator[None]:
             parts.audit.close()
             for poster in parts.posters:
                 poster.close()
+            if parts.working.log:
+                await asyncio.to_thread(parts.working.log.close)
 
 
 async def try_parts(config: Config) -> None:
     """Open the store and put the parts together once; what cannot be used raises its error."""
     await check_served(config.store)
     async with open_store(config.store) as store:
-        make_parts(config, store)
+        parts = make_parts(replace(config, commands="", kubernetes=False), store)  # these begin to work at once
+        for poster in parts.posters:
+            poster.close()
 
 
 async def _work(parts: Parts, stop: asyncio.Event) -> None:
     """Keep time until told to stop; then others need not wait for the lease to end."""
     keep_within(EVERYWHERE)
-    worker = worker_of(parts)
+    worker = make_worker(parts.config, parts.store, parts.working)
     upkeep = Maintenance(parts.store, SystemTimer(), days=parts.config.retention_days or None, sink=parts.sink)
     async with heeding(parts.store, worker.nudge), maintaining(upkeep):
         await worker.run(stop)
@@ -109,41 +106,27 @@ async def _work(parts: Parts, stop: asyncio.Event) -> None:
 
 def make_parts(config: Config, store: Store) -> Parts:
     """The parts of a service over a store."""
-    metrics, beats, feed = Metrics(), dict[str, int](), Feed(SystemTimer())
-    secrets = Secrets(config.webhook_secret, tenanted=bool(config.tenant_claim))
-    workflows = _workflows(config, store)
-    everywhere = networks(("0.0.0.0/0", "::/0"))  # the operator knows where his executor is
-    poster, executing = Poster(allowed=networks(config.webhook_allow)), Poster(allowed=everywhere)
-    starter = _starter(config, workflows, secrets, executing)
-    capabilities = _capabilities(config, secrets)
-    webhooks = HttpLauncher(secrets, poster, plain=config.webhook_http, capability=capabilities.grant, carried=carried)
-    launchers: dict[str, Launcher] = {"https": webhooks, "http": webhooks}
-    launchers["workflow"] = WorkflowLauncher(starter, secrets)
-    traces = tracing()
-    if traces:
-        launchers = {scheme: traces.around(launcher) for scheme, launcher in launchers.items()}
-
-    def beat(event: Event) -> None:
-        if event.name == "pass":
-            beats["pass"] = event.at
-
-    sink = all_of(sink_of(config, metrics), beat, feed, *([traces] if traces else []))
+    feed = Feed(SystemTimer(), here=config.worker)
+    targets = targets_of(config if config.worker else replace(config, commands="", kubernetes=False), store)
+    launchers = dict(targets.launchers)
+    launchers.setdefault("workflow", WorkflowLauncher(targets.starter, targets.secrets))  # says what is missing
+    working = make_working(config, launchers, feed)
     return Parts(
         config=config,
         store=store,
         registrar=Registrar(store),
-        door=make_door(config, capabilities, sink),
+        door=make_door(config, targets.capabilities, working.sink),
         quotas=Quotas(store, SystemTimer(), config),
         audit=Audit(config.audit_log, SystemClock()),
-        secrets=secrets,
-        metrics=metrics,
-        sink=sink,
+        secrets=targets.secrets,
+        metrics=working.metrics,
+        sink=working.sink,
         feed=feed,
-        launchers=launchers,
-        starter=starter,
-        workflows=workflows,
-        beats=beats,
-        posters=(poster, executing),
+        launchers=working.launchers,
+        working=working,
+        starter=targets.starter,
+        workflows=targets.workflows,
+        posters=targets.posters,
     )
 
 
@@ -152,29 +135,6 @@ def make_door(config: Config, capabilities: Capabilities, sink: Sink) -> Door:
     if config.auth == "none":
         return OpenDoor()
     return TokenDoor(config, capabilities, sink=sink)
-
-
-def _capabilities(config: Config, secrets: Secrets) -> Capabilities:
-    seconds = config.inflight_lease_ms // 1000
-    return Capabilities(Secrets(config.report_secret), secrets.tenant_of, config.public_url, seconds, SystemClock())
-
-
-def _workflows(config: Config, store: Store) -> WorkflowStore | None:
-    """Where DAGs are: beside the schedules, or in a folder."""
-    if config.workflows != "store:":
-        return WorkflowFolder(config.workflows) if config.workflows else None
-    beside: Callable[[], WorkflowStore] | None = getattr(store, "workflows", None)
-    if beside is None:
-        hint = "use PostgreSQL as the store, or name a folder"
-        raise KronError("CONFIG", "WORKFLOWS cannot be store: here, since this store keeps none", hint=hint)
-    return beside()
-
-
-def _starter(config: Config, workflows: WorkflowStore | None, secrets: Secrets, poster: Poster) -> RunLauncher | None:
-    if workflows is None or not config.executor:
-        return None
-    url = read_url(config.executor, plain=True)
-    return RunLauncher(workflows, HttpExecutor(url, poster, secrets))
 
 
 def interface() -> dict[str, Any]:

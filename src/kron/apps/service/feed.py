@@ -19,6 +19,7 @@ from kron.events import Event
 
 KEPT = 10_000  # events
 AT_ONCE = 500  # that a listener is given before others have their turn
+ELSEWHERE = 'event: elsewhere\ndata: {"reason": "this process has no worker; read the runs instead"}\n\n'
 QUIET = 15.0  # seconds without an event, after which a comment keeps the line open
 
 
@@ -32,7 +33,8 @@ class News(NamedTuple):
 class Feed:
     """Hears events, and tells them."""
 
-    def __init__(self, timer: Timer, kept: int = KEPT) -> None:
+    def __init__(self, timer: Timer, kept: int = KEPT, *, here: bool = True) -> None:
+        self.here = here  # whether a worker of this process tells it anything
         self.timer, self.ring, self.number = timer, deque[News](maxlen=kept), 0
         self.life = secrets.token_hex(4)  # numbers of another life of this process mean nothing
         self.stirred, self.over = asyncio.Event(), False
@@ -54,6 +56,8 @@ class Feed:
         """What happens to the schedules whose names begin so, from after the event `last` on, for so long."""
         place, hole = self._place(last)
         end = self.timer.monotonic() + seconds
+        if not self.here:
+            yield f"id: {self.life}.{place}\n{ELSEWHERE}"
         while True:
             stirred = self.stirred
             hole = hole or place < self.number - len(self.ring)

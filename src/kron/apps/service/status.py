@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse, PlainTextResponse
 
@@ -11,6 +9,7 @@ from kron.apps.service import answers
 from kron.apps.service.caller import Keeper, Watcher
 from kron.apps.service.guard import Guarded
 from kron.apps.service.parts import Parts, Used
+from kron.apps.service.readiness import not_ready
 from kron.apps.service.vitals import vital_lines
 from kron.metrics import CONTENT_TYPE
 from kron.within import EVERYWHERE, keep_within
@@ -26,17 +25,11 @@ async def healthz() -> dict[str, str]:
 
 @router.get("/readyz", responses={503: {"description": "It cannot work now; `status` says why"}})
 async def readyz(parts: Parts = Used) -> JSONResponse:
-    """Whether the store answers, and the worker, if there is one here, has passed lately."""
-    try:
-        now = await asyncio.wait_for(parts.store.now(), 2)
-    except Exception:
-        return JSONResponse({"status": "the store does not answer"}, 503)
-    if not parts.door.ready:
-        return JSONResponse({"status": "the keys of the issuer cannot be read"}, 503)
-    late = now - parts.beats.get("pass", 0) > 10 * parts.config.tick_ms + 30_000
-    if parts.config.worker and late:
-        return JSONResponse({"status": "the worker makes no passes"}, 503)
-    return JSONResponse({"status": "ok"})
+    """Whether the store answers, callers can be checked, and the worker here, if any, is able to take over."""
+    problem = await not_ready(parts.store, parts.working.readiness if parts.config.worker else None)
+    if not problem and not parts.door.ready:
+        problem = "the keys of the issuer cannot be read"
+    return JSONResponse({"status": problem or "ok"}, 503 if problem else 200)
 
 
 @router.get("/metrics", response_class=PlainTextResponse)
