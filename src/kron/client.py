@@ -55,6 +55,7 @@ class Fires(TypedDict):
     more: bool
     in_words: str
     warnings: list[str]
+    reason: str | None
 
 
 class Run(TypedDict):

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kron.core.case import Case
-from kron.core.due import Due, due_of
+from kron.core.due import Due, due_of, has_period, responsible
+from kron.core.job import Job
 from kron.core.outcome import WORDS, Gap
 from kron.core.period import Period, next_nominal, prev_nominal
 from kron.core.run import Run, State, key_of
@@ -48,6 +49,8 @@ class Account:
     gap: Gap | None
     case: Case
     act: Act | None = None  # the pause or the deletion that was in force when it was due
+    now: int = 0  # milliseconds: when the question was asked
+    began: int = 0  # and when the schedule was first defined
 
     def words(self) -> Iterator[str]:
         """The account, sentence by sentence."""
@@ -72,34 +75,64 @@ class Account:
         if self.gap is not None:
             span = f"one of {self.gap.count} periods from {rfc3339(self.gap.first)} to {rfc3339(self.gap.last)}"
             return f"{self.gap.verdict}: {WORDS[self.gap.reason]}; {span}"
-        due = due_of(self.case.job, self.period.nominal).at
-        if self.case.idle and not self.case.awakes(due):
-            return "nothing: the schedule is " + ("deleted" if self.case.deleted else "paused")
-        if due < self.case.since:
-            return "nothing: it was before the time of this definition"
-        return f"nothing yet: it falls due at {rfc3339(due // 1000)}"
+        return self._nothing()
+
+    def _nothing(self) -> str:
+        """Why there is no record, in one sentence."""
+        case, nominal, made = self.case, self.period.nominal, rfc3339(self.case.since // 1000)
+        if not has_period(self.revision.job, nominal):
+            return "nothing: the period lies outside the time in which its schedule is valid"
+        if nominal * 1000 < self.began and not responsible(case, self.due):
+            return (
+                f"nothing: the period is earlier than its schedule, which was defined at {rfc3339(self.began // 1000)}"
+            )
+        if case.deleted:
+            return "nothing: the schedule was deleted before the period was due"
+        if self.revision.number != case.revision or nominal <= case.cursor or not responsible(case, self.due):
+            return f"nothing: the period is earlier than what revision {case.revision} answers for, since {made}"
+        return f"nothing yet: {self._waiting()}"
+
+    def _waiting(self) -> str:
+        case, due = self.case, rfc3339(self.due.at // 1000)
+        if case.paused and not case.awakes(self.due.at):
+            return "the schedule is paused" + (f" until {rfc3339(case.until // 1000)}" if case.until else "")
+        if case.policy.suspend:
+            return "the schedule is suspended by its policy"
+        if self.due.at <= self.now:
+            return f"it was due at {due}, and no worker has handled it so far"
+        return f"it falls due at {due}"
 
 
 async def why(store: Store, identity: str, at: int) -> Account:
     """The account of the last period up to an instant (milliseconds), or of the first one if there is none."""
-    (case,) = await store.get([identity])
+    (case,), now = await store.get_now([identity])
     if case is None:
-        raise KronError("NOT_FOUND", f"there is no schedule {identity!r}", hint="kron schedules lists them")
-    period = _period(case, at)
-    (run,) = await store.find([key_of(identity, period.nominal)])
-    if run is None:  # then perhaps somebody asked for it
-        asked = [run for run in await store.runs(identity, NEWEST) if run.nominal == period.nominal]
-        run = min(asked, key=lambda run: run.trigger, default=None)
-    gap = next((g for g in await store.gaps(identity) if run is None and g.first <= period.nominal <= g.last), None)
+        raise KronError("NOT_FOUND", f"there is no schedule {identity!r}", hint="name a schedule of this store")
     history = await store.revisions(identity)
+    in_force = _revision(history, None, at)
+    period = _period(in_force.job, at)
+    run = await _run(store, identity, period.nominal)
+    gap = next((g for g in await store.gaps(identity) if run is None and g.first <= period.nominal <= g.last), None)
     revision = _revision(history, run, at)
+    if run is None and period.nominal in (case.owed or ()) and period.nominal > case.cursor:
+        revision = history[-1]  # an edit has handed it over
     due = due_of(revision.job, period.nominal)
     act = _standing(await store.acts(identity), history, due.at)
-    return Account(identity, period, revision, record_of(revision.job, period), due, run, gap, case, act)
+    decision, began = record_of(revision.job, period), history[0].at
+    return Account(identity, period, revision, decision, due, run, gap, case, act, now, began)
 
 
-def _period(case: Case, at: int) -> Period:
-    schedule = case.job.schedule
+async def _run(store: Store, identity: str, nominal: int) -> Run | None:
+    """The run of a period, or the first that somebody asked for."""
+    (run,) = await store.find([key_of(identity, nominal)])
+    if run is None:
+        asked = [run for run in await store.runs(identity, NEWEST) if run.nominal == nominal]
+        run = min(asked, key=lambda run: run.trigger, default=None)
+    return run
+
+
+def _period(job: Job, at: int) -> Period:
+    schedule = job.schedule
     nominal = prev_nominal(schedule, at // 1000)
     if nominal is None:
         nominal = next_nominal(schedule, at // 1000)

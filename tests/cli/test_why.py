@@ -72,7 +72,10 @@ def test_a_period_that_was_not_run_says_why_not(kron, store):
 
 def test_a_period_to_come_says_when(kron, store):
     result = kron("why", "billing", "--store", store, "--at", "2026-03-03T12:00:00Z")
-    assert result.out.splitlines()[-1] == "nothing yet: it falls due at 2026-03-03T03:00:00Z"
+    assert (
+        result.out.splitlines()[-1]
+        == "nothing yet: it was due at 2026-03-03T03:00:00Z, and no worker has handled it so far"
+    )
 
 
 def test_a_schedule_that_is_not_there_is_not_found(kron, store):

@@ -174,7 +174,7 @@ def test_a_deleted_schedule_does_not_awake():
         account = await why(world.store, "job", ms("2026-03-01T13:20:00Z"))
         assert told(account) == [
             "deleted by eve, 2026-03-01T12:10:00Z: not needed",
-            "nothing: the schedule is deleted",
+            "nothing: the schedule was deleted before the period was due",
         ]
         await world.define(QUARTERS, SERVICE)
         await world.run("2026-03-01T14:15:00Z")
@@ -188,7 +188,10 @@ def test_why_says_who_paused_it_and_what_for():
         world = await frozen(SERVICE)
         at = ms("2026-03-01T12:31:00Z")
         paused = "paused by ann, 2026-03-01T12:10:00Z until 2026-03-01T13:00:00Z: release freeze"
-        assert told(await why(world.store, "job", at)) == [paused, "nothing: the schedule is paused"]
+        assert told(await why(world.store, "job", at)) == [
+            paused,
+            "nothing yet: the schedule is paused until 2026-03-01T13:00:00Z",
+        ]
         later = await why(world.store, "job", ms("2026-03-01T13:16:00Z"))
         assert told(later) == ["nothing yet: it falls due at 2026-03-01T13:15:00Z"]
         await world.run("2026-03-01T13:20:00Z")

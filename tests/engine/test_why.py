@@ -43,3 +43,72 @@ def test_why_uses_the_policy_of_the_revision_that_recorded_the_run():
         assert told.decision["chosen_time"] == rfc3339_ms(run.due)
 
     play(scene())
+
+
+async def ending(world, at):
+    return (await why(world.store, "job", ms(at))).ending()
+
+
+def test_why_of_a_period_before_the_schedule_does_not_blame_the_pause():
+    async def scene():
+        world = World("2026-03-01T11:30:00Z")
+        await world.define("0 * * * *")
+        await world.registrar.pause("job")
+        assert await ending(world, "2026-03-01T10:10:00Z") == (
+            "nothing: the period is earlier than its schedule, which was defined at 2026-03-01T11:30:00Z"
+        )
+        assert await ending(world, "2026-03-01T12:00:00Z") == "nothing yet: the schedule is paused"
+
+    play(scene())
+
+
+def test_why_never_says_that_a_past_period_falls_due():
+    async def scene():
+        world = World("2026-03-01T11:30:00Z")
+        await world.define("0 * * * *")
+        assert await ending(world, "2026-03-01T12:00:00Z") == "nothing yet: it falls due at 2026-03-01T12:00:00Z"
+        world.sleep("2026-03-01T12:10:00Z")
+        assert await ending(world, "2026-03-01T12:10:00Z") == (
+            "nothing yet: it was due at 2026-03-01T12:00:00Z, and no worker has handled it so far"
+        )
+
+    play(scene())
+
+
+def test_why_inside_a_window_that_was_not_owed_says_so():
+    """Defined at 00:30 under a first sight of `after`: the period of midnight is not this schedule's."""
+
+    async def scene():
+        world = World("2026-03-01T00:30:00Z")
+        await world.define("0 0 * * * @win(after,3h)", replace(SERVICE))
+        assert (await ending(world, "2026-03-01T00:40:00Z")).startswith(
+            "nothing: the period is earlier than its schedule"
+        )
+
+    play(scene())
+
+
+def test_why_of_a_suspended_and_of_a_deleted_schedule_says_so():
+    async def scene():
+        world = World("2026-03-01T11:30:00Z")
+        await world.define("0 * * * * @policy(suspend=true)")
+        assert await ending(world, "2026-03-01T12:00:00Z") == "nothing yet: the schedule is suspended by its policy"
+        await world.registrar.delete("job")
+        assert await ending(world, "2026-03-01T12:00:00Z") == (
+            "nothing: the schedule was deleted before the period was due"
+        )
+
+    play(scene())
+
+
+def test_why_of_an_older_period_uses_the_calendar_of_its_time():
+    async def scene():
+        world = World("2026-03-01T11:30:00Z", duration=1)
+        await world.define("0 * * * *")
+        await world.run("2026-03-01T12:10:00Z")
+        await world.define("30 8 * * *")
+        told = await why(world.store, "job", ms("2026-03-01T12:05:00Z"))
+        assert (told.period.id, told.revision.number) == (NOON, 1)
+        assert told.ending() == "executed: it succeeded"
+
+    play(scene())

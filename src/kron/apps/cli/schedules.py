@@ -59,6 +59,8 @@ def _next(args: argparse.Namespace, screen: Screen, client: Client) -> int:
     if args.output != "table":
         return _said(args, screen, found, [fire["at"] for fire in found["fires"]])
     screen.table(("RUNS AT", "PERIOD"), [(fire["at"], fire["period"]) for fire in found["fires"]])
+    if found.get("reason"):
+        screen.note(f"no upcoming run: {found['reason']}")
     return 0
 
 

@@ -106,6 +106,7 @@ class Fires(BaseModel):
     more: bool
     in_words: str
     warnings: list[str] = []
+    reason: str | None = None  # why there is no run
 
 
 class RunShown(BaseModel):

@@ -16,6 +16,7 @@ from kron.apps.service.models import Id, Question, RunKey
 from kron.apps.service.parts import Parts, Used
 from kron.apps.service.schedules import Limit, Token
 from kron.apps.service.shown import run_shown
+from kron.coming import nothing
 from kron.core.case import Case
 from kron.core.run import REDRIVE, Run
 from kron.core.zone import instant_of, rfc3339, rfc3339_ms
@@ -172,7 +173,9 @@ async def _fires(case: Case, now: int, count: int, until: str | None) -> answers
     dues, whole = await coming_soon(case, now, count + 1)
     wanted = [due for due in dues if last is None or due.at <= last]
     fires = [answers.Fire(period=rfc3339(due.nominal), at=rfc3339_ms(due.at)) for due in wanted[:count]]
-    return answers.Fires(fires=fires, more=len(wanted) > count or not whole, in_words=english(case.job.schedule))
+    reason = None if dues or not whole else await compute(nothing, case, now)
+    more = len(wanted) > count or not whole
+    return answers.Fires(fires=fires, more=more, in_words=english(case.job.schedule), reason=reason)
 
 
 def _until(at: int | None) -> str | None:
