@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup check lint test requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan bench-service bench-webhooks campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills transaction-kills embedded-together schemathesis service-kills bench-million failover bench-edit soak bench-sizes bench-embedded
+.PHONY: setup check lint test lowest requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan bench-service bench-webhooks campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills transaction-kills embedded-together schemathesis service-kills bench-million failover bench-edit soak bench-sizes bench-embedded
 
 setup:  ## a .venv with everything
 	uv sync --python $(PYTHON)
@@ -19,6 +19,17 @@ lint:
 
 test:  ## every test
 	$(RUN) -m pytest -n auto -m "not campaign"
+
+LOWEST = tests/launchers/test_post.py tests/launchers/test_kubernetes.py tests/service/test_resources.py \
+	tests/service/test_tokens.py tests/service/test_tracing.py tests/stores/test_change.py \
+	tests/cli/test_compile.py tests/cli/test_load.py
+
+lowest:  ## a part of the fast tests with the lowest versions that pyproject.toml allows, in .venv-lowest
+	uv venv --quiet --clear --python $(RUN) .venv-lowest
+	uv pip install --quiet --python .venv-lowest --resolution lowest-direct \
+		-e '.[kubernetes,otel,postgres,service,yaml]' 'opentelemetry-sdk>=1.27' \
+		'pytest>=9.1,<9.2' 'pytest-timeout>=2.4' 'pytest-xdist>=3.6' 'hypothesis>=6.140'
+	.venv-lowest/bin/python -m pytest -n 3 -m "not slow and not campaign" $(LOWEST)
 
 campaigns:  ## the long ones too: a thousand hours of a cluster, planted bugs, the model
 	$(RUN) -m pytest -n auto -m campaign
