@@ -98,7 +98,8 @@ def test_what_becomes_of_an_outage(assert_survives, policy, story):
 def test_an_outage_by_its_ends_and_in_a_zone(assert_survives):
     line = "0 * * * * @tz(Europe/Berlin) @policy(deadline=90m)"
     outage = ("2026-03-29 00:30", "2026-03-29 05:10")  # in which there is no 02:00
-    assert assert_survives(line, outage=outage) == "1 executed, 2 missed (deadline), 1 skipped (overlap)"
+    story = assert_survives(line, outage=outage, preset="kron")
+    assert story == "1 executed, 2 missed (deadline), 1 skipped (overlap)"
     with pytest.raises(AssertionError, match="the outage ends otherwise"):
         assert_survives(line, outage=outage, expect="3 executed")
 
@@ -122,3 +123,33 @@ def test_it_costs_nothing_where_nobody_uses_it():
     code = "import sys, kron.testing.plugin; print(sorted(m for m in sys.modules if m.startswith('kron.')))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "['kron.testing', 'kron.testing.plugin']"
+
+
+def test_assert_fires_without_times_fails_for_a_schedule_that_fires(assert_fires):
+    with pytest.raises(AssertionError, match=r"never .*2026-03-28 02:30"):
+        assert_fires("30 2 * * *", [], after="2026-03-28 00:00")
+    assert_fires("0 0 31 2 *", [], after="2026-03-28 00:00", dialect="posix")
+    assert_fires("0 9 * * * @only(hours=10-12)", [], after="2026-03-28 00:00")
+
+
+def test_assert_fires_shows_times_that_are_missing(assert_fires):
+    with pytest.raises(AssertionError, match=r"! 2026-03-28 09:00:00 \+00:00 +never"):
+        assert_fires("0 9 * * * @only(hours=10-12)", ["2026-03-28 09:00"], after="2026-03-28 00:00")
+
+
+def test_assert_fires_refuses_a_time_that_is_not_in_a_list(assert_fires):
+    with pytest.raises(KronError, match="not a list"):
+        assert_fires("30 2 * * *", "2026-03-28 02:30", after="2026-03-28 00:00")
+
+
+def test_assert_survives_starts_from_the_policy_of_scheduler(assert_survives):
+    """Nothing is too late, and the newest stands for all, as in `Scheduler.kron` with the same text."""
+    outage = {"outage": timedelta(hours=48), "start": "2026-03-01 00:00"}
+    assert assert_survives("0 3 * * *", **outage) == "1 executed, 1 missed (coalesced)"
+    assert assert_survives("0 3 * * * @policy(deadline=1h)", **outage) == "1 missed (coalesced), 1 missed (deadline)"
+    s = Scheduler("memory:")
+    s.kron("0 3 * * *", name="job")(print)
+    assert assert_survives(s.declared["job"].job.schedule, **outage) == "1 executed, 1 missed (coalesced)"
+    assert assert_survives("0 3 * * *", **outage, preset="kron") == "2 missed (deadline)"
+    with pytest.raises(KronError, match="did you mean service"):
+        assert_survives("0 3 * * *", **outage, preset="servic")

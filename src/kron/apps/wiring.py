@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from kron.apps.redacted import redacted
@@ -128,6 +129,11 @@ def launchers(store: Store, *, commands: str = "", kubernetes: bool = False) -> 
 
 
 def _commands(store: Store, folder: str) -> Launcher:
+    if not Path("/proc/self/stat").exists():
+        message = "host commands need Linux, where /proc tells one process from another"
+        raise KronError(
+            "NEEDS_LINUX", message, hint="run `kron worker --commands` on Linux; other targets work everywhere"
+        )
     from kron.launchers.command import CommandLauncher
     from kron.launchers.journal import Journal
 

@@ -13,7 +13,7 @@ import re
 import zoneinfo
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -71,7 +71,7 @@ class Zone:
     """A zone of the tz database. Get one with `zone(name)`: a name has one Zone, shared by all."""
 
     name: str
-    rules: zoneinfo.ZoneInfo
+    rules: tzinfo
     fixed: int | None  # the offset, if it never changes
     stretches: dict[int, list[Spell]]  # found so far
 
@@ -190,9 +190,11 @@ def zone(name: str) -> Zone:
     if not _NAME.fullmatch(name) or name.partition("/")[0] in _NOT_ZONES or len(name) > 64:
         raise LookupError(name)
     try:
-        rules = zoneinfo.ZoneInfo(name)
+        rules: tzinfo = zoneinfo.ZoneInfo(name)
     except (OSError, ValueError, zoneinfo.ZoneInfoNotFoundError):
-        raise LookupError(name) from None
+        if name != "UTC":  # which needs no database
+            raise LookupError(name) from None
+        rules = UTC
     fixed = rules.utcoffset(None)
     return Zone(name, rules, None if fixed is None else fixed.days * DAY + fixed.seconds, {})
 

@@ -44,6 +44,12 @@ def read_zone(name: str) -> Zone:
     try:
         return zone(name)
     except LookupError:
+        if not zone_names():
+            message, hint = (
+                f"this system has no tz database to find {clip(name)!r} in",
+                "install one: pip install tzdata",
+            )
+            raise Fault("UNKNOWN_ZONE", message, 0, len(name), hint) from None
         said = name.strip("\"'")
         hint = did_you_mean(said, _zones_of(min(len(said), 64)), "use a name of the tz database, such as Europe/Paris")
         raise Fault("UNKNOWN_ZONE", f"there is no time zone {clip(name)!r}", 0, len(name), hint) from None

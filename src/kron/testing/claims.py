@@ -6,16 +6,18 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from itertools import islice
+from itertools import islice, zip_longest
 
 from kron.audit import audit
 from kron.core.answer import Answer, Report
 from kron.core.decision import decide
 from kron.core.job import Job
 from kron.core.period import periods
+from kron.core.policy import APPLICATION, DECLARATIVE, KRON, SERVICE, Policy
 from kron.core.run import Run
 from kron.core.schedule import Schedule
 from kron.core.zone import instant, moment
+from kron.errors import KronError, did_you_mean
 from kron.language import parse
 from kron.launcher import Launch
 from kron.registrar import Registrar
@@ -29,6 +31,8 @@ from kron.worker import Worker
 IDENTITY = "test"
 START = "2026-01-01 00:00"
 MOST = 10_000  # runs of one outage
+AHEAD = 1_000  # periods that are looked at to say that a schedule never fires
+PRESETS = {"scheduler": APPLICATION, "kron": KRON, "service": SERVICE, "declarative": DECLARATIVE}
 
 Time = str | datetime
 
@@ -38,17 +42,20 @@ def assert_fires(
 ) -> None:
     """Whether a schedule fires at exactly these times, and no others between: the first ones later than `after`.
 
-    Times are instants, or texts on the wall clock of the schedule; a text is read in `dialect`.
+    Times are instants, or texts on the wall clock of the schedule; a text is read in `dialect`. No times at all mean
+    that it never fires again, as far as 1,000 periods tell.
     """
-    wanted = _schedule(schedule, dialect, identity)
+    if isinstance(times, str | datetime):
+        raise KronError("BAD_TIME", f"{times!r} is one time, not a list of them", hint="put it in brackets")
+    wanted = _schedule(schedule, dialect, identity, KRON)
     home, expected = wanted.zone.name, list(times)
     begin = _instant(after, home)
-    ahead = islice(periods(wanted, moment(begin)), max(1, 2 * len(expected)))
-    fires = [at for period in ahead if (at := decide(wanted, period, identity).at) is not None]
-    found = sorted(fires)[: len(expected)] if expected else []
+    ahead = islice(periods(wanted, moment(begin)), 2 * len(expected) or AHEAD)
+    fires = (at for period in ahead if (at := decide(wanted, period, identity).at) is not None)
+    found = sorted(fires)[: len(expected)] if expected else list(islice(fires, 1))
     asked = [_instant(time, home) for time in expected]
     if found != asked:
-        lines = [_compared(a, b, wanted) for a, b in zip(asked, found, strict=False)]
+        lines = [_compared(a, b, wanted) for a, b in zip_longest(asked, found)]
         raise AssertionError("\n".join(["the schedule fires at other times (wanted, found):", *lines]))
 
 
@@ -59,13 +66,18 @@ def assert_survives(
     expect: str | None = None,
     dialect: str = "kron",
     start: Time = START,
+    preset: str = "scheduler",
 ) -> str:
     """Whether every period has one answer with a reason though nobody is there for a while; what became of them.
 
     `outage` is from when to when, or how long from `start` on. `expect` is what is to become of the periods, such as
-    `1 executed, 3 missed (coalesced)`.
+    `1 executed, 3 missed (coalesced)`. `preset` is the policy that the text starts from: `scheduler` as in Scheduler,
+    `kron`, `service` or `declarative`. A Schedule has its own policy, and no preset.
     """
-    wanted = _schedule(schedule, dialect, IDENTITY)
+    if preset not in PRESETS:
+        hint = did_you_mean(str(preset), PRESETS, f"it is {', '.join(PRESETS)}")
+        raise KronError("UNKNOWN_PRESET", f"there is no preset {preset!r}", hint=hint)
+    wanted = _schedule(schedule, dialect, IDENTITY, PRESETS[preset])
     home = wanted.zone.name
     if isinstance(outage, timedelta):
         down = _instant(start, home)
@@ -123,18 +135,17 @@ async def _story(store: Store) -> str:
     return ", ".join(f"{count} {what}" for what, count in sorted(counts.items())) or "nothing"
 
 
-def _schedule(schedule: Schedule | str, dialect: str, identity: str) -> Schedule:
+def _schedule(schedule: Schedule | str, dialect: str, identity: str, policy: Policy) -> Schedule:
     if isinstance(schedule, Schedule):
         return schedule
-    return (
-        parse(schedule, dialect=dialect, identity=identity) if dialect == "fuzzy" else parse(schedule, dialect=dialect)
-    )
+    return parse(schedule, dialect=dialect, identity=identity if dialect == "fuzzy" else "", policy=policy)
 
 
 def _instant(time: Time, home: str) -> int:
     return instant(time) if isinstance(time, datetime) else instant_at(time, home)
 
 
-def _compared(wanted: int, found: int, schedule: Schedule) -> str:
+def _compared(wanted: int | None, found: int | None, schedule: Schedule) -> str:
     mark = "  " if wanted == found else "! "
-    return f"{mark}{schedule.zone.wall(wanted).text}   {schedule.zone.wall(found).text}"
+    left, right = ("never" if time is None else schedule.zone.wall(time).text for time in (wanted, found))
+    return f"{mark}{left:26}   {right}"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from datetime import datetime
 from typing import Any, TypeVar
 
-from kron.core.zone import Zone, instant_of, moment, wall_text, zone
+from kron.core.zone import Zone, instant_of, moment, wall_text, zone, zone_names
 from kron.errors import KronError
 from kron.testing.clock import VirtualClock, VirtualTimer
 from kron.testing.loop import VirtualLoop
@@ -73,5 +73,5 @@ def _zone(name: str) -> Zone:
     try:
         return zone(name)
     except LookupError:
-        message = f"there is no zone {name!r}"
-        raise KronError("UNKNOWN_ZONE", message, hint="write a name such as Europe/Paris") from None
+        hint = "write a name such as Europe/Paris" if zone_names() else "install a tz database: pip install tzdata"
+        raise KronError("UNKNOWN_ZONE", f"there is no zone {name!r}", hint=hint) from None

@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import gc
 import signal
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 
 from kron.apps.cli.effective import settings_of
 from kron.apps.cli.screen import Screen
@@ -44,7 +44,8 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
 async def _work(config: Config) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        with suppress(NotImplementedError):  # Windows: Ctrl-C cancels the task instead
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
     keep_within(EVERYWHERE)
     await check_served(config.store)  # a store that cannot be reached is told at once
     async with open_store(config.store, presets=presets_of(config)) as store:

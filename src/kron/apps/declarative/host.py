@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from kron.core.zone import zone
+from kron.core.zone import zone, zone_names
 from kron.errors import KronError
 
 _LINK, _FILE = Path("/etc/localtime"), Path("/etc/timezone")
@@ -34,4 +34,6 @@ def _known(name: str, source: str) -> str:
 
 def _nameless(source: str) -> KronError:
     hint = 'give the zone yourself: DeclarativeScheduler(zone="Europe/Paris")'
+    if not zone_names():
+        hint = "install a tz database: pip install tzdata"
     return KronError("NO_LOCAL_ZONE", f"{source} names no zone of the tz database", hint=hint)
