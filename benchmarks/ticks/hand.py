@@ -15,8 +15,9 @@ from collections.abc import Sequence
 
 from kron.apps.cli.worker import RARELY
 from kron.clock import ManualClock, SystemTimer
+from kron.fleet import SHARDS
 from kron.settings import Settings
-from kron.store import SHARDS, Settlement
+from kron.store import Settlement
 from kron.stores.postgres import PostgresStore
 from kron.worker import Worker
 

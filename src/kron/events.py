@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from kron.core.job import Job
 from kron.core.run import Run
 
+log = logging.getLogger("kron.events")
 Sink = Callable[["Event"], None]
 
 
@@ -41,6 +43,24 @@ def silent(event: Event) -> None:
 def line(event: Event) -> str:
     """An event as one line of JSON, whatever its facts contain."""
     return json.dumps({"event": event.name, "at": event.at, **event.facts}, default=str, sort_keys=True)
+
+
+def guarded(sink: Sink) -> Sink:
+    """The sink, of which no failure reaches who tells: an observer that fails is reported once in the log of Python."""
+    failing = False
+
+    def hear(event: Event) -> None:
+        nonlocal failing
+        try:
+            sink(event)
+        except Exception:
+            if not failing:
+                log.exception("the sink failed on %s; Kron goes on", event.name)
+            failing = True
+        else:
+            failing = False
+
+    return hear
 
 
 class Memory:

@@ -6,12 +6,13 @@ forgotten his plans, or comes too late with them, looks again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
 from kron.core.case import Case
 from kron.core.plan import Plan, plan
+from kron.fleet import Share
 from kron.settings import Settings
 from kron.store import Settlement, Store, settlement
 
@@ -35,26 +36,27 @@ class Foresight:
         self.store, self.owner, self.settings = store, owner, settings
         self.batches: list[Batch] = []
         self.held: set[str] = set()  # whose plans those are
-        self.shards: frozenset[int] = frozenset()
+        self.share = Share(frozenset(), frozenset())
         self.place = (0, "")  # how far this round has come, in the order in which schedules are looked at
         self.upto = self.again = 0  # how far it goes, and when the next one begins
 
-    async def look(self, shards: frozenset[int], now: int) -> bool:
+    async def look(self, share: Share, now: int, informed: Callable[[Case], Case]) -> bool:
         """Plan a page more of what lies ahead. Whether there is yet more to plan."""
         ahead, page = self.settings.lookahead, self.settings.batch
-        if shards != self.shards or self.again > now + ahead:  # others look there now, or the clock was set back
+        if share != self.share or self.again > now + ahead:  # others look there now, or the clock was set back
             self._forget()
-            self.shards, self.again = shards, now
+            self.share, self.again = share, now
         if now >= self.again:
             self.place, self.upto, self.again = (now + 1, ""), now + ahead, now + ahead // ROUNDS
         room = self.settings.inflight - len(self.held)
         if self.place[0] > self.upto or room <= 0:
             return False
-        cases = await self.store.look(shards, self.upto, min(page, room), self.place)
-        if len(cases) < min(page, room):
+        found = await self.store.look(share, self.upto, min(page, room), self.place)
+        if len(found) < min(page, room):
             self.place = (self.upto + 1, "")
         else:
-            self.place = (cases[-1].wake or 0, cases[-1].identity)
+            self.place = (found[-1].wake or 0, found[-1].identity)
+        cases = [informed(case) for case in found if isinstance(case, Case)]
         self._keep(case for case in cases if not (case.open or case.ahead or case.paused or case.identity in self.held))
         return self.place[0] <= self.upto
 

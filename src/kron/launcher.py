@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -10,6 +10,7 @@ from kron.core.answer import Answer, Receipt, Report
 from kron.core.job import Job
 from kron.core.run import Run
 
+MISSING_FOR = 5_000  # milliseconds until a run is looked at again that nobody here can launch
 Tell = Callable[[str, Report], Awaitable[Any]]  # how a launcher that follows its runs says what became of a key
 
 
@@ -23,7 +24,11 @@ class Launch:
 
 
 class Launcher(Protocol):
-    """Starts runs of one kind of target. The same key may come twice; it must have one effect, or be refused."""
+    """Starts runs of one kind of target. The same key may come twice; it must have one effect, or be refused.
+
+    A launcher may have more methods: `names()`, the targets that it knows, if it does not know all of its scheme;
+    `lane(job)`, the host that a job goes to, for fair shares; `holds(key)`, whether it is running that key itself.
+    """
 
     async def start(self, launch: Launch) -> Answer | Receipt:
         """Start it; ok if the target has it, also from an earlier attempt. An exception counts as unknown."""
@@ -32,12 +37,21 @@ class Launcher(Protocol):
         """End it, if that can be done; best effort."""
 
 
-class Nobody:
-    """What a worker has for targets that it does not know: certainly nothing was sent, and another worker may know."""
+class Missing:
+    """What a worker has for targets that it cannot launch: nothing was sent, and another worker may be able to."""
 
-    async def start(self, launch: Launch) -> Answer:
+    async def start(self, launch: Launch) -> Receipt:
         """Not here, and not now."""
-        return Answer.RETRYABLE
+        return Receipt(Answer.UNSENT, MISSING_FOR)
 
     async def cancel(self, run: Run) -> None:
         """There is nothing to end."""
+
+
+def kinds_of(launchers: Mapping[str, Launcher]) -> frozenset[str]:
+    """The kinds of target that launchers can launch: a scheme each, or the names that the launcher says it knows."""
+    found = set[str]()
+    for scheme, launcher in launchers.items():
+        names: Callable[[], Iterable[str]] | None = getattr(launcher, "names", None)
+        found.update([scheme] if names is None else (f"{scheme}:{name}" for name in names()))
+    return frozenset(found)

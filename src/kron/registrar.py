@@ -140,11 +140,11 @@ class Registrar:
             if run is None:
                 raise KronError("NOT_FOUND", f"there is no run {key}", hint="give the key that the run was sent with")
             (case,), now = await self.store.get_now([run.identity])
-            policy = _known(case, run.identity, deleted=True).policy
-            after = reported(run, report, policy, now, attempt)
+            case = _known(case, run.identity, deleted=True)
+            after = reported(run, report, case.job_of(run).schedule.policy, now, attempt)
             if after is None:
                 return False
-            if (await self.store.change([Change(run, after, look_after(after, policy, now))], now))[0]:
+            if (await self.store.change([Change(run, after, look_after(after, case.policy, now))], now))[0]:
                 return True
         raise _contended(key)
 

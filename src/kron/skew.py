@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil
 from typing import NamedTuple
 
 from kron.clock import Clock, Timer
+from kron.fleet import Share
 from kron.store import Store
 
 
@@ -21,11 +23,14 @@ class Skew(NamedTuple):
         return abs(self.ahead) - self.error > bound
 
 
-async def compare(store: Store, clock: Clock | None, timer: Timer) -> Skew:
-    """Ask both clocks. The store's was read at some moment of the round trip: half of it is the error."""
+async def compare(store: Store, clock: Clock | None, timer: Timer, shares: Sequence[Share]) -> tuple[Skew, int | None]:
+    """Ask both clocks, and when the next schedule of those shares is to be looked at.
+
+    The store's clock was read at some moment of the round trip: half of it is the error.
+    """
+    began, here = timer.monotonic(), clock.now() if clock else 0.0
+    there, wake = await store.poll(shares) if shares else (await store.now(), None)
     if clock is None:
-        return Skew(await store.now())
-    began, here = timer.monotonic(), clock.now()
-    there = await store.now()
+        return Skew(there), wake
     half = (timer.monotonic() - began) * 500
-    return Skew(there, round(here * 1000 + half - there), ceil(half) + 1)
+    return Skew(there, round(here * 1000 + half - there), ceil(half) + 1), wake

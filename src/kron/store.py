@@ -10,10 +10,7 @@ from collections.abc import Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
-from hashlib import sha256
 from typing import Any, NamedTuple, Protocol, runtime_checkable
-from zlib import crc32
 
 from kron.core.case import Case
 from kron.core.job import Job
@@ -21,8 +18,8 @@ from kron.core.outcome import Gap
 from kron.core.plan import Plan
 from kron.core.policy import Policy
 from kron.core.run import Run, State, exclusive, lawful
+from kron.fleet import Fleet, Share
 
-SHARDS = 64
 FIRST = (-(1 << 62), "")  # before all that is to be looked at
 
 
@@ -65,9 +62,10 @@ class Act:
 class Settlement(NamedTuple):
     """A change to one schedule and its runs: written as a whole, or not at all.
 
-    It holds if the schedule still has the revision, the cursor, the beginning (`since`), the pause and the open runs
-    that `before` shows (None: if nobody ever had the name), if no new key exists, if no run starts beside another where
-    the policy forbids it, and if everything moves forward, as it lawfully can: the revision, the cursor, each run.
+    It holds if the schedule still has the revision, the cursor, the beginning (`since`), the pause with its end and the
+    open runs with their leases that `before` shows (None: if nobody ever had the name), if no new key exists, if no run
+    starts beside another where the policy forbids it, and if everything moves forward, as it lawfully can: the
+    revision, the cursor, each run.
     """
 
     before: Case | None
@@ -104,27 +102,41 @@ def settlement(plan: Plan) -> Settlement:
     return Settlement(plan.case, after, plan.new, plan.changed, plan.gap)
 
 
+class Unreadable(NamedTuple):
+    """A schedule that cannot be read here: its name, when it was to be looked at, and why it cannot."""
+
+    identity: str
+    wake: int
+    reason: str
+
+
+Found = Case | Unreadable
+
+
 class Store(Protocol):
     """Keeps schedules, their revisions, acts, runs and gaps, durably and for several workers at once."""
 
     async def now(self) -> int:
         """The current instant in milliseconds: the store's clock decides."""
 
-    async def lease(self, owner: str, now: int, until: int) -> frozenset[int]:
-        """Say that `owner` lives until then; the shards that it may look at, which nobody else now does.
+    async def lease(self, owner: str, kinds: frozenset[str], now: int, until: int) -> Fleet:
+        """Register `owner` as living until then, able to launch targets of those kinds. Returns all who live.
 
-        What was said later than `now`, by a clock that has been set back since, counts from `now` on: nobody who
-        is dead holds a shard for longer than his lease.
+        With `until` not after `now` it leaves. What was registered later than `now`, by a clock that has been set back
+        since, counts from `now` on: a crashed worker counts as living for at most the length of its lease.
         """
 
-    async def look(self, shards: frozenset[int], upto: int, limit: int, beyond: tuple[int, str] = FIRST) -> list[Case]:
-        """The cases that are to be looked at by `upto`, the longest waiting first, those of one instant by their names.
+    async def poll(self, shares: Sequence[Share]) -> tuple[int, int | None]:
+        """The current instant, and when the next schedule of those shares is to be looked at, in milliseconds."""
+
+    async def look(self, share: Share, upto: int, limit: int, beyond: tuple[int, str] = FIRST) -> list[Found]:
+        """The cases of a share that are to be looked at by `upto`, the longest waiting first, then by their names.
 
         Only those that come after `beyond` in that order: a time and a name.
         """
 
-    async def wake(self, shards: frozenset[int]) -> int | None:
-        """When the next case of those shards is to be looked at."""
+    async def set_aside(self, identity: str, until: int, reason: str) -> None:
+        """Look at a schedule no earlier than `until`, because of that: it cannot be read, or not be committed."""
 
     def prepare(self, settlements: list[Settlement]) -> list[Settlement]:
         """The same settlements, in any order, with as much done as can be before the time comes to write them."""
@@ -198,25 +210,6 @@ class Transactional(Protocol):
         """
 
 
-def shard_of(identity: str) -> int:
-    """The shard of a schedule: the same for ever, on every machine."""
-    return crc32(identity.encode()) % SHARDS
-
-
-@lru_cache(256)
-def share_of(owner: str, members: tuple[str, ...]) -> frozenset[int]:
-    """The shards that fall to one of the living members: each to the one that ranks highest for it."""
-    ranks = [_ranks(member) for member in members]
-    own = _ranks(owner)
-    return frozenset(s for s in range(SHARDS) if max(rank[s] for rank in ranks) == own[s])
-
-
-@lru_cache(1024)
-def _ranks(member: str) -> tuple[bytes, ...]:
-    """How high a member ranks for each shard."""
-    return tuple(sha256(f"{member}:{shard}".encode()).digest() for shard in range(SHARDS))
-
-
 def fits(settlement: Settlement, stored: Case | None, taken: Collection[str]) -> bool:
     """Whether a settlement may be written. `stored` is its case as it is now, `taken` the keys that have a run."""
     before = {run.key: run for run in stored.open} if stored else {}
@@ -268,8 +261,8 @@ def speaks(stored: Run | None, change: Change) -> bool:
 
 
 def _seen(case: Case) -> tuple[object, ...]:
-    open_runs = {run.key: run.token for run in case.open}
-    return case.revision, case.cursor, case.since, case.owed, case.paused, case.deleted, open_runs
+    runs = {run.key: run.token for run in case.open}
+    return case.revision, case.cursor, case.since, case.owed, case.paused, case.until, case.deleted, runs
 
 
 def _forward(settlement: Settlement, stored: Case | None) -> bool:

@@ -1,36 +1,39 @@
-"""The worker: look, plan, settle, send, record what came of it. It remembers nothing that a crash may not take."""
+"""The worker: reads what is due, plans, commits, launches. It is stateless: everything durable is in the store."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kron.clock import Clock, Timer
 from kron.core.case import Case
 from kron.core.plan import Plan, plan
-from kron.events import Event, Sink, about, silent
+from kron.dispatcher import Dispatcher
+from kron.events import Event, Sink, about, guarded, silent
 from kron.failpoint import fail_point
+from kron.fleet import Share
 from kron.foresight import Batch, Foresight
 from kron.launcher import Launcher
+from kron.membership import Membership
 from kron.pause import awoken
-from kron.sender import Sender
+from kron.setting_aside import SettingAside
 from kron.settings import Settings
 from kron.skew import Skew, compare
-from kron.store import SHARDS, Store, settlement
+from kron.store import Store, Unreadable, settlement
 
-ALL = frozenset(range(SHARDS))
 GATHERING = 0.01  # seconds from a nudge to the look
+AFTER_OUTAGE = 2.0  # seconds after an outage of the store in which every process records what it knows
 
 
 class Pass(NamedTuple):
     """What a pass has written, and what it went by."""
 
     plans: list[Plan]
-    shards: frozenset[int]
     began: float
     now: int
-    full: bool  # there may be more to look at already
+    pause: int  # milliseconds until the next pass
+    looked: int = 0  # schedules that were read, or had been planned ahead
 
 
 class Worker:
@@ -50,108 +53,156 @@ class Worker:
         sink: Sink = silent,
         clock: Clock | None = None,
     ) -> None:
-        self.store, self.timer, self.clock = store, timer, clock
-        self.owner, self.settings, self.sink = owner, settings, sink
-        self.sender = Sender(store, launchers, timer, settings, sink)
+        self.store, self.launchers, self.timer, self.clock = store, launchers, timer, clock
+        self.owner, self.settings = owner, settings
+        self.sink = sink if sink is silent else guarded(sink)
+        self.membership = Membership(store, owner, launchers, timer, settings)
+        self.dispatcher = Dispatcher(store, launchers, timer, settings, self.sink)
         self.foresight = Foresight(store, owner, settings)
-        self.sending: set[asyncio.Task[None]] = set()
-        self.unanswered = 0
-        self.skew, self.holding = Skew(0), True
+        self.aside = SettingAside(store, self.sink)
+        self.skew = Skew(0)
         self.nudged = asyncio.Event()
         self.full = False  # whether the last pass has left some for the next
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Make passes until told to stop. What is being sent goes on beside them; in the end it is waited for."""
+        """Make passes until told to stop, then launch nothing more, record what is on its way, and leave the fleet."""
         stopped, failures = asyncio.ensure_future(stop.wait()), 0
         while not stop.is_set():
             try:
-                pause, failures = await self._go_on(), 0
+                pause, failures = await self._go_on(failures), 0
             except Exception as error:
                 failures += 1
                 pause = min(self.settings.backoff, 100 << min(failures, 10))
                 self._failed(error)
             await self._rest(pause, stopped)
         stopped.cancel()
-        if self.sending:
-            await asyncio.wait(self.sending, timeout=self.settings.lease / 2000)
+        await self.leave()
+
+    async def leave(self) -> None:
+        """Launch nothing more, and hand over: others need not wait for the lease to end."""
+        await self.dispatcher.stop(self.settings.lease / 2000)
+        try:
+            await self.membership.leave()
+        except Exception as error:
+            self._failed(error)
 
     def nudge(self) -> None:
-        """A hint that there is something to look at: who rests looks now, and not when its tick is over."""
+        """A hint that there is something to look at: a worker that rests looks now, and not when its tick is over."""
         self.nudged.set()
 
     async def tick(self) -> int:
-        """One pass, to the last answer. How many milliseconds to sleep before the next."""
-        passed = await self._settle()
-        await self.sender.carry_out(passed.plans, passed.began, passed.now)
-        return await self._pause(passed)
+        """One pass, to the last result. How many milliseconds to sleep before the next."""
+        passed = await self._pass()
+        await self._launch(passed)
+        await self.dispatcher.drain()
+        return passed.pause
 
-    async def _go_on(self) -> int:
-        """One pass, without waiting for the answers, unless too many are awaited already."""
-        if self.unanswered >= self.settings.inflight:
-            return self.settings.tick
-        passed = await self._settle()
+    async def _go_on(self, failures: int) -> int:
+        """One pass, without waiting for the results, unless there is no room for more."""
+        if failures:
+            await self._after_outage()
+        passed = await self._pass()
+        await self._launch(passed)
+        return passed.pause
+
+    async def _after_outage(self) -> None:
+        """The store answers again: let each process record what it knows before runs are taken for silent."""
+        await self.store.now()
+        await self.timer.sleep(AFTER_OUTAGE)
+
+    async def _launch(self, passed: Pass) -> None:
+        """Launch first; then tell about it."""
         if any(p.launches or p.cancels for p in passed.plans):
-            task = asyncio.ensure_future(self._send(passed))
-            self.sending.add(task)
-            task.add_done_callback(self.sending.discard)
-        return await self._pause(passed)
+            self.dispatcher.submit(passed.plans, passed.began, passed.now)
+            await asyncio.sleep(0)  # what is launched is on its way
+        self._tell_all(passed)
 
-    async def _settle(self) -> Pass:
-        """Look, plan and write with one `now`. The plans that were written, by this worker and nobody else."""
+    async def _pass(self) -> Pass:
+        """Read, plan and commit with one `now`."""
         began, settings = self.timer.monotonic(), self.settings
-        self.skew = await compare(self.store, self.clock, self.timer)
+        shares = self.membership.shares
+        self.skew, wake = await compare(self.store, self.clock, self.timer, shares)
         now = self.skew.now
-        shards = await (self._let_go(self.skew) if self.skew.beyond(settings.skew) else self._lease(now))
-        fail_point("K9")
-        if not shards:
-            if self.holding:  # it stands by, and says that it lives
-                self._tell_all([], 0, now)
-            return Pass([], shards, began, now, full=False)
+        if self.skew.beyond(settings.skew):
+            return await self._stand_aside(began, now)
+        if self.membership.due(now):
+            changed = await self.membership.renew(now)
+            fail_point("K9")
+            if changed:  # there is more to look at, or less
+                shares, wake = self.membership.shares, now
+        self.full = False
+        if not shares:
+            return Pass([], began, now, settings.tick)
         fail_point("K0")
-        ripe = self.foresight.ripe(now, settings.inflight - self.unanswered)
+        ripe = self.foresight.ripe(now, self.dispatcher.room)
         if ripe:
-            return await self._write(ripe, shards, began, now)
-        cases = await self._awaken(await self.store.look(shards, now, settings.batch), now)
-        plans = [plan(case, now, owner=self.owner, lease=settings.lease) for case in cases]
-        fail_point("K10" if any(p.changed for p in plans) else "K1")
-        won = await self.store.settle([settlement(p) for p in plans], now)
-        mine = [p for p, held in zip(plans, won, strict=True) if held]
-        self._tell_all(mine, len(plans), now)
-        return Pass(mine, shards, began, now, len(cases) == settings.batch)
+            return await self._write(ripe, began, now)
+        if wake is None or wake > now:
+            return Pass([], began, now, await self._pause(shares, now, wake))
+        return await self._look(shares, began, now)
 
-    async def _write(self, batches: list[Batch], shards: frozenset[int], began: float, now: int) -> Pass:
+    async def _look(self, shares: Sequence[Share], began: float, now: int) -> Pass:
+        """Read what is due, as much of it as there is room for, plan it and commit."""
+        room = min(self.dispatcher.room, self.settings.batch)
+        if room <= 0:
+            return Pass([], began, now, self.settings.tick)  # a result that comes ends the rest before
+        found = list[Case | Unreadable]()
+        for share in shares:
+            found += await self.store.look(share, now, room - len(found)) if len(found) < room else []
+        cases = [self.membership.informed(case) for case in await self.aside.unreadable(found, now)]
+        cases = await self._awaken([case for case in cases if not self._held(case)], now)
+        plans = [plan(case, now, owner=self.owner, lease=self.settings.lease) for case in cases]
+        fail_point("K10" if any(p.changed for p in plans) else "K1")
+        try:
+            mine = await self._commit(plans, now)
+        except Exception:
+            self.dispatcher.withdraw(plans, began, now)
+            raise
+        self.full = len(found) >= room
+        return Pass(mine, began, now, 0 if mine or self.full else self._shortly(), len(found))
+
+    def _held(self, case: Case) -> bool:
+        """Whether this process itself is at a run of the case: then nothing of it is taken for silent."""
+        over = [run for run in case.open if run.lease is not None and run.lease <= self.skew.now]
+        return any(run.key in self.dispatcher.busy or self._running(case, run.key) for run in over)
+
+    def _running(self, case: Case, key: str) -> bool:
+        holds = getattr(self.launchers.get(case.job.target.partition(":")[0]), "holds", None)
+        return bool(holds and holds(key))
+
+    async def _commit(self, plans: list[Plan], now: int) -> list[Plan]:
+        """The plans that were written, by this worker and no other."""
+        won = await self.aside.commit([settlement(p) for p in plans], now)
+        return [p for p, held in zip(plans, won, strict=True) if held]
+
+    async def _write(self, batches: list[Batch], began: float, now: int) -> Pass:
         """Write what was planned ahead for an instant that has come; then there may be more to look at."""
         mine, lanes = list[Plan](), asyncio.Semaphore(self.settings.lanes)
 
         async def write(batch: Batch) -> None:
             async with lanes:
                 fail_point("K1")
-                won = await self.store.settle(batch.settlements, now)
+                try:
+                    won = await self.store.settle(batch.settlements, now)
+                except Exception:
+                    self.dispatcher.withdraw(batch.plans, began, now)
+                    raise
                 mine.extend(p for p, held in zip(batch.plans, won, strict=True) if held)
 
         for failed in await asyncio.gather(*map(write, batches), return_exceptions=True):
             if isinstance(failed, Exception):
                 self._failed(failed)
-        self._tell_all(mine, sum(len(batch.plans) for batch in batches), now)
         first = min(batch.at for batch in batches)  # since when what was claimed is claimed
-        return Pass(mine, shards, began - (now - first) / 1000, first, full=True)
+        self.full = True
+        looked = sum(len(batch.plans) for batch in batches)
+        return Pass(mine, began - (now - first) / 1000, first, 0, looked)
 
-    async def _lease(self, now: int) -> frozenset[int]:
-        length, self.holding = self.settings.shard_lease, True
-        if not length:
-            return ALL
-        shards = await self.store.lease(self.owner, now, now + length)
-        if self.settings.lead:  # who has the first shard leads
-            return ALL if 0 in shards else frozenset()
-        return shards
-
-    async def _let_go(self, skew: Skew) -> frozenset[int]:
-        """Hold no shard while this clock and the store's disagree: one of them is wrong, and nobody knows which."""
-        self.sink(Event("clock_astray", skew.now, {"owner": self.owner, "skew": skew.ahead, "error": skew.error}))
-        if self.settings.shard_lease and self.holding:
-            await self.store.lease(self.owner, skew.now, skew.now)
-        self.holding = False
-        return frozenset()
+    async def _stand_aside(self, began: float, now: int) -> Pass:
+        """Leave the fleet while this clock and the store's disagree: one of them is wrong."""
+        facts = {"owner": self.owner, "skew": self.skew.ahead, "error": self.skew.error}
+        self.sink(Event("clock_astray", now, facts))
+        await self.membership.leave()
+        return Pass([], began, now, self.settings.tick)
 
     async def _awaken(self, cases: list[Case], now: int) -> list[Case]:
         """End the pauses that are over. The other cases; those that awoke are looked at again in the next pass."""
@@ -164,32 +215,20 @@ class Worker:
                 self.sink(Event("pause_ended", now, {"identity": case.identity, "until": case.until}))
         return [case for case in cases if not case.awakes(now)]
 
-    async def _send(self, passed: Pass) -> None:
-        count = len(passed.plans)
-        self.unanswered += count
-        try:
-            await self.sender.carry_out(passed.plans, passed.began, passed.now)
-        except Exception as error:
-            self._failed(error)
-        finally:
-            self.unanswered -= count
-
-    async def _pause(self, passed: Pass) -> int:
-        self.full = passed.full
-        if passed.full:
+    async def _pause(self, shares: Sequence[Share], now: int, wake: int | None) -> int:
+        if self.settings.lookahead and await self.foresight.look(shares[0], now, self.membership.informed):
             return 0
-        if not passed.shards:
-            return self.settings.tick
-        if self.settings.lookahead and await self.foresight.look(passed.shards, await self.store.now()):
-            return 0
-        wake, now = await self.store.wake(passed.shards), await self.store.now()
         return self.settings.tick if wake is None else max(0, min(self.settings.tick, wake - now))
 
+    def _shortly(self) -> int:
+        """Others were faster at everything that was due, or it waits for this process: look again, but not at once."""
+        return min(self.settings.tick, 100)
+
     async def _rest(self, pause: int, stopped: asyncio.Future[Any]) -> None:
-        """Sleep; but not on, once something was answered, somebody nudges or the end has come."""
+        """Sleep; but not on, once a launch has ended, somebody nudges or the end has come."""
         nap = asyncio.ensure_future(self.timer.sleep(pause / 1000))
         nudge = asyncio.ensure_future(self.nudged.wait())
-        await asyncio.wait({nap, nudge, stopped, *self.sending}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({nap, nudge, stopped, *self.dispatcher.going}, return_when=asyncio.FIRST_COMPLETED)
         nap.cancel()
         nudge.cancel()
         if self.nudged.is_set():
@@ -199,13 +238,13 @@ class Worker:
     def _failed(self, error: Exception) -> None:
         self.sink(Event("pass_failed", 0, {"owner": self.owner, "error": repr(error)}))
 
-    def _tell_all(self, plans: list[Plan], looked: int, now: int) -> None:
+    def _tell_all(self, passed: Pass) -> None:
         if self.sink is silent:
             return
-        for p in plans:
-            self._tell(p, now)
-        done = {"owner": self.owner, "looked": looked, "settled": len(plans), "skew": self.skew.ahead}
-        self.sink(Event("pass", now, done))
+        for p in passed.plans:
+            self._tell(p, passed.now)
+        facts = {"looked": passed.looked, "settled": len(passed.plans), "skew": self.skew.ahead}
+        self.sink(Event("pass", passed.now, {"owner": self.owner, **facts}))
 
     def _tell(self, p: Plan, now: int) -> None:
         for run in p.new:

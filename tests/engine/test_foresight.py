@@ -7,12 +7,10 @@ from kron.core.run import State
 from kron.core.zone import instant_of
 from kron.foresight import Foresight
 from kron.settings import Settings
-from kron.store import SHARDS
 from kron.stores.memory import MemoryStore
 from kron.worker import Worker
-from tests.engine.world import Still, World, play
+from tests.engine.world import EVERYTHING, Still, World, play
 
-ALL = frozenset(range(SHARDS))
 SETTINGS = Settings(lookahead=60_000, batch=3)
 
 
@@ -23,8 +21,8 @@ class Asked(MemoryStore):
         super().__init__(clock)
         self.asked = []
 
-    async def look(self, shards, upto, limit, *beyond):
-        found = await super().look(shards, upto, limit, *beyond)
+    async def look(self, share, upto, limit, *beyond):
+        found = await super().look(share, upto, limit, *beyond)
         self.asked.append((upto - await self.now(), [case.identity for case in found]))
         return found
 
@@ -143,13 +141,14 @@ def test_other_shards_or_a_clock_set_back_and_all_is_looked_at_anew():
         world = await world_of("2026-03-01T11:59:30Z", "0 12 * * *")
         await rested(world)
         foresight, now = Foresight(world.store, "w1", SETTINGS), await world.store.now()
-        await foresight.look(ALL, now)
+        informed = world.worker.membership.informed
+        await foresight.look(EVERYTHING, now, informed)
         assert foresight.held == {"s0"}
-        await foresight.look(ALL, now - 3_600_000)
+        await foresight.look(EVERYTHING, now - 3_600_000, informed)
         assert not foresight.held
-        await foresight.look(ALL, now)
+        await foresight.look(EVERYTHING, now, informed)
         assert foresight.held == {"s0"}
-        await foresight.look(frozenset(), now)
+        await foresight.look(EVERYTHING._replace(shards=frozenset()), now, informed)
         assert not foresight.held
 
     play(script())

@@ -22,13 +22,13 @@ class Watched(MemoryStore):
         super().__init__(clock)
         self.asked = []
 
-    async def look(self, shards, upto, limit, *beyond):
-        self.asked.append(("look", len(shards)))
-        return await super().look(shards, upto, limit, *beyond)
+    async def look(self, share, upto, limit, *beyond):
+        self.asked.append(("look", len(share.shards)))
+        return await super().look(share, upto, limit, *beyond)
 
-    async def wake(self, shards):
-        self.asked.append(("wake", len(shards)))
-        return await super().wake(shards)
+    async def poll(self, shares):
+        self.asked.append(("poll", sum(len(share.shards) for share in shares)))
+        return await super().poll(shares)
 
 
 class Taker:
@@ -55,25 +55,19 @@ def test_one_looks_at_everything_and_the_others_sleep_a_tick():
         }
         for worker in workers.values():
             await worker.tick()
-        clock.advance(20)  # what each took before it knew of the others has run out
         pauses, leaders = {}, []
         for name, worker in workers.items():
             store.asked.clear()
             pauses[name] = await worker.tick()
             if store.asked:
                 leaders.append(name)
-                assert store.asked[0] == ("look", 64)
-        assert len(leaders) == 1
-        assert {pauses[name] for name in workers if name not in leaders} == {700}
+                assert store.asked[0] == ("poll", 64)
+        assert leaders == ["w0"]  # it came first
+        assert {pauses[name] for name in ("w1", "w2")} == {700}
         clock.advance(20)  # the leader is heard of no more
         store.asked.clear()
-        for name, worker in workers.items():
-            if name not in leaders:
-                await worker.tick()
-        clock.advance(1)
-        for name, worker in workers.items():
-            if name not in leaders:
-                await worker.tick()
+        for name in ("w1", "w2"):
+            await workers[name].tick()
         assert ("look", 64) in store.asked
 
     play(script())

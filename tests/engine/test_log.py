@@ -20,7 +20,7 @@ TEXT = "*/15 * * * * @tz(Europe/Paris) @win(after,10m) @dist(skewLate) @seed(dai
 async def logged(text=TEXT, policy=None, **more):
     """The lines of a worker that ran, skipped and missed."""
     world, lines = World("2026-03-01T12:10:00Z", duration=20 * 60), []
-    world.worker.sink = world.worker.sender.sink = log_to(lines.append)
+    world.worker.sink = world.worker.dispatcher.sink = log_to(lines.append)
     await world.define(text, policy, **more)
     await world.run("2026-03-01T13:30:00Z")
     world.sleep("2026-03-01T14:20:00Z")
@@ -96,7 +96,7 @@ def test_a_line_is_one_line_whatever_it_contains():
 def test_a_run_by_request_is_no_decision_of_the_calendar():
     async def script():
         world, lines = World("2026-03-01T12:10:00Z", duration=1), []
-        world.worker.sink = world.worker.sender.sink = log_to(lines.append)
+        world.worker.sink = world.worker.dispatcher.sink = log_to(lines.append)
         await world.define("0 3 * * *")
         await world.registrar.trigger("job", "by hand")
         await world.tick()

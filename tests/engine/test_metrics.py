@@ -40,7 +40,7 @@ def samples(text):
 
 
 def heard(world):
-    world.worker.sink = world.worker.sender.sink = metrics = Metrics()
+    world.worker.sink = world.worker.dispatcher.sink = metrics = Metrics()
     return metrics
 
 
@@ -66,13 +66,15 @@ def test_what_was_emitted_and_what_overlapped_is_counted_under_both_names():
 
 
 @pytest.mark.req("SVC-MET-FAILED")
-@pytest.mark.parametrize("answers", [[Answer.REJECTED], [Answer.RETRYABLE] * 4], ids=["refused", "tried in vain"])
+@pytest.mark.parametrize("answers", [[Answer.REJECTED], [Answer.RETRYABLE] * 99], ids=["refused", "tried in vain"])
 def test_a_launch_that_failed_is_counted_once(answers):
     async def script():
         world = World("2026-03-01T12:10:00Z", duration=1, answers=answers)
         metrics = heard(world)
         await world.define("*/15 * * * *", SERVICE)
-        await world.run("2026-03-01T12:35:00Z")
+        await world.run("2026-03-01T12:29:00Z")
+        world.target.answers.clear()
+        await world.run("2026-03-01T12:40:00Z")
         found, _ = samples(metrics.text())
         assert found["runs_failed_launch", None] == found["kron_runs_failed_launch", None] == 1
         assert found["runs_emitted", None] == 1

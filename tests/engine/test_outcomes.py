@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import islice, pairwise
 
 import pytest
 
@@ -376,14 +376,19 @@ def test_spread_distributes_what_was_missed_over_the_look_ahead():
 
 
 @pytest.mark.req("SVC-RETRY-LAUNCH", "SVC-TICK-LAUNCH")
-def test_a_launch_is_tried_a_few_times_and_then_recorded_as_failed():
+def test_launch_that_is_refused_for_ten_minutes_is_recorded_as_failed():
     async def script():
-        world = World("2026-03-01T11:00:00Z", duration=1, answers=[Answer.RETRYABLE] * 9)
+        world = World("2026-03-01T11:00:00Z", duration=1, answers=[Answer.RETRYABLE] * 99)
         await world.define(NOON, SERVICE)
-        await world.run("2026-03-01T12:05:00Z")
+        await world.run("2026-03-01T12:09:00Z")
+        (run,) = await world.store.runs("job", 1)
+        assert run.state is State.RETRY
+        await world.run("2026-03-01T12:13:00Z")
         (run,) = await world.store.runs("job", 1)
         assert (run.state, run.verdict, run.reason) == (State.FAILED, Verdict.MISSED, Reason.LAUNCH_FAILED)
-        assert len(world.target.starts) == 4
+        waits = [b.run.sent - a.run.sent for a, b in pairwise(world.target.starts)]
+        assert 750 <= waits[0] <= 1_100  # a second, less some jitter, and the pass
+        assert 45_000 <= waits[-1] <= 60_100
         assert len({launch.run.key for launch in world.target.starts}) == 1
 
     play(script())
@@ -410,7 +415,7 @@ def test_jitter_is_uniform_within_its_bounds_and_the_same_after_a_restart():
 def test_every_end_is_stated_as_a_fact_with_its_reason():
     async def script():
         world = World("2026-03-01T12:10:00Z", duration=20 * 60)
-        world.worker.sink = world.worker.sender.sink = heard = Memory()
+        world.worker.sink = world.worker.dispatcher.sink = heard = Memory()
         await world.define("*/15 * * * *")
         await world.run("2026-03-01T12:31:00Z")
         facts = [(event.name, event.facts.get("reason")) for event in heard.events if event.name == "run_ended"]

@@ -15,9 +15,9 @@ from kron.core.job import Job
 from kron.core.policy import SERVICE, Overlap
 from kron.core.run import State
 from kron.core.zone import instant_of
+from kron.fleet import SHARDS, shard_of
 from kron.launchers.python import PythonLauncher
 from kron.registrar import Registrar
-from kron.store import SHARDS, shard_of
 from kron.stores.memory import MemoryStore
 from kron.worker import Worker
 from tests.engine.world import FOLLOWED, Still, World, play
@@ -191,7 +191,7 @@ def test_the_worker_and_what_runs_may_share_a_process(turns, writes):
                 await asyncio.sleep(0)
             ran.append(launch.run.nominal)
 
-        launcher = PythonLauncher({"it": it}.get, report)
+        launcher = PythonLauncher({"it": it}.get, report, lambda: ["it"])
         worker = Worker(store, {"python": launcher}, Still(), owner="w1")
         schedule = replace(parse("0 12 * * *", dialect="service"), policy=FOLLOWED)
         await registrar.upsert(Job("job", schedule, target="python:it"))

@@ -20,7 +20,6 @@ from kron.metrics import Metrics
 from kron.registrar import Registrar
 from kron.settings import Settings
 from kron.skew import Skew, compare
-from kron.store import SHARDS
 from kron.worker import Worker
 from tests.campaigns.nemesis.faults import faketime
 from tests.engine.world import Still, World, play
@@ -44,7 +43,8 @@ def measured(ahead, trip=0.0):
     async def script():
         world = World(NOON)
         clock = ManualClock(world.clock.now() + ahead)
-        return await compare(world.store, clock, Slow(trip))
+        skew, _ = await compare(world.store, clock, Slow(trip), [])
+        return skew
 
     return play(script())
 
@@ -110,9 +110,11 @@ def test_who_is_astray_hands_its_shards_over_at_once():
         now = int(world.clock.now() * 1000)
         world.own.time = world.clock.now()
         await world.tick()
-        assert len(await world.store.lease("w2", now, now + 15_000)) < SHARDS
+        fleet = await world.store.lease("w2", frozenset({"test"}), now, now + 15_000)
+        assert [member.owner for member in fleet.members] == ["w1", "w2"]
         await world.pass_with(60, 0)
-        assert len(await world.store.lease("w2", now, now + 15_000)) == SHARDS
+        fleet = await world.store.lease("w2", frozenset({"test"}), now, now + 15_000)
+        assert [member.owner for member in fleet.members] == ["w2"]
 
     play(script())
 

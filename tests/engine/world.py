@@ -10,13 +10,14 @@ from kron.core.answer import Answer, Report
 from kron.core.job import Job
 from kron.core.policy import SERVICE, Completion, Policy
 from kron.core.zone import instant_of
+from kron.fleet import ALL_SHARDS, Share
 from kron.launcher import Launch
 from kron.registrar import Registrar
-from kron.store import SHARDS
 from kron.stores.memory import MemoryStore
 from kron.worker import Worker
 
 FOLLOWED = replace(SERVICE, completion=Completion.REPORTED)  # the service preset for targets that report the end
+EVERYTHING = Share(ALL_SHARDS, frozenset({"test"}))
 
 
 class Still:
@@ -89,7 +90,7 @@ class World:
         end = instant_of(until) if isinstance(until, str) else until
         while self.clock.now() < end:
             await self.tick()
-            wake = await self.store.wake(frozenset(range(SHARDS)))
+            _, wake = await self.store.poll([EVERYTHING])
             ends = [at for at, _ in self.target.ends]
             soon = self.clock.now() + 0.001
             self.clock.time = min([end, *ends, *([] if wake is None else [max(wake / 1000, soon)])])

@@ -61,7 +61,7 @@ def printed(server):
     with serving(store=server.url(name), worker=True, tick_ms=50) as service:
         until(lambda: ready(service))
         text = until(lambda: "kron_workers 1" in (t := service.get("/metrics").body.decode()) and t)
-        assert "kron_shards_unowned 0" in text
+        assert "kron_schedules_unlaunchable 0" in text
         assert "kron_store_up 1" in text
     server.drop(name)
     kinds = dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.MULTILINE))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from tests.simulation import coverage, outside, records, waking
+from tests.simulation.lateness import Downtimes
 from tests.simulation.liveness import Watch, of_end
 from tests.simulation.replay import Replay
 from tests.simulation.world import Result
@@ -19,7 +20,7 @@ def check(result: Result) -> list[str]:
 
 
 def _violations(result: Result) -> Iterator[str]:
-    setting, replay, watch = result.setting, Replay(), Watch(result)
+    setting, replay, watch, downtimes = result.setting, Replay(), Watch(result), Downtimes(result)
     yield from result.broken
     latest, set_back = 0, result.history.set_back
     for write, story in replay.steps(result.history):
@@ -27,6 +28,7 @@ def _violations(result: Result) -> Iterator[str]:
         latest = max(latest, write.shown, *(shown for at, shown in set_back if at <= write.at))
         yield from (f"{when} {text}" for text in records.of_write(write, story, latest))
         yield from (f"{when} {text}" for text in watch.of_write(write, story))
+        yield from (f"{when} {text}" for text in downtimes.of_write(write, story))
         yield from (f"{when} {text}" for text in waking.of_story(story))
         if write.now > latest:
             yield f"{when} {write.who} is {write.now - latest} ms ahead of the store's clock"

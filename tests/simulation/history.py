@@ -9,6 +9,7 @@ from hashlib import sha256
 from kron.core.run import Run
 from kron.language.explain import unparse
 from kron.store import Change, Settlement
+from tests.simulation.health import Health
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,8 @@ class History:
     executions: list[Execution] = field(default_factory=list)
     faults: Counter[str] = field(default_factory=Counter)
     notes: list[tuple[float, str]] = field(default_factory=list)
+    departed: set[tuple[str, int]] = field(default_factory=set)  # keys and attempts that were handed to a launcher
+    health: Health = field(default_factory=Health)
 
     def fault(self, at: float, name: str, about: str = "") -> None:
         """Something went wrong, on purpose."""

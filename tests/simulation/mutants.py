@@ -12,9 +12,12 @@ from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
-from kron import edit, pause, registrar, sender, store, worker
+from kron import dispatcher, edit, membership, pause, registrar, store, worker
+from kron.batch_writer import BatchWriter
 from kron.core import answer, catchup, due, overlap, plan, run, tend
 from kron.core.answer import Answer
+from kron.core.case import Case
+from kron.core.downtime import ALWAYS
 from kron.core.outcome import Verdict
 from kron.core.policy import Interrupted
 from kron.core.run import Run, State
@@ -50,14 +53,11 @@ def _with(**parts: type) -> Mutant:
 class LaunchFirst(Worker):
     """Sends what it has planned, and records it afterwards."""
 
-    async def _settle(self) -> worker.Pass:
-        began, now = self.timer.monotonic(), await self.store.now()
-        shards = await self.store.lease(self.owner, now, now + self.settings.shard_lease)
-        cases = await self.store.look(shards, now, self.settings.batch)
-        plans = [plan.plan(case, now, owner=self.owner, lease=self.settings.lease) for case in cases]
-        await self.sender.carry_out(plans, began, now)
-        await self.store.settle([store.settlement(p) for p in plans], now)
-        return worker.Pass([], shards, began, now, full=False)
+    async def _commit(self, plans: list[plan.Plan], now: int) -> list[plan.Plan]:
+        self.dispatcher.submit(plans, self.timer.monotonic(), now)
+        await self.dispatcher.drain()
+        await super()._commit(plans, now)
+        return []
 
 
 class _Skewed:
@@ -71,6 +71,10 @@ class _Skewed:
 
     async def now(self) -> int:
         return int(await self.real.now()) + self.by
+
+    async def poll(self, shares: Any) -> tuple[int, int | None]:
+        now, wake = await self.real.poll(shares)
+        return now + self.by, wake
 
 
 class MemoryTimers(Worker):
@@ -98,7 +102,7 @@ class OneName(Worker):
 class SleepsPast(Worker):
     """Does not ask when the next case is to be looked at."""
 
-    async def _pause(self, passed: worker.Pass) -> int:
+    async def _pause(self, *_: Any) -> int:
         return self.settings.tick
 
 
@@ -106,10 +110,10 @@ def _too_long(run: Run, job: Any, not_after: int) -> Launch:
     return Launch(run, job, not_after + 3_600_000)
 
 
-class _Tireless(sender.Sender):
-    async def _send(self, case: Any, run: Run, began: float, now: int) -> None:
-        with patch.object(sender, "Launch", _too_long):
-            await super()._send(case, run, self.timer.monotonic(), now)
+class _Tireless(dispatcher.Dispatcher):
+    async def _send(self, claim: dispatcher.Claim) -> None:
+        with patch.object(dispatcher, "Launch", _too_long):
+            await super()._send(claim._replace(began=self.timer.monotonic()))
 
 
 class NeverTooLate(Worker):
@@ -117,7 +121,58 @@ class NeverTooLate(Worker):
 
     def __init__(self, real: Any, launchers: Any, timer: Any, **kwargs: Any) -> None:
         super().__init__(real, launchers, timer, **kwargs)
-        self.sender = _Tireless(real, launchers, timer, self.settings, self.sink)
+        self.dispatcher = _Tireless(real, launchers, timer, self.settings, self.sink)
+
+
+# The path from the claim to the record
+
+
+def _claim_kept(self: dispatcher.Dispatcher, claim: dispatcher.Claim, patience: int = 0) -> None:
+    """What was not sent keeps its claim until its lease ends."""
+    self.busy.pop(claim.run.key, None)
+
+
+def _stranded(self: BatchWriter[Any], some: list[Any]) -> None:
+    """What could not be written is forgotten."""
+
+
+async def _stays(self: membership.Membership) -> None:
+    """A worker that stops does not leave the fleet."""
+    self.renewed, self.shares = None, ()
+
+
+def _any_kind(launchers: Any) -> frozenset[str]:
+    """A worker says that it can launch everything."""
+    return frozenset({"keyed", "command"})
+
+
+def _uninformed(self: membership.Membership, case: Any) -> Any:
+    """Whatever is late counts as late because of a downtime."""
+    return case._replace(downtime=ALWAYS)
+
+
+def _latest_definition(case: Any, run: Run) -> Any:
+    """An open run follows the edits of its schedule."""
+    return case.job
+
+
+class Patient(Worker):
+    """Claims as much as it finds, whether or not it can send it in time."""
+
+    def __init__(self, real: Any, launchers: Any, timer: Any, **kwargs: Any) -> None:
+        super().__init__(real, launchers, timer, **kwargs)
+        self.dispatcher = _Roomy(real, launchers, timer, self.settings, self.sink)
+
+
+class _Roomy(dispatcher.Dispatcher):
+    room = 100_000  # type: ignore[assignment]
+
+    def _withhold(self, claim: dispatcher.Claim, patience: int = 0) -> None:
+        self.busy.pop(claim.run.key, None)
+
+
+def _seen_without_until(case: Any) -> tuple[object, ...]:
+    return (*_seen(case)[:5], *_seen(case)[6:])
 
 
 # The store's guards
@@ -135,7 +190,7 @@ def _same_revision(before: Any, stored: Any) -> bool:
 
 
 def _seen_without_runs(case: Any) -> tuple[object, ...]:
-    return case.revision, case.cursor, case.paused, case.deleted
+    return case.revision, case.cursor, case.paused, case.until, case.deleted
 
 
 def _any_token(stored: Run | None, before: Run, after: Run) -> bool:
@@ -166,6 +221,7 @@ def _without_gap(p: plan.Plan) -> store.Settlement:
     return _settlement(p)._replace(gap=None)
 
 
+_seen = store._seen
 _settlement, _gap, _taken_on, _redefined = store.settlement, catchup._gap, plan._taken_on, edit._redefined
 _answered, _resumed, _key_of, _late, _queue = (
     answer.answered,
@@ -245,7 +301,7 @@ def _commands_again() -> Iterator[Parts]:
     def answered(r: Run, a: Answer, policy: Any, *rest: Any) -> Run:
         return _answered(r, a, replace(policy, interrupted=Interrupted.REDELIVER), *rest)
 
-    with patch.object(tend, "_unacknowledged", unacknowledged), patch.object(sender, "answered", answered):
+    with patch.object(tend, "_unacknowledged", unacknowledged), patch.object(dispatcher, "answered", answered):
         yield Parts()
 
 
@@ -297,6 +353,16 @@ class EveryRequest(Registrar):
 
 
 MUTANTS: dict[str, Mutant] = {
+    "withheld is unknown": _swap(dispatcher.Dispatcher, "_withhold", _claim_kept),
+    "claims more than it can send": _with(worker=Patient),
+    "sink raises": _swap(worker, "guarded", lambda sink: sink),
+    "answers stranded": _swap(BatchWriter, "_keep", _stranded),
+    "foreign target taken": _swap(membership, "kinds_of", _any_kind),
+    "lease not released": _swap(membership.Membership, "leave", _stays),
+    "downtime not known": _swap(membership.Membership, "informed", _uninformed),
+    "heartbeat ignored": _swap(Run, "token", property(lambda self: (self.state, self.attempt, self.owner, None))),
+    "extended pause undone": _swap(store, "_seen", _seen_without_until),
+    "open runs follow edits": _swap(Case, "job_of", _latest_definition),
     "launch before the record": _with(worker=LaunchFirst),
     "timers in memory": _with(worker=MemoryTimers),
     "the worker's own clock": _with(worker=WorkerClock),
@@ -307,7 +373,7 @@ MUTANTS: dict[str, Mutant] = {
     "no compare-and-set on the case": _swap(store, "holds", _same_revision),
     "open runs not compared": _swap(store, "_seen", _seen_without_runs),
     "no attempt token": _swap(store, "stands", _any_token),
-    "token without incarnation": _swap(Run, "token", property(lambda self: (self.state, self.attempt))),
+    "token without incarnation": _swap(Run, "token", property(lambda self: (self.state, self.attempt, "", self.lease))),
     "overlap not looked at": _overlap_unchecked,
     "unknown does not count as running": _retry_is_idle,
     "gaps not recorded": _swap(worker, "settlement", _without_gap),
@@ -320,8 +386,8 @@ MUTANTS: dict[str, Mutant] = {
     "revision in the key": _keyed_by_revision,
     "deadline not looked at": _swap(plan, "_late", _no_deadline),
     "replay without a bound": _swap(plan, "catch_up", _unbounded),
-    "timeout recorded as failure": _swap(sender, "answered", _timeout_is_failure),
-    "doubt forgotten": _swap(sender, "answered", _forgetful_answer),
+    "timeout recorded as failure": _swap(dispatcher, "answered", _timeout_is_failure),
+    "doubt forgotten": _swap(dispatcher, "answered", _forgetful_answer),
     "commands sent again": _commands_again,
     "claims of the dead kept": _swap(tend, "_over", _claims_kept),
     "silent runs kept": _swap(tend, "_over", _silence_kept),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from kron.core.outcome import Verdict
 from kron.core.policy import Overlap
 from kron.core.run import Run, State
-from kron.store import Settlement
+from kron.store import Change, Settlement
 from tests.simulation.history import Execution, History
 from tests.simulation.replay import Replay, active, is_open
 
@@ -24,8 +24,11 @@ def of_history(history: History, replay: Replay, *, wild: bool) -> Iterator[str]
         begun[execution.key].append(execution)
     yield from _unrecorded(history, told)
     delivered = {d.key for d in history.deliveries}
+    departed = {key for key, _ in history.departed}
     for key, run in runs.items():
         yield from _of_run(run, begun.get(key, []), key in delivered, told[key], wild)
+        if run.state is State.UNKNOWN and key not in departed:
+            yield from _never_left(run, told[key], history)
     if not wild:
         yield from _overlaps(history, told)
 
@@ -37,8 +40,10 @@ class _Told:
         self.steps: list[tuple[float, Run]] = []
         self.started: list[tuple[float, Overlap]] = []  # each start that was not one more try, and under what policy
 
+        self.accepted = float("inf")  # when it was finished by being accepted: its target may be at it all the same
+
     def declared(self, at: float) -> bool:
-        return any(run.state in DECLARED and t <= at for t, run in self.steps)
+        return self.accepted <= at or any(run.state in DECLARED and t <= at for t, run in self.steps)
 
 
 def _told(history: History) -> dict[str, _Told]:
@@ -53,6 +58,8 @@ def _told(history: History) -> dict[str, _Told]:
                 if not again or overlap is Overlap.ALLOW:
                     one.started.append((write.at, overlap))
             one.steps.append((write.at, run))
+            if isinstance(write.what, Change) and write.who.startswith("w") and run.state is State.SUCCESS:
+                one.accepted = write.at
     return told
 
 
@@ -75,6 +82,14 @@ def _of_run(run: Run, begun: list[Execution], delivered: bool, told: _Told, wild
     end = next((at for at, r in told.steps if not is_open(r)), None)
     if end is not None and not wild and any(e.start > end + 0.001 for e in begun):
         yield f"ran after its end was recorded: {about}"
+
+
+def _never_left(run: Run, told: _Told, history: History) -> Iterator[str]:
+    """Unknown, and nothing was ever sent: only where the worker that had claimed it could not say so."""
+    claims = [(at, r) for at, r in told.steps if r.state is State.LAUNCHING]
+    end = told.steps[-1][0]
+    if claims and not history.health.spells(claims[-1][1].owner, claims[-1][0] - 1, end):
+        yield f"unknown, but it was never sent: {run.identity} {run.nominal} ({run.key[:8]})"
 
 
 def _overlaps(history: History, told: dict[str, _Told]) -> Iterator[str]:

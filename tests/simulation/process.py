@@ -7,7 +7,10 @@ from collections.abc import Callable, Coroutine
 from random import Random
 from typing import Any, TypeVar
 
-from kron.testing import VirtualLoop
+from kron.core.answer import Answer, Receipt
+from kron.core.run import Run
+from kron.launcher import Launch
+from kron.testing import FaultyLauncher, VirtualLoop
 from tests.simulation.history import History
 from tests.simulation.setting import Setting
 
@@ -20,6 +23,8 @@ class Process:
     def __init__(self, name: str, loop: VirtualLoop) -> None:
         self.name, self.loop = name, loop
         self.dead = False
+        self.stop = asyncio.Event()
+        self.kinds: frozenset[str] = frozenset()
         self.frozen_until = 0.0
         self.cut_off_until = 0.0
 
@@ -123,4 +128,18 @@ class ToTarget:
             await process.wait(3 + draw() * 20)  # some of them longer than anybody waits
             raise ConnectionError(f"{call}: {fault}")
         late = draw() < (0.7 if process.loop.time() < self.outage.sequel else self.setting.sends_lost)
-        await process.wait(draw() * 12 if late else 0.001 + draw() * 0.01)
+        await process.wait(draw() * 12 if late else 0.001 + draw() * (0.01 + self.setting.slow))
+
+
+class Departures:
+    """A launcher that is watched: which attempts were ever handed to it."""
+
+    def __init__(self, launcher: FaultyLauncher, history: History) -> None:
+        self.launcher, self.history = launcher, history
+
+    async def start(self, launch: Launch) -> Answer | Receipt:
+        self.history.departed.add((launch.run.key, launch.run.attempt))
+        return await self.launcher.start(launch)
+
+    async def cancel(self, run: Run) -> None:
+        await self.launcher.cancel(run)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from hashlib import sha256
 
-from kron.core.case import Case
+from kron.core.case import NOTHING, Case
+from kron.core.downtime import ALWAYS
 from kron.core.job import Job
 from kron.core.outcome import Reason, Verdict
 from kron.core.policy import Catchup, Overlap, Policy, Resume
@@ -20,7 +21,7 @@ _RUNNING = {"launching", "retry", "started", "success", "failed", "lost", "cance
 NEXT: dict[str, set[str]] = {
     "pending": {"launching", "skipped", "missed"},
     "launching": {"launching", "retry", "enqueued", "success", "failed", "unknown", "waiting"},
-    "retry": {"launching", "retry", "success", "failed", "unknown", "waiting"},
+    "retry": {"launching", "retry", "success", "failed", "unknown", "waiting", "missed"},
     "enqueued": _RUNNING,
     "started": _RUNNING,
     "waiting": {"launching", "failed"},
@@ -175,24 +176,11 @@ def _of_lateness(write: Write, era: Era, run: Run) -> Iterator[str]:
     policy, late = era.policy, (write.now - run.due) * 1_000_000
     if late < policy.resolution:
         return
-    if policy.deadline is not None and late > policy.deadline:
-        if run.reason not in (Reason.DEADLINE, Reason.COALESCED):
-            yield f"too late by its deadline, and recorded as {run.state} {run.reason}"
-    elif _moved(write, era, run):
-        if run.state is State.MISSED:
-            yield f"an edit moved it into the past, and it is recorded as {run.reason}"
-    elif policy.catchup is Catchup.NONE:
-        if run.reason is not Reason.CATCHUP_NONE:
-            yield f"late, nothing is caught up, and recorded as {run.state} {run.reason}"
-    elif policy.catchup is not Catchup.BY_DEADLINE and _after_its_end(write, era.calendar.job):
-        if run.reason not in (Reason.ENDED, Reason.COALESCED):
-            yield f"late, its schedule has ended, and recorded as {run.state} {run.reason}"
-    elif policy.catchup is Catchup.LATEST and run.verdict is not Verdict.MISSED:
-        assert isinstance(write.what, Settlement)
-        rivals = [r for r in write.what.new if not r.trigger and r.state is not State.UNSCHEDULABLE]
-        rivals = [r for r in rivals if r.reason not in ASLEEP]
-        if any(other.nominal > run.nominal for other in rivals):
-            yield "late, and not the latest"
+    too_late = policy.deadline is not None and late > policy.deadline
+    if too_late and run.reason not in (Reason.DEADLINE, Reason.COALESCED):
+        yield f"too late by its deadline, and recorded as {run.state} {run.reason}"
+    if not too_late and _moved(write, era, run) and run.state is State.MISSED:
+        yield f"an edit moved it into the past, and it is recorded as {run.reason}"
 
 
 def _moved(write: Write, era: Era, run: Run) -> bool:
@@ -211,11 +199,13 @@ def _of_end(write: Write, story: Story, before: Run | None, run: Run) -> Iterato
     if run.verdict is Verdict.EXECUTED and not run.attempt:
         yield "executed without an attempt"
     attempted = run.attempt or (before and before.attempt)
-    if run.verdict in (Verdict.SKIPPED, Verdict.MISSED) and attempted and run.reason is not Reason.LAUNCH_FAILED:
+    unsent = run.reason in (Reason.LAUNCH_FAILED, Reason.DEADLINE)
+    if run.verdict in (Verdict.SKIPPED, Verdict.MISSED) and attempted and not unsent:
         yield f"{run.verdict} after an attempt"
     policy, late = _policy(write), (write.now - run.due) * 1_000_000
     others = [r for r in (*story.open.values(), *(r for _, r in write.runs)) if r.key != run.key]
-    busy = any(active(r) for r in others)
+    asked = not write.who.startswith("w")  # a run that waits its turn stands in the way of one that is asked for
+    busy = any(active(r) or (asked and r.state is State.PENDING) for r in others)
     true = {
         Reason.OVERLAP: policy.overlap is Overlap.SKIP and busy,
         Reason.REPLACED: policy.overlap is Overlap.REPLACE,
@@ -246,7 +236,8 @@ def _of_case(write: Write, settlement: Settlement, story: Story) -> Iterator[str
     yield from _of_definition(write, settlement, case)
     era = story.eras[-1]
     taken = [run for run in settlement.new if not run.trigger]
-    if len(taken) > era.policy.bound + _open_at_once(era, write.now):
+    at_once = not write.who.startswith("w")  # an edit leaves nothing to the next pass
+    if not at_once and len(taken) > era.policy.bound + _open_at_once(era, write.now):
         yield f"{len(taken)} periods handled one by one, with a bound of {era.policy.bound}"
 
 
@@ -275,9 +266,8 @@ def _of_awakening(write: Write, after: Case, case: Case) -> Iterator[str]:
         return
     since = case.until - 1 if case.policy.resume is Resume.DROP else case.since
     owed = frozenset() if case.policy.resume is Resume.DROP else case.owed
-    if after._replace(cursor=0, wake=None, open=(), ahead=frozenset()) != case._replace(
-        cursor=0, wake=None, open=(), ahead=frozenset(), paused=False, until=None, since=since, owed=owed
-    ):
+    apart = {"cursor": 0, "wake": None, "open": (), "ahead": frozenset(), "downtime": ALWAYS, "former": NOTHING}
+    if after._replace(**apart) != case._replace(**apart, paused=False, until=None, since=since, owed=owed):
         yield "it awoke as something else"
 
 

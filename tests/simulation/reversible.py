@@ -5,7 +5,8 @@ from __future__ import annotations
 from heapq import heappush
 from typing import Any
 
-from kron.store import Change, Settlement, shard_of
+from kron.fleet import kind_of, shard_of
+from kron.store import Change, Settlement
 from kron.stores.memory import MemoryStore
 
 
@@ -62,9 +63,10 @@ class Reversible:
         s.history[identity], s.ahead[identity] = history, ahead
         if case is None:
             s.cases.pop(identity, None)
-            for queue in s.queues:
+            for queue in s.queues.values():
                 queue[:] = [entry for entry in queue if entry[1] != identity]
         else:
             s.cases[identity] = case
             if case.wake is not None:
-                heappush(s.queues[shard_of(identity)], (case.wake, identity))
+                place = kind_of(case.job.target), shard_of(identity)
+                heappush(s.queues.setdefault(place, []), (case.wake, identity))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kron.core.policy import Overlap
-from kron.core.run import Run
+from kron.core.run import Run, overlap_of
 from tests.simulation.replay import Story, active
 
 
@@ -38,7 +38,7 @@ def _need(run: Run, story: Story) -> int | None:
 
 def _blocked(run: Run, story: Story) -> bool:
     assert story.case
-    overlap = story.case.policy.overlap
+    overlap = overlap_of(run, story.case.policy)
     others = [other for other in story.open.values() if other.key != run.key and active(other)]
     if overlap is Overlap.REPLACE and str(run.state) == "pending":
         others = [other for other in others if str(other.state) in ("launching", "retry")]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
+import logging
 import traceback
 from dataclasses import dataclass, field
 from random import Random
@@ -16,14 +16,18 @@ from kron.settings import Settings
 from kron.stores.memory import MemoryStore
 from kron.testing import FaultyLauncher, FaultyStore, VirtualClock, VirtualLoop
 from kron.worker import Worker
+from tests.simulation.health import Life
 from tests.simulation.history import History
-from tests.simulation.process import Outage, Process, ToStore, ToTarget
+from tests.simulation.process import Departures, Outage, Process, ToStore, ToTarget
 from tests.simulation.reversible import Reversible
 from tests.simulation.scenario import job_of
 from tests.simulation.setting import Setting
 from tests.simulation.target import Target
 from tests.simulation.watched import Watched
 
+KINDS = (frozenset({"keyed", "command"}), frozenset({"keyed"}), frozenset({"command"}))  # of workers, where they differ
+logging.getLogger("kron.events").addHandler(logging.NullHandler())  # where observers that fail are reported
+logging.getLogger("kron.events").propagate = False
 MOST_TICKS = 10  # of all workers in one second, on average: more is a loop that gets nowhere
 
 
@@ -83,6 +87,7 @@ class World:
         self.lives = self.requests = self.ticks = 0
         self.broken: list[str] = []
         self.calm = False
+        self.deafness = Random(f"deaf {setting.seed}")
 
     def run(self) -> Result:
         gc.disable()  # there are no cycles worth the search, and a seed is soon over
@@ -98,6 +103,7 @@ class World:
             self._request("upsert", f"s{n}", wait=self.random.random() * 100 if n else 0)
         for n in range(setting.workers):
             self._start(n)
+        self.loop.create_task(self._restarts())
         end = setting.hours * 3600
         if setting.faults:
             nemesis = self.loop.create_task(self._nemesis(end))
@@ -120,18 +126,32 @@ class World:
     def _start(self, n: int) -> None:
         self.lives += 1
         process = Process(f"w{n}.{self.lives}", self.loop)
+        process.kinds = KINDS[n % 3] if self.setting.mixed else KINDS[0]
         self.workers[n] = process
+        self.history.health.lives[process.name] = Life(process.kinds, self.loop.time())
         self.loop.create_task(self._live(process))
+
+    async def _restarts(self) -> None:
+        """Now and then a worker is restarted in good order, also when all is calm."""
+        random = Random(f"restarts {self.setting.seed}")
+        while True:
+            await _until(self.loop, self.loop.time() + random.expovariate(1 / 1_200))
+            process = self.workers[random.randrange(self.setting.workers)]
+            if not process.dead and process.frozen_until <= self.loop.time():
+                self._fault("restarted", process.name)
+                process.stop.set()
 
     async def _live(self, process: Process) -> None:
         setting, name = self.setting, process.name
         store = FaultyStore(self._watched(name), self._road(process))
         launcher = FaultyLauncher(self.target, self._to_target(process))
         shares = {"lookahead": setting.lookahead, "shard_lease": setting.tick * 5 // 2}
-        settings = Settings(tick=setting.tick, batch=setting.batch, **shares)
-        launchers = {"keyed": launcher, "command": launcher}
+        settings = Settings(tick=setting.tick, batch=setting.batch, sends=setting.sends, **shares)
+        launchers = dict.fromkeys(process.kinds, Departures(launcher, self.history))
         worker = self.parts.worker(store, launchers, process, owner=name, settings=settings, sink=self._heard)
-        await worker.run(asyncio.Event())
+        await worker.run(process.stop)
+        if not process.dead:
+            self._kill(process)
 
     def _heard(self, event: Event) -> None:
         error = str(event.facts.get("error", ""))
@@ -139,6 +159,8 @@ class World:
             self._broke(f"{event.name}: {error}")
         if event.name == "pass":
             self._count()
+        if self.setting.deaf and self.deafness.random() < 0.05:
+            raise OSError("the disk of an observer is full")
 
     def _count(self) -> None:
         self.ticks += 1
@@ -168,7 +190,7 @@ class World:
             return
         if self.reversible and call == "start" and self.random.random() < 0.5:  # and the store loses the claim
             self._fault("commits lost")
-            self.outage.until = max(self.outage.until, self.loop.time() + 1)
+            self._outage(1)
             self.outage.sequel = self.loop.time() + 60
             self._take_back(self.random.uniform(0, 5))
         if self.random.random() < 0.5:
@@ -178,8 +200,19 @@ class World:
             self._fault("paused at a call", f"{process.name} {call}")
             self._freeze(process)
 
+    def _outage(self, lasts: float) -> None:
+        now = self.loop.time()
+        self.outage.until = max(self.outage.until, now + lasts)
+        self.history.health.outages.append((now, now + lasts + 1))
+
+    def _ill(self, process: Process, until: float) -> None:
+        if process.name in self.history.health.lives:
+            self.history.health.lives[process.name].ills.append((self.loop.time(), until + 6))
+
     def _kill(self, process: Process) -> None:
         process.dead = True
+        if process.name in self.history.health.lives:  # and is not somebody who asks
+            self.history.health.lives[process.name].died = self.loop.time()
         for n, other in self.workers.items():
             if other is process:
                 self.loop.call_later(self.random.uniform(0, 20), self._start, n)
@@ -187,6 +220,7 @@ class World:
     def _freeze(self, process: Process) -> None:
         lasts = self.random.choice([2, 10, 20, 35, 70, 180]) * self.random.uniform(0.5, 1)
         process.frozen_until = self.loop.time() + lasts
+        self._ill(process, process.frozen_until)
 
     def _fault(self, name: str, about: str = "") -> None:
         self.history.fault(self.loop.time(), name, about)
@@ -206,6 +240,7 @@ class World:
             elif kind < 0.72:
                 self._fault("cut off from the store", process.name)
                 process.cut_off_until = self.loop.time() + random.uniform(1, 90)
+                self._ill(process, process.cut_off_until)
             elif kind < 0.82:
                 self._break_down()
             elif kind < 0.9:
@@ -220,11 +255,12 @@ class World:
             if not process.dead:
                 until = self.loop.time() + self.random.uniform(60, 1500)
                 process.frozen_until = min(until, self.setting.hours * 3600 + 60)
+                self._ill(process, process.frozen_until)
 
     def _break_down(self) -> None:
         self._fault("store down")
         lasts = self.random.uniform(0.5, 30)
-        self.outage.until = max(self.outage.until, self.loop.time() + lasts)
+        self._outage(lasts)
         if self.reversible and self.random.random() < 0.5:
             self._fault("commits lost")
             self._take_back(self.random.uniform(0, 6))

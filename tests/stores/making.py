@@ -11,11 +11,13 @@ from kron.core.job import Job
 from kron.core.outcome import Gap, Reason, Verdict
 from kron.core.policy import Overlap, Policy
 from kron.core.run import Run, State, key_of
-from kron.store import SHARDS, Change, Revision, Settlement
+from kron.fleet import ALL_SHARDS, Share
+from kron.store import Change, Revision, Settlement
 
 SECONDS = 1_800_000_000  # a full minute
 NOW = SECONDS * 1000
-ALL = frozenset(range(SHARDS))
+KINDS = frozenset({"test"})  # of the targets of all jobs here
+ALL = Share(ALL_SHARDS, KINDS)
 MANY = 10_000
 
 
@@ -25,11 +27,20 @@ def a_folder():
     return Path(tempfile.mkdtemp(prefix="kron-", dir=memory if memory.is_dir() else None))
 
 
+def some(*shards):
+    """The share of a few shards."""
+    return Share(frozenset(shards), KINDS)
+
+
 class Handle:
     """A store whose methods return what they would give if they were awaited."""
 
     def __init__(self, runner: asyncio.Runner, store):
         self.runner, self.store = runner, store
+
+    def wake(self, share):
+        """When the next schedule of a share is to be looked at."""
+        return self.poll([share])[1]
 
     def __getattr__(self, name):
         method = getattr(self.store, name)

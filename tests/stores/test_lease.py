@@ -1,82 +1,143 @@
-"""Who looks at which shard: everything is looked at by somebody, and by nobody twice at once."""
+"""Who lives, what each can launch, and when there was nobody for a kind of target."""
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kron.store import SHARDS, share_of
-from tests.stores.making import ALL, NOW
+from kron.core.downtime import EVER, Downtime
+from kron.fleet import ALL_SHARDS, SHARDS, Member, leader, share_of, shares
+from tests.stores.making import NOW
 
 LEASE = 1_000
+HTTP, JOBS = frozenset({"https", "http"}), frozenset({"python:a", "python:b"})
 
 
-def test_one_alone_looks_at_everything(store):
-    assert store.lease("w1", NOW, NOW + LEASE) == ALL
-    assert store.lease("w1", NOW + 10, NOW + 10 + LEASE) == ALL
+def lease(store, owner, at=0, length=LEASE, kinds=HTTP):
+    return store.lease(owner, kinds, NOW + at, NOW + at + length)
 
 
-def test_who_joins_gets_a_share_when_the_other_lets_go(store):
-    assert store.lease("w1", NOW, NOW + LEASE) == ALL
-    assert store.lease("w2", NOW + 1, NOW + 1 + LEASE) == frozenset()
-    first = store.lease("w1", NOW + 2, NOW + 2 + LEASE)
-    second = store.lease("w2", NOW + 3, NOW + 3 + LEASE)
-    assert first | second == ALL
+def owners(fleet):
+    return [member.owner for member in fleet.members]
+
+
+def shards(fleet, owner):
+    return frozenset().union(*(share.shards for share in shares(owner, fleet.members)))
+
+
+def test_lease_alone_has_every_shard(store):
+    assert shards(lease(store, "w1"), "w1") == ALL_SHARDS
+    assert shards(lease(store, "w1", 10), "w1") == ALL_SHARDS
+
+
+def test_lease_of_two_divides_the_shards(store):
+    lease(store, "w1")
+    fleet = lease(store, "w2", 1)
+    first, second = shards(fleet, "w1"), shards(fleet, "w2")
+    assert first | second == ALL_SHARDS
     assert not first & second
-    assert min(len(first), len(second)) > SHARDS // 8
+    assert len(first) == len(second)
 
 
-def test_the_share_of_the_dead_is_taken_over_when_its_time_is_over(store):
-    store.lease("w1", NOW, NOW + LEASE)
-    store.lease("w2", NOW, NOW + LEASE)
-    first = store.lease("w1", NOW + 1, NOW + 1 + LEASE)
-    second = store.lease("w2", NOW + 2, NOW + 2 + LEASE)
-    over = NOW + 1 + LEASE
-    assert store.lease("w2", over - 1, over - 1 + LEASE) == second
-    assert store.lease("w2", over, over + LEASE) == ALL
-    assert store.lease("w1", over + 1, over + 1 + LEASE) == frozenset()  # it lives again, and waits its turn
-    assert store.lease("w2", over + 2, over + 2 + LEASE) == second
-    assert store.lease("w1", over + 3, over + 3 + LEASE) == first
+def test_lease_that_ended_is_forgotten(store):
+    lease(store, "w1")
+    lease(store, "w2", 500)
+    assert owners(lease(store, "w2", LEASE - 1)) == ["w1", "w2"]
+    assert owners(lease(store, "w2", LEASE)) == ["w2"]
 
 
-def test_who_leaves_in_peace_is_not_waited_for(store):
-    store.lease("w1", NOW, NOW + LEASE)
-    store.lease("w1", NOW + 1, NOW + 1)
-    assert store.lease("w2", NOW + 1, NOW + 1 + LEASE) == ALL
+def test_lease_released_is_forgotten_at_once(store):
+    lease(store, "w1")
+    assert owners(lease(store, "w1", 1, 0)) == []
+    assert owners(lease(store, "w2", 1)) == ["w2"]
 
 
-def test_a_clock_that_was_set_back_keeps_the_shards_of_the_dead_for_one_lease_at_most(store):
+def test_lease_renewed_keeps_the_time_of_joining(store):
+    lease(store, "w1")
+    lease(store, "w1", 600)
+    assert lease(store, "w1", 1_200).members == (Member("w1", NOW, HTTP),)
+    assert lease(store, "w1", 9_000).members == (Member("w1", NOW + 9_000, HTTP),)
+
+
+def test_lease_after_the_clock_was_set_back_ends_within_its_length(store):
     """An hour: w1 died, w2 lives on by the clock of now."""
-    ahead = NOW + 3_600_000
-    store.lease("w1", ahead, ahead + LEASE)
-    store.lease("w2", NOW, NOW + LEASE)
-    held = store.lease("w2", NOW + LEASE - 1, NOW + 2 * LEASE - 1)
-    assert held < ALL  # nobody knows yet that w1 is dead
-    assert store.lease("w2", NOW + LEASE, NOW + 2 * LEASE) == ALL
-    assert store.lease("w3", NOW + LEASE, NOW + 2 * LEASE) == frozenset()
+    lease(store, "w1", 3_600_000)
+    assert owners(lease(store, "w2")) == ["w1", "w2"]
+    assert owners(lease(store, "w2", LEASE - 1)) == ["w1", "w2"]
+    assert owners(lease(store, "w2", LEASE)) == ["w2"]
 
 
-def test_a_clock_that_was_set_back_robs_nobody(store):
-    ahead = NOW + 3_600_000
-    store.lease("w1", ahead, ahead + LEASE)
-    store.lease("w2", ahead, ahead + LEASE)
-    store.lease("w1", ahead + 1, ahead + 1 + LEASE)
-    before = store.lease("w2", ahead + 1, ahead + 1 + LEASE)
-    assert store.lease("w2", NOW, NOW + LEASE) == before
-    assert store.lease("w1", NOW + 1, NOW + 1 + LEASE) == ALL - before
+def test_downtime_of_the_first_worker_is_all_time_before(store):
+    assert lease(store, "w1").downtimes == dict.fromkeys(HTTP, Downtime(-EVER, NOW))
 
 
-def test_a_new_life_is_somebody_else(store):
-    assert store.lease("w1/1", NOW, NOW + LEASE) == ALL
-    assert store.lease("w1/2", NOW, NOW + LEASE) == frozenset()
-    assert store.lease("w1/2", NOW + LEASE, NOW + 2 * LEASE) == ALL
+def test_downtime_stays_while_somebody_lives(store):
+    lease(store, "w1")
+    lease(store, "w2", 900)
+    fleet = lease(store, "w3", LEASE + 500)  # w1 is dead, and w2 has lived without a break
+    assert fleet.downtimes == dict.fromkeys(HTTP, Downtime(-EVER, NOW))
 
 
-def test_few_move_when_one_of_many_goes(store):
-    """A shard changes hands only if its holder is gone, or if it falls to the one who came."""
+def test_downtime_of_the_whole_fleet_is_from_the_last_sign_of_life(store):
+    lease(store, "w1")
+    lease(store, "w1", 700)
+    assert lease(store, "w2", 5_000).downtimes == dict.fromkeys(HTTP, Downtime(NOW + 700, NOW + 5_000))
+
+
+def test_downtime_begins_with_a_clean_stop(store):
+    lease(store, "w1")
+    lease(store, "w1", 300, 0)
+    assert lease(store, "w2", 400).downtimes == dict.fromkeys(HTTP, Downtime(NOW + 300, NOW + 400))
+
+
+def test_downtime_is_of_each_kind(store):
+    lease(store, "w1")
+    lease(store, "a1", kinds=JOBS)
+    lease(store, "a1", 100, 0, kinds=JOBS)
+    lease(store, "w1", 900)
+    fleet = lease(store, "a2", 1_500, kinds=JOBS | HTTP)
+    assert fleet.downtimes == {
+        **dict.fromkeys(JOBS, Downtime(NOW + 100, NOW + 1_500)),
+        **dict.fromkeys(HTTP, Downtime(-EVER, NOW)),
+    }
+
+
+def test_downtime_is_shown_with_the_schedule(store):
+    from tests.stores.making import a_case, define
+
+    define(store, a_case())
+    store.lease("w1", frozenset({"test"}), NOW, NOW + LEASE)
+    (case,) = store.get(["a"])
+    assert case.downtime == Downtime(-EVER, NOW)
+
+
+def test_shares_are_among_those_who_can_launch_the_kind():
+    members = (Member("w1", 0, HTTP), Member("w2", 0, HTTP), Member("a1", 0, JOBS), Member("both", 0, JOBS | HTTP))
+    assert {share.kinds for share in shares("both", members)} == {JOBS, HTTP}
+    for kinds, able in ((HTTP, ["w1", "w2", "both"]), (JOBS, ["a1", "both"])):
+        found = [share.shards for owner in able for share in shares(owner, members) if share.kinds == kinds]
+        assert len(found) == len(able)
+        assert sum(map(len, found)) == SHARDS
+        assert frozenset().union(*found) == ALL_SHARDS
+
+
+@settings(deadline=None)
+@given(st.integers(1, 80))
+def test_shares_differ_by_at_most_one_shard(count):
+    members = tuple(f"w{n}" for n in range(count))
+    sizes = [len(share_of(member, members)) for member in members]
+    assert sum(sizes) == SHARDS
+    assert max(sizes) - min(sizes) <= 1
+
+
+def test_shares_change_little_when_one_of_eight_goes():
     members = tuple(f"w{n}" for n in range(8))
-    before = {member: share_of(member, members) for member in members}
-    after = {member: share_of(member, members[1:]) for member in members[1:]}
-    assert frozenset().union(*before.values()) == frozenset().union(*after.values()) == ALL
-    assert all(before[member] <= after[member] for member in members[1:])
+    moved = sum(len(share_of(member, members[1:]) - share_of(member, members)) for member in members[1:])
+    assert moved <= SHARDS // 3  # eight of them had to
+
+
+def test_leader_is_the_one_that_has_lived_for_longest():
+    members = (Member("a", 7, HTTP), Member("b", 3, HTTP), Member("c", 1, JOBS))
+    assert leader(members, HTTP) == "b"
+    assert leader(members[:1], HTTP) == "a"
 
 
 steps = st.lists(
@@ -86,17 +147,12 @@ steps = st.lists(
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps)
-def test_no_shard_is_held_by_two_at_once_and_in_the_end_each_is_by_one(store, clock, steps):
+def test_shares_of_the_living_cover_every_shard_once(store, clock, steps):
     clock.advance(3_600)  # all of the example before are dead
-    at, held = int(clock.time * 1000), dict[str, tuple[int, frozenset[int]]]()
-    for owner, passed, lease in steps:
+    at = int(clock.time * 1000) - NOW
+    for owner, passed, length in steps:
         at += passed
-        held[owner] = at + lease, store.lease(owner, at, at + lease)
-        living = [shards for until, shards in held.values() if until > at]
-        assert sum(map(len, living)) == len(frozenset().union(*living))
-    for owner in ("w1", "w2", "w3") * 2:
-        at += LEASE // 4
-        store.lease(owner, at, at + LEASE)
-    found = [store.lease(owner, at, at + LEASE) for owner in ("w1", "w2", "w3")]
-    assert sum(map(len, found)) == SHARDS
-    assert frozenset().union(*found) == ALL
+        fleet = lease(store, owner, at, length)
+        found = [shards(fleet, member.owner) for member in fleet.members]
+        assert sum(map(len, found)) == (SHARDS if found else 0)
+        assert frozenset().union(*found) == (ALL_SHARDS if found else frozenset())

@@ -24,10 +24,10 @@ from kron.store import Change, settlement
 from kron.stores.memory import MemoryStore
 from kron.stores.postgres import PostgresStore
 from kron.stores.sqlite import SqliteStore
-from tests.stores.making import ALL, SECONDS, Handle, a_folder, view
+from tests.stores.making import ALL, KINDS, SECONDS, Handle, a_folder, view
 
 NAMES = ("a", "b", "c:1")
-SMALL = {"bound": 3, "queue_bound": 2, "run_lease": 100 * SECOND, "launch_tries": 2, "launch_backoff": 5 * SECOND}
+SMALL = {"bound": 3, "queue_bound": 2, "run_lease": 100 * SECOND, "launch_backoff": 5 * SECOND}
 POLICIES = [
     replace(preset, overlap=overlap, **SMALL) for preset in (KRON, SERVICE, DECLARATIVE) for overlap in Overlap
 ] + [
@@ -145,7 +145,7 @@ class Likeness(RuleBasedStateMachine):
 
     @rule(owner=owners)
     def lease(self, owner):
-        self.both(lambda store: store.lease(owner, self.now(), self.now() + 15_000))
+        self.both(lambda store: store.lease(owner, KINDS, self.now(), self.now() + 15_000))
 
     @rule(limit=st.integers(1, 3))
     def look(self, limit):

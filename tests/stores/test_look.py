@@ -3,7 +3,8 @@
 import pytest
 
 from kron.core.run import State
-from kron.store import SHARDS, Act, Deed, Settlement, shard_of
+from kron.fleet import SHARDS, shard_of
+from kron.store import Act, Deed, Settlement
 from tests.stores.making import (
     ALL,
     MANY,
@@ -17,6 +18,7 @@ from tests.stores.making import (
     define,
     now,
     say,
+    some,
     write,
 )
 
@@ -47,7 +49,7 @@ def test_those_beyond_a_place_come_after_it_in_the_same_order(store):
         place = (page[-1].wake, page[-1].identity)
     assert pages == expected
     assert names(store.look(ALL, NOW + 6, MANY, (NOW + 1, ""))) == [n for n in expected if NAMES.index(n) % 7]
-    assert names(store.look(frozenset({3, 4}), NOW + 6, MANY, (NOW + 1, "s2"))) == [
+    assert names(store.look(some(3, 4), NOW + 6, MANY, (NOW + 1, "s2"))) == [
         name for name in expected if shard_of(name) in (3, 4) and (NAMES.index(name) % 7, name) > (1, "s2")
     ]
 
@@ -69,10 +71,10 @@ def test_only_the_shards_that_were_asked_for(store):
         define(store, a_case(name))
     for shard in range(SHARDS):
         mine = [name for name in sorted(NAMES) if shard_of(name) == shard]
-        assert names(store.look(frozenset({shard}), NOW, MANY)) == mine
-        assert store.wake(frozenset({shard})) == (NOW if mine else None)
-    assert store.look(frozenset(), NOW, MANY) == []
-    assert store.wake(frozenset()) is None
+        assert names(store.look(some(shard), NOW, MANY)) == mine
+        assert store.wake(some(shard)) == (NOW if mine else None)
+    assert store.look(some(), NOW, MANY) == []
+    assert store.wake(some()) is None
 
 
 def test_the_first_to_wake(store):
@@ -81,7 +83,7 @@ def test_the_first_to_wake(store):
     assert store.wake(ALL) == NOW + 3
     assert write(store, now(store, "b"), wake=NOW + 9)
     assert store.wake(ALL) == NOW + 7
-    assert store.wake(frozenset({shard_of("b")})) == NOW + 9
+    assert store.wake(some(shard_of("b"))) == NOW + 9
 
 
 def test_a_schedule_is_seen_once_however_often_it_was_woken(store):

@@ -14,7 +14,7 @@ from kron import KronError
 from kron.clock import ManualClock
 from kron.core.policy import Overlap
 from kron.core.run import State
-from kron.store import SHARDS, Settlement
+from kron.store import Settlement
 from kron.stores.postgres import PostgresStore
 from kron.stores.postgres.arrays import numbers, octets, texts
 from kron.stores.postgres.cases import Jobs
@@ -27,6 +27,7 @@ from kron.within import EVERYWHERE, keep_within
 from tests.postgres import connect, running
 from tests.stores.making import (
     ALL,
+    KINDS,
     MANY,
     NOW,
     SECONDS,
@@ -46,6 +47,7 @@ TABLES = [
     *(
         "definitions",
         "due",
+        "kinds",
         "requests",
         "retention",
         "run_ids",
@@ -53,7 +55,6 @@ TABLES = [
         "schedule_acts",
         "schedule_gaps",
         "schedule_revisions",
-        "shards",
     ),
     "workers",
     "workflows",
@@ -183,7 +184,7 @@ class TestTenants:
         assert two.find([a_run().key]) == [None]
         assert two.identities("", MANY) == two.look(ALL, NOW, MANY) == two.runs("a", MANY) == []
         define(two, a_case(cursor=SECONDS + 60))
-        assert two.lease("w", NOW, NOW + 1) == one.lease("w", NOW, NOW + 1) == ALL
+        assert two.lease("w", KINDS, NOW, NOW + 1) == one.lease("w", KINDS, NOW, NOW + 1)
         assert now(one).cursor == SECONDS
         one.close(), two.close()
 
@@ -193,7 +194,7 @@ class TestTenants:
             for table in (*TABLES, "schedules", "schedule_runs"):
                 assert connection.execute(f"SELECT * FROM {table}").fetchall() == []
             with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
-                connection.execute("INSERT INTO workers VALUES ('default', 'w', 1)")
+                connection.execute("INSERT INTO workers VALUES ('default', 'w', 1, 1, 1, '{}')")
 
     def test_every_table_with_a_tenant_is_guarded_even_from_its_owner(self, sql):
         tables = sql(
@@ -250,24 +251,17 @@ class TestGuards:
             "UPDATE schedule_gaps SET count = 1",
             "INSERT INTO schedule_gaps SELECT 'default', 'a', last, last + 9, 1, 'missed', 'x' FROM schedule_gaps",
             "DELETE FROM requests",
-            "UPDATE shards SET owner = 'other'",
         ],
     )
     def test_what_may_not_be(self, postgres, sql, wrong):
         asked = a_run(State.SKIPPED, 4, trigger="by hand")
         define(postgres, a_case(revision=2), a_run(State.STARTED), a_run(minute=2), a_run(State.SKIPPED, 3), asked)
         assert write(postgres, now(postgres), gap=a_gap(6, 9, 4), cursor=SECONDS + 600)
-        postgres.lease("w", NOW, NOW + 1)
+        postgres.lease("w", KINDS, NOW, NOW + 1)
         before = view(postgres)
         with pytest.raises(psycopg.errors.IntegrityError):
             sql(wrong)
         assert view(postgres) == before
-
-    def test_the_epoch_of_a_shard_grows_with_every_owner(self, postgres, sql):
-        for at, owner in enumerate(["a", "a", "b", "a"]):
-            assert postgres.lease(owner, NOW + at * 10, NOW + at * 10 + 5) == ALL
-        assert sql("SELECT DISTINCT epoch, owner FROM shards") == [(3, "a")]
-        assert sql("SELECT count(*) FROM shards") == [(SHARDS,)]
 
 
 class TestViews:
@@ -396,7 +390,7 @@ class TestFaults:
         server.sql("SELECT pg_reload_conf()")
 
         async def cancelled():
-            told = asyncio.ensure_future(postgres.store.lease("w", NOW, NOW + 1))
+            told = asyncio.ensure_future(postgres.store.lease("w", KINDS, NOW, NOW + 1))
             for _ in range(100):
                 await asyncio.sleep(0.02)
                 if sql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"):

@@ -10,6 +10,7 @@ from kron.core.policy import SECOND, SERVICE, Overlap
 from kron.core.run import ACTIVE, OPEN, State
 from kron.store import Settlement
 from tests.stores.making import (
+    ALL,
     MANY,
     NOW,
     SECONDS,
@@ -77,7 +78,7 @@ def test_a_run_that_the_plan_has_not_seen_stops_it(store):
     case = define(store)
     assert write(store, case, a_run(trigger="by hand"), wake=NOW)
     assert not write(store, case, wake=NOW + 3_600_000)
-    assert store.wake(frozenset(range(64))) == NOW
+    assert store.wake(ALL) == NOW
 
 
 def test_a_run_that_ended_since_it_was_read_stops_the_plan(store):
@@ -88,12 +89,19 @@ def test_a_run_that_ended_since_it_was_read_stops_the_plan(store):
     assert not write(store, case, wake=NOW + 3_600_000)
 
 
-def test_a_longer_lease_stops_no_plan(store):
+def test_settle_refuses_a_plan_that_has_not_seen_a_heartbeat(store):
     case = define(store, None, a_run(State.STARTED))
     longer = case.open[0]._replace(lease=NOW + 60_000, changed=NOW + 1)
     assert write(store, case, changed=[(case.open[0], longer)])
-    assert write(store, case, cursor=SECONDS + 60)
+    assert not write(store, case, cursor=SECONDS + 60)
     assert now(store).open == (longer,)
+
+
+def test_settle_refuses_to_end_a_pause_that_was_extended(store):
+    case = define(store, a_case(paused=True, until=NOW + 1_000))
+    assert write(store, case, until=NOW + 9_000)
+    assert not write(store, case, paused=False, until=None)
+    assert now(store).until == NOW + 9_000
 
 
 @pytest.mark.req("KSPEC-OUTC-ONCE", "KSPEC-OUTC-NOMORE")
@@ -274,7 +282,7 @@ def test_all_of_a_settlement_is_written(store):
         case, after, (fresh,), ((running, ended), (waiting, begun)), gap, a_revision(after, note="why")
     )
     assert store.settle([settlement], NOW) == [True]
-    assert now(store) == after._replace(open=(begun, fresh), ahead=frozenset())
+    assert now(store) == after._replace(open=(begun, fresh), ahead=frozenset(), former={1: case.job})
     assert store.runs("a", MANY) == [fresh, begun, ended]
     assert store.gaps("a") == [gap]
     assert store.revisions("a")[1:] == [a_revision(after, note="why")]

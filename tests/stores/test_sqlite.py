@@ -200,10 +200,13 @@ def test_it_is_closed_once_and_for_all(folder, runner):
 def test_a_row_that_cannot_be_read_is_named(sqlite, other, damage, table, row):
     define(sqlite, None, a_run())
     other.execute(damage)
-    for question in (lambda: sqlite.get(["a"]), lambda: sqlite.look(ALL, NOW, 10)):
-        with pytest.raises(KronError, match="cannot be read") as refused:
-            question()
-        assert refused.value.details == {"table": table, "row": row}
+    with pytest.raises(KronError, match="cannot be read") as refused:
+        sqlite.get(["a"])
+    assert refused.value.details == {"table": table, "row": row}
+    define(sqlite, a_case("b"))
+    aside, readable = sqlite.look(ALL, NOW, 10)
+    assert (aside.identity, aside.wake, readable.identity) == ("a", NOW, "b")
+    assert "cannot be read" in aside.reason
     with pytest.raises(KronError, match="cannot be read"):
         write(sqlite, a_case(), cursor=SECONDS + 60)
 
@@ -344,7 +347,8 @@ def plan_of(connection, name, **values):
 def test_no_question_reads_a_whole_table(other, name, index):
     values = {"shards": "[1]", "upto": 1, "limit": 1, "schedule_id": "a", "cursor": 1, "keys": "[]", "after": ""}
     values |= {"before": "k", "prefix": "a", "beyond": "b", "paused": None, "deleted": 0, "identity": "a"}
-    values |= {"names": '["a"]', "wake": 1, "revision": 1, "old_cursor": 1, "old_since": 1, "next_at": 1}
+    values |= {"kinds": '["test"]', "names": '["a"]', "wake": 1, "revision": 1, "old_cursor": 1, "old_since": 1}
+    values |= {"next_at": 1}
     plan = plan_of(other, name, **values)
     assert index in plan
     assert "SCAN schedule_runs" not in plan

@@ -120,7 +120,7 @@ def launchers(store: Store, *, commands: str = "", kubernetes: bool = False) -> 
     async def nothing(launch: Launch) -> None:
         """Be done."""
 
-    found: dict[str, Launcher] = {"python": PythonLauncher({"pass": nothing}.get, report)}
+    found: dict[str, Launcher] = {"python": PythonLauncher({"pass": nothing}.get, report, lambda: ["pass"])}
     if commands:
         found["command"] = _commands(store, commands)
     if kubernetes:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from enum import StrEnum
 from typing import NamedTuple
+from zlib import crc32
 
 from kron.core.outcome import Reason, Verdict
 from kron.core.policy import MILLISECOND, Completion, Interrupted, Overlap, Policy
 from kron.core.run import ACTIVE, RUNNING, Run, State, ended
 
 LONGEST_PATIENCE = 3_600_000  # milliseconds: whatever a target asks for, a run does not wait longer
+LAST_CHANCE = 250  # milliseconds before the deadline: the last attempt, if the next one would come after it
+LONGEST_BACKOFF = 60_000  # milliseconds between two attempts, where the target asks for nothing
 
 
 class Answer(StrEnum):
@@ -19,6 +22,7 @@ class Answer(StrEnum):
     REJECTED = "rejected"  # it never will
     RETRYABLE = "retryable"  # it has it not, and may another time
     UNKNOWN = "unknown"  # nobody knows
+    UNSENT = "unsent"  # certainly nothing was sent, and the target has no part in that
 
 
 class Report(StrEnum):
@@ -49,17 +53,52 @@ def answered(
     """
     if answer is Answer.OK:
         return _accepted(run, policy, now, report)
+    if answer is Answer.UNSENT:
+        return run._replace(state=State.RETRY, not_before=now + patience, lease=None, changed=now)
     if answer is Answer.REJECTED:
-        return failed_launch(run, now)
+        return failed_launch(_refused(run), now)
     if answer is Answer.UNKNOWN and policy.interrupted is Interrupted.LOST:
         return ended(run, State.UNKNOWN, now, Verdict.EXECUTED, Reason.UNKNOWN)
-    if run.attempt >= policy.launch_tries and answer is Answer.RETRYABLE:
+    run = _refused(run) if answer is Answer.RETRYABLE else run._replace(doubt=True)
+    again = _next_attempt(run, policy, now, min(patience, LONGEST_PATIENCE))
+    if again is None:
         return failed_launch(run, now)
-    again = now + max(backoff(run, policy), min(patience, LONGEST_PATIENCE))
-    if patience and policy.deadline is not None and (again - run.due) * MILLISECOND > policy.deadline:
-        return failed_launch(run, now)
-    doubt = run.doubt or answer is Answer.UNKNOWN
-    return run._replace(state=State.RETRY, doubt=doubt, not_before=again, lease=None, changed=now)
+    return run._replace(state=State.RETRY, not_before=again, lease=None, changed=now)
+
+
+def _next_attempt(run: Run, policy: Policy, now: int, patience: int) -> int | None:
+    """When the next attempt is made: up to the deadline, and without one for a stated time; None if there is none."""
+    again = now + max(backoff(run, policy), patience)
+    if run.verdict is not None:  # it has run before, and is to run again
+        return again
+    if policy.deadline is None:
+        return None if tried_for_long(run, policy, again) else again
+    last = last_launch(run, policy)
+    if again <= last:
+        return again
+    return None if patience or last - now < 2 * LAST_CHANCE else last - LAST_CHANCE
+
+
+def last_launch(run: Run, policy: Policy) -> int:
+    """The last millisecond at which an attempt may be made, where the policy has a deadline."""
+    return run.due + max(policy.deadline or 0, policy.resolution) // MILLISECOND
+
+
+def tried_for_long(run: Run, policy: Policy, now: int) -> bool:
+    """Whether a launch without a deadline was tried for as long as it is to be: by the clock, and by its attempts."""
+    most = policy.launch_for // MILLISECOND
+    return now - max(run.due, run.created) > most and _waited(run, policy) >= most
+
+
+def _waited(run: Run, policy: Policy) -> int:
+    """How many milliseconds the attempts so far were apart, all together, without jitter."""
+    first = max(1, policy.launch_backoff // MILLISECOND)
+    return sum(min(max(first, LONGEST_BACKOFF), first << min(n, 20)) for n in range(min(run.attempt, 1_000)))
+
+
+def _refused(run: Run) -> Run:
+    """The run after its target has refused it: while it waits for the next attempt, the reason says so."""
+    return run if run.verdict is not None else run._replace(reason=Reason.LAUNCH_FAILED)
 
 
 def _accepted(run: Run, policy: Policy, now: int, report: Report | None) -> Run:
@@ -96,19 +135,26 @@ def look_after(run: Run, policy: Policy, now: int) -> int:
 
 
 def failed_launch(run: Run, now: int) -> Run:
-    """The end of a run that could not be started; if an attempt may have arrived all the same, nobody knows."""
+    """The end of a run that could not be started in time.
+
+    If an attempt may have arrived all the same, the outcome is unknown. If no target has refused it, it was late.
+    """
     if run.verdict is not None:  # it has run before
         return ended(run, State.FAILED, now)
     if run.doubt:
         return ended(run, State.UNKNOWN, now, Verdict.EXECUTED, Reason.UNKNOWN)
+    if run.reason is not Reason.LAUNCH_FAILED:
+        return ended(run, State.MISSED, now, Verdict.MISSED, Reason.DEADLINE)
     return ended(run, State.FAILED, now, Verdict.MISSED, Reason.LAUNCH_FAILED)
 
 
 def backoff(run: Run, policy: Policy) -> int:
-    """How many milliseconds to wait before the next attempt: doubled each time, up to ten minutes.
+    """How many milliseconds to wait before the next attempt: doubled each time, up to a minute, less some jitter.
 
-    The attempts of a run that has run before are restarts as well as refusals: then it is up to half a minute.
+    The attempts of a run that has run before are restarts as well as refusals: then it is up to half a minute. The
+    jitter follows from the key and the attempt, so that runs that were refused together do not come back together.
     """
     first = policy.launch_backoff // MILLISECOND
-    most = 600_000 if run.verdict is None else max(30_000, first)
-    return min(most, first << min(run.attempt - 1, 20))
+    most = max(first, LONGEST_BACKOFF if run.verdict is None else LONGEST_BACKOFF // 2)
+    wait = min(most, first << min(run.attempt - 1, 20))
+    return wait - wait * (crc32(f"{run.key}:{run.attempt}".encode()) % 256) // 1024

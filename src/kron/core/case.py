@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
+from kron.core.downtime import ALWAYS, Downtime
 from kron.core.job import Job
 from kron.core.policy import Policy
 from kron.core.run import Run
+
+NOTHING: Mapping[int, Job] = MappingProxyType({})
 
 
 class Case(NamedTuple):
@@ -31,6 +36,8 @@ class Case(NamedTuple):
     ahead: frozenset[int] = frozenset()
     until: int | None = None  # milliseconds: when its pause ends by itself; None: not before somebody ends it
     owed: frozenset[int] | None = None  # seconds
+    downtime: Downtime = ALWAYS
+    former: Mapping[int, Job] = NOTHING  # older revisions under which open runs were recorded
 
     @property
     def identity(self) -> str:
@@ -50,3 +57,7 @@ class Case(NamedTuple):
     def policy(self) -> Policy:
         """The policy of the job."""
         return self.job.schedule.policy
+
+    def job_of(self, run: Run) -> Job:
+        """The definition of a run: that of the revision under which it was recorded."""
+        return self.former.get(run.revision, self.job) if self.former else self.job

@@ -7,6 +7,7 @@ from kron.core.due import MOST, Survey, count_owed, reach, survey
 from kron.core.outcome import Gap, Reason, Verdict
 from kron.core.period import prev_nominal
 from kron.core.policy import Catchup
+from kron.core.zone import LATEST
 
 _OLDEST_FIRST = (Catchup.ALL, Catchup.SPREAD)
 _CATCHING_UP = (*_OLDEST_FIRST, Catchup.LATEST)  # where the deadline alone decides, the end does not
@@ -16,14 +17,26 @@ _WHY = {Catchup.NONE: Reason.CATCHUP_NONE, Catchup.LATEST: Reason.COALESCED}
 def catch_up(case: Case, now: int, *, at_once: bool = False) -> tuple[Survey, Gap | None]:
     """The periods to be judged in this pass. Of a longer tail the newest are kept, and the rest is a gap.
 
-    Where all are to run, the oldest are taken, and the rest is left to the next pass: unless there is none.
+    Where all are to run, and where a worker lived when they fell due, the oldest are taken, and the rest is left to the
+    next pass: unless there is none.
     """
     bound = case.policy.bound
     seen = survey(case, case.cursor, now, bound)
     if not seen.more or (case.policy.catchup in _OLDEST_FIRST and not at_once and not has_ended(case, now)):
         return seen, None
-    gap = _gap(case, seen.due[0].nominal, _newest(case, now, bound), now)
-    return survey(case, gap.last if gap else case.cursor, now, MOST), gap  # no more than fit into their windows
+    first, newest = seen.due[0].nominal, _newest(case, now, bound)
+    cut = min(newest, _end_of_downtime(case, first))
+    gap = _gap(case, first, cut, now)
+    most = MOST if cut == newest or at_once else bound  # no more than fit into their windows, or than one pass takes
+    return survey(case, gap.last if gap else case.cursor, now, most), gap
+
+
+def _end_of_downtime(case: Case, first: int) -> int:
+    """The nominal time before which all periods from `first` on fell due while no worker lived; `first` if none did."""
+    before, after = reach(case.job)
+    if (first - before) * 1000 < case.downtime.start:
+        return first
+    return min(case.downtime.end // 1000 - after, LATEST)
 
 
 def has_ended(case: Case, now: int) -> bool:

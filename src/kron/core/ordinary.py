@@ -19,7 +19,7 @@ _CAUGHT_UP = (Catchup.LATEST, Catchup.ALL)  # a period that is late, and the onl
 
 def ordinary(case: Case, now: int, owner: str, lease: int) -> tuple[int, int, Run | None] | None:
     """The new cursor, when to wake, and the run that starts now, if one does."""
-    job, _, cursor, since, paused, deleted, _, opened, ahead, _, _ = case
+    job, _, cursor, since, paused, deleted, _, opened, ahead, _, _, downtime, _ = case
     schedule, policy = job.schedule, job.schedule.policy
     if opened or ahead or paused or deleted or policy.suspend or job.start is not None or job.end is not None:
         return None
@@ -34,7 +34,10 @@ def ordinary(case: Case, now: int, owner: str, lease: int) -> tuple[int, int, Ru
         return None
     if now < at <= min(upcoming, others):
         return cursor, at, None
-    on_time = (now - at) * MILLISECOND < policy.resolution or (policy.deadline is None and policy.catchup in _CAUGHT_UP)
+    on_time = (now - at) * MILLISECOND < policy.resolution or (
+        policy.deadline is None
+        and (policy.catchup in _CAUGHT_UP or not downtime.covers(at) or (now - at) * MILLISECOND < policy.grace)
+    )
     if not (at <= now < upcoming <= others and on_time):
         return None
     key = key_of(job.identity, nominal)

@@ -112,21 +112,25 @@ def _late(case: Case, run: Run, now: int, nth: int, dues: list[Due]) -> Run:
     policy = case.policy
     if policy.deadline is not None and lateness(case, run.due, now) * MILLISECOND > policy.deadline:
         return ended(run, State.MISSED, now, Verdict.MISSED, Reason.DEADLINE)
+    if not case.downtime.covers(run.due) or (now - run.due) * MILLISECOND < policy.grace:
+        return run  # a worker lived: what is late because of Kron itself is not missed
     moved = run.nominal in (case.owed or ()) and not lateness(case, case.since, now)  # by an edit: nobody was away
-    return run if moved else _caught_up(case, run, now, nth, dues)
-
-
-def _caught_up(case: Case, run: Run, now: int, nth: int, dues: list[Due]) -> Run:
-    policy = case.policy
-    if has_ended(case, now):
-        return ended(run, State.MISSED, now, Verdict.MISSED, Reason.ENDED)
-    if policy.catchup is Catchup.NONE:
-        return ended(run, State.MISSED, now, Verdict.MISSED, Reason.CATCHUP_NONE)
-    if policy.catchup is Catchup.LATEST and any(due.schedulable and due.nominal > run.nominal for due in dues):
-        return ended(run, State.MISSED, now, Verdict.MISSED, Reason.COALESCED)
+    missed = None if moved else _missed(case, run, now, dues)
+    if missed is not None:
+        return ended(run, State.MISSED, now, Verdict.MISSED, missed)
     if policy.catchup is Catchup.SPREAD:
         return run._replace(not_before=now + nth * policy.spread_over // MILLISECOND // len(dues))
     return run
+
+
+def _missed(case: Case, run: Run, now: int, dues: list[Due]) -> Reason | None:
+    """Why a period that fell due in a downtime is not caught up; None if it is."""
+    if has_ended(case, now):
+        return Reason.ENDED
+    if case.policy.catchup is Catchup.NONE:
+        return Reason.CATCHUP_NONE
+    newer = any(due.schedulable and due.nominal > run.nominal for due in dues)
+    return Reason.COALESCED if newer and case.policy.catchup is Catchup.LATEST else None
 
 
 def lateness(case: Case, due: int, now: int) -> int:

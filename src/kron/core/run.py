@@ -72,9 +72,9 @@ class Run(NamedTuple):
         return self.state is State.FAILED and self.verdict is Verdict.MISSED
 
     @property
-    def token(self) -> tuple[str, int, str]:
-        """What a write about this attempt must still find: its state, number and owner."""
-        return self.state, self.attempt, self.owner
+    def token(self) -> tuple[str, int, str, int | None]:
+        """What a write about this attempt must still find: its state, number, owner and lease."""
+        return self.state, self.attempt, self.owner, self.lease
 
 
 def key_of(identity: str, nominal: int, trigger: str = "") -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kron.core.answer import failed_launch
+from kron.core.answer import failed_launch, last_launch, tried_for_long
 from kron.core.draft import Draft
 from kron.core.outcome import Reason, Verdict
-from kron.core.policy import MILLISECOND, Interrupted, Overlap
+from kron.core.policy import Interrupted, Overlap, Policy
 from kron.core.run import RUNNING, Run, State, claimed, ended
 
 
@@ -29,29 +29,33 @@ def retry_failed(draft: Draft) -> None:
             draft.put(claimed(run, draft.owner, draft.lease, draft.now))
 
 
+def _policy(run: Run, draft: Draft) -> Policy:
+    return draft.case.job_of(run).schedule.policy
+
+
 def _over(run: Run, draft: Draft) -> bool:
     return run.lease is not None and run.lease <= draft.now
 
 
 def _unacknowledged(run: Run, draft: Draft) -> Run:
     """A start whose worker fell silent: it may have been sent."""
-    if draft.case.policy.interrupted is Interrupted.LOST:
+    if _policy(run, draft).interrupted is Interrupted.LOST:
         return ended(run, State.UNKNOWN, draft.now, Verdict.EXECUTED, Reason.UNKNOWN)
     return run._replace(state=State.RETRY, doubt=True, not_before=draft.now, lease=None, changed=draft.now)
 
 
 def _silent(run: Run, draft: Draft) -> Run:
     """A run that has not been heard of for the length of its lease."""
-    if draft.case.policy.interrupted is Interrupted.RESTART:
+    if _policy(run, draft).interrupted is Interrupted.RESTART:
         return run._replace(state=State.RETRY, not_before=draft.now, lease=None, changed=draft.now)
     return ended(run, State.LOST, draft.now)
 
 
 def _again(run: Run, draft: Draft) -> Run:
     """The next attempt, if there is to be one."""
-    policy = draft.case.policy
-    tries = run.attempt >= policy.launch_tries and policy.interrupted is not Interrupted.RESTART
-    late = policy.deadline is not None and (draft.now - run.due) * MILLISECOND > max(policy.deadline, policy.resolution)
-    if (tries or late) and run.verdict is None:
+    policy = _policy(run, draft)
+    restarts = policy.interrupted is Interrupted.RESTART
+    late = tried_for_long(run, policy, draft.now) if policy.deadline is None else draft.now > last_launch(run, policy)
+    if late and run.verdict is None and not (restarts and policy.deadline is None):
         return failed_launch(run, draft.now)
     return claimed(run, draft.owner, draft.lease, draft.now)

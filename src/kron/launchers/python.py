@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from inspect import isawaitable, iscoroutinefunction
 from typing import Any
@@ -20,8 +20,10 @@ Reporter = Callable[[Launch, Report, BaseException | None], Awaitable[None]]
 class PythonLauncher:
     """Starts `python:name` by calling the async function of that name; see `call` for those of others."""
 
-    def __init__(self, function_of: Callable[[str], Function | None], report: Reporter) -> None:
-        self.function_of, self.report = function_of, report
+    def __init__(
+        self, function_of: Callable[[str], Function | None], report: Reporter, names: Callable[[], Iterable[str]]
+    ) -> None:
+        self.function_of, self.report, self.names = function_of, report, names
         self.tasks: dict[str, asyncio.Task[None]] = {}
         self.going: set[str] = set()  # those of them whose functions have not ended
         self.fewer = asyncio.Event()
@@ -37,6 +39,10 @@ class PythonLauncher:
             self.tasks[key] = asyncio.create_task(self._run(function, launch))
             await asyncio.sleep(0)  # many a function waits for nothing, and is over by then
         return Answer.OK if key in self.going else Receipt(Answer.OK, over=True)
+
+    def holds(self, key: str) -> bool:
+        """Whether the function of that key is running here, or its end is not yet recorded."""
+        return key in self.tasks
 
     async def cancel(self, run: Run) -> None:
         """Cancel the task of the run. A plain function in its thread cannot be ended, and goes on."""

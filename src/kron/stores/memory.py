@@ -8,10 +8,13 @@ from heapq import heapify, heappop, heappush
 from itertools import islice, takewhile
 
 from kron.clock import Clock
-from kron.core.case import Case
+from kron.core.case import NOTHING, Case
+from kron.core.downtime import ALWAYS
 from kron.core.outcome import Gap
 from kron.core.run import Run
-from kron.store import FIRST, SHARDS, Act, Change, Maintained, Revision, Settlement, fits, shard_of, share_of, speaks
+from kron.fleet import Fleet, Share, kind_of, shard_of
+from kron.store import FIRST, Act, Change, Found, Maintained, Revision, Settlement, fits, speaks
+from kron.stores.register import Register
 from kron.stores.retention import Retention
 
 
@@ -30,35 +33,37 @@ class MemoryStore:
         self.history: dict[str, tuple[Revision, ...]] = {}
         self.deeds: dict[str, list[Act]] = {}
         self.ahead: dict[str, set[int]] = {}  # identity -> handled periods beyond its cursor
-        self.queues: list[list[tuple[int, str]]] = [[] for _ in range(SHARDS)]  # when to look at whom
-        self.members: dict[str, tuple[int, int]] = {}  # owner -> said when, lives until
-        self.leases: dict[int, str] = {}  # shard -> who looks at it, for as long as he lives
+        self.queues: dict[tuple[str, int], list[tuple[int, str]]] = {}  # kind and shard -> when to look at whom
+        self.aside: dict[str, str] = {}  # identity -> why it was set aside
+        self.register = Register()
         self.retention = Retention()
 
     async def now(self) -> int:
         """The current instant in milliseconds."""
         return int(self.clock.now() * 1000)
 
-    async def lease(self, owner: str, now: int, until: int) -> frozenset[int]:
-        """Say that `owner` lives until then; the shards that it may look at."""
-        lives = ((m, (min(said, now), end - max(0, said - now))) for m, (said, end) in self.members.items())
-        self.members = {m: life for m, life in lives if life[1] > now} | {owner: (now, until)}
-        share = share_of(owner, tuple(sorted(self.members)))
-        self.leases = {s: holder for s, holder in self.leases.items() if holder in self.members and holder != owner}
-        free = share - self.leases.keys()
-        self.leases |= dict.fromkeys(free, owner)
-        return free
+    async def lease(self, owner: str, kinds: frozenset[str], now: int, until: int) -> Fleet:
+        """Register `owner` as living until then; all who live."""
+        return self.register.lease(owner, kinds, now, until)
 
-    async def look(self, shards: frozenset[int], upto: int, limit: int, beyond: tuple[int, str] = FIRST) -> list[Case]:
+    async def poll(self, shares: Sequence[Share]) -> tuple[int, int | None]:
+        """The current instant, and when the next schedule of those shares is to be looked at."""
+        queues = (self._queue(place) for share in shares for place in self._places(share))
+        return await self.now(), min((queue[0][0] for queue in queues if queue), default=None)
+
+    async def look(self, share: Share, upto: int, limit: int, beyond: tuple[int, str] = FIRST) -> list[Found]:
         """The cases that are to be looked at by `upto`, the longest waiting first."""
-        due = self._waiting(shards, upto, limit, beyond)
-        for entry, shard in due.items():  # they wait until somebody settles them
-            heappush(self.queues[shard], entry)
+        due = self._waiting(share, upto, limit, beyond)
+        for entry, place in due.items():  # they wait until somebody settles them
+            heappush(self.queues[place], entry)
         return [self._case(entry[1]) for entry in due if entry > beyond]
 
-    async def wake(self, shards: frozenset[int]) -> int | None:
-        """When the next case of those shards is to be looked at."""
-        return min((queue[0][0] for shard in shards if (queue := self._queue(shard))), default=None)
+    async def set_aside(self, identity: str, until: int, reason: str) -> None:
+        """Look at a schedule no earlier than that."""
+        case = self.cases.get(identity)
+        if case is not None:
+            self.aside[identity] = reason
+            self._keep(case._replace(wake=until))
 
     def prepare(self, settlements: list[Settlement]) -> list[Settlement]:
         """There is nothing to do before the time comes."""
@@ -76,7 +81,8 @@ class MemoryStore:
 
     async def get(self, identities: Sequence[str]) -> list[Case | None]:
         """The cases of those identities."""
-        return [self._stored(identity) for identity in identities]
+        found, now = (self._stored(identity) for identity in identities), await self.now()
+        return [c and c._replace(downtime=self.register.downtime(kind_of(c.job.target), now)) for c in found]
 
     async def get_now(self, identities: Sequence[str]) -> tuple[list[Case | None], int]:
         """The same, and the instant at which they were so."""
@@ -140,28 +146,37 @@ class MemoryStore:
         return self.retention.horizon
 
     def _waiting(
-        self, shards: frozenset[int], upto: int, limit: int, beyond: tuple[int, str]
-    ) -> dict[tuple[int, str], int]:
-        """The first entries of those queues, taken out of them, with the shard of each; so many beyond that place."""
-        found = dict[tuple[int, str], int]()
-        heads = [(queue[0], shard) for shard in shards if (queue := self._queue(shard)) and queue[0][0] <= upto]
+        self, share: Share, upto: int, limit: int, beyond: tuple[int, str]
+    ) -> dict[tuple[int, str], tuple[str, int]]:
+        """The first entries of those queues, taken out of them, with the queue of each; so many beyond that place."""
+        found = dict[tuple[int, str], tuple[str, int]]()
+        places = self._places(share)
+        heads = [(queue[0], place) for place in places if (queue := self._queue(place)) and queue[0][0] <= upto]
         heapify(heads)
         while heads and limit > 0:
-            entry, shard = heappop(heads)
+            entry, place = heappop(heads)
             limit -= entry > beyond and entry not in found  # it stands there twice if it was put off and brought back
-            found[entry] = shard
-            heappop(self.queues[shard])
-            queue = self._queue(shard)
+            found[entry] = place
+            heappop(self.queues[place])
+            queue = self._queue(place)
             if queue and queue[0][0] <= upto:
-                heappush(heads, (queue[0], shard))
+                heappush(heads, (queue[0], place))
         return found
 
-    def _queue(self, shard: int) -> list[tuple[int, str]]:
-        """The queue of a shard, without what has been put off or brought forward since."""
-        queue = self.queues[shard]
-        while queue and ((case := self.cases.get(queue[0][1])) is None or case.wake != queue[0][0]):
+    def _places(self, share: Share) -> list[tuple[str, int]]:
+        """The queues of a share."""
+        return [place for place in self.queues if place[0] in share.kinds and place[1] in share.shards]
+
+    def _queue(self, place: tuple[str, int]) -> list[tuple[int, str]]:
+        """A queue, without what has been put off or brought forward since, or has become of another kind."""
+        queue = self.queues[place]
+        while queue and self._stale(*queue[0], place[0]):
             heappop(queue)
         return queue
+
+    def _stale(self, wake: int, identity: str, kind: str) -> bool:
+        case = self.cases.get(identity)
+        return case is None or case.wake != wake or kind_of(case.job.target) != kind
 
     def _stored(self, identity: str) -> Case | None:
         return self._case(identity) if identity in self.cases else None
@@ -170,7 +185,10 @@ class MemoryStore:
         case, runs, ahead = self.cases[identity], self.open.get(identity), self.ahead.get(identity)
         if not runs and not ahead:
             return case
-        return case._replace(open=tuple(sorted((runs or {}).values(), key=_place)), ahead=frozenset(ahead or ()))
+        former = {r.revision for r in (runs or {}).values()} - {case.revision}
+        jobs = {r.number: r.job for r in self.history.get(identity, ()) if r.number in former} if former else NOTHING
+        opened = tuple(sorted((runs or {}).values(), key=_place))
+        return case._replace(open=opened, ahead=frozenset(ahead or ()), former=jobs)
 
     def _run(self, key: str) -> Run | None:
         identity = self.owner_of.get(key)
@@ -183,7 +201,8 @@ class MemoryStore:
         after = settlement.after
         if not self._fits(settlement):
             return False
-        self._keep(after._replace(open=(), ahead=frozenset()) if after.open or after.ahead else after)
+        self.aside.pop(after.identity, None)
+        self._keep(after._replace(open=(), ahead=frozenset(), downtime=ALWAYS, former=NOTHING))
         for run in settlement.new:
             self._put(run)
         for _, run in settlement.changed:
@@ -210,7 +229,8 @@ class MemoryStore:
     def _keep(self, case: Case) -> None:
         self.cases[case.identity] = case
         if case.wake is not None:
-            heappush(self.queues[shard_of(case.identity)], (case.wake, case.identity))
+            place = kind_of(case.job.target), shard_of(case.identity)
+            heappush(self.queues.setdefault(place, []), (case.wake, case.identity))
         beyond = self.ahead.get(case.identity)
         if beyond:
             self.ahead[case.identity] = {nominal for nominal in beyond if nominal > case.cursor}

@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 from kron.core.case import Case
 from kron.core.outcome import Gap
 from kron.core.run import Run
-from kron.store import FIRST, Act, Change, Revision, Settlement, Store
+from kron.fleet import Fleet, Share
+from kron.store import FIRST, Act, Change, Found, Revision, Settlement, Store
 from kron.testing.road import Road
 
 T = TypeVar("T")
@@ -24,17 +25,21 @@ class FaultyStore:
         """The current instant in milliseconds."""
         return await self._call("now", self.store.now())
 
-    async def lease(self, owner: str, now: int, until: int) -> frozenset[int]:
-        """The shards that `owner` may look at."""
-        return await self._call("lease", self.store.lease(owner, now, until))
+    async def lease(self, owner: str, kinds: frozenset[str], now: int, until: int) -> Fleet:
+        """All who live, with `owner`."""
+        return await self._call("lease", self.store.lease(owner, kinds, now, until))
 
-    async def look(self, shards: frozenset[int], upto: int, limit: int, beyond: tuple[int, str] = FIRST) -> list[Case]:
+    async def poll(self, shares: Sequence[Share]) -> tuple[int, int | None]:
+        """The current instant, and when the next case is to be looked at."""
+        return await self._call("poll", self.store.poll(shares))
+
+    async def look(self, share: Share, upto: int, limit: int, beyond: tuple[int, str] = FIRST) -> list[Found]:
         """The cases that are to be looked at."""
-        return await self._call("look", self.store.look(shards, upto, limit, beyond))
+        return await self._call("look", self.store.look(share, upto, limit, beyond))
 
-    async def wake(self, shards: frozenset[int]) -> int | None:
-        """When the next case is to be looked at."""
-        return await self._call("wake", self.store.wake(shards))
+    async def set_aside(self, identity: str, until: int, reason: str) -> None:
+        """Look at a schedule no earlier than that."""
+        return await self._call("set_aside", self.store.set_aside(identity, until, reason))
 
     def prepare(self, settlements: list[Settlement]) -> list[Settlement]:
         """The same settlements, prepared; nothing goes over the road."""

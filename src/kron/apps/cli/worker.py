@@ -68,8 +68,6 @@ async def _work(config: Config) -> None:
             upkeep = Maintenance(store, SystemTimer(), days=config.retention_days or None, sink=working.sink)
             async with heeding(store, worker.nudge), maintaining(upkeep):
                 await worker.run(stop)
-            now = await store.now()
-            await store.lease(worker.owner, now, now)  # others need not wait for its lease to end
         targets.close()
     working.sink(Event("worker_stopped", 0, {"owner": worker.owner}))
     if working.log:

@@ -37,7 +37,8 @@ class Functions:
         self.reports, self.threads = Reports(store), Threads(threads)
         self.threaded: set[str] = set()  # keys whose functions are in a thread
         self.left: set[str] = set()  # those of them that are waited for no longer
-        self.python = PythonLauncher(self._function, self._report)
+        self.python = PythonLauncher(self._function, self._report, lambda: list(self.declared))
+        self.names, self.holds = self.python.names, self.python.holds
 
     async def start(self, launch: Launch) -> Answer | Receipt:
         """Start the function, if it is one of this process."""

@@ -14,7 +14,7 @@ from kron.apps.embedded.functions import Functions
 from kron.apps.embedded.passes import Passes
 from kron.apps.wiring import open_store
 from kron.errors import KronError
-from kron.events import Event, Sink, silent
+from kron.events import guarded
 from kron.maintenance import Maintenance, maintaining
 from kron.registrar import Asker, Registrar
 from kron.settings import Settings
@@ -43,6 +43,7 @@ class Running:
         self.registrar: Registrar
         self.functions: Functions
         self.passes: Passes
+        self.worker: Worker
         self.working: asyncio.Task[None]
 
     async def begin(self) -> None:
@@ -59,8 +60,8 @@ class Running:
         launchers = {SCHEME: self.functions}
         owner = f"application-{uuid4().hex}"
         settings = ALONE if isinstance(store, MemoryStore) else outer.settings
-        worker = Worker(store, launchers, outer.timer, owner=owner, settings=settings, sink=guarded(outer.sink))
-        self.passes = Passes(worker, outer.timer)
+        self.worker = Worker(store, launchers, outer.timer, owner=owner, settings=settings, sink=outer.sink)
+        self.passes = Passes(self.worker, outer.timer)
         self.functions.ending = self.passes.nudge
         self.working = asyncio.create_task(self.passes.run())
         upkeep = Maintenance(store, outer.timer, days=outer.retention, sink=guarded(outer.sink))
@@ -109,6 +110,7 @@ class Running:
             for pass_ in late:
                 pass_.cancel()
             await self.functions.ended(until - self.loop.time())
+            await self.worker.leave()
             await self.held.aclose()
 
     async def _ask(self, question: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -128,25 +130,6 @@ class Running:
             raise
         self.defined_names.add(declared.name)
         self.passes.nudge()
-
-
-def guarded(sink: Sink) -> Sink:
-    """A sink that cannot stop the scheduler: what it raises is logged, once for each time that it begins to."""
-    if sink is silent:
-        return sink
-    failing = False
-
-    def hear(event: Event) -> None:
-        nonlocal failing
-        try:
-            sink(event)
-            failing = False
-        except Exception:
-            if not failing:
-                log.exception("the sink failed on %s; the scheduler goes on", event.name)
-            failing = True
-
-    return hear
 
 
 def _current_loop() -> asyncio.AbstractEventLoop | None:

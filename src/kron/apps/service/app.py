@@ -100,8 +100,6 @@ async def _work(parts: Parts, stop: asyncio.Event) -> None:
     upkeep = Maintenance(parts.store, SystemTimer(), days=parts.config.retention_days or None, sink=parts.sink)
     async with heeding(parts.store, worker.nudge), maintaining(upkeep):
         await worker.run(stop)
-    now = await parts.store.now()
-    await parts.store.lease(worker.owner, now, now)
 
 
 def make_parts(config: Config, store: Store) -> Parts:

@@ -28,6 +28,6 @@ def preset_of(config: Config) -> Policy:
         jitter=config.default_jitter_ms * MILLISECOND,
         bound=config.max_catchup_per_tick,
         spread_over=config.lookahead_ms * MILLISECOND,
-        resolution=config.misfire_grace_ms * MILLISECOND,
+        grace=config.misfire_grace_ms * MILLISECOND,
         run_lease=(config.inflight_lease_ms or NEVER) * MILLISECOND,
     )

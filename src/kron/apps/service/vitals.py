@@ -11,7 +11,8 @@ from kron.store import Store
 WORDS = {
     "kron_store_up": "Whether the store answers.",
     "kron_workers": "Workers that live.",
-    "kron_shards_unowned": "Shards that nobody alive looks at; their schedules do not run.",
+    "kron_schedules_unlaunchable": "Schedules that are due and whose target no living worker can launch.",
+    "kron_schedules_set_aside": "Schedules that could not be read or committed, and are looked at later.",
     "kron_schedules_waiting": "Schedules whose time has come and that nobody has looked at.",
     "kron_schedules_waiting_seconds": "For how long the first of them has waited.",
 }
@@ -36,7 +37,8 @@ async def vital_lines(store: Store) -> str:
     values = {
         "kron_store_up": 1,
         "kron_workers": found["workers"],
-        "kron_shards_unowned": found["unowned"],
+        "kron_schedules_unlaunchable": found["unlaunchable"],
+        "kron_schedules_set_aside": found["aside"],
         "kron_schedules_waiting": found["waiting"],
         "kron_schedules_waiting_seconds": found["oldest"] / 1000,
     }

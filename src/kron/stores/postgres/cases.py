@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from kron.core.case import Case
 from kron.core.job import Job
 from kron.core.run import Run
-from kron.stores.codec import corrupt, read_owed, read_run
+from kron.errors import KronError
+from kron.store import Found, Unreadable
+from kron.stores.codec import corrupt, read_owed, read_revision, read_run
 from kron.stores.postgres.arrays import numbers, texts
 from kron.stores.postgres.pool import Talk
 from kron.stores.postgres.rows import Row, borne_by, read_job
@@ -72,7 +74,38 @@ async def whole(talk: Talk, jobs: Jobs, rows: Sequence[Row]) -> list[Case]:
         job, opened, beyond = jobs.of(name, number), runs.get(name, ()), ahead.get(name, NONE)
         taken = None if owed is None else _owed(name, owed)
         cases.append(Case(job, revision, cursor, since, paused, deleted, wake, opened, beyond, until, taken))
-    return cases
+    return await _former(talk, cases) if runs else cases
+
+
+async def readable(talk: Talk, jobs: Jobs, rows: Sequence[Row]) -> list[Found]:
+    """The cases of those rows; where one cannot be read, it alone is told apart."""
+    try:
+        return list(await whole(talk, jobs, rows))
+    except KronError as error:
+        if error.code != "CORRUPT_ROW":
+            raise
+    return [await _one(talk, jobs, row) for row in rows]
+
+
+async def _one(talk: Talk, jobs: Jobs, row: Row) -> Case | Unreadable:
+    try:
+        (case,) = await whole(talk, jobs, [row])
+    except KronError as error:
+        return Unreadable(row[0], row[7], error.message)
+    return case
+
+
+async def _former(talk: Talk, cases: Sequence[Case]) -> list[Case]:
+    """The cases, with the older definitions under which their open runs were recorded."""
+    wanted = {(case.identity, run.revision) for case in cases for run in case.open if run.revision != case.revision}
+    if not wanted:
+        return list(cases)
+    names, revisions = zip(*sorted(wanted), strict=True)
+    rows = await talk.rows("revisions_of", schedules=texts(names), revisions=numbers(revisions))
+    found: dict[str, dict[int, Job]] = {}
+    for revision in map(read_revision, rows):
+        found.setdefault(revision.identity, {})[revision.number] = revision.job
+    return [case._replace(former=found[case.identity]) if case.identity in found else case for case in cases]
 
 
 def _owed(name: str, text: str) -> frozenset[int] | None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from kron.clock import Clock
 from kron.errors import KronError
-from kron.store import SHARDS
 from kron.stores.postgres.maintain import weeks
 from kron.stores.postgres.migrate import migrate
 from kron.stores.postgres.pool import Talk
@@ -37,7 +36,7 @@ async def examine(url: str, store: PostgresStore, clock: Clock) -> list[Finding]
     if found[0].level == "error":
         return found
     read = store.pool.read
-    for look in (_durability, _rights, _lag, _bloat, _partitions, _workers):
+    for look in (_durability, _rights, _lag, _bloat, _partitions, _workers, _aside):
         found += await read(look)
     return [*found, await _skew(store, clock)]
 
@@ -106,13 +105,23 @@ async def _partitions(talk: Talk) -> list[Finding]:
 
 
 async def _workers(talk: Talk) -> list[Finding]:
-    ((living, unowned),) = await talk.rows("unowned")
+    ((living, _, _),) = await talk.rows("served")
     if not living:
         return [Finding("warning", "workers", "no worker is alive", "start one: `kron worker URL`")]
-    if unowned:
-        hint = "wait for the next pass of a worker; if it stays so, see what their logs say"
-        return [Finding("warning", "workers", f"nobody looks at {unowned} of {SHARDS} shards", hint)]
-    return [Finding("ok", "workers", f"{living} alive, and every shard is somebody's")]
+    found = [Finding("ok", "workers", f"{living} alive")]
+    for kind, count in await talk.rows("unlaunchable"):
+        message = f"no living worker can launch {kind!r}, the target of {count} schedule{'s' * (count != 1)}"
+        hint = "start a worker that can: for a function, the application that declares it; else see docs/targets.md"
+        found.append(Finding("warning", "workers", message, hint))
+    return found
+
+
+async def _aside(talk: Talk) -> list[Finding]:
+    hint = "see why, and define the schedule again; Kron tries it again every minute"
+    return [
+        Finding("error", "schedules", f"{identity!r} is set aside: {reason}", hint)
+        for identity, reason in await talk.rows("aside")
+    ]
 
 
 async def _skew(store: PostgresStore, clock: Clock) -> Finding:

@@ -51,56 +51,62 @@ SELECT {schema}.kron_now();
 -- alone_in_leasing: one at a time decides who looks at what
 SELECT pg_advisory_xact_lock(hashtextextended('kron leases ' || current_schema() || ' ' || %(tenant)s, 0));
 
--- count_from_now: what was said by a clock that has been set back since
-UPDATE workers SET until = %(now)s::bigint + until - said, said = %(now)s
-WHERE tenant_id = %(tenant)s AND said > %(now)s;
+-- living: all workers that were heard of, in order
+SELECT owner, joined, said, until, kinds FROM workers WHERE tenant_id = %(tenant)s ORDER BY owner;
 
--- forget_the_dead: those who are not heard of any more
-DELETE FROM workers WHERE tenant_id = %(tenant)s AND until <= %(now)s;
+-- live: workers live until then
+INSERT INTO workers (tenant_id, owner, joined, said, until, kinds)
+VALUES (%(tenant)s, %(owner)s, %(joined)s, %(said)s, %(until)s, %(kinds)s)
+ON CONFLICT (tenant_id, owner) DO UPDATE SET
+    joined = excluded.joined, said = excluded.said, until = excluded.until, kinds = excluded.kinds;
 
--- live: somebody lives until then
-INSERT INTO workers (tenant_id, owner, said, until) VALUES (%(tenant)s, %(owner)s, %(now)s, %(until)s)
-ON CONFLICT (tenant_id, owner) DO UPDATE SET said = excluded.said, until = excluded.until;
+-- forget: workers that are not heard of any more
+DELETE FROM workers WHERE tenant_id = %(tenant)s AND owner = ANY(%(owners)s);
 
--- living: all who live, in order
-SELECT owner FROM workers WHERE tenant_id = %(tenant)s ORDER BY owner;
+-- kinds: for which kinds of target there was a worker, and until when
+SELECT kind, said, until, down_from, up_since FROM kinds WHERE tenant_id = %(tenant)s;
 
--- found_shards: there is a row for each shard
-INSERT INTO shards (tenant_id, shard, owner, epoch)
-SELECT %(tenant)s, shard, '', 0 FROM generate_series(0, %(shards)s - 1) AS shard
-WHERE (SELECT count(*) FROM shards WHERE tenant_id = %(tenant)s) < %(shards)s
-ON CONFLICT DO NOTHING;
+-- serve: there is a worker for those kinds until then, or was
+INSERT INTO kinds (tenant_id, kind, said, until, down_from, up_since)
+SELECT %(tenant)s, k.* FROM unnest(%(kinds)s, %(saids)s, %(untils)s, %(froms)s, %(sinces)s) AS k
+ON CONFLICT (tenant_id, kind) DO UPDATE SET
+    said = excluded.said, until = excluded.until, down_from = excluded.down_from, up_since = excluded.up_since;
 
--- let_go: the shards of the dead are free, and those of somebody that are not in his share
-UPDATE shards s SET owner = ''
-WHERE tenant_id = %(tenant)s AND owner <> '' AND CASE
-      WHEN owner = %(owner)s THEN shard <> ALL(%(share)s)
-      ELSE NOT EXISTS (SELECT FROM workers w WHERE w.tenant_id = s.tenant_id AND w.owner = s.owner) END;
-
--- take: the shards of a share that are free
-UPDATE shards SET owner = %(owner)s, epoch = epoch + 1
-WHERE tenant_id = %(tenant)s AND owner = '' AND shard = ANY(%(share)s);
-
--- held: the shards of somebody
-SELECT shard FROM shards WHERE tenant_id = %(tenant)s AND owner = %(owner)s;
-
--- look: the schedules that are to be looked at by then, the longest waiting first
-SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach, owed
-FROM due
-WHERE tenant_id = %(tenant)s AND wake <= %(upto)s AND (wake, schedule_id) > (%(after)s, %(name)s)
-  AND shard = ANY(%(shards)s)
+-- look: the schedules of a share that are to be looked at by then, the longest waiting first
+SELECT d.*
+FROM unnest(%(kinds)s) AS k (kind), LATERAL (
+    SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach, owed
+    FROM due
+    WHERE tenant_id = %(tenant)s AND kind = k.kind AND wake <= %(upto)s
+      AND (wake, schedule_id) > (%(after)s, %(name)s) AND shard = ANY(%(shards)s)
+    ORDER BY wake, schedule_id
+    LIMIT %(limit)s) AS d
 ORDER BY wake, schedule_id
 LIMIT %(limit)s;
 
 -- look_everywhere: the same for who has all the shards
-SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach, owed
-FROM due
-WHERE tenant_id = %(tenant)s AND wake <= %(upto)s AND (wake, schedule_id) > (%(after)s, %(name)s)
+SELECT d.*
+FROM unnest(%(kinds)s) AS k (kind), LATERAL (
+    SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach, owed
+    FROM due
+    WHERE tenant_id = %(tenant)s AND kind = k.kind AND wake <= %(upto)s
+      AND (wake, schedule_id) > (%(after)s, %(name)s)
+    ORDER BY wake, schedule_id
+    LIMIT %(limit)s) AS d
 ORDER BY wake, schedule_id
 LIMIT %(limit)s;
 
--- wake: when the next schedule of those shards is to be looked at
-SELECT wake FROM due WHERE tenant_id = %(tenant)s AND wake IS NOT NULL AND shard = ANY(%(shards)s) ORDER BY wake LIMIT 1;
+-- poll: what time it is, and when the next schedule of a share is to be looked at
+SELECT kron_now(), min(d.wake)
+FROM unnest(%(kinds)s) AS k (kind), LATERAL (
+    SELECT wake FROM due
+    WHERE tenant_id = %(tenant)s AND kind = k.kind AND wake IS NOT NULL AND shard = ANY(%(shards)s)
+    ORDER BY wake
+    LIMIT 1) AS d;
+
+-- set_aside: look at a schedule no earlier than that
+UPDATE due SET wake = %(until)s, aside = %(reason)s
+WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s;
 
 -- standing: what time it is, and schedules by their names; if there is none of them, the time alone
 SELECT kron_now(), d.*
@@ -109,6 +115,15 @@ FROM (VALUES (0)) AS once LEFT JOIN LATERAL (
     FROM due
     WHERE (tenant_id = %(tenant)s) IS TRUE AND schedule_id = ANY(%(schedules)s)
     OFFSET 0) AS d ON true;
+
+-- revisions_of: older definitions of schedules, by their numbers
+SELECT r.*
+FROM unnest(%(schedules)s, %(revisions)s) AS s (schedule_id, number), LATERAL (
+    SELECT schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
+           number, at, who, note, cursor
+    FROM schedule_revisions
+    WHERE tenant_id = %(tenant)s AND schedule_id = s.schedule_id AND number = s.number
+    OFFSET 0) AS r;
 
 -- lock: schedules by their names, for who is about to write
 SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach, owed
@@ -160,7 +175,7 @@ SELECT encode(idempotency_key, 'hex') FROM requests WHERE tenant_id = %(tenant)s
 
 -- advance: schedules that are still as they were read go on; which were
 UPDATE due d SET
-    cursor = s.cursor, wake = s.wake, seen = s.seen, reach = greatest(d.reach, s.reach), next_at = s.next_at
+    cursor = s.cursor, wake = s.wake, seen = s.seen, reach = greatest(d.reach, s.reach), next_at = s.next_at, aside = NULL
 FROM unnest(%(schedules)s, %(revisions)s, %(cursors)s, %(seens)s, %(next_cursors)s, %(sinces)s, %(wakes)s,
             %(next_seens)s, %(reaches)s, %(nexts)s)
      AS s (schedule_id, revision, old_cursor, old_seen, cursor, since, wake, seen, reach, next_at)
@@ -199,25 +214,25 @@ WITH defined AS (
 )
 UPDATE due d SET
     digest = s.digest, revision = s.revision, cursor = s.cursor, since = s.since, paused = s.paused,
-    deleted = s.deleted, wake = s.wake, paused_until = s.paused_until, seen = s.seen, reach = greatest(d.reach, s.reach),
-    next_at = s.next_at, owed = s.owed
+    deleted = s.deleted, wake = s.wake, paused_until = s.paused_until, seen = s.seen,
+    reach = greatest(d.reach, s.reach), kind = s.kind, next_at = s.next_at, owed = s.owed, aside = NULL
 FROM unnest(%(schedules)s, %(digests)s, %(revisions)s::integer[], %(cursors)s, %(sinces)s, %(paused)s, %(deleted)s,
-            %(wakes)s, %(untils)s, %(seens)s, %(reaches)s, %(nexts)s, %(oweds)s)
-     AS s (schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach, next_at,
-           owed)
+            %(wakes)s, %(untils)s, %(seens)s, %(reaches)s, %(kinds)s, %(nexts)s, %(oweds)s)
+     AS s (schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen, reach, kind,
+           next_at, owed)
 WHERE (d.tenant_id = %(tenant)s) IS TRUE AND d.schedule_id = ANY (ARRAY[s.schedule_id]);
 
 -- stand: how far they have come, under the lock
 INSERT INTO due (tenant_id, schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen,
-                 reach, shard, next_at, owed)
+                 reach, kind, shard, next_at, owed)
 SELECT %(tenant)s, s.*
 FROM unnest(%(schedules)s, %(digests)s, %(revisions)s::integer[], %(cursors)s, %(sinces)s, %(paused)s, %(deleted)s,
-            %(wakes)s, %(untils)s, %(seens)s, %(reaches)s, %(shards)s::smallint[], %(nexts)s, %(oweds)s) AS s
+            %(wakes)s, %(untils)s, %(seens)s, %(reaches)s, %(kinds)s, %(shards)s::smallint[], %(nexts)s, %(oweds)s) AS s
 ON CONFLICT (schedule_id, tenant_id) DO UPDATE SET
     digest = excluded.digest, revision = excluded.revision, cursor = excluded.cursor, since = excluded.since,
     paused = excluded.paused, deleted = excluded.deleted, wake = excluded.wake, paused_until = excluded.paused_until,
-    seen = excluded.seen, reach = greatest(due.reach, excluded.reach), next_at = excluded.next_at,
-    owed = excluded.owed;
+    seen = excluded.seen, reach = greatest(due.reach, excluded.reach), kind = excluded.kind,
+    next_at = excluded.next_at, owed = excluded.owed, aside = NULL;
 
 -- record: new runs that differ in little
 INSERT INTO runs (tenant_id, schedule_id, run_at, fire_at, revision, idempotency_key, not_before, status, trigger_id,
@@ -391,10 +406,20 @@ SELECT name FROM kron_partitions WHERE stop <= %(horizon)s::bigint / 1000 ORDER 
 -- horizon: up to when old records may have been removed
 SELECT coalesce(max(horizon), 0) FROM retention WHERE tenant_id = %(tenant)s;
 
--- unowned: the workers that live, and the shards that nobody alive looks at
+-- served: the workers that live, the schedules that are due and that none of them can launch, and those set aside
 SELECT (SELECT count(*) FROM workers w WHERE w.tenant_id = %(tenant)s AND w.until > kron_now()),
-       (SELECT count(*) FROM shards s WHERE s.tenant_id = %(tenant)s AND NOT EXISTS (
-            SELECT FROM workers w WHERE w.tenant_id = s.tenant_id AND w.owner = s.owner AND w.until > kron_now()));
+       (SELECT count(*) FROM due d WHERE d.tenant_id = %(tenant)s AND d.wake <= kron_now() AND NOT d.deleted
+        AND NOT EXISTS (SELECT FROM kinds k WHERE k.tenant_id = d.tenant_id AND k.kind = d.kind AND k.until > kron_now())),
+       (SELECT count(*) FROM due d WHERE d.tenant_id = %(tenant)s AND d.aside IS NOT NULL);
+
+-- unlaunchable: the kinds of target that schedules have and no living worker can launch, and how many have each
+SELECT d.kind, count(*) FROM due d
+WHERE d.tenant_id = %(tenant)s AND NOT d.deleted AND d.wake IS NOT NULL AND NOT EXISTS (
+    SELECT FROM kinds k WHERE k.tenant_id = d.tenant_id AND k.kind = d.kind AND k.until > kron_now())
+GROUP BY d.kind ORDER BY d.kind LIMIT 100;
+
+-- aside: the schedules that were set aside, and why
+SELECT schedule_id, aside FROM due WHERE tenant_id = %(tenant)s AND aside IS NOT NULL ORDER BY schedule_id LIMIT 100;
 
 -- ring: somebody has asked for something that is to be looked at now
 SELECT pg_notify('kron', %(whose)s);

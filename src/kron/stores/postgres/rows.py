@@ -12,7 +12,8 @@ from kron.core.job import Job
 from kron.core.outcome import Gap
 from kron.core.run import OPEN, Run, State
 from kron.errors import KronError
-from kron.store import Act, Revision, shard_of
+from kron.fleet import kind_of, shard_of
+from kron.store import Act, Revision
 from kron.stores.codec import Definition, next_at, read_case, write_job, write_owed
 from kron.stores.postgres.arrays import numbers, octets, texts, truths
 from kron.stores.presets import Presets
@@ -39,15 +40,15 @@ def fold(runs: Iterable[Run]) -> int:
     seen = 0
     for run in runs:
         if run.state in OPEN:
-            seen ^= int(run.key[:16], 16) * _token(run.state, run.attempt, run.owner)
+            seen ^= int(run.key[:16], 16) * _token(run.state, run.attempt, run.owner, run.lease)
     seen &= _LARGEST
     return seen - _LARGEST - 1 if seen > _LARGEST >> 1 else seen
 
 
 @lru_cache(4_096)
-def _token(state: State, attempt: int, owner: str) -> int:
+def _token(state: State, attempt: int, owner: str, lease: int | None) -> int:
     """A token as an odd number: times a key, which is a digest itself, it is a digest of both."""
-    token = f"{state.value}:{attempt}:{owner}"
+    token = f"{state.value}:{attempt}:{owner}:{lease}"
     return int.from_bytes(sha256(token.encode()).digest()[:8], "big") | 1
 
 
@@ -113,6 +114,7 @@ def standings(
         "seens": numbers(seens),
         "reaches": numbers(reaches),
         "oweds": texts(write_owed(case.owed) for case in cases),
+        "kinds": texts(kind_of(case.job.target) for case in cases),
         "shards": numbers(shard_of(case.identity) for case in cases),
         "nexts": numbers(map(next_at, cases) if nexts is None else nexts),
     }

@@ -12,11 +12,13 @@ from kron.core.outcome import Gap
 from kron.core.policy import Policy
 from kron.core.run import Run
 from kron.errors import KronError
-from kron.store import FIRST, SHARDS, Act, Change, Maintained, Revision, Settlement, share_of
+from kron.fleet import SHARDS, Fleet, Share
+from kron.store import FIRST, Act, Change, Found, Maintained, Revision, Settlement
 from kron.stores.codec import read_act, read_gap, read_revision, read_run
 from kron.stores.postgres.arrays import numbers, octets, texts
-from kron.stores.postgres.cases import Jobs, whole
+from kron.stores.postgres.cases import Jobs, readable, whole
 from kron.stores.postgres.change import change
+from kron.stores.postgres.fleet import downtimes_of, informed, lease
 from kron.stores.postgres.hints import Bell, Listener, listening, urgent
 from kron.stores.postgres.maintain import DEADLINE_S, DEFAULT, Limits, maintained
 from kron.stores.postgres.pool import DEADLINE, Pool, Talk
@@ -68,39 +70,36 @@ class PostgresStore:
         ((now,),) = await self.pool.ask("clock")
         return int(now)
 
-    async def lease(self, owner: str, now: int, until: int) -> frozenset[int]:
-        """Say that `owner` lives until then; the shards that it may look at."""
+    async def lease(self, owner: str, kinds: frozenset[str], now: int, until: int) -> Fleet:
+        """Register `owner` as living until then; all who live."""
+        return await self.pool.write(lambda talk: lease(talk, owner, kinds, now, until))
 
-        async def work(talk: Talk) -> frozenset[int]:
-            await talk.tell("alone_in_leasing")
-            await talk.tell("count_from_now", now=now)
-            await talk.tell("forget_the_dead", now=now)
-            await talk.tell("live", owner=owner, now=now, until=until)
-            await talk.tell("found_shards", shards=SHARDS)
-            share = numbers(share_of(owner, tuple(name for (name,) in await talk.rows("living"))))
-            await talk.tell("let_go", share=share, owner=owner)
-            await talk.tell("take", share=share, owner=owner)
-            return frozenset(shard for (shard,) in await talk.rows("held", owner=owner))
+    async def poll(self, shares: Sequence[Share]) -> tuple[int, int | None]:
+        """The current instant, and when the next schedule of those shares is to be looked at."""
 
-        return await self.pool.write(work)
+        async def work(talk: Talk) -> list[tuple[Any, ...]]:
+            return [row for share in shares for row in await talk.rows("poll", **_share(share))]
 
-    async def look(self, shards: frozenset[int], upto: int, limit: int, beyond: tuple[int, str] = FIRST) -> list[Case]:
+        found = await self.pool.read(work)
+        now = found[0][0] if found and self.clock is None else await self.now()
+        return now, min((wake for _, wake in found if wake is not None), default=None)
+
+    async def look(self, share: Share, upto: int, limit: int, beyond: tuple[int, str] = FIRST) -> list[Found]:
         """The cases that are to be looked at by `upto`, the longest waiting first."""
         wanted = {"upto": upto, "limit": limit, "after": beyond[0], "name": beyond[1]}
 
-        async def work(talk: Talk) -> list[Case]:
-            if len(shards) == SHARDS:
-                rows = await talk.rows("look_everywhere", **wanted)
+        async def work(talk: Talk) -> list[Found]:
+            if len(share.shards) == SHARDS:
+                rows = await talk.rows("look_everywhere", kinds=texts(share.kinds), **wanted)
             else:
-                rows = await talk.rows("look", shards=numbers(shards), **wanted)
-            return await whole(talk, self.jobs, rows)
+                rows = await talk.rows("look", **_share(share), **wanted)
+            return await readable(talk, self.jobs, rows)
 
         return await self.pool.read(work)
 
-    async def wake(self, shards: frozenset[int]) -> int | None:
-        """When the next case of those shards is to be looked at."""
-        found = await self.pool.read(lambda talk: talk.rows("wake", shards=numbers(shards)))
-        return found[0][0] if found else None
+    async def set_aside(self, identity: str, until: int, reason: str) -> None:
+        """Look at a schedule no earlier than that."""
+        await self.pool.write(lambda talk: talk.tell("set_aside", schedule=identity, until=until, reason=reason))
 
     def prepare(self, settlements: list[Settlement]) -> list[Settlement]:
         """The same settlements, ready to be sent if they are plain."""
@@ -141,12 +140,13 @@ class PostgresStore:
         """The same, and the instant at which they were so."""
 
         async def work(talk: Talk) -> tuple[dict[str, Case], int]:
-            (now, *_), *_ = rows = await talk.rows("standing", schedules=texts(set(identities)))
+            (there, *_), *_ = rows = await talk.rows("standing", schedules=texts(set(identities)))
+            now = there if self.clock is None else int(self.clock.now() * 1000)
             cases = await whole(talk, self.jobs, [row[1:] for row in rows if row[1] is not None])
-            return {case.identity: case for case in cases}, now
+            downtimes = await downtimes_of(talk, now) if cases else {}
+            return {case.identity: informed(case, downtimes) for case in cases}, now
 
-        found, there = await self.pool.read(work)
-        now = there if self.clock is None else await self.now()
+        found, now = await self.pool.read(work)
         return [found.get(identity) for identity in identities], now
 
     async def find(self, keys: Sequence[str]) -> list[Run | None]:
@@ -259,6 +259,10 @@ class PostgresStore:
             return set()
         held = await self.pool.write(lambda talk: settle_exactly(talk, self.jobs, settlements, now))
         return {s.after.identity for s, won in zip(settlements, held, strict=True) if won}
+
+
+def _share(share: Share) -> dict[str, Any]:
+    return {"shards": numbers(share.shards), "kinds": texts(share.kinds)}
 
 
 def _is_key(key: str) -> bool:

@@ -7,6 +7,7 @@ from kron.stores.postgres.pool import Talk
 
 async def vitals(talk: Talk) -> dict[str, int]:
     """Numbers by their names: who lives, what nobody looks at, what waits and for how long (milliseconds)."""
-    ((workers, unowned),) = await talk.rows("unowned")
+    ((workers, unlaunchable, aside),) = await talk.rows("served")
     ((waiting, oldest),) = await talk.rows("lag")
-    return {"workers": workers, "unowned": unowned, "waiting": waiting, "oldest": oldest}
+    found = {"workers": workers, "unlaunchable": unlaunchable, "aside": aside}
+    return found | {"waiting": waiting, "oldest": oldest}

@@ -43,42 +43,41 @@ ROLLBACK TO attempt;
 -- end_attempt: it is over
 RELEASE attempt;
 
--- count_from_now: what was said by a clock that has been set back since
-UPDATE workers SET until = :now + until - said, said = :now WHERE said > :now;
+-- living: all who were heard of, in order
+SELECT owner, joined, said, until, kinds FROM workers ORDER BY owner;
 
--- forget_the_dead: those who are not heard of any more
-DELETE FROM workers WHERE until <= :now;
+-- live: a worker lives until then
+INSERT INTO workers (owner, joined, said, until, kinds) VALUES (:owner, :joined, :said, :until, :kinds)
+ON CONFLICT (owner) DO UPDATE SET
+    joined = excluded.joined, said = excluded.said, until = excluded.until, kinds = excluded.kinds;
 
--- live: somebody lives until then
-INSERT INTO workers (owner, said, until) VALUES (:owner, :now, :until)
-ON CONFLICT (owner) DO UPDATE SET said = excluded.said, until = excluded.until;
+-- forget: a worker is not heard of any more
+DELETE FROM workers WHERE owner = :owner;
 
--- living: all who live, in order
-SELECT owner FROM workers ORDER BY owner;
+-- kinds: for which kinds of target there was a worker, and until when
+SELECT kind, said, until, down_from, up_since FROM kinds;
 
--- let_go: the shards of somebody, and of those who are dead, are free
-DELETE FROM shards WHERE owner = :owner OR owner NOT IN (SELECT owner FROM workers);
-
--- take: the shards of a share that are free
-INSERT INTO shards (shard, owner)
-SELECT value, :owner FROM json_each(:share) WHERE true
-ON CONFLICT (shard) DO NOTHING;
-
--- held: the shards of somebody
-SELECT shard FROM shards WHERE owner = :owner;
+-- serve: there is a worker for a kind until then, or was
+INSERT INTO kinds (kind, said, until, down_from, up_since) VALUES (:kind, :said, :until, :down_from, :up_since)
+ON CONFLICT (kind) DO UPDATE SET
+    said = excluded.said, until = excluded.until, down_from = excluded.down_from, up_since = excluded.up_since;
 
 -- look: the schedules that are to be looked at by then, the longest waiting first
 SELECT schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
        revision, cursor, since, paused, deleted, wake, paused_until, owed
 FROM schedules
 WHERE wake IS NOT NULL AND wake <= :upto AND (wake, schedule_id) > (:after, :identity)
-  AND shard IN (SELECT value FROM json_each(:shards))
+  AND shard IN (SELECT value FROM json_each(:shards)) AND kind IN (SELECT value FROM json_each(:kinds))
 ORDER BY wake, schedule_id
 LIMIT :limit;
 
--- wake: when the next schedule of those shards is to be looked at
+-- set_aside: look at a schedule no earlier than that
+UPDATE schedules SET wake = :until, aside = :reason WHERE schedule_id = :schedule_id;
+
+-- wake: when the next schedule of a share is to be looked at
 SELECT wake FROM schedules
 WHERE wake IS NOT NULL AND shard IN (SELECT value FROM json_each(:shards))
+  AND kind IN (SELECT value FROM json_each(:kinds))
 ORDER BY wake
 LIMIT 1;
 
@@ -114,27 +113,27 @@ SELECT idempotency_key FROM schedule_runs WHERE idempotency_key IN (SELECT value
 -- define: a schedule that has never been
 INSERT INTO schedules (
     schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
-    revision, cursor, since, paused, deleted, wake, paused_until, shard, next_at, owed)
+    revision, cursor, since, paused, deleted, wake, paused_until, shard, kind, next_at, owed)
 VALUES (
     :schedule_id, :schedule, :dialect, :timezone, :policy, :name, :description, :command, :target, :start_at, :end_at,
-    :revision, :cursor, :since, :paused, :deleted, :wake, :paused_until, :shard, :next_at, :owed);
+    :revision, :cursor, :since, :paused, :deleted, :wake, :paused_until, :shard, :kind, :next_at, :owed);
 
 -- redefine: a new revision
 UPDATE schedules SET
     schedule = :schedule, dialect = :dialect, timezone = :timezone, policy = :policy, name = :name,
     description = :description, command = :command, target = :target, start_at = :start_at, end_at = :end_at,
     revision = :revision, cursor = :cursor, since = :since, paused = :paused, deleted = :deleted, wake = :wake,
-    paused_until = :paused_until, next_at = :next_at, owed = :owed
+    paused_until = :paused_until, kind = :kind, aside = NULL, next_at = :next_at, owed = :owed
 WHERE schedule_id = :schedule_id;
 
 -- advance: the same definition, further on
 UPDATE schedules SET
     cursor = :cursor, since = :since, paused = :paused, deleted = :deleted, wake = :wake, paused_until = :paused_until,
-    next_at = :next_at, owed = :owed
+    aside = NULL, next_at = :next_at, owed = :owed
 WHERE schedule_id = :schedule_id;
 
 -- go_on: the same, for a schedule that is still as it was read, and has no open run
-UPDATE schedules SET cursor = :cursor, wake = :wake, next_at = :next_at
+UPDATE schedules SET cursor = :cursor, wake = :wake, aside = NULL, next_at = :next_at
 WHERE schedule_id = :schedule_id AND revision = :revision AND cursor = :old_cursor AND since = :old_since
   AND NOT paused AND NOT deleted
   AND NOT EXISTS (
@@ -167,6 +166,7 @@ UPDATE schedule_runs SET
     not_before = :not_before, doubt = :doubt, updated_at = :changed, sent_at = :sent,
     alone = alone AND status IN ('launching', 'retry', 'enqueued', 'started')
 WHERE idempotency_key = :key AND status = :old_state AND attempt = :old_attempt AND owner = :old_owner
+  AND lease_until IS :old_lease
   AND (outcome IS NULL OR outcome = :verdict);
 
 -- drop: periods without a row each

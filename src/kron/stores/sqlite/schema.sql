@@ -11,6 +11,7 @@ PRAGMA user_version = 1;
 CREATE TABLE schedules (
     schedule_id TEXT    NOT NULL PRIMARY KEY,
     shard       INTEGER NOT NULL,
+    kind        TEXT    NOT NULL,  -- of its target: which workers can launch it
     revision    INTEGER NOT NULL CHECK (revision >= 1),
     schedule    TEXT    NOT NULL,  -- the canonical text,
     dialect     TEXT    NOT NULL,  -- the dialect that it is in,
@@ -29,11 +30,12 @@ CREATE TABLE schedules (
     wake        INTEGER,           -- when to look at it again
     next_at     INTEGER,           -- the next period (seconds); NULL if none is planned. For people: nothing rests on it
     paused_until INTEGER CHECK (paused_until IS NULL OR paused),  -- when its pause ends by itself
-    owed        TEXT               -- JSON: the periods before `since` that an edit left open; NULL: not edited
+    owed        TEXT,              -- JSON: the periods before `since` that an edit left open; NULL: not edited
+    aside       TEXT               -- why it is looked at later: it cannot be read, or not be committed
 ) WITHOUT ROWID;
 
 -- What a tick reads: the shard stands in the index, so that the rows of others are passed over without a look.
-CREATE INDEX schedules_due ON schedules (wake, schedule_id, shard) WHERE wake IS NOT NULL;
+CREATE INDEX schedules_due ON schedules (wake, schedule_id, shard, kind) WHERE wake IS NOT NULL;
 
 -- Tombstones, for retention.
 CREATE INDEX schedules_deleted ON schedules (schedule_id) WHERE deleted;
@@ -232,7 +234,22 @@ CREATE INDEX gaps_by_end ON schedule_gaps (last);
 CREATE TRIGGER gaps_stay BEFORE DELETE ON schedule_gaps WHEN old.last * 1000 >= (SELECT horizon FROM retention)
 BEGIN SELECT RAISE(ABORT, 'a gap stays'); END;
 
--- Who said when that he lives until when, and who looks at which shard. Nothing here decides who may write.
-CREATE TABLE workers (owner TEXT NOT NULL PRIMARY KEY, said INTEGER NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID;
+-- The workers: since when each has been heard of without a break, when it was last heard of, until when it counts as
+-- living, and the kinds of target that it can launch (JSON). Nothing here decides who may write.
+CREATE TABLE workers (
+    owner  TEXT    NOT NULL PRIMARY KEY,
+    joined INTEGER NOT NULL,
+    said   INTEGER NOT NULL,
+    until  INTEGER NOT NULL,
+    kinds  TEXT    NOT NULL
+) WITHOUT ROWID;
 
-CREATE TABLE shards (shard INTEGER PRIMARY KEY, owner TEXT NOT NULL);
+-- The kinds of target: when a worker that can launch it was last heard of, until when one lives, and the last span of
+-- time in which none did. What fell due in that span may be missed; what fell due at another time is only late.
+CREATE TABLE kinds (
+    kind      TEXT    NOT NULL PRIMARY KEY,
+    said      INTEGER NOT NULL,
+    until     INTEGER NOT NULL,
+    down_from INTEGER NOT NULL,
+    up_since  INTEGER NOT NULL
+) WITHOUT ROWID;

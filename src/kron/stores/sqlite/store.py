@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from kron.clock import Clock
-from kron.core.case import Case
+from kron.core.case import NOTHING, Case
+from kron.core.downtime import Downtime
+from kron.core.job import Job
 from kron.core.outcome import Gap
 from kron.core.run import Run, exclusive
-from kron.store import (
-    FIRST,
-    Act,
-    Change,
-    Maintained,
-    Revision,
-    Settlement,
-    fits,
-    shard_of,
-    share_of,
-    speaks,
-    swift,
-)
+from kron.errors import KronError
+from kron.fleet import Fleet, Share, kind_of, shard_of
+from kron.store import FIRST, Act, Change, Found, Maintained, Revision, Settlement, Unreadable, fits, speaks, swift
 from kron.stores.codec import (
     ACT,
     DEFINITION,
@@ -43,9 +35,11 @@ from kron.stores.codec import (
     write_standing,
 )
 from kron.stores.presets import BUILT_IN, Presets
+from kron.stores.register import Life, Register, Service
 from kron.stores.sqlite.file import File
 from kron.stores.sqlite.retention import Retention
 
+WAKE = 16  # the column of the rows of schedules that says when to look
 PATIENCE = 10.0  # seconds to wait for other processes that write
 
 
@@ -72,19 +66,23 @@ class SqliteStore:
         """The current instant in milliseconds."""
         return int(self.clock.now() * 1000)
 
-    async def lease(self, owner: str, now: int, until: int) -> frozenset[int]:
-        """Say that `owner` lives until then; the shards that it may look at."""
-        return await self.file.write(lambda: self._lease(owner, now, until))
+    async def lease(self, owner: str, kinds: frozenset[str], now: int, until: int) -> Fleet:
+        """Register `owner` as living until then; all who live."""
+        return await self.file.write(lambda: self._lease(owner, kinds, now, until))
 
-    async def look(self, shards: frozenset[int], upto: int, limit: int, beyond: tuple[int, str] = FIRST) -> list[Case]:
+    async def poll(self, shares: Sequence[Share]) -> tuple[int, int | None]:
+        """The current instant, and when the next schedule of those shares is to be looked at."""
+        found = await self.file.read(lambda: [row for share in shares for row in self.rows("wake", **_share(share))])
+        return await self.now(), min((wake for (wake,) in found), default=None)
+
+    async def look(self, share: Share, upto: int, limit: int, beyond: tuple[int, str] = FIRST) -> list[Found]:
         """The cases that are to be looked at by `upto`, the longest waiting first."""
-        wanted = {"shards": _list(shards), "upto": upto, "limit": limit, "after": beyond[0], "identity": beyond[1]}
-        return await self.file.read(lambda: self._cases("look", **wanted))
+        wanted = {**_share(share), "upto": upto, "limit": limit, "after": beyond[0], "identity": beyond[1]}
+        return await self.file.read(lambda: self._readable("look", **wanted))
 
-    async def wake(self, shards: frozenset[int]) -> int | None:
-        """When the next case of those shards is to be looked at."""
-        found = await self.file.read(lambda: self.rows("wake", shards=_list(shards)))
-        return found[0][0] if found else None
+    async def set_aside(self, identity: str, until: int, reason: str) -> None:
+        """Look at a schedule no earlier than that."""
+        await self.file.write(lambda: self.rows("set_aside", schedule_id=identity, until=until, reason=reason))
 
     def prepare(self, settlements: list[Settlement]) -> list[Settlement]:
         """There is nothing to do before the time comes."""
@@ -103,8 +101,12 @@ class SqliteStore:
 
     async def get(self, identities: Sequence[str]) -> list[Case | None]:
         """The cases of those identities."""
-        cases = await self.file.read(lambda: self._cases("schedules", names=json.dumps(identities)))
-        found = {case.identity: case for case in cases}
+
+        def work() -> tuple[list[Case], Register]:
+            return self._cases("schedules", names=json.dumps(identities)), self._register()
+
+        (cases, register), now = await self.file.read(work), await self.now()
+        found = {c.identity: c._replace(downtime=register.downtime(kind_of(c.job.target), now)) for c in cases}
         return [found.get(identity) for identity in identities]
 
     async def get_now(self, identities: Sequence[str]) -> tuple[list[Case | None], int]:
@@ -165,14 +167,47 @@ class SqliteStore:
         ((horizon,),) = await self.file.read(lambda: self.rows("horizon"))
         return int(horizon)
 
-    def _lease(self, owner: str, now: int, until: int) -> frozenset[int]:
-        self.rows("count_from_now", now=now)
-        self.rows("forget_the_dead", now=now)
-        self.rows("live", owner=owner, now=now, until=until)
-        share = share_of(owner, tuple(name for (name,) in self.rows("living")))
-        self.rows("let_go", owner=owner)
-        self.rows("take", share=_list(share), owner=owner)
-        return frozenset(shard for (shard,) in self.rows("held", owner=owner))
+    def _lease(self, owner: str, kinds: frozenset[str], now: int, until: int) -> Fleet:
+        register = self._register()
+        for name, joined, said, end, able in self.rows("living"):
+            register.lives[name] = Life(joined, said, end, frozenset(json.loads(able)))
+        lives, services = register.lives, dict(register.kinds)
+        fleet = register.lease(owner, kinds, now, until)
+        for name in lives.keys() - register.lives.keys():
+            self.rows("forget", owner=name)
+        for name, life in register.lives.items():
+            if lives.get(name) != life:
+                self.rows("live", owner=name, **{**life._asdict(), "kinds": _list(life.kinds)})
+        for kind, service in register.kinds.items():
+            if services.get(kind) != service:
+                down_from, up_since = service.downtime
+                span = {"down_from": down_from, "up_since": up_since}
+                self.rows("serve", kind=kind, said=service.said, until=service.until, **span)
+        return fleet
+
+    def _register(self) -> Register:
+        """The kinds of target, as they are kept."""
+        register = Register()
+        for kind, said, end, *span in self.rows("kinds"):
+            register.kinds[kind] = Service(said, end, Downtime(*span))
+        return register
+
+    def _readable(self, query: str, **values: Any) -> list[Found]:
+        """The same; where one cannot be read, it alone is told apart."""
+        try:
+            return list(self._cases(query, **values))
+        except KronError as error:
+            if error.code != "CORRUPT_ROW":
+                raise
+        names = [(row[0], row[WAKE]) for row in self.rows(query, **values)]
+        return [self._one(name, wake) for name, wake in names]
+
+    def _one(self, name: str, wake: int) -> Case | Unreadable:
+        try:
+            case = self._case(name)
+        except KronError as error:
+            return Unreadable(name, wake, error.message)
+        return case or Unreadable(name, wake, "it is gone")
 
     def _cases(self, query: str, **values: Any) -> list[Case]:
         """The cases of rows, with their open runs and what is handled beyond their cursors."""
@@ -186,9 +221,21 @@ class SqliteStore:
         if not runs and not ahead:
             return cases
         return [
-            case._replace(open=tuple(runs[case.identity]), ahead=read_ahead(case.identity, ahead[case.identity]))
+            case._replace(
+                open=tuple(runs[case.identity]),
+                ahead=read_ahead(case.identity, ahead[case.identity]),
+                former=self._former(case, runs[case.identity]),
+            )
             for case in cases
         ]
+
+    def _former(self, case: Case, runs: list[Run]) -> Mapping[int, Job]:
+        """The older definitions under which open runs were recorded."""
+        numbers = {run.revision for run in runs} - {case.revision}
+        if not numbers:
+            return NOTHING
+        rows = self.rows("revisions", schedule_id=case.identity)
+        return {r.number: r.job for r in map(read_revision, rows) if r.number in numbers}
 
     def _case(self, identity: str) -> Case | None:
         found = self._cases("schedules", names=json.dumps([identity]))
@@ -262,11 +309,13 @@ class SqliteStore:
             return
         query = "define" if stored is None else "redefine"
         definition = DEFINITION.row(write_job(after.job))
-        self.rows(query, schedule_id=after.identity, shard=shard_of(after.identity), **definition, **standing)
+        place = {"shard": shard_of(after.identity), "kind": kind_of(after.job.target)}
+        self.rows(query, schedule_id=after.identity, **place, **definition, **standing)
 
     def _change(self, change: Change) -> bool:
         before, after = change.before, change.after
-        token = {"old_state": before.state.value, "old_attempt": before.attempt, "old_owner": before.owner}
+        state, attempt, owner, lease = before.token
+        token = {"old_state": str(state), "old_attempt": attempt, "old_owner": owner, "old_lease": lease}
         if not speaks(before, change) or not self.file.count("speak", **RUN.row(after), **token):
             self._runs([after.key])  # which says so, if it cannot be read
             return False
@@ -292,5 +341,9 @@ def _beyond(prefix: str) -> str | bytes:
     return kept[:-1] + chr(0xE000 if following == 0xD800 else following)
 
 
-def _list(numbers: frozenset[int]) -> str:
-    return json.dumps(sorted(numbers))
+def _list(values: frozenset[int] | frozenset[str]) -> str:
+    return json.dumps(sorted(values))
+
+
+def _share(share: Share) -> dict[str, str]:
+    return {"shards": _list(share.shards), "kinds": _list(share.kinds)}

@@ -48,11 +48,13 @@ CREATE TABLE due (
     deleted     boolean  NOT NULL,
     paused_until bigint  CHECK (paused_until IS NULL OR paused),  -- when its pause ends by itself
     owed        text,               -- JSON: the periods before `since` that an edit left open; NULL: not edited
+    kind        text     COLLATE "C" NOT NULL,  -- of its target: which workers can launch it
+    aside       text,               -- why it is looked at later: it cannot be read, or not be committed
     PRIMARY KEY (schedule_id, tenant_id)  -- in this order two rows nearly always differ in the first column
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0);
 
 -- In the order in which a tick asks. The shard stands in it, so that the rows of others are passed over without a look.
-CREATE INDEX due_wake ON due (tenant_id, wake, schedule_id, shard);
+CREATE INDEX due_wake ON due (tenant_id, kind, wake, schedule_id, shard);
 
 -- Tombstones, for retention.
 CREATE INDEX due_deleted ON due (tenant_id, schedule_id) WHERE deleted;
@@ -281,26 +283,29 @@ END $$;
 CREATE TRIGGER gaps_lie_apart BEFORE INSERT ON schedule_gaps
 FOR EACH ROW EXECUTE FUNCTION kron_gaps_lie_apart();
 
--- Who said when that he lives until when, and who looks at which shard. Nothing here decides who may write.
+-- The workers: since when each has been heard of without a break, when it was last heard of, until when it counts as
+-- living, and the kinds of target that it can launch. Nothing here decides who may write.
 CREATE TABLE workers (
     tenant_id text   COLLATE "C" NOT NULL,
     owner     text   COLLATE "C" NOT NULL,
+    joined    bigint NOT NULL,
     said      bigint NOT NULL,
     until     bigint NOT NULL,
+    kinds     text[] COLLATE "C" NOT NULL,
     PRIMARY KEY (tenant_id, owner)
 ) WITH (fillfactor = 50);
 
-CREATE TABLE shards (
-    tenant_id text     COLLATE "C" NOT NULL,
-    shard     smallint NOT NULL,
-    owner     text     COLLATE "C" NOT NULL,  -- empty if it is free
-    epoch     bigint   NOT NULL,              -- how often it has changed hands
-    PRIMARY KEY (tenant_id, shard)
+-- The kinds of target: when a worker that can launch it was last heard of, until when one lives, and the last span of
+-- time in which none did. What fell due in that span may be missed; what fell due at another time is only late.
+CREATE TABLE kinds (
+    tenant_id text   COLLATE "C" NOT NULL,
+    kind      text   COLLATE "C" NOT NULL,
+    said      bigint NOT NULL,
+    until     bigint NOT NULL,
+    down_from bigint NOT NULL,
+    up_since  bigint NOT NULL,
+    PRIMARY KEY (tenant_id, kind)
 ) WITH (fillfactor = 50);
-
-CREATE TRIGGER shards_grow BEFORE UPDATE ON shards FOR EACH ROW
-WHEN (new.epoch < old.epoch OR new.owner <> old.owner AND new.owner <> '' AND new.epoch = old.epoch)
-EXECUTE FUNCTION kron_refuse('the epoch of a shard grows with every owner');
 
 -- The workflow store, for services that run on several hosts: a DAG for each version of a workflow. A tenant's workflows
 -- begin with its name, as its schedules do.
@@ -343,14 +348,14 @@ DECLARE
     named text;
 BEGIN
     FOREACH place IN ARRAY ARRAY['definitions', 'due', 'schedule_revisions', 'schedule_acts', 'runs', 'requests',
-                                 'run_ids', 'schedule_gaps', 'workers', 'shards', 'workflows', 'retention'] LOOP
+                                 'run_ids', 'schedule_gaps', 'workers', 'kinds', 'workflows', 'retention'] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', place);
         EXECUTE format('CREATE POLICY tenant ON %I USING (%s) WITH CHECK (%s)', place,
                        CASE WHEN place IN ('due', 'runs') THEN '(' || own || ') IS TRUE' ELSE own END, own);
         named := CASE place WHEN 'workflows' THEN 'workflow_id' ELSE 'schedule_id' END;
         EXECUTE format('CREATE POLICY within ON %I AS RESTRICTIVE USING (%s)', place,
-                       CASE WHEN place IN ('workers', 'shards') THEN whole  -- no tenant's business
-                            WHEN place = 'retention' THEN 'true'
+                       CASE WHEN place = 'workers' THEN whole  -- no tenant's business
+                            WHEN place IN ('kinds', 'retention') THEN 'true'
                             ELSE format('%s OR starts_with(%I, (SELECT kron_within()))', whole, named) END);
     END LOOP;
 END $$;
@@ -581,11 +586,11 @@ REVOKE EXECUTE ON FUNCTION kron_make_partition(bigint, bigint), kron_drop_partit
 CREATE VIEW kron_rights AS
 WITH wanted (roles, rights, things) AS (VALUES
     ('{kron_api,kron_worker,kron_auditor}'::text[], '{SELECT}'::text[],
-     '{definitions,due,schedule_revisions,schedule_acts,runs,requests,run_ids,schedule_gaps,workers,shards,workflows,
+     '{definitions,due,schedule_revisions,schedule_acts,runs,requests,run_ids,schedule_gaps,workers,kinds,workflows,
        retention,kron_migrations,kron_partitions,kron_rights,schedules,schedule_runs}'::text[]),
     ('{kron_api,kron_worker}', '{INSERT,UPDATE}', '{definitions,due,runs,run_ids}'),
     ('{kron_api,kron_worker}', '{INSERT}', '{schedule_revisions,schedule_acts,requests,schedule_gaps}'),
-    ('{kron_api,kron_worker}', '{INSERT,UPDATE,DELETE}', '{workers,shards}'),
+    ('{kron_api,kron_worker}', '{INSERT,UPDATE,DELETE}', '{workers,kinds}'),
     ('{kron_api}', '{INSERT,UPDATE}', '{workflows}'))
 SELECT r.rolname::text AS role, n.nspname::text AS thing, 'USAGE' AS privilege, 'SCHEMA' AS kind,
        has_schema_privilege(r.oid, n.oid, 'USAGE') AS granted
