@@ -45,7 +45,7 @@ def test_documented_commands_work_with_their_roles(kron, at, tmp_path):
         loaded = kron("load", str(lines), "--store", at("kron_api"))
         assert loaded.status == 0, (again, loaded.err)
     worker = Process(at("kron_worker"))
-    worker.until("pass")
+    worker.until("worker_started")
     assert worker.stop()[0] == 0
     for role in ("kron_worker", "kron_api", "kron_owner"):
         found = levels(kron("doctor", "--store", at(role), "--format", "json"))

@@ -31,7 +31,7 @@ def test_two_workers_share_what_is_due_and_leave_nothing_in_the_sessions(databas
     workers = [Process(url), Process(url)]
     try:
         for worker in workers:
-            worker.until("pass")
+            worker.until("worker_started")
         for _ in range(3):
             workers[0].until("launch_answered")
     finally:

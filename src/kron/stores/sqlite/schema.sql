@@ -253,3 +253,65 @@ CREATE TABLE kinds (
     down_from INTEGER NOT NULL,
     up_since  INTEGER NOT NULL
 ) WITHOUT ROWID;
+
+-- What people and other programs read: the columns, meanings and statuses of the service's specification, in RFC 3339, UTC;
+-- the same as the views `schedules` and `schedule_runs` in PostgreSQL. A workflow whose name is not ASCII is shown as it is
+-- in the target, percent-encoded.
+CREATE VIEW service_schedules AS
+SELECT schedule_id,
+       CASE WHEN part GLOB '*%[89A-Fa-f]*' THEN part
+            ELSE json_extract('"' || replace(part, '%', '\u00') || '"', '$') END AS workflow_id,
+       CASE WHEN workflow AND instr(target, 'version=')
+            THEN CAST(substr(target, instr(target, 'version=') + 8) AS INTEGER) END AS version,
+       CASE WHEN holder GLOB '*%[89A-Fa-f]*' THEN holder
+            ELSE json_extract('"' || replace(replace(holder, '+', ' '), '%', '\u00') || '"', '$') END AS user_id,
+       schedule AS cron_expr,
+       timezone,
+       strftime('%Y-%m-%dT%H:%M:%SZ', start_at, 'unixepoch') AS start_at,
+       strftime('%Y-%m-%dT%H:%M:%SZ', end_at, 'unixepoch') AS end_at,
+       strftime('%Y-%m-%dT%H:%M:%SZ', next_at, 'unixepoch') AS next_run_at,
+       paused,
+       json_extract(policy, '$.jitter') / 1000000 AS jitter_ms,
+       json_extract(policy, '$.overlap') AS overlap_policy,
+       CASE json_extract(policy, '$.catchup') WHEN 'all' THEN 'fire_immediately'
+            ELSE json_extract(policy, '$.catchup') END AS catchup_policy,
+       (SELECT strftime('%Y-%m-%dT%H:%M:%fZ', max(v.at) / 1000.0, 'unixepoch')
+        FROM schedule_revisions v WHERE v.schedule_id = s.schedule_id) AS updated_at,
+       target,
+       name,
+       description,
+       dialect,
+       revision,
+       strftime('%Y-%m-%dT%H:%M:%SZ', cursor, 'unixepoch') AS handled_until,
+       strftime('%Y-%m-%dT%H:%M:%fZ', paused_until / 1000.0, 'unixepoch') AS paused_until,
+       deleted
+FROM (SELECT *,
+             target GLOB 'workflow:*' AS workflow,
+             CASE WHEN target GLOB 'workflow:*' THEN substr(target, 10, instr(target || '?', '?') - 10) END AS part,
+             CASE WHEN target GLOB 'workflow:*' AND instr(target, 'user=')
+                  THEN substr(substr(target, instr(target, 'user=') + 5), 1,
+                              instr(substr(target, instr(target, 'user=') + 5) || '&', '&') - 1) END AS holder
+      FROM schedules) s;
+
+CREATE VIEW service_schedule_runs AS
+SELECT idempotency_key,
+       schedule_id,
+       strftime('%Y-%m-%dT%H:%M:%SZ', run_at, 'unixepoch') AS run_at,
+       CASE WHEN status IN ('success', 'started') THEN upper(status)
+            WHEN status IN ('pending', 'launching', 'retry', 'enqueued') THEN 'ENQUEUED'
+            WHEN status = 'waiting' THEN 'STARTED'
+            WHEN status IN ('skipped', 'missed', 'unschedulable') THEN 'SKIPPED'
+            ELSE 'FAILED' END AS status,
+       run_id,
+       strftime('%Y-%m-%dT%H:%M:%fZ', created_at / 1000.0, 'unixepoch') AS created_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', updated_at / 1000.0, 'unixepoch') AS updated_at,
+       status AS state,
+       outcome,
+       reason,
+       trigger_id,
+       strftime('%Y-%m-%dT%H:%M:%fZ', fire_at / 1000.0, 'unixepoch') AS fire_at,
+       revision,
+       attempt,
+       owner,
+       strftime('%Y-%m-%dT%H:%M:%fZ', lease_until / 1000.0, 'unixepoch') AS lease_until
+FROM schedule_runs LEFT JOIN run_ids USING (idempotency_key);

@@ -1,0 +1,95 @@
+"""The views with the columns of the service's specification: the same in PostgreSQL and in SQLite."""
+
+import json
+import sqlite3
+from dataclasses import replace
+
+import pytest
+
+from kron.core.policy import Overlap
+from kron.core.run import State
+from kron.store import Change, Settlement
+from tests.stores.making import NOW, a_case, a_revision, a_run, now
+
+SCHEDULES = (
+    *("schedule_id", "workflow_id", "version", "user_id", "cron_expr", "timezone", "start_at", "end_at"),
+    *("next_run_at", "paused", "jitter_ms", "overlap_policy", "catchup_policy", "updated_at"),
+)
+RUNS = ("idempotency_key", "schedule_id", "run_at", "status", "run_id", "created_at", "updated_at")
+STATUS = {
+    "waiting": "STARTED",
+    "pending": "ENQUEUED",
+    "launching": "ENQUEUED",
+    "retry": "ENQUEUED",
+    "missed": "SKIPPED",
+}
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def shown(request, folder):
+    """A store, and what its views show: rows as dictionaries, with times as text."""
+    store = request.getfixturevalue(request.param)
+    if request.param == "sqlite":
+
+        def view(name):
+            with sqlite3.connect(folder / "kron.db") as file:
+                file.row_factory = sqlite3.Row
+                return [dict(row) for row in file.execute(f"SELECT * FROM service_{name} ORDER BY 1, 3")]
+    else:
+        sql = request.getfixturevalue("sql")
+
+        def view(name):
+            rows = sql(f"SELECT to_jsonb(v) - 'tenant_id' FROM {name} v ORDER BY v.schedule_id, 1")
+            return [row if isinstance(row, dict) else json.loads(row) for (row,) in rows]
+
+    return store, view
+
+
+def defined(store, target, **more):
+    case = a_case(overlap=Overlap.QUEUE, **more)
+    case = case._replace(job=replace(case.job, target=target, end=NOW // 1000 + 3600))
+    assert store.settle([Settlement(None, case, revision=a_revision(case))], NOW) == [True]
+    return now(store)
+
+
+@pytest.mark.req("SVC-DM-NEXT")
+def test_view_of_schedules_has_the_columns_and_meanings_of_the_specification(shown):
+    store, view = shown
+    case = defined(store, "workflow:team%2Fdeploy?version=3&user=u+1")
+    (row,) = view("schedules")
+    assert set(SCHEDULES) <= row.keys()
+    assert (row["schedule_id"], row["workflow_id"], row["version"], row["user_id"]) == ("a", "team/deploy", 3, "u 1")
+    assert (row["cron_expr"], row["timezone"], row["paused"], row["revision"]) == ("* * * * *", "UTC", 0, 1)
+    assert (row["overlap_policy"], row["jitter_ms"], row["start_at"]) == ("queue", 0, None)
+    assert row["next_run_at"][:19] == "2027-01-15T08:01:00"
+    assert row["end_at"][:19] == "2027-01-15T09:00:00"
+    assert row["updated_at"][:19] == "2027-01-15T08:00:00"
+    sleeping = case._replace(wake=NOW + 1)  # the engine wakes for a lease, or to try again: no run is planned then
+    assert store.settle([Settlement(case, sleeping)], NOW) == [True]
+    assert view("schedules")[0]["next_run_at"][:19] == "2027-01-15T08:01:00"
+    assert store.settle([Settlement(now(store), now(store)._replace(paused=True))], NOW) == [True]
+    assert view("schedules")[0]["next_run_at"] is None
+
+
+def test_view_of_schedules_has_no_workflow_for_another_target(shown):
+    store, view = shown
+    defined(store, "https://example.com/?version=3&user=me")
+    (row,) = view("schedules")
+    assert (row["workflow_id"], row["version"], row["user_id"]) == (None, None, None)
+
+
+@pytest.mark.req("SVC-RUN-STATUS")
+def test_view_of_runs_has_the_columns_and_statuses_of_the_specification(shown):
+    store, view = shown
+    runs = [a_run(state, n) for n, state in enumerate(State, 1)]
+    case = a_case(overlap=Overlap.ALLOW)
+    assert store.settle([Settlement(None, case, tuple(runs))], NOW) == [True]
+    started = next(run for run in runs if run.state is State.STARTED)
+    assert store.change([Change(started, started, None, "run 7")], NOW) == [True]
+    rows = {row["state"]: row for row in view("schedule_runs")}
+    assert rows.keys() == set(State)
+    assert all(set(RUNS) <= row.keys() for row in rows.values())
+    assert all(rows[state]["status"] == status for state, status in STATUS.items())
+    assert {row["status"] for row in rows.values()} == {"ENQUEUED", "STARTED", "SUCCESS", "FAILED", "SKIPPED"}
+    assert rows["started"]["run_id"] == "run 7"
+    assert rows["pending"]["run_at"][:19] == "2027-01-15T08:01:00"
