@@ -101,6 +101,32 @@ def test_searches_of_one_tenant_do_not_hold_up_others(tmp_path):
         assert max(took) < 1.0
 
 
+def test_long_pages_of_one_tenant_do_not_hold_up_health(tmp_path):
+    """A page of 1,000 takes about 0.1 s to write: in threads, one of a tenant at a time, and not on the event loop."""
+    lines = b"".join(json.dumps({"id": f"p{n}", **DEFINITION}).encode() + b"\n" for n in range(1000))
+    with serving(**settings(tmp_path)) as service:
+        acme, stop = service.bearing(token()), threading.Event()
+        acme.call("POST", "/v1/schedules:bulk", lines, **NDJSON)
+        with ThreadPoolExecutor(16) as pool:
+            for _ in range(16):
+                pool.submit(lambda: [acme.get("/v1/schedules?limit=1000") for _ in _until(stop)])
+            time.sleep(0.5)
+            took = sorted(_seconds(lambda: service.get("/healthz")) for _ in range(20))
+            stop.set()
+        assert took[10] < 0.2
+
+
+@pytest.mark.parametrize("depth", [60, 400, 900])
+def test_deep_body_is_refused_with_an_audit_log_too(tmp_path, depth):
+    with serving(audit_log=str(tmp_path / "audit"), workflows=str(tmp_path)) as service:
+        for body in (b"[" * depth + b"]" * depth, b'{"a":' * depth + b"1" + b"}" * depth):
+            assert service.call("PUT", "/v1/schedules/d", body, **JSON).status == 422
+        dag = b'{"user_id": "u", "dag": {"x": ' + b"[" * depth + b"]" * depth + b"}}"
+        assert service.call("PUT", "/v1/workflows/w/1", dag, **JSON).status == (200 if depth < 100 else 422)
+        quoted = json.dumps({"user_id": "u", "dag": {"x": "[{" * depth}}).encode()
+        assert service.call("PUT", "/v1/workflows/w/1", quoted, **JSON).status == 200
+
+
 @pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
 def test_json_that_is_none_is_refused(plain, tmp_path, constant):
     with serving(workflows=str(tmp_path)) as service:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 
 from kron.apps.service import answers
 from kron.apps.service.caller import Caller, Reader
-from kron.apps.service.compute import coming_soon, compute
+from kron.apps.service.compute import coming_soon, compute, written
 from kron.apps.service.definition import job_of
 from kron.apps.service.guard import Guarded
 from kron.apps.service.models import Id, Question, RunKey
@@ -55,10 +55,10 @@ async def preview(
     return fires.model_copy(update={"warnings": warnings})
 
 
-@router.get("/schedules/{schedule_id}/runs")
+@router.get("/schedules/{schedule_id}/runs", response_model=answers.RunPage)
 async def runs(
     schedule_id: Id, caller: Reader, limit: Limit = 20, page_token: Token = "", parts: Parts = Used
-) -> answers.RunPage:
+) -> Response:
     """The runs of a schedule, newest first, by the page."""
     identity = caller.identity(schedule_id)
     if page_token and (await _page_run(page_token, caller, parts)).identity != identity:
@@ -66,8 +66,10 @@ async def runs(
     found = await parts.registrar.runs(identity, before=page_token, limit=limit)
     token = found[-1].key if len(found) == limit else None
     called = await parts.store.run_ids([run.key for run in found])
-    shown = [run_shown(run, caller, run_id) for run, run_id in zip(found, called, strict=True)]
-    return answers.RunPage(runs=shown, next_page_token=token)
+    known = list(zip(found, called, strict=True))
+    return await written(
+        lambda: answers.RunPage(runs=[run_shown(run, caller, name) for run, name in known], next_page_token=token)
+    )
 
 
 @router.get("/runs/{key}")

@@ -18,11 +18,13 @@ from starlette.requests import ClientDisconnect
 from kron.errors import KronError
 
 INLINE_BYTES = 64 * 1024  # larger bodies are parsed in a thread
+MOST_DEPTH = 100  # lists and objects inside one another
 MOST_CONTAINERS = 50_000  # lists and objects in a body: each costs far more memory than its two bytes
 SECONDS = 30.0  # for a body that is parsed as a whole, and between two pieces of one that is read as a stream
 NDJSON = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines"})
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 _ESCAPE = re.compile(rb"\\u[dD0]")  # a surrogate or a control character may follow
+_STRUCTURE = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)  # a string as a whole, or a bracket
 _PARSER = ThreadPoolExecutor(1, "kron-parser")  # one at a time: it bounds what large bodies cost everyone else
 
 
@@ -82,6 +84,8 @@ def parse(body: bytes) -> Any:
     """The value of a JSON text. NaN, Infinity, NUL and lone surrogates are refused: not every store can keep them."""
     if body.count(b"[") + body.count(b"{") > MOST_CONTAINERS:
         _refuse(f"more than {MOST_CONTAINERS} lists and objects")
+    if _depth(body) > MOST_DEPTH:
+        _refuse(f"more than {MOST_DEPTH} lists and objects inside one another")
     try:
         found = json.loads(body.decode(), parse_constant=_constant)
         if _ESCAPE.search(body):
@@ -92,6 +96,15 @@ def parse(body: bytes) -> Any:
     except (ValueError, RecursionError) as error:
         _refuse(error.msg if isinstance(error, json.JSONDecodeError) else "it is not JSON that can be kept")
     return found
+
+
+def _depth(body: bytes) -> int:
+    """How deep a JSON text nests. What follows would otherwise be bounded by the stack alone."""
+    deepest = depth = 0
+    for found in _STRUCTURE.finditer(body) if body.count(b"[") + body.count(b"{") > MOST_DEPTH else ():
+        depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(found.group(), 0)
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def _constant(name: str) -> NoReturn:

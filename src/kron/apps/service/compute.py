@@ -9,6 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
+from pydantic import BaseModel
+from starlette.responses import Response
+
 from kron.coming import coming
 from kron.core.case import Case
 from kron.core.due import Due
@@ -28,6 +31,12 @@ async def compute(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     turn = _TURNS.setdefault((id(loop), within()), asyncio.Lock())
     async with turn:
         return await loop.run_in_executor(_WORKERS, lambda: work(*args, **kwargs))
+
+
+async def written(make: Callable[[], BaseModel]) -> Response:
+    """The answer that is made and written in a thread: a page of 1,000 entries takes a while."""
+    text = await compute(lambda: make().model_dump_json())
+    return Response(text, media_type="application/json")
 
 
 async def coming_soon(case: Case, now: int, count: int) -> tuple[list[Due], bool]:

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from kron.apps.service import answers
 from kron.apps.service.caller import Caller, Reader, Writer
-from kron.apps.service.compute import compute
+from kron.apps.service.compute import compute, written
 from kron.apps.service.definition import job_of, stated
 from kron.apps.service.guard import Guarded
 from kron.apps.service.models import NO_NUL, Definition, Id, Patch
@@ -32,7 +32,7 @@ TRIES = 20  # against others who write at the same time
 Limit = Annotated[int, Query(ge=1, le=1000)]
 
 
-@router.get("/schedules")
+@router.get("/schedules", response_model=answers.Page)
 async def list_schedules(
     caller: Reader,
     prefix: Token = "",
@@ -41,7 +41,7 @@ async def list_schedules(
     limit: Limit = 100,
     page_token: Token = "",
     parts: Parts = Used,
-) -> answers.Page:
+) -> Response:
     """The schedules in the order of their ids, by the page; those whose ids begin so, or only the paused."""
     after = caller.identity(page_token) if page_token else ""
     cases = await parts.registrar.schedules(
@@ -49,7 +49,9 @@ async def list_schedules(
     )
     now = await instant_for(parts.store, cases)
     token = caller.name(cases[-1].identity) if len(cases) == limit else None
-    return answers.Page(schedules=[shown(case, caller, now) for case in cases], next_page_token=token)
+    return await written(
+        lambda: answers.Page(schedules=[shown(case, caller, now) for case in cases], next_page_token=token)
+    )
 
 
 @router.post("/schedules", status_code=201, responses=may(409, 410, 429))
