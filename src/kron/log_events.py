@@ -26,6 +26,9 @@ LEVELS = {
     "schedule_set_aside": ERROR,
     "observer_failed": ERROR,
     "log_dropped": WARNING,
+    "caller_refused": WARNING,
+    "keys_failed": ERROR,
+    "audit_failed": ERROR,
 }
 _BAD = frozenset({"failed", "lost", "unknown", "missed", "unschedulable"})
 

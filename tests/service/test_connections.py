@@ -10,11 +10,7 @@ from pathlib import Path
 import pytest
 
 from kron.apps.service import connection
-from kron.apps.service.app import make_parts
-from kron.apps.service.health import health_app
-from kron.clock import SystemClock
-from kron.stores.memory import MemoryStore
-from tests.service.http import config, serving, until
+from tests.service.http import serving, until
 from tests.service.test_config import free_port
 
 HALF = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-A: "
@@ -75,16 +71,6 @@ def test_no_more_streams_than_allowed_are_open_at_once(plain):
         wire.close()
     assert seen == {b"200": 20, b"429": 180}
     until(lambda: plain.get("/v1/events?seconds=0").status == 200)  # those that left are not counted for ever
-
-
-def test_worker_serves_health_and_metrics_and_nothing_else():
-    settings = config()
-    parts = make_parts(settings, MemoryStore(SystemClock()))
-    with serving(health_app(parts)) as service:
-        assert [service.get(path).status for path in ("/healthz", "/readyz", "/metrics")] == [200, 200, 200]
-        for method in ("GET", "POST", "PUT", "DELETE"):
-            for path in ("/v1/schedules", "/v1/webhook-secrets", "/schedules/upsert", "/openapi.json", "/v1/events"):
-                assert service.call(method, path, b"{}" if method != "GET" else None).status in (404, 405)
 
 
 def _ends(wire):
