@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup check lint test lowest requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan bench-service bench-webhooks campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills transaction-kills embedded-together schemathesis service-kills bench-million failover bench-edit soak bench-sizes bench-embedded
+.PHONY: setup check lint test lowest requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan bench-service bench-webhooks campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills transaction-kills embedded-together schemathesis service-kills bench-million failover bench-edit soak bench-sizes bench-embedded alerts alerts-quiet
 
 setup:  ## a .venv with everything
 	uv sync --python $(PYTHON)
@@ -134,3 +134,11 @@ schemathesis:  ## 10,000 cases of the service's interface, right and wrong: only
 
 service-kills:  ## 5 minutes of kill -9 of the interface and of workers under load; then every period is accounted for
 	$(RUN) -m tests.campaigns.service_kills
+
+alerts:  ## an API and two workers under a real Prometheus: every alert of deploy/alerts.yaml fires for its cause
+	promtool check rules deploy/alerts.yaml
+	$(RUN) -m tests.campaigns.alerts
+
+alerts-quiet: MINUTES = 60
+alerts-quiet:  ## ordinary load for MINUTES (60): no alert fires
+	$(RUN) -m tests.campaigns.alerts --quiet $(MINUTES)
