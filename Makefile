@@ -142,3 +142,7 @@ alerts:  ## an API and two workers under a real Prometheus: every alert of deplo
 alerts-quiet: MINUTES = 60
 alerts-quiet:  ## ordinary load for MINUTES (60): no alert fires
 	$(RUN) -m tests.campaigns.alerts --quiet $(MINUTES)
+
+.PHONY: claims
+claims:  ## take away, one by one, what requirements ask for: the tests that claim each must fail
+	$(RUN) -m tests.claims $(IDS)

@@ -9,9 +9,8 @@ from kron import parse
 from kron.core.answer import Report
 from kron.core.job import Job
 from kron.core.outcome import Reason, Verdict
-from kron.core.policy import KRON, Catchup, Overlap, Resume
+from kron.core.policy import Overlap
 from kron.core.run import State
-from kron.core.zone import instant_of
 from kron.launcher import Launch
 from kron.registrar import NOBODY
 from kron.reports import Reports
@@ -103,24 +102,5 @@ def test_delete_withdraws_what_waits_in_the_queue():
         assert (newest.state, newest.verdict, newest.reason) == (State.SKIPPED, Verdict.SKIPPED, Reason.DELETED)
         await world.run("2026-03-01T13:00:00Z")
         assert len(world.target.starts) == 1
-
-    play(script())
-
-
-def test_resume_does_not_run_what_was_due_during_the_pause():
-    """A period may be due before its nominal time. The pause dropped it, although its nominal time is still ahead."""
-
-    async def script():
-        world = World("2026-03-01T11:30:00Z", duration=1)
-        policy = replace(KRON, resume=Resume.DROP, deadline=None, catchup=Catchup.ALL)
-        case = await world.define("0 12 * * * @win(around,40m) @dist(skewEarly,shape=9)")
-        await world.registrar.upsert(replace(case.job, schedule=replace(case.job.schedule, policy=policy)))
-        (due,) = await world.registrar.preview("job", 1)
-        assert due < instant_of("2026-03-01T12:00:00Z") * 1000
-        await world.registrar.pause("job")
-        world.sleep((due + 1_000) / 1000)
-        await world.registrar.resume("job")
-        await world.run("2026-03-01T12:30:00Z")
-        assert world.target.starts == []
 
     play(script())

@@ -174,10 +174,15 @@ def test_a_clock_that_goes_back_runs_nothing_twice():
     async def script():
         world = await came("2026-03-01T12:00:00Z")
         (handled,) = await world.store.runs("job", 9)
+        going = await world.registrar.get("job")
+        world.sleep("2026-03-01T12:00:02Z")
+        await world.tick()
+        over = await world.registrar.get("job")
+        assert (len(going.open), len(over.open)) == (1, 0)
         world.sleep("2026-03-01T11:00:00Z")
-        case = await world.registrar.get("job")
-        for at in range(0, 90 * 60, 30 * 60):  # what a worker would do that looks at it now, and at noon
-            assert plan(case, int(world.clock.now() + at) * 1000, owner="w", lease=1).empty
+        for case in (going, over):
+            for at in range(0, 90 * 60, 30 * 60):  # what a worker would do that looks at it now, and at noon
+                assert plan(case, int(world.clock.now() + at) * 1000, owner="w", lease=1).new == ()
         await world.run("2026-03-01T12:30:00Z")
         assert len(world.target.starts) == 1
         assert [run.key for run in await world.store.runs("job", 9)] == [handled.key]

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -100,6 +101,12 @@ def test_a_command_that_is_cancelled_is_asked_to_end(journal):
         await ear.until(Report.FAILED)
 
     asyncio.run(cancelled())
+
+
+def test_journal_write_is_on_the_disk_when_it_returns(journal):
+    """Otherwise a power failure forgets that a command was begun, and it is begun again."""
+    with closing(journal._open()) as file:
+        assert file.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
 
 
 @pytest.mark.req("KSPEC-IDEM-DAEMON")

@@ -141,6 +141,7 @@ def test_a_run_that_is_not_there_is_not_changed(store):
     assert not write(store, case._replace(open=(run,)), changed=[(run, run._replace(state=State.RETRY))])
 
 
+@pytest.mark.req("KSPEC-SM-MONO")
 @pytest.mark.parametrize("state", State)
 def test_a_run_moves_forward_only(store, state):
     """From that state to every other, by the attempt before, by the same, and by the next."""

@@ -1,0 +1,189 @@
+"""The patches: for each, a requirement id, a file under src/kron, a text that occurs once in it, and another text.
+
+A patch takes away, or turns around, what the requirement asks for, and leaves code that can still be called. Texts are
+short, so that they survive changes around them; where a file moves, change its name here.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+ANSWER, CASE, CATCHUP = "core/answer.py", "core/case.py", "core/catchup.py"
+DECISION, DUE, ORDINARY, OVERLAP = "core/decision.py", "core/due.py", "core/ordinary.py", "core/overlap.py"
+PERIOD, PLAN, POLICY, RUN, TEND, ZONE = (
+    "core/period.py",
+    "core/plan.py",
+    "core/policy.py",
+    "core/run.py",
+    "core/tend.py",
+    "core/zone.py",
+)
+CHANCE, CONSTRAINT, CRON, WINDOW = (
+    "core/schedule/chance.py",
+    "core/schedule/constraint.py",
+    "core/schedule/cron.py",
+    "core/schedule/window.py",
+)
+BODIES, CLAUSES, FIELDS, GRAMMAR, MODIFIERS = (
+    "language/bodies.py",
+    "language/clauses.py",
+    "language/fields.py",
+    "language/grammar.py",
+    "language/modifiers.py",
+)
+CLOCKTIME, INTERVAL, MINUTES, PLACEHOLDER, POOL, SCATTER = (
+    "language/sentences/clocktime.py",
+    "language/sentences/interval.py",
+    "language/sentences/minutes.py",
+    "language/sentences/placeholder.py",
+    "language/sentences/pool.py",
+    "language/sentences/scatter.py",
+)
+EDIT, LOG, METRICS, RECORD, REGISTRAR, STORE, WORKER = (
+    "edit.py",
+    "log.py",
+    "metrics.py",
+    "language/record.py",
+    "registrar.py",
+    "store.py",
+    "worker.py",
+)
+SQLITE_QUERIES, SQLITE_SCHEMA = "stores/sqlite/queries.sql", "stores/sqlite/schema.sql"
+POSTGRES_VIEWS = "stores/postgres/migrations/0003_views.sql"
+CONFIG, DEFINITION, SHOWN = "apps/service/settings_check.py", "apps/service/definition.py", "apps/service/shown.py"
+CLI_WHY = "apps/cli/why.py"
+DECLARATIVE, ERRORS, EXPRESSION, OVERRIDES, PERSISTED, REGISTRATION = (
+    "apps/declarative/scheduler.py",
+    "apps/declarative/errors.py",
+    "apps/declarative/expression.py",
+    "apps/declarative/overrides.py",
+    "apps/declarative/persisted.py",
+    "apps/declarative/registration.py",
+)
+
+
+class Patch(NamedTuple):
+    """What is taken away, and from which requirement."""
+
+    id: str
+    path: str
+    old: str
+    new: str
+
+
+KRON_SPEC = (
+    Patch("KSPEC-OUTC-ONCE", STORE, "run.key not in taken and sound(run)", "sound(run)"),
+    Patch("KSPEC-OUTC-ONCE", RUN, "before.verdict is not None and after.verdict is not before.verdict", "False"),
+    Patch("KSPEC-OUTC-NOMORE", RUN, "if not before.open or before.key", "if before.key"),
+    Patch("KSPEC-CLOCK-PERSIST", SQLITE_QUERIES, "SET cursor = :cursor,", "SET"),
+    Patch(
+        "KSPEC-CLOCK-BACK",
+        ORDINARY,
+        "nominal = next_nominal(schedule, cursor)",
+        "nominal = next_nominal(schedule, min(cursor, now // 1000 - 1))",
+    ),
+    Patch("KSPEC-INV-6", CASE, " or self.policy.suspend", ""),
+    Patch("KSPEC-OUT-OUTCOME", PLAN, "Verdict.UNSCHEDULABLE, Reason.CONSTRAINTS", "Verdict.MISSED, Reason.CONSTRAINTS"),
+    Patch("KSPEC-OUT-OUTCOME", PLAN, "if not due.schedulable:\n", "if not due.schedulable:\n            continue\n"),
+    Patch("KSPEC-SEED-CANON", RECORD, '"seed_hash": decision.seed_hash', '"seed_hash": decision.seed_hash[:16]'),
+    Patch("KSPEC-SEED-CANON", LOG, '"decision": decision', '"decided": decision'),
+    Patch("KSPEC-SEED-CANON", CLI_WHY, '"decision": account.decision', '"decision": {}'),
+    Patch("KSPEC-TIME-RFC3339", RECORD, '"period_id": decision.period.id', '"period_id": str(decision.period.nominal)'),
+    Patch("KSPEC-WIN-INCL", WINDOW, "return self.end // SECOND", "return self.end // SECOND - 1"),
+    Patch("KSPEC-WIN-AROUND", WINDOW, "Bounds(n - self.duration // 2,", "Bounds(n - self.duration,"),
+    Patch("KSPEC-SEED-DAILY", DECISION, "wall.date.text if", "rfc3339(nominal)[:10] if"),
+    Patch("KSPEC-SEED-HASH", CHANCE, "{identity}\\n{period_key}\\n{self.salt}", "{identity}\\n{period_key}{self.salt}"),
+    Patch("KSPEC-CON-BUDGET", DECISION, "BUDGET = 64", "BUDGET = 65"),
+    Patch("KSPEC-CON-AVOID", CONSTRAINT, "            if holds:\n", "            if not holds:\n"),
+    Patch(
+        "KSPEC-CON-TZ",
+        DECISION,
+        "reading(schedule.zone.wall(t))",
+        "reading(schedule.zone.wall(t - schedule.zone.spell(t)[2]))",
+    ),
+    Patch("KSPEC-PERIOD-PREV", PERIOD, "schedule.cron.upto, t)", "schedule.cron.upto, t - 1)"),
+    Patch("KSPEC-DEADLINE-WITHIN", PLAN, "* MILLISECOND > policy.deadline", "* MILLISECOND >= policy.deadline"),
+    Patch("KSPEC-CONC-FORBID", OVERLAP, "elif not active or overlap is Overlap.ALLOW", "elif True"),
+    Patch("KSPEC-CONC-REPLACE", OVERLAP, "            draft.cancels.append(other)\n", ""),
+    Patch("KSPEC-CHANGE-WHAT", EDIT, "None if case.job == job", "None if case.identity == job.identity"),
+    Patch("KSPEC-SM-MONO", RUN, "after.attempt > before.attempt or _RANK", "True or _RANK"),
+    Patch("KSPEC-INV-4", CATCHUP, "bound = case.policy.bound", "bound = 1_000_000"),
+    Patch("KSPEC-DIST-DEFAULTS", CHANCE, "return 1 / 6 if self.sigma", "return 1 / 5 if self.sigma"),
+)
+KRON_SYNTAX = (
+    Patch("KSYN-CRON-DOW", GRAMMAR, 'Kind("weekday", 0, 6, DAY_NAMES)', 'Kind("weekday", 0, 7, DAY_NAMES)'),
+    Patch("KSYN-CRON-RANGESTEP", FIELDS, "range(low, high + 1, stride)", "range(low, high, stride)"),
+    Patch("KSYN-GRAM-UNKNOWN", GRAMMAR, 'MODIFIERS = ("tz",', 'MODIFIERS = ("tz", "foo",'),
+    Patch("KSYN-DIST-SKEW", BODIES, "not 0 < float(text)", "not -9 < float(text)"),
+    Patch("KSYN-DIST-SKEW-DIR", CHANCE, "return float(u**self.shape)", "return float(u)"),
+    Patch("KSYN-POL-SUSPEND", BODIES, 'return text == "true"', "return False"),
+    Patch("KSYN-VAL-CRON", MODIFIERS, "if not possible(cron):", "if False:"),
+    Patch("KSYN-CON-BETWEEN", CLAUSES, "int(clock[1]) > 23", "int(clock[1]) > 24"),
+    Patch("KSYN-TZ-DEFAULT", "language/__init__.py", 'zone: str = "UTC"', 'zone: str = "Asia/Tokyo"'),
+)
+SERVICE = (
+    Patch(
+        "SVC-RUN-FK",
+        SQLITE_SCHEMA,
+        "schedule_id     TEXT    NOT NULL REFERENCES schedules",
+        "schedule_id     TEXT    NOT NULL",
+    ),
+    Patch("SVC-RUN-RUNAT", SHOWN, "run_at=rfc3339(run.nominal)", "run_at=rfc3339_ms(run.due)"),
+    Patch("SVC-TICK-CATCHUP", PLAN, "if policy.catchup is Catchup.SPREAD:", "if False:"),
+    Patch("SVC-TICK-CATCHUP", PLAN, "if policy.catchup is Catchup.NONE:", "if False:"),
+    Patch("SVC-TICK-CATCHUP", CATCHUP, "case.policy.catchup in _OLDEST_FIRST and not", "False and not"),
+    Patch(
+        "SVC-PC-INFLIGHT", RUN, "State.RETRY, State.ENQUEUED, State.STARTED})  #", "State.RETRY, State.ENQUEUED})  #"
+    ),
+    Patch("SVC-PC-INFLIGHT", RUN, "State.RETRY, State.ENQUEUED, State.STARTED})  #", "State.RETRY, State.STARTED})  #"),
+    Patch("SVC-SEC-VALIDATE", DEFINITION, "if config.zones and", "if False and"),
+    Patch("SVC-SEC-VALIDATE", GRAMMAR, 'MINUTE = Kind("minute", 0, 59)', 'MINUTE = Kind("minute", 0, 61)'),
+    Patch("SVC-SEC-BOUND", CONFIG, "LONGEST_LOOKAHEAD_MS = 3_600_000", "LONGEST_LOOKAHEAD_MS = 3_600_000_000"),
+    Patch("SVC-SEC-BOUND", CATCHUP, "survey(case, case.cursor, now, bound)", "survey(case, case.cursor, now, MOST)"),
+    Patch("SVC-DM-NEXT", SHOWN, "else rfc3339(nominal)", "else rfc3339(nominal + job.schedule.zone.spell(nominal)[2])"),
+    Patch("SVC-DEPLOY-LEADER", WORKER, "ALL if 0 in shards else frozenset()", "ALL"),
+    Patch(
+        "SVC-PC-LEADER",
+        WORKER,
+        "if not passed.shards:\n            return self.settings.tick",
+        "if not passed.shards:\n            return 0",
+    ),
+    Patch("SVC-DM-END", DUE, "(end is None or nominal <= end)", "True"),
+    Patch("SVC-RUN-KEY", RUN, 'f"{identity}:{nominal}" if not trigger', 'f"{identity}/{nominal}" if not trigger'),
+    Patch("SVC-OVERLAP-QUEUE", OVERLAP, "> draft.case.policy.queue_bound", ">= 0"),
+    Patch("SVC-JITTER-UNIFORM", DUE, "1) * (2 * most + 1)", "1) * (most + 1)"),
+    Patch("SVC-MET-SKIPPED", METRICS, '+= reason == "overlap"', '+= reason == "deadline"'),
+    Patch("SVC-RETRY-LAUNCH", POLICY, "launch_tries=4", "launch_tries=1"),
+    Patch(
+        "SVC-PC-ENUM", DUE, "next_nominal(case.job.schedule, nominal)", "next_nominal(case.job.schedule, nominal + 900)"
+    ),
+    Patch("SVC-API-DELETE", EDIT, "case._replace(deleted=True, ", "case._replace("),
+)
+FUZZY = (
+    Patch("FUZZY-2.1-IMPL", POOL, 'Tier("BEST", 3,', 'Tier("BEST", 4,'),
+    Patch("FUZZY-7.3-STEPS", SCATTER, "    github.read(line)\n", ""),
+    Patch("FUZZY-7.3-STEPS", PLACEHOLDER, "number not in HOURS for", "number > 23 for"),
+    Patch("FUZZY-3.4.2-PLACEHOLDER", PLACEHOLDER, "f':{every}' if every", "f':{min(every, 2)}' if every"),
+    Patch("FUZZY-6.2.1-FNV", SCATTER, "PRIME = 16_777_619", "PRIME = 16_777_621"),
+    Patch("FUZZY-3.6-MINUTES", INTERVAL, "number < LEAST_MINUTES", "number < 2"),
+    Patch("FUZZY-5.3-IST", CLOCKTIME, '"ist": 330', '"ist": 300'),
+    Patch("FUZZY-3.2.3-EX2", PLACEHOLDER, 'Between: "_BETWEEN"', 'Between: "_RANGE"'),
+    Patch("FUZZY-3.3.3-EX", PLACEHOLDER, '{Around: "_AROUND"', '{Around: "_NEAR"'),
+    Patch("FUZZY-6.3.4-HOURLYN", SCATTER, 'f"*/{every}" if every', 'f"*/{every + 1}" if every'),
+    Patch("FUZZY-R-SAFE-002", SCATTER, "return seed % window", "return (seed + id(object())) % window"),
+)
+DECLARATIVE_DOCUMENT = (
+    Patch("DECL-REG-DELAY", REGISTRATION, "if delay < timedelta(0):", "if False:"),
+    Patch("DECL-REG-NAME", REGISTRATION, "if name in tasks:", "if False:"),
+    Patch("DECL-ERR-ACTIVE", DECLARATIVE, "if self._state not in _IDLE:", "if False:"),
+    Patch("DECL-ERR-DUP", ERRORS, 'is already scheduled\', {"taskName": name}', "is already scheduled', {}"),
+    Patch(
+        "DECL-CRON-OR",
+        CRON,
+        "(days | weeks >> _WEEKDAY[month]) >> passed",
+        "(days & weeks >> _WEEKDAY[month]) >> passed",
+    ),
+    Patch("DECL-TASK-RETRY", ANSWER, "at = now + policy.retry_after // MILLISECOND", "at = now"),
+    Patch("DECL-CRON-REJECT-WRAP", FIELDS, "    if low > high:\n", "    if low > high and kind.high == 31:\n"),
+)
+PATCHES = (*KRON_SPEC, *KRON_SYNTAX, *SERVICE, *FUZZY, *DECLARATIVE_DOCUMENT)
