@@ -7,8 +7,9 @@ import pytest
 from kron.core.answer import Answer, Report, answered, reported
 from kron.core.outcome import Reason, Verdict
 from kron.core.plan import plan
-from kron.core.policy import KRON, SECOND, Interrupted
+from kron.core.policy import KRON, SECOND, Interrupted, Overlap
 from kron.core.run import State
+from kron.store import Settlement, swift
 from tests.stores.making import NOW, a_case, a_job, a_run
 
 REDELIVER = replace(KRON, interrupted=Interrupted.REDELIVER, deadline=60 * SECOND)
@@ -54,7 +55,7 @@ def test_next_attempt_after_the_deadline_is_not_made(late, sent):
     run = a_run(State.RETRY, due=NOW - late, not_before=NOW)
     after = planned(run, REDELIVER)
     assert (after.state is State.LAUNCHING) is sent
-    assert sent or after.reason is Reason.LAUNCH_FAILED
+    assert sent or after.verdict is Verdict.MISSED
 
 
 @pytest.mark.parametrize(("patience", "waits"), [(60_000, True), (60_001, False)])
@@ -69,3 +70,38 @@ def test_started_before_the_answer_does_not_count(state):
     """The answer to the launch is still to come, and its write would be refused."""
     assert reported(a_run(state), Report.STARTED, KRON, NOW) is None
     assert reported(a_run(state), Report.SUCCESS, KRON, NOW).state is State.SUCCESS
+
+
+@pytest.mark.parametrize("state", [State.LAUNCHING, State.RETRY])
+def test_replace_waits_for_a_run_that_may_have_been_sent(state):
+    other = a_run(state, doubt=True, lease=NOW + 600_000, not_before=NOW + 600_000)
+    job = a_job(policy=replace(KRON, overlap=Overlap.REPLACE))
+    made = plan(a_case(cursor=other.nominal)._replace(job=job, open=(other,)), NOW + 120_000, owner="w", lease=1)
+    assert (made.changed, made.cancels) == ((), ())
+    assert [run.state for run in made.new] == [State.PENDING]
+
+
+@pytest.mark.parametrize(("waiting", "kept"), [(1, True), (2, False)])
+def test_queue_holds_as_many_as_its_bound(waiting, kept):
+    going = a_run(State.STARTED, minute=1, lease=NOW + 600_000)
+    queue = tuple(a_run(minute=2 + n) for n in range(waiting))
+    job = a_job(policy=replace(KRON, overlap=Overlap.QUEUE, queue_bound=2))
+    last = (going, *queue)[-1].nominal
+    case = a_case(cursor=last)._replace(job=job, open=(going, *queue))
+    (new,) = plan(case, (last + 60) * 1000, owner="w", lease=1).new
+    assert (new.state, new.reason) == ((State.PENDING, None) if kept else (State.SKIPPED, Reason.QUEUE_OVERFLOW))
+
+
+@pytest.mark.parametrize("idle", ["paused", "deleted"])
+def test_short_way_is_not_for_a_schedule_that_rests(idle):
+    """It compares less: that a schedule is neither paused nor deleted is taken for granted there."""
+    case = a_case()
+    resting = case._replace(**{idle: True})
+    assert swift(Settlement(case, case._replace(wake=NOW + 1)))
+    assert not swift(Settlement(resting, resting._replace(wake=NOW + 1)))
+    assert not swift(Settlement(case, resting))
+
+
+def test_many_attempts_do_not_make_an_unknown_answer_a_refusal():
+    run = answered(a_run(State.LAUNCHING, attempt=100), Answer.UNKNOWN, REDELIVER, NOW)
+    assert run.verdict is not Verdict.MISSED
