@@ -51,6 +51,7 @@ EDIT, LOG, METRICS, RECORD, REGISTRAR, STORE, WORKER = (
 SQLITE_QUERIES, SQLITE_SCHEMA = "stores/sqlite/queries.sql", "stores/sqlite/schema.sql"
 POSTGRES_VIEWS = "stores/postgres/migrations/0003_views.sql"
 CONFIG, DEFINITION, SHOWN = "apps/service/settings_check.py", "apps/service/definition.py", "apps/service/shown.py"
+MEMBERSHIP = "membership.py"
 CLI_WHY = "apps/cli/why.py"
 DECLARATIVE, ERRORS, EXPRESSION, OVERRIDES, PERSISTED, REGISTRATION = (
     "apps/declarative/scheduler.py",
@@ -130,7 +131,7 @@ SERVICE = (
     ),
     Patch("SVC-RUN-RUNAT", SHOWN, "run_at=rfc3339(run.nominal)", "run_at=rfc3339_ms(run.due)"),
     Patch("SVC-TICK-CATCHUP", PLAN, "if policy.catchup is Catchup.SPREAD:", "if False:"),
-    Patch("SVC-TICK-CATCHUP", PLAN, "if policy.catchup is Catchup.NONE:", "if False:"),
+    Patch("SVC-TICK-CATCHUP", PLAN, "if case.policy.catchup is Catchup.NONE:", "if False:"),
     Patch("SVC-TICK-CATCHUP", CATCHUP, "case.policy.catchup in _OLDEST_FIRST and not", "False and not"),
     Patch(
         "SVC-PC-INFLIGHT", RUN, "State.RETRY, State.ENQUEUED, State.STARTED})  #", "State.RETRY, State.ENQUEUED})  #"
@@ -141,19 +142,19 @@ SERVICE = (
     Patch("SVC-SEC-BOUND", CONFIG, "LONGEST_LOOKAHEAD_MS = 3_600_000", "LONGEST_LOOKAHEAD_MS = 3_600_000_000"),
     Patch("SVC-SEC-BOUND", CATCHUP, "survey(case, case.cursor, now, bound)", "survey(case, case.cursor, now, MOST)"),
     Patch("SVC-DM-NEXT", SHOWN, "else rfc3339(nominal)", "else rfc3339(nominal + job.schedule.zone.spell(nominal)[2])"),
-    Patch("SVC-DEPLOY-LEADER", WORKER, "ALL if 0 in shards else frozenset()", "ALL"),
+    Patch("SVC-DEPLOY-LEADER", MEMBERSHIP, "if leads else ()", "if kinds else ()"),
     Patch(
         "SVC-PC-LEADER",
         WORKER,
-        "if not passed.shards:\n            return self.settings.tick",
-        "if not passed.shards:\n            return 0",
+        "if not shares:\n            return Pass([], began, now, settings.tick)",
+        "if not shares:\n            return Pass([], began, now, 0)",
     ),
     Patch("SVC-DM-END", DUE, "(end is None or nominal <= end)", "True"),
     Patch("SVC-RUN-KEY", RUN, 'f"{identity}:{nominal}" if not trigger', 'f"{identity}/{nominal}" if not trigger'),
     Patch("SVC-OVERLAP-QUEUE", OVERLAP, "> draft.case.policy.queue_bound", ">= 0"),
     Patch("SVC-JITTER-UNIFORM", DUE, "1) * (2 * most + 1)", "1) * (most + 1)"),
     Patch("SVC-MET-SKIPPED", METRICS, '+= reason == "overlap"', '+= reason == "deadline"'),
-    Patch("SVC-RETRY-LAUNCH", POLICY, "launch_tries=4", "launch_tries=1"),
+    Patch("SVC-RETRY-LAUNCH", POLICY, "launch_for: int = 10 * MINUTE", "launch_for: int = MINUTE"),
     Patch(
         "SVC-PC-ENUM", DUE, "next_nominal(case.job.schedule, nominal)", "next_nominal(case.job.schedule, nominal + 900)"
     ),
