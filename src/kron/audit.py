@@ -1,7 +1,7 @@
-"""The audit: whether every period up to the cursor of a schedule has an answer. It reads a store, and believes nobody.
+"""Audit: whether every period that a schedule owed has one outcome. It reads a store, and recomputes what was owed.
 
-What the present definition answers for can be told from a store alone. Older definitions may have been paused, or
-deleted and made again, and a store does not keep when; what is missing there is told apart, as doubtful.
+Each revision keeps its whole definition, so the audit knows what each one owed: a new schedule by its first sight, an
+edited one every period after the edit and those that were open at the edit. It goes back as far as records are kept.
 """
 
 from __future__ import annotations
@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 from kron.core.case import Case
-from kron.core.due import due_of, reach
-from kron.core.job import Job
+from kron.core.due import due_of, has_period, reach, responsible, unhandled
 from kron.core.outcome import Gap
 from kron.core.period import next_nominal
-from kron.core.policy import FirstSight
-from kron.core.run import Run
-from kron.store import Revision, Store
+from kron.core.run import Run, State, key_of
+from kron.errors import KronError
+from kron.store import Act, Deed, Revision, Store
 
 PAGE = 500
 NEWEST = 1_000_000  # records of one schedule that are read
@@ -32,18 +30,21 @@ class Audit:
     revision: int
     since: int  # milliseconds: the present definition answers for what falls due from here
     cursor: int
-    periods: int  # those up to the cursor, of the present definition
+    periods: int  # those that had to have an outcome, of all revisions
     open: int  # runs of which something may still become
     verdicts: dict[str, int] = field(default_factory=dict)  # `skipped: overlap`, by how many records
     gaps: tuple[Gap, ...] = ()
     unexplained: tuple[int, ...] = ()
-    doubtful: tuple[int, ...] = ()  # without an answer, in the time of an older definition
     twice: tuple[int, ...] = ()  # recorded more than once, or recorded and in two gaps
+    taken: tuple[int, ...] = ()  # due, and its key belongs to another run
+    failed: int = 0  # runs that ended so
+    lost: int = 0
+    unknown: int = 0
 
     @property
     def sound(self) -> bool:
         """Whether every period has one answer."""
-        return not self.unexplained and not self.twice
+        return not self.unexplained and not self.twice and not self.taken
 
 
 async def audit(store: Store, identities: Sequence[str] | None = None) -> AsyncIterator[Audit]:
@@ -60,74 +61,79 @@ async def audit(store: Store, identities: Sequence[str] | None = None) -> AsyncI
 
 
 async def _audit(store: Store, identity: str) -> Audit:
-    (case,) = await store.get([identity])
+    (case,), now = await store.get_now([identity])
     if case is None:
-        return Audit(identity, 0, 0, 0, 0, 0)
-    runs = await store.runs(identity, NEWEST)
-    gaps = await store.gaps(identity)
-    return audited(case, runs, gaps, await store.revisions(identity), await store.horizon())
-
-
-def audited(
-    case: Case, runs: Sequence[Run], gaps: Sequence[Gap], revisions: Sequence[Revision], horizon: int = 0
-) -> Audit:
-    """What a schedule answers for, from what is stored of it. What is older than `horizon` (ms) may be gone."""
+        raise KronError("NOT_FOUND", f"schedule {identity!r} is not visible here", hint="name a schedule of this store")
+    runs, gaps = await store.runs(identity, NEWEST), await store.gaps(identity)
+    revisions, acts = await store.revisions(identity), await store.acts(identity)
+    kept = -(-await store.horizon() // 1000)  # older records may have been removed
     known = Counter(run.nominal for run in runs if not run.trigger)
-    unread = [min(known, default=0)] if len(runs) == NEWEST else []  # what lies before it was not read
-    oldest = max([*unread, -(-horizon // 1000)] if horizon else unread, default=None)
-    begun = revisions[-1].cursor if revisions else 0
-    asked = [n for n in _asked(case.job, case.since, case.cursor) if n > begun and (oldest is None or n >= oldest)]
-    lost = [n for n in asked if n not in known and not _dropped(n, gaps)]
-    older = [n for n in _older(case, revisions, oldest) if n not in known and not _dropped(n, gaps)]
+    if len(runs) == NEWEST:  # what lies before was not read
+        kept = max(kept, min(known, default=0))
+    asked = sorted({n for n in _owed(case, revisions, acts) if n >= kept})
+    silent = [n for n in asked if n not in known and not _dropped(n, gaps)]
     twice = [n for n, times in known.items() if times > 1]
     twice += [n for n in asked if n not in known and sum(gap.first <= n <= gap.last for gap in gaps) > 1]
-    verdicts = Counter(_word(run) for run in runs if run.verdict)
+    states = Counter(run.state for run in runs)
     return Audit(
-        case.identity,
-        case.revision,
-        case.since,
-        case.cursor,
-        len(asked),
-        sum(run.open for run in runs),
-        dict(sorted(verdicts.items())),
+        *(identity, case.revision, case.since, case.cursor, len(asked), sum(run.open for run in runs)),
+        dict(sorted(Counter(_word(run) for run in runs if run.verdict).items())),
         tuple(gaps),
-        tuple(lost),
-        tuple(sorted(set(older) - set(lost))),
+        tuple(silent),
         tuple(sorted(twice)),
+        await _taken(store, case, now),
+        *(states[State.FAILED], states[State.LOST], states[State.UNKNOWN]),
     )
 
 
-def _asked(job: Job, since: int, upto: int) -> Iterator[int]:
-    """The periods that a definition answers for from `since` (milliseconds) to the second `upto`."""
-    _, after = reach(job)
-    start = since // 1000 - max(after, 60) - 1
-    nominal = next_nominal(job.schedule, start if job.start is None else max(start, job.start))
-    while nominal is not None and nominal <= upto and (job.end is None or nominal <= job.end):
-        if _answers(job, nominal, since):
+async def _taken(store: Store, case: Case, now: int) -> tuple[int, ...]:
+    """The next period, if it is due and its key is another run's: then it can never be recorded."""
+    nominal = next(unhandled(case, case.cursor), None)
+    if nominal is None or due_of(case.job, nominal).at > now:
+        return ()
+    (run,) = await store.find([key_of(case.identity, nominal)])
+    return (nominal,) if run and (run.identity, run.nominal, run.trigger) != (case.identity, nominal, "") else ()
+
+
+def _owed(case: Case, revisions: Sequence[Revision], acts: Sequence[Act]) -> Iterator[int]:
+    """The periods that must have an outcome by now, revision by revision."""
+    carried, created = frozenset[int](), True
+    for place, revision in enumerate(revisions):
+        after = revisions[place + 1] if place + 1 < len(revisions) else None
+        gone = _deleted(acts, revision.at, after)
+        end = gone if gone is not None else after.at if after else None
+        open_at_end = set[int]()
+        for nominal in _tenure(case, revision, end, created, carried):
+            due = due_of(revision.job, nominal).at
+            if end is None or due <= end:
+                yield nominal
+            elif gone is None and after and has_period(after.job, nominal):
+                open_at_end.add(nominal)
+            elif gone is None:
+                yield nominal  # superseded
+        carried, created = frozenset(open_at_end), gone is not None
+
+
+def _tenure(case: Case, revision: Revision, end: int | None, created: bool, carried: frozenset[int]) -> Iterator[int]:
+    """The periods that a revision owed, up to its end or, of the present one, up to the cursor."""
+    job, owed = revision.job, None if created else carried
+    then = Case(job, revision.number, revision.cursor, revision.at, owed=owed)
+    begin = min(carried, default=revision.at // 1000 + 1) - 1
+    if created:
+        begin = max(revision.cursor, revision.at // 1000 - max(reach(job)[1], 60) - 1)
+    last = case.cursor if end is None else end // 1000
+    nominal = next_nominal(job.schedule, begin if job.start is None else max(begin, job.start))
+    while nominal is not None and nominal <= last and (job.end is None or nominal <= job.end):
+        if responsible(then, due_of(job, nominal)):
             yield nominal
         nominal = next_nominal(job.schedule, nominal)
 
 
-def _answers(job: Job, nominal: int, since: int) -> bool:
-    match job.schedule.policy.first_sight:
-        case FirstSight.CHOSEN:
-            return due_of(job, nominal).at >= since // 1000 * 1000
-        case FirstSight.AFTER:
-            return nominal * 1000 > since
-        case FirstSight.CURRENT_MINUTE:
-            return nominal >= since // 60_000 * 60
-
-
-def _older(case: Case, revisions: Sequence[Revision], oldest: int | None) -> Iterator[int]:
-    """What fell due in the time of each older definition, by its own policy."""
-    for revision, following in pairwise(revisions):
-        job = revision.job
-        for nominal in _asked(job, revision.at, case.cursor):
-            due = due_of(job, nominal).at
-            if due >= following.at:
-                break
-            if nominal > revision.cursor and (oldest is None or nominal >= oldest):
-                yield nominal
+def _deleted(acts: Sequence[Act], since: int, after: Revision | None) -> int | None:
+    """When a revision was deleted, if it was."""
+    return next(
+        (a.at for a in acts if a.deed is Deed.DELETED and a.at >= since and (after is None or a.at <= after.at)), None
+    )
 
 
 def _word(run: Run) -> str:

@@ -95,5 +95,45 @@ def test_an_audit_accounts_for_every_period(kron, store):
 
 def test_a_store_that_does_not_exist_is_said_so(kron):
     result = kron("audit", "--store", "mongo:x")
-    assert result.status == 1
+    assert result.status == 2
     assert "error[UNKNOWN_STORE]" in result.err
+
+
+@pytest.mark.parametrize("command", [("why", "billing"), ("audit",)])
+def test_a_mistyped_file_is_refused_and_not_created(kron, tmp_path, command):
+    path = tmp_path / "typo.db"
+    result = kron(*command, "--store", f"sqlite:{path}")
+    assert result.status == (2 if command[0] == "audit" else 1)
+    assert "does not exist" in result.err
+    assert not path.exists()
+
+
+def test_audit_of_a_store_without_schedules_says_so(kron, tmp_path):
+    async def empty():
+        await SqliteStore(tmp_path / "empty.db", ManualClock(0)).close()
+
+    asyncio.run(empty())
+    (tmp_path / "empty.db").touch()
+    result = kron("audit", "--store", f"sqlite:{tmp_path / 'empty.db'}")
+    assert "no schedule is visible here" in result.err
+
+
+def test_audit_counts_and_bounds_what_is_unknown(kron, tmp_path):
+    class Silent(Target):
+        async def start(self, launch):
+            return Answer.UNKNOWN
+
+    async def sent():
+        clock = ManualClock(instant_of("2026-03-01T02:30:00Z"))
+        store = SqliteStore(tmp_path / "u.db", clock)
+        await Registrar(store).upsert(Job("a", parse(TEXT, dialect="kron"), target="test:it"))
+        clock.time = instant_of("2026-03-01T03:00:00Z")
+        await Worker(store, {"test": Silent()}, Still(), owner="w1").tick()
+        await store.close()
+
+    asyncio.run(sent())
+    store = f"sqlite:{tmp_path / 'u.db'}"
+    result = kron("audit", "--store", store)
+    assert result.status == 1
+    assert "1 schedule, 0 with unexplained periods; runs: 0 failed, 0 lost, 1 unknown" in result.err
+    assert kron("audit", "--store", store, "--max-unknown", "1").status == 0

@@ -155,3 +155,17 @@ def test_a_file_without_schedules_is_refused(guarded, tmp_path, text):
     path = tmp_path / "bad.json"
     path.write_text(text)
     assert "error[BAD_FILE]" in run(guarded, "apply", "-f", str(path), status=1)
+
+
+def test_dry_run_names_a_changed_target_and_a_wrong_id(guarded, tmp_path):
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps({"schedules": {"t": DEFINITION}}))
+    run(guarded, "apply", "-f", str(path))
+    wrong = {**DEFINITION, "schedule": "0 25 * * *"}
+    changed = {**DEFINITION, "target": HOOK + "-other"}
+    path.write_text(json.dumps({"schedules": {"a-wrong": wrong, "t": changed}}))
+    assert "a-wrong: error[OUT_OF_RANGE]" in run(guarded, "apply", "-f", str(path), "--dry-run", status=1)
+    path.write_text(json.dumps({"schedules": {"t": changed}}))
+    told = run(guarded, "apply", "-f", str(path), "--dry-run")
+    assert f"  * target: {DEFINITION['target']} -> {HOOK}-other" in told
+    run(guarded, "delete", "t")

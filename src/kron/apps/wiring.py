@@ -55,6 +55,14 @@ async def open_store(url: str, clock: Clock | None = None, presets: Presets = BU
             await server.close()
 
 
+def existing(url: str) -> str:
+    """Return the URL of a store that is only read: a file must exist, so that a mistyped name creates none."""
+    scheme, _, path = check_url(url).partition(":")
+    if scheme == "sqlite" and not Path(path).exists():
+        raise KronError("NO_FILE", f"file {path!r} does not exist", hint="check the path after sqlite:")
+    return url
+
+
 def check_url(url: str) -> str:
     """The URL of a store, if it can be one. `sqlite:///jobs.db` is refused: it means two files, by whom you ask."""
     scheme, _, path = url.partition(":") if isinstance(url, str) else ("", "", "")

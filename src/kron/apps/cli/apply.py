@@ -6,7 +6,8 @@ import argparse
 import json
 import sys
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kron.apps.cli.screen import Screen
@@ -17,6 +18,7 @@ from kron.core.zone import rfc3339
 from kron.errors import KronError
 
 MOST = 1_000  # runs that are compared
+FIELDS = ("target", "name", "description", "overlap_policy", "catchup_policy")
 SHOWN = 10  # lines of each kind
 DAY = 86_400
 
@@ -29,11 +31,12 @@ class Difference:
     moved: list[tuple[str, str]]
     lost: list[str]
     upto: str  # as far as both are known
+    changes: tuple[str, ...] = ()  # other fields that change, such as `target: a -> b`
 
     @property
     def none(self) -> bool:
         """Whether nothing changes."""
-        return not (self.added or self.moved or self.lost)
+        return not (self.added or self.moved or self.lost or self.changes)
 
 
 def apply(args: argparse.Namespace, screen: Screen, client: Client) -> int:
@@ -87,23 +90,37 @@ def difference(before: Fires | None, after: Fires | None, upto: str) -> Differen
 
 def _compared(args: argparse.Namespace, screen: Screen, client: Client, found: dict[str, dict[str, Any]]) -> int:
     upto = rfc3339(int(SystemClock().now()) + args.days * DAY)
-    told = {name: _one(client, name, definition, upto) for name, definition in found.items()}
+    told, wrong = dict[str, Difference](), dict[str, KronError]()
+    for name, definition in found.items():
+        try:
+            told[name] = _one(client, name, definition, upto)
+        except KronError as refusal:  # and the others are still compared
+            wrong[name] = refusal
+    _show(args, screen, told)
+    for name, error in wrong.items():
+        screen.note(f"{name}: error[{error.code}]: {error.message}")
+    return int(bool(wrong))
+
+
+def _show(args: argparse.Namespace, screen: Screen, told: dict[str, Difference]) -> None:
     if args.output == "json":
         screen.json({name: _json(each) for name, each in told.items()})
-        return 0
+        return
     for name, each in told.items():
         if args.output == "name":
             if not each.none:
                 screen.line(name)
             continue
         counts = f"{len(each.added)} added, {len(each.moved)} moved, {len(each.lost)} lost"
-        screen.line(f"{name}: " + ("no run changes" if each.none else counts) + f" until {each.upto}")
+        same = not (each.added or each.moved or each.lost)
+        screen.line(f"{name}: " + ("no run changes" if same else counts) + f" until {each.upto}")
+        for change in each.changes:
+            screen.line(f"  * {change}")
         for sign, lines in _lines(each).items():
             for line in lines[:SHOWN]:
                 screen.line(f"  {sign} {line}")
             if len(lines) > SHOWN:
                 screen.line(f"  {sign} and {len(lines) - SHOWN} more")
-    return 0
 
 
 def _one(client: Client, name: str, definition: dict[str, Any], upto: str) -> Difference:
@@ -113,8 +130,14 @@ def _one(client: Client, name: str, definition: dict[str, Any], upto: str) -> Di
     except KronError as error:
         if error.code != "NOT_FOUND":
             raise
-        before = None
-    return difference(before, after, upto)
+        return difference(None, after, upto)
+    return replace(difference(before, after, upto), changes=_changes(client.get(name), definition))
+
+
+def _changes(stored: Mapping[str, Any], definition: dict[str, Any]) -> tuple[str, ...]:
+    """The fields that a new definition names with another value, besides those that the runs show."""
+    named = [field for field in FIELDS if field in definition and field in stored]
+    return tuple(f"{f}: {stored[f]} -> {definition[f]}" for f in named if stored[f] != definition[f])
 
 
 def _lines(each: Difference) -> dict[str, list[str]]:
@@ -122,4 +145,10 @@ def _lines(each: Difference) -> dict[str, list[str]]:
 
 
 def _json(each: Difference) -> dict[str, Any]:
-    return {"added": each.added, "moved": [list(pair) for pair in each.moved], "lost": each.lost, "upto": each.upto}
+    return {
+        "added": each.added,
+        "moved": [list(pair) for pair in each.moved],
+        "lost": each.lost,
+        "changes": list(each.changes),
+        "upto": each.upto,
+    }

@@ -7,29 +7,48 @@ import asyncio
 from typing import Any
 
 from kron.apps.cli.screen import Screen
-from kron.apps.wiring import open_store
+from kron.apps.wiring import existing, open_store
 from kron.audit import Audit, audit
 from kron.core.outcome import Gap
 from kron.core.zone import rfc3339
+from kron.errors import KronError
 from kron.within import EVERYWHERE, keep_within
+
+BOUNDS = ("failed", "lost", "unknown")
 
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
-    """Account for each schedule. 1 if any period is unexplained."""
-    found = asyncio.run(_audits(args))
+    """Account for each schedule. 1 if a period is unexplained or a bound is exceeded, 2 if the store cannot be read."""
+    try:
+        found = asyncio.run(_audits(args))
+    except KronError as error:
+        screen.error(error)
+        return 2
+    if not found:
+        screen.note("no schedule is visible here: nothing was audited")
     if args.format == "json":
         screen.json([_json(one) for one in found])
     else:
         for one in found:
             _show(one, screen)
     unsound = sum(not one.sound for one in found)
-    screen.note(f"{len(found)} schedules, {unsound} with periods that nobody can explain")
-    return int(unsound > 0)
+    ends = {name: sum(getattr(one, name) for one in found) for name in BOUNDS}
+    counts = ", ".join(f"{count} {name}" for name, count in ends.items())
+    screen.note(f"{plural(len(found), 'schedule')}, {unsound} with unexplained periods; runs: {counts}")
+    over = [name for name in BOUNDS if (bound := getattr(args, f"max_{name}")) is not None and ends[name] > bound]
+    for name in over:
+        screen.note(f"{plural(ends[name], 'run')} ended as {name}; the bound is {getattr(args, f'max_{name}')}")
+    return int(unsound > 0 or bool(over))
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun: `1 schedule`, `2 schedules`."""
+    return f"{count} {noun}" + ("" if count == 1 else "s")
 
 
 async def _audits(args: argparse.Namespace) -> list[Audit]:
     keep_within(EVERYWHERE)
-    async with open_store(args.store) as store:
+    async with open_store(existing(args.store)) as store:
         return [one async for one in audit(store, [args.identity] if args.identity else None)]
 
 
@@ -40,9 +59,13 @@ def _show(one: Audit, screen: Screen) -> None:
         counts[name] = counts.get(name, 0) + gap.count
     told = ", ".join(f"{count} {what}" for what, count in sorted(counts.items())) or "nothing yet"
     screen.line(f"{'ok   ' if one.sound else 'WRONG'}  {one.identity}, revision {one.revision}: {told}")
-    for what, nominals in (("unexplained", one.unexplained), ("recorded twice", one.twice)):
+    for what, nominals in _wrong(one).items():
         for nominal in nominals[:10]:
             screen.line(f"       {what}: {rfc3339(nominal)}")
+
+
+def _wrong(one: Audit) -> dict[str, tuple[int, ...]]:
+    return {"unexplained": one.unexplained, "recorded twice": one.twice, "its key is taken": one.taken}
 
 
 def _json(one: Audit) -> dict[str, Any]:
@@ -57,6 +80,10 @@ def _json(one: Audit) -> dict[str, Any]:
         ],
         "unexplained": [rfc3339(nominal) for nominal in one.unexplained],
         "twice": [rfc3339(nominal) for nominal in one.twice],
+        "taken": [rfc3339(nominal) for nominal in one.taken],
+        "failed": one.failed,
+        "lost": one.lost,
+        "unknown": one.unknown,
     }
 
 

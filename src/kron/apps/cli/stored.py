@@ -26,6 +26,10 @@ def _audit(commands: Any) -> None:
     command = define(commands, "audit", "account for every period, or fail", "audit --store sqlite:/var/lib/kron.db")
     command.add_argument("identity", nargs="?", metavar="SCHEDULE", help="the identity of one schedule; default: all")
     _store(command)
+    for name, bound in (("failed", None), ("lost", 0), ("unknown", 0)):
+        told = "unlimited" if bound is None else bound
+        what = f"exit 1 if more runs ended as {name} (default {told})"
+        command.add_argument(f"--max-{name}", type=days, default=bound, metavar="N", help=what)
     add_format(command)
 
 

@@ -7,7 +7,7 @@ import asyncio
 
 from kron.apps.cli.screen import Screen
 from kron.apps.cli.subject import now
-from kron.apps.wiring import open_store
+from kron.apps.wiring import existing, open_store
 from kron.why import Account, why
 from kron.within import EVERYWHERE, keep_within
 
@@ -25,7 +25,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
 
 async def _account(args: argparse.Namespace) -> Account:
     keep_within(EVERYWHERE)
-    async with open_store(args.store) as store:
+    async with open_store(existing(args.store)) as store:
         return await why(store, args.identity, now(args) * 1000)
 
 
