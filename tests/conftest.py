@@ -13,10 +13,10 @@ REQUIREMENTS = Path(__file__).parent.parent / "docs" / "spec" / "requirements.ts
 
 def pytest_configure() -> None:
     """Fewer examples of each law where somebody asks for that: for another Python, when one has examined them."""
-    if "KRON_EXAMPLES" in os.environ:
+    if "KRON_TEST_EXAMPLES" in os.environ:
         from hypothesis import settings  # not before pytest has seen it
 
-        settings.register_profile("few", max_examples=int(os.environ["KRON_EXAMPLES"]))
+        settings.register_profile("few", max_examples=int(os.environ["KRON_TEST_EXAMPLES"]))
         settings.load_profile("few")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -52,6 +52,17 @@ def kinds_of(launchers: Mapping[str, Launcher]) -> frozenset[str]:
     """The kinds of target that launchers can launch: a scheme each, or the names that the launcher says it knows."""
     found = set[str]()
     for scheme, launcher in launchers.items():
-        names: Callable[[], Iterable[str]] | None = getattr(launcher, "names", None)
-        found.update([scheme] if names is None else (f"{scheme}:{name}" for name in names()))
+        names = _names(launcher)
+        found.update([scheme] if names is None else (f"{scheme}:{name}" for name in names))
     return frozenset(found)
+
+
+def count_kinds(launchers: Mapping[str, Launcher]) -> int:
+    """How many kinds there are, without naming them: asked in every pass."""
+    names = map(_names, launchers.values())
+    return sum(1 if known is None else len(known) for known in names)
+
+
+def _names(launcher: Launcher) -> Collection[str] | None:
+    names: Callable[[], Collection[str]] | None = getattr(launcher, "names", None)
+    return None if names is None else names()

@@ -8,7 +8,7 @@ from kron.clock import Timer
 from kron.core.case import Case
 from kron.core.downtime import ALWAYS, EVER, Downtime
 from kron.fleet import ALL_SHARDS, Share, kind_of, leader, shares
-from kron.launcher import Launcher, kinds_of
+from kron.launcher import Launcher, count_kinds, kinds_of
 from kron.settings import Settings
 from kron.store import Store
 
@@ -29,7 +29,7 @@ class Membership:
 
     def due(self, now: int) -> bool:
         """Whether the lease is to be renewed: every third of its length, and when there is something new to launch."""
-        if self.renewed is None or kinds_of(self.launchers) != self.kinds or not self.settings.shard_lease:
+        if self.renewed is None or count_kinds(self.launchers) != len(self.kinds) or not self.settings.shard_lease:
             return True
         began, then = self.renewed
         passed = max((self.timer.monotonic() - began) * 1000, now - then, then - now)

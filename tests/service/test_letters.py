@@ -20,9 +20,9 @@ def dead_ones(service, query=""):
     return service.get(f"/v1/dead-letters{query}").json["runs"]
 
 
-def given_up(service, name, target, **headers):
+def given_up(service, name, target, deadline_ms=None, **headers):
     """A run of a schedule whose target refuses it."""
-    body = {"schedule": "0 9 1 1 *", "target": target, "overlap_policy": "allow"}
+    body = {"schedule": "0 9 1 1 *", "target": target, "overlap_policy": "allow", "deadline_ms": deadline_ms}
     assert service.put(f"/v1/schedules/{name}", body).status == 200
     key = service.post(f"/v1/schedules/{name}/trigger", **headers).json["key"]
     return until(lambda: next((run for run in dead_ones(service) if run["key"] == key), None))
@@ -32,7 +32,7 @@ def given_up(service, name, target, **headers):
 def test_a_run_that_could_not_be_started_is_listed_and_driven_again_once(status):
     answer = [status]
     with receiving(lambda n: (answer[0], {}, b"")) as receiver, serving(**WORK) as service:
-        dead = given_up(service, "s", receiver.url)
+        dead = given_up(service, "s", receiver.url, deadline_ms=1_500)
         assert (dead["state"], dead["outcome"], dead["reason"]) == ("failed", "missed", "launch_failed")
         assert dead["redriven_by"] is None
         answer[0] = 204
@@ -117,8 +117,8 @@ def test_patience_ends_at_the_deadline_and_after_an_hour():
     def after(patience, **more):
         return answered(run, Answer.RETRYABLE, replace(SERVICE, **more), now, patience)
 
-    assert after(0).not_before == now + 100
-    assert after(50).not_before == now + 100  # no less than without
+    assert 750 <= after(0).not_before - now <= 1_000
+    assert after(50) == after(0)  # no less than without
     assert after(90_000).not_before == now + 90_000
     assert after(10**12).not_before == now + LONGEST_PATIENCE
     assert after(9_000, deadline=10 * SECOND).not_before == now + 9_000

@@ -22,7 +22,7 @@ CHANGES = [
     ({"lookahead_ms": 30_000}, {"spread_over": 30_000 * MILLISECOND}),
     ({"max_catchup_per_tick": 7}, {"bound": 7}),
     ({"inflight_lease_ms": 90_000}, {"run_lease": 90_000 * MILLISECOND}),
-    ({"misfire_grace_ms": 20_000}, {"resolution": 20_000 * MILLISECOND}),
+    ({"misfire_grace_ms": 20_000}, {"grace": 20_000 * MILLISECOND}),
     ({"default_overlap_policy": "queue"}, {"overlap": Overlap.QUEUE}),
     ({"default_catchup_policy": "spread"}, {"catchup": Catchup.SPREAD}),
     ({"default_jitter_ms": 250}, {"jitter": 250 * MILLISECOND}),

@@ -80,7 +80,7 @@ def test_with_the_role_of_the_service_sql_shows_the_tenant_that_was_said_and_els
             )  # a beginning is a beginning; tenants end in /
             assert seen(whose) == wanted, whose
         assert not any(seen("acme/", tenant=""))
-        for table in ("workers", "shards"):
+        for table in ("workers", "kinds"):
             connection.execute("SELECT set_config('app.tenant', 'default', true), set_config('app.within', 'x/', true)")
             assert connection.execute(f"SELECT * FROM {table}").fetchall() == []
             connection.rollback()

@@ -1,6 +1,6 @@
 """The store in memory is a product because it is like the others: the same steps, compared after each.
 
-`KRON_EXAMPLES=2000 pytest tests/stores/test_likeness.py` for longer.
+`KRON_TEST_EXAMPLES=2000 pytest tests/stores/test_likeness.py` for longer.
 """
 
 import asyncio
@@ -212,7 +212,7 @@ class PostgresLikeness(Likeness):
 
 def steps(examples):
     return settings(
-        max_examples=int(os.environ.get("KRON_EXAMPLES", examples)),
+        max_examples=int(os.environ.get("KRON_TEST_EXAMPLES", examples)),
         stateful_step_count=40,
         deadline=None,
         suppress_health_check=list(HealthCheck),

@@ -1,6 +1,7 @@
 """Old records go, in every store: what has ended long ago, and what was deleted. What is needed stays."""
 
 import time
+from dataclasses import replace
 
 import psycopg
 import pytest
@@ -95,7 +96,8 @@ def test_backfill_of_an_old_period_is_as_young_as_its_record(store):
 def test_audit_asks_for_no_period_that_retention_has_removed(store):
     """Without the horizon, every removed period would be called lost; and what is lost after it is still found."""
     case = a_case(cursor=LONG_AGO, overlap=Overlap.ALLOW)._replace(since=LONG_AGO * 1000)
-    assert store.settle([Settlement(None, case, revision=a_revision(case))], NOW) == [True]
+    made = replace(a_revision(case), at=LONG_AGO * 1000)
+    assert store.settle([Settlement(None, case, revision=made)], NOW) == [True]
     first = LONG_AGO + 80  # a full minute
     runs = tuple(ended(first + 60 * n) for n in (0, 1, 2, 4))  # the fourth is lost
     assert store.settle([Settlement(now(store), now(store)._replace(cursor=first + 240), runs)], NOW) == [True]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kron.core.downtime import ALWAYS, Downtime
 from kron.core.job import Job
-from kron.core.policy import Policy
+from kron.core.policy import FirstSight, Policy
 from kron.core.run import Run
 
 NOTHING: Mapping[int, Job] = MappingProxyType({})
@@ -59,5 +59,10 @@ class Case(NamedTuple):
         return self.job.schedule.policy
 
     def job_of(self, run: Run) -> Job:
-        """The definition of a run: that of the revision under which it was recorded."""
-        return self.former.get(run.revision, self.job) if self.former else self.job
+        """The definition of a run: that of the revision under which it was recorded.
+
+        A task of the declarative scheduler has one configuration, which holds for what is open, too.
+        """
+        if not self.former or self.policy.first_sight is FirstSight.CURRENT_MINUTE:
+            return self.job
+        return self.former.get(run.revision, self.job)

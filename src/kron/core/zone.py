@@ -199,9 +199,10 @@ def zone(name: str) -> Zone:
     return Zone(name, rules, None if fixed is None else fixed.days * DAY + fixed.seconds, {})
 
 
-def zone_names() -> set[str]:
+@lru_cache(1)  # it walks a folder of files
+def zone_names() -> frozenset[str]:
     """All names that `zone` takes, as far as the tz database lists them."""
-    return {n for n in zoneinfo.available_timezones() if n.partition("/")[0] not in _NOT_ZONES}
+    return frozenset(n for n in zoneinfo.available_timezones() if n.partition("/")[0] not in _NOT_ZONES)
 
 
 UTC_ZONE = zone("UTC")

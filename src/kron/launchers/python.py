@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection
 from functools import partial
 from inspect import isawaitable, iscoroutinefunction
 from typing import Any
@@ -21,8 +21,12 @@ class PythonLauncher:
     """Starts `python:name` by calling the async function of that name; see `call` for those of others."""
 
     def __init__(
-        self, function_of: Callable[[str], Function | None], report: Reporter, names: Callable[[], Iterable[str]]
+        self,
+        function_of: Callable[[str], Function | None],
+        report: Reporter,
+        names: Callable[[], Collection[str]] | None = None,
     ) -> None:
+        """`names` gives the functions that this process has, where others may have others; None: it has them all."""
         self.function_of, self.report, self.names = function_of, report, names
         self.tasks: dict[str, asyncio.Task[None]] = {}
         self.going: set[str] = set()  # those of them whose functions have not ended

@@ -31,7 +31,7 @@ class Callbacks:
         self.ended: Callable[[], None] = lambda: None  # whom to tell that something has ended
         self.stopping = False
         self.threads = Threads()
-        self.launcher = PythonLauncher(self._function, self._report, lambda: self.tasks)
+        self.launcher = PythonLauncher(self._function, self._report)
         self.slowest = 60_000 * max(1, len(tasks) // 10_000)  # how late a start may be before we complain
 
     def _function(self, name: str) -> Function | None:

@@ -135,7 +135,8 @@ def read_settings(environment: Mapping[str, str], flags: Mapping[str, str], path
 def unknown_variables(environment: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return the KRON_* variables that are no setting, each with a hint."""
     known = sorted(f"KRON_{each.name.upper()}" for each in fields(Config))
-    strange = sorted(name for name in environment if name.startswith("KRON_") and name not in OTHERS.union(known))
+    ours = (name for name in environment if name.startswith("KRON_") and not name.startswith("KRON_TEST_"))
+    strange = sorted(name for name in ours if name not in OTHERS.union(known))
     return [(name, did_you_mean(name, known, "docs/service.md lists the settings")) for name in strange]
 
 

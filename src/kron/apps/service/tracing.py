@@ -11,42 +11,44 @@ from collections.abc import Mapping
 from typing import Any
 
 from kron.core.answer import Answer, Receipt
-from kron.core.job import Job
 from kron.core.run import Run
 from kron.core.zone import rfc3339
 from kron.events import Event
 from kron.launcher import Launch, Launcher
-
-TICKS, LAUNCHES = 1_000, 10_000  # that are remembered, so that a launch knows its tick
 
 try:
     from opentelemetry import propagate, trace
 except ImportError:  # pip install 'kron-py[otel]'
     trace = None  # type: ignore[assignment]
 
+TICKS = 1_000  # spans of ticks that are remembered, for launches to come
+
 
 class Tracing:
     """A sink that makes spans of ticks, and remembers them for the launches."""
 
     def __init__(self, tracer: Any) -> None:
-        self.tracer, self.ticks, self.recorded = tracer, OrderedDict[int, Any](), OrderedDict[str, int]()
+        self.tracer, self.ticks = tracer, OrderedDict[int, Any]()
 
     def __call__(self, event: Event) -> None:
         """Hear an event: a tick that has written something is a span."""
-        if event.name == "run_recorded":
-            self.recorded[event.facts["key"]] = event.at
-            _trim(self.recorded, LAUNCHES)
-        if event.name != "pass" or not event.facts["settled"]:
+        if event.name != "pass" or not event.facts["settled"] or event.at in self.ticks:
             return
         facts = {f"kron.{name}": event.facts[name] for name in ("owner", "looked", "settled")}
-        span = self.tracer.start_span("kron.tick", start_time=event.at * 1_000_000, attributes=facts)
-        span.end()
-        self.ticks[event.at] = span.get_span_context()
+        self.ticks[event.at] = self._span(event.at, facts).get_span_context()
         _trim(self.ticks, TICKS)
 
-    def tick_of(self, key: str) -> Any:
-        """The span of the tick that has written a run; None if it is forgotten."""
-        return self.ticks.get(self.recorded.get(key, -1))
+    def tick_at(self, claimed: int) -> Any:
+        """The span of the tick in which a run was claimed. A launch comes first, and the worker tells of it later."""
+        if claimed not in self.ticks:
+            self.ticks[claimed] = self._span(claimed, {}).get_span_context()
+            _trim(self.ticks, TICKS)
+        return self.ticks[claimed]
+
+    def _span(self, at: int, facts: dict[str, Any]) -> Any:
+        span = self.tracer.start_span("kron.tick", start_time=at * 1_000_000, attributes=facts)
+        span.end()
+        return span
 
     def around(self, launcher: Launcher) -> Launcher:
         """The launcher, with a span around each start."""
@@ -60,7 +62,7 @@ class _Traced:
         self.launcher, self.tracing = launcher, tracing
 
     async def start(self, launch: Launch) -> Answer | Receipt:
-        run, tick = launch.run, self.tracing.tick_of(launch.run.key)
+        run, tick = launch.run, self.tracing.tick_at(launch.run.sent)
         said = {
             "kron.schedule": run.identity,
             "kron.key": run.key,
@@ -82,10 +84,9 @@ class _Traced:
     async def cancel(self, run: Run) -> None:
         await self.launcher.cancel(run)
 
-    def lane(self, job: Job) -> str:
-        """Return what the launcher's launches are shared out by; empty if it does not say."""
-        asked = getattr(self.launcher, "lane", None)
-        return str(asked(job)) if asked else ""
+    def __getattr__(self, name: str) -> Any:
+        """What the launcher may have besides: its names, its lanes, what it holds."""
+        return getattr(self.launcher, name)
 
 
 def _trim(memory: OrderedDict[Any, Any], most: int) -> None:
