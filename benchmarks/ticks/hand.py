@@ -13,9 +13,11 @@ import sys
 import time
 from collections.abc import Sequence
 
+from benchmarks.ticks.jobs import TARGET
 from kron.apps.cli.worker import RARELY
 from kron.clock import ManualClock, SystemTimer
-from kron.fleet import SHARDS
+from kron.fleet import SHARDS, Share, kind_of
+from kron.membership import Membership
 from kron.settings import Settings
 from kron.store import Settlement
 from kron.stores.postgres import PostgresStore
@@ -37,29 +39,28 @@ class Timed(PostgresStore):
         return held
 
 
-class Hand(Worker):
-    """A worker with a fixed share of the shards."""
+class Fixed(Membership):
+    """The membership of a worker with a fixed share of the shards."""
 
-    share: frozenset[int]
+    def due(self, now: int) -> bool:
+        """There is nothing to renew."""
+        return False
 
-    async def _lease(self, now: int) -> frozenset[int]:
-        return self.share
 
-
-async def foresee(worker: Hand, now: int) -> dict[str, float]:
+async def foresee(worker: Worker, now: int) -> dict[str, float]:
     """Plan all that will be due."""
-    while await worker.foresight.look(worker.share, now):
+    while await worker.foresight.look(worker.membership.shares[0], now, worker.membership.informed):
         pass
     return {"done": len(worker.foresight.held)}
 
 
-async def tick(worker: Hand, store: Timed) -> dict[str, float]:
+async def tick(worker: Worker, store: Timed) -> dict[str, float]:
     """Record all that is due."""
     store.written, done, began = [], 0, time.perf_counter()
     while True:
-        passed = await worker._settle()
+        passed = await worker._pass()
         done += sum(len(made.new) for made in passed.plans)
-        if not passed.full:
+        if not worker.full:
             break
     return {"done": done, "p50": _late(store, 0.5) - began, "p99": _late(store, 0.99) - began}
 
@@ -81,9 +82,11 @@ def main(url: str, first: str, step: str, inflight: str, lookahead: str, lanes: 
     store = Timed(url, clock, deadline=60)
     store.written = []
     bounds = {"inflight": int(inflight), "lookahead": int(lookahead), "lanes": int(lanes)}
-    settings = Settings(batch=BATCH, lease=30_000, **bounds)
-    worker = Hand(store, {}, SystemTimer(), owner=f"host/{first:>016}", settings=settings)
-    worker.share = frozenset(range(int(first), SHARDS, int(step)))
+    settings = Settings(batch=BATCH, lease=30_000, sends=BATCH * 100, **bounds)  # as many as it finds: none is sent
+    worker = Worker(store, {}, SystemTimer(), owner=f"host/{first:>016}", settings=settings)
+    worker.membership = Fixed(store, worker.owner, {}, worker.timer, settings)
+    share = Share(frozenset(range(int(first), SHARDS, int(step))), frozenset({kind_of(TARGET)}))
+    worker.membership.shares = (share,)
     with asyncio.Runner() as runner:
         for line in sys.stdin:
             word, due = line.split()

@@ -19,6 +19,7 @@ ZONES = [
     *("Australia/Brisbane", "Pacific/Auckland"),
 ]
 KINDS = len(EXPRESSIONS) * len(ZONES)  # after so many they are the same again
+TARGET = "http://localhost/"
 START = 1_800_000_000 // 3600 * 3600
 
 
@@ -26,4 +27,4 @@ def a_job(n: int) -> Job:
     """The nth schedule."""
     text = f"{EXPRESSIONS[n % 200]} @tz({ZONES[n // 200 % len(ZONES)]})"
     window = " @win(after,500ms)" if n % 10 == 0 else ""  # decided in full, and due in the same second
-    return Job(f"bench/schedule-{n:08d}", parse(text + window, dialect="kron"), target="http://localhost/")
+    return Job(f"bench/schedule-{n:08d}", parse(text + window, dialect="kron"), target=TARGET)

@@ -264,14 +264,15 @@ def _confirmed(users, found, server, database):
 def report(found, users, fleet, seed):
     for what, count in sorted((users.count + found.outcomes).items()):
         print(f"{count:8d}  {what}")
-    for kind in ("lost", "doubled", "unexplained"):
+    for kind in ("lost", "missed", "doubled", "unexplained"):
         for each in getattr(found, kind)[:10]:
             print(f"{kind}: {each}")
     print(
         f"{'PASS' if found.good else 'FAIL'}: {fleet.kills['api']} kills of the interface, {fleet.kills['worker']} of "
         f"workers; {found.periods} periods, {found.arrivals} keys received, {found.again} again; "
         f"{len(users.keys)} runs confirmed, {users.count['edit']} edits; "
-        f"{len(found.lost)} lost, {len(found.doubled)} twice, {len(found.unexplained)} unexplained; seed {seed}",
+        f"{len(found.lost)} lost, {len(found.missed)} missed, {len(found.doubled)} twice, "
+        f"{len(found.unexplained)} unexplained; seed {seed}",
         flush=True,
     )
 

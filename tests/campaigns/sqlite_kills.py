@@ -244,6 +244,7 @@ class Findings:
     again: int = 0
     outcomes: Counter = field(default_factory=Counter)
     lost: list = field(default_factory=list)
+    doubt: list = field(default_factory=list)  # sent at most once, by a worker that was killed: it cannot be known
     doubled: list = field(default_factory=list)
     unexplained: list = field(default_factory=list)
 
@@ -299,8 +300,9 @@ def _one_run(run, effects, policy, found) -> None:
         found.unexplained.append(about)
     if run.verdict is not Verdict.EXECUTED and effects:
         found.unexplained.append((*about, "it has an effect"))
-    if run.verdict is Verdict.EXECUTED and not effects and run.reason is not Reason.UNKNOWN:
-        found.lost.append((*about, "it has no effect"))
+    if run.verdict is Verdict.EXECUTED and not effects:
+        once = run.reason is Reason.UNKNOWN and policy.interrupted is Interrupted.LOST  # its worker was killed
+        (found.doubt if once else found.lost).append((*about, "it has no effect"))
     if effects > run.attempt or (policy.interrupted is Interrupted.LOST and effects > 1):
         found.doubled.append((*about, "more effects than attempts"))
     if run.verdict is not Verdict.EXECUTED and run.state not in (State.SKIPPED, State.MISSED, State.FAILED):
@@ -331,7 +333,8 @@ async def run(kills: int, workers: int, seed: int, folder: Path) -> int:
         print(f"the files are kept in {folder}")
     print(
         f"{'PASS' if good else 'FAIL'}: {fleet.killed} kills, {found.periods} periods: {len(found.lost)} lost, "
-        f"{len(found.doubled)} doubled, {len(found.unexplained)} unexplained; {found.effects} effects, "
+        f"{len(found.doubled)} doubled, {len(found.unexplained)} unexplained; {len(found.doubt)} in doubt, "
+        f"{found.effects} effects, "
         f"{found.again} sent again under the same key; seed {seed}"
     )
     return 0 if good else 1

@@ -140,12 +140,14 @@ def report(found, nemesis, log, seed):
     say(f"lateness: p50 {statistics.median(late) / 1000:.2f} s, p99 {late[len(late) * 99 // 100] / 1000:.1f} s")
     for cause, count in found.late.most_common():
         say(f"{count:8d}  recorded more than 2 s late after: {cause}")
-    for kind in ("lost", "doubled", "unexplained", "changed"):
+    say(f"{len(found.doubt):8d}  launched at most once by a worker that was killed, and never received")
+    for kind in ("lost", "missed", "doubled", "unexplained", "changed"):
         for each in getattr(found, kind)[:10]:
             say(f"{kind}: {each}")
     say(
         f"{'PASS' if found.good else 'FAIL'}: {sum(nemesis.count.values())} faults, {found.periods} periods, "
-        f"{len(found.lost)} lost, {len(found.doubled)} recorded or sent twice, {len(found.unexplained)} unexplained, "
+        f"{len(found.lost)} lost, {len(found.missed)} missed, {len(found.doubled)} recorded or sent twice, "
+        f"{len(found.unexplained)} unexplained, "
         f"{len(found.changed)} changed outcomes; {found.arrivals} keys received; seed {seed}"
     )
 

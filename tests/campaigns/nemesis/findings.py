@@ -24,6 +24,8 @@ class Findings:
     again: int = 0
     outcomes: Counter = field(default_factory=Counter)
     lost: list = field(default_factory=list)
+    missed: list = field(default_factory=list)
+    doubt: list = field(default_factory=list)  # sent at most once, by a worker that was killed: it cannot be known
     doubled: list = field(default_factory=list)
     unexplained: list = field(default_factory=list)
     changed: list = field(default_factory=list)
@@ -32,7 +34,7 @@ class Findings:
 
     @property
     def good(self):
-        return not (self.lost or self.doubled or self.unexplained or self.changed)
+        return not (self.lost or self.missed or self.doubled or self.unexplained or self.changed)
 
 
 async def examine(store, server, database, log, snapshots, calm, faults, progress):
@@ -72,8 +74,11 @@ def _one(row, arrivals, calm, busy, found):
     its_turn_will_come = status == "pending" and name in busy
     if is_open and updated < calm and not its_turn_will_come and not has_its_time:
         found.unexplained.append((*about, "it is not over, and nobody looks after it"))
-    if outcome == "executed" and not arrivals and reason != "unknown":
-        found.lost.append((*about, "executed, and nobody received it"))
+    if outcome == "executed" and not arrivals:
+        once = reason == "unknown" and policy_of(name).interrupted is Interrupted.LOST
+        (found.doubt if once else found.lost).append((*about, "executed, and nobody received it"))
+    if reason == "catchup_none":
+        found.missed.append((*about, "missed, though a worker lived within its grace"))
     if outcome not in ("executed", None) and arrivals:
         found.unexplained.append((*about, "it was received"))
     if arrivals > attempt or (policy_of(name).interrupted is Interrupted.LOST and arrivals > 1):

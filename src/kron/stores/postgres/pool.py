@@ -46,7 +46,7 @@ class Pool:
             name: begun(QUERIES[name] + b"\n" + QUERIES["bounds"], tenant=tenant, schema=self.schema)
             for name in ("begin", "begin_reading")
         }
-        self.questions = {name: qualified(QUERIES[name], self.schema) for name in ("clock", "ring")}
+        self.questions = {name: qualified(QUERIES[name], self.schema) for name in ("clock", "poll", "ring")}
         self.place = "the database"
 
     async def read(self, work: Callable[[Talk], Awaitable[T]]) -> T:

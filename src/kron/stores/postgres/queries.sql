@@ -96,13 +96,8 @@ FROM unnest(%(kinds)s) AS k (kind), LATERAL (
 ORDER BY wake, schedule_id
 LIMIT %(limit)s;
 
--- poll: what time it is, and when the next schedule of a share is to be looked at
-SELECT kron_now(), min(d.wake)
-FROM unnest(%(kinds)s) AS k (kind), LATERAL (
-    SELECT wake FROM due
-    WHERE tenant_id = %(tenant)s AND kind = k.kind AND wake IS NOT NULL AND shard = ANY(%(shards)s)
-    ORDER BY wake
-    LIMIT 1) AS d;
+-- poll: what time it is, and when the next schedule of a share is to be looked at; one round trip, asked all the time
+SELECT now, wake FROM {schema}.kron_poll(%(tenant)s, %(within)s, %(kinds)s, %(shards)s);
 
 -- set_aside: look at a schedule no earlier than that
 UPDATE due SET wake = %(until)s, aside = %(reason)s

@@ -28,6 +28,7 @@ from kron.stores.postgres.transaction import Transactions
 from kron.stores.postgres.vitals import vitals
 from kron.stores.postgres.workflows import WorkflowTable
 from kron.stores.presets import BUILT_IN, Presets
+from kron.within import within
 
 
 class _Apart(Exception):
@@ -76,11 +77,8 @@ class PostgresStore:
 
     async def poll(self, shares: Sequence[Share]) -> tuple[int, int | None]:
         """The current instant, and when the next schedule of those shares is to be looked at."""
-
-        async def work(talk: Talk) -> list[tuple[Any, ...]]:
-            return [row for share in shares for row in await talk.rows("poll", **_share(share))]
-
-        found = await self.pool.read(work)
+        whose = {"tenant": self.tenant, "within": within()}
+        found = [row for share in shares for row in await self.pool.ask("poll", **whose, **_share(share))]
         now = found[0][0] if found and self.clock is None else await self.now()
         return now, min((wake for _, wake in found if wake is not None), default=None)
 

@@ -360,6 +360,20 @@ BEGIN
     END LOOP;
 END $$;
 
+-- The question of an idle worker, as one statement that is its own transaction: it says for whom it asks, and asks.
+CREATE FUNCTION kron_poll(whose text, place text, wanted text[], held bigint[]) RETURNS TABLE (now bigint, wake bigint)
+LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+    PERFORM set_config('app.tenant', whose, true), set_config('app.within', place, true);
+    RETURN QUERY SELECT kron_now(), (
+        SELECT min(d.wake)
+        FROM unnest(wanted) AS k (kind), LATERAL (
+            SELECT u.wake FROM due u
+            WHERE u.tenant_id = whose AND u.kind = k.kind AND u.wake IS NOT NULL AND u.shard = ANY (held)
+            ORDER BY u.wake
+            LIMIT 1) AS d);
+END $$;
+
 -- What people and other programs read: the names and meanings of the service's specification, times as timestamps. A view
 -- sees what its reader may see.
 
