@@ -11,7 +11,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
-SHARES = 4  # a tenant or a host holds at most this fraction of the slow launches of a worker
+SHARES = {"tenant": 4, "host": 8}  # each holds at most this fraction of the slow launches of a worker
 PARKED = 100  # entries of a full lane that wait for their turn; the others are not sent now
 
 
@@ -23,8 +23,8 @@ class Lane(NamedTuple):
 
     @property
     def keys(self) -> tuple[tuple[str, str], ...]:
-        """By what its slow launches are counted."""
-        return ("tenant", self.tenant), ("host", self.host)
+        """By what its slow launches are counted; where there are no tenants, by host alone."""
+        return (("tenant", self.tenant), ("host", self.host)) if self.tenant else (("host", self.host),)
 
 
 class Lanes(Generic[T]):
@@ -94,7 +94,7 @@ class Lanes(Generic[T]):
 
     def _full(self, lane: Lane) -> bool:
         """Whether the lane's tenant or host has its share of slow launches."""
-        return any(self.held[key] >= max(1, self.most_slow // SHARES) for key in lane.keys)
+        return any(self.held[key] >= max(1, self.most_slow // SHARES[key[0]]) for key in lane.keys)
 
     def slows(self, lane: Lane) -> bool:
         """A launch of that lane takes long: whether its fast slot is free for another from now on."""

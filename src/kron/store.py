@@ -282,13 +282,16 @@ def _forward(settlement: Settlement, stored: Case | None) -> bool:
 
 
 def _crowded(settlement: Settlement, before: dict[str, Run]) -> bool:
-    """Whether a run would start beside another that may be running, and the policy forbids it.
+    """Whether a run would start beside another that may be running, and its overlap policy forbids it.
 
-    Several that run already are no offence: the policy may have been another when they started.
+    Several that run already are no offence: the policy may have been another when they started. Nor is one that may
+    start beside others, in the same write as one that may not.
     """
-    policy = settlement.after.policy
     if not (before or settlement.new[1:]):
         return False
+    policy = settlement.after.policy
     written = {run.key: run for run in (*settlement.new, *(run for _, run in settlement.changed))}
-    fresh = (run for key, run in written.items() if run.active and not (key in before and before[key].active))
-    return any(exclusive(run, policy) for run in fresh) and sum(run.active for run in (before | written).values()) > 1
+    starts = {key for key, run in written.items() if run.active and not (key in before and before[key].active)}
+    alone = sum(exclusive(written[key], policy) for key in starts)
+    going = sum(run.active for key, run in (before | written).items() if key not in starts)
+    return bool(alone) and alone + going > 1

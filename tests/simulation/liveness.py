@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kron.core.outcome import Reason
 from kron.core.policy import Overlap
-from kron.core.run import RUNNING, Run, State
+from kron.core.run import RUNNING, Run, State, overlap_of
 from kron.store import Deed, Settlement
 from tests.simulation.history import Write
 from tests.simulation.replay import Story, active, is_open
@@ -81,7 +81,7 @@ def of_end(result: Result, stories: dict[str, Story]) -> Iterator[str]:
             if run.state is State.PENDING:
                 if case.idle or run.not_before > result.shown - slack or run.changed > result.shown - slack:
                     continue
-                if not stirred and (not busy or case.policy.overlap is Overlap.ALLOW):
+                if not stirred and (not busy or overlap_of(run, case.policy) is Overlap.ALLOW):
                     yield f"waits for nobody: {about}"
             elif (run.lease or run.not_before) < result.shown - slack:
                 yield f"open for ever: {about}"

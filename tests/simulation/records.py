@@ -9,7 +9,7 @@ from kron.core.case import NOTHING, Case
 from kron.core.downtime import ALWAYS
 from kron.core.job import Job
 from kron.core.outcome import Reason, Verdict
-from kron.core.policy import Catchup, Overlap, Policy, Resume
+from kron.core.policy import Catchup, FirstSight, Overlap, Policy, Resume
 from kron.core.run import Run, State
 from kron.store import Change, Deed, Settlement
 from tests.simulation.calendar import REACH
@@ -120,10 +120,17 @@ def _of_claim(write: Write, story: Story, before: Run | None, run: Run, latest: 
     if policy.overlap is not Overlap.ALLOW and any(active(r) for r in others.values() if r.key != run.key):
         yield f"started beside another, in the record, under {policy.overlap}"
     if not run.trigger and run.verdict is None:
-        yield from _of_deadline(write, policy, run)
+        yield from _of_deadline(write, _own(story, run, policy), run)
     idle = story.case is None or (story.case.deleted if run.trigger else story.case.idle)
     if idle and (before is None or before.state is State.PENDING):
         yield "started while its schedule was paused or deleted"
+
+
+def _own(story: Story, run: Run, policy: Policy) -> Policy:
+    """The policy of a run: that of the revision under which it was recorded."""
+    if policy.first_sight is FirstSight.CURRENT_MINUTE:
+        return policy  # a task has one configuration
+    return next((era.policy for era in story.eras if era.revision == run.revision), policy)
 
 
 def _of_deadline(write: Write, policy: Policy, run: Run) -> Iterator[str]:
@@ -179,7 +186,8 @@ def _of_lateness(write: Write, era: Era, run: Run) -> Iterator[str]:
     too_late = policy.deadline is not None and late > policy.deadline
     if too_late and run.reason not in (Reason.DEADLINE, Reason.COALESCED):
         yield f"too late by its deadline, and recorded as {run.state} {run.reason}"
-    if not too_late and _moved(write, era, run) and run.state is State.MISSED:
+    gave_way = run.reason is Reason.COALESCED and policy.overlap is Overlap.COALESCE
+    if not too_late and _moved(write, era, run) and run.state is State.MISSED and not gave_way:
         yield f"an edit moved it into the past, and it is recorded as {run.reason}"
 
 
@@ -203,6 +211,7 @@ def _of_end(write: Write, story: Story, before: Run | None, run: Run) -> Iterato
     if run.verdict in (Verdict.SKIPPED, Verdict.MISSED) and attempted and not unsent:
         yield f"{run.verdict} after an attempt"
     policy, late = _policy(write), (write.now - run.due) * 1_000_000
+    own = _own(story, run, policy)
     others = [r for r in (*story.open.values(), *(r for _, r in write.runs)) if r.key != run.key]
     asked = not write.who.startswith("w")  # a run that waits its turn stands in the way of one that is asked for
     busy = any(active(r) or (asked and r.state is State.PENDING) for r in others)
@@ -211,7 +220,7 @@ def _of_end(write: Write, story: Story, before: Run | None, run: Run) -> Iterato
         Reason.REPLACED: policy.overlap is Overlap.REPLACE,
         Reason.QUEUE_OVERFLOW: policy.overlap is Overlap.QUEUE and busy,
         Reason.COALESCED: policy.overlap is Overlap.COALESCE or policy.catchup is Catchup.LATEST,
-        Reason.DEADLINE: policy.deadline is not None and late > policy.deadline and late >= policy.resolution,
+        Reason.DEADLINE: own.deadline is not None and late > own.deadline and late >= own.resolution,
         Reason.CATCHUP_NONE: policy.catchup is Catchup.NONE and late >= policy.resolution,
         Reason.ENDED: bool(story.eras) and _after_its_end(write, story.eras[-1].calendar.job),
         Reason.PAUSED: bool(story.case and story.case.paused),

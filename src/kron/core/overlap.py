@@ -29,7 +29,7 @@ def _ready(draft: Draft) -> list[Run]:
 def _trigger(draft: Draft, run: Run) -> None:
     active = [other for other in draft.runs.values() if other.active]
     overlap = overlap_of(run, draft.case.policy)
-    if _overdue(run, draft.case.policy, draft.now):
+    if _overdue(run, draft.case.job_of(run).schedule.policy, draft.now):
         draft.put(ended(run, State.MISSED, draft.now, Verdict.MISSED, Reason.DEADLINE))
     elif overlap is Overlap.COALESCE:
         _coalesce(draft, run)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from kron.core.answer import failed_launch, last_launch, tried_for_long
 from kron.core.draft import Draft
 from kron.core.outcome import Reason, Verdict
-from kron.core.policy import Interrupted, Overlap, Policy
-from kron.core.run import RUNNING, Run, State, claimed, ended
+from kron.core.policy import Interrupted, Policy
+from kron.core.run import RUNNING, Run, State, claimed, ended, exclusive
 
 
 def tend(draft: Draft) -> None:
@@ -24,9 +24,17 @@ def tend(draft: Draft) -> None:
 def retry_failed(draft: Draft) -> None:
     """Let every failed run whose time has come run again, where no newer period has taken its place."""
     for run in list(draft.runs.values()):
-        alone = draft.case.policy.overlap is Overlap.ALLOW or not any(other.active for other in draft.runs.values())
+        alone = not exclusive(run, draft.case.policy) or not any(other.active for other in draft.runs.values())
         if run.state is State.WAITING and run.not_before <= draft.now and alone:
             draft.put(claimed(run, draft.owner, draft.lease, draft.now))
+
+
+def _given_up(run: Run, policy: Policy, now: int) -> bool:
+    """Whether no further attempt is made. Without a deadline, what was never sent is not given up."""
+    if policy.deadline is not None:
+        return now > last_launch(run, policy)
+    tried = run.doubt or run.reason is Reason.LAUNCH_FAILED
+    return tried and policy.interrupted is not Interrupted.RESTART and tried_for_long(run, policy, now)
 
 
 def _policy(run: Run, draft: Draft) -> Policy:
@@ -54,8 +62,6 @@ def _silent(run: Run, draft: Draft) -> Run:
 def _again(run: Run, draft: Draft) -> Run:
     """The next attempt, if there is to be one."""
     policy = _policy(run, draft)
-    restarts = policy.interrupted is Interrupted.RESTART
-    late = tried_for_long(run, policy, draft.now) if policy.deadline is None else draft.now > last_launch(run, policy)
-    if late and run.verdict is None and not (restarts and policy.deadline is None):
+    if run.verdict is None and _given_up(run, policy, draft.now):
         return failed_launch(run, draft.now)
     return claimed(run, draft.owner, draft.lease, draft.now)

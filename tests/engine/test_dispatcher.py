@@ -1,0 +1,325 @@
+"""The path from the claim to the record: nothing that could be sent is lost, and nothing unsent is called executed."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from kron import parse
+from kron.clock import ManualClock
+from kron.core.answer import Answer, Receipt
+from kron.core.job import Job
+from kron.core.outcome import Reason, Verdict
+from kron.core.policy import KRON, SECOND, SERVICE, Completion, Interrupted, Overlap
+from kron.core.run import State
+from kron.errors import KronError
+from kron.events import Memory
+from kron.launcher import Launch
+from kron.registrar import Registrar
+from kron.settings import Settings
+from kron.store import Unreadable
+from kron.stores.memory import MemoryStore
+from kron.testing import VirtualClock, VirtualTimer, run
+from kron.worker import Worker
+from tests.engine.world import FOLLOWED, World, play
+
+START = 1_800_000_000
+ONCE = replace(SERVICE, interrupted=Interrupted.LOST, completion=Completion.ACCEPTED)
+
+
+class Slow:
+    """A launcher that takes a while, by the job's description in seconds, and remembers what was on its way at once."""
+
+    def __init__(self, answer=Answer.OK):
+        self.answer, self.begun, self.going, self.most = answer, [], 0, 0
+
+    def lane(self, job):
+        return job.target.partition(":")[2]
+
+    async def start(self, launch: Launch):
+        self.begun.append((launch.run.identity, asyncio.get_running_loop().time()))
+        self.going += 1
+        self.most = max(self.most, self.going)
+        try:
+            await asyncio.sleep(float(launch.job.description or 0))
+        finally:
+            self.going -= 1
+        return self.answer
+
+    async def cancel(self, run):
+        self.begun.append((f"cancel {run.identity}", asyncio.get_running_loop().time()))
+        await asyncio.sleep(3)
+
+
+def live(script):
+    """Run a script in virtual time."""
+    return run(_with_loop(script))
+
+
+async def _with_loop(script):
+    return await script(asyncio.get_running_loop())
+
+
+async def worked(loop, jobs, launcher, seconds, *, settings=Settings(), store=None, sink=None):  # noqa: B008
+    """The store after a worker has worked on those jobs for so long."""
+    store = store or MemoryStore(VirtualClock(loop, START - 30))
+    registrar = Registrar(store)
+    for job in jobs:
+        await registrar.upsert(job)
+    more = {"sink": sink} if sink else {}
+    worker = Worker(store, {"test": launcher}, VirtualTimer(loop), owner="w1", settings=settings, **more)
+    stop = asyncio.Event()
+    task = loop.create_task(worker.run(stop))
+    await asyncio.sleep(seconds)
+    stop.set()
+    await task
+    return store
+
+
+def a_job(n, takes=0.0, policy=ONCE, target="test:a", name="s"):
+    text = parse("* * * * *", dialect="kron")
+    return Job(f"{name}{n}", replace(text, policy=policy), target=target, description=str(takes))
+
+
+async def of_all(store):
+    return [run for name in store.cases for run in await store.runs(name, 10)]
+
+
+def test_slow_launches_are_all_sent_and_none_is_unknown():
+    async def script(loop):
+        launcher = Slow()
+        store = await worked(loop, [a_job(n, takes=1.0) for n in range(600)], launcher, 85)
+        runs = await of_all(store)
+        assert len(runs) == 600
+        assert {run.state for run in runs} == {State.SUCCESS}
+        assert len(launcher.begun) == 600
+
+    live(script)
+
+
+def test_claim_that_waited_too_long_goes_back_to_retry():
+    async def script(loop):
+        launcher = Slow()
+        settings = Settings(sends=1, slow_sends=0, lease=10_000)
+        store = await worked(loop, [a_job(n, takes=4.0) for n in range(12)], launcher, 110, settings=settings)
+        runs = await of_all(store)
+        assert {run.state for run in runs if run.nominal == START} == {State.SUCCESS}
+        assert max(run.attempt for run in runs) > 1  # some were claimed too early to be sent, and said so
+
+    live(script)
+
+
+class FailsOnce(MemoryStore):
+    """Fails to write results a few times."""
+
+    def __init__(self, clock, times):
+        super().__init__(clock)
+        self.times = times
+
+    async def change(self, changes, now):
+        if self.times:
+            self.times -= 1
+            raise ConnectionError("the line is cut")
+        return await super().change(changes, now)
+
+
+def test_results_are_kept_while_the_store_fails():
+    async def script(loop):
+        store = FailsOnce(VirtualClock(loop, START - 30), times=8)
+        await worked(loop, [a_job(n) for n in range(50)], Slow(), 60, store=store)
+        assert {run.state for run in await of_all(store)} == {State.SUCCESS}
+
+    live(script)
+
+
+class Picky(MemoryStore):
+    """Refuses every write that is about one schedule."""
+
+    async def change(self, changes, now):
+        if any(change.before.identity == "s7" for change in changes):
+            raise KronError("STORE_REFUSED", "no", hint="")
+        return await super().change(changes, now)
+
+
+def test_result_that_cannot_be_written_holds_up_no_other():
+    async def script(loop):
+        store = Picky(VirtualClock(loop, START - 30))
+        await worked(loop, [a_job(n) for n in range(50)], Slow(), 50, store=store)
+        states = {run.identity: run.state for run in await of_all(store)}
+        assert states.pop("s7") is not State.SUCCESS
+        assert set(states.values()) == {State.SUCCESS}
+
+    live(script)
+
+
+def test_sink_that_raises_stops_and_delays_nothing():
+    def sink(event):
+        raise OSError("no space left on device")
+
+    async def script(loop):
+        launcher = Slow()
+        store = await worked(loop, [a_job(n) for n in range(5)], launcher, 40, sink=sink)
+        assert {run.state for run in await of_all(store)} == {State.SUCCESS}
+        assert {at for _, at in launcher.begun} == {30.0}
+
+    live(script)
+
+
+def test_launches_are_on_their_way_before_anybody_is_told():
+    async def script(loop):
+        launcher, told = Slow(), []
+        await worked(loop, [a_job(0)], launcher, 40, sink=lambda event: told.append((event.name, len(launcher.begun))))
+        assert ("run_recorded", 1) in told
+
+    live(script)
+
+
+def test_host_that_hangs_leaves_others_on_time():
+    async def script(loop):
+        launcher = Slow()
+        good = [a_job(n, takes=0.05, target=f"test:good{n % 7}") for n in range(300)]
+        bad = [a_job(n, takes=60, target="test:bad", name="t") for n in range(300)]
+        settings = Settings(slow_sends=100)
+        await worked(loop, [*bad, *good], launcher, 40, settings=settings)
+        late = [at - 30 for name, at in launcher.begun if name.startswith("s")]
+        assert len(late) == 300
+        assert max(late) < 4
+        assert sum(name.startswith("t") for name, _ in launcher.begun) <= 2 * 12 + 20  # its share, twice in ten seconds
+
+    live(script)
+
+
+def test_one_bound_holds_for_the_whole_worker():
+    async def script(loop):
+        launcher = Slow()
+        settings = Settings(sends=5, slow_sends=0)
+        jobs = [a_job(n, takes=0.3, policy=replace(ONCE, overlap=Overlap.ALLOW)) for n in range(60)]
+        await worked(loop, jobs, launcher, 100, settings=settings)
+        assert launcher.most == 5
+
+    live(script)
+
+
+def test_cancels_run_beside_each_other():
+    async def script(loop):
+        launcher = Slow()
+        policy = replace(KRON, overlap=Overlap.REPLACE, deadline=600 * SECOND, run_lease=600 * SECOND)
+        await worked(loop, [a_job(n, policy=policy) for n in range(10)], launcher, 100)
+        cancels = {at for name, at in launcher.begun if name.startswith("cancel")}
+        assert len(cancels) == 1
+
+    live(script)
+
+
+@pytest.mark.req("SVC-RETRY-LAUNCH")
+def test_receiver_that_is_away_for_two_seconds_loses_nothing():
+    async def script():
+        world = World("2026-03-01T11:59:00Z", answers=[Answer.RETRYABLE] * 2)
+        await world.define("0 12 * * *", SERVICE)
+        await world.run("2026-03-01T12:01:00Z")
+        (run,) = await world.store.runs("job", 5)
+        assert (run.state, run.attempt) == (State.SUCCESS, 3)
+
+    play(script())
+
+
+def test_retries_go_on_until_the_deadline():
+    async def script():
+        world = World("2026-03-01T11:59:00Z", answers=[Answer.RETRYABLE] * 10_000)
+        await world.define("0 12 * * *", replace(KRON, deadline=3 * 3600 * SECOND, interrupted=Interrupted.REDELIVER))
+        await world.run("2026-03-01T14:50:00Z")
+        (run,) = await world.store.runs("job", 5)
+        assert run.open
+        await world.run("2026-03-01T15:10:00Z")
+        (run,) = await world.store.runs("job", 5)
+        assert (run.verdict, run.reason) == (Verdict.MISSED, Reason.LAUNCH_FAILED)
+        assert run.changed <= run.due + 3 * 3600 * 1000
+
+    play(script())
+
+
+def test_run_keeps_the_target_of_the_revision_that_recorded_it():
+    async def script():
+        world = World("2026-03-01T11:59:00Z", answers=[Answer.UNKNOWN])
+        await world.define("0 12 * * *", FOLLOWED)
+        await world.run("2026-03-01T12:00:00Z")
+        case = await world.registrar.get("job")
+        await world.registrar.upsert(replace(case.job, target="test:elsewhere"))
+        await world.run("2026-03-01T12:01:00Z")
+        assert [launch.job.target for launch in world.target.starts] == ["test:it", "test:it"]
+
+    play(script())
+
+
+def test_worker_that_died_makes_no_period_missed():
+    async def script():
+        world = World("2026-03-01T11:58:00Z", duration=1)
+        await world.define("* * * * *", replace(SERVICE, grace=0))
+        other = Worker(world.store, {"test": world.target}, world.worker.timer, owner="w0")
+        await other.tick()
+        await world.run("2026-03-01T12:00:30Z")  # w0 is heard of no more, and its shards are w1's after its lease
+        await world.run("2026-03-01T12:05:00Z")
+        assert await world.story() == "7 executed"
+
+    play(script())
+
+
+def test_unreadable_schedule_is_set_aside_and_the_others_go_on():
+    class Poisoned(MemoryStore):
+        async def look(self, share, upto, limit, *beyond):
+            found = await super().look(share, upto, limit, *beyond)
+            return [Unreadable(c.identity, c.wake, "no zone") if c.identity == "bad" else c for c in found]
+
+    async def script():
+        clock = ManualClock(float(START))
+        store, heard = Poisoned(clock), Memory()
+        for name in ("bad", "good"):
+            await Registrar(store).upsert(replace(a_job(""), identity=name))
+        worker = Worker(store, {"test": Slow()}, World("2026-03-01T12:00:00Z").worker.timer, owner="w", sink=heard)
+        await worker.tick()
+        clock.advance(60)
+        for _ in range(3):
+            await worker.tick()
+        assert [event.facts["identity"] for event in heard.named("schedule_set_aside")] == ["bad", "bad"]
+        assert store.aside == {"bad": "no zone"}
+        assert [run.state for run in await store.runs("good", 5)] == [State.SUCCESS]
+
+    play(script())
+
+
+def test_schedule_that_cannot_be_committed_is_set_aside():
+    class Stubborn(MemoryStore):
+        async def settle(self, settlements, now, *, together=False):
+            if any(s.before and s.after.identity == "bad" for s in settlements):
+                raise KronError("STORE_REFUSED", "its key is taken", hint="")
+            return await super().settle(settlements, now, together=together)
+
+    async def script():
+        clock = ManualClock(float(START))
+        store, heard = Stubborn(clock), Memory()
+        for name in ("bad", "good"):
+            await Registrar(store).upsert(replace(a_job(""), identity=name))
+        worker = Worker(store, {"test": Slow()}, World("2026-03-01T12:00:00Z").worker.timer, owner="w", sink=heard)
+        clock.advance(60)
+        await worker.tick()
+        await worker.tick()
+        assert store.aside == {"bad": "its key is taken"}
+        assert [run.state for run in await store.runs("good", 5)] == [State.SUCCESS]
+        before = len(heard.events)
+        await worker.tick()
+        assert [event.name for event in heard.events[before:]] == ["pass"]  # it is not spun on
+
+    play(script())
+
+
+def test_started_in_the_answer_waits_for_the_report():
+    async def script():
+        from kron.core.answer import Report
+
+        world = World("2026-03-01T11:59:00Z", answers=[Receipt(Answer.OK, report=Report.STARTED)])
+        await world.define("0 12 * * *", SERVICE)
+        await world.run("2026-03-01T12:00:10Z")
+        (run,) = await world.store.runs("job", 5)
+        assert run.state is State.STARTED
+
+    play(script())
