@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from kron.clock import Timer
 from kron.core.case import Case
 from kron.core.downtime import ALWAYS, EVER, Downtime
+from kron.core.policy import FirstSight
 from kron.fleet import ALL_SHARDS, Share, kind_of, leader, shares
 from kron.launcher import Launcher, count_kinds, kinds_of
 from kron.settings import Settings
@@ -57,8 +58,12 @@ class Membership:
         self.renewed, self.shares = None, ()
 
     def informed(self, case: Case) -> Case:
-        """The case, with the last downtime of those who can launch it."""
-        downtime = self.downtimes.get(kind_of(case.job.target), ALWAYS)
+        """The case, with the last downtime of those who can launch it.
+
+        For a task of the declarative scheduler, whatever is late was missed: however many there were, one runs.
+        """
+        one = case.policy.first_sight is FirstSight.CURRENT_MINUTE
+        downtime = ALWAYS if one else self.downtimes.get(kind_of(case.job.target), ALWAYS)
         return case if case.downtime == downtime else case._replace(downtime=downtime)
 
     def _go_on_alone(self, kinds: frozenset[str], now: int) -> None:

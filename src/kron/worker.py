@@ -34,6 +34,7 @@ class Pass(NamedTuple):
     now: int
     pause: int  # milliseconds until the next pass
     looked: int = 0  # schedules that were read, or had been planned ahead
+    made: bool = True  # False: the clocks disagree, and nothing was looked at
 
 
 class Worker:
@@ -202,7 +203,7 @@ class Worker:
         facts = {"owner": self.owner, "skew": self.skew.ahead, "error": self.skew.error}
         self.sink(Event("clock_astray", now, facts))
         await self.membership.leave()
-        return Pass([], began, now, self.settings.tick)
+        return Pass([], began, now, self.settings.tick, made=False)
 
     async def _awaken(self, cases: list[Case], now: int) -> list[Case]:
         """End the pauses that are over. The other cases; those that awoke are looked at again in the next pass."""
@@ -239,7 +240,7 @@ class Worker:
         self.sink(Event("pass_failed", 0, {"owner": self.owner, "error": repr(error)}))
 
     def _tell_all(self, passed: Pass) -> None:
-        if self.sink is silent:
+        if self.sink is silent or not passed.made:
             return
         for p in passed.plans:
             self._tell(p, passed.now)

@@ -33,6 +33,7 @@ LEFT_OUT = "positive_data_acceptance"
 def served(database, folder):
     """A service in a process of its own; its URL."""
     port = free_port()
+    (folder / "workflows").mkdir(exist_ok=True)
     said = settings(folder, store=database, listen=f"127.0.0.1:{port}", webhook_secret=SECRET, webhook_http="true")
     said |= {"webhook_allow": LOOPBACK[0], "workflows": str(folder / "workflows"), "executor": "http://127.0.0.1:9/"}
     said |= {"schedules_per_tenant": "1000000", "triggers_per_minute": "1000000"}

@@ -16,7 +16,7 @@ from random import Random
 from typing import Any
 
 from kron import Scheduler, failpoint
-from kron.apps.embedded import declared
+from kron.apps.embedded import options
 from kron.core.policy import SECOND
 from kron.settings import Settings
 
@@ -50,12 +50,14 @@ IMMORTAL = Fate("never", 0)
 
 def live(url: str, fate: Fate, log: Path) -> None:
     """One life, to its end. It never returns."""
-    logging.basicConfig(filename=log, level=logging.WARNING, force=True)
-    if fate.place.startswith("K"):
-        failpoint._asked = f"{fate.place}:{fate.nth}:kill"
-    declared.APPLICATION = replace(declared.APPLICATION, run_lease=LEASE * SECOND // 1000)
-    try:
+    try:  # whatever fails here must not go on as the process that has forked
+        logging.basicConfig(filename=log, level=logging.WARNING, force=True)
+        if fate.place.startswith("K"):
+            failpoint._asked = f"{fate.place}:{fate.nth}:kill"
+        options.APPLICATION = replace(options.APPLICATION, run_lease=LEASE * SECOND // 1000)
         asyncio.run(_work(url, fate))
+    except BaseException:
+        logging.exception("a life has failed")
     finally:
         os._exit(0)
 

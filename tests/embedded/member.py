@@ -16,7 +16,7 @@ from random import Random
 from typing import Any
 
 from kron import Scheduler
-from kron.apps.embedded import declared
+from kron.apps.embedded import declared, options
 from kron.apps.embedded.functions import Functions
 from kron.core.policy import SECOND
 from kron.launcher import Launch
@@ -47,12 +47,14 @@ async def _known(self: Functions, job: declared.Declared, launch: Launch) -> Non
 
 def live(url: str, lease: int, journal: Path, log: Path) -> None:
     """One life, until it is killed or told to end; it never returns. `lease` is in milliseconds."""
-    logging.basicConfig(filename=log, level=logging.ERROR, force=True)
-    declared.APPLICATION = replace(declared.APPLICATION, run_lease=lease * SECOND // 1000, queue_bound=20)
-    Functions._call = _known  # type: ignore[method-assign]
-    settings = Settings(tick=200, lease=lease, shard_lease=lease // 2, timeout=lease // 3)
-    try:
+    try:  # whatever fails here must not go on as the process that has forked
+        logging.basicConfig(filename=log, level=logging.ERROR, force=True)
+        options.APPLICATION = replace(options.APPLICATION, run_lease=lease * SECOND // 1000, queue_bound=20)
+        Functions._call = _known  # type: ignore[method-assign]
+        settings = Settings(tick=200, lease=lease, shard_lease=lease // 2, timeout=lease // 3)
         asyncio.run(_work(Scheduler(url, settings=settings), journal))
+    except BaseException:
+        logging.exception("a life has failed")
     finally:
         os._exit(0)
 
@@ -76,9 +78,9 @@ async def _work(scheduler: Scheduler, journal: Path) -> None:
 
         return work
 
-    for name, options in JOBS.items():
+    for name, more in JOBS.items():
         function = job(LONGEST[name.partition(",")[0]])
-        scheduler.add(function, "* * * * * *", name=name, dialect="service", **options)
+        scheduler.add(function, "* * * * * *", name=name, dialect="service", **more)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asked.set)
     async with scheduler:
         await asked.wait()
