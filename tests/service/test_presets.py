@@ -96,9 +96,10 @@ def test_stated_default_is_a_revision_of_its_own(url):
 
 def test_row_holds_no_setting(tmp_path):
     import sqlite3
+    from contextlib import closing
 
     asyncio.run(defined(f"sqlite:{tmp_path}/kron.db", BASE, jitter_ms=3))
-    with sqlite3.connect(tmp_path / "kron.db") as connection:
+    with closing(sqlite3.connect(tmp_path / "kron.db")) as connection:
         ((policy,),) = connection.execute("SELECT policy FROM schedules")
     assert json.loads(policy) == {"preset": "service", "jitter": 3 * MILLISECOND}
 

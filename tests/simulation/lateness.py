@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kron.core.outcome import Reason, Verdict
-from kron.core.policy import Catchup
+from kron.core.policy import Catchup, FirstSight
 from kron.core.run import Run, State
 from kron.fleet import kind_of
 from kron.store import Settlement
@@ -28,6 +28,8 @@ class Downtimes:
         """The misses that nothing but Kron has caused, and the starts that a downtime should have made misses."""
         if not self.known or not isinstance(write.what, Settlement) or story.case is None:
             return
+        if story.case.policy.first_sight is FirstSight.CURRENT_MINUTE:
+            return  # of a task, however many were missed, one runs
         kind, policy = kind_of(story.case.job.target), story.case.policy
         gap = write.what.gap
         if gap and (gap.reason in FOR_WANT or gap.reason is Reason.COALESCED):

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -32,7 +33,7 @@ def shown(request, folder):
     if request.param == "sqlite":
 
         def view(name):
-            with sqlite3.connect(folder / "kron.db") as file:
+            with closing(sqlite3.connect(folder / "kron.db")) as file:
                 file.row_factory = sqlite3.Row
                 return [dict(row) for row in file.execute(f"SELECT * FROM service_{name} ORDER BY 1, 3")]
     else:
