@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup check lint test lowest requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan bench-service bench-webhooks campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills transaction-kills embedded-together schemathesis service-kills bench-million failover bench-edit soak bench-sizes bench-embedded alerts alerts-quiet
+.PHONY: setup check lint test lowest requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan bench-service bench-webhooks campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills transaction-kills embedded-together embedded-sharing schemathesis service-kills bench-million failover bench-edit soak bench-sizes bench-embedded alerts alerts-quiet burst burst-hanging
 
 setup:  ## a .venv with everything
 	uv sync --python $(PYTHON)
@@ -129,11 +129,20 @@ MINUTES ?= 10
 embedded-together:  ## four applications on one PostgreSQL for MINUTES, killed at random; each period runs once
 	$(RUN) -m tests.embedded.together $$(($(MINUTES) * 60))
 
+embedded-sharing:  ## two applications with different jobs on one database for MINUTES: every job runs at every period
+	KRON_TEST_SHARING_SECONDS=$$(($(MINUTES) * 60)) $(RUN) -m pytest tests/embedded/test_sharing.py -k different_jobs
+
 schemathesis:  ## 10,000 cases of the service's interface, right and wrong: only answers that it says, and no failure
 	$(RUN) -m tests.campaigns.contract
 
 service-kills:  ## 5 minutes of kill -9 of the interface and of workers under load; then every period is accounted for
 	$(RUN) -m tests.campaigns.service_kills
+
+burst:  ## 100,000 webhooks due in one second, two workers, default settings: each arrives once, and how late
+	$(RUN) -m tests.campaigns.burst
+
+burst-hanging:  ## 10,000 due in one second; 5 % of the targets hang: the others are no more than 10 % later at p99
+	$(RUN) -m tests.campaigns.burst --hanging
 
 alerts:  ## an API and two workers under a real Prometheus: every alert of deploy/alerts.yaml fires for its cause
 	promtool check rules deploy/alerts.yaml

@@ -1,8 +1,8 @@
 """The batch writer: writes entries together, and keeps and retries what it could not write.
 
 Entries that come while others are being written wait, and are written together by one task. If a write fails, its
-entries stay, in smaller batches until the one that cannot be written is alone. It alone
-is given up, when `given_up` says so.
+entries stay, in smaller batches until the one that cannot be written is alone. It alone is given up, when `given_up`
+says so. While the store fails everything, nothing is given up.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ class BatchWriter(Generic[T]):
         self.write, self.timer, self.given_up, self.failed = write, timer, given_up, failed
         self.waiting: deque[T] = deque()
         self.size = BATCH
+        self.written: float | None = None  # when a write last succeeded, by the timer
         self.task: asyncio.Task[None] | None = None
 
     def put(self, entry: T) -> None:
@@ -59,12 +60,12 @@ class BatchWriter(Generic[T]):
                 wait = min(LONGEST_WAIT, wait * 2)
             else:
                 self.size, wait = min(BATCH, self.size * 2), FIRST_WAIT
+                self.written = self.timer.monotonic()
 
     def _keep(self, some: list[T]) -> None:
         """Try again with half as many; one that fails alone goes to the end, behind those that may succeed."""
-        kept = [entry for entry in some if not self.given_up(entry)]
         if len(some) > 1:
-            self.waiting.extendleft(reversed(kept))
-        else:
-            self.waiting.extend(kept)
+            self.waiting.extendleft(reversed(some))
+        elif not self.given_up(some[0]):
+            self.waiting.append(some[0])
         self.size = max(1, min(self.size, len(some)) // 2)

@@ -27,7 +27,14 @@ from kron.store import Change, Store
 MISSING = Missing()
 SLOW = 0.5  # seconds: a launch that takes longer leaves its fast slot to another
 SET_BACK = 5_000  # milliseconds until a launch is tried again whose tenant or host has too many slow ones
+BREATHER = 1_000  # milliseconds until a launch is tried again for which this worker had no time
 SMOOTHING = 0.1  # how much the last launch counts in the pace
+
+# Why a claimed run is not sent.
+LATE = "its claim was about to end"
+CROWDED = "its tenant or host has too many slow launches"
+UNCERTAIN = "the store failed while it was claimed"
+STOPPING = "this worker is stopping"
 
 
 class Claim(NamedTuple):
@@ -86,7 +93,7 @@ class Dispatcher:
         """Take back claims of which it is not known whether they were written: if they were, nothing was sent."""
         for plan in plans:
             for run in plan.launches:
-                self._withhold(Claim(plan.case.job_of(run), run, began, now, plan.case.policy))
+                self._withhold(Claim(plan.case.job_of(run), run, began, now, plan.case.policy), UNCERTAIN)
 
     async def drain(self) -> None:
         """Wait until everything is launched and recorded."""
@@ -97,7 +104,7 @@ class Dispatcher:
     async def stop(self, patience: float) -> None:
         """Send nothing more; wait for what is on its way, for so many seconds, and have all results recorded."""
         for claim in self.lanes.clear():
-            self._withhold(claim)
+            self._withhold(claim, STOPPING)
         if self.going:
             await asyncio.wait(self.going, timeout=patience)
         if self.writer.task is not None:
@@ -107,7 +114,7 @@ class Dispatcher:
         while (taken := self.lanes.take()) is not None:
             self._begin(self._launch(*taken))
         for claim in self.lanes.surplus():
-            self._withhold(claim, SET_BACK)
+            self._withhold(claim, CROWDED, SET_BACK)
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
@@ -123,24 +130,26 @@ class Dispatcher:
             if slow:
                 self._pump()
 
-        leaving = asyncio.get_running_loop().call_later(SLOW, leave)
+        leaving, sent = asyncio.get_running_loop().call_later(SLOW, leave), False
         try:
             await self._cancel_all(claim.cancels)
-            await self._send(claim)
+            sent = await self._send(claim)
         finally:
             leaving.cancel()
-            self.lanes.ends(lane, slow=slow)
-            held = min(SLOW, self.timer.monotonic() - began) if slow else self.timer.monotonic() - began
-            self.pace += SMOOTHING * (held - self.pace)
+            took = self.timer.monotonic() - began
+            self.lanes.ends(lane, slow=slow, quick=sent and took < SLOW)
+            if sent:  # what was withheld took no time, and says nothing of how many can be sent
+                held = min(SLOW, took) if slow else took
+                self.pace += SMOOTHING * (held - self.pace)
             self._pump()
 
-    async def _send(self, claim: Claim) -> None:
-        """Launch a run, unless its claim may be over before it arrives."""
+    async def _send(self, claim: Claim) -> bool:
+        """Launch a run, unless its claim may be over before it arrives. Returns whether it was launched."""
         job, run = claim.job, claim.run
         passed = (self.timer.monotonic() - claim.began) * 1000
         if passed > self.settings.lease / 2:
-            self._withhold(claim)
-            return
+            self._withhold(claim, LATE, BREATHER)
+            return False
         fail_point("K4")
         launch = Launch(run, job, claim.now + self.settings.lease // 2)
         try:
@@ -156,9 +165,10 @@ class Dispatcher:
             self._tell(_answered(claim, receipt, sent), receipt, sent, sent)
         else:
             self.writer.put(Result(claim, receipt, sent))
+        return True
 
-    def _withhold(self, claim: Claim, patience: int = 0) -> None:
-        self.sink(about("launch_withheld", claim.now, claim.run))
+    def _withhold(self, claim: Claim, why: str, patience: int = 0) -> None:
+        self.sink(about("launch_withheld", claim.now, claim.run, why=why))
         self.writer.put(Result(claim, Receipt(Answer.UNSENT, patience), claim.now))
 
     async def _write(self, results: list[Result]) -> None:
@@ -176,8 +186,12 @@ class Dispatcher:
             self._tell(new, result.receipt, result.sent, now, name)
 
     def _expired(self, result: Result) -> bool:
-        """Whether nobody would believe it any more: then another worker has long taken the run over."""
-        over = self.timer.monotonic() - result.claim.began > self.settings.keep / 1000
+        """Whether it cannot be written, and others could: then another worker has long taken the run over.
+
+        While the store is away, no worker can do so. The result is kept, and recorded under its token afterwards.
+        """
+        written = self.writer.written
+        over = written is not None and written - result.claim.began > self.settings.keep / 1000
         if over:
             self.busy.pop(result.claim.run.key, None)
         return over

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from kron.core.answer import failed_launch
 from kron.core.case import Case
 from kron.core.due import Due, has_period, reach
 from kron.core.job import Job
@@ -59,10 +60,10 @@ def _superseded(case: Case, due: Due, now: int) -> Run:
 
 
 def deleted(case: Case, now: int, asker: Asker) -> Settlement:
-    """A schedule that is no more. What fell due is recorded; what waited is withdrawn."""
+    """A schedule that is no more. What fell due is recorded; what waits, for the first attempt or another, ends."""
     due = recorded(case, now)
     new = tuple(withdrawn(run, now) for run in due.new)
-    waiting = [run for run in case.open if run.state in (State.PENDING, State.WAITING)]
+    waiting = [run for run in case.open if run.state in (State.PENDING, State.RETRY, State.WAITING)]
     changed = tuple((run, withdrawn(run, now)) for run in waiting)
     after = case._replace(deleted=True, cursor=due.cursor, wake=now, until=None)
     return Settlement(case, after, new, changed, due.gap, act=Act(Deed.DELETED, now, None, *asker))
@@ -72,6 +73,10 @@ def withdrawn(run: Run, now: int) -> Run:
     """A run that waited, at its end: its schedule is no more."""
     if run.state is State.WAITING:
         return ended(run, State.FAILED, now)
+    if run.state is State.RETRY and run.verdict is not None:  # it ran, and was to run again
+        return ended(run, State.LOST, now, reason=Reason.SILENT)
+    if run.state is State.RETRY and (run.doubt or run.reason is Reason.LAUNCH_FAILED):
+        return failed_launch(run, now)
     return ended(run, State.SKIPPED, now, Verdict.SKIPPED, Reason.DELETED) if run.open else run
 
 

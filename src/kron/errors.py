@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 from unicodedata import combining, east_asian_width
 
 _SHOWN = 100  # of a longer text, the part around the place
@@ -23,8 +23,7 @@ class KronError(Exception):
         return report(self.code, self.message, None, self.hint)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A stretch of a text, by character: `text[start:end]`, and the file and line, or the field, it came from."""
 
     text: str

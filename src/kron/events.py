@@ -45,9 +45,9 @@ def line(event: Event) -> str:
     return json.dumps({"event": event.name, "at": event.at, **event.facts}, default=str, sort_keys=True)
 
 
-def guarded(sink: Sink) -> Sink:
-    """The sink, of which no failure reaches who tells: an observer that fails is reported once in the log of Python."""
-    failing = False
+def guarded(sink: Sink, log: logging.Logger = log) -> Sink:
+    """The sink, of which no failure reaches who tells: the first is logged, until such events are heard again."""
+    failing = ""  # the name of the event that it failed on
 
     def hear(event: Event) -> None:
         nonlocal failing
@@ -56,9 +56,9 @@ def guarded(sink: Sink) -> Sink:
         except Exception:
             if not failing:
                 log.exception("the sink failed on %s; Kron goes on", event.name)
-            failing = True
+            failing = failing or event.name
         else:
-            failing = False
+            failing = "" if failing == event.name else failing
 
     return hear
 

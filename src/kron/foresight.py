@@ -40,9 +40,9 @@ class Foresight:
         self.place = (0, "")  # how far this round has come, in the order in which schedules are looked at
         self.upto = self.again = 0  # how far it goes, and when the next one begins
 
-    async def look(self, share: Share, now: int, informed: Callable[[Case], Case]) -> bool:
-        """Plan a page more of what lies ahead. Whether there is yet more to plan."""
-        ahead, page = self.settings.lookahead, self.settings.batch
+    async def look(self, share: Share, now: int, informed: Callable[[Case], Case], most: int | None = None) -> bool:
+        """Plan a page more of what lies ahead, `most` schedules at once. Whether there is yet more to plan."""
+        ahead, page = self.settings.lookahead, most or self.settings.batch
         if share != self.share or self.again > now + ahead:  # others look there now, or the clock was set back
             self._forget()
             self.share, self.again = share, now

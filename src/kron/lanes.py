@@ -1,17 +1,19 @@
 """Lanes: launches that wait for their turn, by tenant and host, so that none of them holds up the others.
 
 The lanes take turns. A launch that takes long leaves its fast slot to others; a tenant or a host has no more than its
-share of such slow launches, and what comes beyond it is not sent now.
+share of such slow launches, and what comes beyond it is not sent now. A host that has not been quick is on trial: while
+launches to other hosts wait, hosts on trial have no more than half of the fast slots.
 """
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter, OrderedDict, deque
 from typing import Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
 SHARES = {"tenant": 4, "host": 8}  # each holds at most this fraction of the slow launches of a worker
+QUICK = 10_000  # hosts that are known to be quick; the one that was used longest ago is forgotten
 PARKED = 100  # entries of a full lane that wait for their turn; the others are not sent now
 
 
@@ -35,6 +37,9 @@ class Lanes(Generic[T]):
         self.fast = self.slow = self.waiting = 0
         self.queues: dict[Lane, deque[T]] = {}
         self.turn: deque[Lane] = deque()
+        self.untried: OrderedDict[str, deque[Lane]] = OrderedDict()  # lanes of hosts on trial, by host
+        self.quick: OrderedDict[str, None] = OrderedDict()  # hosts whose last launch was quick
+        self.trials: Counter[str] = Counter()  # fast slots that hosts on trial hold
         self.parked: dict[Lane, int] = {}  # lanes that wait for slow launches to end, and how many entries each has
         self.held: Counter[tuple[str, str]] = Counter()  # slow launches by tenant and by host
 
@@ -43,7 +48,7 @@ class Lanes(Generic[T]):
         queue = self.queues.get(lane)
         if queue is None:
             queue = self.queues[lane] = deque()
-            self.turn.append(lane)
+            self._line_up(lane)
         queue.append(entry)
         self.waiting += 1
 
@@ -54,17 +59,36 @@ class Lanes(Generic[T]):
 
     def take(self) -> tuple[Lane, T] | None:
         """The next entry, if there is one and a fast slot is free for it. Lanes that are full are passed over."""
-        while self.turn and self.fast < self.most_fast:
-            lane = self.turn.popleft()
+        while self.fast < self.most_fast and (lane := self._next()) is not None:
             if self._full(lane):
                 self.parked[lane] = len(self.queues[lane])
                 continue
             entry = self._pop(lane)
             if lane in self.queues:
-                self.turn.append(lane)
+                self._line_up(lane)
             self.fast += 1
+            if lane.host not in self.quick:
+                self.trials[lane.host] += 1
             return lane, entry
         return None
+
+    def _line_up(self, lane: Lane) -> None:
+        if lane.host in self.quick:
+            self.turn.append(lane)
+        else:
+            self.untried.setdefault(lane.host, deque()).append(lane)
+
+    def _next(self) -> Lane | None:
+        """The lane whose turn it is: of a host on trial, while such hosts have slots left or no other host waits."""
+        if self.turn and (not self.untried or self.trials.total() >= max(1, self.most_fast // 2)):
+            return self.turn.popleft()
+        if not self.untried:
+            return None
+        host, lanes = self.untried.popitem(last=False)
+        lane = lanes.popleft()
+        if lanes:
+            self.untried[host] = lanes
+        return lane
 
     def surplus(self) -> list[T]:
         """The entries of full lanes beyond what may wait there, taken out of them."""
@@ -81,6 +105,7 @@ class Lanes(Generic[T]):
         found = [entry for queue in self.queues.values() for entry in queue]
         self.queues.clear()
         self.turn.clear()
+        self.untried.clear()
         self.parked.clear()
         self.waiting = 0
         return found
@@ -98,17 +123,22 @@ class Lanes(Generic[T]):
 
     def slows(self, lane: Lane) -> bool:
         """A launch of that lane takes long: whether its fast slot is free for another from now on."""
+        self.quick.pop(lane.host, None)
         if self.slow >= self.most_slow:
             return False
+        self._tried(lane)
         self.fast -= 1
         self.slow += 1
         self.held.update(lane.keys)
         return True
 
-    def ends(self, lane: Lane, *, slow: bool) -> None:
-        """A launch of that lane has ended."""
+    def ends(self, lane: Lane, *, slow: bool, quick: bool = True) -> None:
+        """A launch of that lane has ended: whether it had left its fast slot, and whether it was quick."""
         if not slow:
             self.fast -= 1
+            self._tried(lane)
+            if quick:
+                self._trust(lane.host)
             return
         self.slow -= 1
         self.held.subtract(lane.keys)
@@ -118,4 +148,20 @@ class Lanes(Generic[T]):
         freed = [other for other in self.parked if not self._full(other)]
         for other in freed:
             del self.parked[other]
-            self.turn.append(other)
+            self._line_up(other)
+
+    def _tried(self, lane: Lane) -> None:
+        """A launch leaves its fast slot."""
+        if lane.host in self.trials:
+            self.trials[lane.host] -= 1
+            if not self.trials[lane.host]:
+                del self.trials[lane.host]
+
+    def _trust(self, host: str) -> None:
+        """A host is quick: what waits for it, and what is on its way to it, is no longer on trial."""
+        self.trials.pop(host, None)
+        self.turn.extend(self.untried.pop(host, ()))
+        self.quick[host] = None
+        self.quick.move_to_end(host)
+        if len(self.quick) > QUICK:
+            self.quick.popitem(last=False)

@@ -94,7 +94,7 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "run_ended": _ended,
     "run_recorded": lambda facts: f"{_run(facts)} recorded as {facts['state']}",
     "launch_fenced": lambda facts: f"{_run(facts)}: another worker has taken over",
-    "launch_withheld": lambda facts: f"{_run(facts)} not sent: its claim was about to end",
+    "launch_withheld": lambda facts: f"{_run(facts)} not sent: {facts['why']}; it will be tried again",
     "launch_error": lambda facts: f"{_run(facts)}: {facts['error']}",
     "cancel_error": lambda facts: f"{_run(facts)} could not be canceled: {facts['error']}",
     "gap_recorded": _gap,

@@ -31,7 +31,7 @@ OWN = {
     "kron_runs_lost": "Runs that fell silent.",
     "kron_launch_answers": "What came of sending a run.",
     "kron_launches_fenced": "Answers that came too late: another worker had taken over.",
-    "kron_launches_withheld": "Runs not sent, since the claim on them might have been over.",
+    "kron_launches_withheld": "Claimed runs that were not sent, and went back to be tried again.",
     "kron_passes": "Passes of the worker.",
     "kron_passes_failed": "Passes that the store failed.",
     "kron_pauses_ended": "Pauses that ended by themselves.",

@@ -14,6 +14,7 @@ from kron.core.policy import Overlap
 from kron.core.run import BACKFILL, OWN, REDRIVE, Run, State, ended, key_of, trigger_of
 from kron.edit import defined, deleted
 from kron.errors import KronError
+from kron.events import Sink, about, guarded, silent
 from kron.failpoint import fail_point
 from kron.pause import NOBODY, Asker, awoken, paused, resumed
 from kron.store import Change, Settlement, Store
@@ -27,10 +28,10 @@ MOST_ON_A_PAGE = 1_000
 
 
 class Registrar:
-    """Defines, pauses, deletes, shows and triggers schedules."""
+    """Defines, pauses, deletes, shows and triggers schedules. `sink` hears of the runs that end by it."""
 
-    def __init__(self, store: Store) -> None:
-        self.store = store
+    def __init__(self, store: Store, sink: Sink = silent) -> None:
+        self.store, self.sink = store, sink if sink is silent else guarded(sink)
 
     async def upsert(self, job: Job, asker: Asker = NOBODY, *, expected: int | None = None) -> Case:
         """Define a schedule, or define it anew. What was due before is recorded first; a pause stays.
@@ -96,6 +97,7 @@ class Registrar:
             if case.policy.overlap is Overlap.SKIP and any(map(_first, case.open)):
                 new = ended(new, State.SKIPPED, now, Verdict.SKIPPED, Reason.OVERLAP)
             if (await self.store.settle([_settled(case, (new,), now)], now))[0]:
+                self._tell(new, now)
                 return new
         raise _contended(identity)
 
@@ -145,6 +147,7 @@ class Registrar:
             if after is None:
                 return False
             if (await self.store.change([Change(run, after, look_after(after, case.policy, now))], now))[0]:
+                self._tell(after, now)
                 return True
         raise _contended(key)
 
@@ -186,6 +189,10 @@ class Registrar:
             if not new or (await self.store.settle([_settled(case, new, now)], now))[0]:
                 return [run for run in await self.store.find(keys) if run]
         raise _contended(identity)
+
+    def _tell(self, run: Run, now: int) -> None:
+        if not run.open:
+            self.sink(about("run_ended", now, run))
 
     async def _write(
         self, identity: str, change: Callable[[Case | None, int], Settlement | None], expected: int | None

@@ -6,6 +6,8 @@ import asyncio
 from typing import NamedTuple
 
 from kron.core.answer import Report, look_after, reported
+from kron.core.run import Run
+from kron.events import Sink, about, guarded, silent
 from kron.launcher import Launch
 from kron.store import Change, Store
 
@@ -20,10 +22,10 @@ class _Said(NamedTuple):
 
 
 class Reports:
-    """Writes what functions report of their runs, many at once."""
+    """Writes what functions report of their runs, many at once. `sink` hears of the runs that end by it."""
 
-    def __init__(self, store: Store) -> None:
-        self.store = store
+    def __init__(self, store: Store, sink: Sink = silent) -> None:
+        self.store, self.sink = store, sink if sink is silent else guarded(sink)
         self.waiting: list[_Said] = []
         self.writing = False
         self.left: set[asyncio.Task[None]] = set()
@@ -74,10 +76,16 @@ class Reports:
             for number, said in enumerate(some):
                 if won.get(number, True) and not said.heard.done():
                     said.heard.set_result(number in won)
+                if won.get(number) and self.sink is not silent:
+                    self._tell(changes[number].after)
             some = [said for number, said in enumerate(some) if not won.get(number, True)]
             if not some:
                 return
         raise TimeoutError("others keep changing the same runs")
+
+    def _tell(self, run: Run) -> None:
+        if not run.open:
+            self.sink(about("run_ended", run.changed, run))
 
     async def _changes(self, some: list[_Said]) -> dict[int, Change]:
         """What each report comes to, by its number; nothing for those that come too late."""

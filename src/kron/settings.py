@@ -16,7 +16,7 @@ class Settings:
     sends: int = 20  # launches at once; one that takes long leaves its place to another
     slow_sends: int = 1_000  # launches at once that take long; a tenant or a host has a share of them
     inflight: int = 2_000  # claimed and not yet answered; beyond this it looks at nothing new
-    keep: int = 120_000  # how long the result of a launch is kept while the store fails
+    keep: int = 120_000  # how long the result of a launch is kept that cannot be written, while others can
     lease: int = 30_000  # on a claim
     shard_lease: int = 15_000  # 0: it works alone, and looks at every shard without asking
     lead: bool = False  # one worker at a time looks, at every shard; the others only ask whether it is their turn

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kron.core.case import Case
+from kron.core.downtime import ALWAYS, EVER
 from kron.core.due import Due, due_of, has_period, responsible
 from kron.core.job import Job
 from kron.core.outcome import WORDS, Gap
@@ -14,6 +15,7 @@ from kron.core.period import Period, next_nominal, prev_nominal
 from kron.core.run import Run, State, key_of
 from kron.core.zone import rfc3339
 from kron.errors import KronError
+from kron.fleet import kind_of
 from kron.language.duration import write_duration
 from kron.language.explain import unparse
 from kron.language.record import record_of
@@ -25,7 +27,7 @@ _STATES = {
     State.PENDING: "it is due, and waits its turn",
     State.LAUNCHING: "it is being started",
     State.RETRY: "starting it failed, or nobody knows; it will be tried again",
-    State.ENQUEUED: "its target has it",
+    State.ENQUEUED: "its target has it, and has not said that it ended",
     State.STARTED: "it is running",
     State.WAITING: "it failed, and will run again",
     State.SUCCESS: "it succeeded",
@@ -34,6 +36,7 @@ _STATES = {
     State.LOST: "it fell silent, and is taken for lost",
     State.UNKNOWN: "nobody knows whether it arrived",
 }
+_TO_LAUNCH = frozenset({State.PENDING, State.RETRY, State.WAITING})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,7 @@ class Account:
     act: Act | None = None  # the pause or the deletion that was in force when it was due
     now: int = 0  # milliseconds: when the question was asked
     began: int = 0  # and when the schedule was first defined
+    shared: bool = True  # whether workers say in this store that they live
 
     def words(self) -> Iterator[str]:
         """The account, sentence by sentence."""
@@ -63,6 +67,21 @@ class Account:
         if self.act is not None:
             yield _of_act(self.act)
         yield self.ending()
+        if not self.launchable:
+            yield self._unlaunchable()
+
+    @property
+    def launchable(self) -> bool:
+        """False if something is still to become of the period, and no living worker can launch its target."""
+        served = not self.shared or self.case.downtime.end != EVER
+        if self.run is not None:
+            return served or self.run.state not in _TO_LAUNCH or self.run.revision != self.case.revision
+        return served or self.gap is not None or not self._expected() or self._resting() != ""
+
+    def _unlaunchable(self) -> str:
+        downtime, kind = self.case.downtime, kind_of(self.case.job.target)
+        last = "" if downtime == ALWAYS else f"; the last one was heard of at {rfc3339(downtime.start // 1000)}"
+        return f"no living worker can launch {kind!r}, the target of this schedule{last}"
 
     def _jitter(self) -> str:
         jitter = self.revision.job.schedule.policy.jitter
@@ -80,6 +99,8 @@ class Account:
     def _nothing(self) -> str:
         """Why there is no record, in one sentence."""
         case, nominal, made = self.case, self.period.nominal, rfc3339(self.case.since // 1000)
+        if self._expected():
+            return f"nothing yet: {self._waiting()}"
         if not has_period(self.revision.job, nominal):
             return "nothing: the period lies outside the time in which its schedule is valid"
         if nominal * 1000 < self.began and not responsible(case, self.due):
@@ -88,23 +109,34 @@ class Account:
             )
         if case.deleted:
             return "nothing: the schedule was deleted before the period was due"
-        if self.revision.number != case.revision or nominal <= case.cursor or not responsible(case, self.due):
-            return f"nothing: the period is earlier than what revision {case.revision} answers for, since {made}"
-        return f"nothing yet: {self._waiting()}"
+        return f"nothing: the period is earlier than what revision {case.revision} answers for, since {made}"
+
+    def _expected(self) -> bool:
+        """Whether a period without a record will have one."""
+        case, nominal = self.case, self.period.nominal
+        if case.deleted or self.revision.number != case.revision or nominal <= case.cursor:
+            return False
+        return has_period(case.job, nominal) and responsible(case, self.due)
 
     def _waiting(self) -> str:
-        case, due = self.case, rfc3339(self.due.at // 1000)
+        due = rfc3339(self.due.at // 1000)
+        if self.due.at <= self.now:
+            return self._resting() or f"it was due at {due}, and no worker has handled it so far"
+        return self._resting() or f"it falls due at {due}"
+
+    def _resting(self) -> str:
+        """Why no worker will handle it for now; empty if one will."""
+        case = self.case
         if case.paused and not case.awakes(self.due.at):
             return "the schedule is paused" + (f" until {rfc3339(case.until // 1000)}" if case.until else "")
-        if case.policy.suspend:
-            return "the schedule is suspended by its policy"
-        if self.due.at <= self.now:
-            return f"it was due at {due}, and no worker has handled it so far"
-        return f"it falls due at {due}"
+        return "the schedule is suspended by its policy" if case.policy.suspend else ""
 
 
-async def why(store: Store, identity: str, at: int) -> Account:
-    """The account of the last period up to an instant (milliseconds), or of the first one if there is none."""
+async def why(store: Store, identity: str, at: int, *, shared: bool = True) -> Account:
+    """The account of the last period up to an instant (milliseconds), or of the first one if there is none.
+
+    `shared` is whether workers register in this store; a worker that has it to itself does not.
+    """
     (case,), now = await store.get_now([identity])
     if case is None:
         raise KronError("NOT_FOUND", f"there is no schedule {identity!r}", hint="name a schedule of this store")
@@ -119,7 +151,7 @@ async def why(store: Store, identity: str, at: int) -> Account:
     due = due_of(revision.job, period.nominal)
     act = _standing(await store.acts(identity), history, due.at)
     decision, began = record_of(revision.job, period), history[0].at
-    return Account(identity, period, revision, decision, due, run, gap, case, act, now, began)
+    return Account(identity, period, revision, decision, due, run, gap, case, act, now, began, shared)
 
 
 async def _run(store: Store, identity: str, nominal: int) -> Run | None:
@@ -164,7 +196,9 @@ def _of_act(act: Act) -> str:
 
 
 def _of_run(run: Run) -> str:
-    tries = f", attempt {run.attempt}" if run.attempt > 1 else ""
+    tries = f", attempt {run.attempt}" if run.attempt > 1 or run.unsent else ""
+    if run.unsent:
+        tries += f" ({run.unsent} withheld by a worker, not sent)"
     if run.verdict is None:
         return f"open: {_STATES[run.state]}{tries}"
     if run.state in _STATES:

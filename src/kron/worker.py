@@ -64,6 +64,7 @@ class Worker:
         self.skew = Skew(0)
         self.nudged = asyncio.Event()
         self.full = False  # whether the last pass has left some for the next
+        self.batch = settings.batch  # schedules committed at once: fewer after a commit that failed
 
     async def run(self, stop: asyncio.Event) -> None:
         """Make passes until told to stop, then launch nothing more, record what is on its way, and leave the fleet."""
@@ -107,8 +108,11 @@ class Worker:
         return passed.pause
 
     async def _after_outage(self) -> None:
-        """The store answers again: let each process record what it knows before runs are taken for silent."""
-        await self.store.now()
+        """The store answers again: say that this worker lives, and let each process record what it knows before runs
+        are taken for silent."""
+        now = await self.store.now()
+        if self.membership.renewed is not None and self.membership.due(now):
+            await self.membership.renew(now)
         await self.timer.sleep(AFTER_OUTAGE)
 
     async def _launch(self, passed: Pass) -> None:
@@ -144,7 +148,7 @@ class Worker:
 
     async def _look(self, shares: Sequence[Share], began: float, now: int) -> Pass:
         """Read what is due, as much of it as there is room for, plan it and commit."""
-        room = min(self.dispatcher.room, self.settings.batch)
+        room = min(self.dispatcher.room, self.batch)
         if room <= 0:
             return Pass([], began, now, self.settings.tick)  # a result that comes ends the rest before
         found = list[Case | Unreadable]()
@@ -152,15 +156,22 @@ class Worker:
             found += await self.store.look(share, now, room - len(found)) if len(found) < room else []
         cases = [self.membership.informed(case) for case in await self.aside.unreadable(found, now)]
         cases = await self._awaken([case for case in cases if not self._held(case)], now)
-        plans = [plan(case, now, owner=self.owner, lease=self.settings.lease) for case in cases]
+        planned = [plan(case, now, owner=self.owner, lease=self.settings.lease) for case in cases]
+        plans = _affordable(planned, self.dispatcher.room)
         fail_point("K10" if any(p.changed for p in plans) else "K1")
         try:
             mine = await self._commit(plans, now)
         except Exception:
+            self._shrink(plans)
             self.dispatcher.withdraw(plans, began, now)
             raise
-        self.full = len(found) >= room
+        self.batch = min(self.settings.batch, self.batch + max(1, self.batch // 8))
+        self.full = len(found) >= room or len(plans) < len(planned)
         return Pass(mine, began, now, 0 if mine or self.full else self._shortly(), len(found))
+
+    def _shrink(self, plans: Sequence[Plan]) -> None:
+        """A commit has failed: it may have been too much at once for a store that is slow."""
+        self.batch = max(1, min(self.batch, len(plans)) // 4)
 
     def _held(self, case: Case) -> bool:
         """Whether this process itself is at a run of the case: then nothing of it is taken for silent."""
@@ -186,6 +197,7 @@ class Worker:
                 try:
                     won = await self.store.settle(batch.settlements, now)
                 except Exception:
+                    self._shrink(batch.plans)
                     self.dispatcher.withdraw(batch.plans, began, now)
                     raise
                 mine.extend(p for p, held in zip(batch.plans, won, strict=True) if held)
@@ -217,7 +229,7 @@ class Worker:
         return [case for case in cases if not case.awakes(now)]
 
     async def _pause(self, shares: Sequence[Share], now: int, wake: int | None) -> int:
-        if self.settings.lookahead and await self.foresight.look(shares[0], now, self.membership.informed):
+        if self.settings.lookahead and await self.foresight.look(shares[0], now, self.membership.informed, self.batch):
             return 0
         return self.settings.tick if wake is None else max(0, min(self.settings.tick, wake - now))
 
@@ -245,6 +257,8 @@ class Worker:
         for p in passed.plans:
             self._tell(p, passed.now)
         facts = {"looked": passed.looked, "settled": len(passed.plans), "skew": self.skew.ahead}
+        if self.settings.shard_lease:
+            facts["shards"] = len(frozenset().union(*(share.shards for share in self.membership.shares)))
         self.sink(Event("pass", passed.now, {"owner": self.owner, **facts}))
 
     def _tell(self, p: Plan, now: int) -> None:
@@ -256,3 +270,12 @@ class Worker:
             facts = {"identity": p.case.identity, "first": p.gap.first, "last": p.gap.last, "count": p.gap.count}
             why = {"verdict": str(p.gap.verdict), "reason": str(p.gap.reason)}
             self.sink(Event("gap_recorded", now, facts | why))
+
+
+def _affordable(plans: list[Plan], room: int) -> list[Plan]:
+    """The first of the plans, as many as there is room for their launches. One may launch many runs to catch up."""
+    for number, each in enumerate(plans):
+        room -= len(each.launches)
+        if room < 0 and number:
+            return plans[:number]
+    return plans

@@ -14,6 +14,7 @@ from kron.apps.redacted import redacted
 from kron.clock import Clock, SystemClock, SystemTimer
 from kron.core.answer import Report
 from kron.errors import KronError
+from kron.events import Sink, silent
 from kron.launcher import Launch, Launcher, Tell
 from kron.launchers.python import PythonLauncher
 from kron.registrar import Registrar
@@ -114,13 +115,15 @@ def durable(url: str) -> str:
     return url
 
 
-def launchers(store: Store, *, commands: str = "", kubernetes: bool = False) -> dict[str, Launcher]:
+def launchers(
+    store: Store, sink: Sink = silent, *, commands: str = "", kubernetes: bool = False
+) -> dict[str, Launcher]:
     """The launchers that a worker of the command line has, by the schemes of their targets.
 
     `commands` is the folder of the journal, for a worker that may run what the schedules say on this host; what workers
-    before it have left running there is followed from now on.
+    before it have left running there is followed from now on. `sink` hears of the runs that they report as ended.
     """
-    reports = Reports(store)  # many at once, where many end at once
+    reports = Reports(store, sink)  # many at once, where many end at once
 
     async def report(launch: Launch, said: Report, error: BaseException | None) -> None:
         await reports.say(launch, said)
@@ -130,13 +133,13 @@ def launchers(store: Store, *, commands: str = "", kubernetes: bool = False) -> 
 
     found: dict[str, Launcher] = {"python": PythonLauncher({"pass": nothing}.get, report, lambda: ["pass"])}
     if commands:
-        found["command"] = _commands(store, commands)
+        found["command"] = _commands(store, sink, commands)
     if kubernetes:
-        found["kubernetes"] = _kubernetes(store)
+        found["kubernetes"] = _kubernetes(store, sink)
     return found
 
 
-def _commands(store: Store, folder: str) -> Launcher:
+def _commands(store: Store, sink: Sink, folder: str) -> Launcher:
     if not Path("/proc/self/stat").exists():
         message = "host commands need Linux, where /proc tells one process from another"
         raise KronError(
@@ -145,14 +148,14 @@ def _commands(store: Store, folder: str) -> Launcher:
     from kron.launchers.command import CommandLauncher
     from kron.launchers.journal import Journal
 
-    launcher = CommandLauncher(Journal(folder), _teller(store))
+    launcher = CommandLauncher(Journal(folder), _teller(store, sink))
     launcher.adopt()
     return launcher
 
 
-def _teller(store: Store) -> Tell:
+def _teller(store: Store, sink: Sink) -> Tell:
     """How commands and Jobs report: that they run, beside everything else, and how they ended, until it is written."""
-    registrar, beats = Registrar(store), dict[str, asyncio.Task[None]]()
+    registrar, beats = Registrar(store, sink), dict[str, asyncio.Task[None]]()
 
     async def report(key: str, said: Report) -> None:
         try:
@@ -177,6 +180,8 @@ def _teller(store: Store) -> Tell:
 
     async def tell(key: str, said: Report) -> None:
         if said is not Report.STARTED:
+            if key in beats:
+                beats[key].cancel()  # it has ended: nobody needs to hear that it was going
             await insist(key, said, LONGEST)
         elif key not in beats:  # nobody waits for it: who follows a run has its time limit to keep
             beats[key] = asyncio.create_task(beat(key))
@@ -184,7 +189,7 @@ def _teller(store: Store) -> Tell:
     return tell
 
 
-def _kubernetes(store: Store) -> Launcher:
+def _kubernetes(store: Store, sink: Sink) -> Launcher:
     """Jobs in the cluster that this worker is in, or that its kubeconfig names."""
     try:
         from lightkube import AsyncClient
@@ -195,7 +200,7 @@ def _kubernetes(store: Store) -> Launcher:
         message = f"Kubernetes needs lightkube: {error}"
         raise KronError("MISSING_PACKAGE", message, hint="pip install 'kron-py[kubernetes]'") from error
     try:
-        return KubernetesLauncher(AsyncClient(), _teller(store))
+        return KubernetesLauncher(AsyncClient(), _teller(store, sink))
     except ConfigError as error:
         raise KronError(
             "NO_CLUSTER", f"no cluster is known: {error}", hint="set KUBECONFIG, or run inside one"

@@ -54,7 +54,9 @@ def answered(
     if answer is Answer.OK:
         return _accepted(run, policy, now, report)
     if answer is Answer.UNSENT:
-        return run._replace(state=State.RETRY, not_before=now + patience, lease=None, changed=now)
+        return run._replace(
+            state=State.RETRY, not_before=now + patience, lease=None, changed=now, unsent=run.unsent + 1
+        )
     if answer is Answer.REJECTED:
         return failed_launch(_refused(run), now)
     if answer is Answer.UNKNOWN and policy.interrupted is Interrupted.LOST:
@@ -91,9 +93,9 @@ def tried_for_long(run: Run, policy: Policy, now: int) -> bool:
 
 
 def _waited(run: Run, policy: Policy) -> int:
-    """How many milliseconds the attempts so far were apart, all together, without jitter."""
+    """Total backoff of the attempts so far in milliseconds, without jitter. Withheld attempts do not count."""
     first = max(1, policy.launch_backoff // MILLISECOND)
-    return sum(min(max(first, LONGEST_BACKOFF), first << min(n, 20)) for n in range(min(run.attempt, 1_000)))
+    return sum(min(max(first, LONGEST_BACKOFF), first << min(n, 20)) for n in range(min(run.tries, 1_000)))
 
 
 def _refused(run: Run) -> Run:
@@ -123,8 +125,8 @@ def reported(run: Run, report: Report, policy: Policy, now: int, attempt: int | 
         return ended(run, State.SUCCESS, now)
     if policy.retry_after is not None:
         at = now + policy.retry_after // MILLISECOND
-        return run._replace(state=State.WAITING, not_before=at, lease=None, changed=now)
-    return ended(run, State.FAILED, now)
+        return run._replace(state=State.WAITING, reason=Reason.FAILED, not_before=at, lease=None, changed=now)
+    return ended(run, State.FAILED, now, reason=Reason.FAILED)
 
 
 def look_after(run: Run, policy: Policy, now: int) -> int:
@@ -140,7 +142,7 @@ def failed_launch(run: Run, now: int) -> Run:
     If an attempt may have arrived all the same, the outcome is unknown. If no target has refused it, it was late.
     """
     if run.verdict is not None:  # it has run before
-        return ended(run, State.FAILED, now)
+        return ended(run, State.FAILED, now, reason=Reason.LAUNCH_FAILED)
     if run.doubt:
         return ended(run, State.UNKNOWN, now, Verdict.EXECUTED, Reason.UNKNOWN)
     if run.reason is not Reason.LAUNCH_FAILED:
@@ -156,5 +158,5 @@ def backoff(run: Run, policy: Policy) -> int:
     """
     first = policy.launch_backoff // MILLISECOND
     most = max(first, LONGEST_BACKOFF if run.verdict is None else LONGEST_BACKOFF // 2)
-    wait = min(most, first << min(run.attempt - 1, 20))
+    wait = min(most, first << min(run.tries - 1, 20))
     return wait - wait * (crc32(f"{run.key}:{run.attempt}".encode()) % 256) // 1024

@@ -21,5 +21,9 @@ class Downtime(NamedTuple):
         """Whether it lasted at that instant."""
         return self.start <= at < self.end
 
+    def after(self, at: int, now: int) -> int:
+        """How many milliseconds it went on after an instant, so far. What passed since then is not its doing."""
+        return min(now, self.end) - at
+
 
 ALWAYS = Downtime(-EVER, EVER)  # what is assumed where nothing is known: whatever is late fell into a downtime

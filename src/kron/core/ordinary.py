@@ -36,7 +36,11 @@ def ordinary(case: Case, now: int, owner: str, lease: int) -> tuple[int, int, Ru
         return cursor, at, None
     on_time = (now - at) * MILLISECOND < policy.resolution or (
         policy.deadline is None
-        and (policy.catchup in _CAUGHT_UP or not downtime.covers(at) or (now - at) * MILLISECOND < policy.grace)
+        and (
+            policy.catchup in _CAUGHT_UP
+            or not downtime.covers(at)
+            or downtime.after(at, now) * MILLISECOND < policy.grace
+        )
     )
     if not (at <= now < upcoming <= others and on_time):
         return None

@@ -16,7 +16,7 @@ class Verdict(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a period was not executed, or what is not known of one that was."""
+    """Why a period was not executed, or did not succeed."""
 
     OVERLAP = "overlap"
     REPLACED = "replaced"
@@ -25,6 +25,8 @@ class Reason(StrEnum):
     CATCHUP_NONE = "catchup_none"
     REPLAY_BOUND = "replay_bound"
     LAUNCH_FAILED = "launch_failed"
+    FAILED = "failed"  # it ran, and reported a failure
+    SILENT = "silent"  # it ran, and no report came in time
     QUEUE_OVERFLOW = "queue_overflow"
     CONSTRAINTS = "constraints"
     UNKNOWN = "unknown"  # it was sent, and nobody knows whether it arrived
@@ -43,10 +45,12 @@ WORDS = {
     Reason.CATCHUP_NONE: "nobody was there at its time, and the policy is not to catch up",
     Reason.REPLAY_BOUND: "too many periods had been missed to handle each of them",
     Reason.LAUNCH_FAILED: "it could not be started",
+    Reason.FAILED: "it reported a failure",
+    Reason.SILENT: "no report of its end came in time",
     Reason.QUEUE_OVERFLOW: "too many periods were waiting already",
     Reason.CONSTRAINTS: "no second of its window satisfied the constraints",
     Reason.UNKNOWN: "it was sent, and nobody knows whether it arrived",
-    Reason.DELETED: "its schedule was deleted while it waited",
+    Reason.DELETED: "its schedule was deleted before it ended",
     Reason.PAUSED: "its schedule was paused",
     Reason.SUSPENDED: "its schedule was suspended by its policy",
     Reason.SUPERSEDED: "its schedule was changed before it was due, and no longer has this period",

@@ -112,7 +112,7 @@ def _late(case: Case, run: Run, now: int, nth: int, dues: list[Due]) -> Run:
     policy = case.policy
     if policy.deadline is not None and lateness(case, run.due, now) * MILLISECOND > policy.deadline:
         return ended(run, State.MISSED, now, Verdict.MISSED, Reason.DEADLINE)
-    if not case.downtime.covers(run.due) or (now - run.due) * MILLISECOND < policy.grace:
+    if not case.downtime.covers(run.due) or case.downtime.after(run.due, now) * MILLISECOND < policy.grace:
         return run  # a worker lived: what is late because of Kron itself is not missed
     moved = run.nominal in (case.owed or ()) and not lateness(case, case.since, now)  # by an edit: nobody was away
     missed = None if moved else _missed(case, run, now, dues)

@@ -55,6 +55,12 @@ class Run(NamedTuple):
     created: int = 0
     changed: int = 0
     sent: int = 0  # when its last attempt was claimed
+    unsent: int = 0  # attempts that were claimed and withheld: certainly nothing was sent
+
+    @property
+    def tries(self) -> int:
+        """How many of its attempts may have been sent."""
+        return self.attempt - self.unsent
 
     @property
     def open(self) -> bool:

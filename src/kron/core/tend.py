@@ -30,11 +30,8 @@ def retry_failed(draft: Draft) -> None:
 
 
 def _given_up(run: Run, policy: Policy, now: int) -> bool:
-    """Whether no further attempt is made. Without a deadline, what was never sent is not given up."""
-    if policy.deadline is not None:
-        return now > last_launch(run, policy)
-    tried = run.doubt or run.reason is Reason.LAUNCH_FAILED
-    return tried and policy.interrupted is not Interrupted.RESTART and tried_for_long(run, policy, now)
+    """Whether no further attempt is made. Without a deadline, only an attempt that failed can have been the last."""
+    return policy.deadline is not None and now > last_launch(run, policy)
 
 
 def _policy(run: Run, draft: Draft) -> Policy:
@@ -46,8 +43,10 @@ def _over(run: Run, draft: Draft) -> bool:
 
 
 def _unacknowledged(run: Run, draft: Draft) -> Run:
-    """A start whose worker fell silent: it may have been sent."""
-    if _policy(run, draft).interrupted is Interrupted.LOST:
+    """A start whose worker fell silent: it may have been sent. It is sent again, for a bounded time."""
+    policy = _policy(run, draft)
+    over = run.verdict is None and policy.deadline is None and tried_for_long(run, policy, draft.now)
+    if policy.interrupted is Interrupted.LOST or (over and policy.interrupted is not Interrupted.RESTART):
         return ended(run, State.UNKNOWN, draft.now, Verdict.EXECUTED, Reason.UNKNOWN)
     return run._replace(state=State.RETRY, doubt=True, not_before=draft.now, lease=None, changed=draft.now)
 
@@ -56,7 +55,7 @@ def _silent(run: Run, draft: Draft) -> Run:
     """A run that has not been heard of for the length of its lease."""
     if _policy(run, draft).interrupted is Interrupted.RESTART:
         return run._replace(state=State.RETRY, not_before=draft.now, lease=None, changed=draft.now)
-    return ended(run, State.LOST, draft.now)
+    return ended(run, State.LOST, draft.now, reason=Reason.SILENT)
 
 
 def _again(run: Run, draft: Draft) -> Run:

@@ -44,9 +44,9 @@ def check(text: str) -> None:
         raise _unsheltered(text, at)
 
 
-def words(text: str, start: int = 0) -> Iterator[Token]:
-    """The words from `start` on, between spaces and tabs that are neither quoted nor escaped."""
-    return (Token(found[0], found.start()) for found in _WORDS.finditer(text, start))
+def spans(text: str, start: int = 0) -> Iterator[tuple[int, int]]:
+    """Where the words begin and end, from `start` on: between spaces and tabs neither quoted nor escaped."""
+    return (found.span() for found in _WORDS.finditer(text, start))
 
 
 def split(text: str) -> Iterator[Token]:
@@ -70,7 +70,7 @@ def unquote(text: str) -> str:
     at = match.end() if match else 0
     if match is None or at < len(text):
         raise _stray(text, at)
-    return _ESCAPED.sub(r"\1", match[1] if match[1] is not None else match[2])
+    return "".join(_ESCAPED.split(match[1] if match[1] is not None else match[2]))
 
 
 def bare(text: str) -> tuple[str, list[int]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from kron.core.job import Command, Job
@@ -14,8 +15,8 @@ from kron.errors import KronError, LanguageError, clip, did_you_mean
 from kron.language import modifiers
 from kron.language.duration import read_duration
 from kron.language.fault import Fault
-from kron.language.quoting import WORD, check, unquote, words
-from kron.language.words import Token, admit
+from kron.language.quoting import WORD, check, spans, unquote
+from kron.language.words import admit
 
 MOST_LINES = 100_000
 MOST_ERRORS = 100  # after so many it is another kind of file
@@ -111,7 +112,7 @@ def _line(text: str, number: int, path: str) -> Line:
     head = _SCHEDULE.match(text)
     cut = head.end() if head else 0
     schedule = _schedule(text[:cut])
-    pairs = _pairs(words(text, cut))
+    pairs = _pairs(text, cut)
     missing = [key for key in ("name", "command") if key not in pairs]
     if missing:
         message, hint = f"the line has no {'= and no '.join(missing)}=", f"add {'=… '.join(missing)}=…"
@@ -122,7 +123,7 @@ def _line(text: str, number: int, path: str) -> Line:
 
 def _schedule(text: str) -> Schedule:
     try:
-        return modifiers.read(text, UTC_ZONE)
+        return _remembered(text) if len(text) <= 256 else modifiers.read(text, UTC_ZONE)
     except Fault as fault:
         surplus = text[fault.start : fault.end].strip(" \t")
         if fault.code in ("FIELD_COUNT", "NOT_A_MODIFIER") and surplus and surplus[0] not in "#@":
@@ -132,39 +133,46 @@ def _schedule(text: str) -> Schedule:
         raise
 
 
-def _pairs(found: Iterable[Token]) -> dict[str, Any]:
+@lru_cache(4_096)
+def _remembered(text: str) -> Schedule:
+    """Many lines of a table have the same schedule."""
+    return modifiers.read(text, UTC_ZONE)
+
+
+def _pairs(text: str, start: int) -> dict[str, Any]:
     pairs: dict[str, Any] = {}
     variables: dict[str, Any] = {}
-    for word in found:
-        match = _PAIR.match(word.text)
+    for begin, end in spans(text, start):
+        match = _PAIR.match(text, begin, end)
         if not match:
-            comment = word.text.startswith("#")
-            hint = "leave the comment out" if comment else "put a value with spaces in double quotes"
-            raise Fault("NOT_A_PAIR", f"{clip(word.text)!r} is not key=value", word.start, word.end, hint)
-        key, start = match[1], word.start + match.end()
+            word = text[begin:end]
+            hint = "leave the comment out" if word.startswith("#") else "put a value with spaces in double quotes"
+            raise Fault("NOT_A_PAIR", f"{clip(word)!r} is not key=value", begin, end, hint)
+        key, at = match[1], match.end()
         if key not in _KEYS:
             hint = did_you_mean(key, _KEYS, f"the keys are {', '.join(_KEYS)}")
-            raise Fault("UNKNOWN_KEY", f"there is no key {clip(key)!r}", word.start, start - 1, hint)
-        value = _read(key, Token(word.text[match.end() :], start))
+            raise Fault("UNKNOWN_KEY", f"there is no key {clip(key)!r}", begin, at - 1, hint)
+        value = _read(key, text[at:end], at)
         known, name, value = (variables, *value) if key == "env" else (pairs, key, value)
         if name in known:
             message = f"{'the variable ' if key == 'env' else ''}{clip(name)} is given twice"
-            raise Fault("DUPLICATE_KEY", message, word.start, word.end, "keep one of them")
+            raise Fault("DUPLICATE_KEY", message, begin, end, "keep one of them")
         known[name] = value
-    return pairs | {"env": tuple(variables.items())}
+    pairs["env"] = tuple(variables.items())
+    return pairs
 
 
-def _read(key: str, value: Token) -> Any:
+def _read(key: str, value: str, start: int) -> Any:
     try:
-        text = _unquote_variable(value.text) if key == "env" else unquote(value.text)
+        text = _unquote_variable(value) if key == "env" else unquote(value)
         if not text and key != "description":
             raise Fault("BAD_VALUE", f"{key} is empty", -len(key) - 1, 0, f"write {key}=…")
     except Fault as fault:
-        raise fault.moved(value.start) from None
+        raise fault.moved(start) from None
     try:
         return _KEYS[key](text)
     except Fault as fault:
-        raise (fault.moved(value.start) if text == value.text else fault.at(value.start, value.end)) from None
+        raise (fault.moved(start) if text == value else fault.at(start, start + len(value))) from None
 
 
 def _unquote_variable(text: str) -> str:
@@ -184,11 +192,11 @@ def _job(path: str, schedule: Schedule, pairs: dict[str, Any]) -> Job:
     return Job(identity_of(path, name), schedule, name, description, command)
 
 
-def _taken(line: Line, by: int, end: int) -> Fault:
-    cut = end - len(line.rest)
-    word = next(word for word in words(line.rest) if word.text.startswith("name="))
+def _taken(line: Line, by: int, length: int) -> Fault:
+    cut = length - len(line.rest)
+    start, end = next(span for span in spans(line.rest) if line.rest.startswith("name=", *span))
     message, hint = f"the name {line.job.name} is taken by line {by}", "give each job a name of its own"
-    return Fault("DUPLICATE_NAME", message, cut + word.start, cut + word.end, hint)
+    return Fault("DUPLICATE_NAME", message, cut + start, cut + end, hint)
 
 
 def _matching(pattern: re.Pattern[str], what: str, hint: str) -> Callable[[str], str]:

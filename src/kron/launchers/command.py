@@ -13,7 +13,7 @@ from subprocess import SubprocessError
 from typing import Any
 
 from kron.clock import Clock, SystemClock
-from kron.core.answer import Answer, Report
+from kron.core.answer import Answer, Receipt, Report
 from kron.core.job import Command
 from kron.core.policy import SECOND, Interrupted
 from kron.core.run import Run
@@ -24,6 +24,9 @@ from kron.launchers.rights import open_output, rights_of
 SHELL = "/bin/sh"
 SEEN = ("HOME", "LANG", "LOGNAME", "PATH", "TZ", "USER")  # what a command sees of the worker's environment
 BEAT = 2.0  # seconds between two looks at a process that is no child of this worker
+STARTS = 8  # commands begun at once: each waits for the disk of the journal
+PATIENCE = 5.0  # seconds that a command waits for its turn to be begun; less than a launch may take
+UNBEGUN = Receipt(Answer.UNSENT, 1_000)
 
 # The line is given whole to its shell, as it was written. Its status is left in a file, which is our standard input,
 # for who asks when this worker is no more.
@@ -38,6 +41,8 @@ class CommandLauncher:
 
     def __init__(self, journal: Journal, tell: Tell, clock: Clock | None = None, *, beat: float = BEAT) -> None:
         self.journal, self.tell, self.clock, self.beat = journal, tell, clock or SystemClock(), beat
+        self.gate, self.patience = asyncio.Semaphore(STARTS), PATIENCE
+        self.beginning: set[asyncio.Task[Answer]] = set()
         self.tasks: dict[str, asyncio.Task[None]] = {}
         self.running: dict[str, int] = {}
 
@@ -46,12 +51,31 @@ class CommandLauncher:
         for key in self.journal.unended():
             self._keep(key, self._follow(key, self.journal.look(key) or Entry()))
 
-    async def start(self, launch: Launch) -> Answer:
-        """Start it, unless it was begun before: then what became of it is the answer."""
-        command, key = launch.job.command, launch.run.key
+    async def start(self, launch: Launch) -> Answer | Receipt:
+        """Start it, unless it was begun before: then what became of it is the answer.
+
+        If its turn does not come in time, it was not begun. Once begun, it is followed to its end, even if the caller
+        gives up.
+        """
+        command = launch.job.command
         if command is None:
             return Answer.REJECTED
-        now = int(self.clock.now())
+        try:
+            async with asyncio.timeout(self.patience):
+                await self.gate.acquire()
+        except TimeoutError:
+            return UNBEGUN
+        task = asyncio.ensure_future(self._begin(command, launch))
+        self.beginning.add(task)
+        task.add_done_callback(self._begun)
+        return await asyncio.shield(task)
+
+    def _begun(self, task: asyncio.Task[Answer]) -> None:
+        self.beginning.discard(task)
+        self.gate.release()
+
+    async def _begin(self, command: Command, launch: Launch) -> Answer:
+        key, now = launch.run.key, int(self.clock.now())
         if await asyncio.to_thread(self.journal.begin, key, now):
             return await self._spawn(command, launch)
         known = await asyncio.to_thread(self.journal.look, key) or Entry()

@@ -28,7 +28,7 @@ TOLD = frozenset({200, 201, 202, 409})  # the statuses whose body may say someth
 GLANCE = 1.0  # seconds for that body; what is known of the status is known without it
 DRAIN = 0.1  # seconds for another body, so that its connection can be used again
 PER_HOST = 100  # requests to one origin at once
-MOST = 500  # requests at once
+MOST = 2_000  # requests at once: as many as a worker may launch, slow ones included
 _FAILED = (OSError, httpcore.NetworkError, httpcore.ProtocolError)  # a timeout is an OSError
 
 

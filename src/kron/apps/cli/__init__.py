@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
 from kron.apps.cli.screen import Screen
 from kron.errors import KronError
@@ -15,7 +14,7 @@ def main(argv: list[str] | None = None) -> int:
     from kron.apps.cli.commands import parser
 
     screen = Screen(sys.stdout, sys.stderr)
-    args = parser(Path(sys.argv[0]).name).parse_args(argv)
+    args = parser(sys.argv[0].rpartition(os.sep)[2]).parse_args(argv)
     try:
         status = int(args.run(args, screen))
         sys.stdout.flush()

@@ -22,7 +22,8 @@ def settings_of(
     `names`: the flags of this command that are settings.
     """
     for variable, hint in unknown_variables(os.environ):
-        screen.note(f"warning[CONFIG]: unknown variable {variable} in the environment is ignored\n  hint: {hint}")
+        screen.note(f"warning[CONFIG]: unknown variable {variable} in the environment is ignored")
+        screen.note(f"  hint: {hint}")
     flags = flags_of(args, names)
     config = read_config(os.environ, flags, args.config or "", worker=worker)
     if not args.check:

@@ -46,7 +46,7 @@ def _of_file(args: argparse.Namespace) -> list[Finding]:
     for line in table.lines:
         if args.name in (None, line.job.name):
             for finding in lint(line.schedule, line.job.schedule, now(args)):
-                place = replace(finding.place, source=args.file, line=line.number)
+                place = finding.place._replace(source=args.file, line=line.number)
                 found.append(replace(finding, place=place))
     return sorted(found, key=lambda finding: finding.place.line)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import shutil
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any, TextIO
 
 from kron.apps.visible import visible, visible_json
@@ -20,7 +20,7 @@ class Screen:
 
     def __init__(self, out: TextIO, err: TextIO) -> None:
         self.out, self.err = out, err
-        self._mark = secrets.token_hex(4)  # no text that comes from elsewhere has it: only `paint` makes colours
+        self._mark = os.urandom(4).hex()  # no text that comes from elsewhere has it: only `paint` makes colours
 
     @property
     def width(self) -> int:
@@ -32,8 +32,9 @@ class Screen:
         self._put(self.out, visible(text))
 
     def note(self, text: str) -> None:
-        """A line beside the result."""
-        self._put(self.err, visible(text))
+        """A line beside the result. Where it cannot be written, as on a full disk, the work goes on."""
+        with suppress(OSError):
+            self._put(self.err, visible(text))
 
     def block(self, text: str, stream: TextIO | None = None) -> None:
         """Several lines of our own making, of the result or of another stream."""

@@ -8,6 +8,7 @@ import socket
 
 from kron.apps.cli.effective import settings_of
 from kron.apps.cli.screen import Screen
+from kron.apps.open_files import allow_more
 from kron.apps.redacted import redacted
 from kron.apps.service.config import Config
 from kron.apps.service.settings_check import bad_setting
@@ -30,6 +31,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     if config is None:
         return 0
     asyncio.run(try_parts(config))  # what cannot start is said in one message, before anything is served
+    allow_more()
     app = make_app(config)
     _check_free(config)
     scheme = "https" if config.tls_key else "http"

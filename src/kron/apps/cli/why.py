@@ -41,5 +41,6 @@ def _json(account: Account) -> dict[str, object]:
         "attempt": run.attempt if run else None,
         "gap": {"first": gap.first, "last": gap.last, "count": gap.count} if gap else None,
         "act": {"deed": act.deed, "at": act.at, "until": act.until, "who": act.who, "note": act.note} if act else None,
+        "launchable": account.launchable,
         "words": account.ending(),
     }

@@ -10,6 +10,7 @@ from contextlib import nullcontext, suppress
 
 from kron.apps.cli.effective import settings_of
 from kron.apps.cli.screen import Screen
+from kron.apps.open_files import allow_more
 from kron.apps.redacted import redacted
 from kron.apps.service.config import Config
 from kron.apps.service.preset import presets_of
@@ -37,6 +38,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     if config is None:
         return 0
     gc.set_threshold(*RARELY)
+    allow_more()
     asyncio.run(_work(config))
     return 0
 
@@ -49,9 +51,9 @@ async def _work(config: Config) -> None:
     keep_within(EVERYWHERE)
     await check_served(config.store)  # a store that cannot be reached is told at once
     async with open_store(config.store, presets=presets_of(config)) as store:
-        targets = targets_of(config, store)
-        working = make_working(config, targets.launchers)
-        worker = make_worker(config, store, working)
+        working = make_working(config)
+        targets = targets_of(config, store, working.sink)
+        worker = make_worker(config, store, working.traced(targets.launchers), working)
 
         async def metrics() -> str:
             return working.metrics.text() + await vital_lines(store)

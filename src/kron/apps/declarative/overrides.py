@@ -10,7 +10,7 @@ from kron.apps.declarative.errors import SchedulerError
 from kron.apps.declarative.persisted import read_cases
 from kron.apps.declarative.registration import Task
 from kron.core.case import Case
-from kron.core.outcome import Verdict
+from kron.core.outcome import Reason, Verdict
 from kron.core.plan import record_due
 from kron.core.run import Run, State, ended
 from kron.edit import created, revision_of, withdrawn
@@ -104,7 +104,8 @@ async def _continued(store: Store, task: Task, case: Case, now: int) -> list[Set
 
 def _restarted(run: Run, now: int) -> Run:
     """As if it had failed with no delay: it runs at once, unless a newer period has taken its place."""
-    return run._replace(state=State.WAITING, verdict=Verdict.EXECUTED, not_before=AT_ONCE, lease=None, changed=now)
+    waiting = run._replace(state=State.WAITING, verdict=Verdict.EXECUTED, reason=Reason.SILENT)
+    return waiting._replace(not_before=AT_ONCE, lease=None, changed=now)
 
 
 def _dropped(case: Case, now: int) -> Settlement:
@@ -115,7 +116,7 @@ def _dropped(case: Case, now: int) -> Settlement:
 
 
 def _forgotten(run: Run, now: int) -> Run:
-    return ended(run, State.LOST, now, Verdict.EXECUTED) if run.active else withdrawn(run, now)
+    return ended(run, State.LOST, now, Verdict.EXECUTED, Reason.DELETED) if run.active else withdrawn(run, now)
 
 
 async def _identities(store: Store, tasks: Sequence[Task], now: int) -> list[str]:

@@ -14,6 +14,7 @@ from kron.core.answer import Answer, Receipt, Report, look_after
 from kron.core.policy import MILLISECOND, SECOND
 from kron.core.run import RUNNING, Run
 from kron.errors import KronError
+from kron.events import Sink, silent
 from kron.launcher import Launch
 from kron.launchers.python import Function, PythonLauncher, call, plain
 from kron.launchers.threads import Threads
@@ -31,10 +32,12 @@ log = logging.getLogger("kron.scheduler")
 class Functions:
     """A launcher of functions. What another process declares and this one does not, it leaves for another time."""
 
-    def __init__(self, declared: Mapping[str, Declared], store: Store, timer: Timer, threads: int) -> None:
+    def __init__(
+        self, declared: Mapping[str, Declared], store: Store, timer: Timer, threads: int, sink: Sink = silent
+    ) -> None:
         self.declared, self.store, self.timer = declared, store, timer
         self.ending: Callable[[], None] = lambda: None  # whom to tell that something has ended
-        self.reports, self.threads = Reports(store), Threads(threads)
+        self.reports, self.threads = Reports(store, sink), Threads(threads)
         self.threaded: set[str] = set()  # keys whose functions are in a thread
         self.left: set[str] = set()  # those of them that are waited for no longer
         self.python = PythonLauncher(self._function, self._report, lambda: list(self.declared))
@@ -131,6 +134,8 @@ class Functions:
             return  # it is somebody else's to speak of
         if error is not None:
             log.error("job %r failed", name, exc_info=error)
+        elif report is Report.FAILED:
+            log.warning("job %r was canceled", name)
         await self._record(launch, report)
 
     async def _record(self, launch: Launch, report: Report) -> None:

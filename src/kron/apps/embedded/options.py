@@ -12,6 +12,7 @@ from kron.core.policy import APPLICATION, Catchup, Interrupted, Overlap, Policy
 from kron.errors import KronError, clip, did_you_mean
 from kron.language.duration import read_duration
 from kron.language.fault import Fault
+from kron.settings import Settings
 
 Word = TypeVar("Word", Overlap, Catchup)
 Duration = str | timedelta
@@ -87,6 +88,8 @@ def read_options(given: Mapping[str, Any]) -> Options:
             hint = _ELSEWHERE.get(name) or did_you_mean(name, NAMES, f"the options are {', '.join(NAMES)}")
             raise KronError("UNKNOWN_OPTION", f"a job has no option {clip(name)!r}", hint=hint)
     zone = given.get("zone")
+    if zone == "":
+        raise _bad("zone", zone, 'write the name of a zone: zone="Europe/Paris", or leave it out for UTC')
     if isinstance(zone, ZoneInfo) and zone.key:
         given = {**given, "zone": zone.key}
     elif zone is not None and not isinstance(zone, str):
@@ -95,6 +98,24 @@ def read_options(given: Mapping[str, Any]) -> Options:
         if not isinstance(given.get(name), bool | None):
             raise _bad(name, given[name], f"write {name}=True or {name}=False")
     return Options(**given)
+
+
+def check_given(threads: object, patience: object, retention: object, sink: object, settings: object) -> None:
+    """Refuse what a scheduler cannot be given."""
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+        raise _bad("threads", threads, "give a whole number from 1 on")
+    if isinstance(patience, bool) or not isinstance(patience, int | float) or not 0 <= patience < float("inf"):
+        raise _bad("patience", patience, "give a number of seconds from 0 on")
+    if (
+        isinstance(retention, bool)
+        or not isinstance(retention, int | None)
+        or (retention is not None and retention < 1)
+    ):
+        raise _bad("retention", retention, "give a whole number of days from 1 on, or None to keep everything")
+    if not callable(sink):
+        raise _bad("sink", sink, "give a function that takes an event")
+    if not isinstance(settings, Settings):
+        raise _bad("settings", settings, "give a kron.settings.Settings")
 
 
 def nanoseconds(duration: Duration, option: str) -> int:

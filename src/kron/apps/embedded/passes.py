@@ -7,6 +7,8 @@ import logging
 from contextlib import suppress
 
 from kron.clock import Timer
+from kron.errors import KronError
+from kron.events import Event
 from kron.worker import Worker
 
 SHORTEST = 0.05  # seconds from one pass to the next, whoever nudges
@@ -27,13 +29,20 @@ class Passes:
             self.nudged.clear()
             try:
                 pause = await self.worker.tick() / 1000
-            except Exception:
-                log.exception("a pass failed; the next one tries again")
+            except Exception as error:
+                self._failed(error)
                 pause = AFTER_FAILURE
             await self.timer.sleep(SHORTEST)
             if not self.stopping:
                 with suppress(TimeoutError):
                     await self.timer.within(max(0.0, pause - SHORTEST), self.nudged.wait())
+
+    def _failed(self, error: Exception) -> None:
+        """Tell of it: an outage of the store is logged when it begins and when it ends."""
+        said = error.message if isinstance(error, KronError) else repr(error)
+        if not isinstance(error, KronError):
+            log.exception("a pass failed; the next one tries again")
+        self.worker.sink(Event("pass_failed", 0, {"owner": self.worker.owner, "error": said}))
 
     def nudge(self) -> None:
         """Look again soon."""

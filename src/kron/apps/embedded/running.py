@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
@@ -14,7 +15,8 @@ from kron.apps.embedded.functions import Functions
 from kron.apps.embedded.passes import Passes
 from kron.apps.wiring import open_store
 from kron.errors import KronError
-from kron.events import guarded
+from kron.events import Event, Sink, all_of, guarded
+from kron.log_writer import log_with
 from kron.maintenance import Maintenance, maintaining
 from kron.registrar import Asker, Registrar
 from kron.settings import Settings
@@ -38,6 +40,9 @@ class Running:
         self.scheduler = scheduler
         self.held = AsyncExitStack()
         self.loop = asyncio.get_running_loop()
+        told, self.log = log_with(log)
+        self.sink = guarded(all_of(partial(_log, told), scheduler.sink), log)
+        self.shared = True  # whether other processes can have the store
         self.defining: set[asyncio.Task[None]] = set()
         self.defined_names: set[str] = set()
         self.registrar: Registrar
@@ -51,20 +56,21 @@ class Running:
         outer = self.scheduler
         store = await self.held.enter_async_context(open_store(outer.url, outer.clock))
         try:
-            self.registrar = Registrar(store)
-            self.functions = Functions(outer.declared, store, outer.timer, outer.threads)
+            self.registrar = Registrar(store, self.sink)
+            self.functions = Functions(outer.declared, store, outer.timer, outer.threads, self.sink)
             await self.define_all()
         except BaseException:
             await self.held.aclose()
             raise
         launchers = {SCHEME: self.functions}
         owner = f"application-{uuid4().hex}"
-        settings = ALONE if isinstance(store, MemoryStore) else outer.settings
-        self.worker = Worker(store, launchers, outer.timer, owner=owner, settings=settings, sink=outer.sink)
+        self.shared = not isinstance(store, MemoryStore)
+        settings = outer.settings if self.shared else ALONE
+        self.worker = Worker(store, launchers, outer.timer, owner=owner, settings=settings, sink=self.sink)
         self.passes = Passes(self.worker, outer.timer)
         self.functions.ending = self.passes.nudge
         self.working = asyncio.create_task(self.passes.run())
-        upkeep = Maintenance(store, outer.timer, days=outer.retention, sink=guarded(outer.sink))
+        upkeep = Maintenance(store, outer.timer, days=outer.retention, sink=self.sink)
         await self.held.enter_async_context(maintaining(upkeep))
 
     @property
@@ -81,7 +87,7 @@ class Running:
 
     def define(self, declared: Declared) -> None:
         """Define one more: in a moment, or at once if another thread asks. What cannot be is declared no more."""
-        if _current_loop() is self.loop:
+        if current_loop() is self.loop:
             self.defining.add(self.loop.create_task(self._define(declared)))
             return
         asked = asyncio.run_coroutine_threadsafe(self._define(declared), self.loop)
@@ -112,6 +118,7 @@ class Running:
             await self.functions.ended(until - self.loop.time())
             await self.worker.leave()
             await self.held.aclose()
+            self.log.close()
 
     async def _ask(self, question: Callable[[], Coroutine[Any, Any, T]]) -> T:
         await self._defined()
@@ -132,7 +139,17 @@ class Running:
         self.passes.nudge()
 
 
-def _current_loop() -> asyncio.AbstractEventLoop | None:
+def _log(told: Sink, event: Event) -> None:
+    """Log an event, one line for each run: its start is not worth one, and a failure was logged with its traceback."""
+    facts = event.facts
+    started = event.name == "launch_answered" and facts["answer"] == "ok"
+    failed = event.name == "run_ended" and facts["state"] == "failed" and facts.get("verdict") == "executed"
+    if not started and not failed:
+        told(event)
+
+
+def current_loop() -> asyncio.AbstractEventLoop | None:
+    """The event loop that runs in this thread."""
     try:
         return asyncio.get_running_loop()
     except RuntimeError:

@@ -12,11 +12,11 @@ from typing import Any, TypeVar, Unpack
 from uuid import uuid4
 
 from kron.apps.embedded.declared import Declared, check_words, declare
-from kron.apps.embedded.options import JobOptions, read_options
-from kron.apps.embedded.running import ASKER, Running
+from kron.apps.embedded.options import JobOptions, check_given, read_options
+from kron.apps.embedded.running import ASKER, Running, current_loop
 from kron.apps.wiring import POSTGRES, check_url
 from kron.clock import Clock, SystemTimer, Timer
-from kron.core.zone import moment
+from kron.core.zone import instant, moment
 from kron.errors import KronError
 from kron.events import Sink, silent
 from kron.launchers.threads import THREADS
@@ -49,8 +49,7 @@ class Scheduler:
         retention: int | None = RETENTION_DAYS,
     ) -> None:
         check_url(store)
-        if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-            raise KronError("BAD_OPTION", f"threads cannot be {threads!r}", hint="give a whole number from 1 on")
+        check_given(threads, patience, retention, sink, settings)
         self.url, self.sink, self.patience, self.threads = store, sink, patience, threads
         self.clock, self.timer, self.settings = clock, timer or SystemTimer(), settings
         self.retention = retention
@@ -134,12 +133,16 @@ class Scheduler:
         return await inside.ask(ask)
 
     async def why(self, name: str, at: datetime | None = None) -> Account:
-        """The account of a job's last period up to an instant, by default now: what became of it, and why."""
+        """The account of a job's last period up to an instant, by default now: what became of it, and why.
+
+        A time without a zone is no instant: ValueError.
+        """
         inside = self._running()
 
         async def ask() -> Account:
             store = inside.registrar.store
-            return await why(store, name, await store.now() if at is None else int(at.timestamp() * 1000))
+            then = await store.now() if at is None else instant(at) * 1000
+            return await why(store, name, then, shared=inside.shared)
 
         return await inside.ask(ask)
 
@@ -205,6 +208,9 @@ class Scheduler:
 
     def run(self) -> None:
         """Run until `stop` is called from another thread or from a job, or until Ctrl-C."""
+        if current_loop():
+            hint = "write `async with scheduler:`, or call run() in a thread of its own"
+            raise KronError("IN_A_LOOP", "run() cannot be called inside an event loop", hint=hint)
         loop, pool = asyncio.new_event_loop(), ThreadPoolExecutor(thread_name_prefix="kron-loop")
         loop.set_default_executor(pool)  # asyncio's own could only be waited for
         serving = loop.create_task(self._serve(loop))

@@ -34,7 +34,7 @@ async def pause(
     until = None if asked.until is None else milliseconds(asked.until)
     identity, expected = caller.identity(schedule_id), revision_of(if_match)
     case = await parts.registrar.pause(identity, caller.asks(asked.note), until=until, expected=expected)
-    return shown(case, caller, await parts.store.now())
+    return shown(case, caller)
 
 
 @router.post("/schedules/{schedule_id}/resume")
@@ -44,7 +44,7 @@ async def resume(
     """End a pause. What passed meanwhile is dropped."""
     identity, expected = caller.identity(schedule_id), revision_of(if_match)
     case = await parts.registrar.resume(identity, caller.asks(asked.note), expected=expected)
-    return shown(case, caller, await parts.store.now())
+    return shown(case, caller)
 
 
 @router.post("/schedules/{schedule_id}/trigger", status_code=202, responses=may(429))
@@ -67,14 +67,20 @@ async def backfill(
     """Run the periods from one instant to another again, a thousand at most. They queue unless `overlap` differs."""
     identity, request = caller.identity(schedule_id), idempotency_key or uuid4().hex
     first, last = milliseconds(asked.first) // 1000, milliseconds(asked.last) // 1000
-    if not first <= last <= first + LONGEST:
-        raise KronError("BAD_FIELD", "this is no range of up to a year", hint="let first come before last")
+    _check_range(first, last)
     schedule = (await parts.registrar.get(identity)).job.schedule
     count = count_nominals(schedule, first - 1, last)
     if count <= MOST_BACKFILL:  # of more, nothing is started
         parts.quotas.spend(caller, max(1, count))
     runs = await parts.registrar.backfill(identity, first, last, request, Overlap(asked.overlap))
     return answers.RunPage(runs=[run_shown(run, caller) for run in runs], next_page_token=None)
+
+
+def _check_range(first: int, last: int) -> None:
+    if last < first:
+        raise KronError("BAD_FIELD", "last is earlier than first", hint="let first come before last")
+    if last > first + LONGEST:
+        raise KronError("BAD_FIELD", "the range is longer than a year", hint="ask for several ranges")
 
 
 @router.post("/runs/{key}/redrive", status_code=202, responses=may(409, 429))

@@ -96,7 +96,7 @@ async def try_parts(config: Config) -> None:
 async def _work(parts: Parts, stop: asyncio.Event) -> None:
     """Keep time until told to stop; then others need not wait for the lease to end."""
     keep_within(EVERYWHERE)
-    worker = make_worker(parts.config, parts.store, parts.working)
+    worker = make_worker(parts.config, parts.store, parts.launchers, parts.working)
     upkeep = Maintenance(parts.store, SystemTimer(), days=parts.config.retention_days or None, sink=parts.sink)
     async with heeding(parts.store, worker.nudge), maintaining(upkeep):
         await worker.run(stop)
@@ -105,14 +105,15 @@ async def _work(parts: Parts, stop: asyncio.Event) -> None:
 def make_parts(config: Config, store: Store) -> Parts:
     """The parts of a service over a store."""
     feed = Feed(SystemTimer(), here=config.worker)
-    targets = targets_of(config if config.worker else replace(config, commands="", kubernetes=False), store)
+    working = make_working(config, feed)
+    allowed = config if config.worker else replace(config, commands="", kubernetes=False)
+    targets = targets_of(allowed, store, working.sink)
     launchers = dict(targets.launchers)
     launchers.setdefault("workflow", WorkflowLauncher(targets.starter, targets.secrets))  # says what is missing
-    working = make_working(config, launchers, feed)
     return Parts(
         config=config,
         store=store,
-        registrar=Registrar(store),
+        registrar=Registrar(store, working.sink),
         door=make_door(config, targets.capabilities, working.sink),
         quotas=Quotas(store, SystemTimer(), config),
         audit=Audit(config.audit_log, SystemClock()),
@@ -120,7 +121,7 @@ def make_parts(config: Config, store: Store) -> Parts:
         metrics=working.metrics,
         sink=working.sink,
         feed=feed,
-        launchers=working.launchers,
+        launchers=working.traced(launchers),
         working=working,
         starter=targets.starter,
         workflows=targets.workflows,

@@ -103,7 +103,7 @@ async def _all(lines: list[bytes], before: int, asking: Asking) -> list[str]:
         ) as full:
             read = [_refused(parts.quotas.full()) if _is_one_of(each, full) else each for each in read]
             intents = await _intend([each for each in read if isinstance(each, Asked)], asking)
-            said = await _done(read, caller, parts, now)
+            said = await _done(read, caller, parts)
     except KronError as error:  # nothing of this is done
         said, intents = [_refused(error) if isinstance(each, Asked) else each for each in read], []
     for intent in intents:
@@ -112,13 +112,13 @@ async def _all(lines: list[bytes], before: int, asking: Asking) -> list[str]:
     return [json.dumps(each) + "\n" for each in numbered]
 
 
-async def _done(read: list[Asked | dict[str, Any]], caller: Caller, parts: Parts, now: int) -> list[dict[str, Any]]:
+async def _done(read: list[Asked | dict[str, Any]], caller: Caller, parts: Parts) -> list[dict[str, Any]]:
     asked = [each for each in read if isinstance(each, Asked)]
     try:
         made = iter(await parts.registrar.upsert_all([(each.job, each.asker) for each in asked]))
-        return [_said(next(made), caller, now) if isinstance(each, Asked) else each for each in read]
+        return [_said(next(made), caller) if isinstance(each, Asked) else each for each in read]
     except KronError:  # one of them cannot be kept: which?
-        return [await _alone(each, caller, parts, now) if isinstance(each, Asked) else each for each in read]
+        return [await _alone(each, caller, parts) if isinstance(each, Asked) else each for each in read]
 
 
 async def _intend(asked: list[Asked], asking: Asking) -> list[int]:
@@ -153,16 +153,16 @@ def _is_one_of(asked: Asked | dict[str, Any], names: frozenset[str]) -> bool:
     return isinstance(asked, Asked) and asked.job.identity in names
 
 
-async def _alone(asked: Asked, caller: Caller, parts: Parts, now: int) -> dict[str, Any]:
+async def _alone(asked: Asked, caller: Caller, parts: Parts) -> dict[str, Any]:
     try:
-        return _said(await parts.registrar.upsert(asked.job, asked.asker), caller, now)
+        return _said(await parts.registrar.upsert(asked.job, asked.asker), caller)
     except KronError as error:
         return _refused(error)
 
 
-def _said(case: Case, caller: Caller, now: int) -> dict[str, Any]:
+def _said(case: Case, caller: Caller) -> dict[str, Any]:
     name = caller.name(case.identity)
-    return {"status": 200, "id": name, "revision": case.revision, "next_run_at": next_run_at(case, now)}
+    return {"status": 200, "id": name, "revision": case.revision, "next_run_at": next_run_at(case)}
 
 
 def _refused(error: KronError) -> dict[str, Any]:

@@ -146,12 +146,14 @@ def _warnings(job: Job, config: Config, now: int) -> list[str]:
     closest = _closest(job.schedule, max(now, job.start or now) // _DAY * _DAY)
     if closest == 0:
         return ["it never runs: no month has such a day"]
-    if closest is None:
-        return []
-    if closest * 1000 < config.min_interval_ms:
+    if closest is not None and closest * 1000 < config.min_interval_ms:
         raise _bad(
             "schedule", f"it runs every {closest} s", f"at least {config.min_interval_ms} ms lie between two runs"
         )
+    if job.end is not None and job.end < now:
+        return [f"it never runs: end_at, {rfc3339(job.end)}, has passed"]
+    if closest is None:
+        return []
     warnings = []
     if closest < 60:
         warnings.append(f"it runs every {closest} s, more than 60 times an hour")

@@ -37,7 +37,7 @@ async def upsert(asked: Upsert, caller: Caller, parts: Parts) -> answers.Upserte
     job, warnings = await compute(job_of, of_document(asked), identity, parts.config, now // 1000)
     async with parts.quotas.room(caller, identity):
         case = await parts.registrar.upsert(job, caller.asks())
-    return answers.Upserted(schedule_id=schedule_id, next_run_at=next_run_at(case, now), warnings=warnings)
+    return answers.Upserted(schedule_id=schedule_id, next_run_at=next_run_at(case), warnings=warnings)
 
 
 @router.post("/schedules/pause", status_code=204, responses=may(404))

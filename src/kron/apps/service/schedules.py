@@ -20,7 +20,7 @@ from kron.apps.service.guard import Guarded
 from kron.apps.service.models import NO_NUL, Definition, Id, Patch
 from kron.apps.service.parts import Parts, Used
 from kron.apps.service.problem import may
-from kron.apps.service.shown import instant_for, shown
+from kron.apps.service.shown import shown
 from kron.errors import KronError
 
 router = APIRouter(route_class=Guarded, prefix="/v1", tags=["schedules"])
@@ -47,11 +47,8 @@ async def list_schedules(
     cases = await parts.registrar.schedules(
         caller.prefix + prefix, paused=paused, deleted=deleted, after=after, limit=limit
     )
-    now = await instant_for(parts.store, cases)
     token = caller.name(cases[-1].identity) if len(cases) == limit else None
-    return await written(
-        lambda: answers.Page(schedules=[shown(case, caller, now) for case in cases], next_page_token=token)
-    )
+    return await written(lambda: answers.Page(schedules=[shown(case, caller) for case in cases], next_page_token=token))
 
 
 @router.post("/schedules", status_code=201, responses=may(409, 410, 429))
@@ -87,7 +84,7 @@ async def get(schedule_id: Id, caller: Reader, response: Response, parts: Parts 
     """A schedule as it stands."""
     case = await parts.registrar.get(caller.identity(schedule_id))
     response.headers["ETag"] = f'"{case.revision}"'
-    return shown(case, caller, await instant_for(parts.store, [case]))
+    return shown(case, caller)
 
 
 @router.patch("/schedules/{schedule_id}", responses=may(429))
@@ -174,7 +171,7 @@ async def define(
     if response is not None:
         response.headers["ETag"] = f'"{case.revision}"'
         response.headers["Location"] = f"/v1/schedules/{schedule_id}"
-    return shown(case, caller, now, warnings)
+    return shown(case, caller, warnings)
 
 
 async def _check_not_deleted(identity: str, parts: Parts) -> None:

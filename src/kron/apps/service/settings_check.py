@@ -83,13 +83,13 @@ def _clipped(value: Any) -> str:
 def _times(config: Config) -> None:
     if config.lookahead_ms < config.tick_ms:
         reason = f"is shorter than TICK_MS ({config.tick_ms})"
-        raise bad_setting("lookahead_ms", config.lookahead_ms, reason, "60000 is the default")
+        raise bad_setting("lookahead_ms", config.lookahead_ms, reason, "raise it, or lower TICK_MS")
     if config.misfire_grace_ms <= config.shard_lease_ms:
         reason = f"does not exceed SHARD_LEASE_MS ({config.shard_lease_ms}): the death of a worker would miss periods"
-        raise bad_setting("misfire_grace_ms", config.misfire_grace_ms, reason, "60000 is the default")
+        raise bad_setting("misfire_grace_ms", config.misfire_grace_ms, reason, "raise it, or lower SHARD_LEASE_MS")
     if config.shard_lease_ms < 2 * config.tick_ms:
         reason = f"is shorter than twice TICK_MS ({config.tick_ms}): a busy worker would lose its shards"
-        raise bad_setting("shard_lease_ms", config.shard_lease_ms, reason, "15000 is the default")
+        raise bad_setting("shard_lease_ms", config.shard_lease_ms, reason, "raise it, or lower TICK_MS")
 
 
 def _store(url: str) -> None:

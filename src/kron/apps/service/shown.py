@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from kron.apps.service import answers
 from kron.apps.service.caller import Caller
 from kron.apps.service.compute import coming_soon
 from kron.apps.service.definition import described
+from kron.coming import rests
 from kron.core.case import Case
 from kron.core.period import next_nominal
 from kron.core.run import Run, State
 from kron.core.zone import rfc3339, rfc3339_ms
 from kron.language.english import english
 from kron.registrar import Registrar
-from kron.store import Store
 
 STATUS = {  # the five words of the document
     State.PENDING: "ENQUEUED",
@@ -31,18 +29,15 @@ STATUS = {  # the five words of the document
 PREVIEW = 5
 
 
-def next_run_at(case: Case, now: int) -> str | None:
-    """The planned time of the earliest period that is not handled; of a paused one, the first after now."""
+def next_run_at(case: Case) -> str | None:
+    """The planned time of the earliest period that is not handled; of a paused one, the first after its pause."""
+    if rests(case):
+        return None
     job = case.job
     after = max(case.cursor, case.since // 1000, case.cursor if job.start is None else job.start)
-    after = max(after, now // 1000) if case.paused else after
+    after = max(after, (case.until - 1) // 1000) if case.until is not None else after
     nominal = next_nominal(job.schedule, after)
     return None if nominal is None or (job.end is not None and nominal > job.end) else rfc3339(nominal)
-
-
-async def instant_for(store: Store, cases: Sequence[Case]) -> int:
-    """What time it is, if that matters: only what is paused needs it to say when it would run next."""
-    return await store.now() if any(case.paused for case in cases) else 0
 
 
 async def row(registrar: Registrar, case: Case, caller: Caller) -> answers.Row:
@@ -55,7 +50,7 @@ async def row(registrar: Registrar, case: Case, caller: Caller) -> answers.Row:
         schedule_id=caller.name(case.identity),
         cron_expr=said["schedule"],
         timezone=case.job.schedule.zone.name,
-        next_run_at=next_run_at(case, now),
+        next_run_at=next_run_at(case),
         paused=case.paused,
         updated_at=rfc3339_ms(max(changes)),
         preview=[rfc3339_ms(due.at) for due in fires],
@@ -64,7 +59,7 @@ async def row(registrar: Registrar, case: Case, caller: Caller) -> answers.Row:
     )
 
 
-def shown(case: Case, caller: Caller, now: int, warnings: list[str] | None = None) -> answers.Shown:
+def shown(case: Case, caller: Caller, warnings: list[str] | None = None) -> answers.Shown:
     """A schedule as it stands."""
     said = described(case.job)
     return answers.Shown(
@@ -74,7 +69,7 @@ def shown(case: Case, caller: Caller, now: int, warnings: list[str] | None = Non
         in_words=english(case.job.schedule),
         paused=case.paused,
         paused_until=None if case.until is None else rfc3339(case.until // 1000),
-        next_run_at=None if case.deleted else next_run_at(case, now),
+        next_run_at=next_run_at(case),
         warnings=warnings or [],
     )
 

@@ -58,7 +58,7 @@ async def deploy(
         gone = await _dropped(workflow_id, set(names), caller, parts)
         cases = await put_together(parts.store, [job for job, _ in jobs], gone, caller.asks(f"version {version}"))
     shown = [
-        answers.Upserted(schedule_id=caller.name(case.identity), next_run_at=next_run_at(case, now), warnings=warnings)
+        answers.Upserted(schedule_id=caller.name(case.identity), next_run_at=next_run_at(case), warnings=warnings)
         for case, (_, warnings) in zip(cases, jobs, strict=True)
     ]
     return answers.Deployed(schedules=shown)

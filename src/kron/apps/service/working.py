@@ -13,11 +13,11 @@ from typing import Any
 from kron.apps.service.capability import Capabilities
 from kron.apps.service.config import Config
 from kron.apps.service.readiness import Readiness
-from kron.apps.service.tracing import carried, tracing
+from kron.apps.service.tracing import Tracing, carried, tracing
 from kron.apps.wiring import launchers
 from kron.clock import SystemClock, SystemTimer
 from kron.errors import KronError
-from kron.events import Sink, all_of
+from kron.events import Sink, all_of, silent
 from kron.launcher import Launcher
 from kron.launchers.address import networks
 from kron.launchers.signature import Secrets
@@ -31,13 +31,18 @@ from kron.worker import Worker
 
 @dataclass(frozen=True, slots=True)
 class Working:
-    """What a working process is made of."""
+    """What a working process tells of itself, and to whom."""
 
-    launchers: Mapping[str, Launcher]
     metrics: Metrics
     sink: Sink
     readiness: Readiness
     log: LogWriter | None
+    traces: Tracing | None
+
+    def traced(self, launching: Mapping[str, Launcher]) -> Mapping[str, Launcher]:
+        """Return the launchers, within spans where OpenTelemetry is installed."""
+        traces = self.traces
+        return {scheme: traces.around(each) for scheme, each in launching.items()} if traces else launching
 
 
 def settings_of(config: Config) -> Settings:
@@ -53,12 +58,12 @@ def settings_of(config: Config) -> Settings:
     )
 
 
-def make_worker(config: Config, store: Store, working: Working) -> Worker:
+def make_worker(config: Config, store: Store, launching: Mapping[str, Launcher], working: Working) -> Worker:
     """Return a worker with a name that no other ever had."""
     owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
     return Worker(
         store,
-        working.launchers,
+        launching,
         SystemTimer(),
         owner=owner,
         settings=settings_of(config),
@@ -67,8 +72,8 @@ def make_worker(config: Config, store: Store, working: Working) -> Worker:
     )
 
 
-def make_working(config: Config, launching: Mapping[str, Launcher], *more: Sink) -> Working:
-    """Return the parts of a worker. `more` hears its events too."""
+def make_working(config: Config, *more: Sink) -> Working:
+    """Return the sinks of a process. `more` hears its events too."""
     metrics, readiness = Metrics(), Readiness(SystemTimer(), config.shard_lease_ms)
     sinks: list[Sink] = [metrics, readiness, *more]
     log = None
@@ -77,9 +82,8 @@ def make_working(config: Config, launching: Mapping[str, Launcher], *more: Sink)
         sinks.append(sink)
     traces = tracing()
     if traces:
-        launching = {scheme: traces.around(launcher) for scheme, launcher in launching.items()}
         sinks.append(traces)
-    return Working(launching, metrics, all_of(*sinks), readiness, log)
+    return Working(metrics, all_of(*sinks), readiness, log, traces)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +103,12 @@ class Targets:
             poster.close()
 
 
-def targets_of(config: Config, store: Store) -> Targets:
-    """Return the launchers by the schemes of their targets: those that the settings allow."""
-    found = launchers(store, commands=config.commands, kubernetes=config.kubernetes)
+def targets_of(config: Config, store: Store, sink: Sink = silent) -> Targets:
+    """Return the launchers by the schemes of their targets: those that the settings allow.
+
+    `sink` hears of the runs that end by what commands, Jobs and functions report.
+    """
+    found = launchers(store, sink, commands=config.commands, kubernetes=config.kubernetes)
     keys = Secrets(config.webhook_secret, tenanted=bool(config.tenant_claim))
     seconds = config.inflight_lease_ms // 1000
     capabilities = Capabilities(

@@ -116,7 +116,7 @@ def _moved(findings: Iterable[Finding], at: Place) -> tuple[Finding, ...]:
     """The findings of a sentence, seen from its file."""
 
     def moved(place: Place) -> Place:
-        return replace(at, start=at.start + place.start, end=at.start + place.end)
+        return at._replace(start=at.start + place.start, end=at.start + place.end)
 
     return tuple(replace(finding, place=moved(finding.place)) for finding in findings)
 

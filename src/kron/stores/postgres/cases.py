@@ -74,7 +74,7 @@ async def whole(talk: Talk, jobs: Jobs, rows: Sequence[Row]) -> list[Case]:
         job, opened, beyond = jobs.of(name, number), runs.get(name, ()), ahead.get(name, NONE)
         taken = None if owed is None else _owed(name, owed)
         cases.append(Case(job, revision, cursor, since, paused, deleted, wake, opened, beyond, until, taken))
-    return await _former(talk, cases) if runs else cases
+    return await _former(talk, jobs.presets, cases) if runs else cases
 
 
 async def readable(talk: Talk, jobs: Jobs, rows: Sequence[Row]) -> list[Found]:
@@ -95,7 +95,7 @@ async def _one(talk: Talk, jobs: Jobs, row: Row) -> Case | Unreadable:
     return case
 
 
-async def _former(talk: Talk, cases: Sequence[Case]) -> list[Case]:
+async def _former(talk: Talk, presets: Presets, cases: Sequence[Case]) -> list[Case]:
     """The cases, with the older definitions under which their open runs were recorded."""
     wanted = {(case.identity, run.revision) for case in cases for run in case.open if run.revision != case.revision}
     if not wanted:
@@ -103,7 +103,7 @@ async def _former(talk: Talk, cases: Sequence[Case]) -> list[Case]:
     names, revisions = zip(*sorted(wanted), strict=True)
     rows = await talk.rows("revisions_of", schedules=texts(names), revisions=numbers(revisions))
     found: dict[str, dict[int, Job]] = {}
-    for revision in map(read_revision, rows):
+    for revision in (read_revision(row, presets) for row in rows):
         found.setdefault(revision.identity, {})[revision.number] = revision.job
     return [case._replace(former=found[case.identity]) if case.identity in found else case for case in cases]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kron.clock import Clock
 from kron.errors import KronError
-from kron.stores.postgres.maintain import weeks
+from kron.stores.postgres.maintain import WEEK, weeks
 from kron.stores.postgres.migrate import migrate
 from kron.stores.postgres.pool import Talk
 from kron.stores.postgres.store import PostgresStore
@@ -15,6 +15,7 @@ from kron.stores.postgres.store import PostgresStore
 OLDEST = 150_000  # of PostgreSQL
 LATE = 10_000  # milliseconds
 SKEW = 1_000
+_EVER = 1 << 60  # seconds: beyond every period
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ async def _bloat(talk: Talk) -> list[Finding]:
 async def _partitions(talk: Talk) -> list[Finding]:
     ((now,),) = await talk.rows("now")
     there = {start for (start,) in await talk.rows("partitions")}
-    ((strays,),) = await talk.rows("strays")
+    strays = [hole for hole in _between(there) if (await talk.rows("strays", first=hole[0], last=hole[1]))[0][0]]
     missing = [start for start in weeks(now // 1000, 1) if start not in there]
     if missing or strays:
         what = f"{len(missing)} weeks of the ledger have no partition" if missing else "rows lie outside of the weeks"
@@ -104,10 +105,18 @@ async def _partitions(talk: Talk) -> list[Finding]:
     return [Finding("ok", "partitions", f"the ledger has {len(there)} weeks, this and the next among them")]
 
 
+def _between(starts: set[int]) -> list[tuple[int, int]]:
+    """From and up to which seconds the ledger has no week."""
+    firsts = [-_EVER, *(start + WEEK for start in sorted(starts))]
+    lasts = [*sorted(starts), _EVER]
+    return [(first, last) for first, last in zip(firsts, lasts, strict=True) if first < last]
+
+
 async def _workers(talk: Talk) -> list[Finding]:
     ((living, _, _),) = await talk.rows("served")
     if not living:
-        return [Finding("warning", "workers", "no worker is alive", "start one: `kron worker URL`")]
+        hint = "start one: `kron worker URL`; for functions of an application, the application that declares them"
+        return [Finding("warning", "workers", "no worker is alive", hint)]
     found = [Finding("ok", "workers", f"{living} alive")]
     for kind, count in await talk.rows("unlaunchable"):
         message = f"no living worker can launch {kind!r}, the target of {count} schedule{'s' * (count != 1)}"

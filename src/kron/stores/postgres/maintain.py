@@ -24,6 +24,7 @@ BATCH = 5_000  # records of each kind that a transaction removes
 STEPS = 20  # of each kind, in one call
 MOVED = 50_000  # rows that a worker moves out of the default partition in one step; about half a second on two cores
 DEADLINE_S = 90.0  # for a step; the server's own limit is shorter
+LONG_S = 4 * 3_600.0  # for a step that somebody asked for: rows may have to be moved for hours
 PAUSE_S = 0.5  # until a lock is tried for again
 
 DEFAULT = "default"  # the tenant where nobody says
@@ -31,18 +32,19 @@ DEFAULT = "default"  # the tenant where nobody says
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much a caller may ask of the database: tries for a lock, and rows moved under it in one step."""
+    """How much a caller may ask: tries for a lock, and rows moved and seconds spent under it in one step."""
 
     tries: int = 4
     moved: int = MOVED
+    seconds: int = 60
 
 
-PATIENT = Limits(tries=20, moved=1 << 40)  # for people, who chose the time
+PATIENT = Limits(tries=20, moved=1 << 40, seconds=int(LONG_S) - 60)  # for people, who chose the time
 
 
 async def maintain(url: str, *, keep_days: int | None = None, tenant: str = DEFAULT) -> Maintained:
     """Do all that is to be done, for a person: to the end, however many rows are to be moved."""
-    pool = Pool(url, tenant, size=1, deadline=DEADLINE_S)
+    pool = Pool(url, tenant, size=1, deadline=LONG_S)
     try:
         ((now,),) = await pool.ask("clock")
         keep = None if keep_days is None else keep_days * DAY_MS
@@ -97,19 +99,19 @@ async def _patiently(pool: Pool, limits: Limits, query: str, **values: Any) -> A
     """The result of a step. Who does not get a lock gives up, lets ticks pass, and tries again."""
     for _ in range(limits.tries - 1):
         try:
-            return await _step(pool, query, **values)
+            return await _step(pool, limits, query, **values)
         except KronError as error:
             if not isinstance(error.__cause__, psycopg.errors.LockNotAvailable | psycopg.errors.DeadlockDetected):
                 raise
             await asyncio.sleep(PAUSE_S)
-    return await _step(pool, query, **values)
+    return await _step(pool, limits, query, **values)
 
 
-async def _step(pool: Pool, query: str, **values: Any) -> Any:
+async def _step(pool: Pool, limits: Limits, query: str, **values: Any) -> Any:
     """One transaction; None if another process is at it."""
 
     async def work(talk: Talk) -> Any:
-        await talk.tell("unhurried")
+        await talk.tell("unhurried", limit=f"{limits.seconds}s")
         await talk.tell("briefly")
         ((alone,),) = await talk.rows("alone_in_maintenance")
         return (await talk.rows(query, **values))[0][0] if alone else None

@@ -21,7 +21,7 @@ BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
 SET LOCAL app.tenant = {tenant};
 SET LOCAL search_path = {schema}, pg_temp;
 
--- bounds: said with a beginning: how long anything may take, and that rows are found by keys alone
+-- bounds: said with a beginning: how long anything may take, and that rows are found by keys alone, in their order
 SET LOCAL statement_timeout = '4s';
 SET LOCAL lock_timeout = '2s';
 SET LOCAL idle_in_transaction_session_timeout = '5s';
@@ -31,6 +31,7 @@ SET LOCAL enable_bitmapscan = off;
 SET LOCAL enable_hashjoin = off;
 SET LOCAL enable_mergejoin = off;
 SET LOCAL enable_material = off;
+SET LOCAL enable_sort = off;
 SET LOCAL max_parallel_workers_per_gather = 0;
 
 -- narrow: said with a beginning: only the schedules whose names begin so are there
@@ -137,7 +138,7 @@ FROM unnest(%(schedules)s) AS s (schedule_id), LATERAL (
 
 -- open_runs: the runs of which something may still become
 SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
-       attempt, owner, lease_until, not_before, doubt, created_at, updated_at, sent_at
+       attempt, owner, lease_until, not_before, doubt, created_at, updated_at, sent_at, unsent
 FROM runs
 WHERE (tenant_id = %(tenant)s) IS TRUE AND schedule_id = ANY(%(schedules)s) AND open
 ORDER BY schedule_id, run_at, trigger_id, idempotency_key;
@@ -153,7 +154,7 @@ FROM unnest(%(schedules)s, %(cursors)s) AS c (schedule_id, cursor), LATERAL (
 SELECT r.*
 FROM unnest(%(schedules)s, %(nominals)s, %(triggers)s) AS p (schedule_id, run_at, trigger_id), LATERAL (
     SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
-           attempt, owner, lease_until, not_before, doubt, created_at, updated_at, sent_at
+           attempt, owner, lease_until, not_before, doubt, created_at, updated_at, sent_at, unsent
     FROM runs
     WHERE (tenant_id = %(tenant)s) IS TRUE AND schedule_id = p.schedule_id AND run_at = p.run_at
       AND trigger_id = p.trigger_id
@@ -161,7 +162,7 @@ FROM unnest(%(schedules)s, %(nominals)s, %(triggers)s) AS p (schedule_id, run_at
 
 -- of_keys: runs by their keys
 SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
-       attempt, owner, lease_until, not_before, doubt, created_at, updated_at, sent_at
+       attempt, owner, lease_until, not_before, doubt, created_at, updated_at, sent_at, unsent
 FROM runs
 WHERE (tenant_id = %(tenant)s) IS TRUE AND idempotency_key = ANY(%(keys)s);
 
@@ -231,9 +232,9 @@ ON CONFLICT (schedule_id, tenant_id) DO UPDATE SET
 
 -- record: new runs that differ in little
 INSERT INTO runs (tenant_id, schedule_id, run_at, fire_at, revision, idempotency_key, not_before, status, trigger_id,
-                  outcome, reason, attempt, owner, lease_until, doubt, created_at, updated_at, sent_at, alone)
+                  outcome, reason, attempt, owner, lease_until, doubt, created_at, updated_at, sent_at, unsent, alone)
 SELECT %(tenant)s, r.*, %(status)s, %(trigger)s, %(outcome)s, %(reason)s, %(attempt)s, %(owner)s, %(lease)s,
-       %(doubt)s, %(created)s, %(changed)s, %(sent)s, %(alone)s
+       %(doubt)s, %(created)s, %(changed)s, %(sent)s, %(unsent)s, %(alone)s
 FROM unnest(%(schedules)s, %(nominals)s, %(dues)s, %(revisions)s::integer[], %(keys)s, %(not_befores)s) AS r;
 
 -- request: the keys of runs that were asked for by hand
@@ -244,12 +245,12 @@ SELECT %(tenant)s, r.* FROM unnest(%(keys)s, %(schedules)s, %(nominals)s) AS r;
 UPDATE runs r SET
     status = m.status, outcome = m.outcome, reason = m.reason, attempt = m.attempt::integer, owner = m.owner,
     lease_until = m.lease, not_before = m.not_before, doubt = m.doubt, updated_at = m.changed,
-    sent_at = m.sent,
+    sent_at = m.sent, unsent = m.unsent::integer,
     alone = CASE WHEN r.status IN ('launching', 'retry', 'enqueued', 'started') THEN r.alone ELSE m.alone END
 FROM unnest(%(schedules)s, %(nominals)s, %(triggers)s, %(statuses)s, %(outcomes)s, %(reasons)s, %(attempts)s,
-            %(owners)s, %(leases)s, %(not_befores)s, %(doubts)s, %(changes)s, %(sents)s, %(alones)s)
+            %(owners)s, %(leases)s, %(not_befores)s, %(doubts)s, %(changes)s, %(sents)s, %(unsents)s, %(alones)s)
      AS m (schedule_id, run_at, trigger_id, status, outcome, reason, attempt, owner, lease, not_before, doubt, changed,
-           sent, alone)
+           sent, unsent, alone)
 WHERE (r.tenant_id = %(tenant)s) IS TRUE AND r.schedule_id = ANY (ARRAY[m.schedule_id])
   AND r.run_at = m.run_at AND r.trigger_id = m.trigger_id;
 
@@ -286,7 +287,7 @@ LIMIT %(limit)s;
 
 -- runs: the newest runs of a schedule
 SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
-       attempt, owner, lease_until, not_before, doubt, created_at, updated_at, sent_at
+       attempt, owner, lease_until, not_before, doubt, created_at, updated_at, sent_at, unsent
 FROM runs
 WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s
 ORDER BY run_at DESC, trigger_id DESC, idempotency_key DESC
@@ -294,7 +295,7 @@ LIMIT %(limit)s;
 
 -- runs_before: the newest of those that are older than a run
 SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
-       attempt, owner, lease_until, not_before, doubt, created_at, updated_at, sent_at
+       attempt, owner, lease_until, not_before, doubt, created_at, updated_at, sent_at, unsent
 FROM runs
 WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s AND (run_at, trigger_id, idempotency_key) < (
     SELECT run_at, trigger_id, idempotency_key FROM runs
@@ -304,7 +305,7 @@ LIMIT %(limit)s;
 
 -- dead: the runs that could not be started, the last that was given up first
 SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
-       attempt, owner, lease_until, not_before, doubt, created_at, updated_at, sent_at
+       attempt, owner, lease_until, not_before, doubt, created_at, updated_at, sent_at, unsent
 FROM runs
 WHERE tenant_id = %(tenant)s AND status = 'failed' AND outcome = 'missed' AND starts_with(schedule_id, %(prefix)s)
 ORDER BY updated_at DESC, idempotency_key DESC
@@ -312,7 +313,7 @@ LIMIT %(limit)s;
 
 -- dead_before: the same from a run on
 SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
-       attempt, owner, lease_until, not_before, doubt, created_at, updated_at, sent_at
+       attempt, owner, lease_until, not_before, doubt, created_at, updated_at, sent_at, unsent
 FROM runs
 WHERE tenant_id = %(tenant)s AND status = 'failed' AND outcome = 'missed' AND starts_with(schedule_id, %(prefix)s)
   AND (updated_at, idempotency_key) < (
@@ -370,8 +371,8 @@ SELECT n_live_tup, n_dead_tup, pg_table_size(relid) FROM pg_stat_user_tables WHE
 -- partitions: the weeks of the ledger that there are
 SELECT start FROM kron_partitions;
 
--- strays: whether the ledger has rows outside of its weeks
-SELECT EXISTS (SELECT FROM runs WHERE tenant_id = %(tenant)s AND tableoid = 'runs_default'::regclass);
+-- strays: whether the ledger has rows between two seconds; where no week lies between them, only the default is read
+SELECT EXISTS (SELECT FROM runs WHERE (tenant_id = %(tenant)s) IS TRUE AND run_at >= %(first)s AND run_at < %(last)s);
 
 -- lacking: the rights that a role should have, and has not
 SELECT role, privilege || ' on ' || thing FROM kron_rights WHERE NOT granted ORDER BY role, thing, privilege;
@@ -380,7 +381,7 @@ SELECT role, privilege || ' on ' || thing FROM kron_rights WHERE NOT granted ORD
 SET LOCAL lock_timeout = '200ms';
 
 -- unhurried: maintenance may look at a whole table, and may take its time
-SELECT set_config('statement_timeout', '60s', true), set_config('enable_seqscan', 'on', true),
+SELECT set_config('statement_timeout', %(limit)s, true), set_config('enable_seqscan', 'on', true),
        set_config('enable_bitmapscan', 'on', true), set_config('enable_hashjoin', 'on', true);
 
 -- alone_in_maintenance: one process at a time; whether it is this one

@@ -134,7 +134,7 @@ def alike(runs: Iterable[tuple[Run, bool]]) -> list[dict[str, Any]]:
 
 def _group(front: tuple[Any, ...], back: tuple[Any, ...], alone: bool, runs: list[Run]) -> dict[str, Any]:
     state, trigger, verdict, reason, attempt, owner, lease = front
-    doubt, created, changed, sent = back
+    doubt, created, changed, sent, unsent = back
     return {
         "schedules": texts([run.identity for run in runs]),
         "nominals": numbers([run.nominal for run in runs]),
@@ -153,6 +153,7 @@ def _group(front: tuple[Any, ...], back: tuple[Any, ...], alone: bool, runs: lis
         "created": created,
         "changed": changed,
         "sent": sent,
+        "unsent": unsent,
         "alone": alone,
     }
 
@@ -191,6 +192,7 @@ def moves(runs: Iterable[tuple[Run, bool]]) -> dict[str, Any]:
         "doubts": truths(run.doubt for run in found),
         "changes": numbers(run.changed for run in found),
         "sents": numbers(run.sent for run in found),
+        "unsents": numbers(run.unsent for run in found),
         "alones": truths(alones),
     }
 

@@ -28,6 +28,7 @@ class File:
         self.path, self.patience = path, patience
         with _translated(path):
             self.connection = connect(path, patience)
+        self.files = _files(path)
         self.thread = ThreadPoolExecutor(1, "kron-sqlite")
         self.waiting: deque[tuple[Work, Future[Any]]] = deque()
 
@@ -67,6 +68,7 @@ class File:
 
     def _read(self, work: Callable[[], T]) -> T:
         def once() -> T:
+            self._see_that_it_is_there()
             with transaction(self.connection, "begin_reading"):
                 return work()
 
@@ -89,8 +91,15 @@ class File:
                 done.set_exception(failure)
 
     def _attempts(self, works: list[Work]) -> list[tuple[Any, BaseException | None]]:
+        self._see_that_it_is_there()
         with transaction(self.connection, "begin"):
             return [self._attempt(work) for work in works]
+
+    def _see_that_it_is_there(self) -> None:
+        """Refuse to go on with a file that was removed or replaced: what is written to it would be lost."""
+        if _files(self.path) != self.files:
+            hint = "stop every process that uses it, put the file there without its -wal and -shm, and start again"
+            raise KronError("STORE_FAILED", f"{self.path} was removed or replaced while it was in use", hint=hint)
 
     def _attempt(self, work: Callable[[], T]) -> tuple[T | None, BaseException | None]:
         """The result of one work among several, or why it failed; then it alone is undone."""
@@ -105,6 +114,19 @@ class File:
             return None, error
         self.rows("end_attempt")
         return result, None
+
+
+def _files(path: Path) -> list[tuple[int, int] | None]:
+    """Which files these are: the database and its write-ahead log. Both stay as long as a connection is open."""
+    found = list[tuple[int, int] | None]()
+    for each in (path, Path(f"{path}-wal")):
+        try:
+            status = each.stat()
+        except FileNotFoundError:
+            found.append(None)
+        else:
+            found.append((status.st_dev, status.st_ino))
+    return found
 
 
 @contextmanager

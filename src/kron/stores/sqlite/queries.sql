@@ -89,7 +89,7 @@ WHERE schedule_id IN (SELECT value FROM json_each(:names));
 
 -- open_runs: the runs of schedules of which something may still become
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
-       lease_until, not_before, doubt, created_at, updated_at, sent_at
+       lease_until, not_before, doubt, created_at, updated_at, sent_at, unsent
 FROM schedule_runs
 WHERE schedule_id IN (SELECT value FROM json_each(:names))
   AND status IN ('pending', 'launching', 'retry', 'enqueued', 'started', 'waiting')
@@ -103,7 +103,7 @@ CROSS JOIN schedule_runs r ON r.schedule_id = s.schedule_id AND r.trigger_id = '
 
 -- of_keys: runs by their keys
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
-       lease_until, not_before, doubt, created_at, updated_at, sent_at
+       lease_until, not_before, doubt, created_at, updated_at, sent_at, unsent
 FROM schedule_runs
 WHERE idempotency_key IN (SELECT value FROM json_each(:keys));
 
@@ -147,23 +147,23 @@ UPDATE schedules SET wake = :wake WHERE schedule_id = :schedule_id AND (wake IS 
 -- record: a new run
 INSERT INTO schedule_runs (
     idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
-    lease_until, not_before, doubt, created_at, updated_at, sent_at, alone)
+    lease_until, not_before, doubt, created_at, updated_at, sent_at, unsent, alone)
 VALUES (
     :key, :identity, :nominal, :revision, :due, :state, :trigger, :verdict, :reason, :attempt, :owner,
-    :lease, :not_before, :doubt, :created, :changed, :sent, :alone);
+    :lease, :not_before, :doubt, :created, :changed, :sent, :unsent, :alone);
 
 -- move: a run goes on; whether it must be alone is asked when it starts
 UPDATE schedule_runs SET
     status = :state, outcome = :verdict, reason = :reason, attempt = :attempt, owner = :owner, lease_until = :lease,
     not_before = :not_before, doubt = :doubt, updated_at = :changed,
-    sent_at = :sent,
+    sent_at = :sent, unsent = :unsent,
     alone = CASE WHEN status IN ('launching', 'retry', 'enqueued', 'started') THEN alone ELSE :alone END
 WHERE idempotency_key = :key;
 
 -- speak: the same, for an attempt that still has its token; a change starts nothing
 UPDATE schedule_runs SET
     status = :state, outcome = :verdict, reason = :reason, attempt = :attempt, owner = :owner, lease_until = :lease,
-    not_before = :not_before, doubt = :doubt, updated_at = :changed, sent_at = :sent,
+    not_before = :not_before, doubt = :doubt, updated_at = :changed, sent_at = :sent, unsent = :unsent,
     alone = alone AND status IN ('launching', 'retry', 'enqueued', 'started')
 WHERE idempotency_key = :key AND status = :old_state AND attempt = :old_attempt AND owner = :old_owner
   AND lease_until IS :old_lease
@@ -190,7 +190,7 @@ LIMIT :limit;
 
 -- runs: the newest runs of a schedule
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
-       lease_until, not_before, doubt, created_at, updated_at, sent_at
+       lease_until, not_before, doubt, created_at, updated_at, sent_at, unsent
 FROM schedule_runs
 WHERE schedule_id = :schedule_id
 ORDER BY run_at DESC, trigger_id DESC, idempotency_key DESC
@@ -198,7 +198,7 @@ LIMIT :limit;
 
 -- runs_before: the newest of those that are older than a run
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
-       lease_until, not_before, doubt, created_at, updated_at, sent_at
+       lease_until, not_before, doubt, created_at, updated_at, sent_at, unsent
 FROM schedule_runs
 WHERE schedule_id = :schedule_id AND (run_at, trigger_id, idempotency_key) < (
     SELECT run_at, trigger_id, idempotency_key FROM schedule_runs
@@ -208,7 +208,7 @@ LIMIT :limit;
 
 -- dead: the runs that could not be started, the last that was given up first; `beyond` comes after the prefix
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
-       lease_until, not_before, doubt, created_at, updated_at, sent_at
+       lease_until, not_before, doubt, created_at, updated_at, sent_at, unsent
 FROM schedule_runs
 WHERE status = 'failed' AND outcome = 'missed' AND schedule_id >= :prefix AND schedule_id < :beyond
 ORDER BY updated_at DESC, idempotency_key DESC
@@ -216,7 +216,7 @@ LIMIT :limit;
 
 -- dead_before: the same from a run on
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
-       lease_until, not_before, doubt, created_at, updated_at, sent_at
+       lease_until, not_before, doubt, created_at, updated_at, sent_at, unsent
 FROM schedule_runs
 WHERE status = 'failed' AND outcome = 'missed' AND schedule_id >= :prefix AND schedule_id < :beyond
   AND (updated_at, idempotency_key) < (

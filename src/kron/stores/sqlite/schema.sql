@@ -144,6 +144,7 @@ CREATE TABLE schedule_runs (
     created_at      INTEGER NOT NULL,
     updated_at      INTEGER NOT NULL,
     sent_at         INTEGER NOT NULL,  -- when its last attempt was claimed; 0 if there was none
+    unsent          INTEGER NOT NULL CHECK (unsent BETWEEN 0 AND attempt),  -- attempts that were withheld
     alone           INTEGER NOT NULL CHECK (alone IN (0, 1)),  -- it was started under a policy that forbids overlap
     CHECK (outcome IS NOT NULL OR status IN ('pending', 'launching', 'retry')),
     CHECK (attempt > 0 OR status NOT IN ('launching', 'retry', 'enqueued', 'started', 'waiting'))

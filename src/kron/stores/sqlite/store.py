@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from kron.clock import Clock
-from kron.core.case import NOTHING, Case
-from kron.core.downtime import Downtime
-from kron.core.job import Job
+from kron.core.case import Case
 from kron.core.outcome import Gap
 from kron.core.run import Run, exclusive
-from kron.errors import KronError
 from kron.fleet import Fleet, Share, kind_of, shard_of
-from kron.store import FIRST, Act, Change, Found, Maintained, Revision, Settlement, Unreadable, fits, speaks, swift
+from kron.store import FIRST, Act, Change, Found, Maintained, Revision, Settlement, fits, speaks, swift
 from kron.stores.codec import (
     ACT,
     DEFINITION,
@@ -25,8 +21,6 @@ from kron.stores.codec import (
     STANDING,
     next_at,
     read_act,
-    read_ahead,
-    read_case,
     read_gap,
     read_revision,
     read_run,
@@ -35,11 +29,12 @@ from kron.stores.codec import (
     write_standing,
 )
 from kron.stores.presets import BUILT_IN, Presets
-from kron.stores.register import Life, Register, Service
+from kron.stores.register import Register
+from kron.stores.sqlite.cases import Cases
 from kron.stores.sqlite.file import File
+from kron.stores.sqlite.fleet import as_list, lease, read_register
 from kron.stores.sqlite.retention import Retention
 
-WAKE = 16  # the column of the rows of schedules that says when to look
 PATIENCE = 10.0  # seconds to wait for other processes that write
 
 
@@ -53,9 +48,10 @@ class SqliteStore:
     def __init__(
         self, path: str | Path, clock: Clock, *, patience: float = PATIENCE, presets: Presets = BUILT_IN
     ) -> None:
-        self.clock, self.presets = clock, presets
+        self.clock = clock
         self.file = File(Path(path), patience)
         self.rows = self.file.rows
+        self.cases = Cases(self.rows, presets)
         self.retention = Retention(self.file)
 
     async def close(self) -> None:
@@ -68,7 +64,7 @@ class SqliteStore:
 
     async def lease(self, owner: str, kinds: frozenset[str], now: int, until: int) -> Fleet:
         """Register `owner` as living until then; all who live."""
-        return await self.file.write(lambda: self._lease(owner, kinds, now, until))
+        return await self.file.write(lambda: lease(self.rows, owner, kinds, now, until))
 
     async def poll(self, shares: Sequence[Share]) -> tuple[int, int | None]:
         """The current instant, and when the next schedule of those shares is to be looked at."""
@@ -78,7 +74,7 @@ class SqliteStore:
     async def look(self, share: Share, upto: int, limit: int, beyond: tuple[int, str] = FIRST) -> list[Found]:
         """The cases that are to be looked at by `upto`, the longest waiting first."""
         wanted = {**_share(share), "upto": upto, "limit": limit, "after": beyond[0], "identity": beyond[1]}
-        return await self.file.read(lambda: self._readable("look", **wanted))
+        return await self.file.read(lambda: self.cases.readable("look", **wanted))
 
     async def set_aside(self, identity: str, until: int, reason: str) -> None:
         """Look at a schedule no earlier than that."""
@@ -103,7 +99,7 @@ class SqliteStore:
         """The cases of those identities."""
 
         def work() -> tuple[list[Case], Register]:
-            return self._cases("schedules", names=json.dumps(identities)), self._register()
+            return self.cases.of("schedules", names=json.dumps(identities)), read_register(self.rows)
 
         (cases, register), now = await self.file.read(work), await self.now()
         found = {c.identity: c._replace(downtime=register.downtime(kind_of(c.job.target), now)) for c in cases}
@@ -149,7 +145,7 @@ class SqliteStore:
     async def revisions(self, identity: str) -> list[Revision]:
         """The revisions of a schedule."""
         found = await self.file.read(lambda: self.rows("revisions", schedule_id=identity))
-        return [read_revision(row, self.presets) for row in found]
+        return [read_revision(row, self.cases.presets) for row in found]
 
     async def acts(self, identity: str) -> list[Act]:
         """What was done to a schedule."""
@@ -166,80 +162,6 @@ class SqliteStore:
         """Up to when old records may have been removed."""
         ((horizon,),) = await self.file.read(lambda: self.rows("horizon"))
         return int(horizon)
-
-    def _lease(self, owner: str, kinds: frozenset[str], now: int, until: int) -> Fleet:
-        register = self._register()
-        for name, joined, said, end, able in self.rows("living"):
-            register.lives[name] = Life(joined, said, end, frozenset(json.loads(able)))
-        lives, services = register.lives, dict(register.kinds)
-        fleet = register.lease(owner, kinds, now, until)
-        for name in lives.keys() - register.lives.keys():
-            self.rows("forget", owner=name)
-        for name, life in register.lives.items():
-            if lives.get(name) != life:
-                self.rows("live", owner=name, **{**life._asdict(), "kinds": _list(life.kinds)})
-        for kind, service in register.kinds.items():
-            if services.get(kind) != service:
-                down_from, up_since = service.downtime
-                span = {"down_from": down_from, "up_since": up_since}
-                self.rows("serve", kind=kind, said=service.said, until=service.until, **span)
-        return fleet
-
-    def _register(self) -> Register:
-        """The kinds of target, as they are kept."""
-        register = Register()
-        for kind, said, end, *span in self.rows("kinds"):
-            register.kinds[kind] = Service(said, end, Downtime(*span))
-        return register
-
-    def _readable(self, query: str, **values: Any) -> list[Found]:
-        """The same; where one cannot be read, it alone is told apart."""
-        try:
-            return list(self._cases(query, **values))
-        except KronError as error:
-            if error.code != "CORRUPT_ROW":
-                raise
-        names = [(row[0], row[WAKE]) for row in self.rows(query, **values)]
-        return [self._one(name, wake) for name, wake in names]
-
-    def _one(self, name: str, wake: int) -> Case | Unreadable:
-        try:
-            case = self._case(name)
-        except KronError as error:
-            return Unreadable(name, wake, error.message)
-        return case or Unreadable(name, wake, "it is gone")
-
-    def _cases(self, query: str, **values: Any) -> list[Case]:
-        """The cases of rows, with their open runs and what is handled beyond their cursors."""
-        cases = [read_case(row, self.presets) for row in self.rows(query, **values)]
-        names = json.dumps([case.identity for case in cases])
-        runs, ahead = defaultdict[str, list[Run]](list), defaultdict[str, list[tuple[int]]](list)
-        for row in self.rows("open_runs", names=names) if cases else []:
-            runs[row[1]].append(read_run(row))
-        for name, nominal in self.rows("ahead", names=names) if cases else []:
-            ahead[name].append((nominal,))
-        if not runs and not ahead:
-            return cases
-        return [
-            case._replace(
-                open=tuple(runs[case.identity]),
-                ahead=read_ahead(case.identity, ahead[case.identity]),
-                former=self._former(case, runs[case.identity]),
-            )
-            for case in cases
-        ]
-
-    def _former(self, case: Case, runs: list[Run]) -> Mapping[int, Job]:
-        """The older definitions under which open runs were recorded."""
-        numbers = {run.revision for run in runs} - {case.revision}
-        if not numbers:
-            return NOTHING
-        rows = self.rows("revisions", schedule_id=case.identity)
-        return {r.number: r.job for r in map(read_revision, rows) if r.number in numbers}
-
-    def _case(self, identity: str) -> Case | None:
-        found = self._cases("schedules", names=json.dumps([identity]))
-        return found[0] if found else None
 
     def _runs(self, keys: Sequence[str]) -> list[Run | None]:
         found = {row[0]: read_run(row) for row in self.rows("of_keys", keys=json.dumps(keys))}
@@ -268,7 +190,7 @@ class SqliteStore:
 
     def _settle(self, settlement: Settlement, taken: set[str]) -> bool:
         after = settlement.after
-        stored = self._case(after.identity)
+        stored = self.cases.get(after.identity)
         if not fits(settlement, stored, taken):
             return False
         self._keep(stored, after, next_at(after, settlement.new))
@@ -341,9 +263,5 @@ def _beyond(prefix: str) -> str | bytes:
     return kept[:-1] + chr(0xE000 if following == 0xD800 else following)
 
 
-def _list(values: frozenset[int] | frozenset[str]) -> str:
-    return json.dumps(sorted(values))
-
-
 def _share(share: Share) -> dict[str, str]:
-    return {"shards": _list(share.shards), "kinds": _list(share.kinds)}
+    return {"shards": as_list(share.shards), "kinds": as_list(share.kinds)}

@@ -165,6 +165,7 @@ CREATE TABLE runs (
     sent_at         bigint   NOT NULL,  -- when its last attempt was claimed; 0 if there was none
     revision        integer  NOT NULL,
     attempt         integer  NOT NULL CHECK (attempt >= 0),
+    unsent          integer  NOT NULL CHECK (unsent BETWEEN 0 AND attempt),  -- attempts that were withheld
     status          text     COLLATE "C" NOT NULL,
     outcome         text     COLLATE "C",
     reason          text     COLLATE "C",
@@ -457,7 +458,8 @@ DECLARE
     name text := 'runs_' || to_char(to_timestamp(start) AT TIME ZONE 'UTC', 'YYYYMMDD');
     stop bigint := start + 7 * 86400;
     columns text := 'tenant_id, schedule_id, run_at, trigger_id, idempotency_key, fire_at, lease_until, not_before, '
-                    'created_at, updated_at, sent_at, revision, attempt, status, outcome, reason, owner, doubt, alone';
+                    'created_at, updated_at, sent_at, revision, attempt, unsent, status, outcome, reason, owner, '
+                    'doubt, alone';
     strays bigint;
 BEGIN
     IF (start - 4 * 86400) % (7 * 86400) <> 0 THEN
@@ -470,7 +472,8 @@ BEGIN
     END IF;
     EXECUTE format('CREATE TABLE %I (LIKE runs INCLUDING GENERATED INCLUDING CONSTRAINTS) WITH (fillfactor = 85)', name);
     EXECUTE format('CREATE UNIQUE INDEX %I ON %I (schedule_id, sole, tenant_id) WHERE open', name || '_open', name);
-    LOCK TABLE runs_default IN ACCESS EXCLUSIVE MODE;
+    -- The table of all weeks too: a statement that knows only the old partitions would look for the rows there.
+    LOCK TABLE ONLY runs, ONLY runs_default IN ACCESS EXCLUSIVE MODE;
     EXECUTE format('INSERT INTO %I (%s) SELECT %s FROM runs_default WHERE run_at >= $1 AND run_at < $2',
                    name, columns, columns) USING start, stop;
     DELETE FROM runs_default WHERE run_at >= start AND run_at < stop;

@@ -1,0 +1,46 @@
+"""Workers and target kinds in a SQLite file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from kron.core.downtime import Downtime
+from kron.fleet import Fleet
+from kron.stores.register import Life, Register, Service
+
+Rows = Callable[..., list[Any]]
+
+
+def lease(rows: Rows, owner: str, kinds: frozenset[str], now: int, until: int) -> Fleet:
+    """Register a worker until `until`. Returns all living workers."""
+    register = read_register(rows)
+    for name, joined, said, end, able in rows("living"):
+        register.lives[name] = Life(joined, said, end, frozenset(json.loads(able)))
+    lives, services = register.lives, dict(register.kinds)
+    fleet = register.lease(owner, kinds, now, until)
+    for name in lives.keys() - register.lives.keys():
+        rows("forget", owner=name)
+    for name, life in register.lives.items():
+        if lives.get(name) != life:
+            rows("live", owner=name, **{**life._asdict(), "kinds": as_list(life.kinds)})
+    for kind, service in register.kinds.items():
+        if services.get(kind) != service:
+            down_from, up_since = service.downtime
+            span = {"down_from": down_from, "up_since": up_since}
+            rows("serve", kind=kind, said=service.said, until=service.until, **span)
+    return fleet
+
+
+def read_register(rows: Rows) -> Register:
+    """Return the stored target kinds, without the workers."""
+    register = Register()
+    for kind, said, end, *span in rows("kinds"):
+        register.kinds[kind] = Service(said, end, Downtime(*span))
+    return register
+
+
+def as_list(values: frozenset[int] | frozenset[str]) -> str:
+    """Return values as a JSON array, which the statements expand."""
+    return json.dumps(sorted(values))
