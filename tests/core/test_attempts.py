@@ -7,7 +7,7 @@ import pytest
 from kron.core.answer import Answer, Report, answered, reported
 from kron.core.outcome import Reason, Verdict
 from kron.core.plan import plan
-from kron.core.policy import KRON, SECOND, Interrupted, Overlap
+from kron.core.policy import KRON, SECOND, SERVICE, Interrupted, Overlap
 from kron.core.run import State
 from kron.store import Settlement, swift
 from tests.stores.making import NOW, a_case, a_job, a_run
@@ -105,3 +105,29 @@ def test_short_way_is_not_for_a_schedule_that_rests(idle):
 def test_many_attempts_do_not_make_an_unknown_answer_a_refusal():
     run = answered(a_run(State.LAUNCHING, attempt=100), Answer.UNKNOWN, REDELIVER, NOW)
     assert run.verdict is not Verdict.MISSED
+
+
+LONG_AGO = NOW - 3_600_000  # longer than a launch is tried for
+
+
+def test_withheld_attempt_counts_neither_for_the_wait_nor_for_giving_up():
+    """Only what may have been sent is a try: what Kron itself had no time for uses nothing up."""
+    run = a_run(State.LAUNCHING, attempt=40, unsent=38, due=LONG_AGO, created=LONG_AGO)
+    policy = replace(SERVICE, launch_backoff=SECOND)
+    assert (run.tries, answered(run, Answer.UNSENT, policy, NOW).unsent) == (2, 39)
+    again = answered(run, Answer.RETRYABLE, policy, NOW)
+    assert (again.state, again.unsent) == (State.RETRY, 38)
+    assert again.not_before - NOW <= 2_000  # as after the second attempt, not as after the fortieth
+    assert answered(run._replace(unsent=0), Answer.RETRYABLE, policy, NOW).state is State.FAILED
+
+
+@pytest.mark.parametrize("why", [{"doubt": True}, {"reason": Reason.LAUNCH_FAILED}])
+def test_attempt_that_was_promised_is_made_however_late_kron_comes_to_it(why):
+    run = a_run(State.RETRY, attempt=40, due=LONG_AGO, created=LONG_AGO, not_before=NOW, **why)
+    assert planned(run, SERVICE).state is State.LAUNCHING
+
+
+@pytest.mark.parametrize(("unsent", "state"), [(0, State.UNKNOWN), (38, State.LAUNCHING)])
+def test_run_whose_workers_fall_silent_again_and_again_is_given_up(unsent, state):
+    run = a_run(State.LAUNCHING, attempt=40, unsent=unsent, due=LONG_AGO, created=LONG_AGO, lease=NOW)
+    assert planned(run, SERVICE).state is state

@@ -14,7 +14,7 @@ from kron.registrar import Registrar
 from kron.testing import VirtualClock, VirtualLoop
 from tests.simulation.process import Process
 
-KINDS = ("fast", "slow", "moody", "refusing", "rejecting", "raising", "hanging")
+KINDS = ("fast", "slow", "moody", "refusing", "rejecting", "raising", "hanging", "failing", "silent")
 
 
 @dataclass(slots=True)
@@ -35,6 +35,7 @@ class Execution:
     key: str
     begin: int
     end: int | None = None
+    said: Report | None = None  # what it reported, once somebody has heard of it
 
 
 @dataclass(slots=True)
@@ -125,14 +126,22 @@ class Target:
     async def _work(self, execution: Execution, launch: Launch) -> None:
         if launch.job.schedule.policy.completion is Completion.REPORTED:
             await asyncio.sleep(float(launch.job.description or 1))
-            for _ in range(100):  # until somebody has heard of the run
-                try:
-                    if await self.registrar.report(execution.key, Report.SUCCESS, launch.run.attempt):
-                        break
-                except KronError:
-                    break
-                await asyncio.sleep(0.5)
-        execution.end = self._now()
+            await self._report(execution, launch)
+        execution.end = self._now()  # a silent one never ends
+
+    async def _report(self, execution: Execution, launch: Launch) -> None:
+        kind = launch.job.target.partition(":")[0]
+        if kind == "silent":
+            await self.loop.never()
+        report = Report.FAILED if kind == "failing" else Report.SUCCESS
+        for _ in range(100):  # until somebody has heard of the run
+            try:
+                if await self.registrar.report(execution.key, report, launch.run.attempt):
+                    execution.said = report
+                    return
+            except KronError:
+                return
+            await asyncio.sleep(0.5)
 
     def _now(self) -> int:
         return int(self.clock.now() * 1000)

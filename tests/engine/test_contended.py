@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from kron import parse
-from kron.core.answer import Report
+from kron.core.answer import Answer, Receipt, Report
 from kron.core.job import Job
 from kron.core.outcome import Reason, Verdict
-from kron.core.policy import Overlap
+from kron.core.policy import SERVICE, Overlap
 from kron.core.run import State
 from kron.launcher import Launch
 from kron.registrar import NOBODY
@@ -102,5 +102,27 @@ def test_delete_withdraws_what_waits_in_the_queue():
         assert (newest.state, newest.verdict, newest.reason) == (State.SKIPPED, Verdict.SKIPPED, Reason.DELETED)
         await world.run("2026-03-01T13:00:00Z")
         assert len(world.target.starts) == 1
+
+    play(script())
+
+
+@pytest.mark.parametrize(
+    ("answer", "story"),
+    [
+        (Answer.RETRYABLE, "1 missed (launch_failed)"),
+        (Answer.UNKNOWN, "1 executed (unknown)"),
+        (Receipt(Answer.UNSENT, 60_000), "1 skipped (deleted)"),
+    ],
+)
+def test_delete_ends_what_waits_for_another_attempt(answer, story):
+    async def script():
+        world = World("2026-03-01T11:59:00Z", answers=[answer] * 50)
+        await world.define("0 12 * * *", SERVICE)
+        await world.run("2026-03-01T12:00:20Z")
+        sent = len(world.target.starts)
+        await world.registrar.delete("job")
+        await world.run("2026-03-01T12:30:00Z")
+        assert await world.story() == story
+        assert len(world.target.starts) == sent
 
     play(script())

@@ -10,7 +10,7 @@ from kron.clock import ManualClock
 from kron.core.answer import Answer, Receipt
 from kron.core.job import Job
 from kron.core.outcome import Reason, Verdict
-from kron.core.policy import KRON, SECOND, SERVICE, Completion, Interrupted, Overlap
+from kron.core.policy import KRON, SECOND, SERVICE, Catchup, Completion, Interrupted, Overlap
 from kron.core.run import State
 from kron.errors import KronError
 from kron.events import Memory
@@ -109,6 +109,71 @@ def test_claim_that_waited_too_long_goes_back_to_retry():
     live(script)
 
 
+class Stalls(Slow):
+    """A launcher for whose launches nobody answers for a few seconds, once."""
+
+    async def start(self, launch: Launch):
+        if 100 < asyncio.get_running_loop().time() - self.first < 106:
+            await asyncio.sleep(6)
+        return await super().start(launch)
+
+
+def test_worker_with_too_much_to_send_goes_on_at_full_speed_after_a_stall():
+    """What is withheld says nothing of how much can be sent: else a worker claims ever more, and sends ever less."""
+
+    async def script(loop):
+        launcher, events = Stalls(), Memory()
+        launcher.first = loop.time()
+        settings = Settings(sends=4, slow_sends=0, lease=9_000)
+        jobs = [a_job(n, takes=0.4) for n in range(1_500)]  # 25 in a second, of which it can send 10
+        await worked(loop, jobs, launcher, 600, settings=settings, sink=events)
+        assert len(launcher.begun) > 0.9 * 10 * (600 - 30 - 6)
+        assert len(events.named("launch_withheld")) < 200
+
+    live(script)
+
+
+def test_no_more_is_claimed_than_can_be_sent_however_much_is_to_be_caught_up():
+    """One schedule may have many runs to catch up: each of them takes a place."""
+
+    async def script(loop):
+        launcher, events, store = Slow(), Memory(), MemoryStore(VirtualClock(loop, START - 30))
+        policy = replace(ONCE, overlap=Overlap.ALLOW, catchup=Catchup.ALL)
+        for n in range(60):
+            await Registrar(store).upsert(a_job(n, takes=0.2, policy=policy))
+        await asyncio.sleep(6_040)
+        await worked(loop, [], launcher, 90, store=store, sink=events)
+        runs = [run for name in store.cases for run in await store.runs(name, 200) if run.nominal <= START + 6_000]
+        assert len(runs) == 60 * 101
+        assert {(run.state, run.attempt) for run in runs} == {(State.SUCCESS, 1)}
+        assert not events.named("launch_withheld")
+
+    live(script)
+
+
+class Laborious(MemoryStore):
+    """Commits a few schedules at once, and takes too long for more."""
+
+    most = 20
+
+    async def settle(self, settlements, now, *, together=False):
+        if len(settlements) > self.most:
+            raise KronError("STORE_FAILED", "canceling statement due to statement timeout", hint="")
+        return await super().settle(settlements, now, together=together)
+
+
+@pytest.mark.parametrize("lookahead", [0, 20_000])
+def test_slow_store_is_asked_for_less_at_once(lookahead):
+    async def script(loop):
+        store, settings = Laborious(VirtualClock(loop, START - 30)), Settings(lookahead=lookahead)
+        await worked(loop, [a_job(n) for n in range(600)], Slow(), 60, store=store, settings=settings)
+        runs = await of_all(store)
+        assert len(runs) == 600
+        assert {run.state for run in runs} == {State.SUCCESS}
+
+    live(script)
+
+
 class FailsOnce(MemoryStore):
     """Fails to write results a few times."""
 
@@ -132,6 +197,57 @@ def test_results_are_kept_while_the_store_fails():
     live(script)
 
 
+class Away(MemoryStore):
+    """Cannot be reached between two instants. What is claimed at the first is committed, and the answer is lost."""
+
+    def __init__(self, clock, first, last):
+        super().__init__(clock)
+        self.first, self.last, self.cut = first, last, False
+
+    def reach(self):
+        self.cut = self.cut or self.clock.now() > self.first
+        if self.cut and self.clock.now() < self.last:
+            raise KronError("STORE_FAILED", "connection refused", hint="")
+
+    async def now(self):
+        self.reach()
+        return await super().now()
+
+    async def poll(self, shares):
+        self.reach()
+        return await super().poll(shares)
+
+    async def settle(self, settlements, now, *, together=False):
+        held = await super().settle(settlements, now, together=together)
+        if now == self.first * 1000:
+            self.cut = True
+            raise KronError("STORE_FAILED", "connection reset", hint="")
+        return held
+
+    async def change(self, changes, now):
+        self.reach()
+        return await super().change(changes, now)
+
+
+@pytest.mark.parametrize("heard", [True, False], ids=["sent", "claimed"])
+def test_results_are_kept_for_as_long_as_the_store_is_away(heard):
+    """Whether the outage begins after the claim or in its commit: what this process knows is recorded when it ends."""
+
+    async def script(loop):
+        first = START + 0.5 if heard else START
+        store, launcher = Away(VirtualClock(loop, START - 30), first, START + 1_000), Slow()
+        jobs = [replace(a_job(n, takes=1.0), end=START) for n in range(5)]
+        events = Memory()
+        await worked(loop, jobs, launcher, 1_100, store=store, sink=events)
+        runs = await of_all(store)
+        assert {(run.state, run.verdict) for run in runs} == {(State.SUCCESS, Verdict.EXECUTED)}
+        assert len(launcher.begun) == 5
+        withheld = {event.facts["why"] for event in events.named("launch_withheld")}
+        assert withheld == (set() if heard else {"the store failed while it was claimed"})
+
+    live(script)
+
+
 class Picky(MemoryStore):
     """Refuses every write that is about one schedule."""
 
@@ -148,6 +264,24 @@ def test_result_that_cannot_be_written_holds_up_no_other():
         states = {run.identity: run.state for run in await of_all(store)}
         assert states.pop("s7") is not State.SUCCESS
         assert set(states.values()) == {State.SUCCESS}
+
+    live(script)
+
+
+def test_result_that_cannot_be_written_is_given_up_while_others_are_written():
+    async def script(loop):
+        store = Picky(VirtualClock(loop, START - 30))
+        worker = Worker(store, {"test": Slow()}, VirtualTimer(loop), owner="w1", settings=Settings(keep=90_000))
+        for n in (7, 8):
+            await Registrar(store).upsert(a_job(n))
+        stop = asyncio.Event()
+        task = loop.create_task(worker.run(stop))
+        await asyncio.sleep(60)
+        (stuck,) = worker.dispatcher.busy
+        await asyncio.sleep(120)
+        assert stuck not in worker.dispatcher.busy
+        stop.set()
+        await task
 
     live(script)
 
@@ -185,6 +319,22 @@ def test_host_that_hangs_leaves_others_on_time():
         assert len(late) == 300
         assert max(late) < 4
         assert sum(name.startswith("t") for name, _ in launcher.begun) <= 2 * 12 + 20  # its share, twice in ten seconds
+
+    live(script)
+
+
+def test_many_hosts_that_hang_leave_others_on_time():
+    """A host that was never quick holds a fast slot for half a second. All of them together hold half of the slots."""
+
+    async def script(loop):
+        launcher = Slow()
+        good = [a_job(n, takes=0.05, target="test:good") for n in range(400)]
+        bad = [a_job(n, takes=60, target=f"test:bad{n}", name="t") for n in range(400)]
+        await worked(loop, [*bad, *good], launcher, 60, settings=Settings(sends=20))
+        late = sorted(at - 30 for name, at in launcher.begun if name.startswith("s"))
+        assert len(late) == 400
+        assert late[-1] < 5  # it would be 10 seconds until the others have left the fast slots
+        assert sum(name.startswith("t") for name, _ in launcher.begun) == 400
 
     live(script)
 

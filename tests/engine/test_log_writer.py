@@ -29,7 +29,7 @@ LEVELS = [
     (Event("run_ended", 1, {**RUN, "state": "missed", "verdict": "missed", "reason": "deadline"}), WARNING, "deadline"),
     (Event("run_ended", 1, {**RUN, "state": "lost"}), WARNING, "lost"),
     (Event("schedule_set_aside", 1, {"identity": "a", "reason": "unreadable"}), ERROR, "unreadable"),
-    (Event("launch_withheld", 1, {**RUN, "state": "launching"}), WARNING, "not sent"),
+    (Event("launch_withheld", 1, {**RUN, "state": "launching", "why": "too late"}), WARNING, "not sent: too late"),
 ]
 
 

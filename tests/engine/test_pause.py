@@ -188,15 +188,15 @@ def test_why_says_who_paused_it_and_what_for():
         world = await frozen(SERVICE)
         at = ms("2026-03-01T12:31:00Z")
         paused = "paused by ann, 2026-03-01T12:10:00Z until 2026-03-01T13:00:00Z: release freeze"
-        assert told(await why(world.store, "job", at)) == [
+        assert told(await why(world.store, "job", at, shared=False)) == [
             paused,
             "nothing yet: the schedule is paused until 2026-03-01T13:00:00Z",
         ]
-        later = await why(world.store, "job", ms("2026-03-01T13:16:00Z"))
+        later = await why(world.store, "job", ms("2026-03-01T13:16:00Z"), shared=False)
         assert told(later) == ["nothing yet: it falls due at 2026-03-01T13:15:00Z"]
         await world.run("2026-03-01T13:20:00Z")
         swallowed = "one of 3 periods from 2026-03-01T12:15:00Z to 2026-03-01T12:45:00Z"
-        assert told(await why(world.store, "job", at)) == [
+        assert told(await why(world.store, "job", at, shared=False)) == [
             paused,
             f"skipped: its schedule was paused; {swallowed}",
         ]

@@ -8,11 +8,12 @@ from random import Random
 import pytest
 
 from kron import parse
+from kron.core.answer import Report
 from kron.core.case import Case
 from kron.core.job import Job
 from kron.core.outcome import Reason, Verdict
 from kron.core.policy import KRON, MINUTE, SECOND, SERVICE, Catchup, Completion, Interrupted, Overlap
-from kron.core.run import Run
+from kron.core.run import Run, State
 from kron.events import silent
 from kron.registrar import Registrar
 from kron.settings import Settings
@@ -92,27 +93,33 @@ class World:
 
 def of_run(case: Case, run: Run, others: list[Run], seen: Observer) -> Iterator[str]:
     """What is wrong with the record of one run."""
-    calls, executions = seen.calls_of(run.key), seen.executions_of(run.key)
-    kind = case.job.target.partition(":")[0]
-    if run.verdict is Verdict.EXECUTED and run.reason is None and not executions:
+    executions = seen.executions_of(run.key)
+    if run.verdict is Verdict.EXECUTED and run.reason is not Reason.UNKNOWN and not executions:
         yield "its target never had it"
+    if run.state in (State.FAILED, State.LOST) and run.reason is None:
+        yield "it has no reason"
     if run.verdict in (Verdict.SKIPPED, Verdict.MISSED, Verdict.UNSCHEDULABLE) and executions:
         yield "its target did it"
-    if run.reason is Reason.UNKNOWN:
-        if not calls:
-            yield "nothing was sent"
-        elif not any(doubtful(call, seen) for call in calls):
-            yield "every answer was heard"
-    elif run.reason is Reason.OVERLAP and not any(going(other, run.changed, seen) for other in others):
-        yield "nothing else was going"
-    elif run.reason is Reason.LAUNCH_FAILED and not refused(calls):
-        yield "nobody refused it"
-    elif run.reason is Reason.CATCHUP_NONE and seen.somebody(kind, run.due):
-        yield "a worker was there"
-    elif run.reason is Reason.DEADLINE and not late(case, run):
-        yield "it was not late"
-    elif run.reason in (Reason.REPLACED, Reason.COALESCED) and not any(o.nominal > run.nominal for o in others):
-        yield "there is no newer one"
+    yield from _of_reason(case, run, others, seen)
+
+
+def _of_reason(case: Case, run: Run, others: list[Run], seen: Observer) -> Iterator[str]:
+    """Whether the observer saw what the reason says."""
+    calls, executions = seen.calls_of(run.key), seen.executions_of(run.key)
+    kind = case.job.target.partition(":")[0]
+    false = {
+        Reason.UNKNOWN: (not any(doubtful(call, seen) for call in calls), "nothing was sent, or every answer heard"),
+        Reason.OVERLAP: (not any(going(other, run.changed, seen) for other in others), "nothing else was going"),
+        Reason.LAUNCH_FAILED: (not refused(calls), "nobody refused it"),
+        Reason.FAILED: (not any(each.said is Report.FAILED for each in executions), "it reported no failure"),
+        Reason.SILENT: (any(each.said for each in executions), "it reported its end"),
+        Reason.CATCHUP_NONE: (seen.somebody(kind, run.due), "a worker was there"),
+        Reason.DEADLINE: (not late(case, run), "it was not late"),
+        Reason.REPLACED: (not any(o.nominal > run.nominal for o in others), "there is no newer one"),
+        Reason.COALESCED: (not any(o.nominal > run.nominal for o in others), "there is no newer one"),
+    }
+    if run.reason in false and false[run.reason][0]:
+        yield false[run.reason][1]
 
 
 def doubtful(call, seen) -> bool:
@@ -132,9 +139,9 @@ def going(other: Run, at: int, seen: Observer) -> bool:
     if not begun:
         return False
     done = [execution for execution in executions if execution.begin <= at]
-    if any(each.end is None or each.end + GRACE >= at for each in (*begun, *done)):
-        return True
     given_up = not other.open and other.changed < at
+    if any(not given_up if each.end is None else each.end + GRACE >= at for each in (*begun, *done)):
+        return True
     return not given_up and any(call.answer != "ok" for call in begun)  # it was refused, or is in doubt
 
 
@@ -144,7 +151,10 @@ def late(case: Case, run: Run) -> bool:
 
 
 POLICIES = [
-    replace(base, overlap=overlap, interrupted=interrupted, completion=completion, deadline=deadline, catchup=catchup)
+    replace(
+        replace(base, overlap=overlap, interrupted=interrupted, completion=completion),
+        **{"deadline": deadline, "catchup": catchup, "run_lease": 5 * MINUTE},
+    )
     for base, catchups in ((KRON, [Catchup.BY_DEADLINE]), (SERVICE, [Catchup.NONE, Catchup.ALL]))
     for catchup in catchups
     for overlap in (Overlap.SKIP, Overlap.ALLOW, Overlap.QUEUE, Overlap.REPLACE)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from kron.core.answer import Answer
 from kron.core.policy import SECOND, SERVICE
 from kron.core.zone import instant_of, rfc3339_ms
 from kron.why import why
@@ -110,5 +111,54 @@ def test_why_of_an_older_period_uses_the_calendar_of_its_time():
         told = await why(world.store, "job", ms("2026-03-01T12:05:00Z"))
         assert (told.period.id, told.revision.number) == (NOON, 1)
         assert told.ending() == "executed: it succeeded"
+
+    play(scene())
+
+
+def test_why_says_that_no_living_worker_can_launch_the_target():
+    async def scene():
+        world = World("2026-03-01T11:30:00Z", duration=1)
+        await world.define("0 * * * *")
+        never = "no living worker can launch 'test', the target of this schedule"
+        assert [*(await why(world.store, "job", ms(NOON))).words()][-1] == never
+        await world.tick()
+        assert never not in (await why(world.store, "job", ms(NOON))).words()
+        await world.worker.leave()
+        told = await why(world.store, "job", ms(NOON))
+        assert not told.launchable
+        assert [*told.words()][-1] == f"{never}; the last one was heard of at 2026-03-01T11:30:00Z"
+        assert (await why(world.store, "job", ms(NOON), shared=False)).launchable
+        await world.registrar.pause("job")
+        assert (await why(world.store, "job", ms(NOON))).launchable, "the pause is why it does not run"
+
+    play(scene())
+
+
+def test_why_of_a_run_that_waits_says_that_no_living_worker_can_launch_it():
+    async def scene():
+        world = World("2026-03-01T11:30:00Z", duration=1)
+        await world.define("0 * * * *")
+        await world.registrar.backfill(
+            "job", instant_of("2026-03-01T09:00:00Z"), instant_of("2026-03-01T09:00:00Z"), "b"
+        )
+        assert not (await why(world.store, "job", ms("2026-03-01T09:00:00Z"))).launchable
+        await world.run("2026-03-01T11:31:00Z")
+        await world.worker.leave()
+        told = await why(world.store, "job", ms("2026-03-01T09:00:00Z"))
+        assert told.launchable, "it has ended"
+
+    play(scene())
+
+
+def test_why_tells_withheld_attempts_from_those_that_were_sent():
+    async def scene():
+        world = World("2026-03-01T11:59:00Z", answers=[Answer.UNSENT, Answer.RETRYABLE])
+        await world.define("0 * * * *")
+        await world.run(NOON)
+        first = (await why(world.store, "job", ms(NOON))).ending()
+        await world.tick()
+        second = (await why(world.store, "job", ms(NOON))).ending()
+        assert first.endswith(", attempt 1 (1 withheld by a worker, not sent)")
+        assert second.endswith(", attempt 2 (1 withheld by a worker, not sent)")
 
     play(scene())

@@ -60,5 +60,6 @@ def _of_gap(story: Story, gap: Dropped) -> Iterator[str]:
         period = gap.era.calendar.at(nominal)
         if gap.gap.reason not in (Reason.PAUSED, Reason.SUSPENDED) and period.due > gap.at:
             yield f"a gap over a period that is not due: {about}, {nominal}"
-        if period.last < story.eras[0].since // 1000 * 1000 and policy.first_sight is not FirstSight.CURRENT_MINUTE:
+        early = period.last < story.eras[0].since // 1000 * 1000 and nominal not in (gap.era.carried or ())
+        if early and policy.first_sight is not FirstSight.CURRENT_MINUTE:
             yield f"a gap over a period from before the schedule was: {about}, {nominal}"

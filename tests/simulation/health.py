@@ -27,19 +27,19 @@ class Health:
     def spells(self, owner: str, begin: float, end: float) -> bool:
         """Whether something was wrong with a worker, or with the store, at any time from the one to the other."""
         life = self.lives.get(owner)
-        if life is None or life.died <= end:
+        if life is None or life.died < end:
             return True
         return any(a < end and b > begin for a, b in (*life.ills, *self.outages))
 
-    def well(self, kind: str, begin: float, end: float) -> bool:
-        """Whether one worker that can launch that kind was well all the time from the one to the other."""
+    def well(self, kind: str, begin: float, end: float, but: str = "") -> bool:
+        """Whether a worker that can launch that kind was well all the time; one of them does not count."""
         able = (name for name, life in self.lives.items() if kind in life.kinds and life.born <= begin)
-        return any(not self.spells(name, begin, end) for name in able)
+        return any(not self.spells(name, begin, end) for name in able if name != but)
 
-    def down(self, kind: str, begin: float, end: float) -> bool:
-        """Whether no worker that can launch that kind was well at any time from the one to the other."""
+    def down(self, kind: str, begin: float, end: float, but: str = "") -> bool:
+        """Whether no worker, but for one, that can launch that kind was well at any time from the one to the other."""
         edges = sorted({begin, end, *self._edges(kind, begin, end)})
-        return not any(self.well(kind, a, b) for a, b in pairwise(edges))
+        return not any(self.well(kind, a, b, but) for a, b in pairwise(edges))
 
     def _edges(self, kind: str, begin: float, end: float) -> Iterable[float]:
         for life in self.lives.values():

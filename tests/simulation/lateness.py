@@ -44,7 +44,7 @@ class Downtimes:
             newest = policy.catchup is Catchup.LATEST and run.reason is Reason.COALESCED and not self._queued(write)
             if (run.reason in FOR_WANT or newest) and self._well(kind, run.due):
                 yield f"missed for {run.reason} though a worker was well: {about}"
-            if policy.catchup is Catchup.NONE and self._late(write, story, run) and self._down(kind, run.due, write.at):
+            if policy.catchup is Catchup.NONE and self._late(write, story, run) and self._down(kind, run.due, write):
                 yield f"not missed, though no worker was well until now: {about} {run.state} {run.reason}"
 
     def _queued(self, write: Write) -> bool:
@@ -54,7 +54,7 @@ class Downtimes:
 
     def _late(self, write: Write, story: Story, run: Run) -> bool:
         policy = story.eras[-1].policy
-        late = (write.now - run.due) * 1_000_000
+        late = (write.now - run.due - 3 * self.setting.tick - 20_000) * 1_000_000
         ended = run.verdict is Verdict.MISSED or run.state is State.UNSCHEDULABLE
         return not ended and late >= max(policy.resolution, policy.grace, 1)
 
@@ -65,6 +65,12 @@ class Downtimes:
         begin = self._at(due) - 2 * self.lease - 10
         return begin > 0 and self.health.well(kind, begin, self._at(due) + 4)
 
-    def _down(self, kind: str, due: int, until: float) -> bool:
-        begin, end = max(0.0, self._at(due) - self.lease - 10), until - 3 * self.setting.tick / 1000 - 20
-        return self._at(due) + 10 < end and begin > 0 and self.health.down(kind, begin, end)
+    def _down(self, kind: str, due: int, write: Write) -> bool:
+        """Whether no worker was well until shortly before this write, and since then none but the one that wrote.
+
+        Another that lived for a moment, and died before it came to this period, makes the downtime before it forgotten.
+        """
+        begin, end = max(0.0, self._at(due) - self.lease - 10), write.at - 3 * self.setting.tick / 1000 - 20
+        if begin == 0 or self._at(due) + 10 >= end:
+            return False
+        return self.health.down(kind, begin, end) and self.health.down(kind, end, write.at, write.who)

@@ -21,7 +21,7 @@ class Watch:
     def __init__(self, result: Result) -> None:
         self.since = result.calm_from + SETTLED
         self.patience = result.setting.tick + 5_000
-        self.start, self.lives = result.setting.start, result.history.health.lives.values()
+        self.lives = result.history.health.lives.values()
         self.free: dict[str, int] = {}  # since when nothing stands in the way of the schedule's next run
         self.resumed: dict[str, int] = {}  # when its last pause ended, if one ever did
 
@@ -36,7 +36,7 @@ class Watch:
         about = f"{run.identity} {run.nominal}{run.trigger} ({run.key[:8]})"
         calm = max(self.since, self.resumed.get(run.identity, 0))
         late = run.reason in (Reason.DEADLINE, Reason.CATCHUP_NONE) and run.due > calm and not is_open(run)
-        if late and not self._handed_over(run.due, write.at):
+        if late and not self._handed_over(write, run.due):
             yield f"missed for {run.reason} though all was calm: {about}, {write.now - run.due} ms"
         if run.state is not State.LAUNCHING or (before is not None and before.state is State.LAUNCHING):
             return
@@ -48,10 +48,10 @@ class Watch:
         if ready > self.since and write.now - ready > self.patience:
             yield f"waited {write.now - ready} ms for nobody: {about}"
 
-    def _handed_over(self, due: int, until: float) -> bool:
+    def _handed_over(self, write: Write, due: int) -> bool:
         """Whether a worker was restarted meanwhile: the others look where it did within a tick."""
-        begin = due / 1000 - self.start - self.patience / 1000
-        return any(begin < life.died < until for life in self.lives)
+        begin = write.at - (write.now - due + self.patience) / 1000  # by the world's own time: clocks were set since
+        return any(begin < life.died < write.at for life in self.lives)
 
     def _note(self, write: Write, story: Story) -> None:
         """Whatever changes what may start resets the watch."""

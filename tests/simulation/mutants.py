@@ -127,7 +127,7 @@ class NeverTooLate(Worker):
 # The path from the claim to the record
 
 
-def _claim_kept(self: dispatcher.Dispatcher, claim: dispatcher.Claim, patience: int = 0) -> None:
+def _claim_kept(self: dispatcher.Dispatcher, claim: dispatcher.Claim, why: str, patience: int = 0) -> None:
     """What was not sent keeps its claim until its lease ends."""
     self.busy.pop(claim.run.key, None)
 
@@ -167,7 +167,7 @@ class Patient(Worker):
 class _Roomy(dispatcher.Dispatcher):
     room = 100_000  # type: ignore[assignment]
 
-    def _withhold(self, claim: dispatcher.Claim, patience: int = 0) -> None:
+    def _withhold(self, claim: dispatcher.Claim, why: str, patience: int = 0) -> None:
         self.busy.pop(claim.run.key, None)
 
 
@@ -269,7 +269,7 @@ def _key_with_revision(case: Any, d: Any, now: int) -> Run:
 
 @contextmanager
 def _keyed_by_revision() -> Iterator[Parts]:
-    with patch.object(plan, "ordinary", lambda *_: None), patch.object(plan, "_run", _key_with_revision):
+    with patch.object(plan, "ordinary", lambda *_: None), patch.object(plan, "new_run", _key_with_revision):
         yield Parts()
 
 
@@ -287,6 +287,10 @@ def _unbounded(case: Any, now: int, *, at_once: bool = False) -> Any:
 
 def _timeout_is_failure(r: Run, a: Answer, *rest: Any) -> Run:
     return _answered(r, Answer.REJECTED if a is Answer.UNKNOWN else a, *rest)
+
+
+def _timeout_is_withheld(r: Run, a: Answer, *rest: Any) -> Run:
+    return _answered(r, Answer.UNSENT if a is Answer.UNKNOWN else a, *rest)
 
 
 def _forgetful_answer(*args: Any) -> Run:
@@ -387,6 +391,7 @@ MUTANTS: dict[str, Mutant] = {
     "deadline not looked at": _swap(plan, "_late", _no_deadline),
     "replay without a bound": _swap(plan, "catch_up", _unbounded),
     "timeout recorded as failure": _swap(dispatcher, "answered", _timeout_is_failure),
+    "timeout recorded as withheld": _swap(dispatcher, "answered", _timeout_is_withheld),
     "doubt forgotten": _swap(dispatcher, "answered", _forgetful_answer),
     "commands sent again": _commands_again,
     "claims of the dead kept": _swap(tend, "_over", _claims_kept),

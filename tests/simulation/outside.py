@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import pairwise
 
-from kron.core.outcome import Verdict
+from kron.core.outcome import Reason, Verdict
 from kron.core.policy import Overlap
 from kron.core.run import Run, State
 from kron.store import Change, Settlement
@@ -23,6 +24,7 @@ def of_history(history: History, replay: Replay, *, wild: bool) -> Iterator[str]
     for execution in history.executions:
         begun[execution.key].append(execution)
     yield from _unrecorded(history, told)
+    yield from _withheld(history, told)
     delivered = {d.key for d in history.deliveries}
     departed = {key for key, _ in history.departed}
     for key, run in runs.items():
@@ -70,9 +72,17 @@ def _unrecorded(history: History, told: dict[str, _Told]) -> Iterator[str]:
             yield f"sent before it was recorded: {d.key[:8]} #{d.attempt} by {d.owner}"
 
 
+def _withheld(history: History, told: dict[str, _Told]) -> Iterator[str]:
+    """Attempts that were sent, and that the record counts as withheld."""
+    for key, one in told.items():
+        for (_, before), (_, run) in pairwise(one.steps):
+            if run.unsent > before.unsent and (key, before.attempt) in history.departed:
+                yield f"withheld, says the record, but it was sent: {key[:8]} #{before.attempt} by {before.owner}"
+
+
 def _of_run(run: Run, begun: list[Execution], delivered: bool, told: _Told, wild: bool) -> Iterator[str]:
     about = f"{run.identity} {run.nominal} ({run.key[:8]})"
-    if run.verdict is Verdict.EXECUTED and run.reason is None and not delivered:
+    if run.verdict is Verdict.EXECUTED and run.reason is not Reason.UNKNOWN and not delivered:
         yield f"executed, says the record, but its target never saw it: {about}"
     if run.verdict in (Verdict.SKIPPED, Verdict.MISSED, Verdict.UNSCHEDULABLE) and begun:
         yield f"{run.verdict}, says the record, but its target ran it: {about}"

@@ -21,7 +21,7 @@ _RUNNING = {"launching", "retry", "started", "success", "failed", "lost", "cance
 NEXT: dict[str, set[str]] = {
     "pending": {"launching", "skipped", "missed"},
     "launching": {"launching", "retry", "enqueued", "success", "failed", "unknown", "waiting"},
-    "retry": {"launching", "retry", "success", "failed", "unknown", "waiting", "missed"},
+    "retry": {"launching", "retry", "success", "failed", "unknown", "waiting", "missed", "lost", "skipped"},
     "enqueued": _RUNNING,
     "started": _RUNNING,
     "waiting": {"launching", "failed"},
@@ -40,10 +40,11 @@ ENDS = {
     ("missed", "missed", Reason.ENDED),
     ("unschedulable", "unschedulable", Reason.CONSTRAINTS),
     ("failed", "missed", Reason.LAUNCH_FAILED),
-    ("failed", "executed", None),
+    ("failed", "executed", Reason.FAILED),
+    ("failed", "executed", Reason.LAUNCH_FAILED),
     ("unknown", "executed", Reason.UNKNOWN),
     ("success", "executed", None),
-    ("lost", "executed", None),
+    ("lost", "executed", Reason.SILENT),
     ("cancelled", "executed", Reason.REPLACED),
 }
 
@@ -98,8 +99,13 @@ def _of_step(write: Write, known: Run | None, before: Run, run: Run) -> Iterator
         yield f"its outcome changed from {known.verdict} to {run.verdict}"
     if run.attempt not in (known.attempt, known.attempt + 1):
         yield f"attempt {run.attempt} after {known.attempt}"
+    if run.unsent not in (known.unsent, known.unsent + (known.state is State.LAUNCHING and run.state is State.RETRY)):
+        yield f"{run.unsent} withheld after {known.unsent}"
     if (known.nominal, known.due, known.trigger, known.revision) != (run.nominal, run.due, run.trigger, run.revision):
         yield "its period, time or revision changed"
+    silent = run.state in (State.LOST, State.RETRY, State.UNKNOWN) and isinstance(write.what, Settlement)
+    if silent and known.lease is not None and known.lease > write.now:
+        yield f"taken for silent {known.lease - write.now} ms before its lease ended"
     answered = isinstance(write.what, Change) and write.who.startswith("w")
     if answered and write.who != known.owner:
         yield f"an answer to {known.owner} written by another"
@@ -206,9 +212,9 @@ def _of_end(write: Write, story: Story, before: Run | None, run: Run) -> Iterato
         yield f"ended as {run.state} {run.verdict} {run.reason}"
     if run.verdict is Verdict.EXECUTED and not run.attempt:
         yield "executed without an attempt"
-    attempted = run.attempt or (before and before.attempt)
-    unsent = run.reason in (Reason.LAUNCH_FAILED, Reason.DEADLINE)
-    if run.verdict in (Verdict.SKIPPED, Verdict.MISSED) and attempted and not unsent:
+    attempted = run.attempt > run.unsent or (before is not None and before.attempt > before.unsent)
+    failed = run.reason in (Reason.LAUNCH_FAILED, Reason.DEADLINE)
+    if run.verdict in (Verdict.SKIPPED, Verdict.MISSED) and attempted and not failed:
         yield f"{run.verdict} after an attempt"
     policy, late = _policy(write), (write.now - run.due) * 1_000_000
     own = _own(story, run, policy)

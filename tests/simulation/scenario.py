@@ -57,7 +57,7 @@ def policy_of(random: Random, keyed: bool) -> Policy:
         policy = replace(policy, interrupted=Interrupted.LOST)
     if policy is KRON or random.random() < 0.3:
         policy = replace(policy, deadline=random.choice([0, 30 * SECOND, 5 * MINUTE, 60 * MINUTE]))
-    return replace(policy, run_lease=random.choice([2, 5, 15]) * MINUTE)
+    return replace(policy, run_lease=random.choice([30, 120, 300, 900]) * SECOND)
 
 
 def _mixed(random: Random) -> Policy:

@@ -68,7 +68,9 @@ class Target:
         """Go on for so long, with a sign of life every now and then; then say what became of it."""
         until = self.loop.time() + lasts
         while self.loop.time() < until:
-            await self._sleep(min(beat, until - self.loop.time()))
+            tardy = self.setting.faults and self.random.random() < 0.1  # heard just when its lease ends
+            wait = 3 * beat + self.random.uniform(-0.01, 0.03) if tardy else beat
+            await self._sleep(min(wait, until - self.loop.time()))
             if execution.how == "cancelled":
                 return
             if self.loop.time() < until:

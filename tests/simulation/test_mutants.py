@@ -23,6 +23,12 @@ def test_hunt_does_not_count_a_crashing_mutant_as_found(monkeypatch, stale):
     assert "itself crashes" in found
 
 
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_planted_bug_replaces_something_that_is_there(name):
+    with MUTANTS[name]():
+        pass
+
+
 def test_hunt_finds_a_mutant_by_what_it_does():
     _, seed, found = hunt(("timeout recorded as failure", 5))
     assert seed is not None, found

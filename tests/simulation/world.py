@@ -315,15 +315,18 @@ class World:
                     await registrar.trigger(identity, request)
                 elif kind == "backfill":
                     await registrar.backfill(identity, now - random.randrange(900), now, request)
-                elif kind == "pause" and random.random() < 0.5:
-                    await registrar.pause(identity, until=(now + random.randrange(30, 3_600)) * 1000)
+                elif kind == "extend" or (kind == "pause" and random.random() < 0.7):
+                    lasts = random.randrange(30, 1_800)
+                    await registrar.pause(identity, until=(now + lasts) * 1000)
+                    if random.random() < 0.6:  # somebody extends it, just when it ends
+                        self._request("extend", identity, wait=now + lasts - self.clock.now() + random.random() * 0.03)
                 else:
                     await getattr(registrar, kind)(identity)
                 return
             except ConnectionError:
                 await process.sleep(random.random() * 3)
             except KronError as error:
-                if error.code != "NOT_FOUND":
+                if error.code not in ("NOT_FOUND", "PAST"):  # it took so long that the end of the pause has passed
                     self._broke(f"{kind} {identity}: {error.code}")
                 return
             except Exception:
