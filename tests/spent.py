@@ -19,6 +19,12 @@ def of(pids: list[int]) -> dict[int, float]:
     return {pid: used for pid, (_, used) in _all().items() if pid in pids}
 
 
+def of_machine() -> float:
+    """The seconds of CPU that all processes of the machine have used, on all of its cores."""
+    user, nice, system, _, _, *interrupts = Path("/proc/stat").read_text(encoding="utf-8").split("\n")[0].split()[1:8]
+    return sum(map(int, (user, nice, system, *interrupts))) / os.sysconf("SC_CLK_TCK")
+
+
 def between(before: dict[int, float], after: dict[int, float]) -> float:
     """The seconds from one look to another."""
     return sum(used - before.get(pid, 0) for pid, used in after.items())

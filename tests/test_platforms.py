@@ -57,10 +57,11 @@ def test_scheduler_runs_without_posix(tmp_path):
 
 def test_worker_runs_without_signal_handlers(tmp_path):
     script = """
-import asyncio, os, threading, _thread, time
+import asyncio, os, signal, threading, _thread, time
 def refuse(*_): raise NotImplementedError
 asyncio.SelectorEventLoop.add_signal_handler = refuse
 from kron.apps.cli import main
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores SIGINT in what it starts in the background
 threading.Timer(2, _thread.interrupt_main).start()
 print(main(["worker", "sqlite:jobs.db"]) in (0, 130))
 """

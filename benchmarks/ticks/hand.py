@@ -39,6 +39,13 @@ class Timed(PostgresStore):
         return held
 
 
+class Hand(Worker):
+    """A worker that plans ahead only when it is told to: what a tick costs does not contain the plans of the next."""
+
+    async def _pause(self, shares: Sequence[Share], now: int, wake: int | None) -> int:
+        return self.settings.tick
+
+
 class Fixed(Membership):
     """The membership of a worker with a fixed share of the shards."""
 
@@ -83,7 +90,7 @@ def main(url: str, first: str, step: str, inflight: str, lookahead: str, lanes: 
     store.written = []
     bounds = {"inflight": int(inflight), "lookahead": int(lookahead), "lanes": int(lanes)}
     settings = Settings(batch=BATCH, lease=30_000, sends=BATCH * 100, **bounds)  # as many as it finds: none is sent
-    worker = Worker(store, {}, SystemTimer(), owner=f"host/{first:>016}", settings=settings)
+    worker = Hand(store, {}, SystemTimer(), owner=f"host/{first:>016}", settings=settings)
     worker.membership = Fixed(store, worker.owner, {}, worker.timer, settings)
     share = Share(frozenset(range(int(first), SHARDS, int(step))), frozenset({kind_of(TARGET)}))
     worker.membership.shares = (share,)

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from kron.apps.wiring import open_store
 from kron.stores.postgres.migrate import migrate
-from tests.campaigns.nemesis.findings import examine
+from tests.campaigns.nemesis.findings import DROPPED, examine
 from tests.postgres import free_port, running
 from tests.service.http import LOOPBACK, NDJSON, REPORT, SECRET, Service
 from tests.service.tokens import settings, token
@@ -38,20 +38,28 @@ KINDS = {  # of a tenant's schedules; the nemesis knows them by these names
     "spread": {"overlap_policy": "allow", "catchup_policy": "spread"},
     "jitter": {"jitter_ms": 1500},
 }
+HASTE = {  # more happens in a minute than under the defaults
+    "inflight_lease_ms": 20_000,
+    "log": "false",
+    "report_secret": REPORT,
+    "triggers_per_minute": 1_000_000,
+    "tick_ms": 200,
+    "lookahead_ms": 5_000,
+}
 CLAIM = 35_000  # milliseconds: a claim of somebody who was killed is over by then
 REVISIONS = "SELECT schedule_id, max(number) FROM schedule_revisions GROUP BY 1"
 
 
 class Fleet:
-    """The processes, each with a port and a role of its own."""
+    """The processes, each with a port and a role of its own, under the defaults and what is `changed` of them."""
 
-    def __init__(self, server, database, folder):
+    def __init__(self, server, database, folder, changed):
         self.folder, self.ports = folder, {name: free_port() for name in PROCESSES}
         self.living, self.kills = {}, Counter()
         common = settings(folder) | {"webhook_secret": SECRET, "webhook_http": "true", "webhook_allow": LOOPBACK[0]}
-        common |= {"public_url": f"http://127.0.0.1:{self.ports['api0']}", "inflight_lease_ms": 20_000, "log": "false"}
-        common |= {"report_secret": REPORT}
-        common |= {"triggers_per_minute": 1_000_000, "tick_ms": 200, "lookahead_ms": 5_000}
+        common |= changed
+        if "report_secret" in changed:
+            common["public_url"] = f"http://127.0.0.1:{self.ports['api0']}"
         self.env = {f"KRON_{name.upper()}": str(value) for name, value in common.items()}
         self.stores = {"api": server.url(database, "kron_api"), "worker": server.url(database, "kron_worker")}
 
@@ -96,6 +104,7 @@ class Receiver:
     async def _take(self, data, writer):
         luck = self.chance.random()
         if luck < 0.02:
+            self._note(data, DROPPED)
             return  # hangs up before the effect
         if luck < 0.05:
             writer.write(b"HTTP/1.1 503 x\r\nretry-after: 1\r\ncontent-length: 0\r\n\r\n")
@@ -103,13 +112,16 @@ class Receiver:
         if luck < 0.06:
             writer.write(b"HTTP/1.1 404 x\r\ncontent-length: 0\r\n\r\n")
             return
-        os.write(self.log, (json.dumps([data["key"], data["attempt"], time.time(), True]) + "\n").encode())
+        self._note(data, True)
         task = asyncio.create_task(self._report(data))
         self.going.add(task)
         task.add_done_callback(self.going.discard)
         if luck < 0.08:
             return  # hangs up after it
         writer.write(b"HTTP/1.1 204 x\r\n\r\n")
+
+    def _note(self, data, what):
+        os.write(self.log, (json.dumps([data["key"], data["attempt"], time.time(), what]) + "\n").encode())
 
     async def _report(self, data):
         await asyncio.sleep(self.chance.random() * 2)
@@ -209,14 +221,20 @@ async def ready(fleet):
                 await asyncio.sleep(0.1)
 
 
-async def campaign(given, server, folder):
-    """All of it: what was found, and the users."""
+async def database_with_roles(server):
+    """The name of a new database with the tables of Kron, and the roles of the interface and of workers."""
     for role in ("kron_api", "kron_worker"):
         if not server.sql("SELECT 1 FROM pg_roles WHERE rolname = %s", "postgres", role):
             server.sql(f"CREATE ROLE {role} LOGIN")
     database = server.empty()
     await migrate(server.url(database))
-    log, port, fleet = folder / "received", free_port(), Fleet(server, database, folder)
+    return database
+
+
+async def campaign(given, server, folder):
+    """All of it: what was found, and the users."""
+    database = await database_with_roles(server)
+    log, port, fleet = folder / "received", free_port(), Fleet(server, database, folder, HASTE)
     log.touch()
     receiver = Receiver(log, random.Random(given.seed + 1), fleet)
     users = Users(fleet, random.Random(given.seed + 2), given.schedules, f"http://127.0.0.1:{port}/hook")
@@ -264,6 +282,7 @@ def _confirmed(users, found, server, database):
 def report(found, users, fleet, seed):
     for what, count in sorted((users.count + found.outcomes).items()):
         print(f"{count:8d}  {what}")
+    print(f"{len(found.dropped):8d}  unknown: the target had the request and dropped it, and then refused the run")
     for kind in ("lost", "missed", "doubled", "unexplained"):
         for each in getattr(found, kind)[:10]:
             print(f"{kind}: {each}")

@@ -1,5 +1,7 @@
 """The command as a process: streams, colours, exit codes, completion, and what it costs."""
 
+import errno
+import io
 import os
 import pty
 import resource
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from kron.apps.cli import options
+from kron.apps.cli.screen import Screen
 from kron.language import DIALECTS
 from tests.cli.conftest import command
 
@@ -140,3 +143,13 @@ def test_a_file_that_cannot_be_read_is_said_so(tmp_path):
     result = command("lint", "-f", str(tmp_path / "latin"))
     assert result.returncode == 1
     assert "not UTF-8" in result.stderr
+
+
+def test_a_note_that_cannot_be_written_stops_nothing():
+    """A service starts also when the disk of its log is full."""
+
+    class Full(io.StringIO):
+        def write(self, text):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    Screen(io.StringIO(), Full()).note("kron serves on http://127.0.0.1:8080")

@@ -27,7 +27,7 @@ class Target:
         pass
 
 
-async def history(path):
+async def history(path, end=Report.SUCCESS):
     """A run that succeeded, one that overlapped it never, one that nobody came for."""
     clock = ManualClock(instant_of("2026-03-01T00:00:00Z"))
     store = SqliteStore(path, clock)
@@ -37,7 +37,7 @@ async def history(path):
     clock.time = instant_of("2026-03-01T03:00:00Z")
     await worker.tick()
     (run,) = await store.runs("billing", 1)
-    await registrar.report(run.key, Report.SUCCESS)
+    await registrar.report(run.key, end)
     clock.time = instant_of("2026-03-02T09:00:00Z")
     await worker.tick()
     await store.close()
@@ -70,12 +70,14 @@ def test_a_period_that_was_not_run_says_why_not(kron, store):
     assert decision["distribution"] == {"name": "uniform", "parameters": {}}
 
 
-def test_a_period_to_come_says_when(kron, store):
-    result = kron("why", "billing", "--store", store, "--at", "2026-03-03T12:00:00Z")
-    assert (
-        result.out.splitlines()[-1]
-        == "nothing yet: it was due at 2026-03-03T03:00:00Z, and no worker has handled it so far"
-    )
+def test_a_period_to_come_says_when_and_that_no_worker_lives(kron, store):
+    asked = ("why", "billing", "--store", store, "--at", "2026-03-03T12:00:00Z")
+    assert kron(*asked).out.splitlines()[-2:] == [
+        "nothing yet: it was due at 2026-03-03T03:00:00Z, and no worker has handled it so far",
+        "no living worker can launch 'test', the target of this schedule; the last one was heard of at "
+        "2026-03-02T09:00:00Z",
+    ]
+    assert json.loads(kron(*asked, "--format", "json").out)["launchable"] is False
 
 
 def test_a_schedule_that_is_not_there_is_not_found(kron, store):
@@ -137,3 +139,10 @@ def test_audit_counts_and_bounds_what_is_unknown(kron, tmp_path):
     assert result.status == 1
     assert "1 schedule, 0 with unexplained periods; runs: 0 failed, 0 lost, 1 unknown" in result.err
     assert kron("audit", "--store", store, "--max-unknown", "1").status == 0
+
+
+def test_an_audit_counts_the_runs_that_failed_in_the_line_of_their_schedule(kron, tmp_path):
+    """`ok` means that every period has an outcome."""
+    asyncio.run(history(tmp_path / "failed.db", Report.FAILED))
+    told = kron("audit", "--store", f"sqlite:{tmp_path / 'failed.db'}").out
+    assert told == "ok     billing, revision 1: 1 executed: failed, 1 missed: deadline\n"

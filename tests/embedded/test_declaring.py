@@ -1,7 +1,8 @@
 """What can be declared, and what is refused when it is declared, with what to write instead."""
 
+import asyncio
 import functools
-from datetime import timedelta
+from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -133,6 +134,7 @@ def test_arguments_that_fit_are_kept():
         ({"overlap": True}, "it is allow, skip"),
         ({"restart": "yes"}, "restart=True"),
         ({"zone": 5}, "Europe/Paris"),
+        ({"zone": ""}, "Europe/Paris"),
         ({"zone": "Europe/Pariz"}, "did you mean Europe/Paris"),
         ({"name": 5}, "name="),
         ({"name": ""}, "name="),
@@ -212,3 +214,38 @@ def test_url_with_an_absolute_path_is_taken(tmp_path):
 def test_threads_that_are_no_number_are_refused(threads):
     with pytest.raises(KronError, match="threads cannot be"):
         Scheduler("memory:", threads=threads)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *({"patience": value} for value in (-1, "30", None, float("inf"), float("nan"), True)),
+        *({"retention": value} for value in (0, -5, "90", 1.5, True)),
+        {"sink": 3},
+        {"settings": {}},
+    ],
+)
+def test_settings_that_cannot_be_are_refused(given):
+    (name,) = given
+    with pytest.raises(KronError, match=f"{name} cannot be") as refused:
+        Scheduler("memory:", **given)
+    assert refused.value.hint.startswith("give a")
+
+
+def test_run_inside_an_event_loop_is_refused():
+    async def script():
+        Scheduler("memory:").run()
+
+    with pytest.raises(KronError, match="inside an event loop") as refused:
+        asyncio.run(script())
+    assert "async with" in refused.value.hint
+
+
+def test_why_at_a_time_without_a_zone_is_refused():
+    async def script():
+        async with Scheduler("memory:") as s:
+            s.add(nothing, "daily")
+            await s.why("nothing", datetime(2026, 3, 1))  # noqa: DTZ001  that is what is refused
+
+    with pytest.raises(ValueError, match="has no zone"):
+        asyncio.run(script())

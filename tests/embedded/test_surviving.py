@@ -114,6 +114,22 @@ def test_sink_that_raises_stops_neither_runs_nor_records(caplog):
     assert caplog.text.count("the sink failed") == 1
 
 
+def test_sink_that_fails_on_one_kind_of_event_is_told_once(caplog):
+    def sink(event):
+        if event.name == "run_recorded":
+            raise ValueError("the metrics backend is down")
+
+    async def script():
+        ticks = []
+        async with Scheduler("memory:", sink=sink) as s:
+            s.add(lambda: ticks.append(1), **SECOND, name="tick")
+            await until(lambda: len(ticks) >= 3)
+
+    asyncio.run(script())
+    (told,) = [record for record in caplog.records if "the sink failed" in record.getMessage()]
+    assert told.name == "kron.scheduler"
+
+
 def test_add_from_another_thread_runs_the_job(tmp_path):
     ticks = []
     s = Scheduler(f"sqlite:{tmp_path}/jobs.db")

@@ -1,8 +1,7 @@
 """No text of 64 KiB keeps a parser busy for longer than a tenth of a second, or breaks it.
 
 The clock is that of the process, so that a busy machine does not matter much, and the best of three tries
-counts. The slowest by far is a table of as many good lines as there is room for: some 60 ms where the others
-take 5 to 30.
+counts. Most take 5 to 30 ms, a table of as many good lines as there is room for among them.
 """
 
 import time

@@ -80,6 +80,48 @@ def test_what_cannot_be_started_is_refused_for_good(journal):
     assert ran(journal, a_launch(command=Command("a\0b"), nominal=60)) is Answer.REJECTED
 
 
+class Laborious(Journal):
+    """A journal on a slow disk."""
+
+    def begin(self, key, now):
+        time.sleep(0.3)
+        return super().begin(key, now)
+
+
+def test_on_a_slow_disk_a_command_is_begun_in_its_turn_or_certainly_not(tmp_path):
+    """Of a launch that is given up later, nobody would know whether its command ran."""
+    journal, ear = Laborious(tmp_path / "journal"), Ear()
+
+    async def script():
+        launcher = CommandLauncher(journal, ear, beat=0.02)
+        launcher.patience = 0.5
+        launches = [a_launch(command=Command("true"), nominal=60 * n) for n in range(40)]
+        answers = await asyncio.gather(*(launcher.start(launch) for launch in launches))
+        while launcher.tasks:
+            await asyncio.sleep(0.01)
+        return [(getattr(said, "answer", said), launch.run.key) for said, launch in zip(answers, launches, strict=True)]
+
+    answers = asyncio.run(script())
+    assert {answer for answer, _ in answers} == {Answer.OK, Answer.UNSENT}
+    assert all((journal.look(key) is not None) == (answer is Answer.OK) for answer, key in answers)
+
+
+def test_a_command_whose_launch_was_given_up_is_followed_to_its_end(tmp_path):
+    journal, ear = Laborious(tmp_path / "journal"), Ear()
+
+    async def script():
+        launcher = CommandLauncher(journal, ear, beat=0.02)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.1):
+                await launcher.start(a_launch(command=Command(f"echo ran >> {tmp_path}/out")))
+        await ear.until(Report.SUCCESS)
+        while launcher.tasks:
+            await asyncio.sleep(0.01)
+
+    asyncio.run(asyncio.wait_for(script(), 30))
+    assert (tmp_path / "out").read_text() == "ran\n"
+
+
 def test_a_command_that_takes_too_long_is_ended_with_its_children(journal, tmp_path):
     pids, began = tmp_path / "pids", time.monotonic()
     line = f"echo $$ > {pids}; sleep 60 & echo $! >> {pids}; wait"

@@ -9,10 +9,12 @@ from contextlib import contextmanager
 
 import pytest
 
+from kron.apps.service.settings_check import RANGES
 from kron.launchers.address import networks
 from kron.launchers.connection import MOST_IDLE, in_turn
-from kron.launchers.post import Forbidden, HalfSent, NotSent, Poster
+from kron.launchers.post import MOST, Forbidden, HalfSent, NotSent, Poster
 from kron.launchers.target import read_url
+from kron.settings import Settings
 from tests.service.certificates import Authority
 
 LOOPBACK = networks(["127.0.0.0/8"])
@@ -378,3 +380,9 @@ def test_large_request_arrives_whole():
     with serving() as server:
         assert play(lambda poster: post(poster, f"http://127.0.0.1:{server.port}/", body)).status == 204
         assert server.requests[0][1].endswith(b"\r\n\r\n" + body)
+
+
+def test_every_launch_of_a_worker_may_be_on_its_way():
+    """Else tenants that hang, each within its share of slow launches, would keep all others from being sent."""
+    _, most_sends = RANGES["sends"]
+    assert most_sends + Settings().slow_sends <= MOST

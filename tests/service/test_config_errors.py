@@ -2,6 +2,7 @@
 
 import pytest
 
+from kron import KronError
 from kron.apps.cli import main
 from kron.apps.redacted import redacted
 from kron.apps.service.config import Config, read_config
@@ -93,7 +94,7 @@ def test_unknown_variable_is_named_with_a_hint(monkeypatch, capsys):
     assert main(["serve", "--auth", "none", "--check"]) == 0
     said = capsys.readouterr().err
     assert "warning[CONFIG]: unknown variable KRON_WEBHOK_SECRET" in said
-    assert "did you mean KRON_WEBHOOK_SECRET?" in said
+    assert "\n  hint: did you mean KRON_WEBHOOK_SECRET?\n" in said
     assert SECRET not in said
 
 
@@ -129,3 +130,17 @@ def test_redacted_never_shows_a_password(url):
 def test_misfire_grace_default_exceeds_shard_lease():
     config = read_config({"KRON_AUTH": "none"}, {})
     assert config.misfire_grace_ms == 60_000 > Config().shard_lease_ms
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ({"SHARD_LEASE_MS": "90000"}, "lower SHARD_LEASE_MS"),
+        ({"LOOKAHEAD_MS": "500"}, "lower TICK_MS"),
+        ({"SHARD_LEASE_MS": "1500"}, "lower TICK_MS"),
+    ],
+)
+def test_settings_that_contradict_each_other_name_both(given, hint):
+    with pytest.raises(KronError) as refused:
+        read_config({"AUTH": "none"}, given)
+    assert refused.value.hint == f"raise it, or {hint}"

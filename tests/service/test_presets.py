@@ -118,3 +118,17 @@ def test_two_services_with_other_settings_share_definitions(tmp_path):
         patched = other.call("PATCH", "/v1/schedules/a", {"description": "d"}).json
         assert (patched["revision"], patched["jitter_ms"]) == (2, 10)
         assert one.get("/v1/schedules/a").json["jitter_ms"] == 0, "a patch states only what it names"
+
+
+def test_changed_setting_takes_effect_on_an_open_run_of_an_older_revision(url):
+    async def script():
+        await defined(url, BASE)
+        async with open_store(url, presets=presets_of(BASE)) as store:
+            await Registrar(store).trigger("a", "r")  # open from now on
+        await defined(url, BASE, schedule="*/7 * * * *")
+        return await read(url, replace(BASE, inflight_lease_ms=90_000))
+
+    case = asyncio.run(script())
+    (run,) = case.open
+    assert (run.revision, case.revision) == (1, 2)
+    assert case.job_of(run).schedule.policy.run_lease == 90_000 * MILLISECOND

@@ -51,3 +51,17 @@ def test_public_url_without_a_secret_of_its_own_is_refused():
         with pytest.raises(KronError, match="REPORT_SECRET"):
             read_config({}, {**told, "report_secret": report})
     assert read_config({}, {**told, "report_secret": REPORT}).report_secret == REPORT
+
+
+def test_run_that_ends_by_a_report_is_told(tmp_path):
+    """The process that hears the report logs it, counts it and tells who listens, also without a worker."""
+    with receiving() as receiver, serving(**KNOWN, store="memory:") as service:
+        told = {"schedule": "0 0 1 1 *", "target": receiver.url, "completion": "reported"}
+        service.put("/v1/schedules/job", told)
+        key = service.post("/v1/schedules/job/trigger").json["key"]
+        until(lambda: service.get(f"/v1/runs/{key}").json["state"] == "enqueued")
+        assert service.post(f"/v1/runs/{key}/report", {"status": "started"}).json["counted"]
+        assert service.post(f"/v1/runs/{key}/report", {"status": "failed"}).json["counted"]
+        heard = [news.event for news in service.app.state.parts.feed.ring]
+        ended = [event for event in heard if event.name == "run_ended"]
+        assert [(event.facts["key"], event.facts["state"]) for event in ended] == [(key, "failed")]

@@ -104,7 +104,10 @@ def test_a_pause_says_who_why_and_until_when_and_all_of_it_is_history(plain):
     plain.put("/v1/schedules/h1", definition(note="wanted by sales"))
     paused = plain.post("/v1/schedules/h1/pause", {"note": "holidays", "until": "2099-01-01T00:00:00Z"}).json
     assert (paused["paused"], paused["paused_until"]) == (True, "2099-01-01T00:00:00Z")
+    assert paused["next_run_at"] >= "2099-01-01"
     assert plain.post("/v1/schedules/h1/pause", {"until": "2001-01-01T00:00:00Z"}).json["code"] == "PAST"
+    plain.put("/v1/schedules/h2", definition())
+    assert plain.post("/v1/schedules/h2/pause", {}).json["next_run_at"] is None
     assert plain.post("/v1/schedules/h1/resume", {"note": "back"}).json["paused"] is False
     assert plain.call("DELETE", "/v1/schedules/h1?note=done").status == 204
     changes = plain.get("/v1/schedules/h1/history").json["changes"]
@@ -236,3 +239,20 @@ def test_an_unknown_route_and_a_wrong_method_are_problems(plain):
 def test_a_target_is_a_url_of_a_host_and_nothing_else(plain, target):
     reply = plain.put("/v1/schedules/t1", definition(target=target))
     assert (reply.status, reply.json["code"] in ("BAD_TARGET", "INVALID")) == (422, True)
+
+
+def test_backfill_of_no_range_is_refused_with_the_reason(plain):
+    plain.put("/v1/schedules/later", {"schedule": "0 3 * * *", "target": HOOK})
+    for first, last, said in [
+        ("2026-03-02T00:00:00Z", "2026-03-01T00:00:00Z", "earlier than first"),
+        ("2020-03-02T00:00:00Z", "2022-03-01T00:00:00Z", "longer than a year"),
+    ]:
+        reply = plain.post("/v1/schedules/later/backfill", {"first": first, "last": last})
+        assert (reply.status, reply.json["code"]) == (422, "BAD_FIELD")
+        assert said in reply.json["detail"]
+
+
+def test_a_schedule_that_ended_before_it_was_defined_is_warned_of(plain):
+    told = {"schedule": "0 3 * * *", "target": HOOK, "end_at": "2020-01-01T00:00:00Z"}
+    reply = plain.put("/v1/schedules/ended", told)
+    assert reply.json["warnings"] == ["it never runs: end_at, 2020-01-01T00:00:00Z, has passed"]

@@ -33,9 +33,16 @@ def launch(target, identity="acme/job", attempt=1, **more):
 
 
 def send(what, *, whole=False, seconds=3.0, allowed=LOOPBACK, secrets=None, **poster):
-    secrets = secrets or Secrets(SECRET)
-    launcher = HttpLauncher(secrets, Poster(allowed=networks(allowed), **poster), plain=True, seconds=seconds)
-    said = asyncio.run(launcher.start(what))
+    async def sending():
+        sender = Poster(allowed=networks(allowed), **poster)
+        try:
+            launcher = HttpLauncher(secrets or Secrets(SECRET), sender, plain=True, seconds=seconds)
+            return await launcher.start(what)
+        finally:
+            sender.close()
+            await asyncio.sleep(0)  # until the connections are closed
+
+    said = asyncio.run(sending())
     return said if whole else said.answer
 
 

@@ -228,6 +228,7 @@ runs = st.builds(
     doubt=st.booleans(),
     created=whole,
     changed=whole,
+    unsent=whole,
 )
 gaps = st.builds(Gap, whole, whole, whole, st.sampled_from(Verdict), st.sampled_from(Reason))
 revisions = st.builds(Revision, jobs(parsed(), storable), whole, whole, texts, texts, whole)

@@ -12,9 +12,10 @@ import pytest
 
 from kron import KronError
 from kron.clock import ManualClock
+from kron.core.outcome import Verdict
 from kron.core.policy import Overlap
 from kron.core.run import State
-from kron.store import Settlement
+from kron.store import Change, Settlement
 from kron.stores.postgres import PostgresStore
 from kron.stores.postgres.arrays import numbers, octets, texts
 from kron.stores.postgres.cases import Jobs
@@ -134,6 +135,23 @@ class TestPartitions:
         assert view(postgres) == before
         assert say(postgres, case.open[0], case.open[0]._replace(state=State.SUCCESS))
 
+    def test_change_during_move_finds_its_run(self, database, postgres):
+        """A statement that begins while rows move to a new partition looks for them there, and not where they were."""
+        (run,) = define(postgres, None, a_run(State.LAUNCHING)).open
+        after = run._replace(state=State.SUCCESS, verdict=Verdict.EXECUTED, lease=None)
+
+        async def both():
+            with connect(database) as mover:
+                mover.execute("SELECT kron_make_partition(%s)", [weeks(SECONDS)[0]])
+                answer = asyncio.ensure_future(postgres.store.change([Change(run, after, None)], NOW))
+                await asyncio.sleep(0.5)
+                assert not answer.done()
+                mover.commit()
+                return await answer
+
+        assert postgres.runner.run(both()) == [True]
+        assert postgres.find([run.key]) == [after]
+
     def test_they_are_dropped_when_old_but_not_while_something_may_become_of_a_run(self, database, postgres, sql):
         sql("SELECT kron_make_partition(%s)", 1_000_000 * 1_000 - (1_000_000_000 - 4 * 86_400) % WEEK)
         old = 1_000_000_000
@@ -168,15 +186,16 @@ class TestPartitions:
         assert len(made) == 5
 
 
-class TestTenants:
-    @pytest.fixture
-    def plain(self, server, database, sql):
-        """A URL for a role that is nobody special."""
-        if not server.sql("SELECT 1 FROM pg_roles WHERE rolname = 'plain'"):
-            server.sql("CREATE ROLE plain LOGIN")
-        sql("GRANT USAGE ON SCHEMA kron TO plain; GRANT ALL ON ALL TABLES IN SCHEMA kron TO plain")
-        return database.replace("postgres@", "plain@")
+@pytest.fixture
+def plain(server, database, sql):
+    """A URL for a role that is nobody special."""
+    if not server.sql("SELECT 1 FROM pg_roles WHERE rolname = 'plain'"):
+        server.sql("CREATE ROLE plain LOGIN")
+    sql("GRANT USAGE ON SCHEMA kron TO plain; GRANT ALL ON ALL TABLES IN SCHEMA kron TO plain")
+    return database.replace("postgres@", "plain@")
 
+
+class TestTenants:
     def test_two_tenants_with_the_same_names_see_nothing_of_each_other(self, plain, runner, clock):
         one, two = (Handle(runner, PostgresStore(plain, clock, tenant=name)) for name in ("one", "o'two"))
         define(one, None, a_run(State.STARTED))
@@ -373,6 +392,29 @@ def test_no_batch_goes_through_a_table_that_has_just_grown(server, database, run
         assert ways, name
         by_key = ["Index Cond" in way and ("schedule_id" in way or "idempotency_key" in way) for way in ways]
         assert all(by_key), "\n".join(plan)
+
+
+@pytest.mark.parametrize("query", ["look", "look_everywhere"])
+def test_look_reads_in_order_when_half_of_a_table_is_due(plain, runner, postgres, sql, query):
+    """Else each look of a burst reads and sorts the whole table, once for each kind of target."""
+    sql("ALTER TABLE due SET (autovacuum_enabled = false)")
+    cases = [a_case(f"s{n:05d}", wake=NOW + n % 2 * 86_400_000) for n in range(5_000)]
+    assert all(postgres.settle([Settlement(None, case) for case in cases], NOW))
+    for _ in range(8):  # an index that has grown since the last vacuum
+        sql("UPDATE due SET wake = wake - 1")
+    sql("ANALYZE due")
+    wanted = {"tenant": "default", "kinds": texts(["http", "https", "test"]), "shards": numbers(range(0, 64, 2))}
+    wanted |= {"upto": NOW, "limit": 500, "after": -(1 << 62), "name": ""}
+
+    async def explained(talk):
+        rows = await talk.connection.execute(b"EXPLAIN " + QUERIES[query], wanted)
+        return [line for (line,) in await rows.fetchall()]
+
+    store = Handle(runner, PostgresStore(plain))
+    plan = "\n".join(runner.run(store.store.pool.read(explained)))
+    store.close()
+    assert "Index Scan using due_wake" in plan, plan
+    assert plan.count("Sort Key") == 1, plan  # of what the kinds have together
 
 
 class TestFaults:

@@ -12,6 +12,8 @@ from kron.core.outcome import Gap, Reason, Verdict
 from kron.core.policy import Overlap
 from kron.core.run import State, key_of
 from kron.store import Act, Change, Deed, Settlement
+from kron.stores.postgres.doctor import _between, _partitions
+from kron.stores.postgres.statements import QUERIES
 from kron.stores.sqlite import SqliteStore
 from tests.postgres import connect
 from tests.stores.making import ALL, MANY, NOW, a_case, a_revision, a_run, now
@@ -192,3 +194,27 @@ def test_postgres_is_maintained_by_one_process_at_a_time(postgres, sql, database
         other.execute("SELECT pg_advisory_xact_lock(hashtextextended('kron maintenance kron', 0))")
         assert postgres.maintain(TODAY * 1000, 90 * DAY).made == ()
     assert len(postgres.maintain(TODAY * 1000, 90 * DAY).made) == 5
+
+
+def test_the_doctor_reads_no_week_to_find_rows_outside_of_them(postgres, sql, runner):
+    """With a million rows in a week, a question that reads it takes longer than a statement may."""
+    postgres.maintain(TODAY * 1000, None)
+    defined(postgres, ended(TODAY))
+
+    def found():
+        (finding,) = runner.run(postgres.store.pool.read(_partitions))
+        return finding.level
+
+    assert found() == "ok"
+    for first, last in _between({start for (start,) in sql("SELECT start FROM kron_partitions")}):
+        values = {"tenant": "default", "first": first, "last": last}
+        plan = runner.run(postgres.store.pool.read(lambda talk, values=values: _plan(talk, values)))
+        assert "runs_default" in plan
+        assert "runs_2" not in plan
+    defined(postgres, ended(LONG_AGO, identity="b"), identity="b")
+    assert found() == "warning"
+
+
+async def _plan(talk, values):
+    rows = await (await talk.connection.execute(b"EXPLAIN " + QUERIES["strays"], values, binary=True)).fetchall()
+    return "\n".join(map(str, rows))

@@ -177,6 +177,23 @@ def test_a_full_disk_is_said_and_loses_nothing(sqlite):
     assert write(sqlite, case, *runs, cursor=runs[-1].nominal)
 
 
+@pytest.mark.parametrize("how", ["removed", "replaced", "without its log"])
+def test_a_file_that_is_taken_away_is_said_and_not_written_to(sqlite, path, other, how):
+    """Somebody restores a backup under a process that runs: what that process wrote from then on would be lost."""
+    case = define(sqlite, None)
+    if how == "replaced":
+        backup = sqlite3.connect(path.with_name("backup"))
+        other.backup(backup)
+        backup.close()
+        path.with_name("backup").replace(path)
+    else:
+        Path(f"{path}-wal" if how == "without its log" else path).unlink()
+    for deed in (lambda: now(sqlite), lambda: write(sqlite, case, cursor=SECONDS + 600)):
+        with pytest.raises(KronError, match="removed or replaced") as caught:
+            deed()
+        assert "start again" in caught.value.hint
+
+
 def test_it_is_closed_once_and_for_all(folder, runner):
     store = Handle(runner, SqliteStore(folder / "kron.db", ManualClock()))
     store.close()
@@ -251,7 +268,7 @@ def test_the_file_itself_refuses_what_may_not_be(sqlite, other, says, deed):
 COPY = """
 INSERT INTO schedule_runs
 SELECT :key, schedule_id, run_at + :later, revision, fire_at, :status, trigger_id, outcome, reason, attempt, owner,
-       lease_until, not_before, doubt, created_at, updated_at, sent_at, alone
+       lease_until, not_before, doubt, created_at, updated_at, sent_at, unsent, alone
 FROM schedule_runs LIMIT 1
 """
 

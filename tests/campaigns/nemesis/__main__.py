@@ -20,6 +20,7 @@ from pathlib import Path
 
 from kron import KronError
 from kron.apps.wiring import open_store
+from kron.pause import NOBODY
 from kron.registrar import Registrar
 from tests.campaigns.nemesis.faults import Fleet, Nemesis
 from tests.campaigns.nemesis.findings import examine
@@ -68,7 +69,7 @@ async def watch(server, database, snapshots):
 async def load(registrar, known, every):
     began = time.monotonic()
     for start in range(0, len(known), 200):
-        await asyncio.gather(*(registrar.upsert(job_of(name, every)) for name in known[start : start + 200]))
+        await registrar.upsert_all([(job_of(name, every), NOBODY) for name in known[start : start + 200]])
         if start % 4000 == 3800:
             say(f"{start + 200} schedules, {time.monotonic() - began:.0f} s")
 
@@ -86,8 +87,8 @@ async def campaign(given, server, database, folder, life="tests.campaigns.nemesi
     try:
         async with open_store(url) as store:
             registrar = Registrar(store)
+            await fleet.open()  # before there is a schedule: from the first period on, a worker lives
             await load(registrar, known, given.every)
-            await fleet.open()
             say(f"{given.schedules} schedules, {given.minutes:g} minutes")
             beside = [
                 asyncio.create_task(nemesis.run()),
@@ -119,13 +120,17 @@ async def campaign(given, server, database, folder, life="tests.campaigns.nemesi
 
 async def resume(registrar, known):
     """Nothing is paused any more."""
-    for name in known:
-        for _ in range(20):
-            try:
-                await registrar.resume(name)
-                break
-            except KronError:
-                await asyncio.sleep(0.5)
+    for start in range(0, len(known), 20):
+        await asyncio.gather(*(_resumed(registrar, name) for name in known[start : start + 20]))
+
+
+async def _resumed(registrar, name):
+    for _ in range(20):
+        try:
+            await registrar.resume(name)
+            return
+        except KronError:
+            await asyncio.sleep(0.5)
 
 
 def report(found, nemesis, log, seed):

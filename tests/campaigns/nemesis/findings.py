@@ -8,6 +8,8 @@ from kron.audit import audit
 from kron.core.policy import Interrupted
 from tests.campaigns.nemesis.schedules import policy_of
 
+DROPPED = "dropped"  # in the receiver's log: a request that arrived, and had no effect and no answer
+
 LEDGER = """
 SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, fire_at, created_at, updated_at, status, outcome, reason,
        attempt, open, trigger_id, open AND not_before > kron_now() AND wake <= not_before
@@ -26,6 +28,7 @@ class Findings:
     lost: list = field(default_factory=list)
     missed: list = field(default_factory=list)
     doubt: list = field(default_factory=list)  # sent at most once, by a worker that was killed: it cannot be known
+    dropped: list = field(default_factory=list)  # sent: the target had the request, and dropped it without an answer
     doubled: list = field(default_factory=list)
     unexplained: list = field(default_factory=list)
     changed: list = field(default_factory=list)
@@ -40,9 +43,12 @@ class Findings:
 async def examine(store, server, database, log, snapshots, calm, faults, progress):
     """Compare everything. Nobody may have been left alone since `calm` (milliseconds): every lease has ended since."""
     found = Findings()
-    arrivals = Counter()
+    arrivals, departed = Counter(), set()
     for text in log.read_text(encoding="utf-8").splitlines():
-        key, _, _, _ = json.loads(text)
+        key, _, _, what = json.loads(text)
+        if what == DROPPED:
+            departed.add(key)
+            continue
         arrivals[key] += 1
         found.again += arrivals[key] > 1
     found.arrivals = len(arrivals)
@@ -52,7 +58,7 @@ async def examine(store, server, database, log, snapshots, calm, faults, progres
     found.unexplained += [("an effect without a record", key) for key in arrivals if key not in keys]
     busy = {row[1] for row in rows if (row[9] and row[5] >= calm) or row[12]}  # another run was heard of, or will be
     for row in rows:
-        _one(row, arrivals[row[0]], calm, busy, found)
+        _one(row, arrivals[row[0]], row[0] in departed, calm, busy, found)
         _late(row, faults, found)
     ends = {row[0]: row[6:9] for row in rows}
     found.changed += [(key, before, ends.get(key)) for key, before in snapshots.items() if ends.get(key) != before]
@@ -67,7 +73,7 @@ async def examine(store, server, database, log, snapshots, calm, faults, progres
     return found
 
 
-def _one(row, arrivals, calm, busy, found):
+def _one(row, arrivals, departed, calm, busy, found):
     key, name, run_at, _, _, updated, status, outcome, reason, attempt, is_open, trigger, has_its_time = row
     about = (name, run_at, trigger, status, outcome, reason, attempt, arrivals, key[:8])
     found.outcomes[("open, " if is_open else "") + (outcome or status) + (f" ({reason})" if reason else "")] += 1
@@ -76,7 +82,8 @@ def _one(row, arrivals, calm, busy, found):
         found.unexplained.append((*about, "it is not over, and nobody looks after it"))
     if outcome == "executed" and not arrivals:
         once = reason == "unknown" and policy_of(name).interrupted is Interrupted.LOST
-        (found.doubt if once else found.lost).append((*about, "executed, and nobody received it"))
+        left = found.dropped if reason == "unknown" and departed else found.lost
+        (found.doubt if once else left).append((*about, "executed, and nobody received it"))
     if reason == "catchup_none":
         found.missed.append((*about, "missed, though a worker lived within its grace"))
     if outcome not in ("executed", None) and arrivals:

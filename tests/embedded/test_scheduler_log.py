@@ -1,0 +1,128 @@
+"""The log of an embedded scheduler: one line for each event that matters, to `kron.scheduler`, and none while idle."""
+
+import asyncio
+import logging
+
+import pytest
+
+from kron import KronError, Scheduler
+
+LOG = "kron.scheduler"
+NEVER = "0 0 1 1 *"
+
+
+@pytest.fixture(autouse=True)
+def at_info(caplog):
+    caplog.set_level(logging.INFO, LOG)
+
+
+def said(caplog, least=logging.INFO):
+    return [record.getMessage() for record in caplog.records if record.name == LOG and record.levelno >= least]
+
+
+async def until(condition, seconds=20):
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.02)
+
+
+def test_idle_scheduler_logs_nothing(caplog):
+    async def script():
+        async with Scheduler("memory:") as s:
+            s.add(lambda: None, NEVER, dialect="posix", name="job")
+            await asyncio.sleep(0.3)
+
+    asyncio.run(script())
+    assert said(caplog) == []
+
+
+def test_run_that_succeeds_is_one_line(caplog):
+    async def script():
+        async with Scheduler("memory:") as s:
+            s.add(lambda: None, NEVER, dialect="posix", name="job")
+            await s.trigger("job")
+            await until(lambda: said(caplog))
+
+    asyncio.run(script())
+    (line,) = said(caplog)
+    assert line.startswith("run job of ")
+    assert line.endswith(" succeeded")
+    (record,) = [record for record in caplog.records if record.name == LOG]
+    assert record.kron["event"] == "run_ended"
+
+
+def test_run_that_fails_is_one_line_with_its_traceback(caplog):
+    async def script():
+        async with Scheduler("memory:") as s:
+            s.add(lambda: 1 / 0, NEVER, dialect="posix", name="job")
+            await s.trigger("job")
+            await until(lambda: said(caplog))
+
+    asyncio.run(script())
+    assert said(caplog) == ["job 'job' failed"]
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_run_that_cancels_itself_is_one_line(caplog):
+    async def gives_up():
+        raise asyncio.CancelledError
+
+    async def script():
+        async with Scheduler("memory:") as s:
+            s.add(gives_up, NEVER, dialect="posix", name="job")
+            await s.trigger("job")
+            await until(lambda: said(caplog))
+
+    asyncio.run(script())
+    assert said(caplog) == ["job 'job' was canceled"]
+
+
+def test_skipped_run_says_why(caplog):
+    async def script():
+        async with Scheduler("memory:") as s:
+            s.add(asyncio.Event().wait, NEVER, dialect="posix", name="job")
+            await s.trigger("job")
+            await s.trigger("job")
+            await until(lambda: said(caplog))
+            s._inside.scheduler.patience = 0
+
+    asyncio.run(script())
+    assert [line for line in said(caplog) if line.endswith("skipped: overlap")]
+
+
+def test_sink_hears_the_end_of_runs():
+    heard = []
+
+    async def script():
+        async with Scheduler("memory:", sink=heard.append) as s:
+            s.add(lambda: None, NEVER, dialect="posix", name="job")
+            await s.trigger("job")
+            await until(lambda: [e for e in heard if e.name == "run_ended"])
+
+    asyncio.run(script())
+    assert [e.facts["state"] for e in heard if e.name == "run_ended"] == ["success"]
+
+
+def test_outage_of_the_store_is_told_when_it_begins_and_ends(caplog, monkeypatch):
+    monkeypatch.setattr("kron.apps.embedded.passes.AFTER_FAILURE", 0.1)
+
+    async def script():
+        async with Scheduler("memory:") as s:
+            store = s._inside.registrar.store
+            poll, failed = store.poll, []
+
+            async def fails(shares):
+                failed.append(1)
+                raise KronError("STORE_FAILED", "the database: gone")
+
+            store.poll = fails
+            s._inside.passes.nudge()
+            await until(lambda: len(failed) >= 3)
+            store.poll = poll
+            await until(lambda: len(said(caplog)) >= 2)
+
+    asyncio.run(script())
+    lost, back = said(caplog)
+    assert lost == "store lost: the database: gone"
+    assert back.startswith("store back after ")
+    assert "Traceback" not in caplog.text
