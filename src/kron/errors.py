@@ -88,7 +88,10 @@ def clip(text: str) -> str:
 def nearest(word: str, known: Iterable[str]) -> str:
     """Which known word lies at most one edit away; empty when none does. Case does not count."""
     wanted, size = word.casefold(), len(word)
-    close = [k for k in known if -2 < len(k) - size < 2 and _one_edit_apart(wanted, k.casefold())]
+    half = max(0, len(wanted) // 2 - 1)  # one edit leaves the first letters as they were, or the last
+    first, last = wanted[:half], wanted[len(wanted) - half :]
+    alike = ((k, k.casefold()) for k in known if -2 < len(k) - size < 2)
+    close = [k for k, low in alike if (low.startswith(first) or low.endswith(last)) and _one_edit_apart(wanted, low)]
     return next((k for k in close if k.casefold() == wanted), close[0] if close else "")
 
 
@@ -102,9 +105,6 @@ def _one_edit_apart(a: str, b: str) -> bool:
     """Whether one letter added, dropped, changed or swapped with its neighbour makes `a` into `b`, or none does."""
     if len(a) > len(b):
         a, b = b, a
-    half = (len(a) - 1) // 2
-    if half > 0 and a[:half] != b[:half] and a[-half:] != b[-half:]:  # one edit leaves one half as it was
-        return False
     i = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), len(a))
     if len(a) < len(b):
         return a[i:] == b[i + 1 :]

@@ -40,7 +40,7 @@ class Membership:
         """Say that this worker lives, and learn who else does. Whether it looks elsewhere from now on."""
         before, began, kinds = self.shares, self.timer.monotonic(), kinds_of(self.launchers)
         if self.settings.shard_lease:
-            fleet = await self.store.lease(self.owner, kinds, now, now + self.settings.shard_lease)
+            fleet = await self.store.lease(self.owner, kinds, self.settings.shard_lease)
             leads = leader(fleet.members, kinds) == self.owner
             alone = (Share(ALL_SHARDS, kinds),) if leads else ()
             self.shares = alone if self.settings.lead else shares(self.owner, fleet.members)
@@ -53,8 +53,7 @@ class Membership:
     async def leave(self) -> None:
         """Leave the fleet: the others take over what this worker looked at."""
         if self.settings.shard_lease and self.renewed is not None:
-            now = await self.store.now()
-            await self.store.lease(self.owner, self.kinds, now, now)
+            await self.store.lease(self.owner, self.kinds, 0)
         self.renewed, self.shares = None, ()
 
     def informed(self, case: Case) -> Case:

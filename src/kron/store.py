@@ -119,11 +119,12 @@ class Store(Protocol):
     async def now(self) -> int:
         """The current instant in milliseconds: the store's clock decides."""
 
-    async def lease(self, owner: str, kinds: frozenset[str], now: int, until: int) -> Fleet:
-        """Register `owner` as living until then, able to launch targets of those kinds. Returns all who live.
+    async def lease(self, owner: str, kinds: frozenset[str], length: int) -> Fleet:
+        """Register `owner` for so many milliseconds, able to launch targets of those kinds. Returns all who live.
 
-        With `until` not after `now` it leaves. What was registered later than `now`, by a clock that has been set back
-        since, counts from `now` on: a crashed worker counts as living for at most the length of its lease.
+        With a length of 0 it leaves. The store reads its clock when it writes: a call that was long on its way says
+        nothing about those who registered meanwhile. What was registered by a clock that has been set back since
+        counts from now on: a crashed worker counts as living for at most the length of its lease.
         """
 
     async def poll(self, shares: Sequence[Share]) -> tuple[int, int | None]:

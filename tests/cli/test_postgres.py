@@ -112,8 +112,7 @@ class TestDoctor:
 
 
 async def lease(store, owner):
-    now = await store.now()
-    return await store.lease(owner, frozenset({"python:pass"}), now, now + 15_000)
+    return await store.lease(owner, frozenset({"python:pass"}), 15_000)
 
 
 class Process:

@@ -107,13 +107,12 @@ def test_beyond_the_bound_nothing_is_sent_and_afterwards_it_goes_on(ahead):
 def test_who_is_astray_hands_its_shards_over_at_once():
     async def script():
         world = Astray(NOON)
-        now = int(world.clock.now() * 1000)
         world.own.time = world.clock.now()
         await world.tick()
-        fleet = await world.store.lease("w2", frozenset({"test"}), now, now + 15_000)
+        fleet = await world.store.lease("w2", frozenset({"test"}), 15_000)
         assert [member.owner for member in fleet.members] == ["w1", "w2"]
         await world.pass_with(60, 0)
-        fleet = await world.store.lease("w2", frozenset({"test"}), now, now + 15_000)
+        fleet = await world.store.lease("w2", frozenset({"test"}), 15_000)
         assert [member.owner for member in fleet.members] == ["w2"]
 
     play(script())

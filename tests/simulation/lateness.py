@@ -62,15 +62,17 @@ class Downtimes:
         return due / 1000 - self.setting.start
 
     def _well(self, kind: str, due: int) -> bool:
+        """Whether one was well all the time, and for so long after that it has said so: every third of its lease."""
         begin = self._at(due) - 2 * self.lease - 10
-        return begin > 0 and self.health.well(kind, begin, self._at(due) + 4)
+        return begin > 0 and self.health.well(kind, begin, self._at(due) + self.lease)
 
     def _down(self, kind: str, due: int, write: Write) -> bool:
         """Whether no worker was well until shortly before this write, and since then none but the one that wrote.
 
-        Another that lived for a moment, and died before it came to this period, makes the downtime before it forgotten.
+        One that was back for a moment, and was struck before it came to this period, makes the downtime before it
+        forgotten: what fell due then runs, though the policy would let it be missed.
         """
         begin, end = max(0.0, self._at(due) - self.lease - 10), write.at - 3 * self.setting.tick / 1000 - 20
-        if begin == 0 or self._at(due) + 10 >= end:
+        if begin == 0 or self._at(due) + 10 >= end or self.health.returned(kind, self._at(due), end):
             return False
         return self.health.down(kind, begin, end) and self.health.down(kind, end, write.at, write.who)

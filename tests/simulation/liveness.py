@@ -49,9 +49,9 @@ class Watch:
             yield f"waited {write.now - ready} ms for nobody: {about}"
 
     def _handed_over(self, write: Write, due: int) -> bool:
-        """Whether a worker was restarted meanwhile: the others look where it did within a tick."""
+        """Whether a worker left or came meanwhile: within a tick, each of the others looks where it should."""
         begin = write.at - (write.now - due + self.patience) / 1000  # by the world's own time: clocks were set since
-        return any(begin < life.died < write.at for life in self.lives)
+        return any(begin < moment < write.at for life in self.lives for moment in (life.born, life.died))
 
     def _note(self, write: Write, story: Story) -> None:
         """Whatever changes what may start resets the watch."""

@@ -96,7 +96,7 @@ def test_a_call_is_lost_before_its_work_and_an_answer_after(calls, answers, regi
         store = MemoryStore(VirtualClock(loop, 1_000_000))
         road = RoughRoad(VirtualTimer(loop), Rough(0.1, 0.2, calls_lost=calls, answers_lost=answers), seed=1)
         with pytest.raises(ConnectionError):
-            await FaultyStore(store, road).lease("me", frozenset({"x"}), 0, 1_000)
+            await FaultyStore(store, road).lease("me", frozenset({"x"}), 1_000)
         return "me" in store.register.lives
 
     assert run(main()) is registered

@@ -18,6 +18,7 @@ def of_story(story: Story) -> Iterator[str]:
         if need is None:
             continue
         seen = max(need, story.touched, run.changed)  # whoever wrote it may have seen a later time than the last write
+        seen += 1_000 if _edited(run, story) else 0
         if story.wake is None or story.wake > seen:
             about = f"{run.identity} {run.nominal}{run.trigger} ({run.key[:8]})"
             yield f"nobody will look when it is time: {about} {run.state}, needs {need}, wake {story.wake}"
@@ -34,6 +35,15 @@ def _need(run: Run, story: Story) -> int | None:
     if state == "pending" and story.case.idle:
         return None
     return None if _blocked(run, story) else run.not_before
+
+
+def _edited(run: Run, story: Story) -> bool:
+    """Whether it replaces one that was sent before the last edit: who answers does not know that another waits."""
+    assert story.case
+    if overlap_of(run, story.case.policy) is not Overlap.REPLACE:
+        return False
+    running = [other for other in story.open.values() if str(other.state) in ("enqueued", "started")]
+    return any(other.sent <= story.case.since for other in running)
 
 
 def _blocked(run: Run, story: Story) -> bool:

@@ -36,7 +36,7 @@ def test_of_several_hosts_the_one_that_takes_writes_is_found_again(server):
                     )
                 for _ in range(3):  # a line that is dead is noticed when it is used
                     try:
-                        await store.lease("w", frozenset({"test"}), 1, 2)
+                        await store.lease("w", frozenset({"test"}), 1)
                     except KronError:
                         continue
                 with connect(leader.url(name)) as connection:

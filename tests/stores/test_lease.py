@@ -12,7 +12,8 @@ HTTP, JOBS = frozenset({"https", "http"}), frozenset({"python:a", "python:b"})
 
 
 def lease(store, owner, at=0, length=LEASE, kinds=HTTP):
-    return store.lease(owner, kinds, NOW + at, NOW + at + length)
+    store.store.clock.time = (NOW + at) / 1000
+    return store.lease(owner, kinds, length)
 
 
 def owners(fleet):
@@ -104,7 +105,7 @@ def test_downtime_is_shown_with_the_schedule(store):
     from tests.stores.making import a_case, define
 
     define(store, a_case())
-    store.lease("w1", frozenset({"test"}), NOW, NOW + LEASE)
+    store.lease("w1", frozenset({"test"}), LEASE)
     (case,) = store.get(["a"])
     assert case.downtime == Downtime(-EVER, NOW)
 

@@ -145,7 +145,7 @@ class Likeness(RuleBasedStateMachine):
 
     @rule(owner=owners)
     def lease(self, owner):
-        self.both(lambda store: store.lease(owner, KINDS, self.now(), self.now() + 15_000))
+        self.both(lambda store: store.lease(owner, KINDS, 15_000))
 
     @rule(limit=st.integers(1, 3))
     def look(self, limit):

@@ -203,7 +203,7 @@ class TestTenants:
         assert two.find([a_run().key]) == [None]
         assert two.identities("", MANY) == two.look(ALL, NOW, MANY) == two.runs("a", MANY) == []
         define(two, a_case(cursor=SECONDS + 60))
-        assert two.lease("w", KINDS, NOW, NOW + 1) == one.lease("w", KINDS, NOW, NOW + 1)
+        assert two.lease("w", KINDS, 1) == one.lease("w", KINDS, 1)
         assert now(one).cursor == SECONDS
         one.close(), two.close()
 
@@ -276,7 +276,7 @@ class TestGuards:
         asked = a_run(State.SKIPPED, 4, trigger="by hand")
         define(postgres, a_case(revision=2), a_run(State.STARTED), a_run(minute=2), a_run(State.SKIPPED, 3), asked)
         assert write(postgres, now(postgres), gap=a_gap(6, 9, 4), cursor=SECONDS + 600)
-        postgres.lease("w", KINDS, NOW, NOW + 1)
+        postgres.lease("w", KINDS, 1)
         before = view(postgres)
         with pytest.raises(psycopg.errors.IntegrityError):
             sql(wrong)
@@ -432,7 +432,7 @@ class TestFaults:
         server.sql("SELECT pg_reload_conf()")
 
         async def cancelled():
-            told = asyncio.ensure_future(postgres.store.lease("w", KINDS, NOW, NOW + 1))
+            told = asyncio.ensure_future(postgres.store.lease("w", KINDS, 1))
             for _ in range(100):
                 await asyncio.sleep(0.02)
                 if sql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"):

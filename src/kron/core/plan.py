@@ -16,9 +16,11 @@ from kron.core.ordinary import ordinary
 from kron.core.outcome import Gap, Reason, Verdict
 from kron.core.overlap import start_pending
 from kron.core.period import next_nominal
-from kron.core.policy import MILLISECOND, Catchup
-from kron.core.run import Run, State, ended, key_of
+from kron.core.policy import MILLISECOND, Catchup, Overlap
+from kron.core.run import Run, State, ended, key_of, overlap_of
 from kron.core.tend import retry_failed, tend
+
+ASK_AGAIN = 1_000  # milliseconds until it is asked again whether the run in front was answered
 
 
 class Plan(NamedTuple):
@@ -157,10 +159,20 @@ def _finished(draft: Draft, seen: Survey, gap: Gap | None) -> Plan:
 def _wake(run: Run, draft: Draft) -> int | None:
     """When something is to be done about an open run. One that waits for another is woken by that one's end."""
     if run.state in (State.PENDING, State.WAITING):
-        return run.not_before if run.not_before > draft.now else None
+        if run.not_before > draft.now:
+            return run.not_before
+        return draft.now + ASK_AGAIN if _waits_for_answer(run, draft) else None
     if run.state is State.RETRY:
         return run.not_before
     return run.lease if run.open else None
+
+
+def _waits_for_answer(run: Run, draft: Draft) -> bool:
+    """Whether it is to replace a run that was claimed under an older definition, whose answer may wake nobody."""
+    if run.state is not State.PENDING or overlap_of(run, draft.case.policy) is not Overlap.REPLACE:
+        return False
+    since = draft.case.since
+    return any(other.state is State.LAUNCHING and other.sent <= since for other in draft.runs.values())
 
 
 def _cursor(case: Case, seen: Survey, gap: Gap | None, now: int) -> int:

@@ -42,9 +42,9 @@ class MemoryStore:
         """The current instant in milliseconds."""
         return int(self.clock.now() * 1000)
 
-    async def lease(self, owner: str, kinds: frozenset[str], now: int, until: int) -> Fleet:
-        """Register `owner` as living until then; all who live."""
-        return self.register.lease(owner, kinds, now, until)
+    async def lease(self, owner: str, kinds: frozenset[str], length: int) -> Fleet:
+        """Register `owner` for so many milliseconds; all who live."""
+        return self.register.lease(owner, kinds, await self.now(), length)
 
     async def poll(self, shares: Sequence[Share]) -> tuple[int, int | None]:
         """The current instant, and when the next schedule of those shares is to be looked at."""

@@ -36,8 +36,9 @@ class Register:
         self.lives: dict[str, Life] = {}
         self.kinds: dict[str, Service] = {}
 
-    def lease(self, owner: str, kinds: frozenset[str], now: int, until: int) -> Fleet:
-        """Register `owner` as living until then, or as gone; all who live."""
+    def lease(self, owner: str, kinds: frozenset[str], now: int, length: int) -> Fleet:
+        """Register `owner` for so many milliseconds, or as gone; all who live."""
+        until = now + length
         self._count_from(now)
         self.lives = {name: life for name, life in self.lives.items() if life.until > now}
         before = self.lives.pop(owner, None)

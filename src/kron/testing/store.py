@@ -25,9 +25,9 @@ class FaultyStore:
         """The current instant in milliseconds."""
         return await self._call("now", self.store.now())
 
-    async def lease(self, owner: str, kinds: frozenset[str], now: int, until: int) -> Fleet:
+    async def lease(self, owner: str, kinds: frozenset[str], length: int) -> Fleet:
         """All who live, with `owner`."""
-        return await self._call("lease", self.store.lease(owner, kinds, now, until))
+        return await self._call("lease", self.store.lease(owner, kinds, length))
 
     async def poll(self, shares: Sequence[Share]) -> tuple[int, int | None]:
         """The current instant, and when the next case is to be looked at."""

@@ -12,15 +12,15 @@ from kron.stores.postgres.pool import Talk
 from kron.stores.register import Life, Register, Service
 
 
-async def lease(talk: Talk, owner: str, kinds: frozenset[str], now: int, until: int) -> Fleet:
-    """Register `owner` as living until then, or as gone; all who live."""
-    await talk.tell("alone_in_leasing")
+async def lease(talk: Talk, owner: str, kinds: frozenset[str], length: int, now: int | None) -> Fleet:
+    """Register `owner` for so many milliseconds, or as gone; all who live. Without `now` the database's clock counts."""
+    ((_, clock),) = await talk.rows("alone_in_leasing")
     register = Register()
     for name, joined, said, end, able in await talk.rows("living"):
         register.lives[name] = Life(joined, said, end, frozenset(able))
     register.kinds = await _kinds(talk)
     lives, services = register.lives, dict(register.kinds)
-    fleet = register.lease(owner, kinds, now, until)
+    fleet = register.lease(owner, kinds, clock if now is None else now, length)
     gone = lives.keys() - register.lives.keys()
     if gone:
         await talk.tell("forget", owners=texts(gone))

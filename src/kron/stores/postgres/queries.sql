@@ -49,8 +49,8 @@ SELECT kron_now();
 -- clock: the same outside of a transaction
 SELECT {schema}.kron_now();
 
--- alone_in_leasing: one at a time decides who looks at what
-SELECT pg_advisory_xact_lock(hashtextextended('kron leases ' || current_schema() || ' ' || %(tenant)s, 0));
+-- alone_in_leasing: one at a time decides who looks at what, and when its turn came
+SELECT pg_advisory_xact_lock(hashtextextended('kron leases ' || current_schema() || ' ' || %(tenant)s, 0)), kron_now();
 
 -- living: all workers that were heard of, in order
 SELECT owner, joined, said, until, kinds FROM workers WHERE tenant_id = %(tenant)s ORDER BY owner;

@@ -71,9 +71,10 @@ class PostgresStore:
         ((now,),) = await self.pool.ask("clock")
         return int(now)
 
-    async def lease(self, owner: str, kinds: frozenset[str], now: int, until: int) -> Fleet:
-        """Register `owner` as living until then; all who live."""
-        return await self.pool.write(lambda talk: lease(talk, owner, kinds, now, until))
+    async def lease(self, owner: str, kinds: frozenset[str], length: int) -> Fleet:
+        """Register `owner` for so many milliseconds; all who live."""
+        now = None if self.clock is None else await self.now()
+        return await self.pool.write(lambda talk: lease(talk, owner, kinds, length, now))
 
     async def poll(self, shares: Sequence[Share]) -> tuple[int, int | None]:
         """The current instant, and when the next schedule of those shares is to be looked at."""

@@ -13,13 +13,13 @@ from kron.stores.register import Life, Register, Service
 Rows = Callable[..., list[Any]]
 
 
-def lease(rows: Rows, owner: str, kinds: frozenset[str], now: int, until: int) -> Fleet:
-    """Register a worker until `until`. Returns all living workers."""
+def lease(rows: Rows, owner: str, kinds: frozenset[str], now: int, length: int) -> Fleet:
+    """Register a worker for `length` milliseconds. Returns all living workers."""
     register = read_register(rows)
     for name, joined, said, end, able in rows("living"):
         register.lives[name] = Life(joined, said, end, frozenset(json.loads(able)))
     lives, services = register.lives, dict(register.kinds)
-    fleet = register.lease(owner, kinds, now, until)
+    fleet = register.lease(owner, kinds, now, length)
     for name in lives.keys() - register.lives.keys():
         rows("forget", owner=name)
     for name, life in register.lives.items():

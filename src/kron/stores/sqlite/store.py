@@ -62,9 +62,9 @@ class SqliteStore:
         """The current instant in milliseconds."""
         return int(self.clock.now() * 1000)
 
-    async def lease(self, owner: str, kinds: frozenset[str], now: int, until: int) -> Fleet:
-        """Register `owner` as living until then; all who live."""
-        return await self.file.write(lambda: lease(self.rows, owner, kinds, now, until))
+    async def lease(self, owner: str, kinds: frozenset[str], length: int) -> Fleet:
+        """Register `owner` for so many milliseconds; all who live."""
+        return await self.file.write(lambda: lease(self.rows, owner, kinds, int(self.clock.now() * 1000), length))
 
     async def poll(self, shares: Sequence[Share]) -> tuple[int, int | None]:
         """The current instant, and when the next schedule of those shares is to be looked at."""
