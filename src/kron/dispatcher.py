@@ -17,7 +17,7 @@ from kron.core.job import Job
 from kron.core.plan import Plan
 from kron.core.policy import Policy
 from kron.core.run import Run
-from kron.events import Event, Sink, about
+from kron.events import Event, Sink, about, silent
 from kron.failpoint import fail_point
 from kron.lanes import Lane, Lanes
 from kron.launcher import Launch, Launcher, Missing
@@ -26,6 +26,7 @@ from kron.store import Change, Store
 
 MISSING = Missing()
 SLOW = 0.5  # seconds: a launch that takes longer leaves its fast slot to another
+IN_TURN = 32  # launches by one task; then others have their turn, the functions that were launched among them
 SET_BACK = 5_000  # milliseconds until a launch is tried again whose tenant or host has too many slow ones
 BREATHER = 1_000  # milliseconds until a launch is tried again for which this worker had no time
 SMOOTHING = 0.1  # how much the last launch counts in the pace
@@ -56,6 +57,15 @@ class Result(NamedTuple):
     sent: int
 
 
+class Sending:
+    """A launch on its way: in which lane, since when, and whether it has left its fast slot."""
+
+    __slots__ = ("began", "lane", "slow")
+
+    def __init__(self, lane: Lane, began: float) -> None:
+        self.lane, self.began, self.slow = lane, began, False
+
+
 class Dispatcher:
     """One for each worker. `busy` has the keys of runs that are claimed here and not yet recorded further."""
 
@@ -68,6 +78,10 @@ class Dispatcher:
         self.busy: dict[str, int] = {}
         self.going: set[asyncio.Task[None]] = set()
         self.pace = SLOW  # seconds that a launch holds its fast slot, on average
+        self.ended = asyncio.Event()  # a launch has ended: there may be room for another
+        self.starting = 0  # tasks that will take a claim, and have not begun
+        self.sending: dict[Sending, None] = {}  # launches that are not slow yet, the oldest first
+        self.watch: asyncio.TimerHandle | None = None  # when the oldest of them is slow
 
     @property
     def room(self) -> int:
@@ -111,8 +125,10 @@ class Dispatcher:
             await asyncio.wait({self.writer.task}, timeout=patience)
 
     def _pump(self) -> None:
-        while (taken := self.lanes.take()) is not None:
-            self._begin(self._launch(*taken))
+        """Begin to send what waits and has a slot."""
+        for _ in range(self.lanes.ready - self.starting):
+            self.starting += 1
+            self._begin(self._send_in_turn())
         for claim in self.lanes.surplus():
             self._withhold(claim, CROWDED, SET_BACK)
 
@@ -121,26 +137,50 @@ class Dispatcher:
         self.going.add(task)
         task.add_done_callback(self.going.discard)
 
+    async def _send_in_turn(self) -> None:
+        """Send claims, one after the other, as many as may be sent by one task."""
+        self.starting -= 1
+        try:
+            for _ in range(IN_TURN):
+                taken = self.lanes.take()
+                if taken is None:
+                    break
+                await self._launch(*taken)
+        finally:
+            self._pump()
+
     async def _launch(self, lane: Lane, claim: Claim) -> None:
-        began, slow = self.timer.monotonic(), False
-
-        def leave() -> None:
-            nonlocal slow
-            slow = self.lanes.slows(lane)
-            if slow:
-                self._pump()
-
-        leaving, sent = asyncio.get_running_loop().call_later(SLOW, leave), False
+        sending, sent = Sending(lane, self.timer.monotonic()), False
+        self.sending[sending] = None
+        self._watch()
         try:
             await self._cancel_all(claim.cancels)
             sent = await self._send(claim)
         finally:
-            leaving.cancel()
-            took = self.timer.monotonic() - began
-            self.lanes.ends(lane, slow=slow, quick=sent and took < SLOW)
+            self.sending.pop(sending, None)
+            took = self.timer.monotonic() - sending.began
+            self.lanes.ends(lane, slow=sending.slow, quick=sent and took < SLOW)
             if sent:  # what was withheld took no time, and says nothing of how many can be sent
-                held = min(SLOW, took) if slow else took
+                held = min(SLOW, took) if sending.slow else took
                 self.pace += SMOOTHING * (held - self.pace)
+            self.ended.set()
+
+    def _watch(self) -> None:
+        """See to it that the launch that was sent first is looked at when it takes long. One timer is for all."""
+        if self.watch is None and self.sending:
+            left = SLOW - (self.timer.monotonic() - next(iter(self.sending)).began)
+            self.watch = asyncio.get_running_loop().call_later(max(0.0, left), self._slow_down)
+
+    def _slow_down(self) -> None:
+        """Have the launches that take long leave their fast slots."""
+        self.watch, freed = None, False
+        before = self.timer.monotonic() - SLOW + 0.001  # a timer may be early by as much as the clock can show
+        for sending in [each for each in self.sending if each.began <= before]:
+            del self.sending[sending]
+            sending.slow = self.lanes.slows(sending.lane)
+            freed |= sending.slow
+        self._watch()
+        if freed:
             self._pump()
 
     async def _send(self, claim: Claim) -> bool:
@@ -162,7 +202,8 @@ class Dispatcher:
         sent = claim.now + int(passed)
         if receipt.over:  # who launched it records its end, which says that it was started
             self.busy.pop(run.key, None)
-            self._tell(_answered(claim, receipt, sent), receipt, sent, sent)
+            if self.sink is not silent:
+                self._tell(_answered(claim, receipt, sent), receipt, sent, sent)
         else:
             self.writer.put(Result(claim, receipt, sent))
         return True
@@ -200,7 +241,7 @@ class Dispatcher:
         self.sink(Event("results_kept", 0, {"error": repr(error), "waiting": len(self.writer.waiting)}))
 
     def _tell(self, run: Run, said: Receipt, sent: int, now: int, name: str = "launch_answered") -> None:
-        if said.answer is not Answer.UNSENT:
+        if self.sink is not silent and said.answer is not Answer.UNSENT:
             self.sink(about(name, now, run, answer=str(said.answer), sent=sent))
 
     async def _cancel_all(self, cancels: Sequence[tuple[Job, Run]]) -> None:
@@ -218,8 +259,9 @@ class Dispatcher:
 
     def _lane(self, job: Job) -> Lane:
         tenant, divided, _ = job.identity.partition("/")
-        lane = getattr(self._launcher(job), "lane", None)
-        return Lane(tenant if divided else "", lane(job) if lane else job.target.partition(":")[0])
+        scheme = job.target.partition(":")[0]
+        lane = getattr(self.launchers.get(scheme.lower()), "lane", None)
+        return Lane(tenant if divided else "", lane(job) if lane else scheme)
 
 
 def _answered(claim: Claim, said: Receipt, now: int) -> Run:

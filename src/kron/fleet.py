@@ -45,6 +45,8 @@ class Fleet:
 
 def kind_of(target: str) -> str:
     """The kind of a target: its scheme; for a function of an application, the function itself."""
+    if target.startswith(f"{FUNCTIONS}:"):
+        return target
     scheme = target.partition(":")[0].lower()
     return target if scheme == FUNCTIONS else scheme
 

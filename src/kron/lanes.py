@@ -53,6 +53,11 @@ class Lanes(Generic[T]):
         self.waiting += 1
 
     @property
+    def ready(self) -> int:
+        """How many entries can be taken now, as far as is known: a lane may turn out to be full."""
+        return min(self.waiting - (self.held_back if self.parked else 0), self.most_fast - self.fast)
+
+    @property
     def held_back(self) -> int:
         """How many entries wait in full lanes."""
         return sum(self.parked.values())
@@ -119,7 +124,7 @@ class Lanes(Generic[T]):
 
     def _full(self, lane: Lane) -> bool:
         """Whether the lane's tenant or host has its share of slow launches."""
-        return any(self.held[key] >= max(1, self.most_slow // SHARES[key[0]]) for key in lane.keys)
+        return bool(self.held) and any(self.held[key] >= max(1, self.most_slow // SHARES[key[0]]) for key in lane.keys)
 
     def slows(self, lane: Lane) -> bool:
         """A launch of that lane takes long: whether its fast slot is free for another from now on."""

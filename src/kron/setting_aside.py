@@ -40,6 +40,8 @@ class SettingAside:
             if error.code not in HOPELESS:
                 raise
             held = [await self._alone(each, now) for each in settlements]
+        if all(held) and not self.refusals:
+            return held
         for each, written in zip(settlements, held, strict=True):
             await self._count(each.after.identity, written, now)
         return held

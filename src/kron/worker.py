@@ -175,6 +175,8 @@ class Worker:
 
     def _held(self, case: Case) -> bool:
         """Whether this process itself is at a run of the case: then nothing of it is taken for silent."""
+        if not case.open:
+            return False
         over = [run for run in case.open if run.lease is not None and run.lease <= self.skew.now]
         return any(run.key in self.dispatcher.busy or self._running(case, run.key) for run in over)
 
@@ -240,10 +242,11 @@ class Worker:
     async def _rest(self, pause: int, stopped: asyncio.Future[Any]) -> None:
         """Sleep; but not on, once a launch has ended, somebody nudges or the end has come."""
         nap = asyncio.ensure_future(self.timer.sleep(pause / 1000))
-        nudge = asyncio.ensure_future(self.nudged.wait())
-        await asyncio.wait({nap, nudge, stopped, *self.dispatcher.going}, return_when=asyncio.FIRST_COMPLETED)
-        nap.cancel()
-        nudge.cancel()
+        self.dispatcher.ended.clear()
+        reasons = [asyncio.ensure_future(event.wait()) for event in (self.nudged, self.dispatcher.ended)]
+        await asyncio.wait({nap, stopped, *reasons}, return_when=asyncio.FIRST_COMPLETED)
+        for waiting in (nap, *reasons):
+            waiting.cancel()
         if self.nudged.is_set():
             await self.timer.sleep(GATHERING)  # those who ask at once are served at once, and many together
             self.nudged.clear()
@@ -274,6 +277,8 @@ class Worker:
 
 def _affordable(plans: list[Plan], room: int) -> list[Plan]:
     """The first of the plans, as many as there is room for their launches. One may launch many runs to catch up."""
+    if sum(len(each.new) + len(each.changed) for each in plans) <= room:
+        return plans
     for number, each in enumerate(plans):
         room -= len(each.launches)
         if room < 0 and number:

@@ -131,3 +131,13 @@ def test_attempt_that_was_promised_is_made_however_late_kron_comes_to_it(why):
 def test_run_whose_workers_fall_silent_again_and_again_is_given_up(unsent, state):
     run = a_run(State.LAUNCHING, attempt=40, unsent=unsent, due=LONG_AGO, created=LONG_AGO, lease=NOW)
     assert planned(run, SERVICE).state is state
+
+
+@pytest.mark.parametrize(("sent", "wakes"), [(NOW, NOW + 1_000), (NOW + 1, NOW + 20_000)])
+def test_run_that_is_to_replace_one_sent_before_the_edit_asks_again_soon(sent, wakes):
+    """Who answers goes by the definition of the claim, in which nothing was to be replaced: it wakes nobody."""
+    job = a_job(policy=replace(KRON, overlap=Overlap.REPLACE))
+    first = a_run(State.LAUNCHING, lease=NOW + 20_000, sent=sent)
+    waiting = a_run(minute=1, trigger="asked", due=NOW)
+    case = a_case(cursor=waiting.nominal)._replace(job=job, since=NOW, open=(first, waiting))
+    assert plan(case, NOW + 1, owner="w2", lease=30_000).wake in (wakes, wakes + 1)

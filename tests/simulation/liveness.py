@@ -45,7 +45,10 @@ class Watch:
             ready = max(ready, write.now)  # what stood in its way ends with this very write
         if before is not None and before.state in RUNNING:
             ready = max(ready, before.lease or 0)
-        if ready > self.since and write.now - ready > self.patience:
+        patience = (
+            self.patience * 2 if self._handed_over(write, ready) else self.patience
+        )  # of one, and then of another
+        if ready > self.since and write.now - ready > patience:
             yield f"waited {write.now - ready} ms for nobody: {about}"
 
     def _handed_over(self, write: Write, due: int) -> bool:

@@ -66,6 +66,14 @@ def test_lease_after_the_clock_was_set_back_ends_within_its_length(store):
     assert owners(lease(store, "w2", LEASE)) == ["w2"]
 
 
+def test_lease_is_dated_when_it_is_written(store, clock):
+    """Whatever time a worker read before it stood still, it takes nothing from those who registered meanwhile."""
+    lease(store, "w1", 60_000)
+    assert owners(store.lease("w2", HTTP, LEASE)) == ["w1", "w2"]
+    assert clock.time * 1000 == NOW + 60_000
+    assert owners(lease(store, "w2", 60_000 + LEASE - 1)) == ["w1", "w2"]
+
+
 def test_downtime_of_the_first_worker_is_all_time_before(store):
     assert lease(store, "w1").downtimes == dict.fromkeys(HTTP, Downtime(-EVER, NOW))
 

@@ -37,6 +37,8 @@ class Plan(NamedTuple):
     @property
     def launches(self) -> tuple[Run, ...]:
         """The runs that are to be sent once the plan is written."""
+        if not self.changed and len(self.new) < 2:  # as in almost every plan
+            return self.new if self.new and self.new[0].state is State.LAUNCHING else ()
         after = (*self.new, *(run for _, run in self.changed))
         return tuple(run for run in after if run.state is State.LAUNCHING)
 

@@ -202,7 +202,11 @@ class MemoryStore:
         if not self._fits(settlement):
             return False
         self.aside.pop(after.identity, None)
-        self._keep(after._replace(open=(), ahead=frozenset(), downtime=ALWAYS, former=NOTHING))
+        if (
+            after.open or after.ahead or after.former or after.downtime is not ALWAYS
+        ):  # which are not the schedule's own
+            after = after._replace(open=(), ahead=frozenset(), downtime=ALWAYS, former=NOTHING)
+        self._keep(after)
         for run in settlement.new:
             self._put(run)
         for _, run in settlement.changed:

@@ -13,7 +13,7 @@ from kron.settings import Settings
 from kron.worker import Worker
 
 MINUTE = 60_000
-SETTINGS = Settings(tick=MINUTE, batch=10_000, lease=10 * MINUTE, shard_lease=0)
+SETTINGS = Settings(tick=MINUTE, batch=10_000, inflight=10_000, lease=10 * MINUTE, shard_lease=0)
 AFTER_FAILURE = 5_000
 UNRECORDED = 50_000  # callbacks that may have ended without a record while there are more to start
 SHORTEST = 1.0  # seconds from one poll to the next, whatever asks

@@ -19,7 +19,7 @@ from kron.apps.declarative.registration import SCHEME, Registration, Task, read_
 from kron.apps.wiring import open_store
 from kron.clock import Clock, SystemClock, SystemTimer, Timer
 from kron.errors import KronError
-from kron.events import Event, Sink, line
+from kron.events import Event, Sink, line, silent
 from kron.reports import Reports
 from kron.store import Store
 from kron.stores.memory import MemoryStore
@@ -150,11 +150,11 @@ class DeclarativeScheduler:
             if name in known:  # and is not somebody else's
                 self._say("TaskRetryPreempted", taskName=name)
 
-        known = {task.name: task for task in tasks}
+        known, sink = {task.name: task for task in tasks}, silent if self._sink is silent else hear
         callbacks = Callbacks(known, Reports(store), self._timer, self._say)
         owner = f"scheduler-{uuid4().hex}"  # a life of its own: what bears another one's name is an orphan
         launchers = {SCHEME: callbacks.launcher}
-        worker = Worker(store, launchers, self._timer, owner=owner, settings=SETTINGS, sink=hear)
+        worker = Worker(store, launchers, self._timer, owner=owner, settings=SETTINGS, sink=sink)
         return Polling(worker, callbacks, self._clock, self._timer, self._say)
 
     def _failed(self, error: BaseException) -> None:

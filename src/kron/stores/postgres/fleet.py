@@ -13,7 +13,7 @@ from kron.stores.register import Life, Register, Service
 
 
 async def lease(talk: Talk, owner: str, kinds: frozenset[str], length: int, now: int | None) -> Fleet:
-    """Register `owner` for so many milliseconds, or as gone; all who live. Without `now` the database's clock counts."""
+    """Register `owner` for so many milliseconds, or as gone; all who live. Without `now` the database dates it."""
     ((_, clock),) = await talk.rows("alone_in_leasing")
     register = Register()
     for name, joined, said, end, able in await talk.rows("living"):
