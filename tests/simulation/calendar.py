@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 
 from kron.core.decision import decide
@@ -12,6 +13,7 @@ from kron.core.run import key_of
 from kron.core.schedule.chance import draw
 from kron.core.zone import moment
 
+AHEAD = 3600  # seconds walked at once
 REACH = 3700  # seconds: no window or jitter of a scenario reaches further from its nominal time
 
 
@@ -37,12 +39,14 @@ class Calendar:
 
     def between(self, after: int, upto: int) -> list[int]:
         """The nominal times later than `after` and not later than `upto`, within the validity of the job."""
-        if not self.walked or after < self.start or upto > self.upto:
-            self._walk(min(after, self.start or after), max(upto, self.upto))
-        return [n for n in self.walked if after < n <= upto]
+        if not self.upto or after < self.start:
+            self.start, self.upto, self.walked = after, after, []
+        if upto > self.upto:
+            self._walk(self.upto, upto + AHEAD)
+        return self.walked[bisect_right(self.walked, after) : bisect_right(self.walked, upto)]
 
     def _walk(self, after: int, upto: int) -> None:
-        self.start, self.upto, self.walked = after, upto, []
+        self.upto = upto
         for period in periods(self.job.schedule, moment(after)):
             if period.nominal > upto:
                 break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 
@@ -22,10 +23,12 @@ def check(result: Result) -> list[str]:
 def _violations(result: Result) -> Iterator[str]:
     setting, replay, watch, downtimes = result.setting, Replay(), Watch(result), Downtimes(result)
     yield from result.broken
-    latest, set_back = 0, result.history.set_back
+    latest, set_back = 0, deque(sorted(result.history.set_back))
     for write, story in replay.steps(result.history):
         when = f"{write.at:.3f}"
-        latest = max(latest, write.shown, *(shown for at, shown in set_back if at <= write.at))
+        latest = max(latest, write.shown)
+        while set_back and set_back[0][0] <= write.at:
+            latest = max(latest, set_back.popleft()[1])
         yield from (f"{when} {text}" for text in records.of_write(write, story, latest))
         yield from (f"{when} {text}" for text in watch.of_write(write, story))
         yield from (f"{when} {text}" for text in downtimes.of_write(write, story))
