@@ -41,11 +41,6 @@ class Health:
         edges = sorted({begin, end, *self._edges(kind, begin, end)})
         return not any(self.well(kind, a, b, but) for a, b in pairwise(edges))
 
-    def returned(self, kind: str, begin: float, end: float) -> bool:
-        """Whether a worker that can launch that kind was born or awoke then, be it for a moment."""
-        able = (life for life in self.lives.values() if kind in life.kinds)
-        return any(begin < moment < end for life in able for moment in (life.born, *(b for _, b in life.ills)))
-
     def _edges(self, kind: str, begin: float, end: float) -> Iterable[float]:
         for life in self.lives.values():
             if kind in life.kinds:

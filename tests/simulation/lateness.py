@@ -69,10 +69,10 @@ class Downtimes:
     def _down(self, kind: str, due: int, write: Write) -> bool:
         """Whether no worker was well until shortly before this write, and since then none but the one that wrote.
 
-        One that was back for a moment, and was struck before it came to this period, makes the downtime before it
+        Another that was back for some time, and died before it came to this period, makes the downtime before it
         forgotten: what fell due then runs, though the policy would let it be missed.
         """
         begin, end = max(0.0, self._at(due) - self.lease - 10), write.at - 3 * self.setting.tick / 1000 - 20
-        if begin == 0 or self._at(due) + 10 >= end or self.health.returned(kind, self._at(due), end):
+        if begin == 0 or self._at(due) + 10 >= end:
             return False
         return self.health.down(kind, begin, end) and self.health.down(kind, end, write.at, write.who)

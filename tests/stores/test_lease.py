@@ -1,5 +1,6 @@
 """Who lives, what each can launch, and when there was nobody for a kind of target."""
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -93,18 +94,29 @@ def test_downtime_of_the_whole_fleet_is_from_the_last_sign_of_life(store):
 
 def test_downtime_begins_with_a_clean_stop(store):
     lease(store, "w1")
-    lease(store, "w1", 300, 0)
-    assert lease(store, "w2", 400).downtimes == dict.fromkeys(HTTP, Downtime(NOW + 300, NOW + 400))
+    lease(store, "w1", 400, 0)
+    assert lease(store, "w2", 500).downtimes == dict.fromkeys(HTTP, Downtime(NOW + 400, NOW + 500))
+
+
+@pytest.mark.parametrize("stop", [None, 300])
+def test_downtime_goes_on_if_a_worker_was_back_for_a_moment(store, stop):
+    """It was killed, or stopped, before it can have gone through what fell due in the meantime."""
+    lease(store, "w1")
+    lease(store, "w1", 700, 0)
+    lease(store, "w2", 5_000)
+    if stop is not None:
+        lease(store, "w2", 5_000 + stop, 0)
+    assert lease(store, "w3", 9_000).downtimes == dict.fromkeys(HTTP, Downtime(NOW + 700, NOW + 9_000))
 
 
 def test_downtime_is_of_each_kind(store):
     lease(store, "w1")
     lease(store, "a1", kinds=JOBS)
-    lease(store, "a1", 100, 0, kinds=JOBS)
+    lease(store, "a1", 400, 0, kinds=JOBS)
     lease(store, "w1", 900)
     fleet = lease(store, "a2", 1_500, kinds=JOBS | HTTP)
     assert fleet.downtimes == {
-        **dict.fromkeys(JOBS, Downtime(NOW + 100, NOW + 1_500)),
+        **dict.fromkeys(JOBS, Downtime(NOW + 400, NOW + 1_500)),
         **dict.fromkeys(HTTP, Downtime(-EVER, NOW)),
     }
 

@@ -45,7 +45,7 @@ class Register:
         if until > now:
             self.lives[owner] = Life(before.joined if before else now, now, until, kinds)
             for kind in kinds:
-                self._serve(kind, now, until)
+                self._serve(kind, now, length)
         for kind in (before.kinds if before else frozenset()) - (kinds if until > now else frozenset()):
             self._leave(kind, now)
         members = tuple(Member(name, life.joined, life.kinds) for name, life in sorted(self.lives.items()))
@@ -56,12 +56,18 @@ class Register:
         service = self.kinds.get(kind)
         return ALWAYS if service is None else service.downtime_at(now)
 
-    def _serve(self, kind: str, now: int, until: int) -> None:
-        known = self.kinds.get(kind)
+    def _serve(self, kind: str, now: int, length: int) -> None:
+        """A worker for a kind is heard of. If it was served for a moment only before, that was part of its downtime.
+
+        A worker that is back for less than a third of its lease has not gone through what fell due before.
+        """
+        known, until = self.kinds.get(kind), now + length
         if known is None:
             self.kinds[kind] = Service(now, until, Downtime(-EVER, now))
         elif known.until <= now:
-            self.kinds[kind] = Service(now, until, Downtime(known.said, now))
+            moment = known.said - known.downtime.end < length / 3
+            start = known.downtime.start if moment else known.said
+            self.kinds[kind] = Service(now, until, Downtime(start, now))
         else:
             self.kinds[kind] = Service(now, max(until, known.until), known.downtime)
 
