@@ -56,8 +56,8 @@ def test_a_line_that_cannot_be_read_is_named_and_the_others_are_defined(kron, tm
     assert result.status == 1
     assert result.err.startswith("line 1: ")
     assert "error[" in result.err
-    assert "1 schedules defined" in result.err
-    assert "1 lines left out" in result.err
+    assert "1 schedule defined" in result.err
+    assert "1 line left out" in result.err
 
 
 def test_a_thousand_wrong_lines_are_counted_and_the_first_are_shown(kron, file):

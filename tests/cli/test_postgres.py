@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from kron import parse
+from kron.apps.cli.screen import plural
 from kron.core.job import Job
 from kron.registrar import Registrar
 from kron.stores.postgres import PostgresStore
@@ -48,7 +49,7 @@ def define(url, name="a", text="* * * * * *"):
 
 def test_migrating_makes_the_tables_and_the_weeks_once(kron, empty):
     dry = kron("migrate", "--store", empty, "--dry-run")
-    assert (dry.status, dry.err) == (0, f"{len(migrations())} migrations would run\n")
+    assert (dry.status, dry.err) == (0, f"{plural(len(migrations()), 'migration')} would run\n")
     assert all(migration.sql in dry.out for migration in migrations())
     first = kron("migrate", "--store", empty)
     assert first.status == 0

@@ -371,6 +371,15 @@ def test_webhook_of_every_second_is_delivered_every_second():
         assert {run["reason"] for run in runs} == {None}
 
 
+def test_target_with_its_scheme_in_capitals_is_sent():
+    with receiving() as receiver, serving(worker=True, tick_ms=50) as service:
+        target = receiver.url.replace("http://", "HTTP://")
+        assert service.put("/v1/schedules/capitals", {"schedule": "0 9 1 1 *", "target": target}).status == 200
+        key = service.post("/v1/schedules/capitals/trigger").json["key"]
+        until(lambda: service.get(f"/v1/runs/{key}").json["state"] == "success")
+        assert len(receiver.seen) == 1
+
+
 def test_webhook_that_answers_started_is_followed():
     answer = (202, {}, b'{"run": "started"}')
     with receiving(lambda n: answer) as receiver, serving(worker=True, tick_ms=50) as service:

@@ -6,7 +6,7 @@ import argparse
 import asyncio
 from typing import Any
 
-from kron.apps.cli.screen import Screen
+from kron.apps.cli.screen import Screen, plural
 from kron.apps.wiring import existing, open_store
 from kron.audit import Audit, audit
 from kron.core.outcome import Gap
@@ -39,11 +39,6 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     for name in over:
         screen.note(f"{plural(ends[name], 'run')} ended as {name}; the bound is {getattr(args, f'max_{name}')}")
     return int(unsound > 0 or bool(over))
-
-
-def plural(count: int, noun: str) -> str:
-    """Return a count with its noun: `1 schedule`, `2 schedules`."""
-    return f"{count} {noun}" + ("" if count == 1 else "s")
 
 
 async def _audits(args: argparse.Namespace) -> list[Audit]:

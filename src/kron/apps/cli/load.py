@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from kron.apps.cli.screen import Screen, describe
+from kron.apps.cli.screen import Screen, describe, plural
 from kron.apps.wiring import open_store
 from kron.core.job import Command, Job
 from kron.core.policy import Completion
@@ -59,8 +59,8 @@ class Progress:
         """Say what came of it."""
         lasted = time.monotonic() - self.began
         start = "\r" if self.screen.err.isatty() else ""
-        left = f", {self.wrong:,} lines left out" if self.wrong else ""
-        self.screen.note(f"{start}{self.defined:,} schedules defined in {lasted:.1f} s{left}")
+        left = f", {plural(self.wrong, 'line')} left out" if self.wrong else ""
+        self.screen.note(f"{start}{plural(self.defined, 'schedule')} defined in {lasted:.1f} s{left}")
 
 
 def run(args: argparse.Namespace, screen: Screen) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 
-from kron.apps.cli.screen import Screen
+from kron.apps.cli.screen import Screen, plural
 from kron.apps.wiring import durable
 
 
@@ -20,11 +20,11 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
         for migration in ran:
             screen.line(f"-- {migration.name}")
             screen.block(migration.sql)
-        screen.note(f"{len(ran)} migrations would run")
+        screen.note(f"{plural(len(ran), 'migration')} would run")
         return 0
     for migration in ran:
         screen.line(f"ran  {migration.name}")
     for name in asyncio.run(maintain(url)).made:
         screen.line(f"made {name}")
-    screen.note(f"{len(ran)} migrations ran" if ran else "nothing to migrate")
+    screen.note(f"{plural(len(ran), 'migration')} ran" if ran else "nothing to migrate")
     return 0

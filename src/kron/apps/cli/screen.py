@@ -90,3 +90,8 @@ def describe(error: KronError) -> str:
 def colourful(stream: TextIO) -> bool:
     """Whether colour is welcome there: on a terminal, unless NO_COLOR says otherwise."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun: `1 schedule`, `2,000 schedules`."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")

@@ -9,7 +9,7 @@ from typing import Any
 
 from kron.apps.cli.compile import ENDINGS, files
 from kron.apps.cli.repository import identifier
-from kron.apps.cli.screen import Screen
+from kron.apps.cli.screen import Screen, plural
 from kron.apps.cli.subject import now, read_text
 from kron.core.schedule import Schedule
 from kron.core.zone import DAY, rfc3339
@@ -50,7 +50,9 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     else:
         _draw(before, after, args.by, screen)
         screen.line()
-        screen.line(f"{len(pieces)} schedules, {moved} of them spread; {args.days} days from {rfc3339(start)}")
+        screen.line(
+            f"{plural(len(pieces), 'schedule')}, {moved} of them spread; {args.days} days from {rfc3339(start)}"
+        )
         screen.line(f"peak of a minute: {_peak(before)} as it stands, {_peak(after)} by {args.by}")
     return 0
 
