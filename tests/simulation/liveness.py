@@ -81,7 +81,7 @@ def of_end(result: Result, stories: dict[str, Story]) -> Iterator[str]:
         stirred = any(run.changed > just_now for run in story.runs.values())  # and nobody need have looked since
         for run in open_runs:
             about = f"{run.identity} {run.nominal}{run.trigger} ({run.key[:8]}) {run.state}"
-            if run.state is State.PENDING:
+            if run.state in (State.PENDING, State.WAITING):
                 if case.idle or run.not_before > result.shown - slack or run.changed > result.shown - slack:
                     continue
                 if not stirred and (not busy or overlap_of(run, case.policy) is Overlap.ALLOW):
