@@ -116,7 +116,7 @@ class Untouched(Worker):
 
     async def tick(self) -> int:
         """One pass without its sends."""
-        return 0 if (await self._settle()).full else 1
+        return (await self._pass()).pause
 
 
 async def settled(kind: type[Worker]) -> float:
