@@ -3,7 +3,11 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup check lint test lowest requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan bench-service bench-webhooks campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills transaction-kills embedded-together embedded-sharing schemathesis service-kills bench-million failover bench-edit soak bench-sizes bench-embedded alerts alerts-quiet burst burst-hanging
+.PHONY: help setup check lint test lowest requirements docs fuzz oracle dst-board bench-next bench-spread bench-plan bench-service bench-webhooks campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills transaction-kills embedded-together embedded-sharing schemathesis service-kills bench-million failover bench-edit soak bench-sizes bench-embedded alerts alerts-quiet burst burst-hanging
+
+help:  ## list the targets; `make` without a target does the same
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { name[++n] = $$1; text[n] = $$2; if (length($$1) > width) width = length($$1) } \
+		END { for (i = 1; i <= n; i++) printf "%-" width "s  %s\n", name[i], text[i] }' $(firstword $(MAKEFILE_LIST))
 
 setup:  ## a .venv with everything
 	uv sync --python $(PYTHON)
@@ -11,7 +15,7 @@ setup:  ## a .venv with everything
 check: lint  ## style, types, layers and the fast tests; under a minute
 	$(RUN) -m pytest -n auto -m "not slow and not campaign"
 
-lint:
+lint:  ## check style, types and import layers
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy

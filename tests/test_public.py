@@ -1,5 +1,7 @@
 """The public names of the package."""
 
+from importlib.resources import files
+
 import pytest
 
 import kron
@@ -13,3 +15,7 @@ def test_every_public_name_has_a_home_and_a_docstring():
 def test_a_name_that_is_not_there_is_said_so():
     with pytest.raises(AttributeError, match="no attribute 'pars'"):
         _ = kron.pars
+
+
+def test_package_is_marked_as_typed():
+    assert files("kron").joinpath("py.typed").is_file()
