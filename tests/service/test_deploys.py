@@ -1,5 +1,6 @@
 """Deploying a workflow and starting its runs: as a whole or not at all, and by its own tenant only."""
 
+import asyncio
 import json
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
@@ -8,6 +9,7 @@ import pytest
 
 from kron.core.run import key_of
 from kron.core.zone import instant_of
+from kron.launchers.workflow import WorkflowFolder
 from tests.service.http import receiving, serving, until
 from tests.service.tokens import settings, token
 
@@ -39,6 +41,21 @@ def test_deploy_with_one_wrong_trigger_changes_nothing(deploying):
     assert deploy(deploying, 1, trigger("one"), trigger("two")).status == 200
     assert deploy(deploying, 2, trigger("one", "0 4 * * *"), trigger("two", "*/0 * * * *")).status == 422
     assert standing(deploying) == [("w.one", 1), ("w.two", 1)]
+
+
+def test_deploy_that_is_refused_leaves_the_dag_as_it_was(tmp_path, monkeypatch):
+    store = WorkflowFolder(tmp_path / "dags")
+    with serving(workflows=str(tmp_path / "dags")) as service:
+        assert deploy(service, 1, trigger("one")).status == 200
+        before = asyncio.run(store.load_dag("w", 1))
+        assert deploy(service, 1, trigger("two"), trigger("two")).status == 422
+        assert deploy(service, 2, trigger("two"), trigger("two")).status == 422
+        assert asyncio.run(store.load_dag("w", 1)) == before
+        assert asyncio.run(store.load_dag("w", 2)) is None
+        monkeypatch.setattr("kron.apps.service.together.TRIES", 0)  # others are always faster
+        assert deploy(service, 1, trigger("two")).status == 503
+        assert asyncio.run(store.load_dag("w", 1)) == before
+        assert standing(service) == [("w.one", 1)]
 
 
 def test_deploy_above_the_quota_changes_nothing(tmp_path):

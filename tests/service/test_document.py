@@ -167,6 +167,18 @@ def test_seconds_may_come_last_and_a_busy_schedule_is_warned_of():
     assert parse("30 0 12 * * *", dialect="service")
 
 
+def test_patch_keeps_a_schedule_whose_seconds_come_last():
+    with serving(cron_seconds_position="last") as service:
+        for number, text in enumerate(("10 4 * * * 30", "0 9 * * 1 15", "0 12 * * *")):
+            made = service.put(f"/v1/schedules/s{number}", {"schedule": text, "target": "https://example.org/"}).json
+            patched = service.call(
+                "PATCH", f"/v1/schedules/s{number}", b'{"description": "x"}', Content_Type="application/json"
+            ).json
+            assert patched["in_words"] == made["in_words"]
+            again = {name: patched[name] for name in ("schedule", "dialect", "timezone", "target")}
+            assert service.put(f"/v1/schedules/s{number}", again).json["in_words"] == made["in_words"]
+
+
 def test_a_field_that_nobody_named_is_refused(plain):
     for more in ({"paused": True}, {"revision": 7}, {"tenant": "x"}, {"next_run_at": "2026-01-01T00:00:00Z"}):
         reply = plain.post("/schedules/upsert", workflow(schedule_id="extra", **more))

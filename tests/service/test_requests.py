@@ -127,7 +127,7 @@ def test_deep_body_is_refused_with_an_audit_log_too(tmp_path, depth):
         assert service.call("PUT", "/v1/workflows/w/1", quoted, **JSON).status == 200
 
 
-@pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
+@pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity", "1e999", "-1E400"])
 def test_json_that_is_none_is_refused(plain, tmp_path, constant):
     with serving(workflows=str(tmp_path)) as service:
         dag = f'{{"user_id": "u", "dag": {{"x": {constant}}}}}'.encode()
@@ -202,7 +202,7 @@ def test_late_repetition_of_a_post_revives_nothing(plain):
 
 def test_page_token_that_is_none_is_refused(plain):
     plain.put("/v1/schedules/paged", DEFINITION)
-    for path in ("/v1/schedules/paged/runs", "/v1/dead-letters"):
+    for path in ("/v1/schedules/paged/runs", "/schedules/paged/runs", "/v1/dead-letters"):
         for wrong in ("zzz", "0" * 64, "%F0%9F%92%A9"):
             assert plain.get(f"{path}?page_token={wrong}").status == 422, (path, wrong)
     assert plain.get("/v1/schedules?page_token=%F0%9F%92%A9").status == 422

@@ -42,5 +42,11 @@ def baseline(text: str) -> Cron:
     return five(text, BASELINE)
 
 
+def seconds_last(text: str) -> str:
+    """A text in the service dialect that has its seconds first, if any, with the seconds last."""
+    fields = text.split()
+    return " ".join([*fields[1:], fields[0]]) if len(fields) == 6 else text
+
+
 def _seconds_first(fields: list[T], seconds: Seconds) -> list[T]:
     return [fields[5], *fields[:5]] if len(fields) == 6 and seconds == "last" else fields

@@ -34,7 +34,7 @@ async def pause(
     until = None if asked.until is None else milliseconds(asked.until)
     identity, expected = caller.identity(schedule_id), revision_of(if_match)
     case = await parts.registrar.pause(identity, caller.asks(asked.note), until=until, expected=expected)
-    return shown(case, caller)
+    return shown(case, caller, parts.config)
 
 
 @router.post("/schedules/{schedule_id}/resume")
@@ -44,7 +44,7 @@ async def resume(
     """End a pause. What passed meanwhile is dropped."""
     identity, expected = caller.identity(schedule_id), revision_of(if_match)
     case = await parts.registrar.resume(identity, caller.asks(asked.note), expected=expected)
-    return shown(case, caller)
+    return shown(case, caller, parts.config)
 
 
 @router.post("/schedules/{schedule_id}/trigger", status_code=202, responses=may(429))

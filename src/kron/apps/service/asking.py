@@ -61,8 +61,7 @@ async def runs(
 ) -> Response:
     """The runs of a schedule, newest first, by the page."""
     identity = caller.identity(schedule_id)
-    if page_token and (await _page_run(page_token, caller, parts)).identity != identity:
-        raise _bad_token()
+    await check_token(page_token, identity, caller, parts)
     found = await parts.registrar.runs(identity, before=page_token, limit=limit)
     token = found[-1].key if len(found) == limit else None
     called = await parts.store.run_ids([run.key for run in found])
@@ -148,6 +147,12 @@ async def run_of(key: str, caller: Caller, parts: Parts) -> Run:
     if found is None or not caller.owns(found.identity):
         raise KronError("NOT_FOUND", "there is no such run", hint="give the key that the run was sent with")
     return found
+
+
+async def check_token(token: str, identity: str, caller: Caller, parts: Parts) -> None:
+    """Refuse a page token that does not stand for a run of the schedule."""
+    if token and (await _page_run(token, caller, parts)).identity != identity:
+        raise _bad_token()
 
 
 async def _page_run(token: str, caller: Caller, parts: Parts) -> Run:

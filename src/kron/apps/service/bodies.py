@@ -8,6 +8,7 @@ import re
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from email.message import Message
+from math import isinf
 from typing import Any, NoReturn
 
 from fastapi import HTTPException, Request
@@ -87,7 +88,7 @@ def parse(body: bytes) -> Any:
     if _depth(body) > MOST_DEPTH:
         _refuse(f"more than {MOST_DEPTH} lists and objects inside one another")
     try:
-        found = json.loads(body.decode(), parse_constant=_constant)
+        found = json.loads(body.decode(), parse_constant=_constant, parse_float=_finite)
         if _ESCAPE.search(body):
             text = json.dumps(found, ensure_ascii=False)
             text.encode()
@@ -109,6 +110,13 @@ def _depth(body: bytes) -> int:
 
 def _constant(name: str) -> NoReturn:
     raise json.JSONDecodeError(f"{name} is not JSON", name, 0)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if isinf(number):
+        raise json.JSONDecodeError("a number is too large", text, 0)
+    return number
 
 
 def _refuse(reason: str) -> NoReturn:

@@ -23,6 +23,7 @@ from kron.errors import KronError
 from kron.language import parse
 from kron.language.contradiction import contradiction
 from kron.language.explain import dialect_of, unparse, write_cron
+from kron.language.extended import seconds_last
 from kron.launchers.target import check_url
 
 WORKFLOW = "workflow:"
@@ -62,10 +63,12 @@ def job_of(asked: Definition, identity: str, config: Config, now: int) -> tuple[
     return job, _warnings(job, config, now)
 
 
-def described(job: Job) -> dict[str, Any]:
-    """The definition of a job, by the names of `Definition`."""
+def described(job: Job, config: Config) -> dict[str, Any]:
+    """The definition of a job, by the names of `Definition`: what `job_of` would read as the same job."""
     schedule, policy = job.schedule, job.schedule.policy
     text, dialect = said(schedule)
+    if dialect == "service" and config.cron_seconds_position == "last":
+        text = seconds_last(text)
     return {
         "schedule": text,
         "dialect": dialect,
@@ -84,12 +87,12 @@ def described(job: Job) -> dict[str, Any]:
     }
 
 
-def stated(job: Job) -> dict[str, Any]:
+def stated(job: Job, config: Config) -> dict[str, Any]:
     """The definition of a job without what its author left to the settings."""
     given, optional = job.schedule.policy.given, {"overlap": "overlap_policy", "catchup": "catchup_policy"}
     optional |= {"jitter": "jitter_ms", "deadline": "deadline_ms", "completion": "completion"}
     unsaid = [name for axis, name in optional.items() if job.schedule.policy.preset and axis not in given]
-    return {name: value for name, value in described(job).items() if name not in unsaid}
+    return {name: value for name, value in described(job, config).items() if name not in unsaid}
 
 
 def said(schedule: Schedule) -> tuple[str, str]:

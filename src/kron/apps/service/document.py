@@ -8,6 +8,7 @@ from uuid import uuid4
 from fastapi import APIRouter, Response
 
 from kron.apps.service import answers
+from kron.apps.service.asking import check_token
 from kron.apps.service.caller import Caller, Reader, Starter, Writer
 from kron.apps.service.compute import compute
 from kron.apps.service.definition import job_of, of_document
@@ -55,7 +56,7 @@ async def pause_schedule(asked: Pause, caller: Writer, parts: Parts = Used) -> R
 async def get_schedule(schedule_id: Id, caller: Reader, parts: Parts = Used) -> answers.Row:
     """A schedule, with its next five fire times."""
     case = await parts.registrar.get(caller.identity(schedule_id))
-    return await row(parts.registrar, case, caller)
+    return await row(parts.registrar, case, caller, parts.config)
 
 
 @router.delete("/schedules/{schedule_id}", status_code=204)
@@ -70,7 +71,9 @@ async def get_runs(
     schedule_id: Id, caller: Reader, limit: Limit = 20, page_token: Token = "", parts: Parts = Used
 ) -> answers.RunRows:
     """The runs of a schedule by the page, newest first. A period that was missed has the status SKIPPED."""
-    runs = await parts.registrar.runs(caller.identity(schedule_id), before=page_token, limit=limit)
+    identity = caller.identity(schedule_id)
+    await check_token(page_token, identity, caller, parts)
+    runs = await parts.registrar.runs(identity, before=page_token, limit=limit)
     called = await parts.store.run_ids([run.key for run in runs])
     rows = [run_row(run, caller, run_id) for run, run_id in zip(runs, called, strict=True)]
     return answers.RunRows(runs=rows, next_page_token=runs[-1].key if len(runs) == limit else None)

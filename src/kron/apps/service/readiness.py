@@ -40,7 +40,7 @@ class Readiness:
 async def not_ready(store: Store, worker: Readiness | None) -> str:
     """Return why a process is not ready; empty if it is. `worker`: of the worker inside, if there is one."""
     try:
-        await asyncio.wait_for(store.now(), STORE_S)
+        await asyncio.wait_for(store.horizon(), STORE_S)  # which every store reads where it keeps its records
     except Exception:
         return "the store does not answer"
     return worker.problem() if worker else ""

@@ -48,7 +48,9 @@ async def list_schedules(
         caller.prefix + prefix, paused=paused, deleted=deleted, after=after, limit=limit
     )
     token = caller.name(cases[-1].identity) if len(cases) == limit else None
-    return await written(lambda: answers.Page(schedules=[shown(case, caller) for case in cases], next_page_token=token))
+    return await written(
+        lambda: answers.Page(schedules=[shown(case, caller, parts.config) for case in cases], next_page_token=token)
+    )
 
 
 @router.post("/schedules", status_code=201, responses=may(409, 410, 429))
@@ -84,7 +86,7 @@ async def get(schedule_id: Id, caller: Reader, response: Response, parts: Parts 
     """A schedule as it stands."""
     case = await parts.registrar.get(caller.identity(schedule_id))
     response.headers["ETag"] = f'"{case.revision}"'
-    return shown(case, caller)
+    return shown(case, caller, parts.config)
 
 
 @router.patch("/schedules/{schedule_id}", responses=may(429))
@@ -101,7 +103,7 @@ async def patch(
 
     async def once() -> answers.Shown:
         case = await parts.registrar.get(caller.identity(schedule_id))
-        merged = _merged(stated(case.job), asked)
+        merged = _merged(stated(case.job, parts.config), asked)
         return await define(schedule_id, merged, caller, parts, response, expected=expected or case.revision)
 
     return await once() if expected else await _again(once)
@@ -171,7 +173,7 @@ async def define(
     if response is not None:
         response.headers["ETag"] = f'"{case.revision}"'
         response.headers["Location"] = f"/v1/schedules/{schedule_id}"
-    return shown(case, caller, warnings)
+    return shown(case, caller, parts.config, warnings)
 
 
 async def _check_not_deleted(identity: str, parts: Parts) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kron.apps.service import answers
 from kron.apps.service.caller import Caller
 from kron.apps.service.compute import coming_soon
+from kron.apps.service.config import Config
 from kron.apps.service.definition import described
 from kron.coming import rests
 from kron.core.case import Case
@@ -40,9 +41,9 @@ def next_run_at(case: Case) -> str | None:
     return None if nominal is None or (job.end is not None and nominal > job.end) else rfc3339(nominal)
 
 
-async def row(registrar: Registrar, case: Case, caller: Caller) -> answers.Row:
+async def row(registrar: Registrar, case: Case, caller: Caller, config: Config) -> answers.Row:
     """A schedule by the names of the document, with the next fire times."""
-    now, said = await registrar.store.now(), described(case.job)
+    now, said = await registrar.store.now(), described(case.job, config)
     fires, _ = await coming_soon(case, now, PREVIEW)
     changes = [revision.at for revision in await registrar.store.revisions(case.identity)]
     changes += [act.at for act in await registrar.store.acts(case.identity)]
@@ -59,9 +60,9 @@ async def row(registrar: Registrar, case: Case, caller: Caller) -> answers.Row:
     )
 
 
-def shown(case: Case, caller: Caller, warnings: list[str] | None = None) -> answers.Shown:
+def shown(case: Case, caller: Caller, config: Config, warnings: list[str] | None = None) -> answers.Shown:
     """A schedule as it stands."""
-    said = described(case.job)
+    said = described(case.job, config)
     return answers.Shown(
         **{**said, "timezone": case.job.schedule.zone.name},
         id=caller.name(case.identity),

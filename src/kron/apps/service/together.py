@@ -17,8 +17,6 @@ TRIES = 20  # against others who write at the same time
 async def put_together(store: Store, jobs: Sequence[Job], gone: Sequence[str], asker: Asker) -> list[Case]:
     """Define the jobs and delete the schedules `gone`, in one transaction; the cases of the jobs, in their order."""
     names = [*(job.identity for job in jobs), *gone]
-    if len(set(names)) != len(names):
-        raise KronError("BAD_FIELD", "two triggers have the same id", hint="give each trigger an id of its own")
     if not names:
         return []
     for _ in range(TRIES):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
@@ -19,6 +21,7 @@ from kron.apps.service.shown import next_run_at
 from kron.apps.service.together import put_together
 from kron.core.job import Job
 from kron.errors import KronError
+from kron.launchers.workflow import WorkflowStore
 
 router = APIRouter(route_class=Guarded, prefix="/v1", tags=["workflows"])
 
@@ -53,15 +56,29 @@ async def deploy(
     now = await parts.store.now()
     jobs = await compute(_jobs, found, caller, parts, now)
     names = [job.identity for job, _ in jobs]
-    async with parts.quotas.room(caller, *names):
-        await parts.workflows.save_dag(caller.prefix + workflow_id, version, asked.dag)
+    if len(set(names)) != len(names):
+        raise KronError("BAD_FIELD", "two triggers have the same id", hint="give each trigger an id of its own")
+    async with parts.quotas.room(caller, *names), _kept(parts.workflows, caller.prefix + workflow_id, version):
         gone = await _dropped(workflow_id, set(names), caller, parts)
+        await parts.workflows.save_dag(caller.prefix + workflow_id, version, asked.dag)
         cases = await put_together(parts.store, [job for job, _ in jobs], gone, caller.asks(f"version {version}"))
     shown = [
         answers.Upserted(schedule_id=caller.name(case.identity), next_run_at=next_run_at(case), warnings=warnings)
         for case, (_, warnings) in zip(cases, jobs, strict=True)
     ]
     return answers.Deployed(schedules=shown)
+
+
+@asynccontextmanager
+async def _kept(workflows: WorkflowStore, name: str, version: int) -> AsyncIterator[None]:
+    """If what follows fails, the version has the DAG that it had. A DAG of a new version stays: no schedule uses it."""
+    before = await workflows.load_dag(name, version)
+    try:
+        yield
+    except BaseException:
+        if before is not None:
+            await workflows.save_dag(name, version, before)
+        raise
 
 
 def _jobs(found: list[Upsert], caller: Caller, parts: Parts, now: int) -> list[tuple[Job, list[str]]]:
