@@ -191,6 +191,7 @@ def test_schedule_that_never_runs_is_refused():
         ("sqlite::memory:", "write memory:"),
         ("sqlite:~/jobs.db", "write sqlite:jobs.db"),
         ("sqlite+aiosqlite:///x.db", "write sqlite:jobs.db"),
+        ("sqlite:/var/jobs.db?timeout=3", "write sqlite:/var/jobs.db: a SQLite store has no parameters"),
         ("postgresql+asyncpg://u:secret@localhost/x", "write postgresql://user@host/database"),
         ("jobs.db", "write sqlite:jobs.db"),
         ("", "write sqlite:jobs.db"),

@@ -33,7 +33,7 @@ def test_in_process_and_over_http_the_same_calls_give_the_same_rows(tmp_path):
             made = [(await upsert(Upsert(**body), caller, parts)).model_dump() for body in SCENARIO]
             await parts.registrar.pause("a")
             await parts.registrar.delete("b")
-            shown = await row(parts.registrar, await parts.registrar.get("a"), caller)
+            shown = await row(parts.registrar, await parts.registrar.get("a"), caller, parts.config)
             return made, without_time(shown.model_dump())
 
     with serving() as service:

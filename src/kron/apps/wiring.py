@@ -73,6 +73,8 @@ def check_url(url: str) -> str:
     if scheme == "sqlite" and path.startswith("///"):
         file = path.lstrip("/") or "jobs.db"
         hint = f"write sqlite:{file} for a file in the working folder, or sqlite:/{file} for one in the root folder"
+    elif scheme == "sqlite" and "?" in path:
+        hint = f"write sqlite:{path.partition('?')[0]}: a SQLite store has no parameters"
     elif scheme == "sqlite" and path == ":memory:":
         hint = "write memory:"
     elif scheme.partition("+")[0] in POSTGRES:
@@ -81,8 +83,9 @@ def check_url(url: str) -> str:
 
 
 def _misread(path: str) -> bool:
-    """Whether a path means another file to others, or none: `//` and a host, `///` and a relative path, `~`."""
-    return (path.startswith("//") and not path.startswith("////")) or path == ":memory:" or path.startswith("~")
+    """Whether a path means another file to others, or none: `//` and a host, `///` and a relative path, `~`, `?`."""
+    host = path.startswith("//") and not path.startswith("////")
+    return host or path == ":memory:" or path.startswith("~") or "?" in path
 
 
 def _shown(url: object) -> str:

@@ -38,14 +38,14 @@ class Reason(StrEnum):
 
 
 WORDS = {
-    Reason.OVERLAP: "the previous run was still active",
+    Reason.OVERLAP: "the run before it had not ended, as far as Kron knew, when its turn came",
     Reason.REPLACED: "a newer period took its place",
     Reason.COALESCED: "a newer period stood for it",
     Reason.DEADLINE: "its deadline had passed",
     Reason.CATCHUP_NONE: "nobody was there at its time, and the policy is not to catch up",
     Reason.REPLAY_BOUND: "too many periods had been missed to handle each of them",
     Reason.LAUNCH_FAILED: "it could not be started",
-    Reason.FAILED: "it reported a failure",
+    Reason.FAILED: "it ended with a failure",
     Reason.SILENT: "no report of its end came in time",
     Reason.QUEUE_OVERFLOW: "too many periods were waiting already",
     Reason.CONSTRAINTS: "no second of its window satisfied the constraints",

@@ -57,8 +57,12 @@ def read_zone(name: str) -> Zone:
 
 @cache
 def _zones_of(length: int) -> list[str]:
-    """The zones whose names are about as long: a file may have a thousand names to be looked for."""
-    return sorted(name for name in zone_names() if abs(len(name) - length) < 2)
+    """The zones whose names are about as long: a file may have a thousand names to be looked for.
+
+    Of those without a region only UTC is proposed: PST is one letter from EST, and three hours.
+    """
+    proposed = (name for name in zone_names() if "/" in name or name == "UTC")
+    return sorted(name for name in proposed if abs(len(name) - length) < 2)
 
 
 def read_window(body: str) -> Window:
