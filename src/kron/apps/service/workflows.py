@@ -71,12 +71,15 @@ async def deploy(
 
 @asynccontextmanager
 async def _kept(workflows: WorkflowStore, name: str, version: int) -> AsyncIterator[None]:
-    """If what follows fails, the version has the DAG that it had. A DAG of a new version stays: no schedule uses it."""
+    """If the schedules were certainly not written, the version has the DAG that it had.
+
+    After a failure of the store they may have been. A DAG of a new version stays: no schedule uses it.
+    """
     before = await workflows.load_dag(name, version)
     try:
         yield
-    except BaseException:
-        if before is not None:
+    except KronError as error:
+        if error.code == "CONTENDED" and before is not None:
             await workflows.save_dag(name, version, before)
         raise
 
