@@ -97,18 +97,20 @@ def test_keyboard_interrupt_in_a_job_ends_the_application():
         asyncio.run(script())
 
 
+async def three_ticks(sink):
+    """The states of the runs of a job that was called three times."""
+    ticks = []
+    async with Scheduler("memory:", sink=sink) as s:
+        s.add(lambda: ticks.append(1), **SECOND, name="tick")
+        await until(lambda: len(ticks) >= 3)
+        return [run.state for run in await runs(s, "tick")]
+
+
 def test_sink_that_raises_stops_neither_runs_nor_records(caplog):
     def sink(event):
         raise ValueError("the metrics backend is down")
 
-    async def script():
-        ticks = []
-        async with Scheduler("memory:", sink=sink) as s:
-            s.add(lambda: ticks.append(1), **SECOND, name="tick")
-            await until(lambda: len(ticks) >= 3)
-            return [run.state for run in await runs(s, "tick")]
-
-    states = asyncio.run(script())
+    states = asyncio.run(three_ticks(sink))
     assert states.count(State.SUCCESS) >= 2
     assert State.UNKNOWN not in states
     assert caplog.text.count("the sink failed") == 1
@@ -119,13 +121,7 @@ def test_sink_that_fails_on_one_kind_of_event_is_told_once(caplog):
         if event.name == "run_recorded":
             raise ValueError("the metrics backend is down")
 
-    async def script():
-        ticks = []
-        async with Scheduler("memory:", sink=sink) as s:
-            s.add(lambda: ticks.append(1), **SECOND, name="tick")
-            await until(lambda: len(ticks) >= 3)
-
-    asyncio.run(script())
+    asyncio.run(three_ticks(sink))
     (told,) = [record for record in caplog.records if "the sink failed" in record.getMessage()]
     assert told.name == "kron.scheduler"
 
