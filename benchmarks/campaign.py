@@ -22,8 +22,8 @@ from zoneinfo import ZoneInfo
 from tests.oracle import EPOCH, MONTHS, WEEKDAYS, Tick, first_after, last_upto, occurrences, walk
 
 import kron
-from kron.core.period import next_nominal, prev_nominal
-from kron.core.zone import moment, zone_names
+from kron.timing.period import next_nominal, prev_nominal
+from kron.timing.zone import moment, zone_names
 
 DAY = 86_400
 LONG = 45 * DAY  # where only schedules of at most one run a day are tried
@@ -132,7 +132,7 @@ def _neighbours(schedule: kron.Schedule, expected: list[int], case: Case) -> str
         return f"next after {moment(case.at)}: {found} instead of {after}"
     if after is None and found is not None and found < case.stretch.end:
         return f"next after {moment(case.at)}: {found} instead of none before {case.stretch.end}"
-    last = kron.latest(schedule, moment(case.at) + timedelta(microseconds=999_999))
+    last = kron.last_period(schedule, moment(case.at) + timedelta(microseconds=999_999))
     if upto is not None and (last is None or last.nominal != upto):
         return f"latest up to {moment(case.at)}: {last} instead of {upto}"
     return ""

@@ -2,7 +2,7 @@
 
 A case is one change of offset that some zone of the tz database makes in 2026, one expression, and
 one direction. Asked for are all occurrences from two days before the change to two days after it;
-right is what the wall clock says, minute by minute. The tables of docs/dst.md are written by this
+right is what the wall clock says, minute by minute. The tables of docs/explanation/time-zones.md are written by this
 script. It uses the tz database of the `tzdata` package, so that everyone gets the same tables.
 """
 
@@ -24,7 +24,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from tests.oracle import occurrences, walk
 
-DOCUMENT = Path(__file__).parent.parent / "docs" / "dst.md"
+DOCUMENT = Path(__file__).parent.parent / "docs" / "explanation" / "time-zones.md"
 OPENING, CLOSING = "<!-- board -->\n", "<!-- /board -->\n"
 YEAR = 2026
 AROUND = timedelta(days=2)
@@ -150,7 +150,7 @@ def _ticks(change: Change) -> list:
 def kron(case: Case) -> Iterator[float]:
     """By `next_nominal` and `prev_nominal`, which `periods` and `latest` rest on."""
     from kron import parse
-    from kron.core.period import next_nominal, prev_nominal
+    from kron.timing.period import next_nominal, prev_nominal
 
     schedule = parse(case.expression, dialect="kron", zone=case.change.zone)
     t = case.end - 1 if case.backwards else case.start - 1
@@ -325,7 +325,7 @@ def main() -> int:
     _, _, after = rest.partition(CLOSING)
     written = f"{before}{OPENING}{board()}{CLOSING}{after}"
     if given.check:
-        print("docs/dst.md is up to date" if written == text else "docs/dst.md is stale: run make dst-board")
+        print(f"{DOCUMENT.name} is up to date" if written == text else f"{DOCUMENT.name} is stale: run make dst-board")
         return int(written != text)
     DOCUMENT.write_text(written, encoding="utf-8")
     print(f"wrote the board into {DOCUMENT}")

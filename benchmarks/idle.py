@@ -14,9 +14,9 @@ from tests.postgres import running
 
 from kron import parse
 from kron.apps.wiring import open_store
-from kron.core.job import Job
-from kron.pause import Asker
-from kron.registrar import Registrar
+from kron.engine.registrar import Registrar
+from kron.rules.pause import Actor
+from kron.timing.job import Job
 
 SCHEDULES = 1_000
 MOST = 4.0  # round trips a second
@@ -65,13 +65,13 @@ async def measure(port: int, database: str, seconds: int) -> tuple[float, float]
     """Round trips a second of an idle worker, and the share of a core that it takes."""
     async with open_store(f"postgresql://postgres@127.0.0.1:{port}/{database}") as store:
         jobs = [Job(f"job/{n}", parse("0 0 1 1 *", dialect="posix"), target="python:pass") for n in range(SCHEDULES)]
-        await Registrar(store).upsert_all([(job, Asker("benchmark")) for job in jobs])
+        await Registrar(store).upsert_all([(job, Actor("benchmark")) for job in jobs])
     proxy = Proxy(port)
     server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
     url = f"postgresql://postgres@127.0.0.1:{server.sockets[0].getsockname()[1]}/{database}?sslmode=disable&gssencmode=disable"
     quiet = asyncio.subprocess.DEVNULL
     command = str(Path(sys.executable).with_name("kron"))
-    worker = await asyncio.create_subprocess_exec(command, "worker", url, stdout=quiet, stderr=quiet)
+    worker = await asyncio.create_subprocess_exec(command, "worker", "--store", url, stdout=quiet, stderr=quiet)
     await asyncio.sleep(SETTLING)
     before, spent = proxy.trips, _cpu(worker.pid)
     await asyncio.sleep(seconds)

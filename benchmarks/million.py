@@ -43,7 +43,7 @@ def start(server: Server, database: str, folder: Path) -> tuple[subprocess.Popen
     """A process of the service, and its port."""
     port = free_port()
     said = settings(folder, store=server.url(database), listen=f"127.0.0.1:{port}", log="false", worker="false")
-    said |= {"webhook_secret": SECRET, "webhook_http": "true", "schedules_per_tenant": "10000000"}
+    said |= {"webhook_secret": SECRET, "webhook_allow_plain_http": "true", "max_schedules_per_tenant": "10000000"}
     env = {**os.environ, **{f"KRON_{name.upper()}": str(value) for name, value in said.items()}}
     process = subprocess.Popen([str(Path(sys.executable).parent / "kron"), "serve"], env=env)
     until(lambda: ready(Service(port, None)), 60)

@@ -25,9 +25,9 @@ import cronsim
 
 from benchmarks.corpus import EXPRESSIONS, STARTS
 from kron import decide, parse, periods
-from kron.core.period import Period, next_nominal
-from kron.core.schedule import cron as cron_module
-from kron.language import fields, modifiers
+from kron.language import fields, kron
+from kron.timing.period import Period, next_nominal
+from kron.timing.schedule import cron as cron_module
 
 ROUNDS = 25
 PIECE = 200e-6  # seconds, about
@@ -130,7 +130,7 @@ def decisions() -> dict[str, Asked]:
 
 def forget() -> None:
     """Empty every cache that a text or a cron is looked up in."""
-    for module in (fields, modifiers, cron_module):
+    for module in (fields, kron, cron_module):
         for value in vars(module).values():
             if hasattr(value, "cache_clear"):
                 value.cache_clear()

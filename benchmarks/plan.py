@@ -16,20 +16,20 @@ from itertools import cycle, islice
 
 from benchmarks.corpus import EXPRESSIONS, STARTS
 from kron import decide, parse
-from kron.clock import ManualClock, SystemTimer
-from kron.core.answer import Answer
-from kron.core.case import Case
-from kron.core.job import Job
-from kron.core.period import Period, next_nominal
-from kron.core.plan import plan
-from kron.core.policy import SERVICE
-from kron.core.run import Run
-from kron.core.schedule import Schedule
-from kron.launcher import Launch
-from kron.settings import Settings
-from kron.store import Settlement
+from kron.engine.clock import ManualClock, SystemTimer
+from kron.engine.launcher import Launch
+from kron.engine.settings import Settings
+from kron.engine.worker import Worker
+from kron.rules.launch_result import LaunchResult
+from kron.rules.plan import plan
+from kron.rules.run import Run
+from kron.rules.state import ScheduleState
+from kron.rules.update import ScheduleUpdate
 from kron.stores.memory import MemoryStore
-from kron.worker import Worker
+from kron.timing.job import Job
+from kron.timing.period import Period, next_nominal
+from kron.timing.schedule import Schedule
+from kron.timing.schedule.policy import SERVICE
 
 ROUNDS = 40
 SCHEDULES = 20_000
@@ -78,9 +78,9 @@ def beside() -> tuple[float, float, float]:
         if nominal is None or next_nominal(schedule, nominal) is None:
             continue
         period, name = Period(nominal), f"acme/report-{number}"
-        at = decide(schedule, period, name).at
+        at = decide(schedule, period, name).chosen
         assert at is not None
-        asked.append((schedule, period, name, Case(Job(name, schedule), 1, nominal - 1, 0), at * 1000 + 3))
+        asked.append((schedule, period, name, ScheduleState(Job(name, schedule), 1, nominal - 1, 0), at * 1000 + 3))
     windowed = [one for one in asked if one[0].window.duration]
     decided, planned, wide = [], [], []
     for _ in range(ROUNDS):
@@ -103,9 +103,9 @@ def beside() -> tuple[float, float, float]:
 class AtOnce:
     """A launcher whose target takes everything at once."""
 
-    async def start(self, launch: Launch) -> Answer:
+    async def start(self, launch: Launch) -> LaunchResult:
         """Take it."""
-        return Answer.OK
+        return LaunchResult.OK
 
     async def cancel(self, run: Run) -> None:
         """There is nothing to end."""
@@ -125,7 +125,9 @@ async def settled(kind: type[Worker]) -> float:
     store = MemoryStore(ManualClock(due - 10.0))
     schedule = replace(parse("* * * * *", dialect="kron"), policy=SERVICE)
     jobs = [Job(f"acme/report-{number}", schedule, target="at-once:") for number in range(SCHEDULES)]
-    await store.settle([Settlement(None, Case(job, 1, due - 1, 0, wake=due * 1000)) for job in jobs], 0)
+    await store.commit(
+        [ScheduleUpdate(None, ScheduleState(job, 1, due - 1, 0, next_check_at=due * 1000)) for job in jobs], 0
+    )
     store.clock.advance(10.003)
     worker = kind(store, {"at-once": AtOnce()}, SystemTimer(), owner="w1", settings=Settings(batch=2_000))
     began = time.process_time()

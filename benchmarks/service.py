@@ -78,7 +78,7 @@ def webhooks(port: int, receiver: Receiver) -> str:
 def main() -> None:
     """Measure, and print."""
     store = os.environ.get("KRON_BENCH_STORE", "memory:")
-    with serving(store=store, worker=True, schedules_per_tenant=100_000) as service:
+    with serving(store=store, worker=True, max_schedules_per_tenant=100_000) as service:
         text = json.dumps({"schedule": "0 9 * * *", "target": "http://127.0.0.1:9/"}).encode()
         print(f"store      {store.partition(':')[0]}")
         print(f"PUT        {each(service.port, 'PUT', '/v1/schedules/p{}', text):,.0f}/s, one connection")

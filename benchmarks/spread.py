@@ -9,10 +9,10 @@ Nothing is timed, so the figures are the same on every machine.
 
 from collections import Counter
 
-from kron.core.schedule import Schedule
 from kron.language import parse
-from kron.language.load import Piece, load
+from kron.language.density import Piece, load
 from kron.language.sentences.scatter import seed_of
+from kron.timing.schedule import Schedule
 
 JOBS = 10_000
 DAY = 1_772_323_200  # 2026-03-01

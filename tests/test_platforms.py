@@ -63,7 +63,7 @@ asyncio.SelectorEventLoop.add_signal_handler = refuse
 from kron.apps.cli import main
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores SIGINT in what it starts in the background
 threading.Timer(2, _thread.interrupt_main).start()
-print(main(["worker", "sqlite:jobs.db"]) in (0, 130))
+print(main(["worker", "--store", "sqlite:jobs.db"]) in (0, 130))
 """
     assert run(script, tmp_path).splitlines()[-1] == "True"
 
@@ -76,7 +76,7 @@ Path.exists = lambda self: not str(self).startswith("/proc") and exists(self)
 from kron.apps.cli import main
 import sys
 sys.stderr = sys.stdout
-print(main(["worker", "sqlite:jobs.db", "--commands", "journal"]))
+print(main(["worker", "--store", "sqlite:jobs.db", "--command-journal", "journal"]))
 """
     said = run(script, tmp_path)
     assert "NEEDS_LINUX" in said

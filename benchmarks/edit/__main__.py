@@ -19,13 +19,14 @@ from pathlib import Path
 
 from tests.postgres import Server, running
 
-from kron.registrar import Registrar
+from kron.engine.registrar import Registrar
 from kron.stores.postgres import PostgresStore
 
 LOADED = int(os.environ.get("KRON_EDIT_LOADED", "100000"))
 COUNT = int(os.environ.get("KRON_EDIT_COUNT", "1000000"))
 EDITS = int(os.environ.get("KRON_EDIT_EDITS", "3000"))
 WARM = 300  # edits that are not counted: plans, caches
+SIZE = "pg_database_size(current_database())"
 LOAD_WITHIN, EDIT_WITHIN = 60.0, 0.005  # seconds
 SETTINGS = {"shared_buffers": "1GB", "max_wal_size": "8GB", "checkpoint_timeout": "30min"}
 MORE = Path(__file__).with_name("more.sql").read_text("utf-8")
@@ -88,7 +89,9 @@ def main() -> int:
         print(f"{LOADED:,} schedules loaded in {loading:.1f} s", file=sys.stderr)
         multiply(server, database)
         took = asyncio.run(edits(server.url(database)))
-        ((count, size),) = server.sql("SELECT count(*), pg_database_size(current_database()) FROM due", database)
+        ((count, size),) = server.sql(
+            "SELECT count(*), pg_database_size(current_database()) FROM schedule_state", database
+        )
     p50, p99, last = (took[int(len(took) * share)] * 1000 for share in (0.5, 0.99, 0.999))
     print(f"{count:,} schedules, {size / 1e9:.1f} GB, fsync on; {EDITS:,} edits one after the other")
     fast, quick = loading < LOAD_WITHIN, p99 < EDIT_WITHIN * 1000

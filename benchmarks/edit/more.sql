@@ -5,12 +5,12 @@ SELECT tenant_id, schedule_id || %(copy)s, digest, schedule, dialect, timezone, 
        command, target, start_at, end_at, updated_at
 FROM definitions WHERE schedule_id NOT LIKE '%%#%%';
 
-INSERT INTO due (tenant_id, schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen,
+INSERT INTO schedule_state (tenant_id, schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, open_runs_digest,
                  reach, shard)
-SELECT tenant_id, schedule_id || %(copy)s, digest, revision, cursor, since, paused, deleted, wake, paused_until, seen,
+SELECT tenant_id, schedule_id || %(copy)s, digest, revision, cursor, since, paused, deleted, wake, paused_until, open_runs_digest,
        reach, shard
-FROM due WHERE schedule_id NOT LIKE '%%#%%';
+FROM schedule_state WHERE schedule_id NOT LIKE '%%#%%';
 
-INSERT INTO schedule_revisions (tenant_id, schedule_id, number, schedule, dialect, timezone, at, who, note, cursor)
-SELECT tenant_id, schedule_id || %(copy)s, number, schedule, dialect, timezone, at, who, note, cursor
+INSERT INTO schedule_revisions (tenant_id, schedule_id, number, schedule, dialect, timezone, at, actor, note, cursor)
+SELECT tenant_id, schedule_id || %(copy)s, number, schedule, dialect, timezone, at, actor, note, cursor
 FROM schedule_revisions WHERE schedule_id NOT LIKE '%%#%%';

@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.embedded.result import Memory, Result, measured
 from kron import DeclarativeScheduler
-from kron.events import silent
+from kron.engine.events import silent
 
 A_TASK = 200e-6  # seconds to begin with, at most; so that the minute is not over by then
 PATIENCE = 600.0

@@ -24,9 +24,9 @@ from tests.postgres import Server, running
 from benchmarks.ticks.bare import Bare
 from benchmarks.ticks.jobs import START, a_job
 from benchmarks.ticks.ours import Ours
-from kron.clock import ManualClock
-from kron.core.case import Case
-from kron.store import Settlement
+from kron.engine.clock import ManualClock
+from kron.rules.state import ScheduleState
+from kron.rules.update import ScheduleUpdate
 from kron.stores.postgres import PostgresStore
 from kron.stores.postgres.maintain import weeks
 
@@ -42,8 +42,11 @@ async def define(url: str) -> None:
     """Define all schedules."""
     store = PostgresStore(url, ManualClock(START), deadline=60)
     for first in range(0, COUNT, 2_000):
-        cases = [Case(a_job(n), 1, START - 1, START * 1000, wake=START * 1000) for n in range(first, first + 2_000)]
-        assert all(await store.settle([Settlement(None, case) for case in cases], START * 1000))
+        cases = [
+            ScheduleState(a_job(n), 1, START - 1, START * 1000, next_check_at=START * 1000)
+            for n in range(first, first + 2_000)
+        ]
+        assert all(await store.commit([ScheduleUpdate(None, case) for case in cases], START * 1000))
     await store.close()
 
 
@@ -60,8 +63,8 @@ def contenders(server: Server, database: str) -> dict[str, Any]:
         UNFORESEEN: Ours(ours, owner, COUNT, lookahead=0),
         ONE: Ours(ours, owner, COUNT),
         TWO: Ours(ours, owner, COUNT, workers=2),
-        LANE: Ours(ours, owner, COUNT, lanes=1),
-        TWO_LANES: Ours(ours, owner, COUNT, workers=2, lanes=1),
+        LANE: Ours(ours, owner, COUNT, parallel_commits=1),
+        TWO_LANES: Ours(ours, owner, COUNT, workers=2, parallel_commits=1),
     }
 
 

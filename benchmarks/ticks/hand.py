@@ -14,14 +14,14 @@ import time
 from collections.abc import Sequence
 
 from benchmarks.ticks.jobs import TARGET
-from kron.apps.cli.worker import RARELY
-from kron.clock import ManualClock, SystemTimer
-from kron.fleet import SHARDS, Share, kind_of
-from kron.membership import Membership
-from kron.settings import Settings
-from kron.store import Settlement
+from kron.apps.cli.commands.worker import RARELY
+from kron.engine.clock import ManualClock, SystemTimer
+from kron.engine.fleet import SHARDS, Share, kind_of
+from kron.engine.membership import Membership
+from kron.engine.settings import Settings
+from kron.engine.worker import Worker
+from kron.rules.update import ScheduleUpdate
 from kron.stores.postgres import PostgresStore
-from kron.worker import Worker
 
 BATCH = 5_000
 MINUTE = 60
@@ -32,9 +32,9 @@ class Timed(PostgresStore):
 
     written: list[tuple[float, int]]
 
-    async def settle(self, settlements: Sequence[Settlement], now: int, *, together: bool = False) -> list[bool]:
+    async def commit(self, settlements: Sequence[ScheduleUpdate], now: int, *, together: bool = False) -> list[bool]:
         """Write, and look at the clock."""
-        held = await super().settle(settlements, now, together=together)
+        held = await super().commit(settlements, now, together=together)
         self.written.append((time.perf_counter(), sum(held)))
         return held
 
@@ -56,9 +56,9 @@ class Fixed(Membership):
 
 async def foresee(worker: Worker, now: int) -> dict[str, float]:
     """Plan all that will be due."""
-    while await worker.foresight.look(worker.membership.shares[0], now, worker.membership.informed):
+    while await worker.prefetcher.fill(worker.membership.shares[0], now, worker.membership.informed):
         pass
-    return {"done": len(worker.foresight.held)}
+    return {"done": len(worker.prefetcher.held)}
 
 
 async def tick(worker: Worker, store: Timed) -> dict[str, float]:
@@ -89,7 +89,9 @@ def main(url: str, first: str, step: str, inflight: str, lookahead: str, lanes: 
     store = Timed(url, clock, deadline=60)
     store.written = []
     bounds = {"inflight": int(inflight), "lookahead": int(lookahead), "lanes": int(lanes)}
-    settings = Settings(batch=BATCH, lease=30_000, sends=BATCH * 100, **bounds)  # as many as it finds: none is sent
+    settings = Settings(
+        batch=BATCH, lease=30_000, max_concurrent_launches=BATCH * 100, **bounds
+    )  # as many as it finds: none is sent
     worker = Hand(store, {}, SystemTimer(), owner=f"host/{first:>016}", settings=settings)
     worker.membership = Fixed(store, worker.owner, {}, worker.timer, settings)
     share = Share(frozenset(range(int(first), SHARDS, int(step))), frozenset({kind_of(TARGET)}))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kron import parse
-from kron.core.job import Job
+from kron.timing.job import Job
 
 EXPRESSIONS = [
     *(f"0,{n} * * * *" for n in range(1, 60)),

@@ -69,7 +69,7 @@ class Sized:
         due = START + 3600 * (turn + 1)
         values = {"due": due, "some": SOME, "step": self.size // SOME, "turn": turn}
         self.owner.execute(SQL["set_some"].encode(), values)
-        self.owner.execute(b"VACUUM due")
+        self.owner.execute(b"VACUUM schedule_state")
         hands = [hand.pid for hand in self.ours.hands]
         theirs, mine, log = spent.of_server(self.server), spent.of(hands), self._log()
         self.ours.foresee(due)

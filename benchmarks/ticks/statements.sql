@@ -55,7 +55,7 @@ SELECT count(*) FROM run;
 UPDATE runs SET status = 'success', outcome = 'executed' WHERE open;
 
 -- set_back: every schedule is due then, and what lies before is handled
-UPDATE due SET cursor = %(due)s::bigint - 1, wake = %(due)s::bigint * 1000, seen = 0;
+UPDATE schedule_state SET cursor = %(due)s::bigint - 1, wake = %(due)s::bigint * 1000, open_runs_digest = 0;
 
 -- make_kinds: the definitions that there are, each once
 CREATE TABLE kinds (n integer PRIMARY KEY, digest bigint, schedule text, dialect text, timezone text, policy text,
@@ -68,19 +68,20 @@ SELECT 'default', 'bench/schedule-' || lpad(i::text, 8, '0'), k.digest, k.schedu
 FROM generate_series(0, %(count)s - 1) AS i JOIN kinds k ON k.n = i %% %(kinds)s;
 
 -- fill_due: and none of them due for a long time
-INSERT INTO due (tenant_id, schedule_id, wake, cursor, since, reach, seen, digest, revision, shard, paused, deleted)
+INSERT INTO schedule_state (tenant_id, schedule_id, wake, cursor, since, reach, open_runs_digest, digest, revision, shard,
+                            paused, deleted)
 SELECT 'default', 'bench/schedule-' || lpad(i::text, 8, '0'), (%(far)s::bigint + i %% 86400) * 1000, %(start)s - 1,
        %(start)s::bigint * 1000 - 1, %(start)s - 1, 0, k.digest, 1, i %% 64, false, false
 FROM generate_series(0, %(count)s - 1) AS i JOIN kinds k ON k.n = i %% %(kinds)s;
 
 -- set_some: so many of them, far from one another and each time others, are due then; all others are not
-UPDATE due SET cursor = %(due)s::bigint - 1, reach = %(due)s::bigint - 1, wake = %(due)s::bigint * 1000, seen = 0
+UPDATE schedule_state SET cursor = %(due)s::bigint - 1, reach = %(due)s::bigint - 1, wake = %(due)s::bigint * 1000, open_runs_digest = 0
 WHERE tenant_id = 'default' AND schedule_id = ANY (ARRAY(
     SELECT 'bench/schedule-' || lpad((j * %(step)s + %(turn)s %% %(step)s)::text, 8, '0')
     FROM generate_series(0, %(some)s - 1) AS j));
 
 -- rest: what has been due is not due again for a long time
-UPDATE due SET wake = %(far)s::bigint * 1000, seen = 0 WHERE tenant_id = 'default' AND wake < %(far)s::bigint * 1000;
+UPDATE schedule_state SET wake = %(far)s::bigint * 1000, open_runs_digest = 0 WHERE tenant_id = 'default' AND wake < %(far)s::bigint * 1000;
 
 -- log: how much has been written ahead
 SELECT pg_current_wal_lsn() - '0/0'::pg_lsn;

@@ -2,7 +2,7 @@
 (* The worker as the cron-service document writes it (docs/spec/cron-service.txt, section 12): launch, then insert
    the row, then advance next_run_at over everything that was seen, with a plain UPDATE. A time that is not yet due,
    because of jitter, becomes a timer in memory. Its leader lock is left out: a leader that was paused, or that was
-   partitioned from the lock, works on beside the next one.
+   partitioned from the lock, works on next to the next one.
 
    It shares the database, the target, the faults and the promises with Kron.tla, and none of the protections.     *)
 EXTENDS Kron

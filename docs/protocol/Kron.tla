@@ -6,7 +6,7 @@
 
    There are no clocks. A lease may run out at any moment after it was given, so every pause, partition and skewed
    clock is among the behaviours. A worker keeps what it has in memory until it crashes, so is every zombie: a
-   worker that goes on with a claim which has long been somebody else's.
+   worker that goes on with a claim which another worker has long held.
 
    Each switch takes one protection away. README.md says what they show, configurations.toml what TLC must
    find. The order of the cron-service document is in CronService.tla.                                          *)
@@ -48,7 +48,7 @@ VARIABLES
     wire,               \* calls on their way to the target
     target,             \* what happened in the world, which no failover undoes
     failovers,
-    fooled              \* TRUE once a write was accepted from somebody who did not hold the claim
+    fooled              \* TRUE once a write was accepted from a worker without the claim
 
 vars == <<now, db, standby, worker, life, wire, target, failovers, fooled>>
 
@@ -59,11 +59,11 @@ Periods   == 1..Last
 Terminal  == {"DONE", "LOST", "UNKNOWN", "MISSED", "SKIPPED"}
 States    == {"none", "PENDING", "LAUNCHING", "RETRY", "ENQUEUED"} \union Terminal   \* ENQUEUED is STARTED too
 
-Nobody    == << >>
+NoOwner   == << >>
 Me(i)     == <<i, life[i]>>                                            \* an incarnation: one life of one process
 Crashes   == Cardinality({n \in Workers \X (1..MaxCrash) : life[n[1]] >= n[2]})
 
-NoRun     == [state |-> "none", attempt |-> 0, owner |-> Nobody, doubt |-> FALSE, revision |-> 0]
+NoRun     == [state |-> "none", attempt |-> 0, owner |-> NoOwner, doubt |-> FALSE, revision |-> 0]
 Idle      == [at |-> "idle", period |-> 0, attempt |-> 0, cursor |-> 0, revision |-> 0, late |-> FALSE]
 Current   == [cursor |-> 0, revision |-> 0, runs |-> << >>]            \* no state of the database looks like this
 
@@ -104,7 +104,7 @@ Edit == /\ db.revision <= MaxEdit
 \* The call of a command is inside the process and ends with it. A message that was sent is sent.
 Abandoned(i) == IF Idempotent THEN wire ELSE {m \in wire : m.claim # Held(i)}
 
-\* A crash, or an answer of the database that was lost: the worker begins again, as somebody else.
+\* A crash, or an answer of the database that was lost: the worker begins again, under another name.
 Crash(i) == /\ Crashes < MaxCrash
             /\ worker[i].at # "idle"
             /\ Forget(i)
@@ -147,7 +147,7 @@ Rows(i)    == [p \in Periods |-> IF p \in New(i)
                                  ELSE db.runs[p]]
 
 Settle(i) == /\ worker[i].at = "planned"
-             /\ IF ~Fresh(i) THEN Forget(i) /\ UNCHANGED db           \* somebody was faster: nothing happens
+             /\ IF ~Fresh(i) THEN Forget(i) /\ UNCHANGED db           \* another was faster: nothing happens
                 ELSE IF SettleAtOnce
                 THEN /\ db' = [db EXCEPT !.cursor = worker[i].period, !.runs = Rows(i)]
                      /\ Forget(i)
@@ -229,7 +229,7 @@ Admitted(i) == LET run == db.runs[worker[i].period] IN
                \/ /\ run.state = "LAUNCHING" /\ run.attempt = worker[i].attempt
                   /\ Token = "attempt and owner" => run.owner = Me(i)
 
-\* Nothing is written by one who is not admitted; he forgets it, the row is somebody else's now.
+\* Nothing is written by one who is not admitted; it forgets the claim, the row is another worker's now.
 Write(i, after) == /\ db' = IF Admitted(i) THEN after ELSE db
                    /\ fooled' = (fooled \/ (Admitted(i) /\ ~Holds(i)))
                    /\ Forget(i)
@@ -238,7 +238,7 @@ Acknowledge(i) == /\ worker[i].at = "answered" /\ RecordFirst
                   /\ Write(i, Become(worker[i].period, "ENQUEUED"))
                   /\ UNCHANGED <<now, standby, life, wire, target, failovers>>
 
-\* No answer in time. Whether the call took effect, nobody here knows.
+\* No answer in time. Whether the call took effect is not known here.
 NoAnswer(i) == /\ worker[i].at \in {"waiting", "answered", "refused"} /\ RecordFirst
                /\ Write(i, Silent(worker[i].period))
                /\ wire' = Abandoned(i)
@@ -375,7 +375,7 @@ OneActive == Overlap = "one" => Cardinality({p \in Periods : State(p) \in Active
 OneRunning == Overlap = "one" =>
     Cardinality({p \in Periods : target[p].run = "running" /\ State(p) \notin {"LOST", "UNKNOWN"}}) <= 1
 
-\* Nobody writes the answer to a claim that he does not hold.
+\* No worker writes the answer to a claim that it does not hold.
 NoZombieWrite == ~fooled
 
 \* A final state is final.

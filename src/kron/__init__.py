@@ -1,21 +1,21 @@
-"""Cron that can always say when, why and why not."""
+"""Kron: a scheduler that can explain when and why each run happened or did not happen."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kron._version import __version__ as __version__
     from kron.apps.declarative import DeclarativeScheduler
     from kron.apps.embedded import Scheduler
-    from kron.core.decision import Decision, decide
-    from kron.core.period import Period, latest, periods
-    from kron.core.schedule import Schedule
     from kron.errors import KronError, LanguageError
     from kron.language import parse
-    from kron.language.english import english
-    from kron.language.explain import lower, unparse
-    from kron.language.record import record, verify
+    from kron.language.canonical import to_posix, unparse
+    from kron.language.english import describe
+    from kron.language.record import to_record, verify
+    from kron.timing.decision import Decision, decide
+    from kron.timing.period import Period, last_period, periods
+    from kron.timing.schedule import Schedule
 
-__version__ = "0.1.0"
 
 __all__ = [
     "Decision",
@@ -26,12 +26,12 @@ __all__ = [
     "Schedule",
     "Scheduler",
     "decide",
-    "english",
-    "latest",
-    "lower",
+    "describe",
+    "last_period",
     "parse",
     "periods",
-    "record",
+    "to_posix",
+    "to_record",
     "unparse",
     "verify",
 ]
@@ -39,20 +39,20 @@ __all__ = [
 _HOMES = {
     "kron.apps.declarative": ("DeclarativeScheduler",),
     "kron.apps.embedded": ("Scheduler",),
-    "kron.core.decision": ("Decision", "decide"),
-    "kron.core.period": ("Period", "latest", "periods"),
-    "kron.core.schedule": ("Schedule",),
+    "kron.timing.decision": ("Decision", "decide"),
+    "kron.timing.period": ("Period", "last_period", "periods"),
+    "kron.timing.schedule": ("Schedule",),
     "kron.errors": ("KronError", "LanguageError"),
     "kron.language": ("parse",),
-    "kron.language.english": ("english",),
-    "kron.language.explain": ("lower", "unparse"),
-    "kron.language.record": ("record", "verify"),
+    "kron.language.english": ("describe",),
+    "kron.language.canonical": ("to_posix", "unparse"),
+    "kron.language.record": ("to_record", "verify"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, from its home; loaded when it is first asked for, so that `kron --help` stays quick."""
-    home = next((module for module, names in _HOMES.items() if name in names), None)
+    """Return a public name from its module. The import is deferred to first use so that `kron --help` stays fast."""
+    home = "kron._version" if name == "__version__" else next((m for m, names in _HOMES.items() if name in names), None)
     if home is None:
         raise AttributeError(f"module 'kron' has no attribute {name!r}")
     return getattr(import_module(home), name)

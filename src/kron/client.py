@@ -1,4 +1,4 @@
-"""A client of the service: plain and for asyncio. What the service refuses is raised as the error that it is."""
+"""HTTP API clients: `Client` (blocking) and `AsyncClient`. Error responses are raised with the service's error code."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Json = dict[str, Any]
 
 
 class Schedule(TypedDict):
-    """A schedule as it stands."""
+    """A schedule with its current state."""
 
     id: str
     revision: int
     schedule: str
     dialect: str
     timezone: str
-    in_words: str
+    summary: str
     target: str | None
     workflow_id: str | None
     version: int | None
@@ -41,25 +41,25 @@ class Schedule(TypedDict):
     warnings: list[str]
 
 
-class Fire(TypedDict):
-    """A run to come."""
+class UpcomingRun(TypedDict):
+    """An upcoming run: its period and the instant at which it is due."""
 
     period: str
     at: str
 
 
-class Fires(TypedDict):
-    """The runs to come; `more` if there are more than were asked for."""
+class UpcomingRuns(TypedDict):
+    """Upcoming runs. `has_more` is true if there are more runs than requested."""
 
-    fires: list[Fire]
-    more: bool
-    in_words: str
+    runs: list[UpcomingRun]
+    has_more: bool
+    summary: str
     warnings: list[str]
     reason: str | None
 
 
 class Run(TypedDict):
-    """A run."""
+    """A run, as the ledger records it."""
 
     key: str
     schedule_id: str
@@ -76,100 +76,134 @@ class Run(TypedDict):
     updated_at: str
 
 
-class Dead(Run):
-    """A run that could not be started; and the key of the run that was driven in its place, if one was."""
+class DeadLetter(Run):
+    """A dead letter: a run that could not be launched. `redriven_by` is the key of its redrive, None without one."""
 
     redriven_by: str | None
 
 
 class Client:
-    """Speaks to one service. Safe to share: each call has a connection of its own."""
+    """Blocking client of one service. Threads can share it: each call opens its own connection.
+
+    Every method raises `KronError` with the service's error code if the service rejects the call; `LanguageError` if
+    the error has a position in a schedule text; and `KronError` (UNREACHABLE) if the service does not answer.
+
+    Args:
+        url: Base URL of the service, such as `https://kron.example.org`.
+        token: Bearer token; empty sends none.
+        timeout: Seconds to wait for a connection and for each read.
+    """
 
     def __init__(self, url: str, token: str = "", *, timeout: float = 30.0) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise KronError("USAGE", f"{url!r} is no URL of a service", hint="write https://kron.example.org")
+            raise KronError("USAGE", f"invalid service URL {url!r}", hint="use a URL such as https://kron.example.org")
         self.secure, self.host, self.port = parts.scheme == "https", parts.hostname, parts.port
         self.path, self.timeout, self._token = parts.path.rstrip("/"), timeout, token
 
     def schedules(self, prefix: str = "", paused: bool | None = None, page: int = 100) -> Iterator[Schedule]:
-        """The schedules in the order of their ids, page after page."""
+        """Yield the schedules in the order of their ids, with one request per page.
+
+        Args:
+            prefix: Yield only ids that start with this text.
+            paused: True for paused schedules only, False for the others only, None for all.
+            page: Schedules per request.
+        """
         token: str | None = ""
         while token is not None:
             query: dict[str, Any] = {"prefix": prefix, "limit": page, "page_token": token}
             if paused is not None:
                 query["paused"] = str(paused).lower()
-            found = self.call("GET", "/v1/schedules", query=query)
+            found = self.request("GET", "/v1/schedules", query=query)
             yield from found["schedules"]
             token = found["next_page_token"]
 
     def get(self, schedule_id: str) -> Schedule:
-        """A schedule."""
-        return self.call("GET", _path(schedule_id))  # type: ignore[return-value]
+        """Return a schedule."""
+        return self.request("GET", _path(schedule_id))  # type: ignore[return-value]
 
     def apply(self, schedule_id: str, definition: Mapping[str, Any], *, revision: int | None = None) -> Schedule:
-        """Define a schedule, or define it anew; only at that revision, 0 for none, if one is given."""
+        """Create or replace the definition of a schedule.
+
+        Args:
+            schedule_id: Id of the schedule.
+            definition: Fields of the definition.
+            revision: Revision that the stored schedule must have; 0 if it must not exist; None skips the check.
+        """
         headers = {"If-None-Match": "*"} if revision == 0 else _if_match(revision)
-        return self.call("PUT", _path(schedule_id), dict(definition), headers=headers)  # type: ignore[return-value]
+        return self.request("PUT", _path(schedule_id), dict(definition), headers=headers)  # type: ignore[return-value]
 
     def delete(self, schedule_id: str, *, note: str = "", revision: int | None = None) -> None:
-        """Delete a schedule."""
-        self.call("DELETE", _path(schedule_id), query={"note": note}, headers=_if_match(revision))
+        """Delete a schedule. If `revision` is given, the stored schedule must have it."""
+        self.request("DELETE", _path(schedule_id), query={"note": note}, headers=_if_match(revision))
 
     def pause(self, schedule_id: str, *, note: str = "", until: str | None = None) -> Schedule:
-        """Pause a schedule."""
-        return self.call("POST", _path(schedule_id, "pause"), {"note": note, "until": until})  # type: ignore[return-value]
+        """Pause a schedule until the instant `until` (RFC 3339), or until it is resumed if `until` is None."""
+        return self.request("POST", _path(schedule_id, "pause"), {"note": note, "until": until})  # type: ignore[return-value]
 
     def resume(self, schedule_id: str, *, note: str = "") -> Schedule:
-        """Let a schedule go on."""
-        return self.call("POST", _path(schedule_id, "resume"), {"note": note})  # type: ignore[return-value]
+        """Resume a paused schedule."""
+        return self.request("POST", _path(schedule_id, "resume"), {"note": note})  # type: ignore[return-value]
 
     def trigger(self, schedule_id: str, *, key: str | None = None) -> Run:
-        """Run it now; the same key is the same run."""
-        return self.call("POST", _path(schedule_id, "trigger"), headers=_idempotent(key))  # type: ignore[return-value]
+        """Trigger a run now. Calls with the same `key` create one run."""
+        return self.request("POST", _path(schedule_id, "trigger"), headers=_idempotent(key))  # type: ignore[return-value]
 
     def backfill(
-        self, schedule_id: str, first: str, last: str, *, key: str | None = None, overlap: str = "queue"
+        self, schedule_id: str, start_at: str, end_at: str, *, key: str | None = None, overlap: str = "queue"
     ) -> list[Run]:
-        """Run a range of periods again, one after another unless `overlap` says otherwise."""
-        body = {"first": first, "last": last, "overlap": overlap}
-        found: list[Run] = self.call("POST", _path(schedule_id, "backfill"), body, headers=_idempotent(key))["runs"]
+        """Run the periods from `start_at` to `end_at` (RFC 3339) again. Calls with the same `key` create the same runs.
+
+        The runs execute one after another unless `overlap` names another overlap policy.
+        """
+        body = {"start_at": start_at, "end_at": end_at, "overlap": overlap}
+        found: list[Run] = self.request("POST", _path(schedule_id, "backfill"), body, headers=_idempotent(key))["runs"]
         return found
 
-    def next(self, schedule_id: str, n: int = 5, until: str | None = None) -> Fires:
-        """The next runs."""
-        return self.call("GET", _path(schedule_id, "next"), query=_asked(n, until))  # type: ignore[return-value]
+    def next(self, schedule_id: str, n: int = 5, until: str | None = None) -> UpcomingRuns:
+        """Return up to `n` upcoming runs, up to the instant `until` (RFC 3339) if it is given."""
+        return self.request("GET", _path(schedule_id, "next"), query=_asked(n, until))  # type: ignore[return-value]
 
-    def preview(self, schedule_id: str, definition: Mapping[str, Any], n: int = 5, until: str | None = None) -> Fires:
-        """When a definition would run. Nothing is stored."""
+    def preview(
+        self, schedule_id: str, definition: Mapping[str, Any], n: int = 5, until: str | None = None
+    ) -> UpcomingRuns:
+        """Return the runs that a definition would have. Nothing is stored."""
         body = {"id": schedule_id, "definition": dict(definition)}
-        return self.call("POST", "/v1/preview", body, query=_asked(n, until))  # type: ignore[return-value]
+        return self.request("POST", "/v1/preview", body, query=_asked(n, until))  # type: ignore[return-value]
 
     def runs(self, schedule_id: str, limit: int = 20) -> list[Run]:
-        """The last runs, newest first."""
-        found: list[Run] = self.call("GET", _path(schedule_id, "runs"), query={"limit": limit})["runs"]
+        """Return the last runs of a schedule, newest first."""
+        found: list[Run] = self.request("GET", _path(schedule_id, "runs"), query={"limit": limit})["runs"]
         return found
 
-    def dead(self, prefix: str = "", limit: int = 20) -> list[Dead]:
-        """The runs that could not be started, the last that was given up first."""
-        found: list[Dead] = self.call("GET", "/v1/dead-letters", query={"prefix": prefix, "limit": limit})["runs"]
+    def dead_letters(self, prefix: str = "", limit: int = 20) -> list[DeadLetter]:
+        """Return the dead letters of the schedules whose ids start with `prefix`, newest first."""
+        found: list[DeadLetter] = self.request("GET", "/v1/dead-letters", query={"prefix": prefix, "limit": limit})[
+            "runs"
+        ]
         return found
 
     def redrive(self, key: str, *, overlap: str = "queue") -> Run:
-        """Run the period of a dead letter once more; the same key is the same run."""
+        """Run the period of a dead letter again. Calls with the same `key` create one run."""
         path = f"/v1/runs/{quote(key, safe='')}/redrive"
-        return self.call("POST", path, query={"overlap": overlap})  # type: ignore[return-value]
+        return self.request("POST", path, query={"overlap": overlap})  # type: ignore[return-value]
 
     def why(self, schedule_id: str, at: str | None = None) -> Json:
-        """What became of the last period up to an instant, and why."""
-        return self.call("GET", _path(schedule_id, "why"), query={"at": at} if at else {})
+        """Return the outcome, with its reason, of the last period up to `at` (RFC 3339; None: now)."""
+        return self.request("GET", _path(schedule_id, "why"), query={"at": at} if at else {})
 
     def report(self, key: str, status: str, attempt: int | None = None) -> bool:
-        """Say what became of a run; whether it counts."""
-        body = {"status": status, "attempt": attempt}
-        return bool(self.call("POST", f"/v1/runs/{quote(key, safe='')}/report", body)["counted"])
+        """Report the status of a run. Returns False if the service ignored the report.
 
-    def call(
+        Args:
+            key: Idempotency key of the run.
+            status: Status to report, such as `success`.
+            attempt: Attempt that the report is about; None reports about the run.
+        """
+        body = {"status": status, "attempt": attempt}
+        return bool(self.request("POST", f"/v1/runs/{quote(key, safe='')}/report", body)["accepted"])
+
+    def request(
         self,
         method: str,
         path: str,
@@ -178,7 +212,14 @@ class Client:
         query: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Json:
-        """Any call. The answer's JSON; what is refused is raised."""
+        """Send any request to the HTTP API and return the JSON object of the response.
+
+        Fields of `body` that are None are left out.
+
+        Raises:
+            LanguageError: The service rejected a schedule text; the error has the position.
+            KronError: The service rejected the request (its code), or did not answer (UNREACHABLE).
+        """
         where = self.path + path + (f"?{urlencode(query)}" if query else "")
         text = None if body is None else json.dumps({k: v for k, v in body.items() if v is not None})
         sent = {"Accept": "application/json", **(headers or {})}
@@ -192,27 +233,27 @@ class Client:
             return _read(answer.status, answer.read())
         except (OSError, HTTPException) as error:
             message = f"the service at {self.host} does not answer: {error}"
-            raise KronError("UNREACHABLE", message, hint="see that it runs, and that the URL is right") from None
+            raise KronError("UNREACHABLE", message, hint="check the URL and that the service is running") from None
         finally:
             connection.close()
 
 
 class AsyncClient:
-    """The same for asyncio; calls wait in threads."""
+    """Client for asyncio: each call runs `Client` in a thread. Arguments and errors are those of `Client`."""
 
     def __init__(self, url: str, token: str = "", *, timeout: float = 30.0) -> None:
         self.plain = Client(url, token, timeout=timeout)
 
     async def schedules(self, prefix: str = "", paused: bool | None = None) -> list[Schedule]:
-        """The schedules in the order of their ids."""
+        """Return the schedules in the order of their ids."""
         return await asyncio.to_thread(lambda: list(self.plain.schedules(prefix, paused)))
 
     async def get(self, schedule_id: str) -> Schedule:
-        """A schedule."""
+        """Return a schedule."""
         return await asyncio.to_thread(self.plain.get, schedule_id)
 
     async def apply(self, schedule_id: str, definition: Mapping[str, Any], *, revision: int | None = None) -> Schedule:
-        """Define a schedule, or define it anew."""
+        """Create or replace the definition of a schedule."""
         return await asyncio.to_thread(self.plain.apply, schedule_id, definition, revision=revision)
 
     async def delete(self, schedule_id: str, *, note: str = "") -> None:
@@ -220,35 +261,35 @@ class AsyncClient:
         await asyncio.to_thread(self.plain.delete, schedule_id, note=note)
 
     async def pause(self, schedule_id: str, *, note: str = "", until: str | None = None) -> Schedule:
-        """Pause a schedule."""
+        """Pause a schedule until the instant `until` (RFC 3339), or until it is resumed if `until` is None."""
         return await asyncio.to_thread(self.plain.pause, schedule_id, note=note, until=until)
 
     async def resume(self, schedule_id: str, *, note: str = "") -> Schedule:
-        """Let a schedule go on."""
+        """Resume a paused schedule."""
         return await asyncio.to_thread(self.plain.resume, schedule_id, note=note)
 
     async def trigger(self, schedule_id: str, *, key: str | None = None) -> Run:
-        """Run it now."""
+        """Trigger a run now. Calls with the same `key` create one run."""
         return await asyncio.to_thread(self.plain.trigger, schedule_id, key=key)
 
-    async def next(self, schedule_id: str, n: int = 5) -> Fires:
-        """The next runs."""
+    async def next(self, schedule_id: str, n: int = 5) -> UpcomingRuns:
+        """Return up to `n` upcoming runs."""
         return await asyncio.to_thread(self.plain.next, schedule_id, n)
 
     async def runs(self, schedule_id: str, limit: int = 20) -> list[Run]:
-        """The last runs, newest first."""
+        """Return the last runs of a schedule, newest first."""
         return await asyncio.to_thread(self.plain.runs, schedule_id, limit)
 
-    async def dead(self, prefix: str = "", limit: int = 20) -> list[Dead]:
-        """The runs that could not be started, the last that was given up first."""
-        return await asyncio.to_thread(self.plain.dead, prefix, limit)
+    async def dead_letters(self, prefix: str = "", limit: int = 20) -> list[DeadLetter]:
+        """Return the dead letters of the schedules whose ids start with `prefix`, newest first."""
+        return await asyncio.to_thread(self.plain.dead_letters, prefix, limit)
 
     async def redrive(self, key: str) -> Run:
-        """Run the period of a dead letter once more."""
+        """Run the period of a dead letter again. Calls with the same `key` create one run."""
         return await asyncio.to_thread(self.plain.redrive, key)
 
     async def report(self, key: str, status: str, attempt: int | None = None) -> bool:
-        """Say what became of a run."""
+        """Report the status of a run. Returns False if the service ignored the report."""
         return await asyncio.to_thread(self.plain.report, key, status, attempt)
 
 
@@ -272,7 +313,7 @@ def _read(status: int, body: bytes) -> Json:
     try:
         said = json.loads(body) if body else {}
     except ValueError:
-        said = {"detail": f"it answers {status}, and no JSON"}
+        said = {"detail": f"HTTP status {status} with a body that is not valid JSON"}
     if status < 400:
         return said if isinstance(said, dict) else {}
     code, detail, hint = (

@@ -1,4 +1,4 @@
-"""What Kron answers instead of a result: a stable code, the reason, and what would do."""
+"""Errors: each has a stable code, a message, and a hint with the action that fixes the problem."""
 
 from __future__ import annotations
 
@@ -6,14 +6,21 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 from unicodedata import combining, east_asian_width
 
-_SHOWN = 100  # of a longer text, the part around the place
+_SHOWN = 100  # characters; of a longer text, only the part around the place is shown
 
 
 class KronError(Exception):
-    """The root of every error Kron raises on purpose. `code` never changes; the wording may."""
+    """Base class of every error that Kron raises deliberately.
+
+    Attributes:
+        code: Stable identifier of the problem. It never changes; the wording of the message can change.
+        message: The problem, with the offending value.
+        hint: One action that fixes the problem; empty if there is none.
+        details: Machine-readable facts about the problem.
+    """
 
     def __init__(self, code: str, message: str, *, hint: str = "", details: Mapping[str, object] | None = None) -> None:
-        super().__init__(code, message)  # what unpickling calls it with; the rest is in __dict__
+        super().__init__(code, message)  # unpickling calls __init__ with these; the rest is in __dict__
         self.code = code
         self.message = message
         self.hint = hint
@@ -24,7 +31,15 @@ class KronError(Exception):
 
 
 class Place(NamedTuple):
-    """A stretch of a text, by character: `text[start:end]`, and the file and line, or the field, it came from."""
+    """Part of a text: the characters `text[start:end]`, and the file and line, or the field, that the text is from.
+
+    Attributes:
+        text: The whole line or text.
+        start: Index of the first character.
+        end: Index after the last character.
+        source: File or field name; empty if the text has neither.
+        line: Line number in the file, from 1; 0 if `source` is not a file.
+    """
 
     text: str
     start: int
@@ -34,11 +49,11 @@ class Place(NamedTuple):
 
     @property
     def label(self) -> str:
-        """`file:line:column`, as editors and compilers write it; empty for a text without a file."""
+        """`file:line:column`, as editors and compilers write it; the source alone if there is no line number."""
         return f"{self.source}:{self.line}:{self.start + 1}" if self.line else self.source
 
-    def picture(self) -> str:
-        """The text with a caret under the place, cut to what a person can take in."""
+    def excerpt(self) -> str:
+        """Return the text with carets under the place, shortened to 100 characters around it."""
         first = max(0, min(self.start - _SHOWN // 3, len(self.text) - _SHOWN))
         last = first + _SHOWN
         head, tail = ("…" if first else ""), ("…" if last < len(self.text) else "")
@@ -49,7 +64,11 @@ class Place(NamedTuple):
 
 
 class LanguageError(KronError):
-    """A text that does not say a schedule: where, why, and what would do."""
+    """Invalid text of a schedule or of a file of schedules: a KronError with the place of the problem.
+
+    Attributes:
+        place: Where in the text the problem is.
+    """
 
     def __init__(
         self,
@@ -66,7 +85,7 @@ class LanguageError(KronError):
 
     @property
     def span(self) -> tuple[int, int]:
-        """Where in the text, as (start, end)."""
+        """Place of the problem in the text, as (start, end)."""
         return self.place.start, self.place.end
 
     def __str__(self) -> str:
@@ -74,21 +93,21 @@ class LanguageError(KronError):
 
 
 def report(code: str, message: str, place: Place | None, hint: str = "", *, level: str = "error") -> str:
-    """An error, warning or note in the words and the picture that people see."""
+    """Format an error, warning or note as users see it: location, level, code, message, text excerpt and hint."""
     label = f"{place.label}: " if place and place.label else ""
-    picture = [place.picture()] if place and place.text.strip() else []  # of nothing there is no picture
+    picture = [place.excerpt()] if place and place.text.strip() else []  # an empty text has no excerpt
     return "\n".join([f"{label}{level}[{code}]: {message}", *picture, *([f"  hint: {hint}"] if hint else [])])
 
 
 def clip(text: str) -> str:
-    """A quoted text, no longer than a message can bear."""
+    """Shorten a text that a message quotes to 20 characters."""
     return text if len(text) <= 20 else text[:19] + "…"
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Which known word lies at most one edit away; empty when none does. Case does not count."""
+    """Return the known word that is at most one edit away from `word`, ignoring case; empty if there is none."""
     wanted, size = word.casefold(), len(word)
-    half = max(0, len(wanted) // 2 - 1)  # one edit leaves the first letters as they were, or the last
+    half = max(0, len(wanted) // 2 - 1)  # one edit leaves the first or the last letters unchanged
     first, last = wanted[:half], wanted[len(wanted) - half :]
     alike = ((k, k.casefold()) for k in known if -2 < len(k) - size < 2)
     close = [k for k, low in alike if (low.startswith(first) or low.endswith(last)) and _one_edit_apart(wanted, low)]
@@ -96,13 +115,13 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str) -> str:
-    """A hint: the known word one edit away, or else what is allowed."""
+    """Return a hint that proposes the known word one edit away, or `otherwise` if there is none."""
     close = nearest(word, known)
-    return f"did you mean {close}?" if close else otherwise
+    return f"did you mean '{close}'?" if close else otherwise
 
 
 def _one_edit_apart(a: str, b: str) -> bool:
-    """Whether one letter added, dropped, changed or swapped with its neighbour makes `a` into `b`, or none does."""
+    """Return whether `a` equals `b`, or differs by one letter added, dropped, changed or swapped with its neighbor."""
     if len(a) > len(b):
         a, b = b, a
     i = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), len(a))
@@ -112,7 +131,7 @@ def _one_edit_apart(a: str, b: str) -> bool:
 
 
 def _width(char: str) -> int:
-    """How many columns of a terminal a character takes; one that cannot be shown is shown as another."""
+    """Return how many terminal columns a character takes. An unprintable one is shown as U+FFFD, which takes one."""
     if char.isascii() or not char.isprintable():
         return 1
     return 0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1

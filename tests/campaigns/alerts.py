@@ -27,7 +27,11 @@ from tests.service.test_config import ready
 KRON = Path(sys.executable).with_name("kron")
 ALERTS = ROOT / "deploy" / "alerts.yaml"
 WINDOW, HOLD = "20s", "1s"
-SETTINGS = {"KRON_WEBHOOK_SECRET": SECRET, "KRON_WEBHOOK_HTTP": "true", "KRON_WEBHOOK_ALLOW": "127.0.0.0/8"}
+SETTINGS = {
+    "KRON_WEBHOOK_SECRET": SECRET,
+    "KRON_WEBHOOK_ALLOW_PLAIN_HTTP": "true",
+    "KRON_WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
+}
 SHORT = {"TICK_MS": "200", "LOOKAHEAD_MS": "1000", "KRON_SHARD_LEASE_MS": "1500", "MISFIRE_GRACE_MS": "3000"}
 
 

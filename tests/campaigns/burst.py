@@ -29,7 +29,7 @@ from pathlib import Path
 from statistics import median
 
 from kron.apps.service.config import Config
-from kron.core.run import key_of
+from kron.timing.key import key_of
 from tests import spent
 from tests.campaigns.service_kills import Fleet, database_with_roles
 from tests.campaigns.soak.__main__ import SETTINGS, say
@@ -211,10 +211,11 @@ def _judge(schedules, arrivals, server, database, result):
 
 def _bound(result):
     """What kept it from being faster."""
-    slots, cores = len(WORKERS) * Config().sends / DELAY, os.cpu_count()
+    slots, cores = len(WORKERS) * Config().max_concurrent_launches / DELAY, os.cpu_count()
     ours = sum(used for name, used in result.cores.items() if name != "the machine")
     if result.rate > 0.8 * slots:
-        return f"by the launches at once: {len(WORKERS)} x {Config().sends} / {DELAY:g} s = {slots:,.0f}/s"
+        most = Config().max_concurrent_launches
+        return f"by the launches at once: {len(WORKERS)} x {most} / {DELAY:g} s = {slots:,.0f}/s"
     if result.cores["the machine"] > 0.9 * cores:
         return f"by the cores: {result.cores['the machine']:.2f} of {cores} busy, {ours:.2f} with this"
     if max(result.cores[name] for name in WORKERS) > 0.85:

@@ -34,9 +34,15 @@ def served(database, folder):
     """A service in a process of its own; its URL."""
     port = free_port()
     (folder / "workflows").mkdir(exist_ok=True)
-    said = settings(folder, store=database, listen=f"127.0.0.1:{port}", webhook_secret=SECRET, webhook_http="true")
-    said |= {"webhook_allow": LOOPBACK[0], "workflows": str(folder / "workflows"), "executor": "http://127.0.0.1:9/"}
-    said |= {"schedules_per_tenant": "1000000", "triggers_per_minute": "1000000"}
+    said = settings(
+        folder, store=database, listen=f"127.0.0.1:{port}", webhook_secret=SECRET, webhook_allow_plain_http="true"
+    )
+    said |= {
+        "webhook_allowed_networks": LOOPBACK[0],
+        "workflow_store": str(folder / "workflows"),
+        "executor_url": "http://127.0.0.1:9/",
+    }
+    said |= {"max_schedules_per_tenant": "1000000", "max_triggers_per_minute": "1000000"}
     env = {**os.environ, **{f"KRON_{name.upper()}": str(value) for name, value in said.items()}}
     with (folder / "log").open("w") as log:
         process = subprocess.Popen([str(PROGRAMS / "kron"), "serve"], env=env, stderr=log)

@@ -39,10 +39,10 @@ KINDS = {  # of a tenant's schedules; the nemesis knows them by these names
     "jitter": {"jitter_ms": 1500},
 }
 HASTE = {  # more happens in a minute than under the defaults
-    "inflight_lease_ms": 20_000,
+    "run_lease_ms": 20_000,
     "log": "false",
     "report_secret": REPORT,
-    "triggers_per_minute": 1_000_000,
+    "max_triggers_per_minute": 1_000_000,
     "tick_ms": 200,
     "lookahead_ms": 5_000,
 }
@@ -56,7 +56,11 @@ class Fleet:
     def __init__(self, server, database, folder, changed):
         self.folder, self.ports = folder, {name: free_port() for name in PROCESSES}
         self.living, self.kills = {}, Counter()
-        common = settings(folder) | {"webhook_secret": SECRET, "webhook_http": "true", "webhook_allow": LOOPBACK[0]}
+        common = settings(folder) | {
+            "webhook_secret": SECRET,
+            "webhook_allow_plain_http": "true",
+            "webhook_allowed_networks": LOOPBACK[0],
+        }
         common |= changed
         if "report_secret" in changed:
             common["public_url"] = f"http://127.0.0.1:{self.ports['api0']}"

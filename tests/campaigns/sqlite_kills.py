@@ -23,47 +23,47 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kron import KronError, parse
-from kron.clock import SystemClock, SystemTimer
-from kron.core.answer import Answer, Report
-from kron.core.job import Job
-from kron.core.outcome import Reason, Verdict
-from kron.core.period import next_nominal
-from kron.core.policy import (
+from kron.engine.clock import SystemClock, SystemTimer
+from kron.engine.registrar import Registrar
+from kron.engine.settings import Settings
+from kron.engine.worker import Worker
+from kron.rules.launch_result import LaunchResult, Report
+from kron.rules.outcome import Outcome, Reason
+from kron.rules.run import State
+from kron.stores.sqlite import SqliteStore
+from kron.timing.job import Job
+from kron.timing.period import next_nominal
+from kron.timing.schedule.policy import (
     DECLARATIVE,
     KRON,
     MILLISECOND,
     SECOND,
     SERVICE,
     Catchup,
-    FirstSight,
-    Interrupted,
+    FirstPeriod,
     Overlap,
     Policy,
+    WorkerLossPolicy,
 )
-from kron.core.run import State
-from kron.registrar import Registrar
-from kron.settings import Settings
-from kron.stores.sqlite import SqliteStore
-from kron.worker import Worker
 
 SETTINGS = Settings(tick=50, batch=100, lease=1_500, shard_lease=700, timeout=500)
 MANY = 1_000_000
 COMMON = {
-    "first_sight": FirstSight.AFTER,
+    "first_period": FirstPeriod.AFTER,
     "run_lease": 2 * SECOND,
     "launch_backoff": 100 * MILLISECOND,
-    "queue_bound": 20,
+    "queue_limit": 20,
 }
-REPLAY = {"catchup": Catchup.ALL, "bound": 20}
+REPLAY = {"catchup": Catchup.ALL, "catchup_limit": 20}
 POLICIES = {
     "allow, all": replace(SERVICE, overlap=Overlap.ALLOW, **REPLAY, **COMMON),
-    "skip, none": replace(SERVICE, bound=3, **COMMON),
+    "skip, none": replace(SERVICE, catchup_limit=3, **COMMON),
     "queue, all": replace(SERVICE, overlap=Overlap.QUEUE, **REPLAY, **COMMON),
     "coalesce, latest": replace(DECLARATIVE, resolution=SECOND, **COMMON),
     "replace, by deadline": replace(KRON, overlap=Overlap.REPLACE, deadline=30 * SECOND, **COMMON),
     "allow, spread": replace(SERVICE, overlap=Overlap.ALLOW, catchup=Catchup.SPREAD, spread_over=SECOND, **COMMON),
-    "skip, jitter": replace(SERVICE, jitter=1_500 * MILLISECOND, bound=3, **COMMON),
-    "skip, at most once": replace(KRON, deadline=10 * SECOND, bound=5, **COMMON),
+    "skip, jitter": replace(SERVICE, jitter=1_500 * MILLISECOND, catchup_limit=3, **COMMON),
+    "skip, at most once": replace(KRON, deadline=10 * SECOND, catchup_limit=5, **COMMON),
 }
 NAMES = [f"{policy}, {copy}" for policy in POLICIES for copy in "abc"]
 EDITED = [name for name in NAMES if "jitter" not in name]  # an edit may fall between a nominal time and its jitter
@@ -86,11 +86,11 @@ class Effects:
         self.registrar, self.chance = registrar, chance
         self.going: set[asyncio.Task[None]] = set()
 
-    async def start(self, launch) -> Answer:
+    async def start(self, launch) -> LaunchResult:
         await asyncio.sleep(self.chance.random() / 50)
         luck = self.chance.random()
         if luck < 0.03:
-            return Answer.RETRYABLE
+            return LaunchResult.RETRYABLE
         if luck < 0.04:
             raise ConnectionError("lost on the way there")
         run = launch.run
@@ -101,7 +101,7 @@ class Effects:
         self.going.add(task)
         task.add_done_callback(self.going.discard)
         await asyncio.sleep(self.chance.random() / 50)
-        return Answer.OK
+        return LaunchResult.OK
 
     async def cancel(self, run) -> None:
         pass
@@ -221,7 +221,7 @@ async def quiesce(registrar: Registrar, store: SqliteStore) -> None:
     for name in NAMES:
         end = await store.now() // 1000 + 4
         await (registrar.upsert(a_job(name, "the end", end)) if name in EDITED else registrar.delete(name))
-    await _until(store, "all has ended", lambda case, now: case.wake is None and not case.open)
+    await _until(store, "all has ended", lambda case, now: case.next_check_at is None and not case.open_runs)
 
 
 async def _until(store, what, done) -> None:
@@ -231,7 +231,10 @@ async def _until(store, what, done) -> None:
         if all(done(case, now) for case in cases):
             return
         await asyncio.sleep(0.2)
-    open_ = [(case.identity, case.cursor - now // 1000, case.wake, case.paused, case.open[:3]) for case in cases]
+    open_ = [
+        (case.identity, case.cursor - now // 1000, case.next_check_at, case.paused, case.open_runs[:3])
+        for case in cases
+    ]
     raise SystemExit(f"FAIL: not {what} after two minutes: {open_}")
 
 
@@ -263,7 +266,7 @@ async def examine(store: SqliteStore, folder: Path) -> Findings:
         await _periods(store, name, [run for run in runs if not run.trigger], found)
     found.unexplained += [("an effect without a record", key) for key in effects if key not in ledger]
     for run in ledger.values():
-        found.outcomes[f"{run.verdict}" + (f" ({run.reason})" if run.reason else "")] += 1
+        found.outcomes[f"{run.outcome}" + (f" ({run.reason})" if run.reason else "")] += 1
         _one_run(run, effects[run.key], policy_of(run.identity), found)
     return found
 
@@ -285,27 +288,29 @@ async def _periods(store, name, runs, found) -> None:
             found.lost.append((name, nominal))
         if within > 1:
             found.doubled.append((name, nominal, "in two gaps"))
-    strange = records.keys() - set(expected) - (case.ahead if case.deleted else set())  # jitter may bring one early
+    strange = (
+        records.keys() - set(expected) - (case.handled_ahead if case.deleted else set())
+    )  # jitter may bring one early
     found.unexplained += [(name, nominal, "no such period") for nominal in strange]
     for gap in gaps:
         bare = [nominal for nominal in expected if gap.first <= nominal <= gap.last and nominal not in records]
-        found.outcomes[f"{gap.verdict} ({gap.reason}) in gaps"] += gap.count
+        found.outcomes[f"{gap.outcome} ({gap.reason}) in gaps"] += gap.count
         if len(bare) != gap.count:
             found.unexplained.append((name, gap, f"but {len(bare)} periods without a record"))
 
 
 def _one_run(run, effects, policy, found) -> None:
-    about = (run.identity, run.nominal, run.trigger, run.state, run.verdict, run.reason, run.attempt, effects)
-    if run.open or run.verdict is None or (run.verdict is not Verdict.EXECUTED and run.reason is None):
+    about = (run.identity, run.nominal, run.trigger, run.state, run.outcome, run.reason, run.attempt, effects)
+    if run.open or run.outcome is None or (run.outcome is not Outcome.EXECUTED and run.reason is None):
         found.unexplained.append(about)
-    if run.verdict is not Verdict.EXECUTED and effects:
+    if run.outcome is not Outcome.EXECUTED and effects:
         found.unexplained.append((*about, "it has an effect"))
-    if run.verdict is Verdict.EXECUTED and not effects:
-        once = run.reason is Reason.UNKNOWN and policy.interrupted is Interrupted.LOST  # its worker was killed
+    if run.outcome is Outcome.EXECUTED and not effects:
+        once = run.reason is Reason.UNKNOWN and policy.on_worker_loss is WorkerLossPolicy.LOST  # its worker was killed
         (found.doubt if once else found.lost).append((*about, "it has no effect"))
-    if effects > run.attempt or (policy.interrupted is Interrupted.LOST and effects > 1):
+    if effects > run.attempt or (policy.on_worker_loss is WorkerLossPolicy.LOST and effects > 1):
         found.doubled.append((*about, "more effects than attempts"))
-    if run.verdict is not Verdict.EXECUTED and run.state not in (State.SKIPPED, State.MISSED, State.FAILED):
+    if run.outcome is not Outcome.EXECUTED and run.state not in (State.SKIPPED, State.MISSED, State.FAILED):
         found.unexplained.append((*about, "the state and the verdict disagree"))
 
 

@@ -8,28 +8,28 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-ANSWER, CASE, CATCHUP = "core/answer.py", "core/case.py", "core/catchup.py"
-DECISION, DUE, ORDINARY, OVERLAP = "core/decision.py", "core/due.py", "core/ordinary.py", "core/overlap.py"
+ANSWER, CASE, CATCHUP = "rules/launch_result.py", "rules/state.py", "rules/catchup.py"
+DECISION, DUE, ORDINARY, OVERLAP = "timing/decision.py", "rules/survey.py", "rules/fast_path.py", "rules/overlap.py"
 PERIOD, PLAN, POLICY, RUN, TEND, ZONE = (
-    "core/period.py",
-    "core/plan.py",
-    "core/policy.py",
-    "core/run.py",
-    "core/tend.py",
-    "core/zone.py",
+    "timing/period.py",
+    "rules/plan.py",
+    "timing/schedule/policy.py",
+    "rules/run.py",
+    "rules/expiry.py",
+    "timing/zone.py",
 )
 CHANCE, CONSTRAINT, CRON, WINDOW = (
-    "core/schedule/chance.py",
-    "core/schedule/constraint.py",
-    "core/schedule/cron.py",
-    "core/schedule/window.py",
+    "timing/schedule/sampling.py",
+    "timing/schedule/constraint.py",
+    "timing/schedule/cron.py",
+    "timing/schedule/window.py",
 )
 BODIES, CLAUSES, FIELDS, GRAMMAR, MODIFIERS = (
-    "language/bodies.py",
-    "language/clauses.py",
+    "language/modifier_args.py",
+    "language/constraints.py",
     "language/fields.py",
     "language/grammar.py",
-    "language/modifiers.py",
+    "language/kron.py",
 )
 CLOCKTIME, INTERVAL, MINUTES, PLACEHOLDER, POOL, SCATTER = (
     "language/sentences/clocktime.py",
@@ -40,19 +40,20 @@ CLOCKTIME, INTERVAL, MINUTES, PLACEHOLDER, POOL, SCATTER = (
     "language/sentences/scatter.py",
 )
 EDIT, LOG, METRICS, RECORD, REGISTRAR, STORE, WORKER = (
-    "edit.py",
-    "log.py",
-    "metrics.py",
+    "rules/edit.py",
+    "engine/log.py",
+    "engine/metrics.py",
     "language/record.py",
-    "registrar.py",
-    "store.py",
-    "worker.py",
+    "engine/registrar.py",
+    "rules/update.py",
+    "engine/worker.py",
 )
 SQLITE_QUERIES, SQLITE_SCHEMA = "stores/sqlite/queries.sql", "stores/sqlite/schema.sql"
 POSTGRES_VIEWS = "stores/postgres/migrations/0003_views.sql"
-CONFIG, DEFINITION, SHOWN = "apps/service/settings_check.py", "apps/service/definition.py", "apps/service/shown.py"
-MEMBERSHIP = "membership.py"
-CLI_WHY = "apps/cli/why.py"
+CONFIG = "apps/service/config_check.py"
+DEFINITION, SHOWN = "apps/service/schemas/definition.py", "apps/service/schemas/views.py"
+MEMBERSHIP = "engine/membership.py"
+CLI_WHY = "apps/cli/commands/why.py"
 DECLARATIVE, ERRORS, EXPRESSION, OVERRIDES, PERSISTED, REGISTRATION = (
     "apps/declarative/scheduler.py",
     "apps/declarative/errors.py",
@@ -73,8 +74,8 @@ class Patch(NamedTuple):
 
 
 KRON_SPEC = (
-    Patch("KSPEC-OUTC-ONCE", STORE, "run.key not in taken and sound(run)", "sound(run)"),
-    Patch("KSPEC-OUTC-ONCE", RUN, "before.verdict is not None and after.verdict is not before.verdict", "False"),
+    Patch("KSPEC-OUTC-ONCE", STORE, "run.key not in taken and is_consistent(run)", "sound(run)"),
+    Patch("KSPEC-OUTC-ONCE", RUN, "before.outcome is not None and after.outcome is not before.outcome", "False"),
     Patch("KSPEC-OUTC-NOMORE", RUN, "if not before.open or before.key", "if before.key"),
     Patch("KSPEC-CLOCK-PERSIST", SQLITE_QUERIES, "SET cursor = :cursor,", "SET"),
     Patch(
@@ -84,7 +85,7 @@ KRON_SPEC = (
         "nominal = next_nominal(schedule, min(cursor, now // 1000 - 1))",
     ),
     Patch("KSPEC-INV-6", CASE, " or self.policy.suspend", ""),
-    Patch("KSPEC-OUT-OUTCOME", PLAN, "Verdict.UNSCHEDULABLE, Reason.CONSTRAINTS", "Verdict.MISSED, Reason.CONSTRAINTS"),
+    Patch("KSPEC-OUT-OUTCOME", PLAN, "Outcome.UNSCHEDULABLE, Reason.CONSTRAINTS", "Outcome.MISSED, Reason.CONSTRAINTS"),
     Patch("KSPEC-OUT-OUTCOME", PLAN, "if not due.schedulable:\n", "if not due.schedulable:\n            continue\n"),
     Patch("KSPEC-SEED-CANON", RECORD, '"seed_hash": decision.seed_hash', '"seed_hash": decision.seed_hash[:16]'),
     Patch("KSPEC-SEED-CANON", LOG, '"decision": decision', '"decided": decision'),
@@ -108,7 +109,7 @@ KRON_SPEC = (
     Patch("KSPEC-CONC-REPLACE", OVERLAP, "            draft.cancels.append(other)\n", ""),
     Patch("KSPEC-CHANGE-WHAT", EDIT, "None if case.job == job", "None if case.identity == job.identity"),
     Patch("KSPEC-SM-MONO", RUN, "after.attempt > before.attempt or _RANK", "True or _RANK"),
-    Patch("KSPEC-INV-4", CATCHUP, "bound = case.policy.bound", "bound = 1_000_000"),
+    Patch("KSPEC-INV-4", CATCHUP, "bound = case.policy.catchup_limit", "bound = 1_000_000"),
     Patch("KSPEC-DIST-DEFAULTS", CHANCE, "return 1 / 6 if self.sigma", "return 1 / 5 if self.sigma"),
 )
 KRON_SYNTAX = (
@@ -140,7 +141,12 @@ SERVICE = (
     Patch("SVC-SEC-VALIDATE", DEFINITION, "if config.zones and", "if False and"),
     Patch("SVC-SEC-VALIDATE", GRAMMAR, 'MINUTE = Kind("minute", 0, 59)', 'MINUTE = Kind("minute", 0, 61)'),
     Patch("SVC-SEC-BOUND", CONFIG, "LONGEST_LOOKAHEAD_MS = 3_600_000", "LONGEST_LOOKAHEAD_MS = 3_600_000_000"),
-    Patch("SVC-SEC-BOUND", CATCHUP, "survey(case, case.cursor, now, bound)", "survey(case, case.cursor, now, MOST)"),
+    Patch(
+        "SVC-SEC-BOUND",
+        CATCHUP,
+        "scan_due(case, case.cursor, now, bound)",
+        "scan_due(case, case.cursor, now, MAX_PERIODS_PER_PASS)",
+    ),
     Patch("SVC-DM-NEXT", SHOWN, "else rfc3339(nominal)", "else rfc3339(nominal + job.schedule.zone.spell(nominal)[2])"),
     Patch("SVC-DEPLOY-LEADER", MEMBERSHIP, "if leads else ()", "if kinds else ()"),
     Patch(
@@ -150,9 +156,14 @@ SERVICE = (
         "if not shares:\n            return Pass([], began, now, 0)",
     ),
     Patch("SVC-DM-END", DUE, "(end is None or nominal <= end)", "True"),
-    Patch("SVC-RUN-KEY", RUN, 'f"{identity}:{nominal}" if not trigger', 'f"{identity}/{nominal}" if not trigger'),
-    Patch("SVC-OVERLAP-QUEUE", OVERLAP, "> draft.case.policy.queue_bound", ">= 0"),
-    Patch("SVC-JITTER-UNIFORM", DUE, "1) * (2 * most + 1)", "1) * (most + 1)"),
+    Patch(
+        "SVC-RUN-KEY",
+        "timing/key.py",
+        'f"{identity}:{nominal}" if not trigger',
+        'f"{identity}/{nominal}" if not trigger',
+    ),
+    Patch("SVC-OVERLAP-QUEUE", OVERLAP, "> draft.case.policy.queue_limit", ">= 0"),
+    Patch("SVC-JITTER-UNIFORM", "timing/due.py", "1) * (2 * most + 1)", "1) * (most + 1)"),
     Patch("SVC-MET-SKIPPED", METRICS, '+= reason == "overlap"', '+= reason == "deadline"'),
     Patch("SVC-RETRY-LAUNCH", POLICY, "launch_for: int = 10 * MINUTE", "launch_for: int = MINUTE"),
     Patch(

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from kron.apps.cli import options
-from kron.apps.cli.screen import Screen
+from kron.apps.cli.console import Screen
 from kron.language import DIALECTS
 from tests.cli.conftest import command
 
@@ -116,7 +116,7 @@ def test_a_reader_that_leaves_early_is_no_error():
 
 
 @pytest.mark.parametrize(
-    ("typed", "offered"), [("kron ex", "explain"), ("kron next --for", "--format"), ("kron completion z", "zsh")]
+    ("typed", "offered"), [("kron ex", "explain"), ("kron next --out", "--output"), ("kron completion z", "zsh")]
 )
 def test_bash_completes_commands_and_options(typed, offered):
     words = typed.split(" ")
@@ -152,4 +152,4 @@ def test_a_note_that_cannot_be_written_stops_nothing():
         def write(self, text):
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    Screen(io.StringIO(), Full()).note("kron serves on http://127.0.0.1:8080")
+    Screen(io.StringIO(), Full()).note("kron is serving on http://127.0.0.1:8080")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from kron.apps.cli.repository import slug
+from kron.language.sentences.read import read_sentence
 from kron.language.sentences.scatter import scatter, workflow_identifier
-from kron.language.sentences.sentence import read_sentence
 from tests.cli.conftest import command
 from tests.cli.test_command import on_a_terminal
 
@@ -62,7 +62,7 @@ def test_the_heatmap_is_on_stderr_only_never_in_json_and_never_without_schedules
     text = kron("compile", "--repo", "octo/site", str(path))
     assert "Schedule Heatmap (UTC)" in text.err
     assert "Heatmap" not in text.out
-    as_json = kron("compile", "--repo", "octo/site", "--format", "json", str(path))
+    as_json = kron("compile", "--repo", "octo/site", "--output", "json", str(path))
     assert "Heatmap" not in as_json.err + as_json.out
     assert json.loads(as_json.out)
     empty = write(folder, "b.yml", "on: push\n")
@@ -82,7 +82,7 @@ def test_the_heatmap_is_coloured_on_a_terminal_and_has_the_same_columns(folder):
 
 def test_json_tells_all_that_a_program_may_want(kron, folder):
     write(folder, "a.yml", 'on:\n  schedule:\n    - cron: "1 2 * * *"  # kron: daily\n    - cron: daily\n')
-    first, second = json.loads(kron("compile", "--repo", "o/r", "--at", AT, "--format", "json", "a.yml").out)
+    first, second = json.loads(kron("compile", "--repo", "o/r", "--at", AT, "--output", "json", "a.yml").out)
     line = cron("daily", "a.yml", "o/r")
     assert first == {
         "file": "a.yml",
@@ -153,10 +153,10 @@ def test_the_repository_and_the_path_come_from_git(kron, folder):
     write(folder, "sub/.github/workflows/a.md", "---\non: daily\n---\n")
     for words in (["init", "-q"], ["remote", "add", "origin", "git@example.com:octo/site.git"]):
         subprocess.run(["git", *words], cwd=folder, check=True)
-    out = json.loads(kron("compile", "--format", "json", "sub").out)
+    out = json.loads(kron("compile", "--output", "json", "sub").out)
     assert out[0]["identifier"] == "octo/site/sub/.github/workflows/a.md"
     assert out[0]["cron"] == cron("daily", "sub/.github/workflows/a.md")
-    other = json.loads(kron("compile", "--format", "json", "--repo", "a/b", "sub").out)
+    other = json.loads(kron("compile", "--output", "json", "--repo", "a/b", "sub").out)
     assert other[0]["identifier"] == "a/b/sub/.github/workflows/a.md"
 
 
@@ -268,7 +268,7 @@ def test_200_files_are_written_once_and_nothing_but_their_schedules_changes(kron
     assert "rewritten" not in second.err
     checked = kron(*words, "--check")
     assert (checked.status, checked.out) == (0, second.out)
-    for entry in json.loads(kron(*words, "--format", "json").out):
+    for entry in json.loads(kron(*words, "--output", "json").out):
         assert entry["status"] in ("same", "fixed")
         assert entry["committed"] == entry["cron"]
 
@@ -277,7 +277,7 @@ def test_check_says_what_is_wrong_and_what_would_be_right(kron, folder):
     write(folder, "a.yml", 'on:\n  schedule:\n    - cron: "0 0 * * *"  # kron: daily\n')
     result = kron("compile", "--repo", "octo/site", "--check", "a.yml")
     assert result.status == 1
-    assert f"a.yml:3 has 0 0 * * *; daily is {cron('daily', 'a.yml')}" in result.err
+    assert f"a.yml:3 has 0 0 * * *; daily compiles to {cron('daily', 'a.yml')}" in result.err
     assert kron("compile", "--repo", "octo/site", "--check", "--write", "a.yml").status == 2
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from kron import KronError
 from kron.apps.cli import main
-from kron.apps.cli.screen import Screen
+from kron.apps.cli.console import Screen
 from kron.apps.visible import visible
 from kron.apps.wiring import durable, open_store
 from tests.service.http import serving

@@ -23,7 +23,7 @@ def decision(kron):
     """The decision that explain prints as JSON."""
 
     def explain(text, identity, period):
-        result = kron("explain", text, "--identity", identity, "--period", period, "--format", "json")
+        result = kron("explain", text, "--identity", identity, "--period", period, "--output", "json")
         assert result.status == 0, result.err
         return json.loads(result.out)
 
@@ -85,22 +85,22 @@ def test_an_unschedulable_period_has_that_outcome_and_no_time_at_which_anything_
 def test_an_unschedulable_period_says_which_constraint_refused_it(kron):
     result = kron("explain", MSGS, "--identity", "a", "--period", "2026-03-01T09:00:00Z")
     assert result.status == 0
-    assert "unschedulable: all 64 draws were refused: @only(dow) 64" in result.out
+    assert "unschedulable: all 64 draws were rejected: @only(dow) 64" in result.out
     result = kron("explain", "0 19 * * * @avoid(date=2026-12-25)", "--period", "2026-12-25T19:00:00Z")
-    assert "unschedulable: @avoid(dates) is against the nominal time" in result.out
+    assert "unschedulable: @avoid(dates) rejects the nominal time" in result.out
 
 
 def test_a_time_that_is_no_period_is_not_found(kron):
     result = kron("explain", "0 19 * * *", "--period", "2026-12-25T19:30:00Z")
     assert (result.status, result.out) == (1, "")
-    assert "the next one is 2026-12-26T19:00:00Z" in result.err
+    assert "the next period is 2026-12-26T19:00:00Z" in result.err
 
 
 def test_a_file_with_several_jobs_wants_a_name(kron, krontab):
     path = krontab("0 0 * * * name=a command=x\n0 0 * * * name=b command=x\n")
     result = kron("explain", "-f", str(path))
     assert result.status == 2
-    assert "name one of them: a, b" in result.err
+    assert "add the name of one job: a, b" in result.err
     assert kron("explain", "-f", str(path), "b").status == 0
 
 

@@ -17,10 +17,10 @@ def test_every_bad_line_of_a_file_is_shown_with_its_place(kron, krontab):
     path = krontab(f"# jobs\n{GOOD}0 25 * * * name=a command=x\n0 0 * * * name=b comand=x\n")
     result = kron("lint", "-f", str(path))
     assert result.status == 1
-    assert f"{path}:3:3: error[OUT_OF_RANGE]: the hour field has 25" in result.out
+    assert f"{path}:3:3: error[OUT_OF_RANGE]: hour field value 25" in result.out
     assert "  0 25 * * * name=a command=x\n    ^^\n" in result.out
     assert f"{path}:4:18: error[UNKNOWN_KEY]" in result.out
-    assert "did you mean command?" in result.out
+    assert "did you mean 'command'?" in result.out
     assert result.err == "2 errors, 0 warnings, 0 notes\n"
 
 
@@ -63,8 +63,8 @@ def test_a_clock_change_ahead_is_foretold_from_the_given_instant(kron):
 
 def test_json_names_the_place_for_a_program(kron, krontab):
     path = krontab("0 25 * * * name=a command=x\n")
-    (finding,) = json.loads(kron("lint", "-f", str(path), "--format", "json").out)
-    assert "the hour field has 25" in finding["message"]
+    (finding,) = json.loads(kron("lint", "-f", str(path), "--output", "json").out)
+    assert "hour field value 25" in finding["message"]
     assert finding == {
         "level": "error",
         "code": "OUT_OF_RANGE",

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from kron.apps.wiring import open_store
-from kron.registrar import Registrar
+from kron.engine.registrar import Registrar
 from tests.cli.test_postgres import asked
 
 GOOD = {"identity": "a/b", "schedule": "*/5 * * * *", "timezone": "Europe/Paris", "target": "python:pass"}
@@ -45,7 +45,7 @@ def test_they_are_defined_once_however_often_they_are_loaded(kron, database, fil
     assert found[0].job.target == "python:pass"
     assert found[0].job.schedule.zone.name == "Europe/Paris"
     (revision,) = asked(database, lambda store: store.revisions("s0"))
-    assert (revision.who, revision.note) == ("kron load", "moved here")
+    assert (revision.actor, revision.note) == ("kron load", "moved here")
     assert len(asked(database, lambda store: store.identities("", 10_000))) == 1_500
 
 
@@ -57,14 +57,14 @@ def test_a_line_that_cannot_be_read_is_named_and_the_others_are_defined(kron, tm
     assert result.err.startswith("line 1: ")
     assert "error[" in result.err
     assert "1 schedule defined" in result.err
-    assert "1 line left out" in result.err
+    assert "1 line rejected" in result.err
 
 
 def test_a_thousand_wrong_lines_are_counted_and_the_first_are_shown(kron, file):
     result = kron("load", write(file, *[b"{"] * 1_000), "--store", "memory:")
     assert result.status == 1
     assert result.err.count("error[BAD_LINE]") == 10
-    assert "1,000 lines left out" in result.err
+    assert "1,000 lines rejected" in result.err
 
 
 def test_a_file_that_is_not_there(kron, tmp_path):

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from kron import parse
-from kron.apps.cli.screen import plural
-from kron.core.job import Job
-from kron.registrar import Registrar
+from kron.apps.cli.console import plural
+from kron.engine.registrar import Registrar
 from kron.stores.postgres import PostgresStore
 from kron.stores.postgres.migrate import migrations
+from kron.timing.job import Job
 from tests.postgres import connect
 
 BIN = Path(sys.executable).parent
@@ -53,10 +53,10 @@ def test_migrating_makes_the_tables_and_the_weeks_once(kron, empty):
     assert all(migration.sql in dry.out for migration in migrations())
     first = kron("migrate", "--store", empty)
     assert first.status == 0
-    assert [line.split()[0] for line in first.out.splitlines()] == ["ran"] * len(migrations()) + ["made"] * 5
+    assert [line.split()[0] for line in first.out.splitlines()] == ["ran"] * len(migrations()) + ["created"] * 5
     assert kron("migrate", "--store", empty).err == "nothing to migrate\n"
-    assert kron("maintain", "--store", empty, "--keep", "30").err == (
-        "partitions: 0 made, 0 dropped, 0 kept; 0 old records removed\n"
+    assert kron("maintain", "--store", empty, "--retention-days", "30").err == (
+        "partitions: 0 created, 0 dropped, 0 kept; 0 old records removed\n"
     )
 
 
@@ -73,7 +73,7 @@ def test_why_and_audit_read_postgresql_too(kron, database):
 
 
 def findings(kron, url):
-    result = kron("doctor", "--store", url, "--format", "json")
+    result = kron("doctor", "--store", url, "--output", "json")
     return result.status, {one["check"]: one for one in json.loads(result.out)}
 
 
@@ -86,7 +86,7 @@ class TestDoctor:
     def test_what_it_finds_and_what_would_do(self, kron, database):
         define(database)
         with connect(database, autocommit=True) as connection:
-            connection.execute("UPDATE due SET wake = kron_now() - 60000")
+            connection.execute("UPDATE schedule_state SET wake = kron_now() - 60000")
         status, found = findings(kron, database)
         assert status == 1
         levels = {check: one["level"] for check, one in found.items()}
@@ -120,7 +120,7 @@ class Process:
     """`kron worker`, as a process."""
 
     def __init__(self, url):
-        command = [BIN / "kron", "worker", url]
+        command = [BIN / "kron", "worker", "--store", url]
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
         self.process = subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment
@@ -143,7 +143,7 @@ class Process:
 def test_a_worker_runs_what_is_due_and_hands_over_when_it_is_told_to_stop(database):
     define(database)
     worker = Process(database)
-    answered = worker.until("launch_answered")
+    answered = worker.until("launch_completed")
     assert answered["identity"] == "a"
     began = time.monotonic()
     status, said = worker.stop()
@@ -157,7 +157,7 @@ def test_a_worker_runs_what_is_due_and_hands_over_when_it_is_told_to_stop(databa
 
 
 def test_a_worker_without_a_store_says_so(kron, server):
-    result = kron("worker", server.url("nowhere"))
+    result = kron("worker", "--store", server.url("nowhere"))
     assert result.status == 1
     assert "error[STORE_FAILED]" in result.err
     assert "nowhere" in result.err

@@ -1,4 +1,4 @@
-"""Each documented command works with its documented role, on a PostgreSQL whose roles are those of docs/postgres.md."""
+"""Each documented command works with its documented role, on a PostgreSQL whose roles are those of the how-to page."""
 
 import json
 import re
@@ -9,7 +9,7 @@ import pytest
 from tests.cli.test_postgres import Process, asked
 from tests.postgres import running
 
-PAGE = Path(__file__).parents[2] / "docs" / "postgres.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "postgresql.md"
 ROLES = ("kron_owner", "kron_api", "kron_worker", "kron_auditor")
 
 
@@ -17,7 +17,7 @@ ROLES = ("kron_owner", "kron_api", "kron_worker", "kron_auditor")
 def cluster():
     """A server with the roles that the page creates."""
     with running() as server:
-        for statement in re.findall(r"^    (CREATE ROLE .*;)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE):
+        for statement in re.findall(r"^(CREATE ROLE .*;)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE):
             server.sql(statement)
         assert {name for (name,) in server.sql("SELECT rolname FROM pg_roles")} >= set(ROLES)
         yield server
@@ -48,7 +48,7 @@ def test_documented_commands_work_with_their_roles(kron, at, tmp_path):
     worker.until("worker_started")
     assert worker.stop()[0] == 0
     for role in ("kron_worker", "kron_api", "kron_owner"):
-        found = levels(kron("doctor", "--store", at(role), "--format", "json"))
+        found = levels(kron("doctor", "--store", at(role), "--output", "json"))
         assert (found["schema"], found["rights"], found["partitions"]) == ("ok", "ok", "ok"), role
         assert "role" not in found
     for role in ("kron_auditor", "kron_worker", "kron_api", "kron_owner"):
@@ -57,7 +57,7 @@ def test_documented_commands_work_with_their_roles(kron, at, tmp_path):
         assert re.search(r"\b1 schedule", audited.err), (role, audited.err)
         assert kron("why", "a", "--store", at(role)).status == 0, role
     for role in ("kron_owner", "kron_worker"):
-        done = kron("maintain", "--store", at(role), "--keep", "90")
+        done = kron("maintain", "--store", at(role), "--retention-days", "90")
         assert done.status == 0, (role, done.err)
 
 
@@ -80,10 +80,10 @@ def test_role_created_after_migrate_gets_its_rights_from_the_next(kron, cluster,
     cluster.sql("DROP OWNED BY kron_auditor; DROP ROLE kron_auditor")
     assert kron("migrate", "--store", at("kron_owner")).status == 0
     cluster.sql("CREATE ROLE kron_auditor LOGIN")
-    found = kron("doctor", "--store", at("kron_worker"), "--format", "json")
+    found = kron("doctor", "--store", at("kron_worker"), "--output", "json")
     assert levels(found)["rights"] == "error"
     assert "kron_auditor" in found.out
     assert kron("audit", "--store", at("kron_auditor")).status == 2
     assert kron("migrate", "--store", at("kron_owner")).err == "nothing to migrate\n"
-    assert levels(kron("doctor", "--store", at("kron_worker"), "--format", "json"))["rights"] == "ok"
+    assert levels(kron("doctor", "--store", at("kron_worker"), "--output", "json"))["rights"] == "ok"
     assert kron("audit", "--store", at("kron_auditor")).status == 0

@@ -9,11 +9,11 @@ import pytest
 from kron import decide, parse, periods
 from kron.errors import KronError
 from kron.language.crontab import read_crontab
-from kron.language.load import Piece, load, spread
+from kron.language.density import Piece, load, spread
 from kron.language.sentences.placeholder import Daily, Fortnightly, Hourly, Weekly
+from kron.language.sentences.read import read_sentence
 from kron.language.sentences.replacement import sentence_for
-from kron.language.sentences.sentence import read_sentence
-from kron.language.translate import kron_line
+from kron.language.sentences.translate import kron_line
 
 AT = "2026-03-01T00:00:00Z"
 SENTENCES = (
@@ -43,7 +43,7 @@ def test_the_conformance_report(kron):
     assert result.status == 0
     assert result.out.splitlines()[-1] == "62 of 62 tests pass; conformance level 3"
     assert result.out.count("  pass  ") == 62
-    found = json.loads(kron("conformance", "fuzzy", "--format", "json").out)
+    found = json.loads(kron("conformance", "fuzzy", "--output", "json").out)
     assert (found["passed"], found["total"], found["level"], len(found["tests"])) == (62, 62, 3, 62)
 
 
@@ -65,7 +65,7 @@ def test_the_window_of_a_kron_line_lies_where_its_sentence_may_be_scattered_to(t
     plan = read_sentence(text).plan
     line = parse(kron_line(read_sentence(text)), dialect="kron")
     coming = list(islice(periods(line, datetime(2026, 3, 1, tzinfo=UTC)), 8))
-    drawn = [decide(line, period, f"job-{n}").at for n in range(60) for period in coming]
+    drawn = [decide(line, period, f"job-{n}").chosen for n in range(60) for period in coming]
     assert None not in drawn
     assert all(possible(plan, at) for at in drawn)
     if getattr(plan, "stretch", None):
@@ -129,7 +129,7 @@ def test_translate_goes_both_ways(kron):
         "kron        0 14 * * * @win(around,2h)\n"
         "in words    At 14:00 every day, UTC, at a second from 1 hour before to 1 hour after.\n"
     )
-    found = json.loads(kron("translate", "0 9 * * MON-FRI", "--format", "json").out)
+    found = json.loads(kron("translate", "0 9 * * MON-FRI", "--output", "json").out)
     assert found["sentence"] == "daily around 9:00 on weekdays"
     assert found["kron"] == "0 9 * * 1-5 @win(around,2h)"
     result = kron("translate", "0 9 1 * *")
@@ -191,17 +191,17 @@ def test_spread_draws_the_load_before_and_after(kron, tmp_path):
     path = tmp_path / "crontab"
     path.write_text("".join(f"0 0 * * * /bin/job{n}\n" for n in range(100)))
     for by in ("sentences", "windows"):
-        found = json.loads(kron("spread", str(path), "--by", by, "--at", AT, "--format", "json").out)
+        found = json.loads(kron("spread", str(path), "--by", by, "--at", AT, "--output", "json").out)
         assert (found["schedules"], found["spread"]) == (100, 100)
         assert (found["before"]["peak"], found["before"]["peak_at"]) == (100, AT)
         assert found["before"]["runs"] == 700
         assert found["after"]["peak"] < 12
         assert sum(count > 0 for count in found["after"]["busiest_minute_by_hour"]) <= 3  # within the hour around
     out = kron("spread", str(path), "--at", AT).out
-    assert out.splitlines()[0].split() == ["UTC", "as", "it", "stands", "by", "sentences"]
+    assert out.splitlines()[0].split() == ["UTC", "currently", "by", "sentences"]
     assert len(out.splitlines()) == 1 + 24 + 1 + 2
     assert out.splitlines()[1].startswith("00:00  100 ██")
-    assert "peak of a minute: 100 (2026-03-01T00:00:00Z) as it stands" in out
+    assert "busiest minute: 100 (2026-03-01T00:00:00Z) currently" in out
 
 
 def test_what_is_spread_already_or_has_no_sentence_stays(kron, tmp_path, krontab):
@@ -210,16 +210,16 @@ def test_what_is_spread_already_or_has_no_sentence_stays(kron, tmp_path, krontab
         "0 9 * * * @tz(Europe/Paris) name=b command=x\n"
         "0 9 1 * * name=c command=x\n"
     )
-    found = json.loads(kron("spread", str(table), "--at", AT, "--format", "json").out)
+    found = json.loads(kron("spread", str(table), "--at", AT, "--output", "json").out)
     assert (found["schedules"], found["spread"]) == (3, 0)  # sentences are in UTC
-    found = json.loads(kron("spread", str(table), "--by", "windows", "--at", AT, "--format", "json").out)
+    found = json.loads(kron("spread", str(table), "--by", "windows", "--at", AT, "--output", "json").out)
     assert (found["schedules"], found["spread"]) == (3, 2)
 
 
 def test_the_sentences_of_workflows_are_spread_as_they_say(kron, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.yml").write_text('on:\n  schedule:\n    - cron: "0 0 * * *"  # kron: daily\n')
-    found = json.loads(kron("spread", ".", "--at", AT, "--format", "json").out)
+    found = json.loads(kron("spread", ".", "--at", AT, "--output", "json").out)
     assert found["spread"] == 1
     assert found["before"]["peak_at"] == AT
     assert found["after"]["peak_at"] != AT

@@ -1,6 +1,6 @@
 import json
 
-WORDS = ("next", "0 0 * * * @win(after,3h)", "--identity", "a", "-n", "3", "--format", "json")
+WORDS = ("next", "0 0 * * * @win(after,3h)", "--identity", "a", "-n", "3", "--output", "json")
 
 
 def test_what_next_wrote_is_right(kron):
@@ -8,7 +8,7 @@ def test_what_next_wrote_is_right(kron):
     result = kron("verify", stdin=written)
     assert result.status == 0
     assert len(result.out.splitlines()) == 3
-    assert result.err == "3 of 3 decisions are right\n"
+    assert result.err == "3 of 3 decisions are correct\n"
 
 
 def test_one_decision_a_line_is_read_as_well_and_from_a_file(kron, tmp_path):
@@ -24,7 +24,7 @@ def test_a_tampered_decision_is_named_with_what_differs(kron):
     assert result.status == 1
     assert "WRONG  a " in result.out
     assert "chosen_time: recorded 2026-01-01T00:00:00Z, computed 20" in result.out
-    found = json.loads(kron("verify", "--format", "json", stdin=json.dumps(decisions)).out)
+    found = json.loads(kron("verify", "--output", "json", stdin=json.dumps(decisions)).out)
     assert [one["ok"] for one in found] == [True, False, True]
 
 

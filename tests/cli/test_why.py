@@ -7,13 +7,13 @@ from hashlib import sha256
 import pytest
 
 from kron import parse
-from kron.clock import ManualClock
-from kron.core.answer import Answer, Report
-from kron.core.job import Job
-from kron.core.zone import instant_of
-from kron.registrar import Asker, Registrar
+from kron.engine.clock import ManualClock
+from kron.engine.registrar import Actor, Registrar
+from kron.engine.worker import Worker
+from kron.rules.launch_result import LaunchResult, Report
 from kron.stores.sqlite import SqliteStore
-from kron.worker import Worker
+from kron.timing.job import Job
+from kron.timing.zone import instant_of
 from tests.engine.world import Still
 
 TEXT = "0 3 * * * @policy(deadline=10m)"
@@ -21,7 +21,7 @@ TEXT = "0 3 * * * @policy(deadline=10m)"
 
 class Target:
     async def start(self, launch):
-        return Answer.OK
+        return LaunchResult.OK
 
     async def cancel(self, run):
         pass
@@ -33,7 +33,7 @@ async def history(path, end=Report.SUCCESS):
     store = SqliteStore(path, clock)
     registrar = Registrar(store)
     worker = Worker(store, {"test": Target()}, Still(), owner="w1")
-    await registrar.upsert(Job("billing", parse(TEXT, dialect="kron"), target="test:it"), Asker("ann", "first"))
+    await registrar.upsert(Job("billing", parse(TEXT, dialect="kron"), target="test:it"), Actor("ann", "first"))
     clock.time = instant_of("2026-03-01T03:00:00Z")
     await worker.tick()
     (run,) = await store.runs("billing", 1)
@@ -55,15 +55,15 @@ def test_a_run_is_explained_by_its_revision_its_decision_and_its_end(kron, store
     assert result.out.splitlines() == [
         f"revision 1 by ann, 2026-03-01T00:00:00Z: {TEXT} (first)",
         "period 2026-03-01T03:00:00Z: chosen 2026-03-01T03:00:00Z",
-        "executed: it succeeded",
+        "executed: The run succeeded.",
     ]
 
 
 @pytest.mark.req("KSPEC-OBS-FIELDS", "KSPEC-SEED-CANON")
 def test_a_period_that_was_not_run_says_why_not(kron, store):
-    found = json.loads(kron("why", "billing", "--store", store, "--at", "2026-03-02T12:00:00Z", "--format", "json").out)
+    found = json.loads(kron("why", "billing", "--store", store, "--at", "2026-03-02T12:00:00Z", "--output", "json").out)
     assert (found["outcome"], found["reason"]) == ("missed", "deadline")
-    assert found["words"] == "missed: its deadline had passed"
+    assert found["explanation"] == "missed: The deadline passed before the run was launched."
     decision = found["decision"]
     assert decision["period_id"] == decision["nominal_time"] == decision["chosen_time"] == "2026-03-02T03:00:00Z"
     assert decision["seed_hash"] == sha256(b"billing\n2026-03-02T03:00:00Z\n").hexdigest()
@@ -73,11 +73,11 @@ def test_a_period_that_was_not_run_says_why_not(kron, store):
 def test_a_period_to_come_says_when_and_that_no_worker_lives(kron, store):
     asked = ("why", "billing", "--store", store, "--at", "2026-03-03T12:00:00Z")
     assert kron(*asked).out.splitlines()[-2:] == [
-        "nothing yet: it was due at 2026-03-03T03:00:00Z, and no worker has handled it so far",
-        "no living worker can launch 'test', the target of this schedule; the last one was heard of at "
-        "2026-03-02T09:00:00Z",
+        "no record yet: The period was due at 2026-03-03T03:00:00Z, and no worker has handled it yet.",
+        "No living worker can launch 'test', the target of this schedule. Such a worker was last alive at "
+        "2026-03-02T09:00:00Z.",
     ]
-    assert json.loads(kron(*asked, "--format", "json").out)["launchable"] is False
+    assert json.loads(kron(*asked, "--output", "json").out)["launchable"] is False
 
 
 def test_a_schedule_that_is_not_there_is_not_found(kron, store):
@@ -90,7 +90,7 @@ def test_an_audit_accounts_for_every_period(kron, store):
     result = kron("audit", "--store", store)
     assert result.status == 0
     assert result.out == "ok     billing, revision 1: 1 executed, 1 missed: deadline\n"
-    (found,) = json.loads(kron("audit", "billing", "--store", store, "--format", "json").out)
+    (found,) = json.loads(kron("audit", "billing", "--store", store, "--output", "json").out)
     assert found["ok"]
     assert found["unexplained"] == []
 
@@ -117,13 +117,13 @@ def test_audit_of_a_store_without_schedules_says_so(kron, tmp_path):
     asyncio.run(empty())
     (tmp_path / "empty.db").touch()
     result = kron("audit", "--store", f"sqlite:{tmp_path / 'empty.db'}")
-    assert "no schedule is visible here" in result.err
+    assert "no schedules are visible" in result.err
 
 
 def test_audit_counts_and_bounds_what_is_unknown(kron, tmp_path):
     class Silent(Target):
         async def start(self, launch):
-            return Answer.UNKNOWN
+            return LaunchResult.UNKNOWN
 
     async def sent():
         clock = ManualClock(instant_of("2026-03-01T02:30:00Z"))

@@ -4,7 +4,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from kron.core.calendar import CYCLE, Date, date_of, day_of, iso_week, weekday_of
+from kron.timing.calendar import CYCLE, Date, date_of, day_of, iso_week, weekday_of
 
 EPOCH = date(1970, 1, 1)
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kron import Period, decide, parse, periods, record
-from kron.core.decision import BUDGET, candidates, objection, tally
-from kron.core.schedule.chance import draw
-from kron.core.zone import instant_of, moment
+from kron import Period, decide, parse, periods, to_record
 from kron.language.lint import admissible
+from kron.timing.decision import BUDGET, candidates, tally, violated_clause
+from kron.timing.schedule.sampling import draw
+from kron.timing.zone import instant_of, moment
 
 DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 ZONES = (
@@ -149,14 +149,14 @@ def test_a_second_is_admissible_just_when_the_oracle_says_so(case):
     schedule, t, only, avoid = case
     at = wall(schedule.zone.name, t)
     allowed = (not only or satisfied(only, at)) and not (avoid and hit(avoid, at))
-    assert (objection(schedule, t) == "") == allowed
+    assert (violated_clause(schedule, t) == "") == allowed
 
 
 @settings(deadline=None, max_examples=200)
 @given(cases())
 def test_an_objection_names_a_clause_that_is_against_it(case):
     schedule, t, only, avoid = case
-    refused = objection(schedule, t)
+    refused = violated_clause(schedule, t)
     assume(refused)
     way, key = refused.split()
     at = wall(schedule.zone.name, t)
@@ -177,7 +177,7 @@ def test_an_objection_names_a_clause_that_is_against_it(case):
 def test_the_truth_table_of_only_and_avoid(at, allowed):
     schedule = kron("* * * * * @only(hours=8-18) @avoid(hours=12,22)")
     decision = decide(schedule, Period(instant_of(at)), "job")
-    assert (decision.at is not None) == allowed
+    assert (decision.chosen is not None) == allowed
 
 
 @pytest.mark.req("KSPEC-CON-ONLY", "KSPEC-CON-AVOID")
@@ -199,7 +199,7 @@ def test_the_truth_table_of_only_and_avoid(at, allowed):
     ],
 )
 def test_how_clauses_combine(constraint, at, allowed):
-    assert (objection(kron(f"* * * * * @{constraint}"), instant_of(at)) == "") == allowed
+    assert (violated_clause(kron(f"* * * * * @{constraint}"), instant_of(at)) == "") == allowed
 
 
 @pytest.mark.parametrize(
@@ -216,12 +216,12 @@ def test_how_clauses_combine(constraint, at, allowed):
 def test_ends_are_included_to_their_last_second_and_between_may_run_across_midnight(constraint, inside, outside):
     only, avoid = kron(f"* * * * * @only({constraint})"), kron(f"* * * * * @avoid({constraint})")
     for at in inside:
-        assert objection(only, instant_of(at)) == ""
-        assert objection(avoid, instant_of(at)) == f"avoid {constraint.split('=')[0]}"
+        assert violated_clause(only, instant_of(at)) == ""
+        assert violated_clause(avoid, instant_of(at)) == f"avoid {constraint.split('=')[0]}"
     for clock in outside:
         t = instant_of(f"2026-03-02T{clock}Z")
-        assert objection(only, t).startswith("only")
-        assert objection(avoid, t) == ""
+        assert violated_clause(only, t).startswith("only")
+        assert violated_clause(avoid, t) == ""
 
 
 @pytest.mark.req("KSPEC-CON-TZ", "KSYN-CON-TZ", "KSPEC-TIME-TZ")
@@ -234,8 +234,8 @@ def test_one_instant_is_allowed_in_one_zone_and_refused_in_another():
         "avoid(hours=3)",
         "only(dom=28)",
     ):
-        assert objection(kron(f"* * * * * @tz(America/Los_Angeles) @{constraint}"), t) == ""
-        assert objection(kron(f"* * * * * @{constraint}"), t) != ""
+        assert violated_clause(kron(f"* * * * * @tz(America/Los_Angeles) @{constraint}"), t) == ""
+        assert violated_clause(kron(f"* * * * * @{constraint}"), t) != ""
 
 
 @pytest.mark.req("KSPEC-TIME-TZ")
@@ -243,7 +243,7 @@ def test_schedule_and_constraint_are_read_in_the_same_zone():
     schedule = kron("0 10 * * * @tz(Europe/Paris) @only(hours=10)")
     winter, summer = (next(periods(schedule, moment(instant_of(f"2026-{m}-01T00:00:00Z")))) for m in ("01", "07"))
     assert (winter.id, summer.id) == ("2026-01-01T09:00:00Z", "2026-07-01T08:00:00Z")
-    assert [decide(schedule, p, "job").at for p in (winter, summer)] == [winter.nominal, summer.nominal]
+    assert [decide(schedule, p, "job").chosen for p in (winter, summer)] == [winter.nominal, summer.nominal]
 
 
 @pytest.mark.req("KSYN-CON-WHEN", "KSYN-CON-REDRAW", "KSPEC-CON-LOOP", "KSPEC-TERM-CANDIDATE")
@@ -261,14 +261,14 @@ def test_the_chosen_time_is_the_first_of_the_same_candidates_that_the_constraint
     assert tried == list(candidates(bound, period.nominal, decision.seed_hash))
     allowed = [10 * 60 + minute <= t % 86_400 // 60 <= end for t in tried]
     expected = next(((t, n) for n, (t, ok) in enumerate(zip(tried, allowed, strict=True), 1) if ok), (None, 64))
-    assert (decision.at, decision.attempts) == expected
+    assert (decision.chosen, decision.draws) == expected
 
 
 @pytest.mark.req("KSYN-CON-REDRAW", "KSPEC-CON-LOOP")
 def test_a_narrow_constraint_takes_several_draws():
     schedule = kron("0 10 * * * @win(after,2h) @only(between=11:00-11:05)")
     period = Period(instant_of("2026-03-02T10:00:00Z"))
-    attempts = [decide(schedule, period, f"job-{i}").attempts for i in range(200)]
+    attempts = [decide(schedule, period, f"job-{i}").draws for i in range(200)]
     # each draw succeeds with p = 360/7201, so that the mean of the first success is about 20
     assert min(attempts) < 5
     assert 15 < sum(attempts) / len(attempts) < 25
@@ -281,8 +281,8 @@ def test_an_impossible_constraint_uses_up_the_64_draws_and_the_period_is_unsched
     schedule = kron(f"0 10 * * * @win(after,1h) @dist({distribution}) @only(hours=12)")
     for identity in ("a", "b", "c"):
         decision = decide(schedule, Period(instant_of("2026-03-02T10:00:00Z")), identity)
-        assert (decision.at, decision.attempts, decision.unschedulable) == (None, 64, True)
-        assert record(decision)["outcome"] == "unschedulable"
+        assert (decision.chosen, decision.draws, decision.unschedulable) == (None, 64, True)
+        assert to_record(decision)["outcome"] == "unschedulable"
     assert BUDGET == 64
 
 
@@ -292,25 +292,25 @@ def test_the_budget_is_64_draws_and_not_one_more():
     schedule = kron("0 10 * * * @win(after,2h) @only(between=11:00-11:01)")
     period = Period(instant_of("2026-03-02T10:00:00Z"))
     made = [decide(schedule, period, f"job-{i}") for i in range(3_000)]
-    assert max(decision.attempts for decision in made if decision.at) == 64
-    failed = [decision for decision in made if decision.at is None]
-    assert {decision.attempts for decision in failed} == {64}
+    assert max(decision.draws for decision in made if decision.chosen) == 64
+    failed = [decision for decision in made if decision.chosen is None]
+    assert {decision.draws for decision in failed} == {64}
     next_draws = [period.nominal + int(draw(decision.seed_hash, 65) * 7201) for decision in failed]
-    assert any(not objection(schedule, t) for t in next_draws)
+    assert any(not violated_clause(schedule, t) for t in next_draws)
 
 
 @pytest.mark.req("KSYN-CON-EX2")
 def test_example_weekdays_only():
     schedule = kron("0 18 * * * @win(around,1h) @only(dow=MON-FRI;between=08:00-20:00)")
     for day, runs in ((6, True), (7, False), (8, False), (9, True)):  # the 7th of March 2026 is a Saturday
-        assert (decide(schedule, Period(instant_of(f"2026-03-0{day}T18:00:00Z")), "job").at is not None) == runs
+        assert (decide(schedule, Period(instant_of(f"2026-03-0{day}T18:00:00Z")), "job").chosen is not None) == runs
 
 
 @pytest.mark.req("KSYN-CON-EX3")
 def test_example_not_at_christmas():
     schedule = kron("0 19 * * * @avoid(date=2026-12-25)")
     for day, runs in ((24, True), (25, False), (26, True)):
-        assert (decide(schedule, Period(instant_of(f"2026-12-{day}T19:00:00Z")), "job").at is not None) == runs
+        assert (decide(schedule, Period(instant_of(f"2026-12-{day}T19:00:00Z")), "job").chosen is not None) == runs
 
 
 @pytest.mark.req("KSYN-CON-EX4")
@@ -326,9 +326,9 @@ def test_example_not_between_the_years_both_ends_excluded():
 def test_the_tally_is_a_recount_of_the_refused_candidates(case, window, identity):
     schedule = replace(case[0], window=kron(f"* * * * * @win({window})").window)
     decision = decide(schedule, Period(case[1] // 60 * 60), identity)
-    tried = islice(candidates(schedule, decision.period.nominal, decision.seed_hash), decision.attempts)
-    recount = Counter(objection(schedule, t) for t in tried)
-    assert recount.pop("", 0) == (decision.at is not None)
+    tried = islice(candidates(schedule, decision.period.nominal, decision.seed_hash), decision.draws)
+    recount = Counter(violated_clause(schedule, t) for t in tried)
+    assert recount.pop("", 0) == (decision.chosen is not None)
     assert tally(decision) == recount
 
 
@@ -354,7 +354,7 @@ def test_the_admissible_share_is_what_counting_the_seconds_gives(case, window, d
     share = sum(
         edges[k + 1] - edges[k]
         for k in range(w.last - w.origin + 1)
-        if not objection(schedule, period.nominal + max(w.first, w.origin + k))
+        if not violated_clause(schedule, period.nominal + max(w.first, w.origin + k))
     )
     assert admissible(schedule, period) == pytest.approx(share, abs=1e-9)
 
@@ -363,5 +363,5 @@ def test_a_day_that_does_not_exist_is_never_hit():
     """Samoa went from the 29th to the 31st of December 2011."""
     schedule = kron("* * * * * @tz(Pacific/Apia) @only(date=2011-12-30)")
     start = instant_of("2011-12-30T00:00:00Z")
-    assert all(objection(schedule, t) for t in range(start - 86_400, start + 3 * 86_400, 600))
+    assert all(violated_clause(schedule, t) for t in range(start - 86_400, start + 3 * 86_400, 600))
     assert date(2011, 12, 31) in {wall("Pacific/Apia", t).date() for t in range(start, start + 86_400, 600)}

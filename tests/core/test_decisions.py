@@ -18,12 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 
-from kron import Decision, KronError, Period, decide, parse, periods, record, verify
-from kron.core.decision import candidates, objection, period_key
-from kron.core.period import next_nominal
-from kron.core.schedule.chance import Seed, draw, draws
-from kron.core.zone import instant_of, moment, rfc3339
-from kron.language.definition import define
+from kron import Decision, KronError, Period, decide, parse, periods, to_record, verify
+from kron.language.manifest import define
+from kron.timing.decision import candidates, period_key, violated_clause
+from kron.timing.period import next_nominal
+from kron.timing.schedule.sampling import Seed, draw, draws
+from kron.timing.zone import instant_of, moment, rfc3339
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "decisions.jsonl"
@@ -178,7 +178,7 @@ def test_every_step_of_a_decision_is_what_one_gets_by_hand(
     assert tuple(decision.window) == window
     assert decision.period_key == key
     assert decision.seed_hash == seed
-    assert (decision.at, decision.attempts) == (chosen, attempts)
+    assert (decision.chosen, decision.draws) == (chosen, attempts)
 
 
 @pytest.mark.req("KSPEC-SEED-PRNG")
@@ -250,7 +250,7 @@ def test_both_passes_of_a_repeated_hour_share_the_key_of_the_day_and_differ_by_t
     early, late = decide(schedule, first, "job"), decide(schedule, second, "job")
     assert early.period_key == late.period_key == "2026-10-25"
     assert early.seed_hash == late.seed_hash
-    assert late.at - early.at == 3600
+    assert late.chosen - early.chosen == 3600
 
 
 @pytest.mark.req("KSPEC-SEED-INPUTS")
@@ -297,7 +297,7 @@ def test_a_line_feed_may_stand_in_the_salt_but_not_in_the_identity():
             define({"identity": identity, "schedule": "0 0 * * *"})
     salted = replace(schedule, seed=Seed(salt="x\ny"))
     assert decide(salted, Period(MARCH), "a").seed_hash == hashlib.sha256(b"a\n2026-03-01T00:00:00Z\nx\ny").hexdigest()
-    assert verify(record(decide(salted, Period(MARCH), "a"))) == []
+    assert verify(to_record(decide(salted, Period(MARCH), "a"))) == []
 
 
 @pytest.mark.req("KSPEC-DEC-ONE")
@@ -307,7 +307,7 @@ def test_each_period_has_a_decision_of_its_own():
     made = [decide(schedule, period, "job") for period in found]
     assert [decision.period for decision in made] == found
     assert len({decision.seed_hash for decision in made}) == 500
-    assert len({decision.at - decision.period.nominal for decision in made}) > 400
+    assert len({decision.chosen - decision.period.nominal for decision in made}) > 400
 
 
 @pytest.mark.req("KSPEC-TERM-CANDIDATE", "KSPEC-CON-LOOP")
@@ -317,9 +317,9 @@ def test_a_candidate_is_a_second_of_the_window_before_anyone_asked_the_constrain
     tried = list(candidates(schedule, decision.period.nominal, decision.seed_hash))
     assert len(tried) == 64
     assert all(decision.window.first <= t <= decision.window.last for t in tried)
-    refused = [t for t in tried if objection(schedule, t)]
+    refused = [t for t in tried if violated_clause(schedule, t)]
     assert 15 < len(refused) < 50
-    assert decision.at == next(t for t in tried if t not in refused)
+    assert decision.chosen == next(t for t in tried if t not in refused)
 
 
 @pytest.mark.req("KSPEC-DIST-DET", "KSPEC-INV-3")
@@ -364,8 +364,8 @@ def test_a_frozen_decision_is_computed_again(row):
     assert [rfc3339(*divmod(bound, SECOND)) for bound in decision.window] == [row["window_start"], row["window_end"]]
     assert decision.period_key == row["period_key"]
     assert decision.seed_hash == row["seed_hash"]
-    assert (decision.at and rfc3339(decision.at)) == row["chosen_time"]
-    assert decision.attempts == row["attempts"]
+    assert (decision.chosen and rfc3339(decision.chosen)) == row["chosen_time"]
+    assert decision.draws == row["attempts"]
     assert verify(row) == []
 
 
@@ -373,12 +373,12 @@ def test_a_frozen_decision_is_computed_again(row):
 
 BATCH = """
 import json, sys
-from kron import Period, decide, parse, record
-from kron.core.zone import instant_of
+from kron import Period, decide, parse, to_record
+from kron.timing.zone import instant_of
 for line in open(sys.argv[1], encoding="utf-8"):
     row = json.loads(line)
     schedule = parse(row["schedule"], dialect=row["dialect"], zone=row["timezone"])
-    print(json.dumps(record(decide(schedule, Period(instant_of(row["period_id"])), row["identity"]))))
+    print(json.dumps(to_record(decide(schedule, Period(instant_of(row["period_id"])), row["identity"]))))
 """
 
 
@@ -401,7 +401,9 @@ def interpreters():
 
 def here():
     rows = [(parse(row["schedule"], dialect=row["dialect"], zone=row["timezone"]), row) for row in golden()]
-    made = [record(decide(schedule, Period(instant_of(row["period_id"])), row["identity"])) for schedule, row in rows]
+    made = [
+        to_record(decide(schedule, Period(instant_of(row["period_id"])), row["identity"])) for schedule, row in rows
+    ]
     return "".join(json.dumps(one) + "\n" for one in made)
 
 
@@ -443,7 +445,7 @@ def test_a_decision_is_a_value():
     assert (decision.identity, decision.schedule, decision.period) == ("job", schedule, Period(MARCH))
     assert isinstance(decision, Decision)
     with pytest.raises(AttributeError):
-        decision.at = 0
+        decision.chosen = 0
 
 
 class Triangle:
@@ -458,7 +460,7 @@ class Triangle:
 class EvenMinutes:
     """A kind of constraint that Kron does not know."""
 
-    def objection(self, at):
+    def violated_clause(self, at):
         return "only even minutes" if at.minute % 2 else ""
 
 
@@ -467,9 +469,9 @@ def test_a_distribution_and_a_constraint_can_be_added_and_nothing_that_was_there
     plain = kron("0 0 * * * @win(after,3h)")
     added = replace(plain, distribution=Triangle(), constraints=EvenMinutes())
     made = [decide(added, Period(MARCH), f"job-{i}") for i in range(500)]
-    assert all(decision.window.first <= decision.at <= decision.window.last for decision in made)
-    assert all(decision.at // 60 % 2 == 0 for decision in made)
-    assert {decision.attempts for decision in made} > {1, 2, 3}
-    middle = [decision for decision in made if abs(decision.at - MARCH - 5400) < 2700]
+    assert all(decision.window.first <= decision.chosen <= decision.window.last for decision in made)
+    assert all(decision.chosen // 60 % 2 == 0 for decision in made)
+    assert {decision.draws for decision in made} > {1, 2, 3}
+    middle = [decision for decision in made if abs(decision.chosen - MARCH - 5400) < 2700]
     assert 0.68 < len(middle) / len(made) < 0.82  # three quarters of a triangle, half of an even spread
     assert [d.seed_hash for d in made[:9]] == [decide(plain, Period(MARCH), f"job-{i}").seed_hash for i in range(9)]

@@ -17,11 +17,12 @@ from scipy import stats
 from scipy.special import ndtri
 
 from kron import Period, decide, parse
-from kron.core.decision import candidates, objection
-from kron.core.schedule.chance import (
+from kron.timing.decision import candidates, violated_clause
+from kron.timing.schedule.normal import mass_below, quantile
+from kron.timing.schedule.sampling import (
     Anchor,
+    Direction,
     Exponential,
-    Lean,
     Normal,
     Seed,
     SkewEarly,
@@ -30,9 +31,8 @@ from kron.core.schedule.chance import (
     draw,
     draws,
 )
-from kron.core.schedule.normal import mass_below, quantile
-from kron.core.schedule.window import SECOND, Mode, Window
-from kron.core.zone import instant_of
+from kron.timing.schedule.window import SECOND, Mode, Window
+from kron.timing.zone import instant_of
 
 DRAWS = 100_000
 LIMIT = stats.kstwobign.isf(1e-3)  # of the distance, times the root of the number of draws
@@ -78,7 +78,7 @@ def theory(distribution, window):
             return lambda x: 1 - stats.powerlaw(1 / shape).cdf(1 - x)
         case Exponential(decay, lean):
             early = stats.truncexpon(b=decay, scale=1 / decay)
-            return early.cdf if lean is Lean.EARLY else lambda x: 1 - early.cdf(1 - x)
+            return early.cdf if lean is Direction.EARLY else lambda x: 1 - early.cdf(1 - x)
         case Normal(mu, sigma):
             nominal = 0.0 if window.mode is Mode.AFTER else 0.5
             mean = {Anchor.NOMINAL: nominal, Anchor.START: 0.0, Anchor.END: 1.0}.get(mu, 0.5)
@@ -116,7 +116,7 @@ def test_skewed(first_draws, kind, shape):
 
 @pytest.mark.req("KSPEC-DIST-MAP")
 @pytest.mark.parametrize("rate", [*RATES, *slowly(MORE_RATES)])
-@pytest.mark.parametrize("lean", Lean)
+@pytest.mark.parametrize("lean", Direction)
 def test_exponential(first_draws, lean, rate):
     check(Exponential(rate, lean), Window(Mode.AFTER, HOUR), first_draws)
 
@@ -142,7 +142,7 @@ def test_normal_around_nominal(first_draws, mu):
     "distribution",
     [
         *(kind(shape) for kind in (SkewEarly, SkewLate) for shape in (0.01, 2.5, 50.0)),
-        *(Exponential(rate, lean) for rate in (1e-3, 1.2, 50.0) for lean in Lean),
+        *(Exponential(rate, lean) for rate in (1e-3, 1.2, 50.0) for lean in Direction),
         *(Normal(mu, sigma) for mu in Anchor for sigma in (None, SECOND, HOUR, 1000 * HOUR)),
     ],
     ids=str,
@@ -183,7 +183,7 @@ TEXTS = [
 def test_decisions_follow_their_distribution_from_end_to_end(window, text):
     schedule = parse(f"* * * * * @win({window}) @dist({text})", dialect="kron")
     made = [decide(schedule, Period(NOMINAL + 60 * i), "prod/db-backup") for i in range(5_000)]
-    chosen = np.array([decision.at - decision.period.nominal for decision in made]) - schedule.window.origin
+    chosen = np.array([decision.chosen - decision.period.nominal for decision in made]) - schedule.window.origin
     assert distance(chosen, expected(schedule.distribution, schedule.window)) < LIMIT
 
 
@@ -195,9 +195,9 @@ def test_under_constraints_decisions_follow_what_the_distribution_leaves_of_the_
     nominal = instant_of("2026-03-01T10:00:00Z")
     made = [decide(schedule, Period(nominal), f"job-{i}") for i in range(5_000)]
     chances = np.diff(expected(schedule.distribution, schedule.window)(np.arange(-1, 7201)))
-    chances[[bool(objection(schedule, nominal + s)) for s in range(7201)]] = 0
+    chances[[bool(violated_clause(schedule, nominal + s)) for s in range(7201)]] = 0
     upto = np.append(np.cumsum(chances) / chances.sum(), 0)  # the last is for the second before the window
-    chosen = np.array([decision.at - nominal for decision in made if decision.at is not None])
+    chosen = np.array([decision.chosen - nominal for decision in made if decision.chosen is not None])
     assert len(chosen) > 4_990
     assert distance(chosen, lambda second: upto[second]) < LIMIT
 
@@ -211,7 +211,7 @@ def test_skew_early_leans_to_the_start_and_skew_late_to_the_end_the_more_the_lar
 
 @pytest.mark.req("KSYN-DIST-EXP-DIR")
 def test_exponential_leans_to_the_start_or_to_the_end_the_more_the_larger_the_rate(first_draws):
-    early, late = Lean
+    early, late = Direction
     ways = [Exponential(5.0, early), Exponential(), Uniform(), Exponential(1.0, late), Exponential(5.0, late)]
     means = [seconds(way, Window(Mode.AFTER, HOUR), first_draws).mean() for way in ways]
     assert all(b > a + 60 for a, b in pairwise(means))
@@ -233,7 +233,7 @@ def test_exponential_leans_to_the_start_or_to_the_end_the_more_the_larger_the_ra
 def test_missing_parameters_take_their_defaults(short, full, window):
     def times(distribution):
         schedule = parse(f"* * * * * @win({window}) @dist({distribution})", dialect="kron")
-        return [decide(schedule, Period(NOMINAL + 60 * i), "job").at for i in range(300)]
+        return [decide(schedule, Period(NOMINAL + 60 * i), "job").chosen for i in range(300)]
 
     assert times(short) == times(full)
     assert times(short) != times("uniform")
@@ -243,7 +243,7 @@ WAYS = st.one_of(
     st.just(Uniform()),
     st.builds(SkewEarly, st.floats(0.05, 20)),
     st.builds(SkewLate, st.floats(0.05, 20)),
-    st.builds(Exponential, st.floats(1e-12, 20), st.sampled_from(Lean)),
+    st.builds(Exponential, st.floats(1e-12, 20), st.sampled_from(Direction)),
     st.builds(Normal, st.sampled_from(Anchor), st.none() | st.integers(HOUR // 8, 1000 * HOUR)),
 )
 
@@ -252,7 +252,7 @@ WAYS = st.one_of(
 @given(WAYS, st.floats(0, 1, exclude_max=True), st.floats(0, 1), st.sampled_from([0.0, 0.5]))
 def test_a_draw_is_placed_before_x_just_when_it_is_less_than_the_chance_of_that(way, u, x, anchor):
     placed, chance = way.place(u, anchor, HOUR), way.below(x, anchor, HOUR)
-    falling = isinstance(way, Exponential) and way.lean is Lean.LATE  # there a small draw means a late second
+    falling = isinstance(way, Exponential) and way.lean is Direction.LATE  # there a small draw means a late second
     mass = 1 - u if falling else u
     if mass < chance - 1e-9:
         assert placed <= x + 1e-9
@@ -272,7 +272,7 @@ def test_below_is_what_theory_says(way, x, mode):
 def test_a_larger_draw_is_never_placed_on_the_other_side(way, u, v, anchor):
     low, high = sorted((u, v))
     first, second = way.place(low, anchor, HOUR), way.place(high, anchor, HOUR)
-    falling = isinstance(way, Exponential) and way.lean is Lean.LATE
+    falling = isinstance(way, Exponential) and way.lean is Direction.LATE
     assert second - first <= 1e-12 if falling else first - second <= 1e-12
 
 

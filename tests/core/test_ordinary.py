@@ -6,13 +6,13 @@ from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
 from kron import parse
-from kron.core.case import Case
-from kron.core.due import due_of
-from kron.core.job import Job
-from kron.core.ordinary import ordinary
-from kron.core.period import next_nominal
-from kron.core.plan import plan, plan_at_length
-from kron.core.policy import DECLARATIVE, KRON, SECOND, SERVICE, Catchup
+from kron.rules.fast_path import plan_fast
+from kron.rules.plan import plan, plan_full
+from kron.rules.state import ScheduleState
+from kron.timing.due import due_of
+from kron.timing.job import Job
+from kron.timing.period import next_nominal
+from kron.timing.schedule.policy import DECLARATIVE, KRON, SECOND, SERVICE, Catchup
 from tests.language import texts
 
 OFTEN = st.sampled_from(
@@ -27,7 +27,7 @@ OFTEN = st.sampled_from(
 ).map(lambda text: parse(text, dialect="kron"))
 DAY = 86_400 * SECOND  # the long way looks at every period of a window
 POLICIES = [
-    *(KRON, SERVICE, DECLARATIVE, replace(SERVICE, jitter=90 * SECOND), replace(KRON, bound=1)),
+    *(KRON, SERVICE, DECLARATIVE, replace(SERVICE, jitter=90 * SECOND), replace(KRON, catchup_limit=1)),
     *(replace(KRON, deadline=None, catchup=catchup) for catchup in Catchup),
 ]
 
@@ -45,20 +45,20 @@ def test_the_short_way_gives_what_the_long_way_gives(schedule, policy, cursor, l
     nominal = next_nominal(schedule, cursor)
     assume(nominal is not None)
     now = due_of(job, nominal).at + late
-    case = Case(job, 3, cursor, now + since)
-    event("short" if ordinary(case, now, "w1", now + 30_000) else "long")
-    assert plan(case, now, owner="w1", lease=30_000) == plan_at_length(case, now, owner="w1", lease=30_000)
+    case = ScheduleState(job, 3, cursor, now + since)
+    event("short" if plan_fast(case, now, "w1", now + 30_000) else "long")
+    assert plan(case, now, owner="w1", lease=30_000) == plan_full(case, now, owner="w1", lease=30_000)
 
 
 def test_a_period_on_time_goes_the_short_way():
-    case = Case(Job("a", parse("* * * * *", dialect="kron")), 1, 59, 0)
-    cursor, wake, run = ordinary(case, 60_500, "w1", 90_500)
+    case = ScheduleState(Job("a", parse("* * * * *", dialect="kron")), 1, 59, 0)
+    cursor, wake, run = plan_fast(case, 60_500, "w1", 90_500)
     assert (cursor, wake, run.state, run.due) == (60, 90_500, "launching", 60_000)
 
 
 def test_a_period_that_is_never_too_late_goes_the_short_way():
     schedule = replace(parse("0 * * * *", dialect="posix"), policy=DECLARATIVE)
-    late = ordinary(Case(Job("a", schedule), 1, 3_599, 0), 4_000_000, "w1", 4_600_000)
+    late = plan_fast(ScheduleState(Job("a", schedule), 1, 3_599, 0), 4_000_000, "w1", 4_600_000)
     assert late is not None and (late[2].state, late[2].due) == ("launching", 3_600_000)
     once = replace(schedule, policy=replace(DECLARATIVE, catchup=Catchup.NONE))
-    assert ordinary(Case(Job("a", once), 1, 3_599, 0), 4_000_000, "w1", 4_600_000) is None
+    assert plan_fast(ScheduleState(Job("a", once), 1, 3_599, 0), 4_000_000, "w1", 4_600_000) is None

@@ -12,8 +12,8 @@ import pytest
 from benchmarks import campaign, dst_board
 
 import kron
-from kron.core.period import Period, next_nominal, prev_nominal
-from kron.core.zone import instant_of, rfc3339
+from kron.timing.period import Period, next_nominal, prev_nominal
+from kron.timing.zone import instant_of, rfc3339
 from tests.oracle import occurrences, walk
 
 ROOT = Path(__file__).parents[2]
@@ -86,7 +86,7 @@ def test_the_latest_period_may_be_now():
     noon = instant_of("2026-03-01T12:00:00Z")
     assert prev_nominal(schedule, noon) == noon
     assert prev_nominal(schedule, noon - 1) == noon - 300
-    assert kron.latest(schedule, at("2026-03-01T12:04:59.999999Z")) == Period(noon)
+    assert kron.last_period(schedule, at("2026-03-01T12:04:59.999999Z")) == Period(noon)
 
 
 @pytest.mark.req("KSPEC-PERIOD-NEXT", "KSPEC-PERIOD-PREV")
@@ -103,7 +103,7 @@ def test_next_and_latest_undo_each_other(text, zone):
 def test_a_schedule_that_names_no_day_has_no_periods():
     never = kron.parse("0 0 30 2 *", dialect="service")
     assert list(kron.periods(never, at("2026-01-01T00:00:00Z"))) == []
-    assert kron.latest(never, at("2026-01-01T00:00:00Z")) is None
+    assert kron.last_period(never, at("2026-01-01T00:00:00Z")) is None
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_schedule_that_names_no_day_has_no_periods():
 def test_a_leap_day_is_found_across_the_century_that_has_none(after, found):
     assert ids("0 0 29 2 *", f"{after}T00:00:00Z", 1) == [f"{found}-02-29T00:00:00Z"]
     schedule = kron.parse("0 0 29 2 *", dialect="kron")
-    assert kron.latest(schedule, at(f"{found}-02-28T00:00:00Z")).time < at(f"{after}T00:00:00Z")
+    assert kron.last_period(schedule, at(f"{found}-02-28T00:00:00Z")).time < at(f"{after}T00:00:00Z")
 
 
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
@@ -128,8 +128,8 @@ def test_the_walk_ends_before_dates_do(zone):
     last = list(kron.periods(yearly, at("9690-06-01T00:00:00Z")))[-1]
     assert last.time.year == 9702
     assert next_nominal(yearly, last.nominal) is None
-    assert kron.latest(yearly, at("0323-06-01T00:00:00Z")).time.year == 323
-    assert kron.latest(yearly, at("0321-06-01T00:00:00Z")) is None
+    assert kron.last_period(yearly, at("0323-06-01T00:00:00Z")).time.year == 323
+    assert kron.last_period(yearly, at("0321-06-01T00:00:00Z")) is None
 
 
 # What a period is
@@ -157,9 +157,9 @@ def test_one_instant_is_one_period_whatever_zone_shows_it():
     moment = at("2026-03-01T12:00:00+01:00")
     here = [moment, moment.astimezone(ZoneInfo("Asia/Tokyo")), moment.astimezone(timezone(-timedelta(hours=9)))]
     schedule = kron.parse("0 11 * * *", dialect="kron")
-    assert {kron.latest(schedule, time).id for time in here} == {"2026-03-01T11:00:00Z"}
+    assert {kron.last_period(schedule, time).id for time in here} == {"2026-03-01T11:00:00Z"}
     tokyo = kron.parse("0 20 * * * @tz(Asia/Tokyo)", dialect="kron")
-    assert kron.latest(tokyo, moment) == kron.latest(schedule, moment)
+    assert kron.last_period(tokyo, moment) == kron.last_period(schedule, moment)
 
 
 @pytest.mark.req("KSPEC-TIME-UTC")
@@ -169,7 +169,7 @@ def test_a_moment_without_a_zone_is_refused():
     with pytest.raises(ValueError, match="has no zone"):
         next(kron.periods(schedule, naive))
     with pytest.raises(ValueError, match="has no zone"):
-        kron.latest(schedule, naive)
+        kron.last_period(schedule, naive)
 
 
 @pytest.mark.req("KSPEC-TIME-UTC", "KSPEC-PERIOD-SAME")
@@ -178,7 +178,7 @@ def test_the_two_times_of_a_fold_are_two_periods():
     assert found == ["2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"]
     berlin, schedule = ZoneInfo("Europe/Berlin"), kron.parse("30 2 * * *", dialect="kron", zone="Europe/Berlin")
     between = [datetime(2026, 10, 25, 2, 45, fold=fold, tzinfo=berlin) for fold in (0, 1)]
-    assert [kron.latest(schedule, time).id for time in between] == found
+    assert [kron.last_period(schedule, time).id for time in between] == found
 
 
 @pytest.mark.req("KSPEC-TERM-NOMINAL")

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from kron.core.calendar import Date, day_of
-from kron.core.decision import decide
-from kron.core.period import Period
-from kron.core.schedule import Schedule
-from kron.core.schedule.chance import Seed, SkewEarly, SkewLate, Strategy, Uniform
-from kron.core.schedule.constraint import Clauses, Constraints
-from kron.core.schedule.cron import HOURS, MINUTES, Cron
-from kron.core.schedule.window import SECOND, Mode, Window
-from kron.core.zone import instant_of, rfc3339, zone
 from kron.language.duration import read_duration
+from kron.timing.calendar import Date, day_of
+from kron.timing.decision import decide
+from kron.timing.period import Period
+from kron.timing.schedule import Schedule
+from kron.timing.schedule.constraint import Clauses, Constraints
+from kron.timing.schedule.cron import HOURS, MINUTES, Cron
+from kron.timing.schedule.sampling import Seed, SkewEarly, SkewLate, Strategy, Uniform
+from kron.timing.schedule.window import SECOND, Mode, Window
+from kron.timing.zone import instant_of, rfc3339, zone
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "kron_decisions.jsonl"
 ROWS = [json.loads(line) for line in VECTORS.read_text(encoding="utf-8").splitlines()]
@@ -69,6 +69,6 @@ def test_a_published_decision_is_reproduced(row):
     # the published rows show the second that a bound lies in; the bounds themselves are exact to the nanosecond
     assert rfc3339(decision.window.start // SECOND) == expected["windowStart"]
     assert rfc3339(decision.window.end // SECOND) == expected["windowEnd"]
-    assert ("" if decision.at is None else rfc3339(decision.at)) == expected["chosenTime"]
-    assert decision.attempts == expected["attempts"]
+    assert ("" if decision.chosen is None else rfc3339(decision.chosen)) == expected["chosenTime"]
+    assert decision.draws == expected["attempts"]
     assert decision.unschedulable == expected.get("unschedulable", False)

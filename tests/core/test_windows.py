@@ -7,12 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kron import Period, decide, parse
-from kron.core.decision import candidates
-from kron.core.schedule import Schedule
-from kron.core.schedule.chance import Anchor, Exponential, Lean, Normal, SkewEarly, SkewLate, Uniform
-from kron.core.schedule.cron import HOURS, MINUTES, Cron
-from kron.core.schedule.window import SECOND, Bounds, Mode, Window
-from kron.core.zone import instant_of
+from kron.timing.decision import candidates
+from kron.timing.schedule import Schedule
+from kron.timing.schedule.cron import HOURS, MINUTES, Cron
+from kron.timing.schedule.sampling import Anchor, Direction, Exponential, Normal, SkewEarly, SkewLate, Uniform
+from kron.timing.schedule.window import SECOND, Bounds, Mode, Window
+from kron.timing.zone import instant_of
 
 EVERY_MINUTE = Schedule(Cron(MINUTES, HOURS))
 NOMINAL = instant_of("2026-03-01T00:00:00Z")
@@ -30,7 +30,7 @@ distributions = st.one_of(
     st.just(Uniform()),
     st.builds(SkewEarly, positive),
     st.builds(SkewLate, positive),
-    st.builds(Exponential, positive, st.sampled_from(Lean)),
+    st.builds(Exponential, positive, st.sampled_from(Direction)),
     st.builds(Normal, st.none() | st.sampled_from(Anchor), st.none() | durations),
 )
 
@@ -68,8 +68,8 @@ def test_half_of_an_odd_duration_is_exact_to_the_nanosecond(duration, half):
 def test_the_chosen_second_lies_in_the_closed_window(mode, duration, distribution, nominal, identity):
     schedule = replace(EVERY_MINUTE, window=Window(mode, duration), distribution=distribution)
     decision = decide(schedule, Period(nominal), identity)
-    assert isinstance(decision.at, int)
-    assert decision.window.start <= decision.at * SECOND <= decision.window.end
+    assert isinstance(decision.chosen, int)
+    assert decision.window.start <= decision.chosen * SECOND <= decision.window.end
 
 
 @pytest.mark.req("KSPEC-INV-1", "KSPEC-DIST-BOUND")
@@ -103,7 +103,7 @@ def test_no_draw_is_placed_outside_of_the_window(mode, duration, distribution, k
 def test_every_whole_second_of_the_window_is_reached_and_so_are_both_ends(window, seconds, distribution):
     schedule = parse(f"* * * * * @win({window}) @dist({distribution})", dialect="kron")
     chosen = [decide(schedule, Period(NOMINAL + 60 * i), "job") for i in range(4000)]
-    assert {decision.at - decision.period.nominal for decision in chosen} == seconds
+    assert {decision.chosen - decision.period.nominal for decision in chosen} == seconds
 
 
 @pytest.mark.req("KSPEC-WIN-ZERO")
@@ -112,7 +112,7 @@ def test_every_whole_second_of_the_window_is_reached_and_so_are_both_ends(window
 def test_without_a_window_the_nominal_time_is_chosen_and_nothing_drawn(nominal, mode, distribution):
     schedule = replace(EVERY_MINUTE, window=Window(mode, 0), distribution=distribution)
     decision = decide(schedule, Period(nominal), "job")
-    assert (decision.at, decision.attempts) == (nominal, 0)
+    assert (decision.chosen, decision.draws) == (nominal, 0)
     assert decision.window == Bounds(nominal * SECOND, nominal * SECOND)
 
 
@@ -120,7 +120,7 @@ def test_without_a_window_the_nominal_time_is_chosen_and_nothing_drawn(nominal, 
 def test_without_a_window_the_nominal_time_must_still_satisfy_the_constraints():
     schedule = parse("0 0 * * * @only(hours=12)", dialect="kron")
     decision = decide(schedule, Period(NOMINAL), "job")
-    assert (decision.at, decision.attempts, decision.unschedulable) == (None, 0, True)
+    assert (decision.chosen, decision.draws, decision.unschedulable) == (None, 0, True)
 
 
 @pytest.mark.req("KSPEC-WIN-INCL", "KSPEC-TIME-SECOND")

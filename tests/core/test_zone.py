@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from kron.core import zone as zones
-from kron.core.zone import instant, instant_of, moment, rfc3339, zone, zone_names
+from kron.timing import zone as zones
+from kron.timing.zone import instant, instant_of, moment, rfc3339, zone, zone_names
 
 DAY = 86_400
 EPOCH = date(1970, 1, 1)

@@ -5,7 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "howto").glob("*.md")])
+DOCS = ROOT / "docs"
+APART = ("decisions", "spec")  # records and specifications have no examples to run
+PAGES = sorted(
+    [ROOT / "README.md", *(path for path in DOCS.rglob("*.md") if path.relative_to(DOCS).parts[0] not in APART)]
+)
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

@@ -8,7 +8,8 @@ from itertools import zip_longest
 from pathlib import Path
 
 from kron.apps.service.app import interface
-from tests.docs.page import PAGES, ROOT, blocks
+from tests.docs.page import DOCS, PAGES, ROOT, blocks
+from tests.docs.reference import GENERATED
 from tests.docs.test_examples import commands, run_command, run_python
 
 
@@ -32,7 +33,9 @@ def interface_to(path: Path) -> None:
 
 
 def main() -> None:
-    interface_to(ROOT / "docs" / "openapi.json")
+    interface_to(DOCS / "openapi.json")
+    for name, generate in GENERATED.items():
+        (DOCS / name).write_text(generate(), encoding="utf-8")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         shutil.copytree(ROOT / "examples", folder, dirs_exist_ok=True)

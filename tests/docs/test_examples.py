@@ -39,7 +39,7 @@ def test_the_examples_of_a_page_do_what_it_says(page, tmp_path, monkeypatch):
 
 
 def test_every_language_of_a_block_is_one_that_is_run_or_only_shown():
-    only_shown = {"krontab", "toml", "yaml", "json", "sql", "sh"}
+    only_shown = {"krontab", "mermaid", "toml", "yaml", "json", "sql", "sh"}
     for page in PAGES:
         for block in blocks(page):
             assert block.language in {*RUN, *SHOWN, *only_shown}, f"{ids(page)}:{block.line}"

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from kron.failpoint import POINTS
+from kron.engine.failpoint import POINTS
 from tests.docs.page import ROOT, table
 
-PAGE = ROOT / "docs" / "guarantees.md"
+PAGE = ROOT / "docs" / "evaluate" / "guarantees.md"
 SHOWN = sorted(set(re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", PAGE.read_text(encoding="utf-8"))))
 COMMANDS = sorted(set(re.findall(r"`make ([\w-]+)`", PAGE.read_text(encoding="utf-8"))))
 

@@ -1,14 +1,14 @@
-"""The tables of docs/language.md are true."""
+"""The tables of docs/reference/syntax.md are true."""
 
 from datetime import UTC, datetime
 from itertools import islice
 
 import pytest
 
-from kron import LanguageError, english, lower, parse, periods, unparse
+from kron import LanguageError, describe, parse, periods, to_posix, unparse
 from tests.docs.page import ROOT, table
 
-PAGE = ROOT / "docs" / "language.md"
+PAGE = ROOT / "docs" / "reference" / "syntax.md"
 DIALECTS = ("posix", "service", "kron")
 
 
@@ -38,13 +38,13 @@ def test_the_days_match_as_the_table_says(row):
 def test_the_canonical_text_and_the_words_are_as_the_table_says(row):
     text, canonical, words = row
     schedule = parse(text, dialect="kron")
-    assert (unparse(schedule), english(schedule)) == (canonical, words)
+    assert (unparse(schedule), describe(schedule)) == (canonical, words)
 
 
 @pytest.mark.parametrize("row", table(PAGE, "lowered"), ids=lambda row: row[0])
 def test_lowering_is_as_the_table_says(row):
     text, lowered = row
-    assert lower(parse(text, dialect="kron").cron) == lowered
+    assert to_posix(parse(text, dialect="kron").cron) == lowered
 
 
 @pytest.mark.parametrize("row", table(PAGE, "codes"), ids=lambda row: row[0])

@@ -1,4 +1,4 @@
-"""The tables and the figures of docs/sentences.md are true."""
+"""The tables and the figures of docs/reference/sentences.md are true."""
 
 import math
 import subprocess
@@ -7,11 +7,11 @@ import sys
 import pytest
 
 from kron.language.sentences.pool import POOL
+from kron.language.sentences.read import read_sentence
 from kron.language.sentences.scatter import fnv1a, seed_of
-from kron.language.sentences.sentence import read_sentence
 from tests.docs.page import ROOT, table
 
-PAGE = ROOT / "docs" / "sentences.md"
+PAGE = ROOT / "docs" / "reference" / "sentences.md"
 
 
 @pytest.mark.parametrize("row", table(PAGE, "sentences"), ids=lambda row: row[0])

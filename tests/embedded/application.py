@@ -19,7 +19,7 @@ from random import Random
 from typing import Any, TypeVar
 
 from kron import DeclarativeScheduler
-from kron.events import Event
+from kron.engine.events import Event
 
 T = TypeVar("T")
 SPEED = 30  # a minute is two seconds

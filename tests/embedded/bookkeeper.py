@@ -15,10 +15,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from kron import Scheduler, failpoint
+from kron import Scheduler
 from kron.apps.embedded import options
-from kron.core.policy import SECOND
-from kron.settings import Settings
+from kron.engine import failpoint
+from kron.engine.settings import Settings
+from kron.timing.schedule.policy import SECOND
 
 TABLE = "CREATE TABLE written (job text NOT NULL, pid integer NOT NULL)"
 WRITE = "INSERT INTO written (job, pid) VALUES (%s, %s)"

@@ -8,19 +8,19 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from kron import reports
 from kron.apps.declarative import overrides
-from kron.core.answer import Answer, Receipt, Report
-from kron.core.outcome import Verdict
-from kron.core.run import State, ended
-from kron.launcher import Launch
+from kron.engine import report_writer
+from kron.engine.launcher import Launch
 from kron.launchers.python import PythonLauncher
-from kron.store import Settlement
+from kron.rules.launch_result import LaunchResponse, LaunchResult, Report
+from kron.rules.outcome import Outcome
+from kron.rules.run import State, ended
+from kron.rules.update import ScheduleUpdate
 
-_start, _continued, _reported = PythonLauncher.start, overrides._continued, reports.reported
+_start, _continued, _reported = PythonLauncher.start, overrides._continued, report_writer.reported
 
 
-async def _start_twice(self: PythonLauncher, launch: Launch) -> Answer | Receipt:
+async def _start_twice(self: PythonLauncher, launch: Launch) -> LaunchResult | LaunchResponse:
     answer = await _start(self, launch)
     function = self.function_of(launch.job.target.partition(":")[2])
     assert function is not None
@@ -28,15 +28,15 @@ async def _start_twice(self: PythonLauncher, launch: Launch) -> Answer | Receipt
     return answer
 
 
-async def _forget_what_was_due(store: Any, task: Any, case: Any, now: int) -> list[Settlement]:
+async def _forget_what_was_due(store: Any, task: Any, case: Any, now: int) -> list[ScheduleUpdate]:
     found = await _continued(store, task, case, now)
     if found:
         return found
-    return [Settlement(case, case._replace(cursor=max(case.cursor, now // 1000)))]
+    return [ScheduleUpdate(case, case._replace(cursor=max(case.cursor, now // 1000)))]
 
 
 def _leave_orphans(run: Any, now: int) -> Any:
-    return ended(run, State.LOST, now, Verdict.EXECUTED)
+    return ended(run, State.LOST, now, Outcome.EXECUTED)
 
 
 def _retry_all(run: Any, report: Report, policy: Any, now: int, attempt: int | None = None) -> Any:
@@ -47,7 +47,7 @@ FAULTS = {
     "double start": (PythonLauncher, "start", _start_twice),
     "lost due after a crash": (overrides, "_continued", _forget_what_was_due),
     "lost orphan after a crash": (overrides, "_restarted", _leave_orphans),
-    "retry after success": (reports, "reported", _retry_all),
+    "retry after success": (report_writer, "reported", _retry_all),
 }
 
 

@@ -18,9 +18,9 @@ from typing import Any
 from kron import Scheduler
 from kron.apps.embedded import declared, options
 from kron.apps.embedded.functions import Functions
-from kron.core.policy import SECOND
-from kron.launcher import Launch
-from kron.settings import Settings
+from kron.engine.launcher import Launch
+from kron.engine.settings import Settings
+from kron.timing.schedule.policy import SECOND
 
 JOBS: dict[str, dict[str, Any]] = {
     "skip": {"overlap": "skip"},
@@ -49,7 +49,7 @@ def live(url: str, lease: int, journal: Path, log: Path) -> None:
     """One life, until it is killed or told to end; it never returns. `lease` is in milliseconds."""
     try:  # whatever fails here must not go on as the process that has forked
         logging.basicConfig(filename=log, level=logging.ERROR, force=True)
-        options.APPLICATION = replace(options.APPLICATION, run_lease=lease * SECOND // 1000, queue_bound=20)
+        options.APPLICATION = replace(options.APPLICATION, run_lease=lease * SECOND // 1000, queue_limit=20)
         Functions._call = _known  # type: ignore[method-assign]
         settings = Settings(tick=200, lease=lease, shard_lease=lease // 2, timeout=lease // 3)
         asyncio.run(_work(Scheduler(url, settings=settings), journal))

@@ -9,10 +9,10 @@ from typing import Any
 
 from kron import DeclarativeScheduler
 from kron.apps.declarative.persisted import TaskRecord, read_record
-from kron.core.zone import instant_of, rfc3339
-from kron.events import Memory
+from kron.engine.events import Memory
 from kron.stores.memory import MemoryStore
 from kron.testing import VirtualClock, VirtualLoop, VirtualTimer
+from kron.timing.zone import instant_of, rfc3339
 from tests.embedded.theatre import Mortal
 
 BERLIN = "Europe/Berlin"

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from kron import KronError, LanguageError, Scheduler
-from kron.core.policy import APPLICATION, Overlap
+from kron.timing.schedule.policy import APPLICATION, Overlap
 
 
 def nothing(): ...
@@ -55,7 +55,7 @@ def refusal(function, *args, **options):
 
 @pytest.mark.parametrize("name", ["job", "cron", "kron"])
 def test_decorator_without_parentheses_is_refused(name):
-    with pytest.raises(KronError, match=r"no schedule[\s\S]*in the parentheses") as caught:
+    with pytest.raises(KronError, match=r"no schedule[\s\S]*in parentheses") as caught:
         getattr(Scheduler("memory:"), name)(nothing)
     assert caught.value.code == "BAD_SCHEDULE"
 
@@ -128,14 +128,14 @@ def test_arguments_that_fit_are_kept():
         ({"coalesce": True}, "catchup="),
         ({"jitter": 10}, "@win"),
         ({"id": "x"}, "name="),
-        ({"overlapp": "skip"}, "did you mean overlap"),
+        ({"overlapp": "skip"}, "did you mean 'overlap'"),
         ({"deadline": 600}, 'deadline="600s"'),
         ({"retry": 3}, 'retry="3s"'),
-        ({"overlap": True}, "it is allow, skip"),
+        ({"overlap": True}, "use one of allow, skip"),
         ({"restart": "yes"}, "restart=True"),
         ({"zone": 5}, "Europe/Paris"),
         ({"zone": ""}, "Europe/Paris"),
-        ({"zone": "Europe/Pariz"}, "did you mean Europe/Paris"),
+        ({"zone": "Europe/Pariz"}, "did you mean 'Europe/Paris'"),
         ({"name": 5}, "name="),
         ({"name": ""}, "name="),
     ],
@@ -184,18 +184,18 @@ def test_schedule_that_never_runs_is_refused():
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        ("sqlite:///jobs.db", "write sqlite:jobs.db for a file in the working folder, or sqlite:/jobs.db"),
+        ("sqlite:///jobs.db", "use sqlite:jobs.db for a file in the working folder, or sqlite:/jobs.db"),
         ("sqlite:///var/lib/jobs.db", "or sqlite:/var/lib/jobs.db for one in the root folder"),
-        ("sqlite://jobs.db", "write sqlite:jobs.db"),
-        ("sqlite:", "write sqlite:jobs.db"),
-        ("sqlite::memory:", "write memory:"),
-        ("sqlite:~/jobs.db", "write sqlite:jobs.db"),
-        ("sqlite+aiosqlite:///x.db", "write sqlite:jobs.db"),
-        ("sqlite:/var/jobs.db?timeout=3", "write sqlite:/var/jobs.db: a SQLite store has no parameters"),
-        ("postgresql+asyncpg://u:secret@localhost/x", "write postgresql://user@host/database"),
-        ("jobs.db", "write sqlite:jobs.db"),
-        ("", "write sqlite:jobs.db"),
-        (None, "write sqlite:jobs.db"),
+        ("sqlite://jobs.db", "use sqlite:jobs.db"),
+        ("sqlite:", "use sqlite:jobs.db"),
+        ("sqlite::memory:", "use memory:"),
+        ("sqlite:~/jobs.db", "use sqlite:jobs.db"),
+        ("sqlite+aiosqlite:///x.db", "use sqlite:jobs.db"),
+        ("sqlite:/var/jobs.db?timeout=3", "use sqlite:/var/jobs.db: a SQLite store has no parameters"),
+        ("postgresql+asyncpg://u:secret@localhost/x", "use postgresql://user@host/database"),
+        ("jobs.db", "use sqlite:jobs.db"),
+        ("", "use sqlite:jobs.db"),
+        (None, "use sqlite:jobs.db"),
     ],
 )
 def test_url_that_is_no_store_is_refused_at_once(url, said):
@@ -208,7 +208,7 @@ def test_url_that_is_no_store_is_refused_at_once(url, said):
 
 def test_url_with_an_absolute_path_is_taken(tmp_path):
     for url in (f"sqlite:{tmp_path}/a.db", f"sqlite:///{tmp_path}/a.db", "sqlite:jobs.db", "memory:"):
-        assert Scheduler(url).url == url
+        assert Scheduler(url)._setup.url == url
 
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5, True, "4"])
@@ -230,7 +230,7 @@ def test_settings_that_cannot_be_are_refused(given):
     (name,) = given
     with pytest.raises(KronError, match=f"{name} cannot be") as refused:
         Scheduler("memory:", **given)
-    assert refused.value.hint.startswith("give a")
+    assert refused.value.hint.startswith("use a")
 
 
 def test_run_inside_an_event_loop_is_refused():

@@ -27,9 +27,9 @@ from kron.apps.declarative.errors import (
     TaskTryDeserializeError,
 )
 from kron.apps.declarative.expression import next_occurrence, read_expression
-from kron.core.zone import instant_of
-from kron.events import Memory
-from kron.testing import Clear, FaultyStore
+from kron.engine.events import Memory
+from kron.testing import FaultyStore, ReliableNetwork
+from kron.timing.zone import instant_of
 from tests.embedded.stage import play
 
 SECOND = timedelta(seconds=1)
@@ -121,23 +121,23 @@ def test_a_name_is_given_once():
 
 
 CRON = [
-    ("*/15 * * * *", "minute", "has a step, which strict POSIX cron lacks"),
-    ("0-30/5 * * * *", "minute", "has a step, which strict POSIX cron lacks"),
-    ("0 0 * * mon", "weekday", "has the name mon, which strict POSIX cron lacks"),
-    ("0 0 * jan *", "month", "has the name jan, which strict POSIX cron lacks"),
-    ("@daily", "expression", "'@daily' is a macro, and the posix dialect has none"),
+    ("*/15 * * * *", "minute", "has a step, which strict POSIX cron does not support"),
+    ("0-30/5 * * * *", "minute", "has a step, which strict POSIX cron does not support"),
+    ("0 0 * * mon", "weekday", "has the name mon, which strict POSIX cron does not support"),
+    ("0 0 * jan *", "month", "has the name jan, which strict POSIX cron does not support"),
+    ("@daily", "expression", "macro '@daily' is not supported by the posix dialect"),
     ("0 0 ? * *", "day", "has the Quartz token ?"),
     ("0 0 L * *", "day", "has the Quartz token L"),
     ("0 0 * * 5#2", "weekday", "has the Quartz token 5#2"),
-    ("0 0 * * 7", "weekday", "has 7, which is out of range"),
-    ("0 22-2 * * *", "hour", "has the range 22-2 backwards"),
-    ("60 * * * *", "minute", "has 60, which is out of range"),
-    ("0 24 * * *", "hour", "has 24, which is out of range"),
-    ("0 0 0 * *", "day", "has 0, which is out of range"),
-    ("0 0 * 13 *", "month", "has 13, which is out of range"),
-    ("1e1 * * * *", "minute", "has '1e1', which is not a whole decimal number"),
-    ("+5 * * * *", "minute", "has '+5', which is not a whole decimal number"),
-    ("*,5 * * * *", "minute", "has * inside a list"),
+    ("0 0 * * 7", "weekday", "value 7 is out of range (0-6)"),
+    ("0 22-2 * * *", "hour", "range 22-2 is reversed"),
+    ("60 * * * *", "minute", "value 60 is out of range (0-59)"),
+    ("0 24 * * *", "hour", "value 24 is out of range (0-23)"),
+    ("0 0 0 * *", "day", "value 0 is out of range (1-31)"),
+    ("0 0 * 13 *", "month", "value 13 is out of range (1-12)"),
+    ("1e1 * * * *", "minute", "value '1e1' is not a whole decimal number"),
+    ("+5 * * * *", "minute", "value '+5' is not a whole decimal number"),
+    ("*,5 * * * *", "minute", "has * in a list"),
     ("* * * *", "expression", "has 4 fields"),
     ("* * * * * *", "expression", "has 6 fields"),
     ("", "expression", "has 0 fields"),
@@ -221,19 +221,19 @@ def test_who_is_active_is_not_initialized_again():
     play(script)
 
 
-class Broken(Clear):
+class Broken(ReliableNetwork):
     """A road on which a call breaks down."""
 
     def __init__(self, call):
         self.call = call
 
-    async def there(self, call):
+    async def request(self, call):
         if call == self.call:
             raise ConnectionError("password=hunter2 host=db")
 
 
 @pytest.mark.req("DECL-ERR-WRAP", "DECL-ERR-SAFE", "DECL-IDEM-PARTIAL", "DECL-LC-I2U")
-@pytest.mark.parametrize("call", ["identities", "get", "settle", "now"])
+@pytest.mark.parametrize("call", ["identities", "get", "commit", "now"])
 def test_an_unexpected_error_is_wrapped(call):
     async def script(stage):
         await _started_once(stage)

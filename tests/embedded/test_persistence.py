@@ -19,7 +19,7 @@ from kron.apps.declarative.errors import (
 )
 from kron.apps.declarative.persisted import TaskState, read_record
 from kron.apps.wiring import open_store
-from kron.events import Memory
+from kron.engine.events import Memory
 from tests.embedded.stage import play
 
 HOURLY = "0 * * * *"
@@ -219,7 +219,7 @@ def test_an_override_that_lost_a_race_is_tried_again(monkeypatch):
         found = await resolve(store, tasks, cases, now)
         times.append(now)
         if len(times) == 1:  # somebody else writes the very same first
-            assert all(await store.settle(found.settlements, now, together=True))
+            assert all(await store.commit(found.settlements, now, together=True))
         return found
 
     async def script(stage):
@@ -329,11 +329,11 @@ CORRUPT = [
         "schedule",
         "99 * * * *",
         TaskInvalidValueError,
-        "Invalid value for field 'cronExpression': the minute field has 99, which is out of range",
+        "Invalid value for field 'cronExpression': minute field value 99 is out of range (0-59)",
         {
             "field": "cronExpression",
             "value": "99 * * * *",
-            "reason": "the minute field has 99, which is out of range",
+            "reason": "minute field value 99 is out of range (0-59)",
         },
     ),
     ("policy", "[]", TaskInvalidStructureError, None, {"value": "a"}),
@@ -414,7 +414,7 @@ def test_what_a_registered_task_has_lost_is_repaired_from_its_registration(tmp_p
     assert (found.expression, found.delay) == (HOURLY, timedelta(seconds=9))
     assert found.last_success_at is not None  # its history is kept
     assert kinds_of(heard) == [{"overridden": ("a",)}]
-    assert f"has lost its {field}" in caplog.text
+    assert f"has no {field}" in caplog.text
 
 
 @pytest.mark.req("DECL-ERR-DES-MISSING")
@@ -466,8 +466,8 @@ def kinds_of(heard):
 
 def test_what_others_keep_in_the_same_store_is_left_alone():
     from kron import parse
-    from kron.core.job import Job
-    from kron.registrar import Registrar
+    from kron.engine.registrar import Registrar
+    from kron.timing.job import Job
 
     async def script(stage):
         await Registrar(stage.store).upsert(Job("other", parse("1 12 * * *", dialect="kron"), target="http://x"))

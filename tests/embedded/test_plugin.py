@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from kron import KronError, Scheduler, parse
-from kron.core.policy import DECLARATIVE, SERVICE
 from kron.testing import instant_at
+from kron.timing.schedule.policy import DECLARATIVE, SERVICE
 
 
 def test_time_travel_is_instant(travel):
@@ -61,8 +61,8 @@ def test_a_moment_as_people_write_it(text, instant):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("2026-03-08 02:30 America/New_York", "does not occur"),
-        ("2026-03-08 02:30 Mars/Base", "there is no zone"),
+        ("2026-03-08 02:30 America/New_York", "does not exist"),
+        ("2026-03-08 02:30 Mars/Base", "unknown time zone"),
         ("tomorrow", "is not an instant"),
     ],
 )
@@ -100,7 +100,7 @@ def test_an_outage_by_its_ends_and_in_a_zone(assert_survives):
     outage = ("2026-03-29 00:30", "2026-03-29 05:10")  # in which there is no 02:00
     story = assert_survives(line, outage=outage, preset="kron")
     assert story == "1 executed, 2 missed (deadline), 1 skipped (overlap)"
-    with pytest.raises(AssertionError, match="the outage ends otherwise"):
+    with pytest.raises(AssertionError, match="outcomes after the outage"):
         assert_survives(line, outage=outage, expect="3 executed")
 
 
@@ -151,5 +151,5 @@ def test_assert_survives_starts_from_the_policy_of_scheduler(assert_survives):
     s.kron("0 3 * * *", name="job")(print)
     assert assert_survives(s.declared["job"].job.schedule, **outage) == "1 executed, 1 missed (coalesced)"
     assert assert_survives("0 3 * * *", **outage, preset="kron") == "2 missed (deadline)"
-    with pytest.raises(KronError, match="did you mean service"):
+    with pytest.raises(KronError, match="did you mean 'service'"):
         assert_survives("0 3 * * *", **outage, preset="servic")

@@ -15,9 +15,9 @@ from fastapi import FastAPI
 
 from kron import KronError, Scheduler
 from kron.apps.wiring import open_store
-from kron.core.outcome import Verdict
-from kron.core.zone import instant_of, rfc3339
+from kron.rules.outcome import Outcome
 from kron.testing import VirtualClock, VirtualLoop, VirtualTimer
+from kron.timing.zone import instant_of, rfc3339
 
 called = []
 
@@ -124,7 +124,7 @@ def test_pause_resume_trigger_and_why():
         s.add(_async(s), "0,30 * * * *", name="a", dialect="posix")
         async with s:
             await asyncio.sleep(1800)
-            assert (await s.why("a")).ending() == "executed: it succeeded"
+            assert (await s.why("a")).summary() == "executed: The run succeeded."
             await s.pause("a")
             await asyncio.sleep(3600)
             assert await s.next("a") is None or len(s.times) == 1
@@ -134,9 +134,9 @@ def test_pause_resume_trigger_and_why():
             await asyncio.sleep(5)
             assert len(s.times) == 2
             await asyncio.sleep(1800)
-            words = list((await s.why("a")).words())
+            words = list((await s.why("a")).lines())
             assert "by Scheduler" in words[0]
-            assert words[-1] == "executed: it succeeded"
+            assert words[-1] == "executed: The run succeeded."
         return s.times
 
     assert virtually(script) == ["2026-03-10T12:30:00Z", "2026-03-10T13:30:20Z", "2026-03-10T14:00:00Z"]
@@ -169,9 +169,9 @@ def test_a_job_that_is_forgotten_does_not_run():
         s.add(_async(s), "* * * * *", name="a", dialect="posix")
         async with s:
             await asyncio.sleep(60)
-            await s.forget("a")
+            await s.delete("a")
             await asyncio.sleep(600)
-            with pytest.raises(KronError, match="there is no schedule"):
+            with pytest.raises(KronError, match=r"schedule .* does not exist"):
                 await s.next("a")
         return s.times
 
@@ -181,12 +181,12 @@ def test_a_job_that_is_forgotten_does_not_run():
 BAD = [
     (("nonsense", {}), "error"),
     (("daily", {"overlap": "sometimes"}), "overlap cannot be"),
-    (("daily", {"catchup": "al"}), "did you mean all"),
-    (("daily", {"retry": "5 parsecs"}), "not a duration|unit"),
+    (("daily", {"catchup": "al"}), "did you mean 'all'"),
+    (("daily", {"retry": "5 parsecs"}), "not a valid duration|unit"),
     (("daily", {"retry": timedelta(-1)}), "negative"),
-    (("daily around 9:00 utc+2", {"zone": "Europe/Paris"}), "says where it is"),
-    (("daily", {"zone": "Mars/Base"}), "there is no time zone"),
-    (("* * * * *", {"dialect": "quartz"}), "no dialect"),
+    (("daily around 9:00 utc+2", {"zone": "Europe/Paris"}), "has a UTC offset"),
+    (("daily", {"zone": "Mars/Base"}), "unknown time zone"),
+    (("* * * * *", {"dialect": "quartz"}), "unknown dialect"),
     (("daily", {"name": "a\nb"}), "no usable name"),
 ]
 
@@ -201,7 +201,7 @@ def test_what_cannot_be_is_said_at_once(given, message):
 def test_a_name_is_used_once_and_a_path_must_lead_to_a_function():
     s = Scheduler("memory:")
     assert s.add("tests.embedded.test_scheduler:remember", "daily") == "remember"
-    with pytest.raises(KronError, match="there is a job 'remember' already"):
+    with pytest.raises(KronError, match="job 'remember' already exists"):
         s.add(remember, "daily")
     for path in (
         "no.such.module:f",
@@ -221,7 +221,7 @@ def test_questions_need_a_running_scheduler():
             with pytest.raises(KronError, match="running already"):
                 async with s:
                     pass
-            with pytest.raises(KronError, match="there is no schedule 'a'"):
+            with pytest.raises(KronError, match="schedule 'a' does not exist"):
                 await s.trigger("a")
 
     virtually(script)
@@ -359,7 +359,7 @@ def test_several_processes_on_one_database_run_each_period_once(kind, request, t
     processes = [subprocess.Popen([sys.executable, "-c", SHARED, str(tmp_path), "10", url]) for _ in range(3)]
     assert [process.wait(90) for process in processes] == [0, 0, 0]
     runs = asyncio.run(_runs(url))
-    executed = [run for run in runs if run.verdict is Verdict.EXECUTED]
+    executed = [run for run in runs if run.outcome is Outcome.EXECUTED]
     lines = (tmp_path / "ran").read_text().splitlines()
     assert len(executed) >= 3
     assert len(lines) == len(executed)

@@ -45,10 +45,10 @@ def test_run_that_succeeds_is_one_line(caplog):
 
     asyncio.run(script())
     (line,) = said(caplog)
-    assert line.startswith("run job of ")
+    assert line.startswith("run of job for ")
     assert line.endswith(" succeeded")
     (record,) = [record for record in caplog.records if record.name == LOG]
-    assert record.kron["event"] == "run_ended"
+    assert record.kron["event"] == "run_finished"
 
 
 def test_run_that_fails_is_one_line_with_its_traceback(caplog):
@@ -84,7 +84,7 @@ def test_skipped_run_says_why(caplog):
             await s.trigger("job")
             await s.trigger("job")
             await until(lambda: said(caplog))
-            s._inside.scheduler.patience = 0
+            s.patience = 0
 
     asyncio.run(script())
     assert [line for line in said(caplog) if line.endswith("skipped: overlap")]
@@ -97,10 +97,10 @@ def test_sink_hears_the_end_of_runs():
         async with Scheduler("memory:", sink=heard.append) as s:
             s.add(lambda: None, NEVER, dialect="posix", name="job")
             await s.trigger("job")
-            await until(lambda: [e for e in heard if e.name == "run_ended"])
+            await until(lambda: [e for e in heard if e.name == "run_finished"])
 
     asyncio.run(script())
-    assert [e.facts["state"] for e in heard if e.name == "run_ended"] == ["success"]
+    assert [e.facts["state"] for e in heard if e.name == "run_finished"] == ["success"]
 
 
 def test_outage_of_the_store_is_told_when_it_begins_and_ends(caplog, monkeypatch):
@@ -116,13 +116,13 @@ def test_outage_of_the_store_is_told_when_it_begins_and_ends(caplog, monkeypatch
                 raise KronError("STORE_FAILED", "the database: gone")
 
             store.poll = fails
-            s._inside.passes.nudge()
+            s._inside.passes.notify()
             await until(lambda: len(failed) >= 3)
             store.poll = poll
             await until(lambda: len(said(caplog)) >= 2)
 
     asyncio.run(script())
     lost, back = said(caplog)
-    assert lost == "store lost: the database: gone"
-    assert back.startswith("store back after ")
+    assert lost == "store unavailable: the database: gone"
+    assert back.startswith("store available again after ")
     assert "Traceback" not in caplog.text

@@ -10,7 +10,7 @@ import pytest
 
 from kron import Scheduler
 from kron.apps.wiring import open_store
-from kron.core.outcome import Verdict
+from kron.rules.outcome import Outcome
 
 SECONDS = int(os.environ.get("KRON_TEST_SHARING_SECONDS", "12"))  # how long two applications share a database
 APPLICATION = """
@@ -61,9 +61,9 @@ def outcomes(url, names):
             return {name: await store.runs(name, 1_000) for name in names}
 
     runs = asyncio.run(read())
-    executed = {name: sorted(run.nominal for run in of if run.verdict is Verdict.EXECUTED) for name, of in runs.items()}
+    executed = {name: sorted(run.nominal for run in of if run.outcome is Outcome.EXECUTED) for name, of in runs.items()}
     return executed, {
-        name: [(run.verdict, run.reason) for run in of if not run.open and run.verdict is not Verdict.EXECUTED]
+        name: [(run.outcome, run.reason) for run in of if not run.open and run.outcome is not Outcome.EXECUTED]
         for name, of in runs.items()
     }
 

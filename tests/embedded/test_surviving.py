@@ -13,9 +13,9 @@ import pytest
 
 from kron import KronError, Scheduler
 from kron.apps.wiring import open_store
-from kron.core.run import State
-from kron.core.zone import instant_of
+from kron.rules.run import State
 from kron.testing import VirtualClock, VirtualLoop, VirtualTimer
+from kron.timing.zone import instant_of
 
 SECOND = {"schedule": "* * * * * *", "dialect": "service"}
 
@@ -113,7 +113,7 @@ def test_sink_that_raises_stops_neither_runs_nor_records(caplog):
     states = asyncio.run(three_ticks(sink))
     assert states.count(State.SUCCESS) >= 2
     assert State.UNKNOWN not in states
-    assert caplog.text.count("the sink failed") == 1
+    assert caplog.text.count("event sink failed") == 1
 
 
 def test_sink_that_fails_on_one_kind_of_event_is_told_once(caplog):
@@ -122,7 +122,7 @@ def test_sink_that_fails_on_one_kind_of_event_is_told_once(caplog):
             raise ValueError("the metrics backend is down")
 
     asyncio.run(three_ticks(sink))
-    (told,) = [record for record in caplog.records if "the sink failed" in record.getMessage()]
+    (told,) = [record for record in caplog.records if "event sink failed" in record.getMessage()]
     assert told.name == "kron.scheduler"
 
 
@@ -172,8 +172,8 @@ def test_questions_from_another_thread_are_answered(tmp_path):
         wait_for(lambda: called)
         asyncio.run(s.pause("job"))
         asyncio.run(s.resume("job"))
-        asyncio.run(s.forget("job"))
-        with pytest.raises(KronError, match="no schedule"):
+        asyncio.run(s.delete("job"))
+        with pytest.raises(KronError, match=r"schedule .* does not exist"):
             asyncio.run(s.next("job"))
 
 
@@ -183,7 +183,7 @@ def test_forgotten_job_can_be_added_again():
         async with Scheduler("memory:") as s:
             s.add(lambda: first.append(1), **SECOND, name="job")
             await until(lambda: first)
-            await s.forget("job")
+            await s.delete("job")
             await asyncio.sleep(0.1)
             before = len(first)
             s.add(lambda: second.append(1), **SECOND, name="job")
@@ -238,13 +238,13 @@ def test_job_that_waits_for_a_thread_is_not_started_and_not_lost(monkeypatch, ca
             return waits.state, long.state, (await runs(s, "waits"))[0].state
 
     assert asyncio.run(script()) == (State.ENQUEUED, State.STARTED, State.SUCCESS)
-    assert "job 'waits' waits: no thread is free, Scheduler(threads=1)" in caplog.text
+    assert "job 'waits' is waiting for a free thread; Scheduler(threads=1)" in caplog.text
 
 
 def _short_lease():
     from dataclasses import replace
 
-    from kron.core.policy import APPLICATION
+    from kron.timing.schedule.policy import APPLICATION
 
     return replace(APPLICATION, run_lease=1_000_000_000)
 
@@ -310,14 +310,14 @@ def test_end_of_a_run_is_recorded_after_a_failover_of_a_minute(caplog):
             await s.trigger("job")
             await asyncio.sleep(5)
             store, up = s._inside.registrar.store, loop.time() + 65
-            change = store.change
+            change = store.update_runs
 
             async def fails(*args, **more):
                 if loop.time() < up:
                     raise KronError("UNAVAILABLE", "the database fails over")
                 return await change(*args, **more)
 
-            store.change = fails
+            store.update_runs = fails
             await asyncio.sleep(80)
             return [run.state for run in await runs(s, "job")]
 
@@ -325,7 +325,7 @@ def test_end_of_a_run_is_recorded_after_a_failover_of_a_minute(caplog):
         assert loop.run_until_complete(script()) == [State.SUCCESS]
     finally:
         loop.abandon()
-    assert caplog.text.count("cannot be recorded yet") == 1
+    assert caplog.text.count("failed and is retried") == 1
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs POSIX")

@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from kron.apps.declarative.persisted import TaskState
-from kron.core.zone import instant_of
+from kron.timing.zone import instant_of
 from tests.embedded.stage import play
 
 NOON = instant_of("2026-03-10T12:00:20Z") * 1000

@@ -10,8 +10,8 @@ from kron import DeclarativeScheduler
 from kron.apps.declarative import host
 from kron.apps.declarative.expression import next_occurrence, read_expression
 from kron.apps.declarative.host import local_zone
-from kron.core.zone import instant_of, rfc3339
 from kron.errors import KronError
+from kron.timing.zone import instant_of, rfc3339
 from tests.embedded.stage import BERLIN, play
 
 

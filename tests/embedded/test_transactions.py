@@ -8,10 +8,10 @@ import pytest
 
 from kron import KronError, Scheduler
 from kron.apps.embedded import declared
-from kron.core.outcome import Verdict
-from kron.core.policy import Interrupted
-from kron.core.run import State, claimed
+from kron.rules.outcome import Outcome
+from kron.rules.run import State, claimed
 from kron.stores.postgres import transaction
+from kron.timing.schedule.policy import WorkerLossPolicy
 from tests.embedded import transaction_kills
 from tests.postgres import connect
 
@@ -39,7 +39,7 @@ async def run_once(scheduler):
         key = await scheduler.trigger("job")
         async with asyncio.timeout(20):
             while True:
-                (run,) = await scheduler._inside.registrar.store.find([key])
+                (run,) = await scheduler._inside.registrar.store.runs_by_key([key])
                 if not run.open:
                     return run
                 await asyncio.sleep(0.02)
@@ -53,7 +53,7 @@ def played(database, body=None, **options):
 
 def test_a_success_and_what_was_written_are_committed_together(database, written):
     run = played(database)
-    assert (run.state, run.verdict, written()) == (State.SUCCESS, Verdict.EXECUTED, ["a"])
+    assert (run.state, run.outcome, written()) == (State.SUCCESS, Outcome.EXECUTED, ["a"])
     with connect(database) as connection:
         ((same,),) = connection.execute(
             "SELECT (SELECT xmin::text FROM runs) = (SELECT xmin::text FROM written)"
@@ -121,7 +121,7 @@ def test_an_attempt_that_has_lost_its_run_leaves_nothing_and_says_nothing(databa
             key = await scheduler.trigger("job")
             while "has lost its run" not in caplog.text:
                 await asyncio.sleep(0.02)
-            return await scheduler._inside.registrar.store.find([key])
+            return await scheduler._inside.registrar.store.runs_by_key([key])
 
     (run,) = asyncio.run(asyncio.wait_for(script(), 20))
     assert (run.state, run.attempt, run.owner) == (State.LAUNCHING, 2, "another")
@@ -183,7 +183,7 @@ def test_what_dies_in_its_transaction_may_run_again(options, interrupted):
     async def job(connection): ...
 
     found = declared.declare(job, "daily", declared.Options(transaction=True, **options), None, (), {})
-    assert found.job.schedule.policy.interrupted is Interrupted(interrupted)
+    assert found.job.schedule.policy.on_worker_loss is WorkerLossPolicy(interrupted)
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from typing import Any
 
 from kron import DeclarativeScheduler
 from kron.apps.declarative.errors import SchedulerAlreadyActiveError, SchedulerError
-from kron.events import Event
+from kron.engine.events import Event
 from kron.stores.memory import MemoryStore
 from kron.testing import VirtualClock, VirtualLoop, VirtualTimer
 from tests.embedded.scenario import Definition, Scenario

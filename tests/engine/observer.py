@@ -6,12 +6,12 @@ import asyncio
 from dataclasses import dataclass, field
 from random import Random
 
-from kron.core.answer import Answer, Report
-from kron.core.policy import Completion
+from kron.engine.launcher import Launch
+from kron.engine.registrar import Registrar
 from kron.errors import KronError
-from kron.launcher import Launch
-from kron.registrar import Registrar
+from kron.rules.launch_result import LaunchResult, Report
 from kron.testing import VirtualClock, VirtualLoop
+from kron.timing.schedule.policy import Completion
 from tests.simulation.process import Process
 
 KINDS = ("fast", "slow", "moody", "refusing", "rejecting", "raising", "hanging", "failing", "silent")
@@ -84,7 +84,7 @@ class Target:
         self.loop, self.clock, self.registrar, self.seen, self.random = loop, clock, registrar, seen, Random(seed)
         self.tasks: set[asyncio.Task[None]] = set()
 
-    async def start(self, launch: Launch) -> Answer:
+    async def start(self, launch: Launch) -> LaunchResult:
         """Answer as targets of that kind do."""
         call = Call(launch.run.key, launch.run.owner, self._now())
         self.seen.calls.append(call)
@@ -98,12 +98,12 @@ class Target:
     async def cancel(self, run: object) -> None:
         """End nothing: what is replaced is over for Kron, whatever its target does."""
 
-    async def _answer(self, launch: Launch, kind: str) -> Answer:
+    async def _answer(self, launch: Launch, kind: str) -> LaunchResult:
         draw = self.random.random
         if kind == "refusing" or (kind == "moody" and draw() < 0.5):
-            return Answer.RETRYABLE
+            return LaunchResult.RETRYABLE
         if kind == "rejecting":
-            return Answer.REJECTED
+            return LaunchResult.REJECTED
         if kind in ("raising", "hanging"):
             if draw() < 0.5:
                 self._begin(launch)
@@ -112,7 +112,7 @@ class Target:
             await asyncio.sleep(3_600)
         await asyncio.sleep(1 if kind == "slow" else draw() * 0.2)
         self._begin(launch)
-        return Answer.OK
+        return LaunchResult.OK
 
     def _begin(self, launch: Launch) -> None:
         if self.seen.executions_of(launch.run.key):
@@ -153,14 +153,14 @@ class Line:
     def __init__(self, process: Process, breaks: dict[str, int] | None = None) -> None:
         self.process, self.breaks = process, breaks if breaks is not None else {}
 
-    async def there(self, call: str) -> None:
+    async def request(self, call: str) -> None:
         """On the way: a call that is to break does not arrive."""
         await self._alive()
         if self.breaks.get(call, 0) > 0:
             self.breaks[call] -= 1
             raise ConnectionError(f"{call}: the line broke")
 
-    async def back(self, call: str) -> None:
+    async def response(self, call: str) -> None:
         """The answer, if somebody is there to hear it."""
         await self._alive()
 

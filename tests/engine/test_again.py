@@ -5,11 +5,12 @@ from itertools import pairwise
 
 import pytest
 
-from kron.core.outcome import Reason, Verdict
-from kron.core.policy import Overlap
-from kron.core.run import State, key_of
-from kron.core.zone import instant_of
 from kron.errors import KronError
+from kron.rules.outcome import Outcome, Reason
+from kron.rules.run import State
+from kron.timing.key import key_of
+from kron.timing.schedule.policy import Overlap
+from kron.timing.zone import instant_of
 from tests.engine.world import World, play
 
 FIRST, LAST = instant_of("2026-03-01T09:00:00Z"), instant_of("2026-03-01T11:00:00Z")
@@ -68,11 +69,11 @@ def test_redrive_queues_under_skip():
         await world.run("2026-03-01T13:00:00Z")
         (run,) = await world.store.runs("job", 1)
         await world.run("2026-03-01T15:00:00Z")  # it fell silent, and is lost
-        (lost,) = await world.store.find([run.key])
+        (lost,) = await world.store.runs_by_key([run.key])
         assert lost.state is State.LOST
         again = await world.registrar.redrive(run.key)
         await world.run("2026-03-01T15:01:00Z")
-        assert (await world.store.find([again.key]))[0].state is State.PENDING
+        assert (await world.store.runs_by_key([again.key]))[0].state is State.PENDING
 
     play(script())
 
@@ -83,7 +84,7 @@ def test_trigger_beside_an_active_run_says_that_it_is_skipped():
         first = await world.registrar.trigger("job", "one")
         second = await world.registrar.trigger("job", "two")
         assert first.state is State.PENDING
-        assert (second.state, second.verdict, second.reason) == (State.SKIPPED, Verdict.SKIPPED, Reason.OVERLAP)
+        assert (second.state, second.outcome, second.reason) == (State.SKIPPED, Outcome.SKIPPED, Reason.OVERLAP)
         await world.run("2026-03-01T12:31:00Z")
         third = await world.registrar.trigger("job", "three")
         assert third.reason is Reason.OVERLAP

@@ -2,9 +2,10 @@
 
 import pytest
 
-from kron.audit import audit
-from kron.core.run import Run, State, key_of
+from kron.engine.audit import audit
 from kron.errors import KronError
+from kron.rules.run import Run, State
+from kron.timing.key import key_of
 from tests.engine.test_handover import EARLY, LATE, edited, scenario
 from tests.engine.world import World, play
 

@@ -6,20 +6,20 @@ from itertools import islice
 import pytest
 
 from kron import parse
-from kron.coming import coming, nothing
-from kron.core.case import Case
-from kron.core.due import due_of
-from kron.core.job import Job
-from kron.core.period import periods
-from kron.core.policy import SERVICE
-from kron.core.zone import instant_of, moment
+from kron.rules.state import ScheduleState
+from kron.rules.upcoming import nothing, upcoming
+from kron.timing.due import due_of
+from kron.timing.job import Job
+from kron.timing.period import periods
+from kron.timing.schedule.policy import SERVICE
+from kron.timing.zone import instant_of, moment
 from tests.engine.world import World, play
 
 MONDAY = instant_of("2026-06-01T00:00:00Z")
 
 
 def a_case(text, now=MONDAY, **more):
-    return Case(Job("x", parse(text, dialect="kron"), **more), 1, now - 1, now * 1000)
+    return ScheduleState(Job("x", parse(text, dialect="kron"), **more), 1, now - 1, now * 1000)
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def a_case(text, now=MONDAY, **more):
     ],
 )
 def test_coming_leaps_to_the_next_open_day(text, first):
-    assert coming(a_case(text), MONDAY * 1000, 1)[0].at == instant_of(first) * 1000
+    assert upcoming(a_case(text), MONDAY * 1000, 1)[0].at == instant_of(first) * 1000
 
 
 def test_coming_agrees_with_a_walk_over_every_period():
@@ -44,7 +44,7 @@ def test_coming_agrees_with_a_walk_over_every_period():
         case = a_case(f"0 */{dice.choice([1, 2, 3])} * * * {tz} {window} @only({dice.choice(clauses)})")
         walk = islice(periods(case.job.schedule, moment(MONDAY - 40_000)), 3_000)
         dues = sorted(due_of(case.job, period.nominal).at for period in walk if _runs(case, period.nominal))
-        assert [due.at for due in coming(case, MONDAY * 1000, 8)] == dues[:8]
+        assert [due.at for due in upcoming(case, MONDAY * 1000, 8)] == dues[:8]
 
 
 def _runs(case, nominal):
@@ -54,7 +54,7 @@ def _runs(case, nominal):
 
 def test_coming_says_up_to_when_it_looked():
     case = a_case("0 * * * * @only(date=2026-01-01)")
-    assert coming(case, MONDAY * 1000, 5) == []
+    assert upcoming(case, MONDAY * 1000, 5) == []
     assert nothing(case, MONDAY * 1000).startswith("no period until 21")
 
 
@@ -66,10 +66,10 @@ def test_coming_of_a_schedule_that_rests_is_empty_with_the_reason():
         (a_case("0 * * * * @policy(suspend=true)"), "suspended"),
         (a_case("0 * * * *", end=MONDAY - 5), "ended at 2026-05-31T23:59:55Z"),
     ]:
-        assert coming(rests, MONDAY * 1000, 5) == []
+        assert upcoming(rests, MONDAY * 1000, 5) == []
         assert words in nothing(rests, MONDAY * 1000)
-    ends = case._replace(paused=True, until=(MONDAY + 7_200) * 1000)
-    assert coming(ends, MONDAY * 1000, 1)[0].at == (MONDAY + 7_200) * 1000
+    ends = case._replace(paused=True, paused_until=(MONDAY + 7_200) * 1000)
+    assert upcoming(ends, MONDAY * 1000, 1)[0].at == (MONDAY + 7_200) * 1000
 
 
 def test_coming_inside_a_window_names_no_run_that_never_happens():
@@ -85,5 +85,5 @@ def test_coming_inside_a_window_names_no_run_that_never_happens():
 
 
 def test_coming_leaves_out_what_is_handled_ahead():
-    case = a_case("0 * * * *")._replace(ahead=frozenset({MONDAY + 3_600}))
-    assert coming(case, MONDAY * 1000, 1)[0].nominal == MONDAY + 7_200
+    case = a_case("0 * * * *")._replace(handled_ahead=frozenset({MONDAY + 3_600}))
+    assert upcoming(case, MONDAY * 1000, 1)[0].nominal == MONDAY + 7_200

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from kron.core.answer import Answer, Receipt, Report
-from kron.core.outcome import Verdict
-from kron.core.policy import DECLARATIVE, KRON, SERVICE, Completion
-from kron.core.run import State
+from kron.rules.launch_result import LaunchResponse, LaunchResult, Report
+from kron.rules.outcome import Outcome
+from kron.rules.run import State
+from kron.timing.schedule.policy import DECLARATIVE, KRON, SERVICE, Completion
 from tests.engine.world import World, play
 
 MINUTES = ("2026-03-01T12:00:00Z", "2026-03-01T12:05:30Z")
@@ -29,7 +29,7 @@ def test_accepted_launch_is_finished_and_blocks_no_later_run():
     async def script():
         _, runs = await minutely(SERVICE)
         assert [run.state for run in runs] == [State.SUCCESS] * 5
-        assert {(run.verdict, run.reason, run.lease) for run in runs} == {(Verdict.EXECUTED, None, None)}
+        assert {(run.outcome, run.reason, run.lease) for run in runs} == {(Outcome.EXECUTED, None, None)}
 
     play(script())
 
@@ -46,7 +46,7 @@ def test_reported_launch_holds_a_lease_until_its_report():
 
 def test_answer_that_says_started_is_followed_whatever_the_policy():
     async def script():
-        world, runs = await minutely(SERVICE, [Receipt(Answer.OK, report=Report.STARTED)])
+        world, runs = await minutely(SERVICE, [LaunchResponse(LaunchResult.OK, report=Report.STARTED)])
         assert [run.state for run in runs] == [State.SKIPPED] * 4 + [State.STARTED]
         assert await world.registrar.report(runs[-1].key, Report.FAILED)
         assert (await world.store.runs("job", 10))[-1].state is State.FAILED
@@ -65,7 +65,7 @@ def test_late_report_of_a_finished_run_changes_nothing():
 
 def test_accepted_answer_that_says_failed_is_a_failure():
     async def script():
-        _, runs = await minutely(SERVICE, [Receipt(Answer.OK, report=Report.FAILED)])
+        _, runs = await minutely(SERVICE, [LaunchResponse(LaunchResult.OK, report=Report.FAILED)])
         assert [run.state for run in runs] == [State.SUCCESS] * 4 + [State.FAILED]
 
     play(script())

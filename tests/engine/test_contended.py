@@ -6,14 +6,14 @@ from dataclasses import replace
 import pytest
 
 from kron import parse
-from kron.core.answer import Answer, Receipt, Report
-from kron.core.job import Job
-from kron.core.outcome import Reason, Verdict
-from kron.core.policy import SERVICE, Overlap
-from kron.core.run import State
-from kron.launcher import Launch
-from kron.registrar import NOBODY
-from kron.reports import Reports
+from kron.engine.launcher import Launch
+from kron.engine.registrar import NO_ACTOR
+from kron.engine.report_writer import Reports
+from kron.rules.launch_result import LaunchResponse, LaunchResult, Report
+from kron.rules.outcome import Outcome, Reason
+from kron.rules.run import State
+from kron.timing.job import Job
+from kron.timing.schedule.policy import SERVICE, Overlap
 from tests.engine.world import FOLLOWED, World, play
 
 QUARTERS = "*/15 * * * *"
@@ -40,7 +40,7 @@ def a_job(identity="job"):
 def test_registrar_makes_a_lost_write_again_before_it_confirms():
     async def script():
         world = World("2026-03-01T12:10:00Z")
-        lost = losing(world, "settle", times=2)
+        lost = losing(world, "commit", times=2)
         case = await world.registrar.upsert(a_job())
         assert len(lost) == 2
         assert await world.registrar.get("job") == case
@@ -51,8 +51,8 @@ def test_registrar_makes_a_lost_write_again_before_it_confirms():
 def test_bulk_makes_a_lost_write_again_before_it_confirms():
     async def script():
         world = World("2026-03-01T12:10:00Z")
-        lost = losing(world, "settle")
-        cases = await world.registrar.upsert_all([(a_job(name), NOBODY) for name in ("a", "b")])
+        lost = losing(world, "commit")
+        cases = await world.registrar.upsert_all([(a_job(name), NO_ACTOR) for name in ("a", "b")])
         assert [len(settlements) for settlements in lost] == [2]
         assert [await world.registrar.get(name) for name in ("a", "b")] == cases
 
@@ -67,11 +67,11 @@ def test_report_that_loses_is_written_again_before_it_is_confirmed(times):
         world.sleep("2026-03-01T12:00:00Z")
         await world.tick()
         (run,) = await world.store.runs("job", 1)
-        lost = losing(world, "change", times)
+        lost = losing(world, "update_runs", times)
         said = Reports(world.store).say(Launch(run, case.job, 0), Report.SUCCESS)
         assert await asyncio.wait_for(said, 5)
         assert len(lost) == times
-        assert (await world.store.find([run.key]))[0].state is State.SUCCESS
+        assert (await world.store.runs_by_key([run.key]))[0].state is State.SUCCESS
 
     play(script())
 
@@ -83,7 +83,7 @@ def test_report_that_loses_again_and_again_is_an_error():
         world.sleep("2026-03-01T12:00:00Z")
         await world.tick()
         (run,) = await world.store.runs("job", 1)
-        losing(world, "change", times=1_000)
+        losing(world, "update_runs", times=1_000)
         with pytest.raises(TimeoutError):
             await Reports(world.store).say(Launch(run, case.job, 0), Report.SUCCESS)
 
@@ -99,7 +99,7 @@ def test_delete_withdraws_what_waits_in_the_queue():
         await world.registrar.delete("job")
         assert await world.story() == "1 executed, 1 skipped (deleted)"
         (newest, _) = await world.store.runs("job", 2)
-        assert (newest.state, newest.verdict, newest.reason) == (State.SKIPPED, Verdict.SKIPPED, Reason.DELETED)
+        assert (newest.state, newest.outcome, newest.reason) == (State.SKIPPED, Outcome.SKIPPED, Reason.DELETED)
         await world.run("2026-03-01T13:00:00Z")
         assert len(world.target.starts) == 1
 
@@ -109,9 +109,9 @@ def test_delete_withdraws_what_waits_in_the_queue():
 @pytest.mark.parametrize(
     ("answer", "story"),
     [
-        (Answer.RETRYABLE, "1 missed (launch_failed)"),
-        (Answer.UNKNOWN, "1 executed (unknown)"),
-        (Receipt(Answer.UNSENT, 60_000), "1 skipped (deleted)"),
+        (LaunchResult.RETRYABLE, "1 missed (launch_failed)"),
+        (LaunchResult.UNKNOWN, "1 executed (unknown)"),
+        (LaunchResponse(LaunchResult.UNSENT, 60_000), "1 skipped (deleted)"),
     ],
 )
 def test_delete_ends_what_waits_for_another_attempt(answer, story):

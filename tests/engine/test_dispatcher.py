@@ -6,31 +6,32 @@ from dataclasses import replace
 import pytest
 
 from kron import parse
-from kron.clock import ManualClock
-from kron.core.answer import Answer, Receipt
-from kron.core.job import Job
-from kron.core.outcome import Reason, Verdict
-from kron.core.policy import KRON, SECOND, SERVICE, Catchup, Completion, Interrupted, Overlap
-from kron.core.run import State
+from kron.engine.clock import ManualClock
+from kron.engine.events import Memory
+from kron.engine.launcher import Launch
+from kron.engine.registrar import Registrar
+from kron.engine.settings import Settings
+from kron.engine.store import Unreadable
+from kron.engine.worker import Worker
 from kron.errors import KronError
-from kron.events import Memory
-from kron.launcher import Launch
-from kron.registrar import Registrar
-from kron.settings import Settings
-from kron.store import Unreadable
+from kron.rules.launch_result import LaunchResponse, LaunchResult
+from kron.rules.outcome import Outcome, Reason
+from kron.rules.plan import Plan
+from kron.rules.run import State
 from kron.stores.memory import MemoryStore
 from kron.testing import VirtualClock, VirtualTimer, run
-from kron.worker import Worker
+from kron.timing.job import Job
+from kron.timing.schedule.policy import KRON, SECOND, SERVICE, Catchup, Completion, Overlap, WorkerLossPolicy
 from tests.engine.world import FOLLOWED, World, play
 
 START = 1_800_000_000
-ONCE = replace(SERVICE, interrupted=Interrupted.LOST, completion=Completion.ACCEPTED)
+ONCE = replace(SERVICE, on_worker_loss=WorkerLossPolicy.LOST, completion=Completion.ACCEPTED)
 
 
 class Slow:
     """A launcher that takes a while, by the job's description in seconds, and remembers what was on its way at once."""
 
-    def __init__(self, answer=Answer.OK):
+    def __init__(self, answer=LaunchResult.OK):
         self.answer, self.begun, self.going, self.most = answer, [], 0, 0
 
     def lane(self, job):
@@ -100,7 +101,7 @@ def test_slow_launches_are_all_sent_and_none_is_unknown():
 def test_claim_that_waited_too_long_goes_back_to_retry():
     async def script(loop):
         launcher = Slow()
-        settings = Settings(sends=1, slow_sends=0, lease=10_000)
+        settings = Settings(max_concurrent_launches=1, max_slow_launches=0, lease=10_000)
         store = await worked(loop, [a_job(n, takes=4.0) for n in range(12)], launcher, 110, settings=settings)
         runs = await of_all(store)
         assert {run.state for run in runs if run.nominal == START} == {State.SUCCESS}
@@ -124,7 +125,7 @@ def test_worker_with_too_much_to_send_goes_on_at_full_speed_after_a_stall():
     async def script(loop):
         launcher, events = Stalls(), Memory()
         launcher.first = loop.time()
-        settings = Settings(sends=4, slow_sends=0, lease=9_000)
+        settings = Settings(max_concurrent_launches=4, max_slow_launches=0, lease=9_000)
         jobs = [a_job(n, takes=0.4) for n in range(1_500)]  # 25 in a second, of which it can send 10
         await worked(loop, jobs, launcher, 600, settings=settings, sink=events)
         assert len(launcher.begun) > 0.9 * 10 * (600 - 30 - 6)
@@ -156,10 +157,10 @@ class Laborious(MemoryStore):
 
     most = 20
 
-    async def settle(self, settlements, now, *, together=False):
+    async def commit(self, settlements, now, *, together=False):
         if len(settlements) > self.most:
             raise KronError("STORE_FAILED", "canceling statement due to statement timeout", hint="")
-        return await super().settle(settlements, now, together=together)
+        return await super().commit(settlements, now, together=together)
 
 
 @pytest.mark.parametrize("lookahead", [0, 20_000])
@@ -181,11 +182,11 @@ class FailsOnce(MemoryStore):
         super().__init__(clock)
         self.times = times
 
-    async def change(self, changes, now):
+    async def update_runs(self, changes, now):
         if self.times:
             self.times -= 1
             raise ConnectionError("the line is cut")
-        return await super().change(changes, now)
+        return await super().update_runs(changes, now)
 
 
 def test_results_are_kept_while_the_store_fails():
@@ -217,16 +218,16 @@ class Away(MemoryStore):
         self.reach()
         return await super().poll(shares)
 
-    async def settle(self, settlements, now, *, together=False):
-        held = await super().settle(settlements, now, together=together)
+    async def commit(self, settlements, now, *, together=False):
+        held = await super().commit(settlements, now, together=together)
         if now == self.first * 1000:
             self.cut = True
             raise KronError("STORE_FAILED", "connection reset", hint="")
         return held
 
-    async def change(self, changes, now):
+    async def update_runs(self, changes, now):
         self.reach()
-        return await super().change(changes, now)
+        return await super().update_runs(changes, now)
 
 
 @pytest.mark.parametrize("heard", [True, False], ids=["sent", "claimed"])
@@ -240,10 +241,10 @@ def test_results_are_kept_for_as_long_as_the_store_is_away(heard):
         events = Memory()
         await worked(loop, jobs, launcher, 1_100, store=store, sink=events)
         runs = await of_all(store)
-        assert {(run.state, run.verdict) for run in runs} == {(State.SUCCESS, Verdict.EXECUTED)}
+        assert {(run.state, run.outcome) for run in runs} == {(State.SUCCESS, Outcome.EXECUTED)}
         assert len(launcher.begun) == 5
         withheld = {event.facts["why"] for event in events.named("launch_withheld")}
-        assert withheld == (set() if heard else {"the store failed while it was claimed"})
+        assert withheld == (set() if heard else {"the store failed while the run was claimed"})
 
     live(script)
 
@@ -251,10 +252,10 @@ def test_results_are_kept_for_as_long_as_the_store_is_away(heard):
 class Picky(MemoryStore):
     """Refuses every write that is about one schedule."""
 
-    async def change(self, changes, now):
+    async def update_runs(self, changes, now):
         if any(change.before.identity == "s7" for change in changes):
             raise KronError("STORE_REFUSED", "no", hint="")
-        return await super().change(changes, now)
+        return await super().update_runs(changes, now)
 
 
 def test_result_that_cannot_be_written_holds_up_no_other():
@@ -313,7 +314,7 @@ def test_host_that_hangs_leaves_others_on_time():
         launcher = Slow()
         good = [a_job(n, takes=0.05, target=f"test:good{n % 7}") for n in range(300)]
         bad = [a_job(n, takes=60, target="test:bad", name="t") for n in range(300)]
-        settings = Settings(slow_sends=100)
+        settings = Settings(max_slow_launches=100)
         await worked(loop, [*bad, *good], launcher, 40, settings=settings)
         late = [at - 30 for name, at in launcher.begun if name.startswith("s")]
         assert len(late) == 300
@@ -330,7 +331,7 @@ def test_many_hosts_that_hang_leave_others_on_time():
         launcher = Slow()
         good = [a_job(n, takes=0.05, target="test:good") for n in range(400)]
         bad = [a_job(n, takes=60, target=f"test:bad{n}", name="t") for n in range(400)]
-        await worked(loop, [*bad, *good], launcher, 60, settings=Settings(sends=20))
+        await worked(loop, [*bad, *good], launcher, 60, settings=Settings(max_concurrent_launches=20))
         late = sorted(at - 30 for name, at in launcher.begun if name.startswith("s"))
         assert len(late) == 400
         assert late[-1] < 5  # it would be 10 seconds until the others have left the fast slots
@@ -342,7 +343,7 @@ def test_many_hosts_that_hang_leave_others_on_time():
 def test_one_bound_holds_for_the_whole_worker():
     async def script(loop):
         launcher = Slow()
-        settings = Settings(sends=5, slow_sends=0)
+        settings = Settings(max_concurrent_launches=5, max_slow_launches=0)
         jobs = [a_job(n, takes=0.3, policy=replace(ONCE, overlap=Overlap.ALLOW)) for n in range(60)]
         await worked(loop, jobs, launcher, 100, settings=settings)
         assert launcher.most == 5
@@ -364,7 +365,7 @@ def test_cancels_run_beside_each_other():
 @pytest.mark.req("SVC-RETRY-LAUNCH")
 def test_receiver_that_is_away_for_two_seconds_loses_nothing():
     async def script():
-        world = World("2026-03-01T11:59:00Z", answers=[Answer.RETRYABLE] * 2)
+        world = World("2026-03-01T11:59:00Z", answers=[LaunchResult.RETRYABLE] * 2)
         await world.define("0 12 * * *", SERVICE)
         await world.run("2026-03-01T12:01:00Z")
         (run,) = await world.store.runs("job", 5)
@@ -375,14 +376,16 @@ def test_receiver_that_is_away_for_two_seconds_loses_nothing():
 
 def test_retries_go_on_until_the_deadline():
     async def script():
-        world = World("2026-03-01T11:59:00Z", answers=[Answer.RETRYABLE] * 10_000)
-        await world.define("0 12 * * *", replace(KRON, deadline=3 * 3600 * SECOND, interrupted=Interrupted.REDELIVER))
+        world = World("2026-03-01T11:59:00Z", answers=[LaunchResult.RETRYABLE] * 10_000)
+        await world.define(
+            "0 12 * * *", replace(KRON, deadline=3 * 3600 * SECOND, on_worker_loss=WorkerLossPolicy.REDELIVER)
+        )
         await world.run("2026-03-01T14:50:00Z")
         (run,) = await world.store.runs("job", 5)
         assert run.open
         await world.run("2026-03-01T15:10:00Z")
         (run,) = await world.store.runs("job", 5)
-        assert (run.verdict, run.reason) == (Verdict.MISSED, Reason.LAUNCH_FAILED)
+        assert (run.outcome, run.reason) == (Outcome.MISSED, Reason.LAUNCH_FAILED)
         assert run.changed <= run.due + 3 * 3600 * 1000
 
     play(script())
@@ -390,7 +393,7 @@ def test_retries_go_on_until_the_deadline():
 
 def test_run_keeps_the_target_of_the_revision_that_recorded_it():
     async def script():
-        world = World("2026-03-01T11:59:00Z", answers=[Answer.UNKNOWN])
+        world = World("2026-03-01T11:59:00Z", answers=[LaunchResult.UNKNOWN])
         await world.define("0 12 * * *", FOLLOWED)
         await world.run("2026-03-01T12:00:00Z")
         case = await world.registrar.get("job")
@@ -416,9 +419,9 @@ def test_worker_that_died_makes_no_period_missed():
 
 def test_unreadable_schedule_is_set_aside_and_the_others_go_on():
     class Poisoned(MemoryStore):
-        async def look(self, share, upto, limit, *beyond):
-            found = await super().look(share, upto, limit, *beyond)
-            return [Unreadable(c.identity, c.wake, "no zone") if c.identity == "bad" else c for c in found]
+        async def fetch_due(self, share, upto, limit, *beyond):
+            found = await super().fetch_due(share, upto, limit, *beyond)
+            return [Unreadable(c.identity, c.next_check_at, "no zone") if c.identity == "bad" else c for c in found]
 
     async def script():
         clock = ManualClock(float(START))
@@ -439,10 +442,10 @@ def test_unreadable_schedule_is_set_aside_and_the_others_go_on():
 
 def test_schedule_that_cannot_be_committed_is_set_aside():
     class Stubborn(MemoryStore):
-        async def settle(self, settlements, now, *, together=False):
+        async def commit(self, settlements, now, *, together=False):
             if any(s.before and s.after.identity == "bad" for s in settlements):
                 raise KronError("STORE_REFUSED", "its key is taken", hint="")
-            return await super().settle(settlements, now, together=together)
+            return await super().commit(settlements, now, together=together)
 
     async def script():
         clock = ManualClock(float(START))
@@ -462,11 +465,22 @@ def test_schedule_that_cannot_be_committed_is_set_aside():
     play(script())
 
 
+def test_worker_rests_when_what_is_due_does_not_move(monkeypatch):
+    async def script():
+        world = World("2026-03-01T12:30:00Z")
+        await world.define("0 * * * *")
+        monkeypatch.setattr("kron.engine.worker.plan", lambda case, now, **_: Plan(case, case.cursor, now))
+        world.sleep("2026-03-01T13:00:00Z")
+        assert await world.tick() > 0
+
+    play(script())
+
+
 def test_started_in_the_answer_waits_for_the_report():
     async def script():
-        from kron.core.answer import Report
+        from kron.rules.launch_result import Report
 
-        world = World("2026-03-01T11:59:00Z", answers=[Receipt(Answer.OK, report=Report.STARTED)])
+        world = World("2026-03-01T11:59:00Z", answers=[LaunchResponse(LaunchResult.OK, report=Report.STARTED)])
         await world.define("0 12 * * *", SERVICE)
         await world.run("2026-03-01T12:00:10Z")
         (run,) = await world.store.runs("job", 5)

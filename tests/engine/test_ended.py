@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from kron.core.outcome import Reason, Verdict
-from kron.core.policy import KRON, MINUTE, SERVICE, Catchup, Overlap
-from kron.core.zone import instant_of
+from kron.rules.outcome import Outcome, Reason
+from kron.timing.schedule.policy import KRON, MINUTE, SERVICE, Catchup, Overlap
+from kron.timing.zone import instant_of
 from tests.engine.world import World, play
 
 QUARTERS = "*/15 * * * *"
@@ -30,7 +30,7 @@ def test_an_ended_schedule_is_not_caught_up_and_says_so(catchup):
         world = await came("2026-03-01T13:01:01Z", replace(SERVICE, catchup=catchup))
         assert await world.story() == "4 missed (ended)"
         assert world.target.starts == []
-        assert (await world.registrar.get("job")).wake is None
+        assert (await world.registrar.get("job")).next_check_at is None
 
     play(script())
 
@@ -91,6 +91,6 @@ def test_a_gap_ends_with_its_schedule(catchup):
         assert gap.count + len(runs) == 1440
         assert len(runs) == 100
         reasons = {Catchup.NONE: Reason.CATCHUP_NONE, Catchup.BY_DEADLINE: Reason.REPLAY_BOUND}
-        assert (gap.verdict, gap.reason) == (Verdict.MISSED, reasons.get(catchup, Reason.ENDED))
+        assert (gap.outcome, gap.reason) == (Outcome.MISSED, reasons.get(catchup, Reason.ENDED))
 
     play(script())

@@ -2,13 +2,13 @@
 
 import pytest
 
-from kron.core.policy import Policy, Resume
-from kron.core.run import State
-from kron.core.zone import instant_of
-from kron.foresight import Foresight
-from kron.settings import Settings
+from kron.engine.prefetch import Prefetcher
+from kron.engine.settings import Settings
+from kron.engine.worker import Worker
+from kron.rules.run import State
 from kron.stores.memory import MemoryStore
-from kron.worker import Worker
+from kron.timing.schedule.policy import Policy, Resume
+from kron.timing.zone import instant_of
 from tests.engine.world import EVERYTHING, Still, World, play
 
 SETTINGS = Settings(lookahead=60_000, batch=3)
@@ -21,8 +21,8 @@ class Asked(MemoryStore):
         super().__init__(clock)
         self.asked = []
 
-    async def look(self, share, upto, limit, *beyond):
-        found = await super().look(share, upto, limit, *beyond)
+    async def fetch_due(self, share, upto, limit, *beyond):
+        found = await super().fetch_due(share, upto, limit, *beyond)
         self.asked.append((upto - await self.now(), [case.identity for case in found]))
         return found
 
@@ -70,7 +70,7 @@ def test_what_was_changed_meanwhile_does_not_go_by_the_old_plan(deed):
     async def script():
         world = await world_of("2026-03-01T11:59:30Z", "0 12 * * *", policy=Policy(resume=Resume.DROP))
         await rested(world)
-        assert world.worker.foresight.held == {"s0"}
+        assert world.worker.prefetcher.held == {"s0"}
         if deed == "edit":
             await world.define("30 12 * * *", identity="s0")
         elif deed == "delete":
@@ -117,7 +117,7 @@ def test_it_foresees_no_more_than_it_may_send_at_once():
         settings = Settings(lookahead=60_000, batch=3, inflight=4)
         world = await world_of("2026-03-01T11:59:30Z", *["0 12 * * *"] * 9, settings=settings)
         await rested(world)
-        assert len(world.worker.foresight.held) == 4
+        assert len(world.worker.prefetcher.held) == 4
         world.sleep("2026-03-01T12:00:00Z")
         await rested(world)
         assert len(world.target.starts) == 9  # the others in the ordinary way
@@ -130,7 +130,7 @@ def test_what_falls_due_again_within_the_lookahead_is_foreseen_again():
         world = await world_of("2026-03-01T11:59:30Z", "* * * * *")
         for minute in range(5):
             await world.run(f"2026-03-01T12:0{minute}:59Z")
-            assert world.worker.foresight.held == {"s0"}
+            assert world.worker.prefetcher.held == {"s0"}
         assert len(world.target.starts) == 5
 
     play(script())
@@ -140,15 +140,15 @@ def test_other_shards_or_a_clock_set_back_and_all_is_looked_at_anew():
     async def script():
         world = await world_of("2026-03-01T11:59:30Z", "0 12 * * *")
         await rested(world)
-        foresight, now = Foresight(world.store, "w1", SETTINGS), await world.store.now()
+        foresight, now = Prefetcher(world.store, "w1", SETTINGS), await world.store.now()
         informed = world.worker.membership.informed
-        await foresight.look(EVERYTHING, now, informed)
+        await foresight.fill(EVERYTHING, now, informed)
         assert foresight.held == {"s0"}
-        await foresight.look(EVERYTHING, now - 3_600_000, informed)
+        await foresight.fill(EVERYTHING, now - 3_600_000, informed)
         assert not foresight.held
-        await foresight.look(EVERYTHING, now, informed)
+        await foresight.fill(EVERYTHING, now, informed)
         assert foresight.held == {"s0"}
-        await foresight.look(EVERYTHING._replace(shards=frozenset()), now, informed)
+        await foresight.fill(EVERYTHING._replace(shards=frozenset()), now, informed)
         assert not foresight.held
 
     play(script())

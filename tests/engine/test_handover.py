@@ -7,10 +7,10 @@ from functools import partial
 import pytest
 
 from kron import parse
-from kron.core.job import Job
-from kron.core.outcome import Reason
-from kron.core.policy import KRON, SECOND, SERVICE, Catchup, FirstSight, Resume
-from kron.core.zone import instant_of
+from kron.rules.outcome import Reason
+from kron.timing.job import Job
+from kron.timing.schedule.policy import KRON, SECOND, SERVICE, Catchup, FirstPeriod, Resume
+from kron.timing.zone import instant_of
 from tests.engine.world import World, play
 from tests.simulation.calendar import REACH, Calendar
 
@@ -145,7 +145,7 @@ BEGIN = instant_of("2026-04-04T12:00:00Z")  # Lord Howe sets its clocks back by 
 def a_definition(dice):
     zone, cron = dice.choice(ZONES), dice.choice(CRONS)
     resume = dice.choice(list(Resume))
-    sight = dice.choice(list(FirstSight))
+    sight = dice.choice(list(FirstPeriod))
     if dice.random() < 0.3:
         catchup = dice.choice([Catchup.NONE, Catchup.ALL])
         policy = replace(SERVICE, jitter=dice.choice([0, 90, 2400]) * SECOND, catchup=catchup)
@@ -155,7 +155,7 @@ def a_definition(dice):
         salt = dice.randrange(5)
         text = f"{cron} @tz({zone}) {dice.choice(WINDOWS)} @seed(stable,salt=x{salt})"
         schedule = parse(text.replace("@tz(UTC)", ""), dialect="kron")
-    policy = replace(policy, resume=resume, first_sight=sight, suspend=dice.random() < 0.1)
+    policy = replace(policy, resume=resume, first_period=sight, suspend=dice.random() < 0.1)
     return replace(schedule, policy=policy)
 
 
@@ -177,14 +177,14 @@ class Oracle:
         near = [n for n in self.near(self.calendar, at) if n > floor]
         self.owed = {n for n in near if self.calendar.answers_for(n, at)} - self.required.keys()
 
-    def settle(self, at, *, asleep=False):
+    def commit(self, at, *, asleep=False):
         """What fell due under the present definition is its own. A pause swallows nothing that is still to come."""
         for nominal in [n for n in self.owed if self.calendar.at(n).due <= at and not (asleep and n * 1000 > at)]:
             self.owed.discard(nominal)
             self.required[nominal] = (self.revision, False)
 
     def edit(self, job, at, *, asleep):
-        self.settle(at, asleep=asleep)
+        self.commit(at, asleep=asleep)
         new = Calendar(job)
         theirs = set(self.near(new, at))
         for nominal in [n for n in self.owed if n * 1000 <= at and n not in theirs]:
@@ -194,7 +194,7 @@ class Oracle:
         self.calendar, self.revision, self.owed = new, self.revision + 1, kept | later
 
     def delete(self, at, *, asleep):
-        self.settle(at, asleep=asleep)
+        self.commit(at, asleep=asleep)
         self.calendar, self.owed = None, set()
 
     def resume(self, at, *, drop):
@@ -229,8 +229,8 @@ async def scenario(seed):
                 oracle.edit(job, at, asleep=paused or (before.policy.suspend and not lifted))
         elif what < 0.75:
             await world.run(now)  # or else it depends on when a worker came whether it was before the pause
-            if not (await world.registrar.get("job")).idle:
-                oracle.settle(at)
+            if not (await world.registrar.get("job")).is_inactive:
+                oracle.commit(at)
             await world.registrar.pause("job")
             paused = True
         elif what < 0.9:
@@ -239,15 +239,15 @@ async def scenario(seed):
             oracle.resume(at, drop=drop)
             paused = False
         else:
-            asleep = (await world.registrar.get("job")).idle
+            asleep = (await world.registrar.get("job")).is_inactive
             await world.registrar.delete("job")
             oracle.delete(at, asleep=asleep)
             exists = False
     end = now + 10_000
     await world.run(end)
     case = (await world.store.get(["job"]))[0]
-    if exists and not case.idle:
-        oracle.settle(int(end * 1000))
+    if exists and not case.is_inactive:
+        oracle.commit(int(end * 1000))
     return world, oracle
 
 

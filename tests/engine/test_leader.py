@@ -2,17 +2,17 @@
 
 import pytest
 
-from kron.clock import ManualClock
-from kron.core.answer import Answer
-from kron.core.job import Job
+from kron.engine.clock import ManualClock
+from kron.engine.registrar import Registrar
+from kron.engine.settings import Settings
+from kron.engine.worker import Worker
 from kron.language import parse
-from kron.registrar import Registrar
-from kron.settings import Settings
+from kron.rules.launch_result import LaunchResult
 from kron.stores.memory import MemoryStore
-from kron.worker import Worker
+from kron.timing.job import Job
 from tests.engine.world import Still, play
 
-SETTINGS = Settings(lead=True, tick=700)
+SETTINGS = Settings(leader_election=True, tick=700)
 
 
 class Watched(MemoryStore):
@@ -22,9 +22,9 @@ class Watched(MemoryStore):
         super().__init__(clock)
         self.asked = []
 
-    async def look(self, share, upto, limit, *beyond):
+    async def fetch_due(self, share, upto, limit, *beyond):
         self.asked.append(("look", len(share.shards)))
-        return await super().look(share, upto, limit, *beyond)
+        return await super().fetch_due(share, upto, limit, *beyond)
 
     async def poll(self, shares):
         self.asked.append(("poll", sum(len(share.shards) for share in shares)))
@@ -33,7 +33,7 @@ class Watched(MemoryStore):
 
 class Taker:
     async def start(self, launch):
-        return Answer.OK
+        return LaunchResult.OK
 
     async def cancel(self, run):
         pass

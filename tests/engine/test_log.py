@@ -8,10 +8,10 @@ from hashlib import sha256
 
 import pytest
 
-from kron.core.policy import DECLARATIVE, KRON, SECOND, SERVICE
-from kron.core.zone import instant_of, rfc3339_ms
-from kron.events import Event, line
-from kron.log import log_to
+from kron.engine.events import Event, line
+from kron.engine.log import log_to
+from kron.timing.schedule.policy import DECLARATIVE, KRON, SECOND, SERVICE
+from kron.timing.zone import instant_of, rfc3339_ms
 from tests.engine.world import World, play
 
 TEXT = "*/15 * * * * @tz(Europe/Paris) @win(after,10m) @dist(skewLate) @seed(daily,salt=x) @avoid(hours=3)"
@@ -37,10 +37,10 @@ def verify(text, *options):
 def test_a_real_line_is_enough_for_kron_verify():
     lines = play(logged())
     decided = [said for said in lines if "decision" in json.loads(said)]
-    assert {json.loads(said)["event"] for said in decided} == {"run_recorded", "run_ended"}
+    assert {json.loads(said)["event"] for said in decided} == {"run_recorded", "run_finished"}
     for said in (decided[0], next(said for said in decided if '"skipped"' in said)):
         told = verify(said)
-        assert (told.returncode, told.stderr.strip()) == (0, "1 of 1 decisions are right")
+        assert (told.returncode, told.stderr.strip()) == (0, "1 of 1 decisions are correct")
     moved = json.loads(decided[0])
     moved["decision"]["chosen_time"] = "2026-03-01T12:15:01Z"
     assert verify(json.dumps(moved)).returncode == 1
@@ -50,7 +50,7 @@ def test_a_whole_log_can_be_verified_whatever_else_it_says():
     lines = play(logged())
     told = verify("".join(lines))
     count = sum("decision" in json.loads(said) for said in lines)
-    assert told.stderr.strip() == f"{count} of {count} decisions are right"
+    assert told.stderr.strip() == f"{count} of {count} decisions are correct"
     assert count < len(lines)
     assert verify("".join(said for said in lines if "decision" not in json.loads(said))).returncode != 0
 
@@ -70,17 +70,17 @@ def test_so_can_the_decisions_of_every_dialect_and_preset(policy, text, dialect,
 @pytest.mark.req("SVC-OBS-LOGS")
 def test_a_line_says_when_it_was_decided_what_became_of_it_and_why():
     said = [json.loads(each) for each in play(logged())]
-    skipped = next(each for each in said if each.get("verdict") == "skipped")
-    assert (skipped["event"], skipped["reason"], skipped["attempt"]) == ("run_ended", "overlap", 0)
-    sent = next(each for each in said if each["event"] == "launch_answered")
-    assert (sent["answer"], sent["state"]) == ("ok", "enqueued")
+    skipped = next(each for each in said if each.get("outcome") == "skipped")
+    assert (skipped["event"], skipped["reason"], skipped["attempt"]) == ("run_finished", "overlap", 0)
+    sent = next(each for each in said if each["event"] == "launch_completed")
+    assert (sent["result"], sent["state"]) == ("ok", "enqueued")
     assert sent["sent"] >= sent["due"]
 
 
 @pytest.mark.req("KSPEC-SEED-CANON")
 def test_a_line_about_a_decided_period_shows_its_seed():
     said = [json.loads(each) for each in play(logged())]
-    periods = [each for each in said if each["event"] in ("run_recorded", "run_ended") and each["attempt"] <= 1]
+    periods = [each for each in said if each["event"] in ("run_recorded", "run_finished") and each["attempt"] <= 1]
     seeds = {each["nominal"]: each["decision"]["seed_hash"] for each in periods if "decision" in each}
     assert seeds.keys() == {each["nominal"] for each in periods}
     assert set(seeds.values()) == {sha256(b"job\n2026-03-01\nx").hexdigest()}  # @seed(daily,salt=x)
@@ -115,7 +115,7 @@ def test_log_record_of_a_jittered_run_carries_the_jitter_and_verifies():
         assert said["decision"]["jitter_ms"] == 200_000
         assert said["decision"]["chosen_time"] == rfc3339_ms(said["due"])
     told = verify("".join(json.dumps(said) + "\n" for said in decided))
-    assert (told.returncode, told.stderr.strip()) == (0, f"{len(decided)} of {len(decided)} decisions are right")
+    assert (told.returncode, told.stderr.strip()) == (0, f"{len(decided)} of {len(decided)} decisions are correct")
     moved = decided[0] | {"decision": decided[0]["decision"] | {"jitter_ms": 100_000}}
     assert verify(json.dumps(moved)).returncode == 1
     moved = decided[0] | {"decision": decided[0]["decision"] | {"chosen_time": "2026-03-01T12:15:00.000Z"}}

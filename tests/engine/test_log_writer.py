@@ -8,26 +8,30 @@ import time
 
 import pytest
 
-from kron.events import Event
-from kron.log_events import DEBUG, ERROR, INFO, WARNING, level_of, text_of
-from kron.log_writer import LogWriter, log_stream, log_with
-from kron.transitions import Transitions
+from kron.engine.events import Event
+from kron.engine.log_events import DEBUG, ERROR, INFO, WARNING, level_of, text_of
+from kron.engine.log_writer import LogWriter, log_stream, log_with
+from kron.engine.transitions import Transitions
 
 RUN = {"identity": "a", "nominal": 0, "key": "k", "due": 0, "attempt": 1}
 LEVELS = [
-    (Event("pass", 1, {"looked": 0, "settled": 0, "skew": 0}), DEBUG, ""),
+    (Event("pass", 1, {"examined": 0, "committed": 0, "skew": 0}), DEBUG, ""),
     (Event("run_recorded", 1, {**RUN, "state": "pending"}), DEBUG, "recorded"),
-    (Event("launch_answered", 1, {**RUN, "state": "started", "answer": "ok"}), INFO, "accepted"),
-    (Event("launch_answered", 1, {**RUN, "state": "success", "answer": "ok"}), INFO, "succeeded"),
-    (Event("launch_answered", 1, {**RUN, "state": "retry", "answer": "temporary"}), WARNING, "will be tried again"),
+    (Event("launch_completed", 1, {**RUN, "state": "started", "result": "ok"}), INFO, "accepted"),
+    (Event("launch_completed", 1, {**RUN, "state": "success", "result": "ok"}), INFO, "succeeded"),
+    (Event("launch_completed", 1, {**RUN, "state": "retry", "result": "temporary"}), WARNING, "Kron will retry"),
     (
-        Event("launch_answered", 1, {**RUN, "state": "failed", "answer": "rejected", "reason": "launch_failed"}),
+        Event("launch_completed", 1, {**RUN, "state": "failed", "result": "rejected", "reason": "launch_failed"}),
         WARNING,
         "launch_failed",
     ),
-    (Event("run_ended", 1, {**RUN, "state": "skipped", "verdict": "skipped", "reason": "overlap"}), INFO, "overlap"),
-    (Event("run_ended", 1, {**RUN, "state": "missed", "verdict": "missed", "reason": "deadline"}), WARNING, "deadline"),
-    (Event("run_ended", 1, {**RUN, "state": "lost"}), WARNING, "lost"),
+    (Event("run_finished", 1, {**RUN, "state": "skipped", "outcome": "skipped", "reason": "overlap"}), INFO, "overlap"),
+    (
+        Event("run_finished", 1, {**RUN, "state": "missed", "outcome": "missed", "reason": "deadline"}),
+        WARNING,
+        "deadline",
+    ),
+    (Event("run_finished", 1, {**RUN, "state": "lost"}), WARNING, "lost"),
     (Event("schedule_set_aside", 1, {"identity": "a", "reason": "unreadable"}), ERROR, "unreadable"),
     (Event("launch_withheld", 1, {**RUN, "state": "launching", "why": "too late"}), WARNING, "not sent: too late"),
 ]
@@ -94,13 +98,13 @@ def test_dropped_lines_are_told_once_there_is_room():
 def test_transitions_tell_a_series_once():
     heard = []
     sink = Transitions(lambda event: heard.append(event.name))
-    good = {"looked": 0, "settled": 0, "shards": 64}
+    good = {"examined": 0, "committed": 0, "shards": 64}
     events = [Event("pass", 1, good), Event("pass", 2, good), *[Event("pass_failed", 0, {"error": "x"})] * 3]
-    events += [Event("pass", 3, good), *[Event("clock_astray", n, {"skew": 9_000}) for n in (4, 5)]]
+    events += [Event("pass", 3, good), *[Event("clock_skew_exceeded", n, {"skew": 9_000}) for n in (4, 5)]]
     events += [Event("pass", 5, good), Event("pass", 6, {**good, "shards": 32})]
     for event in events:
         sink(event)
-    told = [name for name in heard if name not in ("pass", "pass_failed", "clock_astray")]
+    told = [name for name in heard if name not in ("pass", "pass_failed", "clock_skew_exceeded")]
     assert told == ["shards_gained", "store_lost", "store_back", "clock_skewed", "clock_agrees", "shards_lost"]
 
 
@@ -112,5 +116,5 @@ def test_log_with_logging_carries_the_facts(caplog):
         writer.close()
     (record,) = caplog.records
     assert record.levelno == logging.INFO
-    assert "run a of 1970-01-01T00:00:00Z accepted" in record.getMessage()
+    assert "run of a for 1970-01-01T00:00:00Z accepted" in record.getMessage()
     assert record.kron["identity"] == "a"

@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from kron import Scheduler
-from kron.clock import ManualClock
-from kron.events import Memory
-from kron.maintenance import DAY_MS, EVERY_S, FIRST_S, ROUNDS, Maintenance, maintaining
-from kron.store import Maintained
+from kron.engine.clock import ManualClock
+from kron.engine.events import Memory
+from kron.engine.maintenance import DAY_MS, EVERY_S, FIRST_S, ROUNDS, Maintenance, maintaining
+from kron.engine.store import Maintained
 from kron.stores.memory import MemoryStore
 
 
@@ -94,7 +94,7 @@ def test_scheduler_maintains_its_store(monkeypatch, days, keep):
         asked.append(keep)
         return Maintained()
 
-    monkeypatch.setattr("kron.maintenance.FIRST_S", 0.01)
+    monkeypatch.setattr("kron.engine.maintenance.FIRST_S", 0.01)
     monkeypatch.setattr(MemoryStore, "maintain", maintain)
 
     async def script():

@@ -1,16 +1,16 @@
-"""The behaviour matrix of the unified model: each situation under each preset, as docs/policies.md tells it."""
+"""The behavior matrix: each situation under each preset, as docs/reference/policies.md tells it."""
 
 from dataclasses import replace
 
 import pytest
 
-from kron.core.answer import Answer
-from kron.core.policy import DECLARATIVE, KRON, MINUTE, Catchup, Overlap
-from kron.core.zone import instant_of
+from kron.rules.launch_result import LaunchResult
+from kron.timing.schedule.policy import DECLARATIVE, KRON, MINUTE, Catchup, Overlap
+from kron.timing.zone import instant_of
 from tests.docs.page import ROOT, table
 from tests.engine.world import FOLLOWED, World, play
 
-PAGE = ROOT / "docs" / "policies.md"
+PAGE = ROOT / "docs" / "reference" / "policies.md"
 QUARTERS = "*/15 * * * *"
 PRESETS = {
     "declarative": DECLARATIVE,
@@ -66,22 +66,22 @@ async def four_missed(policy):
     return world
 
 
-async def active_at_the_trigger(policy):
+async def previous_run_still_active(policy):
     world = World("2026-03-01T12:10:00Z", duration=20 * 60)
     await world.define(QUARTERS, policy)
     await world.run("2026-03-01T12:50:00Z")
     return world
 
 
-async def launch_refused(policy):
-    world = World("2026-03-01T12:10:00Z", duration=1, answers=[Answer.REJECTED])
+async def launch_rejected(policy):
+    world = World("2026-03-01T12:10:00Z", duration=1, answers=[LaunchResult.REJECTED])
     await world.define(QUARTERS, policy)
     await world.run("2026-03-01T12:20:00Z")
     return world
 
 
-async def launch_fails_for_long(policy):
-    world = World("2026-03-01T12:10:00Z", duration=1, answers=[Answer.RETRYABLE] * 50)
+async def launch_keeps_failing(policy):
+    world = World("2026-03-01T12:10:00Z", duration=1, answers=[LaunchResult.RETRYABLE] * 50)
     await world.define("0 * * * *", policy)
     await world.run("2026-03-01T13:50:00Z")
     return world
@@ -102,7 +102,7 @@ async def worker_dies_after_the_claim(policy):
     return world
 
 
-async def run_falls_silent(policy):
+async def run_stops_reporting(policy):
     world = World("2026-03-01T12:10:00Z")
     await world.define("0 13 * * *", policy)
     await world.run("2026-03-01T13:30:00Z")
@@ -111,7 +111,7 @@ async def run_falls_silent(policy):
     return world
 
 
-async def paused_while_four_pass(policy):
+async def four_periods_during_a_pause(policy):
     world = World("2026-03-01T12:10:00Z", duration=1)
     await world.define(QUARTERS, policy)
     await world.registrar.pause("job")
@@ -121,7 +121,7 @@ async def paused_while_four_pass(policy):
     return world
 
 
-async def pause_ends_by_itself(policy):
+async def pause_expires(policy):
     world = World("2026-03-01T12:10:00Z", duration=1)
     await world.define(QUARTERS, policy)
     await world.registrar.pause("job", until=instant_of("2026-03-01T13:00:00Z") * 1000)
@@ -129,7 +129,7 @@ async def pause_ends_by_itself(policy):
     return world
 
 
-async def ended_while_nobody_was_there(policy):
+async def schedule_ends_during_downtime(policy):
     world = World("2026-03-01T12:10:00Z", duration=1)
     await world.define(QUARTERS, policy, end=instant_of("2026-03-01T12:45:00Z"))
     world.sleep("2026-03-01T13:00:00Z")
@@ -137,21 +137,21 @@ async def ended_while_nobody_was_there(policy):
     return world
 
 
-async def gap_of_the_clock(policy):
+async def dst_gap(policy):
     world = World("2026-03-28T12:00:00Z", duration=1)
     await world.define("30 2 * * * @tz(Europe/Berlin)", policy)
     await world.run("2026-03-29T20:00:00Z")
     return world
 
 
-async def fold_of_the_clock(policy):
+async def dst_fold(policy):
     world = World("2026-10-24T12:00:00Z", duration=1)
     await world.define("30 2 * * * @tz(Europe/Berlin)", policy)
     await world.run("2026-10-25T20:00:00Z")
     return world
 
 
-async def clock_goes_back(policy):
+async def clock_set_back(policy):
     world = World("2026-03-01T12:10:00Z", duration=1)
     await world.define(QUARTERS, policy)
     await world.run("2026-03-01T12:16:00Z")
@@ -160,7 +160,7 @@ async def clock_goes_back(policy):
     return world
 
 
-async def deleted_and_defined_again(policy):
+async def deleted_and_recreated(policy):
     world = World("2026-03-01T12:10:00Z", duration=1)
     await world.define(QUARTERS, policy)
     await world.run("2026-03-01T12:15:10Z")

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from kron.core.answer import Answer
-from kron.core.policy import SECOND, SERVICE, Catchup
-from kron.events import Event, all_of, silent
-from kron.metrics import BUCKETS, Histogram, Metrics
+from kron.engine.events import Event, all_of, silent
+from kron.engine.metrics import BUCKETS, Histogram, Metrics
+from kron.rules.launch_result import LaunchResult
+from kron.timing.schedule.policy import SECOND, SERVICE, Catchup
 from tests.docs.page import ROOT, table
 from tests.engine.world import FOLLOWED, World, play
 
@@ -61,12 +61,14 @@ def test_what_was_emitted_and_what_overlapped_is_counted_under_both_names():
         assert found[f"{prefix}runs_skipped_overlap", None] == 1
         assert found[f"{prefix}runs_failed_launch", None] == 0
         assert kinds[f"{prefix}runs_emitted"] == "counter"
-    assert found["kron_periods_not_run", '{outcome="skipped",reason="overlap"}'] == 1
-    assert found["kron_launch_answers", '{answer="ok"}'] == 2
+    assert found["kron_periods_not_executed_total", '{outcome="skipped",reason="overlap"}'] == 1
+    assert found["kron_launch_results_total", '{result="ok"}'] == 2
 
 
 @pytest.mark.req("SVC-MET-FAILED")
-@pytest.mark.parametrize("answers", [[Answer.REJECTED], [Answer.RETRYABLE] * 99], ids=["refused", "tried in vain"])
+@pytest.mark.parametrize(
+    "answers", [[LaunchResult.REJECTED], [LaunchResult.RETRYABLE] * 99], ids=["refused", "tried in vain"]
+)
 def test_a_launch_that_failed_is_counted_once(answers):
     async def script():
         world = World("2026-03-01T12:10:00Z", duration=1, answers=answers)
@@ -78,7 +80,7 @@ def test_a_launch_that_failed_is_counted_once(answers):
         found, _ = samples(metrics.text())
         assert found["runs_failed_launch", None] == found["kron_runs_failed_launch", None] == 1
         assert found["runs_emitted", None] == 1
-        assert found["kron_periods_not_run", '{outcome="missed",reason="launch_failed"}'] == 1
+        assert found["kron_periods_not_executed_total", '{outcome="missed",reason="launch_failed"}'] == 1
 
     play(script())
 
@@ -167,7 +169,9 @@ def test_what_was_dropped_in_bulk_is_counted_period_by_period():
         world.sleep("2026-03-02T12:00:30Z")
         await world.tick()
         found, _ = samples(metrics.text())
-        assert found["kron_periods_not_run", '{outcome="missed",reason="catchup_none"}'] == 1439  # one is in time
+        assert (
+            found["kron_periods_not_executed_total", '{outcome="missed",reason="catchup_none"}'] == 1439
+        )  # one is in time
 
     play(script())
 
@@ -181,8 +185,8 @@ def test_a_run_that_falls_silent_and_a_pause_that_ends_are_counted():
         await world.registrar.pause("job", until=int(world.clock.now() + 60) * 1000)
         await world.run("2026-03-01T13:40:00Z")
         found, _ = samples(metrics.text())
-        assert (found["kron_runs_lost", None], found["kron_pauses_ended", None]) == (1, 1)
-        assert found["kron_passes", None] > 3
+        assert (found["kron_runs_lost_total", None], found["kron_pauses_expired_total", None]) == (1, 1)
+        assert found["kron_worker_passes_total", None] > 3
 
     play(script())
 
@@ -207,7 +211,7 @@ def test_a_histogram_counts_up_to_and_with_each_bound():
 
 def test_the_page_tells_every_metric_and_its_kind():
     _, kinds = samples(Metrics().text())
-    told = {row[0].strip("`"): row[1] for row in table(ROOT / "docs" / "flow.md", "metrics")}
+    told = {row[0].strip("`"): row[1] for row in table(ROOT / "docs" / "reference" / "metrics.md", "metrics")}
     aliases = {f"kron_{name}": kind for name, kind in told.items() if not name.startswith("kron_")}
     assert told | aliases == kinds
 
@@ -215,6 +219,6 @@ def test_the_page_tells_every_metric_and_its_kind():
 def test_an_event_that_nobody_counts_is_let_pass():
     metrics, seen = Metrics(), []
     before = metrics.text()
-    all_of(metrics, seen.append, silent)(Event("something_else", 0, {"verdict": "executed"}))
+    all_of(metrics, seen.append, silent)(Event("something_else", 0, {"outcome": "executed"}))
     assert metrics.text() == before
     assert len(seen) == 1

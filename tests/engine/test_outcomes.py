@@ -7,17 +7,18 @@ from itertools import islice, pairwise
 
 import pytest
 
-from kron.core.answer import Answer, Report
-from kron.core.due import due_of
-from kron.core.outcome import Reason, Verdict
-from kron.core.period import periods
-from kron.core.plan import plan
-from kron.core.policy import KRON, MINUTE, SERVICE, Catchup, Overlap
-from kron.core.run import OPEN, State, claimed, ended, key_of, lawful
-from kron.core.zone import instant_of
-from kron.events import Memory
-from kron.registrar import Registrar
+from kron.engine.events import Memory
+from kron.engine.registrar import Registrar
+from kron.rules.launch_result import LaunchResult, Report
+from kron.rules.outcome import Outcome, Reason
+from kron.rules.plan import plan
+from kron.rules.run import OPEN, State, claimed, ended, is_valid_transition
 from kron.stores.sqlite import SqliteStore
+from kron.timing.due import due_of
+from kron.timing.key import key_of
+from kron.timing.period import periods
+from kron.timing.schedule.policy import KRON, MINUTE, SERVICE, Catchup, Overlap
+from kron.timing.zone import instant_of
 from tests.engine.world import FOLLOWED, World, play
 from tests.stores.making import NOW, a_case, a_run
 
@@ -38,7 +39,7 @@ async def came(at, text=NOON, policy=None, before=None):
 
 @pytest.mark.req("KSPEC-TERM-HANDLED")
 def test_there_are_four_outcomes():
-    assert {str(verdict) for verdict in Verdict} == {"executed", "skipped", "missed", "unschedulable"}
+    assert {str(verdict) for verdict in Outcome} == {"executed", "skipped", "missed", "unschedulable"}
 
 
 @pytest.mark.req("KSPEC-TRIG-ELIGIBLE", "KSPEC-DEADLINE-ZERO", "KSPEC-OUTC-EXECUTED", "KSPEC-OUTC-MISSED")
@@ -104,7 +105,7 @@ def test_a_period_is_skipped_only_while_a_run_may_be_going(state):
     """ENQUEUED and STARTED, as the document says; and what may have been sent, which counts as running."""
     going = {State.LAUNCHING, State.RETRY, State.ENQUEUED, State.STARTED}
     other = a_run(state, minute=1, lease=NOW + 600_000, not_before=NOW + 600_000)
-    case = a_case(cursor=other.nominal, open=(other,) if other.open else ())
+    case = a_case(cursor=other.nominal, open_runs=(other,) if other.open else ())
     made = plan(case, (other.nominal + 60) * 1000, owner="w", lease=1)
     (run,) = made.new
     assert run.state is (State.SKIPPED if state in going else State.LAUNCHING)
@@ -116,7 +117,7 @@ def test_replace_ends_the_active_run_and_both_records_show_it():
     async def script():
         world = await overlapping(replace(KRON, overlap=Overlap.REPLACE))
         newer, older = await world.store.runs("job", 10)
-        assert (older.state, older.verdict, older.reason) == (State.CANCELLED, Verdict.EXECUTED, Reason.REPLACED)
+        assert (older.state, older.outcome, older.reason) == (State.CANCELLED, Outcome.EXECUTED, Reason.REPLACED)
         assert newer.state is State.ENQUEUED
         assert world.target.cancelled == [older.key]
 
@@ -158,7 +159,7 @@ def test_a_run_is_recorded_before_it_is_started():
         start = world.target.start
 
         async def watch(launch):
-            seen.append(await world.store.find([launch.run.key]))
+            seen.append(await world.store.runs_by_key([launch.run.key]))
             return await start(launch)
 
         world.target.start = watch
@@ -178,7 +179,7 @@ def test_a_clock_that_goes_back_runs_nothing_twice():
         world.sleep("2026-03-01T12:00:02Z")
         await world.tick()
         over = await world.registrar.get("job")
-        assert (len(going.open), len(over.open)) == (1, 0)
+        assert (len(going.open_runs), len(over.open_runs)) == (1, 0)
         world.sleep("2026-03-01T11:00:00Z")
         for case in (going, over):
             for at in range(0, 90 * 60, 30 * 60):  # what a worker would do that looks at it now, and at noon
@@ -228,13 +229,13 @@ def test_each_period_ends_in_exactly_one_of_the_four_outcomes():
         runs = await world.store.runs("job", 200)
         calendar = list(islice(periods(case.job.schedule, datetime(2026, 3, 1, 0, 0, 1, tzinfo=UTC)), 95))
         assert [run.nominal for run in reversed(runs)] == [period.nominal for period in calendar]
-        by_hour = {hour: {run.verdict for run in runs if run.nominal // 3600 % 24 == hour} for hour in (3, 6, 13)}
+        by_hour = {hour: {run.outcome for run in runs if run.nominal // 3600 % 24 == hour} for hour in (3, 6, 13)}
         assert by_hour == {
-            3: {Verdict.EXECUTED, Verdict.SKIPPED},
-            6: {Verdict.UNSCHEDULABLE},
-            13: {Verdict.MISSED},
+            3: {Outcome.EXECUTED, Outcome.SKIPPED},
+            6: {Outcome.UNSCHEDULABLE},
+            13: {Outcome.MISSED},
         }
-        assert None not in {run.verdict for run in runs}
+        assert None not in {run.outcome for run in runs}
         assert await world.store.gaps("job") == []
 
     play(script())
@@ -309,9 +310,9 @@ def test_what_has_ended_stays_as_it_ended():
         world = await came("2026-03-01T12:00:00Z")
         (run,) = await world.store.runs("job", 1)
         done = ended(run, State.SUCCESS, 1)
-        assert not any(lawful(done, done._replace(state=state)) for state in State)
-        assert not lawful(run, run._replace(verdict=Verdict.MISSED))
-        assert lawful(run, done)
+        assert not any(is_valid_transition(done, done._replace(state=state)) for state in State)
+        assert not is_valid_transition(run, run._replace(outcome=Outcome.MISSED))
+        assert is_valid_transition(run, done)
         assert all(state in OPEN for state in (State.PENDING, State.LAUNCHING))
         assert claimed(run, "w", 1, 1).attempt == run.attempt + 1
 
@@ -327,12 +328,12 @@ def test_an_execution_runs_and_then_is_completed(report, state):
         world.sleep("2026-03-01T12:00:00Z")
         await world.tick()
         (run,) = await world.store.runs("job", 1)
-        assert (run.state, run.verdict, run.active) == (State.ENQUEUED, Verdict.EXECUTED, True)
+        assert (run.state, run.outcome, run.active) == (State.ENQUEUED, Outcome.EXECUTED, True)
         await world.registrar.report(run.key, Report.STARTED)
         assert (await world.store.runs("job", 1))[0].state is State.STARTED
         await world.registrar.report(run.key, report)
         (run,) = await world.store.runs("job", 1)
-        assert (run.state, run.verdict, run.active) == (state, Verdict.EXECUTED, False)
+        assert (run.state, run.outcome, run.active) == (state, Outcome.EXECUTED, False)
 
     play(script())
 
@@ -383,14 +384,14 @@ def test_spread_distributes_what_was_missed_over_the_look_ahead():
 @pytest.mark.req("SVC-RETRY-LAUNCH", "SVC-TICK-LAUNCH")
 def test_launch_that_is_refused_for_ten_minutes_is_recorded_as_failed():
     async def script():
-        world = World("2026-03-01T11:00:00Z", duration=1, answers=[Answer.RETRYABLE] * 99)
+        world = World("2026-03-01T11:00:00Z", duration=1, answers=[LaunchResult.RETRYABLE] * 99)
         await world.define(NOON, SERVICE)
         await world.run("2026-03-01T12:09:00Z")
         (run,) = await world.store.runs("job", 1)
         assert run.state is State.RETRY
         await world.run("2026-03-01T12:13:00Z")
         (run,) = await world.store.runs("job", 1)
-        assert (run.state, run.verdict, run.reason) == (State.FAILED, Verdict.MISSED, Reason.LAUNCH_FAILED)
+        assert (run.state, run.outcome, run.reason) == (State.FAILED, Outcome.MISSED, Reason.LAUNCH_FAILED)
         waits = [b.run.sent - a.run.sent for a, b in pairwise(world.target.starts)]
         assert 750 <= waits[0] <= 1_100  # a second, less some jitter, and the pass
         assert 45_000 <= waits[-1] <= 60_100
@@ -423,8 +424,8 @@ def test_every_end_is_stated_as_a_fact_with_its_reason():
         world.worker.sink = world.worker.dispatcher.sink = heard = Memory()
         await world.define("*/15 * * * *")
         await world.run("2026-03-01T12:31:00Z")
-        facts = [(event.name, event.facts.get("reason")) for event in heard.events if event.name == "run_ended"]
-        assert facts == [("run_ended", "overlap")]
-        assert len(heard.named("launch_answered")) == 1
+        facts = [(event.name, event.facts.get("reason")) for event in heard.events if event.name == "run_finished"]
+        assert facts == [("run_finished", "overlap")]
+        assert len(heard.named("launch_completed")) == 1
 
     play(script())

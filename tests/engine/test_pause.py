@@ -6,20 +6,20 @@ from dataclasses import replace
 import pytest
 
 from kron import KronError
-from kron.core.outcome import Reason
-from kron.core.policy import DECLARATIVE, KRON, MINUTE, SERVICE, Catchup, Overlap
-from kron.core.zone import instant_of
-from kron.events import Memory
-from kron.registrar import Asker, Registrar
-from kron.store import Act, Deed
+from kron.engine.events import Memory
+from kron.engine.registrar import Actor, Registrar
+from kron.engine.why import why
+from kron.engine.worker import Worker
+from kron.rules.outcome import Reason
+from kron.rules.update import ActionKind, ScheduleAction
 from kron.stores.sqlite import SqliteStore
-from kron.why import why
-from kron.worker import Worker
+from kron.timing.schedule.policy import DECLARATIVE, KRON, MINUTE, SERVICE, Catchup, Overlap
+from kron.timing.zone import instant_of
 from tests.engine.world import Still, Target, World, play
 
 QUARTERS = "*/15 * * * *"
 START, UNTIL = "2026-03-01T12:10:00Z", "2026-03-01T13:00:00Z"
-ANN = Asker("ann", "release freeze")
+ANN = Actor("ann", "release freeze")
 
 
 def ms(text):
@@ -27,7 +27,7 @@ def ms(text):
 
 
 def told(account):
-    return list(account.words())[2:]
+    return list(account.lines())[2:]
 
 
 async def frozen(policy, until=UNTIL):
@@ -52,7 +52,7 @@ def test_a_pause_ends_by_itself_and_the_period_of_that_instant_runs(policy, stor
         world = await frozen(replace(policy, overlap=Overlap.ALLOW))
         await world.run("2026-03-01T13:20:00Z")
         case = await world.registrar.get("job")
-        assert (case.paused, case.until) == (False, None)
+        assert (case.paused, case.paused_until) == (False, None)
         assert await world.story() == story
         at = [launch.run.nominal for launch in world.target.starts]
         assert at[-2:] == [instant_of("2026-03-01T13:00:00Z"), instant_of("2026-03-01T13:15:00Z")]
@@ -80,11 +80,11 @@ def test_both_ends_of_a_pause_are_kept_for_ever():
         world.worker.sink = heard = Memory()
         world.sleep("2026-03-01T13:07:00Z")
         await world.tick()
-        assert await world.store.acts("job") == [
-            Act(Deed.PAUSED, ms(START), ms(UNTIL), "ann", "release freeze"),
-            Act(Deed.RESUMED, ms(UNTIL), None, "", "its pause was until then"),
+        assert await world.store.actions("job") == [
+            ScheduleAction(ActionKind.PAUSED, ms(START), ms(UNTIL), "ann", "release freeze"),
+            ScheduleAction(ActionKind.RESUMED, ms(UNTIL), None, "", "the pause expired"),
         ]
-        (event,) = heard.named("pause_ended")
+        (event,) = heard.named("pause_expired")
         assert event.facts == {"identity": "job", "until": ms(UNTIL)}
 
     play(script())
@@ -96,9 +96,9 @@ def test_who_asks_after_the_end_finds_it_ended():
     async def script():
         world = await frozen(SERVICE)
         world.sleep("2026-03-01T13:07:00Z")
-        await world.registrar.pause("job", Asker("bob"))
-        acts = [(act.deed, act.at, act.who) for act in await world.store.acts("job")]
-        assert acts[1:] == [(Deed.RESUMED, ms(UNTIL), ""), (Deed.PAUSED, ms("2026-03-01T13:07:00Z"), "bob")]
+        await world.registrar.pause("job", Actor("bob"))
+        acts = [(act.kind, act.at, act.actor) for act in await world.store.actions("job")]
+        assert acts[1:] == [(ActionKind.RESUMED, ms(UNTIL), ""), (ActionKind.PAUSED, ms("2026-03-01T13:07:00Z"), "bob")]
         (gap,) = await world.store.gaps("job")
         assert gap.reason is Reason.PAUSED
 
@@ -109,13 +109,13 @@ def test_a_pause_can_be_made_longer_shorter_or_endless():
     async def script():
         world = await frozen(SERVICE)
         for until in (ms("2026-03-01T14:00:00Z"), ms("2026-03-01T12:20:00Z"), None):
-            assert (await world.registrar.pause("job", until=until)).until == until
+            assert (await world.registrar.pause("job", until=until)).paused_until == until
         await world.run("2026-03-01T15:00:00Z")
         assert await world.story() == "nothing"
         assert (await world.registrar.get("job")).paused
-        before = await world.store.acts("job")
+        before = await world.store.actions("job")
         await world.registrar.pause("job")  # it is so already
-        assert await world.store.acts("job") == before
+        assert await world.store.actions("job") == before
 
     play(script())
 
@@ -124,10 +124,10 @@ def test_a_pause_that_would_be_over_is_refused():
     async def script():
         world = World(START)
         await world.define(QUARTERS)
-        with pytest.raises(KronError, match="until 2026-03-01T12:10:00Z would be over already") as refused:
+        with pytest.raises(KronError, match="pause end 2026-03-01T12:10:00Z is in the past") as refused:
             await world.registrar.pause("job", until=ms(START))
         assert refused.value.code == "PAST"
-        assert await world.store.acts("job") == []
+        assert await world.store.actions("job") == []
 
     play(script())
 
@@ -136,7 +136,7 @@ def test_a_new_definition_leaves_the_pause_and_its_end():
     async def script():
         world = await frozen(SERVICE)
         case = await world.define("*/10 * * * *", SERVICE)
-        assert (case.paused, case.until) == (True, ms(UNTIL))
+        assert (case.paused, case.paused_until) == (True, ms(UNTIL))
         await world.run("2026-03-01T13:01:00Z")
         assert [launch.run.nominal for launch in world.target.starts] == [instant_of(UNTIL)]
 
@@ -156,8 +156,9 @@ def test_what_passed_in_a_pause_is_answered_for_when_it_is_edited_or_deleted(pol
         assert await world.story() == "2 skipped (paused)"
         await world.run("2026-03-01T12:59:00Z")
         assert await world.story() == "2 skipped (paused)"
-        ending = "skipped: its schedule was paused; one of 2 periods from 2026-03-01T12:15:00Z to 2026-03-01T12:30:00Z"
-        assert (await why(world.store, "job", ms("2026-03-01T12:30:00Z"))).ending() == ending
+        span = "2 periods from 2026-03-01T12:15:00Z to 2026-03-01T12:30:00Z"
+        ending = f"skipped: The schedule was paused. The period is one of {span}."
+        assert (await why(world.store, "job", ms("2026-03-01T12:30:00Z"))).summary() == ending
 
     play(script())
 
@@ -165,16 +166,18 @@ def test_what_passed_in_a_pause_is_answered_for_when_it_is_edited_or_deleted(pol
 def test_a_deleted_schedule_does_not_awake():
     async def script():
         world = await frozen(SERVICE)
-        await world.registrar.delete("job", Asker("eve", "not needed"))
+        await world.registrar.delete("job", Actor("eve", "not needed"))
         await world.run("2026-03-01T14:00:00Z")
         case = (await world.store.get(["job"]))[0]
         assert case.deleted
-        assert (await world.store.acts("job"))[-1] == Act(Deed.DELETED, ms(START), None, "eve", "not needed")
+        assert (await world.store.actions("job"))[-1] == ScheduleAction(
+            ActionKind.DELETED, ms(START), None, "eve", "not needed"
+        )
         assert world.target.starts == []
         account = await why(world.store, "job", ms("2026-03-01T13:20:00Z"))
         assert told(account) == [
             "deleted by eve, 2026-03-01T12:10:00Z: not needed",
-            "nothing: the schedule was deleted before the period was due",
+            "no record: The schedule was deleted before the period was due.",
         ]
         await world.define(QUARTERS, SERVICE)
         await world.run("2026-03-01T14:15:00Z")
@@ -190,17 +193,17 @@ def test_why_says_who_paused_it_and_what_for():
         paused = "paused by ann, 2026-03-01T12:10:00Z until 2026-03-01T13:00:00Z: release freeze"
         assert told(await why(world.store, "job", at, shared=False)) == [
             paused,
-            "nothing yet: the schedule is paused until 2026-03-01T13:00:00Z",
+            "no record yet: The schedule is paused until 2026-03-01T13:00:00Z.",
         ]
         later = await why(world.store, "job", ms("2026-03-01T13:16:00Z"), shared=False)
-        assert told(later) == ["nothing yet: it falls due at 2026-03-01T13:15:00Z"]
+        assert told(later) == ["no record yet: The period is due at 2026-03-01T13:15:00Z."]
         await world.run("2026-03-01T13:20:00Z")
-        swallowed = "one of 3 periods from 2026-03-01T12:15:00Z to 2026-03-01T12:45:00Z"
+        swallowed = "The period is one of 3 periods from 2026-03-01T12:15:00Z to 2026-03-01T12:45:00Z."
         assert told(await why(world.store, "job", at, shared=False)) == [
             paused,
-            f"skipped: its schedule was paused; {swallowed}",
+            f"skipped: The schedule was paused. {swallowed}",
         ]
-        assert told(await why(world.store, "job", ms("2026-03-01T13:16:00Z"))) == ["executed: it succeeded"]
+        assert told(await why(world.store, "job", ms("2026-03-01T13:16:00Z"))) == ["executed: The run succeeded."]
 
     play(script())
 
@@ -228,18 +231,28 @@ def test_a_pause_and_its_end_survive_restarts(tmp_path):
             return await worker.tick() + await worker.tick()
 
         async def look(store):
-            return await Registrar(store).get("job"), await store.acts("job"), await store.gaps("job")
+            return await Registrar(store).get("job"), await store.actions("job"), await store.gaps("job")
 
         target = Target(world)
         await open_and(pause)
         world.sleep("2026-03-01T12:45:00Z")
         await open_and(work)
         case, acts, gaps = await open_and(look)
-        assert (case.paused, case.until, case.wake, len(acts), gaps) == (True, ms(UNTIL), ms(UNTIL), 1, [])
+        assert (case.paused, case.paused_until, case.next_check_at, len(acts), gaps) == (
+            True,
+            ms(UNTIL),
+            ms(UNTIL),
+            1,
+            [],
+        )
         world.sleep(UNTIL)
         await open_and(work)
         case, acts, (gap,) = await open_and(look)
-        assert (case.paused, [act.deed for act in acts], gap.count) == (False, [Deed.PAUSED, Deed.RESUMED], 3)
+        assert (case.paused, [act.kind for act in acts], gap.count) == (
+            False,
+            [ActionKind.PAUSED, ActionKind.RESUMED],
+            3,
+        )
         assert [launch.run.nominal for launch in target.starts] == [instant_of(UNTIL)]
 
     asyncio.run(script())

@@ -8,18 +8,18 @@ from random import Random
 import pytest
 
 from kron import parse
-from kron.core.answer import Report
-from kron.core.case import Case
-from kron.core.job import Job
-from kron.core.outcome import Reason, Verdict
-from kron.core.policy import KRON, MINUTE, SECOND, SERVICE, Catchup, Completion, Interrupted, Overlap
-from kron.core.run import Run, State
-from kron.events import silent
-from kron.registrar import Registrar
-from kron.settings import Settings
+from kron.engine.events import silent
+from kron.engine.registrar import Registrar
+from kron.engine.settings import Settings
+from kron.engine.worker import Worker
+from kron.rules.launch_result import Report
+from kron.rules.outcome import Outcome, Reason
+from kron.rules.run import Run, State
+from kron.rules.state import ScheduleState
 from kron.stores.memory import MemoryStore
 from kron.testing import FaultyLauncher, FaultyStore, VirtualClock, VirtualLoop
-from kron.worker import Worker
+from kron.timing.job import Job
+from kron.timing.schedule.policy import KRON, MINUTE, SECOND, SERVICE, Catchup, Completion, Overlap, WorkerLossPolicy
 from tests.engine.observer import KINDS, Life, Line, Observer, Target
 from tests.simulation.process import Process
 
@@ -71,7 +71,7 @@ class World:
         process.dead = kill
         next(life for life in self.seen.lives if life.name == name).died = self.now()
 
-    async def ledger(self) -> list[tuple[Case, Run]]:
+    async def ledger(self) -> list[tuple[ScheduleState, Run]]:
         cases = [case for case in await self.store.get(await self.store.identities("", 10_000)) if case]
         return [(case, run) for case in cases for run in await self.store.runs(case.identity, 10_000)]
 
@@ -80,7 +80,7 @@ class World:
         ledger, found = await self.ledger(), list[str]()
         for case, run in ledger:
             others = [other for _, other in ledger if other.identity == run.identity and other.key != run.key]
-            about = f"{run.identity} {run.nominal} {case.job.target} {run.verdict} ({run.reason}), {run.state}"
+            about = f"{run.identity} {run.nominal} {case.job.target} {run.outcome} ({run.reason}), {run.state}"
             found += [f"{about}: {text}" for text in of_run(case, run, others, self.seen)]
         for case in {case.identity: case for case, _ in ledger}.values():
             kind = case.job.target.partition(":")[0]
@@ -91,19 +91,19 @@ class World:
         return found
 
 
-def of_run(case: Case, run: Run, others: list[Run], seen: Observer) -> Iterator[str]:
+def of_run(case: ScheduleState, run: Run, others: list[Run], seen: Observer) -> Iterator[str]:
     """What is wrong with the record of one run."""
     executions = seen.executions_of(run.key)
-    if run.verdict is Verdict.EXECUTED and run.reason is not Reason.UNKNOWN and not executions:
+    if run.outcome is Outcome.EXECUTED and run.reason is not Reason.UNKNOWN and not executions:
         yield "its target never had it"
     if run.state in (State.FAILED, State.LOST) and run.reason is None:
         yield "it has no reason"
-    if run.verdict in (Verdict.SKIPPED, Verdict.MISSED, Verdict.UNSCHEDULABLE) and executions:
+    if run.outcome in (Outcome.SKIPPED, Outcome.MISSED, Outcome.UNSCHEDULABLE) and executions:
         yield "its target did it"
     yield from _of_reason(case, run, others, seen)
 
 
-def _of_reason(case: Case, run: Run, others: list[Run], seen: Observer) -> Iterator[str]:
+def _of_reason(case: ScheduleState, run: Run, others: list[Run], seen: Observer) -> Iterator[str]:
     """Whether the observer saw what the reason says."""
     calls, executions = seen.calls_of(run.key), seen.executions_of(run.key)
     kind = case.job.target.partition(":")[0]
@@ -145,20 +145,20 @@ def going(other: Run, at: int, seen: Observer) -> bool:
     return not given_up and any(call.answer != "ok" for call in begun)  # it was refused, or is in doubt
 
 
-def late(case: Case, run: Run) -> bool:
+def late(case: ScheduleState, run: Run) -> bool:
     deadline = case.policy.deadline
     return deadline is not None and (run.changed - run.due) * 1_000_000 > deadline
 
 
 POLICIES = [
     replace(
-        replace(base, overlap=overlap, interrupted=interrupted, completion=completion),
+        replace(base, overlap=overlap, on_worker_loss=interrupted, completion=completion),
         **{"deadline": deadline, "catchup": catchup, "run_lease": 5 * MINUTE},
     )
     for base, catchups in ((KRON, [Catchup.BY_DEADLINE]), (SERVICE, [Catchup.NONE, Catchup.ALL]))
     for catchup in catchups
     for overlap in (Overlap.SKIP, Overlap.ALLOW, Overlap.QUEUE, Overlap.REPLACE)
-    for interrupted in (Interrupted.LOST, Interrupted.REDELIVER)
+    for interrupted in (WorkerLossPolicy.LOST, WorkerLossPolicy.REDELIVER)
     for completion in Completion
     for deadline in ((0, 10 * MINUTE) if base is KRON else (None,))
 ]
@@ -184,7 +184,7 @@ async def random_life(world: World) -> None:
             world.begin(f"w{born}", kinds, sink, breaks)
         await asyncio.sleep(random.uniform(10, 200))
         if random.random() < 0.5:
-            breaks["change"] = random.randrange(1, 4)
+            breaks["update_runs"] = random.randrange(1, 4)
         if world.processes and random.random() < 0.6:
             world.end(random.choice(sorted(world.processes)), kill=random.random() < 0.5)
     world.begin("last")
@@ -209,10 +209,10 @@ def test_slow_targets_do_not_make_unknown_what_was_never_sent():
     world = World()
 
     async def script():
-        policy = replace(SERVICE, interrupted=Interrupted.LOST)
+        policy = replace(SERVICE, on_worker_loss=WorkerLossPolicy.LOST)
         for n in range(600):
             await world.define(f"s{n:03d}", "slow", policy, text="0 12 * * *")
-        world.begin("w", sends=20, lease=30_000)
+        world.begin("w", max_concurrent_launches=20, lease=30_000)
         await asyncio.sleep(300)
         assert await world.wrong() == []
         assert len(world.seen.executions) == 600
@@ -241,12 +241,12 @@ def test_answer_that_could_not_be_written_at_once_is_not_lost():
     world = World()
 
     async def script():
-        breaks = {"change": 1}
+        breaks = {"update_runs": 1}
         for n in range(20):
             await world.define(f"s{n}", "fast", replace(KRON, completion=Completion.ACCEPTED))
         world.begin("w", breaks=breaks)
         await asyncio.sleep(200)
-        assert breaks == {"change": 0}
+        assert breaks == {"update_runs": 0}
         assert await world.wrong() == []
         assert {run.reason for _, run in await world.ledger()} == {None}
 

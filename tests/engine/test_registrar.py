@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from kron import KronError
-from kron.core.policy import SERVICE
-from kron.core.zone import instant_of, rfc3339
-from kron.registrar import Asker
-from kron.store import Deed
-from kron.why import why
+from kron.engine.registrar import Actor
+from kron.engine.why import why
+from kron.rules.update import ActionKind
+from kron.timing.schedule.policy import SERVICE
+from kron.timing.zone import instant_of, rfc3339
 from tests.engine.world import World, play
 
 NAMES = ["mail/a", "mail/b", "mail/c", "pay/a", "pay/b"]
@@ -19,8 +19,8 @@ async def populated():
     world = World("2026-03-01T12:10:00Z", duration=1)
     for name in NAMES:
         await world.define("*/15 * * * *", SERVICE, identity=name)
-    await world.registrar.pause("mail/b", Asker("ann", "quiet"))
-    await world.registrar.delete("pay/b", Asker("bob", "moved"))
+    await world.registrar.pause("mail/b", Actor("ann", "quiet"))
+    await world.registrar.delete("pay/b", Actor("bob", "moved"))
     return world
 
 
@@ -79,7 +79,7 @@ def test_the_runs_of_a_deleted_schedule_can_still_be_seen():
         await world.run("2026-03-01T12:16:00Z")
         await world.registrar.delete("pay/a")
         assert len(await world.registrar.runs("pay/a")) == 1
-        with pytest.raises(KronError, match="no schedule 'pay/z'"):
+        with pytest.raises(KronError, match="schedule 'pay/z' does not exist"):
             await world.registrar.runs("pay/z")
 
     play(script())
@@ -90,7 +90,7 @@ def test_a_page_has_a_bound(limit):
     async def script():
         world = await populated()
         for asked in (world.registrar.schedules(limit=limit), world.registrar.runs("mail/a", limit=limit)):
-            with pytest.raises(KronError, match=f"a page has 1 to 1000 entries, not {limit}"):
+            with pytest.raises(KronError, match=rf"page size {limit} is out of range \(1-1000\)"):
                 await asked
 
     play(script())
@@ -100,11 +100,13 @@ def test_who_did_what_and_why_is_kept_with_the_time():
     async def script():
         world = await populated()
         at = int(world.clock.now() * 1000)
-        (paused,), (deleted,) = await world.store.acts("mail/b"), await world.store.acts("pay/b")
-        assert (paused.deed, paused.at, paused.who, paused.note) == (Deed.PAUSED, at, "ann", "quiet")
-        assert (deleted.deed, deleted.at, deleted.who, deleted.note) == (Deed.DELETED, at, "bob", "moved")
-        await world.registrar.resume("mail/b", Asker("ann", "enough"))
-        assert [(act.deed, act.note) for act in await world.store.acts("mail/b")][1:] == [(Deed.RESUMED, "enough")]
+        (paused,), (deleted,) = await world.store.actions("mail/b"), await world.store.actions("pay/b")
+        assert (paused.kind, paused.at, paused.actor, paused.note) == (ActionKind.PAUSED, at, "ann", "quiet")
+        assert (deleted.kind, deleted.at, deleted.actor, deleted.note) == (ActionKind.DELETED, at, "bob", "moved")
+        await world.registrar.resume("mail/b", Actor("ann", "enough"))
+        assert [(act.kind, act.note) for act in await world.store.actions("mail/b")][1:] == [
+            (ActionKind.RESUMED, "enough")
+        ]
 
     play(script())
 
@@ -199,19 +201,19 @@ def test_many_are_defined_in_one_go_as_one_by_one():
             same.job,
             replace(old.job, identity="new", description="last"),
         ]
-        made = await world.registrar.upsert_all([(job, Asker("ann", str(n))) for n, job in enumerate(jobs)])
+        made = await world.registrar.upsert_all([(job, Actor("ann", str(n))) for n, job in enumerate(jobs)])
         assert [case.job for case in made] == jobs
         assert [case.revision for case in made] == [1, 2, 1, 2, 1, 2]
         assert [case.paused for case in made] == [False] * 6
         stored = await world.store.get(["new", "gone", "old", "same"])
         assert [case.revision for case in stored] == [2, 2, 2, 1]
-        assert [(r.who, r.note) for r in await world.store.revisions("new")] == [("ann", "0"), ("ann", "5")]
+        assert [(r.actor, r.note) for r in await world.store.revisions("new")] == [("ann", "0"), ("ann", "5")]
 
     play(script())
 
 
 def test_why_finds_a_period_however_many_came_after_it(monkeypatch):
-    monkeypatch.setattr("kron.why.NEWEST", 3)
+    monkeypatch.setattr("kron.engine.why.MAX_RECORDS", 3)
 
     async def script():
         world = World("2026-03-01T12:10:00Z", duration=1)

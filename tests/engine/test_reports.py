@@ -5,16 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from kron.clock import ManualClock
-from kron.core.answer import Answer, Receipt, Report, backoff
-from kron.core.outcome import Verdict
-from kron.core.policy import SECOND, SERVICE
-from kron.core.run import State
-from kron.launcher import Launch
+from kron.engine.clock import ManualClock
+from kron.engine.launcher import Launch
+from kron.engine.report_writer import Reports
 from kron.launchers.python import PythonLauncher
-from kron.reports import Reports
-from kron.store import Settlement
+from kron.rules.launch_result import LaunchResponse, LaunchResult, Report, backoff
+from kron.rules.outcome import Outcome
+from kron.rules.run import State
+from kron.rules.update import ScheduleUpdate
 from kron.stores.memory import MemoryStore
+from kron.timing.schedule.policy import SECOND, SERVICE
 from tests.engine.world import World, play
 from tests.stores.making import NOW, a_case, a_run
 
@@ -26,19 +26,19 @@ class Slow(MemoryStore):
         super().__init__(ManualClock(NOW / 1000))
         self.batches, self.gate, self.fails = [], asyncio.Event(), False
 
-    async def change(self, changes, now):
+    async def update_runs(self, changes, now):
         self.batches.append(len(changes))
         await self.gate.wait()
         if self.fails:
             raise OSError("the disk is full")
-        return await super().change(changes, now)
+        return await super().update_runs(changes, now)
 
 
 async def launched(store, count):
     """So many runs that are going."""
     case = a_case()
     runs = [a_run(State.ENQUEUED, n) for n in range(1, count + 1)]
-    await store.settle([Settlement(None, case._replace(cursor=0))], NOW)
+    await store.commit([ScheduleUpdate(None, case._replace(cursor=0))], NOW)
     for run in runs:
         store._put(run)
     return [Launch(run, case.job, NOW) for run in runs]
@@ -60,7 +60,7 @@ def test_those_that_come_meanwhile_are_written_together():
         assert await asyncio.gather(*said) == [True] * 5
         assert store.batches == [1, 4]
         assert not await reports.say(launches[0], Report.FAILED)  # it has ended
-        return {run.state for run in await store.find([launch.run.key for launch in launches])}
+        return {run.state for run in await store.runs_by_key([launch.run.key for launch in launches])}
 
     assert played(script) == {State.SUCCESS}
 
@@ -83,8 +83,8 @@ def test_a_launcher_says_of_a_function_that_it_is_over_already():
         told = []
         launcher = PythonLauncher(lambda name: function, report, lambda: ["it"])
         claimed = [replace(launch, run=launch.run._replace(state=State.LAUNCHING)) for launch in launches[:2]]
-        over = Receipt(Answer.OK, over=True)
-        assert [await launcher.start(launch) for launch in (*claimed, launches[2])] == [over, over, Answer.OK]
+        over = LaunchResponse(LaunchResult.OK, over=True)
+        assert [await launcher.start(launch) for launch in (*claimed, launches[2])] == [over, over, LaunchResult.OK]
         await asyncio.wait_for(launcher.recorded(2), 1)
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(launcher.recorded(1), 0.05)
@@ -133,11 +133,15 @@ def test_who_could_not_be_heard_is_told():
 @pytest.mark.parametrize(
     ("said", "state", "verdict"),
     [
-        (Receipt(Answer.OK, report=Report.SUCCESS), State.SUCCESS, Verdict.EXECUTED),
-        (Receipt(Answer.OK, report=Report.FAILED), State.FAILED, Verdict.EXECUTED),
-        (Receipt(Answer.OK, report=Report.STARTED), State.STARTED, Verdict.EXECUTED),
-        (Receipt(Answer.RETRYABLE, report=Report.FAILED), State.RETRY, None),  # it has it not: so it cannot have run
-        (Receipt(Answer.REJECTED, report=Report.SUCCESS), State.FAILED, Verdict.MISSED),
+        (LaunchResponse(LaunchResult.OK, report=Report.SUCCESS), State.SUCCESS, Outcome.EXECUTED),
+        (LaunchResponse(LaunchResult.OK, report=Report.FAILED), State.FAILED, Outcome.EXECUTED),
+        (LaunchResponse(LaunchResult.OK, report=Report.STARTED), State.STARTED, Outcome.EXECUTED),
+        (
+            LaunchResponse(LaunchResult.RETRYABLE, report=Report.FAILED),
+            State.RETRY,
+            None,
+        ),  # it has it not: so it cannot have run
+        (LaunchResponse(LaunchResult.REJECTED, report=Report.SUCCESS), State.FAILED, Outcome.MISSED),
     ],
 )
 def test_an_answer_may_report_at_once(said, state, verdict):
@@ -147,7 +151,7 @@ def test_an_answer_may_report_at_once(said, state, verdict):
         world.sleep("2026-03-01T12:00:00Z")
         await world.tick()
         (run,) = await world.store.runs("job", 10)
-        assert (run.state, run.verdict, run.attempt) == (state, verdict, 1)
+        assert (run.state, run.outcome, run.attempt) == (state, verdict, 1)
 
     play(script())
 
@@ -158,12 +162,12 @@ def test_an_answer_may_report_at_once(said, state, verdict):
         (1, None, SECOND, 1),
         (5, None, SECOND, 16),
         (30, None, SECOND, 60),
-        (5, Verdict.EXECUTED, SECOND, 16),
-        (30, Verdict.EXECUTED, SECOND, 30),  # most of those were restarts, and none of them a refusal
-        (30, Verdict.EXECUTED, 60 * SECOND, 60),
+        (5, Outcome.EXECUTED, SECOND, 16),
+        (30, Outcome.EXECUTED, SECOND, 30),  # most of those were restarts, and none of them a refusal
+        (30, Outcome.EXECUTED, 60 * SECOND, 60),
     ],
 )
 def test_the_wait_after_a_refusal_doubles_up_to_a_bound(attempt, verdict, base, seconds):
-    run = a_run(State.LAUNCHING)._replace(attempt=attempt, verdict=verdict)
+    run = a_run(State.LAUNCHING)._replace(attempt=attempt, outcome=verdict)
     wait = backoff(run, replace(SERVICE, launch_backoff=base))
     assert seconds * 750 <= wait <= seconds * 1000  # less some jitter

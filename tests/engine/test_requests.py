@@ -24,7 +24,7 @@ def test_a_run_by_hand_cannot_be_called_like_a_backfill():
     async def script():
         world = World("2026-03-01T12:10:00Z")
         case = await world.define("* * * * *")
-        with pytest.raises(KronError, match="only a backfill"):
+        with pytest.raises(KronError, match="reserved for backfills"):
             await world.registrar.trigger(case.identity, "backfill:again")
 
     play(script())

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from kron.core.answer import Answer
-from kron.core.outcome import Verdict
-from kron.core.policy import KRON, MINUTE, Overlap
-from kron.registrar import Registrar
+from kron.engine.registrar import Registrar
+from kron.engine.worker import Worker
+from kron.rules.launch_result import LaunchResult
+from kron.rules.outcome import Outcome
 from kron.stores.memory import MemoryStore
 from kron.stores.sqlite import SqliteStore
-from kron.testing import Clear, FaultyLauncher, FaultyStore
-from kron.worker import Worker
+from kron.testing import FaultyLauncher, FaultyStore, ReliableNetwork
+from kron.timing.schedule.policy import KRON, MINUTE, Overlap
 from tests.engine.test_matrix import CELLS, SITUATIONS, told
 from tests.engine.world import Still, World, play
 from tests.stores.making import a_folder
@@ -41,13 +41,13 @@ class Remote(World):
 
     def __init__(self, *args, **more):
         super().__init__(*args, **more)
-        self.store = FaultyStore(MemoryStore(self.clock), Clear())
+        self.store = FaultyStore(MemoryStore(self.clock), ReliableNetwork())
         self.registrar = Registrar(self.store)
         self.restart()
 
     def restart(self):
         super().restart()
-        launcher = FaultyLauncher(self.target, Clear())
+        launcher = FaultyLauncher(self.target, ReliableNetwork())
         self.worker = Worker(self.store, {"test": launcher}, Still(), owner=f"w{self.born}")
 
 
@@ -69,14 +69,14 @@ NOON = "0 12 * * *"
 @pytest.mark.parametrize(
     ("policy", "answers", "late", "busy", "verdict"),
     [
-        (KRON, [], 0, False, Verdict.EXECUTED),
-        (KRON, [], 60, False, Verdict.MISSED),
-        (replace(KRON, deadline=5 * MINUTE), [], 60, False, Verdict.EXECUTED),
-        (KRON, [], 0, True, Verdict.SKIPPED),
-        (replace(KRON, overlap=Overlap.ALLOW), [], 0, True, Verdict.EXECUTED),
-        (replace(KRON, overlap=Overlap.REPLACE), [], 0, True, Verdict.EXECUTED),
-        (KRON, [Answer.REJECTED], 0, False, Verdict.MISSED),
-        (KRON, [Answer.UNKNOWN], 0, False, Verdict.EXECUTED),
+        (KRON, [], 0, False, Outcome.EXECUTED),
+        (KRON, [], 60, False, Outcome.MISSED),
+        (replace(KRON, deadline=5 * MINUTE), [], 60, False, Outcome.EXECUTED),
+        (KRON, [], 0, True, Outcome.SKIPPED),
+        (replace(KRON, overlap=Overlap.ALLOW), [], 0, True, Outcome.EXECUTED),
+        (replace(KRON, overlap=Overlap.REPLACE), [], 0, True, Outcome.EXECUTED),
+        (KRON, [LaunchResult.REJECTED], 0, False, Outcome.MISSED),
+        (KRON, [LaunchResult.UNKNOWN], 0, False, Outcome.EXECUTED),
         (replace(KRON, suspend=True), [], 0, False, None),
     ],
     ids=lambda value: str(value)[:30],
@@ -97,7 +97,7 @@ def test_once_eligible_the_policies_and_the_state_of_things_decide_on_one_outcom
         world.sleep(world.clock.now() + 1 + late)
         await world.tick()
         runs = [run for run in await world.store.runs("job", 9) if not run.trigger]
-        assert [run.verdict for run in runs] == ([verdict] if verdict else [])
+        assert [run.outcome for run in runs] == ([verdict] if verdict else [])
 
     play(script())
 
@@ -110,6 +110,6 @@ def test_a_period_without_a_second_to_run_at_is_decided_too():
         world.sleep("2026-03-01T12:00:00Z")
         await world.tick()
         (run,) = await world.store.runs("job", 9)
-        assert run.verdict is Verdict.UNSCHEDULABLE
+        assert run.outcome is Outcome.UNSCHEDULABLE
 
     play(script())

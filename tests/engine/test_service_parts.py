@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 from kron import KronError, parse
-from kron.clock import ManualClock
-from kron.core.answer import Answer, Report
-from kron.core.job import Job
-from kron.core.policy import SERVICE, Overlap
-from kron.core.run import State
-from kron.core.zone import instant_of
-from kron.fleet import SHARDS, shard_of
+from kron.engine.clock import ManualClock
+from kron.engine.fleet import SHARDS, shard_of
+from kron.engine.registrar import Registrar
+from kron.engine.worker import Worker
 from kron.launchers.python import PythonLauncher
-from kron.registrar import Registrar
+from kron.rules.launch_result import LaunchResult, Report
+from kron.rules.run import State
 from kron.stores.memory import MemoryStore
-from kron.worker import Worker
+from kron.timing.job import Job
+from kron.timing.schedule.policy import SERVICE, Overlap
+from kron.timing.zone import instant_of
 from tests.engine.world import FOLLOWED, Still, World, play
 
 NOON = instant_of("2026-03-01T12:00:00Z")
@@ -43,8 +43,8 @@ def imported(module):
 
 @pytest.mark.req("SVC-PURPOSE")
 def test_the_worker_knows_no_launcher_no_store_and_nothing_that_runs():
-    known = imported("kron.worker")
-    assert "kron.launcher" in known  # the promise
+    known = imported("kron.engine.worker")
+    assert "kron.engine.launcher" in known  # the promise
     assert not [name for name in known if name.startswith(("kron.launchers", "kron.stores", "kron.apps"))]
     assert not known & {"subprocess", "http", "socket"}
 
@@ -68,7 +68,7 @@ def test_a_schedule_is_registered_modified_paused_and_deleted():
         await world.run("2026-03-01T13:10:00Z")
         assert len(world.target.starts) == 3
         assert (await world.registrar.delete("job")).deleted
-        with pytest.raises(KronError, match="there is no schedule"):
+        with pytest.raises(KronError, match=r"schedule .* does not exist"):
             await world.registrar.get("job")
 
     play(script())
@@ -133,7 +133,7 @@ class Published:
 
     async def start(self, launch):
         await self.queue.put(launch)
-        return Answer.OK
+        return LaunchResult.OK
 
     async def cancel(self, run):
         pass
@@ -174,9 +174,9 @@ def test_the_worker_and_what_runs_may_share_a_process(turns, writes):
     class Counted(MemoryStore):
         changes = 0
 
-        async def change(self, changes, now):
+        async def update_runs(self, changes, now):
             self.changes += len(changes)
-            return await super().change(changes, now)
+            return await super().update_runs(changes, now)
 
     async def script():
         clock = ManualClock(NOON - 60)

@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 import pytest
 
 from kron import parse
-from kron.clock import ManualClock
-from kron.core.answer import Report
-from kron.core.job import Job
-from kron.core.zone import instant_of
-from kron.registrar import Registrar
+from kron.engine.clock import ManualClock
+from kron.engine.registrar import Registrar
+from kron.engine.worker import Worker
+from kron.rules.launch_result import Report
 from kron.stores.sqlite import SqliteStore
-from kron.worker import Worker
+from kron.timing.job import Job
+from kron.timing.zone import instant_of
 from tests.engine.world import FOLLOWED, Still, Target
 
 NOON = instant_of("2026-03-01T11:00:00Z")  # of Paris

@@ -8,13 +8,14 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from kron import parse
-from kron.core.answer import Answer
-from kron.core.period import next_nominal
-from kron.core.policy import SERVICE, Catchup, Overlap
-from kron.core.run import State, key_of
-from kron.core.zone import instant_of
-from kron.store import Settlement
-from kron.worker import Worker
+from kron.engine.worker import Worker
+from kron.rules.launch_result import LaunchResult
+from kron.rules.run import State
+from kron.rules.update import ScheduleUpdate
+from kron.timing.key import key_of
+from kron.timing.period import next_nominal
+from kron.timing.schedule.policy import SERVICE, Catchup, Overlap
+from kron.timing.zone import instant_of
 from tests.engine.world import FOLLOWED, Still, World, play
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -96,7 +97,7 @@ def test_after_a_tick_the_next_one_is_saved_whatever_was_missed():
             following = next_nominal(case.job.schedule, case.cursor)
             assert following * 1000 > world.clock.now() * 1000
             await world.tick()
-            assert (await world.registrar.get("job")).wake <= following * 1000
+            assert (await world.registrar.get("job")).next_check_at <= following * 1000
             assert (await world.registrar.preview("job"))[0] == following * 1000
 
     play(script())
@@ -129,8 +130,8 @@ def test_a_tick_whose_key_exists_is_passed_over():
         (run,) = await world.store.runs("job", 10)
         assert (run.key, run.owner) == (key_of("job", NOON), "other")
         case = await world.registrar.get("job")
-        twin = run._replace(state=State.PENDING, verdict=None, attempt=0, owner="")
-        assert await world.store.settle([Settlement(case, case, (twin,))], 0) == [False]
+        twin = run._replace(state=State.PENDING, outcome=None, attempt=0, owner="")
+        assert await world.store.commit([ScheduleUpdate(case, case, (twin,))], 0) == [False]
         await world.run("2026-03-01T12:06:00Z")
         assert starts(world) == [NOON, NOON + 300]
 
@@ -179,7 +180,7 @@ def test_the_first_tick_is_strictly_after_now_and_the_start(start, first):
 def test_attempts_of_a_refused_launch_are_one_two_and_four_seconds_apart():
     async def script():
         world = await of_the_service("2026-03-01T11:59:00Z", "0 12 * * *")
-        world.target.answers = [Answer.RETRYABLE] * 3
+        world.target.answers = [LaunchResult.RETRYABLE] * 3
         await world.run("2026-03-01T12:01:00Z")
         at = [launch.run.changed - NOON * 1000 for launch in world.target.starts]
         waits = [b - a for a, b in pairwise(at)]

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from kron.apps.wiring import open_store
-from kron.clock import ManualClock
-from kron.core.policy import SERVICE
-from kron.events import Memory, all_of
-from kron.metrics import Metrics
-from kron.registrar import Registrar
-from kron.settings import Settings
-from kron.skew import Skew, compare
-from kron.worker import Worker
+from kron.engine.clock import ManualClock
+from kron.engine.clock_skew import Skew, compare
+from kron.engine.events import Memory, all_of
+from kron.engine.metrics import Metrics
+from kron.engine.registrar import Registrar
+from kron.engine.settings import Settings
+from kron.engine.worker import Worker
+from kron.timing.schedule.policy import SERVICE
 from tests.campaigns.nemesis.faults import faketime
 from tests.engine.world import Still, World, play
 from tests.stores.making import a_job
@@ -56,9 +56,14 @@ def test_half_of_the_round_trip_is_the_error(ahead):
 
 
 def test_who_is_not_certainly_beyond_the_bound_is_not_beyond_it():
-    assert [Skew(0, ahead, 100).beyond(5_000) for ahead in (5_100, 5_101, -5_100, -5_101)] == [False, True, False, True]
-    assert not measured(4.5, trip=4.0).beyond(5_000)
-    assert not Skew(0).beyond(0)
+    assert [Skew(0, ahead, 100).exceeds(5_000) for ahead in (5_100, 5_101, -5_100, -5_101)] == [
+        False,
+        True,
+        False,
+        True,
+    ]
+    assert not measured(4.5, trip=4.0).exceeds(5_000)
+    assert not Skew(0).exceeds(0)
 
 
 class Astray(World):
@@ -71,7 +76,7 @@ class Astray(World):
             {"test": self.target},
             Still(),
             owner="w1",
-            settings=Settings(skew=5_000),
+            settings=Settings(max_clock_skew=5_000),
             sink=all_of(self.heard, self.metrics),
             clock=self.own,
         )
@@ -91,13 +96,13 @@ def test_beyond_the_bound_nothing_is_sent_and_afterwards_it_goes_on(ahead):
         world = Astray(NOON, duration=1)
         await world.define("* * * * *", SERVICE)
         assert await world.pass_with(4.9) == 1
-        assert not world.heard.named("clock_astray")
+        assert not world.heard.named("clock_skew_exceeded")
         assert await world.pass_with(ahead) == 0
         assert await world.pass_with(ahead, 0) == 0
-        told = world.heard.named("clock_astray")
+        told = world.heard.named("clock_skew_exceeded")
         assert [event.facts["skew"] for event in told] == [ahead * 1000] * 2
         assert f"kron_clock_skew_seconds {float(ahead)}\n" in world.metrics.text()
-        assert "kron_passes_astray 2\n" in world.metrics.text()
+        assert "kron_worker_passes_skipped_clock_skew_total 2\n" in world.metrics.text()
         assert await world.pass_with(-4.9, 0) == 1
         assert "kron_clock_skew_seconds -4.9\n" in world.metrics.text()
 
@@ -145,14 +150,14 @@ def test_the_clock_of_a_real_worker_is_set_an_hour_and_back(database, tmp_path):
     false = {"LD_PRELOAD": str(faketime()), "FAKETIME_TIMESTAMP_FILE": str(clock), "FAKETIME_NO_CACHE": "1"}
     false |= {"DONT_FAKE_MONOTONIC": "1", "PYTHONUNBUFFERED": "1"}
     with log.open("wb") as out:
-        words = [Path(sys.executable).with_name("kron"), "worker", database, "--log-level", "debug"]
+        words = [Path(sys.executable).with_name("kron"), "worker", "--store", database, "--log-level", "debug"]
         worker = subprocess.Popen(words, stderr=out, env={**os.environ, **false})
     try:
         until(lambda: told(log, "pass") > 0)
         clock.write_text("+3600", encoding="ascii")
-        until(lambda: told(log, "clock_astray") > 0)
+        until(lambda: told(log, "clock_skew_exceeded") > 0)
         since = len(log.read_text(encoding="utf-8").splitlines())
-        until(lambda: told(log, "clock_astray", since) > 0)
+        until(lambda: told(log, "clock_skew_exceeded", since) > 0)
         assert told(log, "pass", since) == 0
         clock.write_text("+0", encoding="ascii")
         until(lambda: told(log, "pass", since) > 0)

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from kron.core.answer import Answer
-from kron.core.policy import SECOND, SERVICE
-from kron.core.zone import instant_of, rfc3339_ms
-from kron.why import why
+from kron.engine.why import why
+from kron.rules.launch_result import LaunchResult
+from kron.timing.schedule.policy import SECOND, SERVICE
+from kron.timing.zone import instant_of, rfc3339_ms
 from tests.engine.world import World, play
 
 NOON = "2026-03-01T12:00:00Z"
@@ -24,7 +24,7 @@ def test_why_of_a_jittered_run_says_when_it_was_due():
         assert run.due % 3_600_000
         told = await why(world.store, "job", ms("2026-03-01T12:30:00Z"))
         assert told.decision["chosen_time"] == rfc3339_ms(run.due)
-        assert f"period {NOON}: chosen {rfc3339_ms(run.due)} (jitter of up to 5m before or after)" in list(told.words())
+        assert f"period {NOON}: chosen {rfc3339_ms(run.due)} (jitter of up to 5m before or after)" in list(told.lines())
 
     play(scene())
 
@@ -47,7 +47,7 @@ def test_why_uses_the_policy_of_the_revision_that_recorded_the_run():
 
 
 async def ending(world, at):
-    return (await why(world.store, "job", ms(at))).ending()
+    return (await why(world.store, "job", ms(at))).summary()
 
 
 def test_why_of_a_period_before_the_schedule_does_not_blame_the_pause():
@@ -56,9 +56,9 @@ def test_why_of_a_period_before_the_schedule_does_not_blame_the_pause():
         await world.define("0 * * * *")
         await world.registrar.pause("job")
         assert await ending(world, "2026-03-01T10:10:00Z") == (
-            "nothing: the period is earlier than its schedule, which was defined at 2026-03-01T11:30:00Z"
+            "no record: The period is earlier than its schedule, which was defined at 2026-03-01T11:30:00Z."
         )
-        assert await ending(world, "2026-03-01T12:00:00Z") == "nothing yet: the schedule is paused"
+        assert await ending(world, "2026-03-01T12:00:00Z") == "no record yet: The schedule is paused."
 
     play(scene())
 
@@ -67,10 +67,12 @@ def test_why_never_says_that_a_past_period_falls_due():
     async def scene():
         world = World("2026-03-01T11:30:00Z")
         await world.define("0 * * * *")
-        assert await ending(world, "2026-03-01T12:00:00Z") == "nothing yet: it falls due at 2026-03-01T12:00:00Z"
+        assert (
+            await ending(world, "2026-03-01T12:00:00Z") == "no record yet: The period is due at 2026-03-01T12:00:00Z."
+        )
         world.sleep("2026-03-01T12:10:00Z")
         assert await ending(world, "2026-03-01T12:10:00Z") == (
-            "nothing yet: it was due at 2026-03-01T12:00:00Z, and no worker has handled it so far"
+            "no record yet: The period was due at 2026-03-01T12:00:00Z, and no worker has handled it yet."
         )
 
     play(scene())
@@ -83,7 +85,7 @@ def test_why_inside_a_window_that_was_not_owed_says_so():
         world = World("2026-03-01T00:30:00Z")
         await world.define("0 0 * * * @win(after,3h)", replace(SERVICE))
         assert (await ending(world, "2026-03-01T00:40:00Z")).startswith(
-            "nothing: the period is earlier than its schedule"
+            "no record: The period is earlier than its schedule"
         )
 
     play(scene())
@@ -93,10 +95,10 @@ def test_why_of_a_suspended_and_of_a_deleted_schedule_says_so():
     async def scene():
         world = World("2026-03-01T11:30:00Z")
         await world.define("0 * * * * @policy(suspend=true)")
-        assert await ending(world, "2026-03-01T12:00:00Z") == "nothing yet: the schedule is suspended by its policy"
+        assert await ending(world, "2026-03-01T12:00:00Z") == "no record yet: The schedule is suspended by its policy."
         await world.registrar.delete("job")
         assert await ending(world, "2026-03-01T12:00:00Z") == (
-            "nothing: the schedule was deleted before the period was due"
+            "no record: The schedule was deleted before the period was due."
         )
 
     play(scene())
@@ -110,7 +112,7 @@ def test_why_of_an_older_period_uses_the_calendar_of_its_time():
         await world.define("30 8 * * *")
         told = await why(world.store, "job", ms("2026-03-01T12:05:00Z"))
         assert (told.period.id, told.revision.number) == (NOON, 1)
-        assert told.ending() == "executed: it succeeded"
+        assert told.summary() == "executed: The run succeeded."
 
     play(scene())
 
@@ -119,14 +121,14 @@ def test_why_says_that_no_living_worker_can_launch_the_target():
     async def scene():
         world = World("2026-03-01T11:30:00Z", duration=1)
         await world.define("0 * * * *")
-        never = "no living worker can launch 'test', the target of this schedule"
-        assert [*(await why(world.store, "job", ms(NOON))).words()][-1] == never
+        never = "No living worker can launch 'test', the target of this schedule."
+        assert [*(await why(world.store, "job", ms(NOON))).lines()][-1] == never
         await world.tick()
-        assert never not in (await why(world.store, "job", ms(NOON))).words()
+        assert never not in (await why(world.store, "job", ms(NOON))).lines()
         await world.worker.leave()
         told = await why(world.store, "job", ms(NOON))
         assert not told.launchable
-        assert [*told.words()][-1] == f"{never}; the last one was heard of at 2026-03-01T11:30:00Z"
+        assert [*told.lines()][-1] == f"{never} Such a worker was last alive at 2026-03-01T11:30:00Z."
         assert (await why(world.store, "job", ms(NOON), shared=False)).launchable
         await world.registrar.pause("job")
         assert (await why(world.store, "job", ms(NOON))).launchable, "the pause is why it does not run"
@@ -152,13 +154,13 @@ def test_why_of_a_run_that_waits_says_that_no_living_worker_can_launch_it():
 
 def test_why_tells_withheld_attempts_from_those_that_were_sent():
     async def scene():
-        world = World("2026-03-01T11:59:00Z", answers=[Answer.UNSENT, Answer.RETRYABLE])
+        world = World("2026-03-01T11:59:00Z", answers=[LaunchResult.UNSENT, LaunchResult.RETRYABLE])
         await world.define("0 * * * *")
         await world.run(NOON)
-        first = (await why(world.store, "job", ms(NOON))).ending()
+        first = (await why(world.store, "job", ms(NOON))).summary()
         await world.tick()
-        second = (await why(world.store, "job", ms(NOON))).ending()
-        assert first.endswith(", attempt 1 (1 withheld by a worker, not sent)")
-        assert second.endswith(", attempt 2 (1 withheld by a worker, not sent)")
+        second = (await why(world.store, "job", ms(NOON))).summary()
+        assert first.endswith(" Attempts: 1. Withheld by a worker and not sent: 1.")
+        assert second.endswith(" Attempts: 2. Withheld by a worker and not sent: 1.")
 
     play(scene())

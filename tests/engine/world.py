@@ -5,16 +5,16 @@ from collections import Counter
 from dataclasses import replace
 
 from kron import parse
-from kron.clock import ManualClock
-from kron.core.answer import Answer, Report
-from kron.core.job import Job
-from kron.core.policy import SERVICE, Completion, Policy
-from kron.core.zone import instant_of
-from kron.fleet import ALL_SHARDS, Share
-from kron.launcher import Launch
-from kron.registrar import Registrar
+from kron.engine.clock import ManualClock
+from kron.engine.fleet import ALL_SHARDS, Share
+from kron.engine.launcher import Launch
+from kron.engine.registrar import Registrar
+from kron.engine.worker import Worker
+from kron.rules.launch_result import LaunchResult, Report
 from kron.stores.memory import MemoryStore
-from kron.worker import Worker
+from kron.timing.job import Job
+from kron.timing.schedule.policy import SERVICE, Completion, Policy
+from kron.timing.zone import instant_of
 
 FOLLOWED = replace(SERVICE, completion=Completion.REPORTED)  # the service preset for targets that report the end
 EVERYTHING = Share(ALL_SHARDS, frozenset({"test"}))
@@ -44,8 +44,8 @@ class Target:
 
     async def start(self, launch):
         self.starts.append(launch)
-        answer = self.answers.pop(0) if self.answers else Answer.OK
-        if answer is Answer.OK and self.duration is not None:
+        answer = self.answers.pop(0) if self.answers else LaunchResult.OK
+        if answer is LaunchResult.OK and self.duration is not None:
             self.ends.append((self.world.clock.now() + self.duration, launch.run.key))
         return answer
 
@@ -102,9 +102,9 @@ class World:
 
     async def story(self, identity="job"):
         """What became of the periods, oldest first: `2 missed (deadline), 1 executed`."""
-        told = [(gap.first, f"{gap.verdict} ({gap.reason})", gap.count) for gap in await self.store.gaps(identity)]
+        told = [(gap.first, f"{gap.outcome} ({gap.reason})", gap.count) for gap in await self.store.gaps(identity)]
         for run in await self.store.runs(identity, 10_000):
-            verdict = f"{run.verdict} ({run.reason})" if run.reason else str(run.verdict or run.state)
+            verdict = f"{run.outcome} ({run.reason})" if run.reason else str(run.outcome or run.state)
             told.append((run.nominal, verdict, 1))
         counts = Counter()
         for _, what, count in sorted(told):

@@ -5,16 +5,16 @@ A target takes a text and returns whether it was accepted. Any exception that is
 
 from collections.abc import Callable
 
-from kron.core.decision import decide
-from kron.core.period import Period, next_nominal
-from kron.core.schedule import Schedule
 from kron.errors import KronError, LanguageError
 from kron.language import parse
-from kron.language.english import english
-from kron.language.explain import dialect_of, lower, unparse
+from kron.language.canonical import dialect_of, to_posix, unparse
+from kron.language.english import describe
+from kron.language.krontab import read_table
 from kron.language.lint import lint
-from kron.language.record import record, verify
-from kron.language.table import read_table
+from kron.language.record import to_record, verify
+from kron.timing.decision import decide
+from kron.timing.period import Period, next_nominal
+from kron.timing.schedule import Schedule
 
 PATH = "/etc/krontab"
 NOW = 1_772_323_200  # 2026-03-01T00:00:00Z
@@ -72,8 +72,8 @@ def _written(schedule: Schedule) -> None:
     assert parse(text, dialect=dialect, zone=schedule.zone.name) == schedule
     assert unparse(parse(text, dialect=dialect, zone=schedule.zone.name)) == text
     if schedule.cron.seconds == 1:
-        assert parse(lower(schedule.cron), dialect="posix").cron == schedule.cron
-    assert schedule.zone.name in english(schedule)
+        assert parse(to_posix(schedule.cron), dialect="posix").cron == schedule.cron
+    assert schedule.zone.name in describe(schedule)
 
 
 def _shown(error: LanguageError) -> None:
@@ -86,7 +86,7 @@ def _shown(error: LanguageError) -> None:
 
 QUESTION = ("identity", "dialect", "schedule", "timezone", "period_id")
 _SCHEDULE = parse("0 10 * * * @win(around,90m) @dist(skewLate,shape=2.5) @only(hours=8-10)", dialect="kron")
-RECORD = record(decide(_SCHEDULE, Period(next_nominal(_SCHEDULE, NOW) or 0), "fuzz"))
+RECORD = to_record(decide(_SCHEDULE, Period(next_nominal(_SCHEDULE, NOW) or 0), "fuzz"))
 TARGETS: dict[str, Callable[[str], bool]] = {
     "posix": posix,
     "service": service,

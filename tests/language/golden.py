@@ -19,9 +19,9 @@ from typing import Any
 
 from kron.errors import KronError
 from kron.language import parse
-from kron.language.definition import define
+from kron.language.krontab import read_table
+from kron.language.manifest import define
 from kron.language.record import verify
-from kron.language.table import read_table
 
 FOLDER = Path(__file__).parents[1] / "golden" / "diagnostics"
 

@@ -2,10 +2,11 @@
 
 import pytest
 
-from kron.core.schedule.chance import (
+from kron.errors import LanguageError
+from kron.timing.schedule.sampling import (
     Anchor,
+    Direction,
     Exponential,
-    Lean,
     Normal,
     Seed,
     SkewEarly,
@@ -13,8 +14,7 @@ from kron.core.schedule.chance import (
     Strategy,
     Uniform,
 )
-from kron.core.schedule.window import SECOND
-from kron.errors import LanguageError
+from kron.timing.schedule.window import SECOND
 from tests.language.asking import kron, modified, refusal
 
 MINUTE = 60 * SECOND
@@ -139,7 +139,7 @@ def test_the_examples_of_skews():
 @pytest.mark.req("KSYN-DIST-EXP")
 def test_exponential_takes_a_positive_lambda_and_a_direction():
     assert modified("@dist(exponential,lambda=2.5)").distribution == Exponential(2.5)
-    assert modified("@dist(exponential,dir=late)").distribution == Exponential(1.0, Lean.LATE)
+    assert modified("@dist(exponential,dir=late)").distribution == Exponential(1.0, Direction.LATE)
     for text in ("0", "-1", "nan", "x"):
         assert refusal(f"0 0 * * * @dist(exponential,lambda={text})") == ("BAD_PARAMETER", text)
     for text in ("x", "Early", "start", ""):
@@ -154,9 +154,9 @@ def test_exponential_is_early_with_lambda_1_by_default():
 @pytest.mark.req("KSYN-DIST-EXP-EX")
 def test_the_examples_of_exponential():
     early = kron("0 10 * * * @win(after,2h) @dist(exponential,dir=early,lambda=1.2)")
-    assert early.distribution == Exponential(1.2, Lean.EARLY)
+    assert early.distribution == Exponential(1.2, Direction.EARLY)
     late = kron("0 10 * * * @win(after,2h) @dist(exponential,dir=late,lambda=0.8)")
-    assert late.distribution == Exponential(0.8, Lean.LATE)
+    assert late.distribution == Exponential(0.8, Direction.LATE)
 
 
 @pytest.mark.req("KSYN-DIST-DEFAULT")

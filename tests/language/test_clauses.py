@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from kron.core.policy import Overlap, Policy
-from kron.core.schedule.window import SECOND
 from kron.language import parse
-from kron.language.bodies import CONCURRENCY
+from kron.language.modifier_args import CONCURRENCY
+from kron.timing.schedule.policy import Overlap, Policy
+from kron.timing.schedule.window import SECOND
 from tests.language.asking import kron, modified, numbers, refusal
 
 MINUTE = 60 * SECOND

@@ -3,18 +3,18 @@
 import pytest
 from hypothesis import given, settings
 
-from kron.core.decision import decide
-from kron.core.job import Job
-from kron.core.period import Period
-from kron.core.policy import Overlap, Policy
-from kron.core.schedule.chance import Exponential, Normal, SkewEarly, SkewLate
-from kron.core.schedule.window import SECOND, Mode, Window
-from kron.core.zone import UTC_ZONE
 from kron.errors import KronError
-from kron.language.bodies import CONCURRENCY
-from kron.language.definition import FIELDS, define
-from kron.language.explain import distribution_parameters, write_clauses, write_cron, write_window
-from kron.language.table import read_table
+from kron.language.canonical import distribution_parameters, write_clauses, write_cron, write_window
+from kron.language.krontab import read_table
+from kron.language.manifest import FIELDS, define
+from kron.language.modifier_args import CONCURRENCY
+from kron.timing.decision import decide
+from kron.timing.job import Job
+from kron.timing.period import Period
+from kron.timing.schedule.policy import Overlap, Policy
+from kron.timing.schedule.sampling import Exponential, Normal, SkewEarly, SkewLate
+from kron.timing.schedule.window import SECOND, Mode, Window
+from kron.timing.zone import UTC_ZONE
 from tests.language import texts
 from tests.language.asking import kron
 
@@ -88,7 +88,7 @@ def test_a_job_has_exactly_the_fields_of_the_specification():
     assert code(retries=3) == "UNKNOWN_FIELD"
     assert code(constraints={"never": "hours=8"}) == "UNKNOWN_FIELD"
     for field in ("identity", "schedule"):
-        with pytest.raises(KronError, match=f"a job needs {field}"):
+        with pytest.raises(KronError, match=f"field {field} is missing"):
             define({name: value for name, value in EVERYTHING.items() if name != field})
 
 
@@ -150,7 +150,7 @@ def test_the_identity_is_kept_as_it_is_and_sets_the_decisions_apart():
     assert one == Job("prod/a", one.schedule)
     assert one.schedule == other.schedule
     assert decide(schedule, Period(0), one.identity) == decide(schedule, Period(0), "prod/a")
-    assert decide(schedule, Period(0), one.identity).at != decide(schedule, Period(0), other.identity).at
+    assert decide(schedule, Period(0), one.identity).chosen != decide(schedule, Period(0), other.identity).chosen
     assert code(identity="a\nb") == "BAD_FIELD"
     assert code(identity="") == "MISSING_FIELD"
     (first,), (second,) = (

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kron import english, parse, periods
-from kron.core.policy import Overlap, Policy
-from kron.core.schedule import Schedule
-from kron.core.schedule.cron import Cron
-from kron.core.zone import instant_of, moment
+from kron import describe, parse, periods
 from kron.language.english import english_policy, spell
+from kron.timing.schedule import Schedule
+from kron.timing.schedule.cron import Cron
+from kron.timing.schedule.policy import Overlap, Policy
+from kron.timing.zone import instant_of, moment
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "english.txt"
 CASES = [tuple(block.split("\n")) for block in GOLDEN.read_text(encoding="utf-8").removesuffix("\n").split("\n\n")]
@@ -27,7 +27,7 @@ CASES = [tuple(block.split("\n")) for block in GOLDEN.read_text(encoding="utf-8"
 
 def said(head):
     dialect, _, text = head.partition(": ")
-    return english(parse(text, dialect=dialect))
+    return describe(parse(text, dialect=dialect))
 
 
 @pytest.mark.parametrize(("head", "sentence"), CASES, ids=lambda case: case)
@@ -55,7 +55,7 @@ CRONS = st.builds(
 @settings(deadline=None)
 @given(CRONS)
 def test_any_cron_has_a_sentence(cron):
-    sentence = english(Schedule(cron))
+    sentence = describe(Schedule(cron))
     assert sentence[0].isupper()
     assert sentence.endswith(", UTC.")
     assert "  " not in sentence
@@ -73,7 +73,7 @@ def test_two_schedules_with_one_sentence_run_at_the_same_times():
     read = defaultdict(set)
     for fields in product(minutes, hours, days, months, weekdays):
         schedule = parse(" ".join(fields), dialect="kron")
-        read[english(schedule)].add(schedule)
+        read[describe(schedule)].add(schedule)
     assert len(read) > 12_000
     start = moment(instant_of("2026-01-01T00:00:00Z"))
     for alike in read.values():
@@ -99,14 +99,14 @@ def test_durations_in_words(nanoseconds, words):
 @pytest.mark.parametrize(
     ("policy", "sentence"),
     [
-        (Policy(), "Starts in its chosen second or not at all; is skipped while the previous run is going."),
+        (Policy(), "Starts in its chosen second or not at all; is skipped while the previous run is active."),
         (
             Policy(Overlap.ALLOW, 600_000_000_000),
-            "Starts up to 10 minutes late; runs even while the previous run is going.",
+            "Starts up to 10 minutes late; runs even while the previous run is active.",
         ),
         (
             Policy(Overlap.REPLACE, 0, suspend=True),
-            "Starts in its chosen second or not at all; ends the previous run if that is still going."
+            "Starts in its chosen second or not at all; cancels the previous run if that is still active."
             " Suspended: nothing runs.",
         ),
     ],

@@ -21,13 +21,13 @@ def test_an_error_has_a_code_a_span_a_reason_and_what_would_do():
     error = caught("0 24 * * *")
     assert error.code == "OUT_OF_RANGE"
     assert error.span == (2, 4)
-    assert error.message == "the hour field has 24, which is out of range"
-    assert error.hint == "write a number from 0 to 23"
+    assert error.message == "hour field value 24 is out of range (0-23)"
+    assert error.hint == "use a value from 0 to 23"
     assert str(error) == (
-        "error[OUT_OF_RANGE]: the hour field has 24, which is out of range\n"
+        "error[OUT_OF_RANGE]: hour field value 24 is out of range (0-23)\n"
         "  0 24 * * *\n"
         "    ^^\n"
-        "  hint: write a number from 0 to 23"
+        "  hint: use a value from 0 to 23"
     )
 
 
@@ -66,13 +66,13 @@ def test_a_place_in_a_file_is_labelled_as_editors_like_it():
     ],
 )
 def test_the_caret_stands_under_the_place(text, start, end, picture):
-    assert Place(text, start, end).picture() == picture
+    assert Place(text, start, end).excerpt() == picture
 
 
 @given(st.text(st.characters(), max_size=400), st.integers(0, 400), st.integers(0, 400))
 def test_a_picture_is_two_lines_of_bearable_length_that_can_be_printed(text, start, length):
     start = min(start, len(text))
-    lines = Place(text, start, start + length).picture().split("\n")
+    lines = Place(text, start, start + length).excerpt().split("\n")
     assert len(lines) == 2
     assert len(lines[0]) <= 104
     assert "^" in lines[1]

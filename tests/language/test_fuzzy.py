@@ -3,24 +3,24 @@
 import pytest
 
 from kron.language.fault import Fault
-from kron.language.sentences import fuzzy
+from kron.language.sentences import grammar
 from kron.language.sentences.clocktime import ClockTime, read_time, to_utc
 from kron.language.sentences.placeholder import Around, Between, read_placeholder, write_placeholder
-from kron.language.sentences.refusals import WEEKDAYS
-from kron.language.words import tokens
+from kron.language.sentences.sentence_errors import WEEKDAYS
+from kron.language.tokens import tokens
 
 
 def placeholder(text):
-    return fuzzy.read(text).placeholder
+    return grammar.read(text).placeholder
 
 
 def codes(text):
-    return [finding.code for finding in fuzzy.read(text).findings]
+    return [finding.code for finding in grammar.read(text).findings]
 
 
 def refused(text):
     with pytest.raises(Fault) as caught:
-        fuzzy.read(text)
+        grammar.read(text)
     return caught.value.code
 
 
@@ -257,12 +257,12 @@ def test_what_is_doubtful_is_warned_about():
 @pytest.mark.req("FUZZY-9.3-WARN")
 @pytest.mark.parametrize("text", ["every 5 minutes", "every 2 days", "every 1 week", "every 3 weeks"])
 def test_fixed_intervals_are_warned_about(text):
-    finding = fuzzy.read(text).findings[0]
+    finding = grammar.read(text).findings[0]
     assert finding.code == "FIXED_INTERVAL"
     assert finding.message.startswith("Consider using '")
     assert finding.message.endswith("' instead of fixed interval")
     assert finding.hint == "Fixed intervals create load spikes when many workflows run simultaneously"
-    assert fuzzy.read(finding.message.split("'")[1])  # what it suggests is a sentence
+    assert grammar.read(finding.message.split("'")[1])  # what it suggests is a sentence
 
 
 def test_spaces_tabs_and_no_break_spaces_separate_words():
@@ -276,7 +276,7 @@ def test_spaces_tabs_and_no_break_spaces_separate_words():
 )
 def test_nothing_but_a_sentence_gets_through_and_no_control_character_gets_out(text):
     with pytest.raises(Fault) as caught:
-        fuzzy.read(text)
+        grammar.read(text)
     said = str(caught.value.within(text))
     assert all(char.isprintable() or char == "\n" for char in said)
 
@@ -300,5 +300,5 @@ def test_nothing_but_a_sentence_gets_through_and_no_control_character_gets_out(t
     ],
 )
 def test_a_placeholder_can_be_read_back(text):
-    plan = fuzzy.read(text).plan
+    plan = grammar.read(text).plan
     assert read_placeholder(write_placeholder(plan)) == plan

@@ -4,12 +4,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kron import KronError, LanguageError, parse
-from kron.language.sentences import fuzzy, github
+from kron.language.sentences import github, grammar
 from kron.language.sentences.interval import Fixed
 from kron.language.sentences.placeholder import read_placeholder
+from kron.language.sentences.read import read_sentence
 from kron.language.sentences.scatter import scatter
-from kron.language.sentences.sentence import read_sentence
-from kron.language.workflows.compiled import Status, compile_workflow
+from kron.language.workflows.compile import Status, compile_workflow
 from kron.language.workflows.rewrite import rewrite
 
 WORDS = """
@@ -48,8 +48,8 @@ def test_any_text_is_a_schedule_or_is_answered(text, identity):
 def test_case_and_spaces_change_nothing(text):
     def outcome(said):
         try:
-            return fuzzy.read(said).placeholder
-        except fuzzy.Fault as fault:
+            return grammar.read(said).placeholder
+        except grammar.Fault as fault:
             return fault.code
 
     assert outcome(text) == outcome(text.upper()) == outcome(f"\t{text.replace(' ', '   ')} ")

@@ -9,9 +9,9 @@ import pytest
 from kron.errors import KronError
 from kron.language import parse
 from kron.language.fault import Fault
-from kron.language.sentences import fuzzy
-from kron.language.sentences.refusals import CODES
+from kron.language.sentences import grammar
 from kron.language.sentences.scatter import fnv1a, scatter
+from kron.language.sentences.sentence_errors import CODES
 from tests.language.scatter_oracle import literal_leaves_the_window, stretch_cron
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "fuzzy.jsonl"
@@ -30,7 +30,7 @@ UNCLEAR = {
 
 
 def compiled(row):
-    sentence = fuzzy.read(row["expression"])
+    sentence = grammar.read(row["expression"])
     return sentence.placeholder, scatter(sentence, row["identifier"]).cron
 
 
@@ -80,7 +80,7 @@ def check_unclear(row):
         if wanted:
             assert refusal(row) == wanted
             return "unclear: refused"
-        sentence = fuzzy.read(row["expression"])
+        sentence = grammar.read(row["expression"])
         assert "AMBIGUOUS_ZONE" in [finding.code for finding in sentence.findings]
         return "unclear: read, with a warning"
     if row["expression"].endswith("on weekdays"):  # of a fixed interval

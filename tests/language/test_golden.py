@@ -11,8 +11,8 @@ from tests.language import golden
 CASES = [case for parser in golden.PARSERS for case in golden.read(parser)]
 CODES = golden.FOLDER / "codes.txt"
 READERS = [
-    *("__init__", "bodies", "clauses", "definition", "duration", "extended", "fields", "grammar", "modifiers", "posix"),
-    *("quoting", "record", "refusal", "table", "words"),
+    *("__init__", "constraints", "duration", "field_errors", "fields", "grammar", "kron", "krontab", "manifest"),
+    *("modifier_args", "posix", "quoting", "record", "service", "tokens"),
 ]  # sentences have cases of their own
 RAISING = {"Fault", "KronError", "LanguageError", "_fault", "_expression", "_choice", "_unknown"}
 

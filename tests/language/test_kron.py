@@ -2,17 +2,13 @@
 
 import pytest
 
-from kron.core.policy import Overlap, Policy
-from kron.core.schedule import Schedule
-from kron.core.schedule.chance import (
-    Seed,
-    SkewLate,
-    Strategy,
-)
-from kron.core.schedule.window import SECOND, Mode, Window
-from kron.core.zone import UTC_ZONE, zone
 from kron.errors import LanguageError
 from kron.language import parse
+from kron.timing.schedule import Schedule
+from kron.timing.schedule.policy import Overlap, Policy
+from kron.timing.schedule.sampling import Seed, SkewLate, Strategy
+from kron.timing.schedule.window import SECOND, Mode, Window
+from kron.timing.zone import UTC_ZONE, zone
 from tests.language.asking import kron, modified, numbers, refusal
 
 MINUTE = 60 * SECOND

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from kron.core.schedule import Schedule
-from kron.core.schedule.cron import possible
-from kron.core.zone import zone
 from kron.errors import LanguageError
 from kron.language import parse
-from kron.language.english import english
-from kron.language.explain import dialect_of, lower, unparse, write_cron
+from kron.language.canonical import dialect_of, to_posix, unparse, write_cron
+from kron.language.english import describe
+from kron.timing.schedule import Schedule
+from kron.timing.schedule.cron import possible
+from kron.timing.zone import zone
 from tests import oracle
 from tests.language import texts
 
@@ -142,7 +142,7 @@ def test_all_5040_orders_of_all_seven_modifiers_say_the_same():
 @THOROUGH
 @given(texts.crons())
 def test_lowering_gives_strict_posix_with_the_same_meaning(cron):
-    assert parse(lower(cron), dialect="posix").cron == cron
+    assert parse(to_posix(cron), dialect="posix").cron == cron
 
 
 @settings(max_examples=50, deadline=None)
@@ -153,7 +153,7 @@ def test_lowering_gives_strict_posix_with_the_same_meaning(cron):
 @example("*/7 */5 * JAN-MAR *", 40)
 @given(texts.cron_texts(), st.integers(0, 24_000))
 def test_a_lowered_text_runs_at_the_same_times_as_the_text(text, day):
-    lowered = lower(read(text).cron)
+    lowered = to_posix(read(text).cron)
     ticks = YEARS[day % len(YEARS)]
     assert oracle.occurrences(lowered, ticks) == oracle.occurrences(text, ticks)
     assert set(lowered) <= set("0123456789,-* ")
@@ -179,22 +179,22 @@ YEARS = [
     ],
 )
 def test_a_text_is_lowered_to(text, lowered):
-    assert lower(parse(text, dialect="kron").cron) == lowered
+    assert to_posix(parse(text, dialect="kron").cron) == lowered
 
 
 def test_seconds_cannot_be_lowered():
     with pytest.raises(ValueError, match="seconds"):
-        lower(parse("*/10 * * * * *", dialect="service").cron)
+        to_posix(parse("*/10 * * * * *", dialect="service").cron)
 
 
 def test_a_service_text_with_7_is_lowered_to_0():
-    assert lower(parse("0 0 * * 5-7", dialect="service").cron) == "0 0 * * 0,5,6"
+    assert to_posix(parse("0 0 * * 5-7", dialect="service").cron) == "0 0 * * 0,5,6"
 
 
 @THOROUGH
 @given(texts.schedules)
 def test_english_never_fails_and_names_the_zone(schedule):
-    sentence = english(schedule)
+    sentence = describe(schedule)
     assert schedule.zone.name in sentence
     assert sentence[0].isupper()
     assert sentence.endswith(".")
@@ -204,7 +204,7 @@ def test_english_never_fails_and_names_the_zone(schedule):
 @settings(max_examples=200, deadline=None)
 @given(texts.crons(seconds=True))
 def test_english_never_fails_on_seconds_either(cron):
-    assert "UTC" in english(Schedule(cron))
+    assert "UTC" in describe(Schedule(cron))
 
 
 @THOROUGH

@@ -8,14 +8,14 @@ import time
 
 import pytest
 
-from kron.core.decision import decide
-from kron.core.period import Period
 from kron.errors import KronError
 from kron.language import parse
-from kron.language.definition import define
-from kron.language.explain import unparse
-from kron.language.record import record, verify
-from kron.language.table import read_table
+from kron.language.canonical import unparse
+from kron.language.krontab import read_table
+from kron.language.manifest import define
+from kron.language.record import to_record, verify
+from kron.timing.decision import decide
+from kron.timing.period import Period
 from tests.language.asking import kron
 
 SIZE = 65_536
@@ -73,7 +73,7 @@ def defined(**fields):
     return define({"identity": "a", "schedule": MIDNIGHT, **fields})
 
 
-RECORDED = record(decide(kron(MIDNIGHT), Period(0), "a"))
+RECORDED = to_record(decide(kron(MIDNIGHT), Period(0), "a"))
 PARSERS = {
     "posix": lambda text: parse(text, dialect="posix"),
     "service": lambda text: parse(text, dialect="service"),

@@ -144,7 +144,7 @@ def test_a_field_takes_its_range_and_not_a_number_more(place, name, low, high):
     for number in [*range(low), high + 1, 10 * high, 10**30]:
         assert refusal(text(number)) == ("OUT_OF_RANGE", str(number))
         assert refusal(text(f"{low},{number}"))[0] == "OUT_OF_RANGE"
-    with pytest.raises(LanguageError, match=f"the {name} field has {high + 1}, which is out of range"):
+    with pytest.raises(LanguageError, match=f"{name} field value {high + 1} is out of range"):
         parse(text(high + 1), dialect="posix")
 
 
@@ -241,7 +241,7 @@ def test_the_error_says_which_field_and_why_for_those_who_word_it_themselves():
             parse(text, dialect="posix")
         return caught.value.details
 
-    assert details("0 24 * * *") == {"field": "hour", "reason": "has 24, which is out of range"}
+    assert details("0 24 * * *") == {"field": "hour", "reason": "value 24 is out of range (0-23)"}
     assert details("0 0 * *") == {"field": "expression", "reason": "has 4 fields"}
     assert details("@daily")["field"] == "expression"
     assert details("0 0 * * *\n")["field"] == "expression"

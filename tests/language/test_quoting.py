@@ -4,12 +4,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kron.core.schedule import Schedule
-from kron.core.schedule.chance import Seed
 from kron.language import parse
-from kron.language.explain import unparse
+from kron.language.canonical import unparse
 from kron.language.fault import Fault
 from kron.language.quoting import bare, body_end, quote, spans, split, unquote
+from kron.timing.schedule import Schedule
+from kron.timing.schedule.sampling import Seed
 from tests.language.asking import kron
 from tests.language.texts import WRITABLE
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kron import KronError, Period, decide, parse, record, verify
-from kron.core.decision import tally
-from kron.core.schedule.chance import Seed
-from kron.core.zone import instant_of
+from kron import KronError, Period, decide, parse, to_record, verify
 from kron.language.record import Difference
+from kron.timing.decision import tally
+from kron.timing.schedule.sampling import Seed
+from kron.timing.zone import instant_of
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "decisions.jsonl"
 ROWS = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
@@ -34,7 +34,7 @@ OUTPUTS = (
 
 def made(text, period="2026-03-01T00:00:00Z", identity="prod/db-backup", **how):
     schedule = parse(text, dialect=how.pop("dialect", "kron"), **how)
-    return record(decide(schedule, Period(instant_of(period)), identity))
+    return to_record(decide(schedule, Period(instant_of(period)), identity))
 
 
 @pytest.mark.req("KSPEC-OUT-DECISION", "KSPEC-TERM-DECISION", "KSPEC-SEED-CANON")
@@ -92,7 +92,7 @@ def test_the_parameters_are_those_in_force_defaults_included(window, distributio
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['identity']}@{row['period_id']}")
 def test_every_time_is_rfc_3339_in_utc(row):
     schedule = parse(row["schedule"], dialect=row["dialect"], zone=row["timezone"])
-    found = record(decide(schedule, Period(instant_of(row["period_id"])), row["identity"]))
+    found = to_record(decide(schedule, Period(instant_of(row["period_id"])), row["identity"]))
     for field in ("period_id", "nominal_time", "window_start", "window_end", "chosen_time"):
         assert found[field] is None or RFC3339.fullmatch(found[field])
         assert field != "chosen_time" or not (found[field] and "." in found[field])
@@ -110,7 +110,7 @@ def test_the_bounds_of_a_window_keep_their_nanoseconds():
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['identity']}@{row['period_id']}")
 def test_the_line_of_a_log_is_enough_to_compute_the_decision_again(row):
     schedule = parse(row["schedule"], dialect=row["dialect"], zone=row["timezone"])
-    line = json.dumps(record(decide(schedule, Period(instant_of(row["period_id"])), row["identity"])))
+    line = json.dumps(to_record(decide(schedule, Period(instant_of(row["period_id"])), row["identity"])))
     assert verify(line) == []
     assert verify(json.loads(line)) == []
 
@@ -134,7 +134,7 @@ def test_any_decision_is_verified_from_its_record_alone(fields, zone, window, wa
     text = " ".join(part for part in (fields, zone, window, way, seed, limit) if part)
     schedule = parse(text, dialect="kron")
     nominal = schedule.zone.first_after(schedule.cron.after, t)
-    assert verify(json.dumps(record(decide(schedule, Period(nominal), identity)))) == []
+    assert verify(json.dumps(to_record(decide(schedule, Period(nominal), identity)))) == []
 
 
 TAMPERED = {
@@ -167,7 +167,7 @@ def test_a_tampered_field_is_found_by_its_name(field, value):
     right = made("0 0 * * * @win(after,3h) @seed(stable,salt=backup)")
     assert right[field] != value
     if field == "timezone" and value is None:
-        with pytest.raises(KronError, match="it has no timezone"):
+        with pytest.raises(KronError, match="field timezone is missing"):
             verify({**right, field: value})
     else:
         assert verify({**right, field: value}) == [Difference(field, value, right[field])]
@@ -213,14 +213,14 @@ def test_another_release_may_record_more_or_less():
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "it is not JSON"),
-        ("{", "it is not JSON"),
-        ("[" * 100_000, "it is not JSON"),
-        ("9" * 10_000, "it is not JSON"),
-        ("[]", "it is not a JSON object"),
-        ("null", "it is not a JSON object"),
-        ("{}", "it has no identity"),
-        ('{"identity": 1}', "it has no identity"),
+        ("", "not valid JSON"),
+        ("{", "not valid JSON"),
+        ("[" * 100_000, "not valid JSON"),
+        ("9" * 10_000, "not valid JSON"),
+        ("[]", "not a JSON object"),
+        ("null", "not a JSON object"),
+        ("{}", "field identity is missing"),
+        ('{"identity": 1}', "field identity is missing"),
     ],
 )
 def test_what_is_no_decision_is_refused_with_the_reason(text, reason):
@@ -233,7 +233,7 @@ def test_what_is_no_decision_is_refused_with_the_reason(text, reason):
 def test_a_decision_without_one_of_its_fields_is_none(field):
     right = made("0 0 * * * @win(after,3h)")
     del right[field]
-    with pytest.raises(KronError, match=f"it has no {field}") as error:
+    with pytest.raises(KronError, match=f"field {field} is missing") as error:
         verify(right)
     assert error.value.code == "NOT_A_DECISION"
 
@@ -273,7 +273,7 @@ def test_a_schedule_with_seconds_is_recorded_with_its_zone_and_verified_in_it():
 )
 def test_any_salt_survives_its_record(salt):
     schedule = replace(parse("0 0 * * * @win(after,3h)", dialect="kron"), seed=Seed(salt=salt))
-    right = record(decide(schedule, Period(instant_of("2026-03-01T00:00:00Z")), "job"))
+    right = to_record(decide(schedule, Period(instant_of("2026-03-01T00:00:00Z")), "job"))
     assert right["seed_strategy"]["parameters"] == {"salt": salt}
     assert verify(json.dumps(right)) == []
 
@@ -281,6 +281,6 @@ def test_any_salt_survives_its_record(salt):
 def test_the_refusals_in_the_record_are_the_tally():
     schedule = parse("0 10 * * * @win(after,2h) @only(between=11:50-12:10) @avoid(between=12:00-12:00)", dialect="kron")
     decision = decide(schedule, Period(instant_of("2026-03-02T10:00:00Z")), "narrow")
-    refused = record(decision)["constraints_applied"]["refused"]
+    refused = to_record(decision)["constraints_applied"]["refused"]
     assert refused == tally(decision)
-    assert sum(refused.values()) == decision.attempts - 1 > 0
+    assert sum(refused.values()) == decision.draws - 1 > 0

@@ -5,8 +5,8 @@ import pytest
 from kron.errors import LanguageError
 from kron.language import parse
 from kron.language.fault import Fault
-from kron.language.sentences import fuzzy
-from kron.language.sentences.refusals import CODES
+from kron.language.sentences import grammar
+from kron.language.sentences.sentence_errors import CODES
 
 
 def refusal(text):
@@ -23,7 +23,7 @@ ROWS = {
     "E-04": ("daily around", "MISSING_TIME_SPEC", ["Example: daily around 14:00"]),
     "E-05": ("daily between 9:00", "INCOMPLETE_RANGE", ["both a start and an end time connected by 'and'"]),
     "E-06": ("daily between 14:00 and 14:00", "ZERO_DURATION_RANGE", ["zero duration"]),
-    "E-07": ("weekly on mondey", "UNKNOWN_WEEKDAY", ["did you mean monday?"]),
+    "E-07": ("weekly on mondey", "UNKNOWN_WEEKDAY", ["did you mean 'monday'?"]),
     "E-08": (
         "every 5 fortnights",
         "UNKNOWN_UNIT",
@@ -46,7 +46,7 @@ def test_each_row_is_refused_with_its_code_and_says_what_it_must(row):
 @pytest.mark.req("FUZZY-E-07")
 def test_a_weekday_is_suggested_only_where_one_character_is_wrong():
     for text, day in (("mondey", "monday"), ("tusday", "tuesday"), ("sundayy", "sunday"), ("fryday", "friday")):
-        assert refusal(f"weekly on {text}").hint == f"did you mean {day}?"
+        assert refusal(f"weekly on {text}").hint == f"did you mean '{day}'?"
     for text in ("foo", "wendsdey", "m"):
         assert "did you mean" not in str(refusal(f"weekly on {text}"))
     assert refusal("weekly on mon").hint == "write monday"
@@ -161,7 +161,7 @@ def test_paraphrases_of_one_mistake_have_one_code():
 def test_the_reader_and_the_parser_give_the_same_code():
     for text, code, _ in ROWS.values():
         with pytest.raises(Fault) as caught:
-            fuzzy.read(text)
+            grammar.read(text)
         assert caught.value.code == refusal(text).code == code
 
 

@@ -11,7 +11,7 @@ from scipy import stats
 
 from kron.errors import KronError
 from kron.language.fault import Fault
-from kron.language.sentences import fuzzy, github
+from kron.language.sentences import github, grammar
 from kron.language.sentences.placeholder import Around, Between, Daily, Fortnightly, Hourly, Weekly, read_placeholder
 from kron.language.sentences.pool import POOL, TIERS
 from kron.language.sentences.scatter import _checked, draw, fnv1a, resolve, scatter, seed_of, workflow_identifier
@@ -23,7 +23,7 @@ QUIET = {2, 3, 4, 5, 10, 11, 12, 19, 20, 21, 22, 23}
 
 
 def cron(text, identifier):
-    return scatter(fuzzy.read(text), identifier).cron
+    return scatter(grammar.read(text), identifier).cron
 
 
 def resolved(plan, seed):
@@ -57,7 +57,7 @@ def test_seeds_are_spread_evenly_over_what_is_drawn_from(size):
 
 @pytest.mark.req("FUZZY-6.2.1-ALT")
 def test_another_hash_of_32_bits_may_be_put_in():
-    assert scatter(fuzzy.read("hourly"), "a", zlib.crc32).seed == zlib.crc32(b"a")
+    assert scatter(grammar.read("hourly"), "a", zlib.crc32).seed == zlib.crc32(b"a")
 
 
 @pytest.mark.req("FUZZY-6.2.2-ID", "FUZZY-6.2.2-EX", "FUZZY-6.1-ENT-IDFMT", "FUZZY-6.2.2-DISTINCT")
@@ -81,7 +81,7 @@ def test_without_an_identifier_there_is_no_time():
 @pytest.mark.parametrize("seed", [-1, 2**32, 1.5, "7", None, True])
 def test_a_seed_that_is_none_is_refused(seed):
     with pytest.raises(KronError) as caught:
-        scatter(fuzzy.read("daily"), "a", lambda data: seed)
+        scatter(grammar.read("daily"), "a", lambda data: seed)
     assert caught.value.code == "INVALID_SEED"
 
 
@@ -156,11 +156,11 @@ def test_between_draws_from_the_minutes_of_the_range():
     assert resolved(Daily(Between(540, 1020)), 217) == "37 12 * * *"
     for start, end in ((540, 1020), (1320, 120), (0, 1439), (1439, 0), (852, 860)):
         text = f"daily between {start // 60}:{start % 60:02d} and {end // 60}:{end % 60:02d}"
-        placeholder = fuzzy.read(text).placeholder
+        placeholder = grammar.read(text).placeholder
         for identifier in IDENTIFIERS[:400]:
             assert cron(text, identifier) == stretch_cron(placeholder, identifier)
         size = (end - start) % 1440
-        assert f"% {size} = {seed_of('x') % size}" in scatter(fuzzy.read(text), "x").why
+        assert f"% {size} = {seed_of('x') % size}" in scatter(grammar.read(text), "x").why
 
 
 @pytest.mark.req("FUZZY-T-SCATTER-007")
@@ -220,7 +220,7 @@ def test_the_weekday_moves_with_the_scatter():
 def test_a_fresh_process_finds_the_same_times():
     texts = ["daily", "weekly", "hourly", "daily around 9am", "weekly on friday between 22:00 and 3:00", "tri-weekly"]
     program = f"""
-from kron.language.sentences import fuzzy
+from kron.language.sentences import grammar as fuzzy
 from kron.language.sentences.scatter import scatter
 for text in {texts!r}:
     for n in range(50):
@@ -243,17 +243,17 @@ def test_the_same_identifier_and_sentence_always_give_the_same_minute():
 
 def test_a_window_without_a_good_minute_is_warned_about():
     for text, lost in (("daily between 9:00 and 9:03", "full hour"), ("daily between 14:13 and 14:17", "peak")):
-        findings = scatter(fuzzy.read(text), "a").findings
+        findings = scatter(grammar.read(text), "a").findings
         assert [finding.code for finding in findings] == ["NARROW_WINDOW"]
         assert lost in findings[0].message
         assert findings[0].place.text == text
-    assert not scatter(fuzzy.read("daily between 9:00 and 9:30"), "a").findings
+    assert not scatter(grammar.read("daily between 9:00 and 9:30"), "a").findings
 
 
 @pytest.mark.req("FUZZY-7.3-RESOLVE", "FUZZY-7.3-STEPS")
 def test_a_placeholder_is_resolved_later_as_its_sentence_would_be():
     for text in ("daily", "daily around 9am utc+9", "weekly on monday", "hourly", "tri-weekly", "every 8h"):
-        sentence = fuzzy.read(text)
+        sentence = grammar.read(text)
         assert resolve(read_placeholder(sentence.placeholder), "o/r/w.md").cron == scatter(sentence, "o/r/w.md").cron
 
 
@@ -318,6 +318,6 @@ def test_the_lines_that_github_takes():
 
 @pytest.mark.req("FUZZY-C.2-PREDICT")
 def test_how_a_time_was_found_can_be_told():
-    assert scatter(fuzzy.read("daily"), "github/gh-aw/workflow.md").why == "206228416 % 622 = 584, the slot 23:17"
-    assert scatter(fuzzy.read("hourly"), "github/gh-aw/workflow.md").why == "206228416 % 60 = 16"
-    assert scatter(fuzzy.read("every 2 days"), "x").why == "the same for everyone"
+    assert scatter(grammar.read("daily"), "github/gh-aw/workflow.md").why == "206228416 % 622 = 584, the slot 23:17"
+    assert scatter(grammar.read("hourly"), "github/gh-aw/workflow.md").why == "206228416 % 60 = 16"
+    assert scatter(grammar.read("every 2 days"), "x").why == "the same for every identifier"

@@ -5,12 +5,12 @@ from itertools import islice, pairwise
 
 import pytest
 
-from kron import KronError, decide, english, latest, parse, periods, unparse
-from kron.core.schedule.cadence import Cadence
-from kron.language.explain import lower
+from kron import KronError, decide, describe, last_period, parse, periods, unparse
+from kron.language.canonical import to_posix
 from kron.language.sentences.pool import POOL
+from kron.language.sentences.read import read_sentence
 from kron.language.sentences.scatter import seed_of
-from kron.language.sentences.sentence import read_sentence
+from kron.timing.schedule.cadence import Cadence
 from tests.language.scatter_oracle import stretch_cron
 
 WHO = "octo/site/.github/workflows/report.md"
@@ -64,8 +64,8 @@ def test_cron_cannot_and_says_so():
         unparse(schedule)
     assert caught.value.code == "NOT_CRON"
     with pytest.raises(ValueError, match="days"):
-        lower(schedule.cron)
-    assert english(schedule).endswith("every 14 days, UTC.")
+        to_posix(schedule.cron)
+    assert describe(schedule).endswith("every 14 days, UTC.")
 
 
 def test_the_exact_cadence_keeps_the_time_of_the_pool_and_the_phase_of_the_hash():
@@ -81,9 +81,9 @@ def test_weeks_are_on_sundays_at_midnight():
 def test_the_last_period_of_a_cadence_is_found_backwards_too():
     schedule = parse("bi-weekly", dialect="fuzzy", identity=WHO, cadence="exact")
     for first, second in pairwise(islice(periods(schedule, START), 10)):
-        assert latest(schedule, second.time - timedelta(seconds=1)) == first
-        assert latest(schedule, second.time) == second
-        assert decide(schedule, second, WHO).at == second.nominal
+        assert last_period(schedule, second.time - timedelta(seconds=1)) == first
+        assert last_period(schedule, second.time) == second
+        assert decide(schedule, second, WHO).chosen == second.nominal
 
 
 def test_other_sentences_are_the_same_in_either_cadence():

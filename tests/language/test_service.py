@@ -4,7 +4,7 @@ import pytest
 
 from kron.errors import KronError
 from kron.language import parse
-from kron.language.explain import unparse
+from kron.language.canonical import unparse
 from tests.language import asking
 from tests.language.asking import numbers
 
@@ -40,10 +40,10 @@ def test_or_last_where_the_deployment_says_so():
 
 def test_a_fault_is_found_where_it_stands_whichever_end_the_seconds_are_at():
     assert refusal("60 0 0 * * *") == ("OUT_OF_RANGE", "60")
-    with pytest.raises(KronError, match="the second field has 60") as caught:
+    with pytest.raises(KronError, match="second field value 60") as caught:
         service("0 0 * * * 60", seconds="last")
     assert caught.value.span == (10, 12)
-    with pytest.raises(KronError, match="the minute field has 60") as caught:
+    with pytest.raises(KronError, match="minute field value 60") as caught:
         service("60 0 * * * 0", seconds="last")
     assert caught.value.span == (0, 2)
 

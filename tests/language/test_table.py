@@ -4,11 +4,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kron.core.job import Command
 from kron.errors import KronError, LanguageError
 from kron.language import parse
+from kron.language.krontab import MOST_ERRORS, MOST_LINES, read_table
 from kron.language.quoting import quote
-from kron.language.table import MOST_ERRORS, MOST_LINES, read_table
+from kron.timing.job import Command
 from tests.language import texts
 
 PATH = "/etc/krontab"

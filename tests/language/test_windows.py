@@ -2,10 +2,10 @@
 
 import pytest
 
-from kron.core.period import Period
-from kron.core.schedule.window import SECOND, Mode, Window
-from kron.core.zone import UTC_ZONE
 from kron.language import parse
+from kron.timing.period import Period
+from kron.timing.schedule.window import SECOND, Mode, Window
+from kron.timing.zone import UTC_ZONE
 from tests.language.asking import kron, modified, refusal
 
 MINUTE = 60 * SECOND

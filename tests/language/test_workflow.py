@@ -4,13 +4,13 @@ import pytest
 
 from kron.errors import KronError, LanguageError
 from kron.language.fault import Fault
+from kron.language.sentences.read import read_sentence
 from kron.language.sentences.scatter import scatter, workflow_identifier
-from kron.language.sentences.sentence import read_sentence
 from kron.language.workflows import rewrite as rewriting
 from kron.language.workflows import yamltext
-from kron.language.workflows.compiled import Status, collisions, compile_workflow
+from kron.language.workflows.compile import Status, collisions, compile_workflow
+from kron.language.workflows.find import Form, read_workflow
 from kron.language.workflows.rewrite import rewrite
-from kron.language.workflows.workflow import Form, read_workflow
 from kron.language.workflows.yamltext import Scalar, read_yaml
 
 WHO = "octo/site/.github/workflows/a.yml"

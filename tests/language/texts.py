@@ -2,13 +2,16 @@
 
 from hypothesis import strategies as st
 
-from kron.core.calendar import Date, day_of
-from kron.core.policy import Overlap, Policy
-from kron.core.schedule import Schedule
-from kron.core.schedule.chance import (
+from kron.language.grammar import DAY_NAMES, MONTH_NAMES
+from kron.timing.calendar import Date, day_of
+from kron.timing.schedule import Schedule
+from kron.timing.schedule.constraint import Clauses, Constraints
+from kron.timing.schedule.cron import HOURS, MINUTES, MONTH_DAYS, WEEK, YEAR, Cron, possible
+from kron.timing.schedule.policy import Overlap, Policy
+from kron.timing.schedule.sampling import (
     Anchor,
+    Direction,
     Exponential,
-    Lean,
     Normal,
     Seed,
     SkewEarly,
@@ -16,11 +19,8 @@ from kron.core.schedule.chance import (
     Strategy,
     Uniform,
 )
-from kron.core.schedule.constraint import Clauses, Constraints
-from kron.core.schedule.cron import HOURS, MINUTES, MONTH_DAYS, WEEK, YEAR, Cron, possible
-from kron.core.schedule.window import Mode, Window
-from kron.core.zone import zone
-from kron.language.grammar import DAY_NAMES, MONTH_NAMES
+from kron.timing.schedule.window import Mode, Window
+from kron.timing.zone import zone
 
 ZONES = ("UTC", "Etc/UTC", "Europe/Paris", "America/Los_Angeles", "Australia/Lord_Howe", "Asia/Kathmandu", "GMT")
 LONGEST = (1 << 63) - 1
@@ -54,7 +54,7 @@ distributions = st.one_of(
     st.just(Uniform()),
     st.builds(SkewEarly, positive),
     st.builds(SkewLate, positive),
-    st.builds(Exponential, positive, st.sampled_from(Lean)),
+    st.builds(Exponential, positive, st.sampled_from(Direction)),
     st.builds(Normal, st.none() | st.sampled_from(Anchor), st.none() | st.integers(1, LONGEST)),
 )
 seeds = st.builds(Seed, st.sampled_from(Strategy), st.text(WRITABLE, max_size=20))

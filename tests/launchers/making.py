@@ -3,11 +3,12 @@
 import asyncio
 from dataclasses import replace
 
-from kron.core.job import Job
-from kron.core.policy import KRON
-from kron.core.run import Run, State, key_of
+from kron.engine.launcher import Launch
 from kron.language import parse
-from kron.launcher import Launch
+from kron.rules.run import Run, State
+from kron.timing.job import Job
+from kron.timing.key import key_of
+from kron.timing.schedule.policy import KRON
 
 NOMINAL = 1_772_359_200
 

@@ -15,16 +15,16 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from kron.clock import SystemClock
-from kron.core.answer import Answer, Report
-from kron.core.job import Command
-from kron.core.outcome import Verdict
-from kron.core.policy import KRON, MILLISECOND, SECOND, Interrupted
-from kron.core.run import State
+from kron.engine.clock import SystemClock
+from kron.engine.registrar import Registrar
 from kron.launchers.command import CommandLauncher
 from kron.launchers.journal import Entry, Journal, boot, ticks
-from kron.registrar import Registrar
+from kron.rules.launch_result import LaunchResult, Report
+from kron.rules.outcome import Outcome
+from kron.rules.run import State
 from kron.stores.sqlite import SqliteStore
+from kron.timing.job import Command
+from kron.timing.schedule.policy import KRON, MILLISECOND, SECOND, WorkerLossPolicy
 from tests.launchers.making import Ear, a_launch
 
 KRON_COMMAND = Path(sys.executable).with_name("kron")
@@ -54,7 +54,7 @@ def ran(journal, launch, *, ear=None, until=None):
 @pytest.mark.parametrize(("line", "said", "status"), [("exit 0", Report.SUCCESS, 0), ("exit 3", Report.FAILED, 3)])
 def test_a_command_is_run_and_its_end_reported(journal, line, said, status):
     launch = a_launch(command=Command(line))
-    assert ran(journal, launch, until=said) is Answer.OK
+    assert ran(journal, launch, until=said) is LaunchResult.OK
     assert journal.look(launch.run.key).status == status
     assert [path.name for path in journal.folder.glob("*.status")] == []
 
@@ -75,9 +75,9 @@ def test_a_command_sees_what_it_is_given_and_nothing_of_the_worker_s_secrets(jou
 
 def test_what_cannot_be_started_is_refused_for_good(journal):
     launch = a_launch(command=Command("true", cwd="/there/is/no/such/folder"))
-    assert ran(journal, launch) is Answer.REJECTED
-    assert ran(journal, a_launch()) is Answer.REJECTED  # no command at all
-    assert ran(journal, a_launch(command=Command("a\0b"), nominal=60)) is Answer.REJECTED
+    assert ran(journal, launch) is LaunchResult.REJECTED
+    assert ran(journal, a_launch()) is LaunchResult.REJECTED  # no command at all
+    assert ran(journal, a_launch(command=Command("a\0b"), nominal=60)) is LaunchResult.REJECTED
 
 
 class Laborious(Journal):
@@ -99,11 +99,11 @@ def test_on_a_slow_disk_a_command_is_begun_in_its_turn_or_certainly_not(tmp_path
         answers = await asyncio.gather(*(launcher.start(launch) for launch in launches))
         while launcher.tasks:
             await asyncio.sleep(0.01)
-        return [(getattr(said, "answer", said), launch.run.key) for said, launch in zip(answers, launches, strict=True)]
+        return [(getattr(said, "result", said), launch.run.key) for said, launch in zip(answers, launches, strict=True)]
 
     answers = asyncio.run(script())
-    assert {answer for answer, _ in answers} == {Answer.OK, Answer.UNSENT}
-    assert all((journal.look(key) is not None) == (answer is Answer.OK) for answer, key in answers)
+    assert {answer for answer, _ in answers} == {LaunchResult.OK, LaunchResult.UNSENT}
+    assert all((journal.look(key) is not None) == (answer is LaunchResult.OK) for answer, key in answers)
 
 
 def test_a_command_whose_launch_was_given_up_is_followed_to_its_end(tmp_path):
@@ -160,7 +160,7 @@ def test_a_key_that_was_begun_is_never_begun_again(journal, tmp_path):
 
     async def both():
         first, second = CommandLauncher(journal, Ear(), beat=0.02), CommandLauncher(journal, ear, beat=0.02)
-        assert [await first.start(launch), await second.start(launch)] == [Answer.OK, Answer.OK]
+        assert [await first.start(launch), await second.start(launch)] == [LaunchResult.OK, LaunchResult.OK]
         await ear.until(Report.STARTED)
         go.touch()
         await ear.until(Report.SUCCESS)
@@ -169,7 +169,7 @@ def test_a_key_that_was_begun_is_never_begun_again(journal, tmp_path):
 
     asyncio.run(both())
     later = Ear()
-    assert ran(journal, launch, ear=later, until=Report.SUCCESS) is Answer.OK
+    assert ran(journal, launch, ear=later, until=Report.SUCCESS) is LaunchResult.OK
     assert out.read_text() == "run\n"
 
 
@@ -178,9 +178,11 @@ def test_a_command_that_may_have_begun_is_not_known_to_have(journal):
     """The worker died between its note and the start: at most once is what a host promises, unless asked otherwise."""
     launch = a_launch(command=Command("exit 0"))
     assert journal.begin(launch.run.key, int(time.time()))
-    assert ran(journal, launch) is Answer.UNKNOWN
-    again = a_launch(command=Command("exit 0"), policy=replace(KRON, interrupted=Interrupted.RESTART), attempt=2)
-    assert ran(journal, again, until=Report.SUCCESS) is Answer.OK
+    assert ran(journal, launch) is LaunchResult.UNKNOWN
+    again = a_launch(
+        command=Command("exit 0"), policy=replace(KRON, on_worker_loss=WorkerLossPolicy.RESTART), attempt=2
+    )
+    assert ran(journal, again, until=Report.SUCCESS) is LaunchResult.OK
 
 
 def test_a_process_is_known_by_its_number_its_beginning_and_the_run_of_the_machine(journal):
@@ -240,7 +242,7 @@ def test_command_of_another_user_keeps_no_right_of_the_worker(journal, common, u
     out = common / "out"
     words = "id -u; id -g; id -G; echo $HOME $USER $LOGNAME; pwd; cat /etc/shadow || echo no"
     command = Command(words, user=user, stdout=str(out))
-    assert ran(journal, a_launch(command=command), until=Report.SUCCESS) is Answer.OK
+    assert ran(journal, a_launch(command=command), until=Report.SUCCESS) is LaunchResult.OK
     entry = pwd.getpwnam("nobody")
     groups = " ".join(str(each) for each in os.getgrouplist("nobody", entry.pw_gid))
     assert out.read_text().splitlines() == [
@@ -254,7 +256,7 @@ def test_command_of_another_user_keeps_no_right_of_the_worker(journal, common, u
 def test_command_with_a_group_has_that_group_and_the_users_own(journal, common):
     out = common / "out"
     command = Command("id -u; id -gn; id -G", user="nobody", group="daemon", stdout=str(out))
-    assert ran(journal, a_launch(command=command), until=Report.SUCCESS) is Answer.OK
+    assert ran(journal, a_launch(command=command), until=Report.SUCCESS) is LaunchResult.OK
     uid, group, groups = out.read_text().splitlines()
     assert (uid, group) == (str(pwd.getpwnam("nobody").pw_uid), "daemon")
     assert "0" not in groups.split()
@@ -269,7 +271,7 @@ def test_output_of_another_user_is_opened_with_his_rights(journal, common, tmp_p
     link = common / "link"
     link.symlink_to(treasure)
     command = Command("echo his; echo his >&2", user="nobody", **{field: str(link)})
-    assert ran(journal, a_launch(command=command), until=Report.FAILED) is Answer.OK
+    assert ran(journal, a_launch(command=command), until=Report.FAILED) is LaunchResult.OK
     assert treasure.read_text() == "mine"
 
 
@@ -280,20 +282,20 @@ def test_output_is_not_opened_through_a_link_that_others_could_make(journal, com
     treasure.write_text("mine")
     (common / "link").symlink_to(treasure)
     command = Command("echo his", user=user, stdout=str(common / "link"))
-    assert ran(journal, a_launch(command=command)) is Answer.REJECTED
+    assert ran(journal, a_launch(command=command)) is LaunchResult.REJECTED
     assert treasure.read_text() == "mine"
 
 
 def test_output_through_a_link_of_ones_own_is_written(journal, tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "log")
     command = Command("echo mine", stdout=str(tmp_path / "link"))
-    assert ran(journal, a_launch(command=command), until=Report.SUCCESS) is Answer.OK
+    assert ran(journal, a_launch(command=command), until=Report.SUCCESS) is LaunchResult.OK
     assert (tmp_path / "log").read_text() == "mine\n"
 
 
 @pytest.mark.parametrize("who", [{"user": "nobody-at-all"}, {"group": "nobody-at-all"}, {"user": "4294000000"}])
 def test_command_of_an_unknown_user_or_group_is_refused(journal, who):
-    assert ran(journal, a_launch(command=Command("true", **who))) is Answer.REJECTED
+    assert ran(journal, a_launch(command=Command("true", **who))) is LaunchResult.REJECTED
 
 
 @AS_ROOT
@@ -303,7 +305,7 @@ def test_a_command_of_another_user_leaves_its_status_where_he_has_no_right(journ
 
     async def left_alone():
         first, second = CommandLauncher(journal, Ear()), CommandLauncher(journal, ear, beat=0.02)
-        assert await first.start(launch) is Answer.OK
+        assert await first.start(launch) is LaunchResult.OK
         for task in first.tasks.values():
             task.cancel()  # the worker that waits for it is no more
         second.adopt()
@@ -323,7 +325,9 @@ def test_the_journal_forgets_what_was_long_ago(journal):
 
 def worker(url, journal):
     with Path(journal).with_name("log").open("ab") as log:
-        return subprocess.Popen([KRON_COMMAND, "worker", url, "--commands", journal], stdout=log, stderr=log)
+        return subprocess.Popen(
+            [KRON_COMMAND, "worker", "--store", url, "--command-journal", journal], stdout=log, stderr=log
+        )
 
 
 def waited(what, seconds=30):
@@ -371,7 +375,7 @@ def test_a_worker_that_is_killed_leaves_its_commands_and_the_next_one_finds_them
         waited(lambda: run().state is (State.STARTED if alive else State.SUCCESS))
         go.touch()
         waited(lambda: run().state is State.SUCCESS)
-        assert run().verdict is Verdict.EXECUTED
+        assert run().outcome is Outcome.EXECUTED
         assert run().attempt == 1
         assert out.read_text() == "begun\nended\n"
     finally:

@@ -12,9 +12,9 @@ from lightkube import AsyncClient, KubeConfig
 from lightkube.config.models import Cluster as Server
 from lightkube.config.models import User
 
-from kron.core.answer import Answer, Report
-from kron.core.policy import KRON, MILLISECOND
 from kron.launchers.kubernetes import KEY, PERIOD, KubernetesLauncher
+from kron.rules.launch_result import LaunchResult, Report
+from kron.timing.schedule.policy import KRON, MILLISECOND
 from tests.launchers.cluster import Cluster
 from tests.launchers.making import NOMINAL, Ear, a_launch
 
@@ -62,7 +62,7 @@ def posted(cluster):
 @pytest.mark.req("KSPEC-IDEM-K8S")
 def test_an_owned_job_with_the_period_is_looked_for_before_one_is_made(cluster):
     launch = a_launch(TARGET)
-    assert tried(cluster, launch, launch) == [Answer.OK, Answer.OK]
+    assert tried(cluster, launch, launch) == [LaunchResult.OK, LaunchResult.OK]
     assert len(posted(cluster)) == 1
     ((path, job),) = cluster.jobs.items()
     looked = cluster.requests.index(("GET", path))
@@ -76,7 +76,10 @@ def test_an_owned_job_with_the_period_is_looked_for_before_one_is_made(cluster):
 
 @pytest.mark.req("KSPEC-IDEM-K8S")
 def test_another_period_has_another_job(cluster):
-    assert tried(cluster, a_launch(TARGET), a_launch(TARGET, nominal=NOMINAL + 86_400)) == [Answer.OK, Answer.OK]
+    assert tried(cluster, a_launch(TARGET), a_launch(TARGET, nominal=NOMINAL + 86_400)) == [
+        LaunchResult.OK,
+        LaunchResult.OK,
+    ]
     assert len(cluster.jobs) == 2
 
 
@@ -90,7 +93,7 @@ def test_a_job_of_that_name_that_is_not_ours_is_left_alone(cluster, change):
         job["metadata"]["ownerReferences"][0]["uid"] = "u-2"
     else:
         job["metadata"]["annotations"][PERIOD] = "2026-03-01T11:00:00Z"
-    assert tried(cluster, launch) == [Answer.REJECTED]
+    assert tried(cluster, launch) == [LaunchResult.REJECTED]
     assert len(posted(cluster)) == 1
 
 
@@ -100,23 +103,23 @@ def test_who_loses_the_race_finds_the_job_of_the_other(cluster):
     launch = a_launch(TARGET)
     tried(cluster, launch)
     cluster.faults["GET", "jobs"] = 404
-    assert tried(cluster, launch) == [Answer.OK]
+    assert tried(cluster, launch) == [LaunchResult.OK]
     assert (len(posted(cluster)), len(cluster.jobs)) == (2, 1)
 
 
 @pytest.mark.parametrize(
     ("fault", "answer", "made"),
     [
-        ({("POST", "jobs"): "cut after"}, Answer.OK, 1),
-        ({("POST", "jobs"): "cut before"}, Answer.RETRYABLE, 0),
-        ({("POST", "jobs"): 503}, Answer.RETRYABLE, 0),
-        ({("POST", "jobs"): 422}, Answer.REJECTED, 0),
-        ({("GET", "cronjobs"): 503}, Answer.RETRYABLE, 0),
-        ({("GET", "cronjobs"): 403}, Answer.RETRYABLE, 0),
-        ({("GET", "cronjobs"): 404}, Answer.REJECTED, 0),
-        ({("GET", "cronjobs"): "cut before"}, Answer.RETRYABLE, 0),
-        ({("GET", "jobs"): 500}, Answer.UNKNOWN, 0),
-        ({("GET", "jobs"): "cut before"}, Answer.UNKNOWN, 0),
+        ({("POST", "jobs"): "cut after"}, LaunchResult.OK, 1),
+        ({("POST", "jobs"): "cut before"}, LaunchResult.RETRYABLE, 0),
+        ({("POST", "jobs"): 503}, LaunchResult.RETRYABLE, 0),
+        ({("POST", "jobs"): 422}, LaunchResult.REJECTED, 0),
+        ({("GET", "cronjobs"): 503}, LaunchResult.RETRYABLE, 0),
+        ({("GET", "cronjobs"): 403}, LaunchResult.RETRYABLE, 0),
+        ({("GET", "cronjobs"): 404}, LaunchResult.REJECTED, 0),
+        ({("GET", "cronjobs"): "cut before"}, LaunchResult.RETRYABLE, 0),
+        ({("GET", "jobs"): 500}, LaunchResult.UNKNOWN, 0),
+        ({("GET", "jobs"): "cut before"}, LaunchResult.UNKNOWN, 0),
     ],
 )
 def test_what_an_answer_means(cluster, fault, answer, made):
@@ -128,7 +131,7 @@ def test_what_an_answer_means(cluster, fault, answer, made):
 def test_a_cronjob_that_is_not_suspended_is_refused(cluster):
     """Kubernetes would run it, too."""
     cluster.cronjob["spec"]["suspend"] = False
-    assert tried(cluster, a_launch(TARGET)) == [Answer.REJECTED]
+    assert tried(cluster, a_launch(TARGET)) == [LaunchResult.REJECTED]
     assert cluster.jobs == {}
 
 
@@ -139,7 +142,7 @@ def test_the_end_of_a_job_is_reported(cluster, condition, said):
     async def followed():
         launch = a_launch(TARGET, policy=replace(KRON, run_lease=60 * MILLISECOND))
         async with launching(cluster, ear) as launcher:
-            assert await launcher.start(launch) is Answer.OK
+            assert await launcher.start(launch) is LaunchResult.OK
             await ear.until(Report.STARTED)  # it lives
             (job,) = cluster.jobs.values()
             job["status"] = {"conditions": [{"type": condition, "status": "True"}]}
@@ -166,6 +169,8 @@ def test_a_job_that_is_cancelled_is_deleted_and_has_failed(cluster):
 
 def test_a_worker_without_a_cluster_says_so(tmp_path):
     kron, home = Path(sys.executable).with_name("kron"), {"HOME": str(tmp_path), "PATH": ""}
-    said = subprocess.run([kron, "worker", "memory:", "--kubernetes"], env=home, capture_output=True, text=True)
+    said = subprocess.run(
+        [kron, "worker", "--store", "memory:", "--kubernetes"], env=home, capture_output=True, text=True
+    )
     assert said.returncode == 1
     assert "NO_CLUSTER" in said.stderr and "KUBECONFIG" in said.stderr

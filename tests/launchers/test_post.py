@@ -9,12 +9,12 @@ from contextlib import contextmanager
 
 import pytest
 
-from kron.apps.service.settings_check import RANGES
+from kron.apps.service.config_check import RANGES
+from kron.engine.settings import Settings
 from kron.launchers.address import networks
 from kron.launchers.connection import MOST_IDLE, in_turn
-from kron.launchers.post import MOST, Forbidden, HalfSent, NotSent, Poster
+from kron.launchers.post import MAX_REQUESTS, Forbidden, NotSent, PartiallySent, Poster
 from kron.launchers.target import read_url
-from kron.settings import Settings
 from tests.service.certificates import Authority
 
 LOOPBACK = networks(["127.0.0.0/8"])
@@ -244,7 +244,7 @@ def test_reused_connection_closed_without_an_answer_is_unknown_and_sent_once():
     async def script(poster):
         url = f"http://127.0.0.1:{server.port}/"
         await post(poster, url, b"first")
-        with pytest.raises(HalfSent):
+        with pytest.raises(PartiallySent):
             await post(poster, url, b"second")
 
     with serving(lambda c, r: EMPTY if r == 1 else None) as server:
@@ -328,7 +328,7 @@ def test_idle_connections_are_closed_in_time_and_bounded():
 
 
 def test_host_has_a_bounded_number_of_requests(monkeypatch):
-    monkeypatch.setattr("kron.launchers.post.PER_HOST", 2)
+    monkeypatch.setattr("kron.launchers.post.MAX_REQUESTS_PER_HOST", 2)
     busy, most = [], []
 
     def slow(c, r):
@@ -349,7 +349,7 @@ def test_host_has_a_bounded_number_of_requests(monkeypatch):
 
 
 def test_request_that_waits_for_its_turn_too_long_was_not_sent(monkeypatch):
-    monkeypatch.setattr("kron.launchers.post.PER_HOST", 1)
+    monkeypatch.setattr("kron.launchers.post.MAX_REQUESTS_PER_HOST", 1)
 
     async def script(poster):
         url = f"http://127.0.0.1:{server.port}/"
@@ -357,7 +357,7 @@ def test_request_that_waits_for_its_turn_too_long_was_not_sent(monkeypatch):
         await asyncio.sleep(0.1)
         with pytest.raises(NotSent):
             await post(poster, url, seconds=0.3)
-        with pytest.raises(HalfSent):
+        with pytest.raises(PartiallySent):
             await first
 
     with serving(lambda c, r: time.sleep(2)) as server:
@@ -384,5 +384,5 @@ def test_large_request_arrives_whole():
 
 def test_every_launch_of_a_worker_may_be_on_its_way():
     """Else tenants that hang, each within its share of slow launches, would keep all others from being sent."""
-    _, most_sends = RANGES["sends"]
-    assert most_sends + Settings().slow_sends <= MOST
+    _, most_sends = RANGES["max_concurrent_launches"]
+    assert most_sends + Settings().max_slow_launches <= MAX_REQUESTS

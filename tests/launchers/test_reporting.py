@@ -5,15 +5,15 @@ import time
 from dataclasses import replace
 
 from kron.apps import wiring
-from kron.core.answer import Report
-from kron.core.job import Command
-from kron.core.policy import KRON, MILLISECOND, SECOND
+from kron.engine.events import silent
 from kron.errors import KronError
-from kron.events import silent
 from kron.launchers.command import CommandLauncher
 from kron.launchers.journal import Journal, ticks
+from kron.rules.launch_result import Report
 from kron.testing.clock import VirtualTimer
 from kron.testing.loop import VirtualLoop
+from kron.timing.job import Command
+from kron.timing.schedule.policy import KRON, MILLISECOND, SECOND
 from tests.launchers.making import a_launch
 
 

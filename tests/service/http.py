@@ -69,8 +69,8 @@ class Service:
 
 
 def config(**settings):
-    defaults = {"auth": "none", "log": False, "worker": False, "webhook_secret": SECRET}
-    return Config(**{**defaults, "webhook_http": True, "webhook_allow": LOOPBACK, **settings})
+    defaults = {"auth": "none", "log_events": False, "run_worker": False, "webhook_secret": SECRET}
+    return Config(**{**defaults, "webhook_allow_plain_http": True, "webhook_allowed_networks": LOOPBACK, **settings})
 
 
 @contextmanager

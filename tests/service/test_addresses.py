@@ -6,11 +6,11 @@ import socket
 
 import pytest
 
-from kron.core.answer import Answer
 from kron.launchers.address import forbidden, networks
 from kron.launchers.http import HttpLauncher
 from kron.launchers.post import Poster
 from kron.launchers.signature import Secrets
+from kron.rules.launch_result import LaunchResult
 from tests.service.http import SECRET, receiving, serving, until
 from tests.service.test_webhooks import launch, send
 
@@ -54,7 +54,10 @@ def test_the_operator_may_allow_what_is_his():
 def test_no_spelling_of_this_machine_is_reached(host):
     with receiving() as receiver:
         target = f"http://{host}:{receiver.port}/"
-        assert send(launch(target), allowed=()) in (Answer.REJECTED, Answer.RETRYABLE)  # forbidden, or no name at all
+        assert send(launch(target), allowed=()) in (
+            LaunchResult.REJECTED,
+            LaunchResult.RETRYABLE,
+        )  # forbidden, or no name at all
         assert receiver.seen == []
 
 
@@ -77,10 +80,10 @@ def test_spelling_of_an_inner_host_is_refused_or_never_reached(plain, host):
     with receiving() as receiver:
         target = f"http://{host.format(receiver.port, socket.gethostname())}/"
         said = send(launch(target), allowed=(), seconds=1.0)
-        assert said in (Answer.REJECTED, Answer.RETRYABLE)
+        assert said in (LaunchResult.REJECTED, LaunchResult.RETRYABLE)
         defined = plain.put("/v1/schedules/ssrf", {"schedule": "0 3 1 1 *", "target": target})
         assert defined.status in (200, 422)
-        assert said is Answer.REJECTED or defined.status == 200
+        assert said is LaunchResult.REJECTED or defined.status == 200
         assert receiver.seen == []
 
 
@@ -99,7 +102,7 @@ def test_target_that_is_no_webhook_is_refused_when_defined(plain, target):
 
 def test_scheme_in_capitals_is_sent_as_any_other():
     """The scheme names the launcher, so it is kept in small letters."""
-    with receiving() as receiver, serving(worker=True, tick_ms=50) as service:
+    with receiving() as receiver, serving(run_worker=True, tick_ms=50) as service:
         target = f"HTTP://127.0.0.1:{receiver.port}/Hook"
         made = service.put("/v1/schedules/capitals", {"schedule": "* * * * * *", "target": target}).json
         assert made["target"] == f"http://127.0.0.1:{receiver.port}/Hook"
@@ -112,7 +115,7 @@ def test_a_name_that_leads_to_one_forbidden_address_among_others_is_refused():
         return ["127.0.0.1", "10.0.0.1"]  # of which the first is allowed here
 
     with receiving() as receiver:
-        assert send(launch(f"http://mixed.example:{receiver.port}/"), resolve=mixed) is Answer.REJECTED
+        assert send(launch(f"http://mixed.example:{receiver.port}/"), resolve=mixed) is LaunchResult.REJECTED
         assert receiver.seen == []
 
 
@@ -136,7 +139,7 @@ def test_a_name_that_changes_its_mind_is_looked_up_once_for_each_attempt():
         first = await launcher.start(launch("http://rebinding.example/"))
         return first, await launcher.start(launch("http://rebinding.example/"))
 
-    assert [receipt.answer for receipt in asyncio.run(script())] == [Answer.RETRYABLE, Answer.REJECTED]
+    assert [receipt.result for receipt in asyncio.run(script())] == [LaunchResult.RETRYABLE, LaunchResult.REJECTED]
     assert (len(asked), dialled) == (2, ["8.8.8.8"])
 
 
@@ -146,7 +149,7 @@ def test_proxies_of_the_environment_are_not_asked(monkeypatch):
         address = f"http://127.0.0.1:{proxy.getsockname()[1]}"
         for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"):
             monkeypatch.setitem(os.environ, name, address)
-        assert send(launch(receiver.url)) is Answer.OK
+        assert send(launch(receiver.url)) is LaunchResult.OK
         with pytest.raises(TimeoutError):
             proxy.accept()
         assert len(receiver.seen) == 1

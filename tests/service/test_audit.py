@@ -9,7 +9,7 @@ import pytest
 from kron import KronError
 from kron.apps.cli import main
 from kron.apps.service.app import make_app
-from kron.apps.service.chain import Chain, broken
+from kron.apps.service.auth.chain import Chain, broken
 from tests.service.http import NDJSON, config, serving
 from tests.service.tokens import settings, token
 

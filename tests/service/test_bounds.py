@@ -68,7 +68,10 @@ def test_upsert_with_a_bad_expression_or_zone_stores_nothing(plain):
 @pytest.mark.req("SVC-SEC-VALIDATE")
 def test_quotas():
     with serving(
-        schedules_per_tenant=3, triggers_per_minute=2, min_interval_ms=60_000, zones=("UTC", "Asia/Tokyo")
+        max_schedules_per_tenant=3,
+        max_triggers_per_minute=2,
+        min_interval_ms=60_000,
+        allowed_timezones=("UTC", "Asia/Tokyo"),
     ) as service:
         for name in ("a", "b", "c", "a"):
             assert service.put(f"/v1/schedules/{name}", definition(timezone="UTC")).status == 200
@@ -84,11 +87,11 @@ def test_quotas():
 
 
 def test_quota_holds_for_a_bulk_and_for_many_at_once():
-    with serving(schedules_per_tenant=5) as service:
+    with serving(max_schedules_per_tenant=5) as service:
         lines = b"".join(json.dumps({"id": f"b{n}", **definition()}).encode() + b"\n" for n in range(40))
         for _ in range(2):
             said = service.call("POST", "/v1/schedules:bulk", lines, **NDJSON).lines
             assert Counter(each["status"] for each in said) == {200: 5, 429: 35}
-    with serving(schedules_per_tenant=5) as service, ThreadPoolExecutor(10) as pool:
+    with serving(max_schedules_per_tenant=5) as service, ThreadPoolExecutor(10) as pool:
         said = list(pool.map(lambda n: service.put(f"/v1/schedules/p{n}", definition()).status, range(40)))
         assert Counter(said) == {200: 5, 429: 35}

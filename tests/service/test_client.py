@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kron.apps.cli.apply import difference
+from kron.apps.cli.commands.apply import difference
 from kron.client import AsyncClient, Client
 from kron.errors import KronError, LanguageError
 from tests.service.http import serving
@@ -53,8 +53,8 @@ def test_the_client_does_all_that_may_be_done(guarded):
     assert client.trigger("a", key="k")["key"] == key
     assert [each["key"] for each in client.runs("a")] == [key]
     assert len(client.backfill("b0", "2026-01-01T00:00:00Z", "2026-01-03T00:00:00Z")) == 2
-    assert len(client.next("a", 7)["fires"]) == len(client.preview("new", DEFINITION, 7)["fires"]) == 7
-    assert client.why("a")["words"]
+    assert len(client.next("a", 7)["runs"]) == len(client.preview("new", DEFINITION, 7)["runs"]) == 7
+    assert client.why("a")["explanation"]
     assert client.report(key, "success") is False  # nobody has sent it yet
     client.delete("b4", note="gone")
     with pytest.raises(KronError) as caught:
@@ -83,7 +83,7 @@ def test_the_client_of_asyncio_is_the_same(guarded):
         assert (await client.pause("j1"))["paused"]
         assert not (await client.resume("j1"))["paused"]
         assert (await client.get("j2"))["schedule"] == "0 9 * * *"
-        assert len((await client.next("j2", 3))["fires"]) == 3
+        assert len((await client.next("j2", 3))["runs"]) == 3
         run = await client.trigger("j3")
         assert [each["key"] for each in await client.runs("j3")] == [run["key"]]
         assert await client.report(run["key"], "started") is False
@@ -143,7 +143,7 @@ def test_a_window_that_moves_is_shown_as_moved(guarded, tmp_path):
 
 def test_the_difference_is_of_what_both_were_told():
     def fires(*pairs, more=False):
-        return {"fires": [{"period": p, "at": a} for p, a in pairs], "more": more, "in_words": "", "warnings": []}
+        return {"runs": [{"period": p, "at": a} for p, a in pairs], "has_more": more, "summary": "", "warnings": []}
 
     told = difference(fires(("1", "1"), ("2", "2"), ("3", "3")), fires(("1", "1"), ("2", "2b"), ("4", "4")), "9")
     assert (told.added, told.moved, told.lost) == (["4"], [("2", "2b")], ["3"])

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kron.apps.service.config import Config, read_config
+from kron.apps.service.config import Config
+from kron.apps.service.config_reader import read_config
 from kron.errors import KronError
 from tests.service.http import SECRET, Service, until, workflow
 
@@ -41,10 +42,10 @@ def test_the_names_and_defaults_of_the_document():
 
 def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path):
     path = tmp_path / "kron.toml"
-    path.write_text('[service]\ntick_ms = 100\nlookahead_ms = 7000\nstore = "memory:"\nzones = ["UTC"]\n')
+    path.write_text('[service]\ntick_ms = 100\nlookahead_ms = 7000\nstore = "memory:"\nallowed_timezones = ["UTC"]\n')
     found = read(str(path), {"tick-ms": "300"}, TICK_MS="200", LOOKAHEAD_MS="8000")
-    assert (found.tick_ms, found.lookahead_ms, found.store, found.zones) == (300, 8000, "memory:", ("UTC",))
-    assert read(KRON_ZONES="UTC, Asia/Tokyo").zones == ("UTC", "Asia/Tokyo")
+    assert (found.tick_ms, found.lookahead_ms, found.store, found.allowed_timezones) == (300, 8000, "memory:", ("UTC",))
+    assert read(KRON_ALLOWED_TIMEZONES="UTC, Asia/Tokyo").allowed_timezones == ("UTC", "Asia/Tokyo")
 
 
 @pytest.mark.req("SVC-SEC-BOUND")
@@ -81,7 +82,11 @@ def test_a_secret_is_not_shown():
 @pytest.mark.req("SVC-PC-BOOT")
 def test_the_process_serves_keeps_its_records_and_stops_when_told(tmp_path):
     env = {**os.environ, **OPEN, "TICK_MS": "50", "KRON_STORE": f"sqlite:{tmp_path}/kron.db"}
-    env |= {"KRON_WEBHOOK_SECRET": SECRET, "KRON_WEBHOOK_ALLOW": "127.0.0.0/8", "KRON_WEBHOOK_HTTP": "true"}
+    env |= {
+        "KRON_WEBHOOK_SECRET": SECRET,
+        "KRON_WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
+        "KRON_WEBHOOK_ALLOW_PLAIN_HTTP": "true",
+    }
     port = free_port()
     command = [str(Path(sys.executable).parent / "kron"), "serve", "--listen", f"127.0.0.1:{port}"]
     for turn in range(2):
@@ -95,7 +100,7 @@ def test_the_process_serves_keeps_its_records_and_stops_when_told(tmp_path):
                     hook = {"schedule": "* * * * * *", "target": "http://127.0.0.1:9/"}
                     assert service.put("/v1/schedules/hook", hook).status == 200
                 until(lambda service=service: service.get("/schedules/s1/runs").json["runs"])
-                until(lambda: '"event": "launch_answered"' in (tmp_path / "log").read_text())
+                until(lambda: '"event": "launch_completed"' in (tmp_path / "log").read_text())
                 assert service.get("/schedules/s1").json["user_id"] == "u1"
             finally:
                 process.send_signal(signal.SIGTERM)

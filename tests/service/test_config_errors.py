@@ -5,7 +5,8 @@ import pytest
 from kron import KronError
 from kron.apps.cli import main
 from kron.apps.redacted import redacted
-from kron.apps.service.config import Config, read_config
+from kron.apps.service.config import Config
+from kron.apps.service.config_reader import read_config
 from tests.service.http import SECRET
 
 WRONG = [
@@ -13,24 +14,24 @@ WRONG = [
     ("STORE=postgresql://kron:hunter2@db:99999/kron", "port '99999'"),
     ("STORE=sqlite:/no/such/folder/kron.db", "folder that does not exist"),
     ("STORE=nonsense", "STORE 'nonsense' is not a store URL"),
-    ("WEBHOOK_SECRET=hunter2", "WEBHOOK_SECRET cannot be read"),
-    ("WEBHOOK_ALLOW=10.0.0.0/8,10.0.0.300/8", "WEBHOOK_ALLOW '10.0.0.300/8' is not a network"),
-    ("EXECUTOR=nowhere", "EXECUTOR 'nowhere' is not a usable URL"),
-    ("EXECUTOR=http://host:99999/", "EXECUTOR 'http://host:99999/'"),
+    ("WEBHOOK_SECRET=hunter2", "WEBHOOK_SECRET is malformed"),
+    ("WEBHOOK_ALLOWED_NETWORKS=10.0.0.0/8,10.0.0.300/8", "WEBHOOK_ALLOWED_NETWORKS '10.0.0.300/8' is not a network"),
+    ("EXECUTOR_URL=nowhere", "EXECUTOR_URL 'nowhere' is not a usable URL"),
+    ("EXECUTOR_URL=http://host:99999/", "EXECUTOR_URL 'http://host:99999/'"),
     ("PUBLIC_URL=ftp://host/", "PUBLIC_URL 'ftp://host/'"),
-    ("ZONES=Europe/Pariss", "ZONES 'Europe/Pariss' is not a time zone"),
+    ("ALLOWED_TIMEZONES=Europe/Pariss", "ALLOWED_TIMEZONES 'Europe/Pariss' is not a time zone"),
     ("LISTEN=127.0.0.1:99999", "LISTEN '127.0.0.1:99999' has a port that is out of range"),
     ("LISTEN=8080", "LISTEN '8080' is not an address"),
     ("LISTEN=203.0.113.7:8080", "AUTH"),
     ("TICK_MS=" + "9" * 5000, "TICK_MS"),
     ("TICK_MS=5", "TICK_MS 5 is out of range (10-60000)"),
-    ("TOKEN_LIFETIME_MS=0", "TOKEN_LIFETIME_MS 0 is out of range"),
-    ("WORKFLOWS=/no/such/folder", "WORKFLOWS '/no/such/folder' is not a folder"),
-    ("WORKFLOWS=store:", "WORKFLOWS 'store:' needs a table that only PostgreSQL has"),
+    ("MAX_TOKEN_LIFETIME_MS=0", "MAX_TOKEN_LIFETIME_MS 0 is out of range"),
+    ("WORKFLOW_STORE=/no/such/folder", "WORKFLOW_STORE '/no/such/folder' is not a folder"),
+    ("WORKFLOW_STORE=store:", "WORKFLOW_STORE 'store:' is available with PostgreSQL only"),
     ("AUDIT_LOG=/no/such/folder/log", "AUDIT_LOG"),
     ("TLS_CERTIFICATE=/no/such.pem", "TLS_CERTIFICATE '/no/such.pem' is not a file"),
     ("TICKMS=5", "unknown setting TICKMS"),
-    ("WEBHOK_SECRET=hunter2", "did you mean WEBHOOK_SECRET?"),
+    ("WEBHOK_SECRET=hunter2", "did you mean 'WEBHOOK_SECRET'?"),
 ]
 
 
@@ -47,9 +48,9 @@ def test_serve_with_wrong_setting_prints_one_message(setting, message, capsys):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[service]\nwebhok_secret = 'hunter2'\n", "did you mean WEBHOOK_SECRET?"),
+        ("[service]\nwebhok_secret = 'hunter2'\n", "did you mean 'WEBHOOK_SECRET'?"),
         ("service = 5\n", "'service' is not a table"),
-        ("[service]\nstore = 5\n", "STORE '5' is not a text"),
+        ("[service]\nstore = 5\n", "STORE '5' is not a string"),
         ("[service\n", "cannot read the settings file"),
     ],
 )
@@ -78,7 +79,7 @@ def test_address_in_use_is_named(capsys):
         taken.listen()
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         assert main(["serve", "--auth", "none", "--listen", address]) == 1
-    assert f"LISTEN '{address}' cannot be listened on" in capsys.readouterr().err
+    assert f"LISTEN '{address}' is not available" in capsys.readouterr().err
 
 
 def test_store_that_cannot_be_reached_is_one_message(capsys):
@@ -94,7 +95,7 @@ def test_unknown_variable_is_named_with_a_hint(monkeypatch, capsys):
     assert main(["serve", "--auth", "none", "--check"]) == 0
     said = capsys.readouterr().err
     assert "warning[CONFIG]: unknown variable KRON_WEBHOK_SECRET" in said
-    assert "\n  hint: did you mean KRON_WEBHOOK_SECRET?\n" in said
+    assert "\n  hint: did you mean 'KRON_WEBHOOK_SECRET'?\n" in said
     assert SECRET not in said
 
 

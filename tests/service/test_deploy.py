@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kron.apps.cli.commands import parser
+from kron.apps.cli.commands.serve import FLAGS
+from kron.apps.cli.commands.worker import FLAGS as WORKER_FLAGS
 from kron.apps.cli.effective import flags_of
-from kron.apps.cli.serve import FLAGS
-from kron.apps.cli.worker import FLAGS as WORKER_FLAGS
-from kron.apps.service.config import read_config
+from kron.apps.cli.parser import parser
+from kron.apps.service.config_reader import read_config
 from tests.docs.page import ROOT
 from tests.postgres import free_port, running
 from tests.service.http import SECRET, Service, receiving, serving, until
@@ -45,7 +45,7 @@ def config_of(name, **environment):
     args = parser().parse_args(service["command"])
     if args.command == "serve":
         return read_config(said, flags_of(args, FLAGS))
-    args.lookahead_ms = args.skew_ms = args.retention_days = None
+    args.lookahead_ms = args.max_clock_skew_ms = args.retention_days = None
     return read_config(said, flags_of(args, WORKER_FLAGS), worker=True)
 
 
@@ -58,7 +58,7 @@ def expressions():
 def printed(server):
     """The names of all that /metrics prints, by a service on PostgreSQL."""
     name = server.database()
-    with serving(store=server.url(name), worker=True, tick_ms=50) as service:
+    with serving(store=server.url(name), run_worker=True, tick_ms=50) as service:
         until(lambda: ready(service))
         text = until(lambda: "kron_workers 1" in (t := service.get("/metrics").body.decode()) and t)
         assert "kron_schedules_unlaunchable 0" in text
@@ -94,8 +94,8 @@ def test_compose_starts_the_service_with_settings_that_it_has(tmp_path):
     jwks(tmp_path)
     image = {"KRON_LISTEN": "0.0.0.0:8080"}  # as the Dockerfile sets it
     api, worker = (config_of(name, KRON_JWKS=str(tmp_path / "jwks.json"), **image) for name in OURS)
-    assert (api.worker, api.auth, api.tenant_claim) == (False, "jwt", "tenant")
-    assert (worker.worker, worker.listen, worker.tenant_claim) == (True, "0.0.0.0:8080", "tenant")
+    assert (api.run_worker, api.auth, api.tenant_claim) == (False, "jwt", "tenant")
+    assert (worker.run_worker, worker.listen, worker.tenant_claim) == (True, "0.0.0.0:8080", "tenant")
     assert COMPOSE["services"]["worker"]["command"][0] == "worker", "a worker serves no API"
     assert api.store.startswith("postgresql://kron_api:")
     assert worker.store.startswith("postgresql://kron_worker:")
@@ -172,7 +172,12 @@ def served(folder, server, receiver):
                 key: filled(value).replace("@database/kron", where) for key, value in service["environment"].items()
             }
             said |= {"KRON_JWKS": str(folder / "jwks.json"), "KRON_LISTEN": f"127.0.0.1:{ports[name]}"}
-            said |= {"KRON_WEBHOOK_HTTP": "true", "KRON_WEBHOOK_ALLOW": "127.0.0.0/8", "TICK_MS": "100", "HOME": "/"}
+            said |= {
+                "KRON_WEBHOOK_ALLOW_PLAIN_HTTP": "true",
+                "KRON_WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
+                "TICK_MS": "100",
+                "HOME": "/",
+            }
             command = service["command"]
             env = [f"{key}={value}" for key, value in {**said, "PATH": os.environ["PATH"]}.items()]
             started.append(

@@ -7,9 +7,9 @@ from hashlib import sha256
 
 import pytest
 
-from kron.core.run import key_of
-from kron.core.zone import instant_of
 from kron.launchers.workflow import WorkflowFolder
+from kron.timing.key import key_of
+from kron.timing.zone import instant_of
 from tests.service.http import receiving, serving, until
 from tests.service.tokens import settings, token
 
@@ -18,7 +18,7 @@ NOON = "2026-03-01T12:00:00Z"
 
 @pytest.fixture
 def deploying(tmp_path):
-    with serving(workflows=str(tmp_path / "dags")) as service:
+    with serving(workflow_store=str(tmp_path / "dags")) as service:
         yield service
 
 
@@ -45,7 +45,7 @@ def test_deploy_with_one_wrong_trigger_changes_nothing(deploying):
 
 def test_deploy_that_is_refused_leaves_the_dag_as_it_was(tmp_path, monkeypatch):
     store = WorkflowFolder(tmp_path / "dags")
-    with serving(workflows=str(tmp_path / "dags")) as service:
+    with serving(workflow_store=str(tmp_path / "dags")) as service:
         assert deploy(service, 1, trigger("one")).status == 200
         before = asyncio.run(store.load_dag("w", 1))
         assert deploy(service, 1, trigger("two"), trigger("two")).status == 422
@@ -59,7 +59,7 @@ def test_deploy_that_is_refused_leaves_the_dag_as_it_was(tmp_path, monkeypatch):
 
 
 def test_deploy_above_the_quota_changes_nothing(tmp_path):
-    with serving(workflows=str(tmp_path / "dags"), schedules_per_tenant=2) as service:
+    with serving(workflow_store=str(tmp_path / "dags"), max_schedules_per_tenant=2) as service:
         assert deploy(service, 1, trigger("a"), trigger("b"), trigger("c")).status == 429
         assert standing(service) == []
 
@@ -94,7 +94,11 @@ def executed(tmp_path):
     with (
         receiving() as executor,
         serving(
-            **settings(tmp_path), workflows=str(tmp_path / "dags"), executor=executor.url, worker=True, tick_ms=50
+            **settings(tmp_path),
+            workflow_store=str(tmp_path / "dags"),
+            executor_url=executor.url,
+            run_worker=True,
+            tick_ms=50,
         ) as service,
     ):
         for tenant in ("bank", "mallory"):

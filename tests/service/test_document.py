@@ -6,11 +6,11 @@ from hashlib import sha256
 import pytest
 
 from kron import parse
-from kron.clock import ManualClock
-from kron.core.run import State
-from kron.core.zone import instant_of
-from kron.store import Settlement
+from kron.engine.clock import ManualClock
+from kron.rules.run import State
+from kron.rules.update import ScheduleUpdate
 from kron.stores.sqlite import SqliteStore
+from kron.timing.zone import instant_of
 from tests.service.http import serving, until, workflow
 from tests.stores.making import NOW, SECONDS, a_case, a_run
 
@@ -131,7 +131,7 @@ def test_delete(plain):
 
 @pytest.mark.req("SVC-ADMIN-RUNS", "SVC-RUN-STATUS", "SVC-RUN-RUNAT")
 def test_the_last_runs_with_the_words_of_the_document():
-    with serving(worker=True, tick_ms=50) as service:
+    with serving(run_worker=True, tick_ms=50) as service:
         service.post("/schedules/upsert", workflow(cron_expr="* * * * * *", jitter_ms=400))  # not due when planned
         runs = until(
             lambda: (found := service.get("/schedules/s1/runs?limit=2").json["runs"]) and len(found) > 1 and found
@@ -174,9 +174,9 @@ def test_patch_keeps_a_schedule_whose_seconds_come_last():
             patched = service.call(
                 "PATCH", f"/v1/schedules/s{number}", b'{"description": "x"}', Content_Type="application/json"
             ).json
-            assert patched["in_words"] == made["in_words"]
+            assert patched["summary"] == made["summary"]
             again = {name: patched[name] for name in ("schedule", "dialect", "timezone", "target")}
-            assert service.put(f"/v1/schedules/s{number}", again).json["in_words"] == made["in_words"]
+            assert service.put(f"/v1/schedules/s{number}", again).json["summary"] == made["summary"]
 
 
 def test_a_field_that_nobody_named_is_refused(plain):
@@ -190,7 +190,7 @@ def test_a_field_that_nobody_named_is_refused(plain):
 def test_runs_route_pages_through_all_rows(tmp_path):
     """Missed ticks are rows like the others, with the status SKIPPED: no page is shorter than what was asked for."""
     asyncio.run(record(tmp_path / "kron.db"))
-    with serving(store=f"sqlite:{tmp_path}/kron.db", worker=False) as service:
+    with serving(store=f"sqlite:{tmp_path}/kron.db", run_worker=False) as service:
         pages, token = [], ""
         while token is not None:
             answer = service.get(f"/schedules/a/runs?limit=2&page_token={token}").json
@@ -203,5 +203,5 @@ async def record(path):
     store = SqliteStore(path, ManualClock(float(SECONDS)))
     states = (State.SUCCESS, State.SUCCESS, State.SKIPPED, State.MISSED, State.MISSED)
     runs = tuple(a_run(state, minute) for minute, state in enumerate(states, 1))
-    assert await store.settle([Settlement(None, a_case(), runs)], NOW) == [True]
+    assert await store.commit([ScheduleUpdate(None, a_case(), runs)], NOW) == [True]
     await store.close()

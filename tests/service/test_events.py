@@ -7,9 +7,9 @@ import threading
 
 import pytest
 
-from kron.apps.service.feed import AT_ONCE, Feed
-from kron.clock import SystemTimer
-from kron.events import Event
+from kron.apps.service.event_stream import AT_ONCE, Feed
+from kron.engine.clock import SystemTimer
+from kron.engine.events import Event
 from tests.service.http import receiving, serving, until
 from tests.service.tokens import settings, token
 
@@ -54,21 +54,21 @@ class Listener:
 
 
 def test_who_listens_hears_what_happens_to_his_tenant_and_to_no_other(tmp_path):
-    with receiving() as receiver, serving(**settings(tmp_path), worker=True, tick_ms=50) as service:
+    with receiving() as receiver, serving(**settings(tmp_path), run_worker=True, tick_ms=50) as service:
         acme, beta = service.bearing(token("acme")), service.bearing(token("beta"))
         mine, other = Listener(acme), Listener(beta)
         for each in (acme, beta):
             each.put("/v1/schedules/s", {**HOUR, "target": receiver.url})
         key = acme.post("/v1/schedules/s/trigger").json["key"]
-        until(lambda: "launch_answered" in mine.text)
+        until(lambda: "launch_completed" in mine.text)
         assert [(name, data["state"]) for _, name, data in read(mine.text)] == [
             ("run_recorded", "launching"),
-            ("launch_answered", "success"),
+            ("launch_completed", "success"),
         ]
         assert {data["schedule_id"] for _, _, data in read(mine.text)} == {"s"}
         assert {data["key"] for _, _, data in read(mine.text)} == {key}
         first = read(mine.text)[0][0]
-        assert [name for _, name, _ in told(acme, Last_Event_ID=first)] == ["launch_answered"]
+        assert [name for _, name, _ in told(acme, Last_Event_ID=first)] == ["launch_completed"]
         assert read(other.text) == told(beta, Last_Event_ID=first) == []
     assert mine.gone() and other.gone()  # the service has ended, and has let them go
 

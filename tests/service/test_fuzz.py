@@ -58,7 +58,11 @@ def bodies(draw):
 @pytest.fixture(scope="module")
 def fuzzed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("fuzz")
-    more = {"workflows": str(folder / "w"), "executor": "http://127.0.0.1:9/", "triggers_per_minute": 10**6}
+    more = {
+        "workflow_store": str(folder / "w"),
+        "executor_url": "http://127.0.0.1:9/",
+        "max_triggers_per_minute": 10**6,
+    }
     store = os.environ.get("KRON_FUZZ_STORE", f"sqlite:{folder}/kron.db")
     with serving(store=store, **more) as service:
         service.put("/v1/schedules/own", DEFINITION)

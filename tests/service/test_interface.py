@@ -10,7 +10,7 @@ from fastapi import APIRouter
 
 from kron.apps.cli import main
 from kron.apps.service.app import interface, make_app
-from kron.apps.service.caller import OPEN, SCOPES, check_routes, scope_of
+from kron.apps.service.auth.caller import OPEN, SCOPES, check_routes, scope_of
 from kron.errors import KronError
 from tests.docs.page import ROOT
 from tests.service.http import config
@@ -64,7 +64,7 @@ def test_the_packages_of_the_service_are_imported_by_the_service_alone():
                 names.add(node.module.partition(".")[0])
         if names & wanted:
             where = path.relative_to(source).as_posix()
-            assert where.startswith("apps/service/") or where == "apps/cli/serve.py", where
+            assert where.startswith("apps/service/") or where == "apps/cli/commands/serve.py", where
 
 
 def test_without_its_packages_the_command_says_what_to_install(monkeypatch, capsys):

@@ -12,7 +12,7 @@ import pytest
 
 from kron import KronError
 from kron.apps.service.app import make_app
-from kron.apps.service.fetch import LARGEST_BYTES
+from kron.apps.service.auth.fetch import LARGEST_BYTES
 from tests.service.certificates import Authority
 from tests.service.http import config, serving, until
 from tests.service.tokens import claims, jwks, resigned, settings, token
@@ -122,7 +122,7 @@ def test_times_have_30_seconds_of_leeway(tmp_path):
 
 def test_refusal_says_its_reason_and_the_log_too(tmp_path, capfd):
     header = {"alg": "EdDSA", "typ": "JWT", "kid": "k-EdDSA"}
-    with serving(**settings(tmp_path), log=True, log_format="json") as service:
+    with serving(**settings(tmp_path), log_events=True, log_format="json") as service:
         for sent, reason in (
             (token(aud="other"), "audience"),
             (token(iss="https://other"), "issuer"),
@@ -149,7 +149,7 @@ def test_refusal_says_its_reason_and_the_log_too(tmp_path, capfd):
 
 
 def test_refusals_do_not_fill_the_log(tmp_path, capfd):
-    with serving(**settings(tmp_path), log=True, log_format="json") as service:
+    with serving(**settings(tmp_path), log_events=True, log_format="json") as service:
         for _ in range(100):
             service.get("/v1/schedules")
     assert len(_refusals(capfd)) == 30

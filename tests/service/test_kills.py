@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from kron.core.run import key_of
-from kron.core.zone import instant_of
+from kron.timing.key import key_of
+from kron.timing.zone import instant_of
 from tests.campaigns.service_kills import campaign
 from tests.service.http import LOOPBACK, SECRET, Service, receiving, until
 from tests.service.test_config import free_port, ready
@@ -24,7 +24,7 @@ SCHEDULES = 20
 def start(database, folder, name):
     port = free_port()
     env = {**os.environ, "KRON_AUTH": "none", "TICK_MS": "100", "KRON_STORE": database, "KRON_WEBHOOK_SECRET": SECRET}
-    env |= {"KRON_WEBHOOK_HTTP": "true", "KRON_WEBHOOK_ALLOW": LOOPBACK[0]}
+    env |= {"KRON_WEBHOOK_ALLOW_PLAIN_HTTP": "true", "KRON_WEBHOOK_ALLOWED_NETWORKS": LOOPBACK[0]}
     command = [str(Path(sys.executable).parent / "kron"), "serve", "--listen", f"127.0.0.1:{port}"]
     with (folder / name).open("w") as log:
         process = subprocess.Popen(command, env=env, stderr=log)

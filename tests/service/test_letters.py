@@ -7,13 +7,14 @@ from dataclasses import replace
 import pytest
 
 from kron.apps.cli import main
-from kron.core.answer import LONGEST_PATIENCE, Answer, answered
-from kron.core.policy import SECOND, SERVICE
-from kron.core.run import Run, State, key_of
+from kron.rules.launch_result import MAX_RETRY_AFTER_MS, LaunchResult, answered
+from kron.rules.run import Run, State
+from kron.timing.key import key_of
+from kron.timing.schedule.policy import SECOND, SERVICE
 from tests.service.http import receiving, serving, until
 from tests.service.tokens import settings, token
 
-WORK = {"worker": True, "tick_ms": 50}
+WORK = {"run_worker": True, "tick_ms": 50}
 
 
 def dead_ones(service, query=""):
@@ -82,15 +83,15 @@ def test_the_command_line_lists_and_redrives(capsys):
     with receiving(lambda n: (answer[0], {}, b"")) as receiver, serving(**WORK) as service:
         dead = given_up(service, "s", receiver.url)
         url = ["--url", f"http://127.0.0.1:{service.port}"]
-        assert main(["schedules", "dead", "-o", "name", *url]) == 0
+        assert main(["schedules", "dead-letters", "-o", "name", *url]) == 0
         assert capsys.readouterr().out == dead["key"] + "\n"
         answer[0] = 200
         assert main(["schedules", "redrive", dead["key"], "-o", "json", *url]) == 0
         (again,) = json.loads(capsys.readouterr().out)
-        assert main(["schedules", "dead", *url]) == 0
+        assert main(["schedules", "dead-letters", *url]) == 0
         assert again["key"][:12] in capsys.readouterr().out
         assert main(["schedules", "redrive", again["key"], *url]) == 1
-        assert "driven again" in capsys.readouterr().err
+        assert "can be redriven" in capsys.readouterr().err
 
 
 def test_a_target_that_asks_for_patience_is_left_alone_for_so_long():
@@ -115,12 +116,12 @@ def test_patience_ends_at_the_deadline_and_after_an_hour():
     now = 1_000_500
 
     def after(patience, **more):
-        return answered(run, Answer.RETRYABLE, replace(SERVICE, **more), now, patience)
+        return answered(run, LaunchResult.RETRYABLE, replace(SERVICE, **more), now, patience)
 
     assert 750 <= after(0).not_before - now <= 1_000
     assert after(50) == after(0)  # no less than without
     assert after(90_000).not_before == now + 90_000
-    assert after(10**12).not_before == now + LONGEST_PATIENCE
+    assert after(10**12).not_before == now + MAX_RETRY_AFTER_MS
     assert after(9_000, deadline=10 * SECOND).not_before == now + 9_000
     late = after(10_000, deadline=10 * SECOND)
     assert (late.state, late.dead) == (State.FAILED, True)

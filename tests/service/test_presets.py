@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from kron.apps.service.config import Config
-from kron.apps.service.definition import job_of
-from kron.apps.service.models import Definition
 from kron.apps.service.preset import preset_of, presets_of
+from kron.apps.service.schemas.definition import job_of
+from kron.apps.service.schemas.requests import Definition
 from kron.apps.wiring import open_store
-from kron.core.policy import MILLISECOND, SERVICE, Catchup, Overlap
-from kron.registrar import Registrar
+from kron.engine.registrar import Registrar
+from kron.timing.schedule.policy import MILLISECOND, SERVICE, Catchup, Overlap
 from tests.service.http import SECRET, serving
 
 BASE = Config(auth="none", webhook_secret=SECRET)
@@ -20,8 +20,8 @@ BODY = {"schedule": "*/5 * * * *", "target": "https://example.com/hook"}
 CHANGES = [
     ({"tick_ms": 500}, {}),
     ({"lookahead_ms": 30_000}, {"spread_over": 30_000 * MILLISECOND}),
-    ({"max_catchup_per_tick": 7}, {"bound": 7}),
-    ({"inflight_lease_ms": 90_000}, {"run_lease": 90_000 * MILLISECOND}),
+    ({"max_catchup_per_tick": 7}, {"catchup_limit": 7}),
+    ({"run_lease_ms": 90_000}, {"run_lease": 90_000 * MILLISECOND}),
     ({"misfire_grace_ms": 20_000}, {"grace": 20_000 * MILLISECOND}),
     ({"default_overlap_policy": "queue"}, {"overlap": Overlap.QUEUE}),
     ({"default_catchup_policy": "spread"}, {"catchup": Catchup.SPREAD}),
@@ -126,9 +126,9 @@ def test_changed_setting_takes_effect_on_an_open_run_of_an_older_revision(url):
         async with open_store(url, presets=presets_of(BASE)) as store:
             await Registrar(store).trigger("a", "r")  # open from now on
         await defined(url, BASE, schedule="*/7 * * * *")
-        return await read(url, replace(BASE, inflight_lease_ms=90_000))
+        return await read(url, replace(BASE, run_lease_ms=90_000))
 
     case = asyncio.run(script())
-    (run,) = case.open
+    (run,) = case.open_runs
     assert (run.revision, case.revision) == (1, 2)
     assert case.job_of(run).schedule.policy.run_lease == 90_000 * MILLISECOND

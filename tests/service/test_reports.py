@@ -9,12 +9,12 @@ from hashlib import sha256
 import pytest
 
 from kron import KronError
-from kron.apps.service.config import read_config
+from kron.apps.service.config_reader import read_config
 from kron.launchers.signature import Secrets
 from tests.service.http import REPORT, SECRET, receiving, serving, until
 from tests.service.tokens import settings, token
 
-KNOWN = {"public_url": "http://kron.example", "report_secret": REPORT, "worker": True, "tick_ms": 50}
+KNOWN = {"public_url": "http://kron.example", "report_secret": REPORT, "run_worker": True, "tick_ms": 50}
 
 
 def forgeries(secret, tenant, key):
@@ -60,8 +60,8 @@ def test_run_that_ends_by_a_report_is_told(tmp_path):
         service.put("/v1/schedules/job", told)
         key = service.post("/v1/schedules/job/trigger").json["key"]
         until(lambda: service.get(f"/v1/runs/{key}").json["state"] == "enqueued")
-        assert service.post(f"/v1/runs/{key}/report", {"status": "started"}).json["counted"]
-        assert service.post(f"/v1/runs/{key}/report", {"status": "failed"}).json["counted"]
+        assert service.post(f"/v1/runs/{key}/report", {"status": "started"}).json["accepted"]
+        assert service.post(f"/v1/runs/{key}/report", {"status": "failed"}).json["accepted"]
         heard = [news.event for news in service.app.state.parts.feed.ring]
-        ended = [event for event in heard if event.name == "run_ended"]
+        ended = [event for event in heard if event.name == "run_finished"]
         assert [(event.facts["key"], event.facts["state"]) for event in ended] == [(key, "failed")]

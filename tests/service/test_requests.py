@@ -35,7 +35,7 @@ def test_body_without_a_token_is_neither_read_nor_parsed(guarded, monkeypatch):
 def test_large_bodies_of_a_tenant_do_not_hold_up_health(tmp_path):
     body = ('{"user_id":"u","dag":{"x":[' + ",".join(["[[[[[1]]]]]"] * 85_000) + "]}}").encode()
     many = ('{"user_id":"u","dag":{"x":["' + "x" * 900_000 + '"]}}').encode()
-    with serving(**settings(tmp_path), workflows=str(tmp_path / "dags")) as service:
+    with serving(**settings(tmp_path), workflow_store=str(tmp_path / "dags")) as service:
         acme, stop = service.bearing(token()), threading.Event()
         assert acme.call("PUT", "/v1/workflows/x/1", body, **JSON).status == 422  # half a million lists
 
@@ -83,7 +83,7 @@ def test_search_for_runs_that_never_come_is_bounded(plain):
     assert plain.put("/v1/schedules/never", body).status == 200
     assert _seconds(lambda: plain.get("/schedules/never")) < 1.5
     assert _seconds(lambda: plain.get("/v1/schedules/never/next?n=1000")) < 1.5
-    assert plain.get("/v1/schedules/never/next?n=1000").json["more"]
+    assert plain.get("/v1/schedules/never/next?n=1000").json["has_more"]
 
 
 def test_searches_of_one_tenant_do_not_hold_up_others(tmp_path):
@@ -118,7 +118,7 @@ def test_long_pages_of_one_tenant_do_not_hold_up_health(tmp_path):
 
 @pytest.mark.parametrize("depth", [60, 400, 900])
 def test_deep_body_is_refused_with_an_audit_log_too(tmp_path, depth):
-    with serving(audit_log=str(tmp_path / "audit"), workflows=str(tmp_path)) as service:
+    with serving(audit_log=str(tmp_path / "audit"), workflow_store=str(tmp_path)) as service:
         for body in (b"[" * depth + b"]" * depth, b'{"a":' * depth + b"1" + b"}" * depth):
             assert service.call("PUT", "/v1/schedules/d", body, **JSON).status == 422
         dag = b'{"user_id": "u", "dag": {"x": ' + b"[" * depth + b"]" * depth + b"}}"
@@ -129,7 +129,7 @@ def test_deep_body_is_refused_with_an_audit_log_too(tmp_path, depth):
 
 @pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity", "1e999", "-1E400"])
 def test_json_that_is_none_is_refused(plain, tmp_path, constant):
-    with serving(workflows=str(tmp_path)) as service:
+    with serving(workflow_store=str(tmp_path)) as service:
         dag = f'{{"user_id": "u", "dag": {{"x": {constant}}}}}'.encode()
         assert service.call("PUT", "/v1/workflows/w/1", dag, **JSON).status == 422
     line = json.dumps({"id": "n", **DEFINITION})[:-1] + f', "jitter_ms": {constant}}}'
@@ -140,7 +140,7 @@ def test_json_that_is_none_is_refused(plain, tmp_path, constant):
 
 @pytest.mark.parametrize("text", [r"\u0000", r"\ud800", r"\udfff x", r"\\\u0000"])
 def test_text_that_stores_cannot_keep_is_refused(tmp_path, text):
-    with serving(workflows=str(tmp_path)) as service:
+    with serving(workflow_store=str(tmp_path)) as service:
         dag = f'{{"user_id": "u", "dag": {{"x": "{text}"}}}}'.encode()
         assert service.call("PUT", "/v1/workflows/w/1", dag, **JSON).status == 422
         fine = rb'{"user_id": "u", "dag": {"x": "\\u0000 \ud83d\ude00 \u00e9"}}'
@@ -213,10 +213,10 @@ def test_page_token_that_is_none_is_refused(plain):
 
 
 def test_no_triggers_a_minute_means_none():
-    with serving(triggers_per_minute=0) as service:
+    with serving(max_triggers_per_minute=0) as service:
         service.put("/v1/schedules/s", DEFINITION)
         assert service.post("/v1/schedules/s/trigger").status == 403
-        asked = {"first": "2026-01-01T00:00:00Z", "last": "2026-01-02T00:00:00Z"}
+        asked = {"start_at": "2026-01-01T00:00:00Z", "end_at": "2026-01-02T00:00:00Z"}
         assert service.post("/v1/schedules/s/backfill", asked).status == 403
         assert service.get("/v1/schedules/s/runs").json["runs"] == []
 

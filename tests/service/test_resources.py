@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from kron.core.zone import instant_of
 from kron.language.record import verify
+from kron.timing.zone import instant_of
 from tests.service.http import serving, until, workflow
 
 HOOK = "http://127.0.0.1:9/hook"
@@ -19,7 +19,7 @@ def definition(**more):
 def test_a_schedule_is_put_read_and_put_anew_under_its_revision(plain):
     made = plain.put("/v1/schedules/r1", definition(description="mail", note="first"))
     assert (made.status, made.headers["etag"], made.json["revision"]) == (200, '"1"', 1)
-    assert made.json["in_words"] == "At 09:00 from Monday to Friday, Europe/Paris time."
+    assert made.json["summary"] == "At 09:00 from Monday to Friday, Europe/Paris time."
     assert plain.get("/v1/schedules/r1").json == made.json
     same = plain.put("/v1/schedules/r1", definition(description="mail"))
     assert same.headers["etag"] == '"1"'  # nothing was changed
@@ -111,13 +111,13 @@ def test_a_pause_says_who_why_and_until_when_and_all_of_it_is_history(plain):
     assert plain.post("/v1/schedules/h1/resume", {"note": "back"}).json["paused"] is False
     assert plain.call("DELETE", "/v1/schedules/h1?note=done").status == 204
     changes = plain.get("/v1/schedules/h1/history").json["changes"]
-    assert [(each["what"], each["note"]) for each in changes] == [
+    assert [(each["action"], each["note"]) for each in changes] == [
         ("defined", "wanted by sales"),
         ("paused", "holidays"),
         ("resumed", "back"),
         ("deleted", "done"),
     ]
-    assert {each["who"] for each in changes} == {"anonymous"}
+    assert {each["actor"] for each in changes} == {"anonymous"}
     assert changes[1]["until"] == "2099-01-01T00:00:00Z"
 
 
@@ -139,11 +139,11 @@ def test_the_same_idempotency_key_is_the_same_schedule_and_the_same_run(plain):
 
 def test_backfill_runs_a_range_again_and_no_more_than_a_thousand(plain):
     plain.put("/v1/schedules/b1", definition(schedule="0 * * * *", timezone="UTC"))
-    span = {"first": "2026-01-01T00:00:00Z", "last": "2026-01-01T05:00:00Z"}
+    span = {"start_at": "2026-01-01T00:00:00Z", "end_at": "2026-01-01T05:00:00Z"}
     made = plain.post("/v1/schedules/b1/backfill", span, Idempotency_Key="f")
     assert (made.status, len(made.json["runs"])) == (202, 6)
     assert plain.post("/v1/schedules/b1/backfill", span, Idempotency_Key="f").json == made.json
-    reply = plain.post("/v1/schedules/b1/backfill", {**span, "last": "2027-01-01T00:00:00Z"})
+    reply = plain.post("/v1/schedules/b1/backfill", {**span, "end_at": "2027-01-01T00:00:00Z"})
     assert (reply.status, reply.json["code"]) == (422, "TOO_MANY")
 
 
@@ -151,7 +151,7 @@ def test_backfill_runs_a_range_again_and_no_more_than_a_thousand(plain):
 def test_the_ends_of_time_are_instants_too(plain, first):
     """In UTC, some of them lie in years that no datetime has."""
     plain.put("/v1/schedules/b2", definition(schedule="0 0 1 1 *", timezone="UTC"))
-    asked = {"first": first, "last": first}
+    asked = {"start_at": first, "end_at": first}
     assert plain.post("/v1/schedules/b2/backfill", asked).status == 202
     assert plain.get(f"/v1/schedules/b2/why?at={first.replace('+', '%2B')}").status == 200
 
@@ -162,11 +162,11 @@ def test_previews_agree_with_what_is_defined(plain):
     assert plain.get("/v1/schedules/n1").status == 404  # nothing was stored
     plain.put("/v1/schedules/n1", asked["definition"])
     after = plain.get("/v1/schedules/n1/next?n=10").json
-    assert before["fires"] == after["fires"]
-    assert after["more"] is True
-    assert all(0 <= instant_of(f["at"]) - instant_of(f["period"]) < 3 * 3600 for f in after["fires"])
-    until_then = plain.get(f"/v1/schedules/n1/next?n=100&until={after['fires'][2]['at']}").json
-    assert (len(until_then["fires"]), until_then["more"]) == (3, False)
+    assert before["runs"] == after["runs"]
+    assert after["has_more"] is True
+    assert all(0 <= instant_of(f["at"]) - instant_of(f["period"]) < 3 * 3600 for f in after["runs"])
+    until_then = plain.get(f"/v1/schedules/n1/next?n=100&until={after['runs'][2]['at']}").json
+    assert (len(until_then["runs"]), until_then["has_more"]) == (3, False)
 
 
 def test_bulk_defines_line_by_line_and_says_which_line_is_wrong(plain):
@@ -185,7 +185,7 @@ def test_bulk_defines_line_by_line_and_says_which_line_is_wrong(plain):
 
 
 def test_why_tells_of_a_run_and_the_decision_can_be_verified():
-    with serving(worker=True, tick_ms=50) as service:
+    with serving(run_worker=True, tick_ms=50) as service:
         service.put("/v1/schedules/y1", definition(schedule="* * * * * *"))  # nobody listens there
         until(lambda: service.get("/v1/schedules/y1/runs").json["runs"])
         run = until(
@@ -193,7 +193,7 @@ def test_why_tells_of_a_run_and_the_decision_can_be_verified():
         )
         told = service.get(f"/v1/schedules/y1/why?at={run['period']}").json
         assert (told["period"], told["outcome"], told["reason"]) == (run["period"], run["outcome"], run["reason"])
-        assert told["words"][0].startswith("revision 1 by anonymous")
+        assert told["explanation"][0].startswith("revision 1 by anonymous")
         assert verify(told["decision"]) == []
         until(lambda: len(service.get("/v1/schedules/y1/runs").json["runs"]) > 1)
         first = service.get("/v1/schedules/y1/runs?limit=1").json
@@ -202,12 +202,12 @@ def test_why_tells_of_a_run_and_the_decision_can_be_verified():
 
 
 def test_health_readiness_and_metrics():
-    with serving(worker=True, tick_ms=50) as service:
+    with serving(run_worker=True, tick_ms=50) as service:
         assert service.get("/healthz").json == {"status": "ok"}
         until(lambda: service.get("/readyz").status == 200)
         service.post("/schedules/upsert", workflow(cron_expr="* * * * * *"))
         until(lambda: "\nruns_failed_launch 0" not in service.get("/metrics").body.decode())
-        assert "kron_passes" in service.get("/metrics").body.decode()
+        assert "kron_worker_passes_total" in service.get("/metrics").body.decode()
 
 
 def test_an_unknown_route_and_a_wrong_method_are_problems(plain):
@@ -245,9 +245,9 @@ def test_backfill_of_no_range_is_refused_with_the_reason(plain):
     plain.put("/v1/schedules/later", {"schedule": "0 3 * * *", "target": HOOK})
     for first, last, said in [
         ("2026-03-02T00:00:00Z", "2026-03-01T00:00:00Z", "earlier than first"),
-        ("2020-03-02T00:00:00Z", "2022-03-01T00:00:00Z", "longer than a year"),
+        ("2020-03-02T00:00:00Z", "2022-03-01T00:00:00Z", "longer than 366 days"),
     ]:
-        reply = plain.post("/v1/schedules/later/backfill", {"first": first, "last": last})
+        reply = plain.post("/v1/schedules/later/backfill", {"start_at": first, "end_at": last})
         assert (reply.status, reply.json["code"]) == (422, "BAD_FIELD")
         assert said in reply.json["detail"]
 
@@ -255,4 +255,4 @@ def test_backfill_of_no_range_is_refused_with_the_reason(plain):
 def test_a_schedule_that_ended_before_it_was_defined_is_warned_of(plain):
     told = {"schedule": "0 3 * * *", "target": HOOK, "end_at": "2020-01-01T00:00:00Z"}
     reply = plain.put("/v1/schedules/ended", told)
-    assert reply.json["warnings"] == ["it never runs: end_at, 2020-01-01T00:00:00Z, has passed"]
+    assert reply.json["warnings"] == ["the schedule never runs: end_at 2020-01-01T00:00:00Z is in the past"]

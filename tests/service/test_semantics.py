@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from kron.apps.service.app import make_parts
-from kron.apps.service.caller import SCOPES, Caller
-from kron.apps.service.document import upsert
-from kron.apps.service.models import Upsert
-from kron.apps.service.shown import row
+from kron.apps.service.auth.caller import SCOPES, Caller
+from kron.apps.service.routes.document import upsert
+from kron.apps.service.schemas.requests import Upsert
+from kron.apps.service.schemas.views import row
 from kron.apps.wiring import open_store
 from tests.service.http import config, receiving, serving, until, workflow
 
@@ -45,7 +45,7 @@ def test_in_process_and_over_http_the_same_calls_give_the_same_rows(tmp_path):
 
 
 def test_over_postgresql(database):
-    with receiving() as receiver, serving(store=database, worker=True, tick_ms=50) as service:
+    with receiving() as receiver, serving(store=database, run_worker=True, tick_ms=50) as service:
         made = service.put("/v1/schedules/pg", {"schedule": "* * * * * *", "target": receiver.url})
         assert (made.status, made.headers["etag"]) == (200, '"1"')
         until(lambda: receiver.seen)

@@ -18,7 +18,7 @@ def test_slow_names_of_one_owner_do_not_stop_another_schedule(monkeypatch):
         return real("127.0.0.1" if host == "good.test" else host, *args, **more)
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
-    with receiving() as receiver, serving(worker=True, tick_ms=50) as service:
+    with receiving() as receiver, serving(run_worker=True, tick_ms=50) as service:
         try:
             evil = [
                 {"id": f"evil-{n}", "schedule": "* * * * * *", "target": f"http://x{n}.hang.test:{receiver.port}/"}

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from kron.apps.service.app import make_app
-from kron.apps.service.caller import OPEN, SCOPES, scope_of
+from kron.apps.service.auth.caller import OPEN, SCOPES, scope_of
 from tests.service.http import SECRET, config, serving, workflow
 from tests.service.tokens import settings, token
 
@@ -26,7 +26,7 @@ BODIES = {
     "/v1/schedules/{schedule_id}": DEFINITION,
     "/v1/schedules/{schedule_id}/pause": {},
     "/v1/schedules/{schedule_id}/resume": {},
-    "/v1/schedules/{schedule_id}/backfill": {"first": "2026-01-01T00:00:00Z", "last": "2026-01-02T00:00:00Z"},
+    "/v1/schedules/{schedule_id}/backfill": {"start_at": "2026-01-01T00:00:00Z", "end_at": "2026-01-02T00:00:00Z"},
     "/v1/runs/{key}/report": {"status": "success"},
     "/v1/preview": {"definition": DEFINITION},
     "/v1/workflows/{workflow_id}/{version}": {"user_id": "u", "dag": {}},
@@ -56,7 +56,7 @@ def body_of(method, path):
 def house(tmp_path_factory):
     """A service of two tenants: acme has schedules, runs and pauses; beta comes to look."""
     folder = tmp_path_factory.mktemp("house")
-    more = {"workflows": str(folder / "workflows"), "executor": HOOK, "audit_log": str(folder / "audit")}
+    more = {"workflow_store": str(folder / "workflows"), "executor_url": HOOK, "audit_log": str(folder / "audit")}
     with serving(**settings(folder), **more) as service:
         service.folder = folder
         acme = service.bearing(token("acme"))
@@ -161,7 +161,7 @@ def test_the_workflow_of_another_is_not_started(house):
 
 
 def test_quotas_are_each_tenants_own(tmp_path):
-    with serving(**settings(tmp_path), schedules_per_tenant=2, triggers_per_minute=1) as service:
+    with serving(**settings(tmp_path), max_schedules_per_tenant=2, max_triggers_per_minute=1) as service:
         acme, beta = service.bearing(token("acme")), service.bearing(token("beta"))
         assert [acme.put(f"/v1/schedules/{n}", DEFINITION).status for n in "abc"] == [200, 200, 429]
         assert [beta.put(f"/v1/schedules/{n}", DEFINITION).status for n in "abc"] == [200, 200, 429]
@@ -173,7 +173,10 @@ def test_who_changed_what_is_in_the_history_too(house):
     house.bearing(token("acme", sub="ada")).put("/v1/schedules/hist", DEFINITION)
     house.bearing(token("acme", sub="bob")).call("DELETE", "/v1/schedules/hist?note=done")
     changes = house.bearing(token("acme")).get("/v1/schedules/hist/history").json["changes"]
-    assert [(c["what"], c["who"], c["note"]) for c in changes] == [("defined", "ada", ""), ("deleted", "bob", "done")]
+    assert [(c["action"], c["actor"], c["note"]) for c in changes] == [
+        ("defined", "ada", ""),
+        ("deleted", "bob", "done"),
+    ]
 
 
 def test_the_secret_and_tokens_are_in_no_answer_no_log_and_no_metric(house, capfd):

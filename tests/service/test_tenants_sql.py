@@ -5,14 +5,22 @@ import asyncio
 import psycopg
 import pytest
 
-from kron.apps.service.caller import Caller
+from kron.apps.service.auth.caller import Caller
 from kron.stores.postgres.migrate import migrate
 from tests.postgres import connect
 from tests.service.http import SECRET, serving
 from tests.service.test_tenants import DEFINITION, HOOK, ROUTES, body_of, filled
 from tests.service.tokens import settings, token
 
-TABLES = ("definitions", "due", "schedule_revisions", "schedule_acts", "runs", "requests", "schedule_gaps")
+TABLES = (
+    "definitions",
+    "schedule_state",
+    "schedule_revisions",
+    "schedule_actions",
+    "runs",
+    "requests",
+    "schedule_gaps",
+)
 VIEWS = ("schedules", "schedule_runs")
 
 
@@ -31,7 +39,7 @@ def api(server):
 def house(api, tmp_path_factory):
     """A service whose code has forgotten its tenants: whatever anybody asks for, it takes for acme's."""
     folder = tmp_path_factory.mktemp("house")
-    more = {"workflows": str(folder / "workflows"), "executor": HOOK, "store": api}
+    more = {"workflow_store": str(folder / "workflows"), "executor_url": HOOK, "store": api}
     with serving(**settings(folder), **more) as service, pytest.MonkeyPatch.context() as patch:
         acme = service.bearing(token("acme"))
         acme.put("/v1/schedules/own", {**DEFINITION, "description": "canary-acme", "note": "canary-acme"})
@@ -90,9 +98,9 @@ def test_with_the_role_of_the_service_sql_shows_the_tenant_that_was_said_and_els
     "statement",
     [
         "INSERT INTO requests VALUES ('default', '\\x00', 'acme/own', 1)",
-        "INSERT INTO schedule_acts (tenant_id, schedule_id, deed, at, who, note)"
+        "INSERT INTO schedule_actions (tenant_id, schedule_id, action, at, actor, note)"
         " VALUES ('default', 'acme/own', 'paused', 1, '', '')",
-        "UPDATE due SET schedule_id = 'acme/own' WHERE schedule_id = 'beta/own'",
+        "UPDATE schedule_state SET schedule_id = 'acme/own' WHERE schedule_id = 'beta/own'",
     ],
 )
 def test_a_row_of_another_cannot_be_written(house, api, statement):
@@ -111,7 +119,12 @@ def test_the_role_of_the_service_owns_nothing_and_is_held_back(server, api):
     special = "SELECT rolsuper, rolbypassrls, rolcreaterole, rolcreatedb FROM pg_roles WHERE rolname = 'kron_api'"
     assert server.sql(special) == [(False,) * 4]
     assert server.sql("SELECT 1 FROM pg_class WHERE relowner = 'kron_api'::regrole", name) == []
-    for statement in ("DELETE FROM runs", "TRUNCATE due", "UPDATE schedule_revisions SET note = ''", "DROP TABLE due"):
+    for statement in (
+        "DELETE FROM runs",
+        "TRUNCATE schedule_state",
+        "UPDATE schedule_revisions SET note = ''",
+        "DROP TABLE schedule_state",
+    ):
         with connect(api) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
             connection.execute(statement)
 

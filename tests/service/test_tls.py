@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from kron.apps.service.keys import Keys
-from kron.clock import SystemTimer
-from kron.core.answer import Answer
+from kron.apps.service.auth.keys import Keys
+from kron.engine.clock import SystemTimer
 from kron.errors import KronError
 from kron.launchers.target import check_url
+from kron.rules.launch_result import LaunchResult
 from tests.service.certificates import Authority
 from tests.service.http import until
 from tests.service.test_config import free_port
@@ -31,10 +31,12 @@ def test_a_certificate_must_have_a_name_of_the_list_and_a_bound_token_its_certif
     ours = Authority(tmp_path, "ours")
     certificate, key = ours.issue("server")
     port, names = free_port(), "spiffe://example.org/deployer, ci.example.org"
-    said = settings(tmp_path, tls_certificate=certificate, tls_key=key, tls_client_ca=ours.path, worker="false")
+    said = settings(tmp_path, tls_certificate=certificate, tls_key=key, tls_client_ca=ours.path, run_worker="false")
     env = {**os.environ, **{f"KRON_{name.upper()}": str(value) for name, value in said.items()}}
     command = [str(Path(sys.executable).parent / "kron"), "serve", "--listen", f"127.0.0.1:{port}"]
-    process = subprocess.Popen([*command, "--set", f"tls_client_names={names}"], env=env, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [*command, "--set", f"tls_client_allowed_names={names}"], env=env, stderr=subprocess.DEVNULL
+    )
 
     def status(shown, bearer, path="/v1/schedules"):
         context = ssl.create_default_context(cafile=ours.path)
@@ -72,7 +74,7 @@ def test_only_who_shows_a_certificate_of_the_authority_is_spoken_to(tmp_path):
     ours, other = Authority(tmp_path, "ours"), Authority(tmp_path, "other")
     certificate, key = ours.issue("server")
     port = free_port()
-    env = {**os.environ, "KRON_AUTH": "none", "KRON_WORKER": "false", "KRON_TLS_CLIENT_CA": str(ours.path)}
+    env = {**os.environ, "KRON_AUTH": "none", "KRON_RUN_WORKER": "false", "KRON_TLS_CLIENT_CA": str(ours.path)}
     env |= {"KRON_TLS_CERTIFICATE": str(certificate), "KRON_TLS_KEY": str(key)}
     command = [str(Path(sys.executable).parent / "kron"), "serve", "--listen", f"127.0.0.1:{port}"]
     process = subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL)
@@ -149,9 +151,9 @@ def test_a_webhook_goes_to_a_name_by_the_address_that_was_vetted(secure):
 
     trusting = ssl.create_default_context(cafile=secure.authority.path)
     good = check_url(f"https://localhost:{secure.port}/hook")
-    assert send(launch(good), resolve=here, tls=trusting) is Answer.OK
-    assert send(launch(f"https://other.example:{secure.port}/"), resolve=here, tls=trusting) is Answer.RETRYABLE
-    assert send(launch(good), resolve=here) is Answer.RETRYABLE  # nobody vouches for it
+    assert send(launch(good), resolve=here, tls=trusting) is LaunchResult.OK
+    assert send(launch(f"https://other.example:{secure.port}/"), resolve=here, tls=trusting) is LaunchResult.RETRYABLE
+    assert send(launch(good), resolve=here) is LaunchResult.RETRYABLE  # nobody vouches for it
     assert secure.seen == 1
 
 

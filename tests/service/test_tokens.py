@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from kron.apps.service.keys import Keys, read_keys
+from kron.apps.service.auth.keys import Keys, read_keys
 from kron.errors import KronError
 from tests.service.http import REPORT, serving
 from tests.service.tokens import KEYS, claims, forged, jwks, public, raw, settings, token
@@ -143,7 +143,7 @@ def test_a_token_for_one_run_is_for_that_run_and_for_a_while(tmp_path):
     with (
         receiving() as receiver,
         serving(
-            **settings(tmp_path), worker=True, tick_ms=50, public_url="http://kron.example", report_secret=REPORT
+            **settings(tmp_path), run_worker=True, tick_ms=50, public_url="http://kron.example", report_secret=REPORT
         ) as service,
     ):
         admin = service.bearing(token())
@@ -154,7 +154,7 @@ def test_a_token_for_one_run_is_for_that_run_and_for_a_while(tmp_path):
         until(lambda: admin.get(f"/v1/runs/{one['key']}").json["state"] == "enqueued")
         held = service.bearing(one["report"]["token"])
         path = f"/v1/runs/{one['key']}/report"
-        assert held.post(path, {"status": "started"}).json == {"counted": True, "state": "started"}
+        assert held.post(path, {"status": "started"}).json == {"accepted": True, "state": "started"}
         assert held.post(f"/v1/runs/{other['key']}/report", {"status": "failed"}).status == 401
         assert held.get(f"/v1/runs/{one['key']}").status == 403
         for changed in (
@@ -164,7 +164,7 @@ def test_a_token_for_one_run_is_for_that_run_and_for_a_while(tmp_path):
         ):
             if changed != one["report"]["token"]:
                 assert service.bearing(changed).post(path, {"status": "failed"}).status == 401
-        assert held.post(path, {"status": "success"}).json == {"counted": True, "state": "success"}
+        assert held.post(path, {"status": "success"}).json == {"accepted": True, "state": "success"}
 
 
 def test_forged_tokens_are_many_and_good_ones_are_good_only_as_they_are():

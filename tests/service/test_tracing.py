@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from kron.apps.service import working as application
-from kron.apps.service.tracing import Tracing, carried, tracing
+from kron.apps.service.observe.tracing import Tracing, carried, tracing
 from tests.service.http import receiving, serving, until
 
 
@@ -23,7 +23,7 @@ def spans(monkeypatch):
 
 def test_a_launch_is_a_span_linked_to_its_tick_and_carried_to_its_target(spans):
     with receiving(lambda n: ((503 if n == 1 else 200), {}, b"")) as receiver:
-        with serving(worker=True, tick_ms=50) as service:
+        with serving(run_worker=True, tick_ms=50) as service:
             service.put("/v1/schedules/s", {"schedule": "0 9 1 1 *", "target": receiver.url})
             key = service.post("/v1/schedules/s/trigger").json["key"]
             until(lambda: service.get(f"/v1/runs/{key}").json["state"] == "success")
@@ -39,7 +39,7 @@ def test_a_launch_is_a_span_linked_to_its_tick_and_carried_to_its_target(spans):
 
 
 def test_without_the_package_there_are_no_spans(monkeypatch):
-    monkeypatch.setattr("kron.apps.service.tracing.trace", None)
+    monkeypatch.setattr("kron.apps.service.observe.tracing.trace", None)
     assert tracing() is None
     assert carried() == {}
 

@@ -12,15 +12,16 @@ from email.utils import formatdate
 import pytest
 
 from kron import parse
-from kron.core.answer import Answer, Report
-from kron.core.job import Job
-from kron.core.run import Run, State, key_of
-from kron.core.zone import instant_of
-from kron.launcher import Launch
+from kron.engine.launcher import Launch
 from kron.launchers.address import networks
 from kron.launchers.http import HttpLauncher
 from kron.launchers.post import Poster
 from kron.launchers.signature import Secrets, sign, verify
+from kron.rules.launch_result import LaunchResult, Report
+from kron.rules.run import Run, State
+from kron.timing.job import Job
+from kron.timing.key import key_of
+from kron.timing.zone import instant_of
 from tests.service.certificates import Authority
 from tests.service.http import LOOPBACK, NDJSON, REPORT, SECRET, receiving, serving, until
 
@@ -43,13 +44,13 @@ def send(what, *, whole=False, seconds=3.0, allowed=LOOPBACK, secrets=None, **po
             await asyncio.sleep(0)  # until the connections are closed
 
     said = asyncio.run(sending())
-    return said if whole else said.answer
+    return said if whole else said.result
 
 
 def test_a_run_arrives_signed_and_says_all_in_its_body():
     with receiving() as receiver:
         sent = launch(receiver.url, attempt=2)
-        assert send(sent, secrets=Secrets(SECRET, tenanted=True)) is Answer.OK
+        assert send(sent, secrets=Secrets(SECRET, tenanted=True)) is LaunchResult.OK
         ((path, headers, body),) = receiver.seen
     assert path == "/hook"
     assert headers["webhook-id"] == sent.run.key
@@ -101,24 +102,24 @@ def test_while_secrets_change_both_sign():
 @pytest.mark.parametrize(
     ("status", "answer"),
     [
-        (200, Answer.OK),
-        (202, Answer.OK),
-        (204, Answer.OK),
-        (301, Answer.REJECTED),
-        (302, Answer.REJECTED),
-        (307, Answer.REJECTED),
-        (400, Answer.REJECTED),
-        (401, Answer.REJECTED),
-        (404, Answer.REJECTED),
-        (409, Answer.REJECTED),
-        (410, Answer.REJECTED),
-        (422, Answer.REJECTED),
-        (408, Answer.RETRYABLE),
-        (425, Answer.RETRYABLE),
-        (429, Answer.RETRYABLE),
-        (500, Answer.RETRYABLE),
-        (503, Answer.RETRYABLE),
-        (599, Answer.RETRYABLE),
+        (200, LaunchResult.OK),
+        (202, LaunchResult.OK),
+        (204, LaunchResult.OK),
+        (301, LaunchResult.REJECTED),
+        (302, LaunchResult.REJECTED),
+        (307, LaunchResult.REJECTED),
+        (400, LaunchResult.REJECTED),
+        (401, LaunchResult.REJECTED),
+        (404, LaunchResult.REJECTED),
+        (409, LaunchResult.REJECTED),
+        (410, LaunchResult.REJECTED),
+        (422, LaunchResult.REJECTED),
+        (408, LaunchResult.RETRYABLE),
+        (425, LaunchResult.RETRYABLE),
+        (429, LaunchResult.RETRYABLE),
+        (500, LaunchResult.RETRYABLE),
+        (503, LaunchResult.RETRYABLE),
+        (599, LaunchResult.RETRYABLE),
     ],
 )
 def test_what_each_status_means(status, answer):
@@ -146,17 +147,17 @@ def test_what_each_status_means(status, answer):
 def test_an_answer_may_say_at_once_what_became_of_the_run(status, body, report):
     with receiving(lambda n: (status, {}, body)) as receiver:
         said = send(launch(receiver.url), whole=True)
-    assert (said.answer, said.report) == (Answer.OK, report)
+    assert (said.result, said.report) == (LaunchResult.OK, report)
 
 
 def test_a_conflict_about_the_same_key_is_no_failure():
     key = launch("").run.key
     with receiving(lambda n: (409, {"webhook-id": key}, b"")) as receiver:
-        assert send(launch(receiver.url)) is Answer.OK
+        assert send(launch(receiver.url)) is LaunchResult.OK
     with receiving(lambda n: (409, {}, json.dumps({"seen": key}).encode())) as receiver:
-        assert send(launch(receiver.url)) is Answer.OK
+        assert send(launch(receiver.url)) is LaunchResult.OK
     with receiving(lambda n: (409, {"webhook-id": "another"}, b"{}")) as receiver:
-        assert send(launch(receiver.url)) is Answer.REJECTED
+        assert send(launch(receiver.url)) is LaunchResult.REJECTED
 
 
 @pytest.mark.parametrize(
@@ -170,8 +171,8 @@ def test_how_long_a_target_asks_to_wait(said, milliseconds):
 
     with receiving(answer) as receiver:
         receipt = send(launch(receiver.url), whole=True)
-        assert receipt.answer is Answer.RETRYABLE
-        assert milliseconds - 1100 < receipt.patience <= milliseconds
+        assert receipt.result is LaunchResult.RETRYABLE
+        assert milliseconds - 1100 < receipt.retry_after_ms <= milliseconds
         assert len(receiver.seen) == 1  # it is the next attempt that waits
 
 
@@ -230,48 +231,54 @@ OK = b"HTTP/1.1 200 OK\r\n"
 EMPTY = b"Content-Length: 0\r\n\r\n"
 CONFLICT = b"HTTP/1.1 409 Conflict\r\nContent-Length: 9999999999\r\n\r\n"
 HOSTILE = {
-    "says nothing": (lambda c: (heard(c), time.sleep(5)), Answer.UNKNOWN),
-    "hangs up": (heard, Answer.UNKNOWN),
+    "says nothing": (lambda c: (heard(c), time.sleep(5)), LaunchResult.UNKNOWN),
+    "hangs up": (heard, LaunchResult.UNKNOWN),
     "resets": (
         lambda c: (heard(c), c.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")),
-        Answer.UNKNOWN,
+        LaunchResult.UNKNOWN,
     ),
-    "is garbage": (lambda c: (heard(c), c.sendall(bytes(range(256)) * 100)), Answer.UNKNOWN),
-    "a hundred headers": (lambda c: (heard(c), c.sendall(OK + b"x-some: thing\r\n" * 100 + EMPTY)), Answer.OK),
-    "hangs up in the body": (lambda c: (heard(c), c.sendall(OK + b"Content-Length: 99\r\n\r\nhalf")), Answer.OK),
+    "is garbage": (lambda c: (heard(c), c.sendall(bytes(range(256)) * 100)), LaunchResult.UNKNOWN),
+    "a hundred headers": (lambda c: (heard(c), c.sendall(OK + b"x-some: thing\r\n" * 100 + EMPTY)), LaunchResult.OK),
+    "hangs up in the body": (lambda c: (heard(c), c.sendall(OK + b"Content-Length: 99\r\n\r\nhalf")), LaunchResult.OK),
     "resets in the body": (
         lambda c: (
             heard(c),
             c.sendall(b"HTTP/1.1 503 Busy\r\nContent-Length: 99\r\n\r\nhalf"),
             c.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0"),
         ),
-        Answer.RETRYABLE,
+        LaunchResult.RETRYABLE,
     ),
     "a chunk that lies": (
         lambda c: (heard(c), c.sendall(OK + b"Transfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n")),
-        Answer.OK,
+        LaunchResult.OK,
     ),
     "two lengths": (
         lambda c: (heard(c), c.sendall(OK + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nab")),
-        Answer.UNKNOWN,
+        LaunchResult.UNKNOWN,
     ),
-    "10 MB": (lambda c: (heard(c), c.sendall(OK + b"Content-Length: 10485760\r\n\r\n" + b"x" * 10_485_760)), Answer.OK),
-    "drips": (slowly, Answer.UNKNOWN),
-    "endless first line": (forever(b"H" * 65536), Answer.UNKNOWN),
-    "endless headers": (forever(b"a: b\r\n", after=OK), Answer.UNKNOWN),
-    "endless interim answers": (forever(b"HTTP/1.1 100 Continue\r\n\r\n"), Answer.UNKNOWN),
-    "is no http": (lambda c: (heard(c), c.sendall(b"SSH-2.0-OpenSSH\r\n\r\n")), Answer.UNKNOWN),
-    "half a status": (lambda c: (heard(c), c.sendall(b"HTTP/1.1 20")), Answer.UNKNOWN),
-    "a huge body": (forever(b"x" * 65536, after=OK + b"Content-Length: 9999999999\r\n\r\n"), Answer.OK),
-    "an endless chunked body": (forever(b"1\r\nx\r\n", after=OK + b"Transfer-Encoding: chunked\r\n\r\n"), Answer.OK),
+    "10 MB": (
+        lambda c: (heard(c), c.sendall(OK + b"Content-Length: 10485760\r\n\r\n" + b"x" * 10_485_760)),
+        LaunchResult.OK,
+    ),
+    "drips": (slowly, LaunchResult.UNKNOWN),
+    "endless first line": (forever(b"H" * 65536), LaunchResult.UNKNOWN),
+    "endless headers": (forever(b"a: b\r\n", after=OK), LaunchResult.UNKNOWN),
+    "endless interim answers": (forever(b"HTTP/1.1 100 Continue\r\n\r\n"), LaunchResult.UNKNOWN),
+    "is no http": (lambda c: (heard(c), c.sendall(b"SSH-2.0-OpenSSH\r\n\r\n")), LaunchResult.UNKNOWN),
+    "half a status": (lambda c: (heard(c), c.sendall(b"HTTP/1.1 20")), LaunchResult.UNKNOWN),
+    "a huge body": (forever(b"x" * 65536, after=OK + b"Content-Length: 9999999999\r\n\r\n"), LaunchResult.OK),
+    "an endless chunked body": (
+        forever(b"1\r\nx\r\n", after=OK + b"Transfer-Encoding: chunked\r\n\r\n"),
+        LaunchResult.OK,
+    ),
     "a body that never comes": (
         lambda c: (heard(c), c.sendall(OK + b"Content-Length: 9\r\n\r\n"), heard(c)),
-        Answer.OK,
+        LaunchResult.OK,
     ),
-    "a huge conflict": (forever(b"x" * 65536, after=CONFLICT), Answer.REJECTED),
+    "a huge conflict": (forever(b"x" * 65536, after=CONFLICT), LaunchResult.REJECTED),
     "after an interim answer": (
         lambda c: (heard(c), c.sendall(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n")),
-        Answer.OK,
+        LaunchResult.OK,
     ),
 }
 
@@ -288,13 +295,13 @@ def test_a_hostile_receiver_costs_no_more_than_the_time_of_an_attempt(name):
 def test_receiver_that_hangs_up_at_once_is_sent_nothing_or_nobody_knows():
     """If it hung up before the request left, nothing was sent; after that, nobody knows."""
     with hostile(lambda c: None) as (url, taken):
-        assert send(launch(url), seconds=1.0) in (Answer.RETRYABLE, Answer.UNKNOWN)
+        assert send(launch(url), seconds=1.0) in (LaunchResult.RETRYABLE, LaunchResult.UNKNOWN)
         assert len(taken) == 1
 
 
 def test_receivers_that_hang_do_not_hold_up_others():
     hanging = hostile(lambda c: time.sleep(9))
-    with hanging as (hole, taken), receiving() as receiver, serving(worker=True, tick_ms=50) as service:
+    with hanging as (hole, taken), receiving() as receiver, serving(run_worker=True, tick_ms=50) as service:
         soon = int(time.time()) + 5
         when = f"{soon % 60} {soon // 60 % 60} * * * *"
         lines = [{"id": f"hang-{n}", "schedule": when, "target": hole} for n in range(60)]
@@ -309,8 +316,8 @@ def test_receivers_that_hang_do_not_hold_up_others():
 def test_nobody_there_is_no_doubt_but_a_reason_to_try_again():
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
-    assert send(launch(f"http://127.0.0.1:{port}/")) is Answer.RETRYABLE
-    assert send(launch("http://host.invalid/")) is Answer.RETRYABLE
+    assert send(launch(f"http://127.0.0.1:{port}/")) is LaunchResult.RETRYABLE
+    assert send(launch("http://host.invalid/")) is LaunchResult.RETRYABLE
 
 
 def test_tls_is_checked(tmp_path):
@@ -330,7 +337,7 @@ def test_tls_is_checked(tmp_path):
 
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
-    assert send(launch(f"https://127.0.0.1:{listener.getsockname()[1]}/")) is Answer.RETRYABLE
+    assert send(launch(f"https://127.0.0.1:{listener.getsockname()[1]}/")) is LaunchResult.RETRYABLE
     thread.join(5)
     listener.close()
     assert heard_of in ([], [b""])
@@ -339,7 +346,7 @@ def test_tls_is_checked(tmp_path):
 def test_from_the_definition_to_the_receiver_and_its_report():
     """The whole way: defined over HTTP, run by the worker, received, reported with the token that came with it."""
     known = {"public_url": "http://kron.example", "report_secret": REPORT}
-    with receiving() as receiver, serving(worker=True, tick_ms=50, **known) as service:
+    with receiving() as receiver, serving(run_worker=True, tick_ms=50, **known) as service:
         body = {"schedule": "* * * * * *", "target": receiver.url, "completion": "reported"}
         assert service.put("/v1/schedules/mail", body).json["completion"] == "reported"
         until(lambda: receiver.seen)
@@ -350,29 +357,29 @@ def test_from_the_definition_to_the_receiver_and_its_report():
         assert (run["period"], run["outcome"], run["attempt"]) == (data["period"], "executed", 1)
         assert data["report"]["url"] == f"http://kron.example/v1/runs/{data['key']}/report"
         path = f"/v1/runs/{data['key']}/report"
-        assert service.post(path, {"status": "started"}).json == {"counted": True, "state": "started"}
-        assert service.post(path, {"status": "success"}).json == {"counted": True, "state": "success"}
-        assert service.post(path, {"status": "failed"}).json == {"counted": False, "state": "success"}
+        assert service.post(path, {"status": "started"}).json == {"accepted": True, "state": "started"}
+        assert service.post(path, {"status": "success"}).json == {"accepted": True, "state": "success"}
+        assert service.post(path, {"status": "failed"}).json == {"accepted": False, "state": "success"}
         assert service.get(f"/v1/runs/{data['key']}").json["state"] == "success"
         assert service.post(f"/v1/runs/{'0' * 64}/report", {"status": "failed"}).status == 404
 
 
 def test_webhook_of_every_second_is_delivered_every_second():
     """A receiver that answers 204 and never reports has done its part: the next period is not an overlap."""
-    with receiving() as receiver, serving(worker=True, tick_ms=50) as service:
+    with receiving() as receiver, serving(run_worker=True, tick_ms=50) as service:
         made = service.put("/v1/schedules/often", {"schedule": "* * * * * *", "target": receiver.url}).json
         assert (made["overlap_policy"], made["completion"]) == ("skip", "accepted")
         until(lambda: len(receiver.seen) >= 4)
         key = json.loads(receiver.seen[0][2])["data"]["key"]
         late = service.post(f"/v1/runs/{key}/report", {"status": "failed"})
-        assert (late.status, late.json) == (200, {"counted": False, "state": "success"})
+        assert (late.status, late.json) == (200, {"accepted": False, "state": "success"})
         runs = service.get("/v1/schedules/often/runs?limit=3").json["runs"]
         assert {run["state"] for run in runs[1:]} == {"success"}
         assert {run["reason"] for run in runs} == {None}
 
 
 def test_target_with_its_scheme_in_capitals_is_sent():
-    with receiving() as receiver, serving(worker=True, tick_ms=50) as service:
+    with receiving() as receiver, serving(run_worker=True, tick_ms=50) as service:
         target = receiver.url.replace("http://", "HTTP://")
         assert service.put("/v1/schedules/capitals", {"schedule": "0 9 1 1 *", "target": target}).status == 200
         key = service.post("/v1/schedules/capitals/trigger").json["key"]
@@ -382,9 +389,9 @@ def test_target_with_its_scheme_in_capitals_is_sent():
 
 def test_webhook_that_answers_started_is_followed():
     answer = (202, {}, b'{"run": "started"}')
-    with receiving(lambda n: answer) as receiver, serving(worker=True, tick_ms=50) as service:
+    with receiving(lambda n: answer) as receiver, serving(run_worker=True, tick_ms=50) as service:
         service.put("/v1/schedules/long", {"schedule": "0 9 1 1 *", "target": receiver.url})
         key = service.post("/v1/schedules/long/trigger").json["key"]
         until(lambda: service.get(f"/v1/runs/{key}").json["state"] == "started")
         said = service.post(f"/v1/runs/{key}/report", {"status": "failed"})
-        assert said.json == {"counted": True, "state": "failed"}
+        assert said.json == {"accepted": True, "state": "failed"}

@@ -10,14 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from kron.apps.service.readiness import Readiness
-from kron.events import Event
+from kron.apps.service.observe.readiness import Readiness
+from kron.engine.events import Event
 from tests.postgres import free_port
 from tests.service.http import SECRET, Service, receiving, serving, until
 from tests.service.test_config import ready
 
 KRON = Path(sys.executable).with_name("kron")
-SETTINGS = {"KRON_WEBHOOK_SECRET": SECRET, "KRON_WEBHOOK_HTTP": "true", "KRON_WEBHOOK_ALLOW": "127.0.0.0/8"}
+SETTINGS = {
+    "KRON_WEBHOOK_SECRET": SECRET,
+    "KRON_WEBHOOK_ALLOW_PLAIN_HTTP": "true",
+    "KRON_WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
+}
 
 
 @contextmanager
@@ -51,7 +55,7 @@ def test_worker_process_sends_webhooks_and_serves_metrics(tmp_path):
             assert worker.get(path).status == 404, "a worker serves no API"
         assert worker.post("/metrics", {}).status == 405
     said = lines(log)
-    assert {"worker_started", "launch_answered", "worker_stopped"} <= {line["event"] for line in said}
+    assert {"worker_started", "launch_completed", "worker_stopped"} <= {line["event"] for line in said}
     assert SECRET.removeprefix("whsec_") not in log.read_text()
 
 
@@ -64,15 +68,15 @@ def test_idle_worker_is_ready_and_logs_nothing(tmp_path):
     store, log = f"sqlite:{tmp_path}/kron.db", tmp_path / "log"
     with working(store, log) as (worker, _):
         until(lambda: ready(worker), 30)
-        passes = metric(worker, "kron_passes")
-        until(lambda: int(metric(worker, "kron_passes").split()[1]) > int(passes.split()[1]) + 10, 20)
+        passes = metric(worker, "kron_worker_passes_total")
+        until(lambda: int(metric(worker, "kron_worker_passes_total").split()[1]) > int(passes.split()[1]) + 10, 20)
         told = {line["event"] for line in lines(log)} - {"worker_started", "shards_gained"}
     assert not told, "no line for a pass without work"
 
 
 def test_standby_worker_is_ready(tmp_path):
     store, log = f"sqlite:{tmp_path}/kron.db", tmp_path / "log"
-    with working(store, log, "--lead") as (one, _), working(store, log, "--lead") as (other, _):
+    with working(store, log, "--leader-election") as (one, _), working(store, log, "--leader-election") as (other, _):
         until(lambda: ready(one) and ready(other), 30)
 
 
@@ -82,12 +86,14 @@ def test_worker_in_text_form_is_readable(tmp_path):
         until(lambda: ready(worker), 30)
     first = log.read_text().splitlines()[0]
     assert " INFO    worker " in first
-    assert "works on sqlite:" in first
+    assert "started on sqlite:" in first
 
 
 @pytest.mark.parametrize("flag", [["--listen", "127.0.0.1:99999"], ["--set", "TICKMS=5"]])
 def test_worker_with_wrong_setting_prints_one_message(flag, tmp_path):
-    ended = subprocess.run([KRON, "worker", "memory:", *flag], capture_output=True, text=True, timeout=60, check=False)
+    ended = subprocess.run(
+        [KRON, "worker", "--store", "memory:", *flag], capture_output=True, text=True, timeout=60, check=False
+    )
     assert ended.returncode == 1
     assert ended.stderr.startswith("error[CONFIG]: ")
 
@@ -103,17 +109,17 @@ def test_readiness_follows_passes_and_not_shards():
     timer = Monotonic()
     readiness = Readiness(timer, 15_000)
     assert readiness.problem(), "before its first pass it could not take over"
-    readiness(Event("pass", 1, {"looked": 0, "settled": 0}))
+    readiness(Event("pass", 1, {"examined": 0, "committed": 0}))
     assert not readiness.problem()
     timer.now += 14
     readiness(Event("pass_failed", 0, {"error": "x"}))
     assert not readiness.problem(), "its lease is not over yet"
     timer.now += 2
     assert "longer than its lease" in readiness.problem()
-    readiness(Event("clock_astray", 7, {"skew": 9_000}))
-    readiness(Event("pass", 7, {"looked": 0, "settled": 0}))
+    readiness(Event("clock_skew_exceeded", 7, {"skew": 9_000}))
+    readiness(Event("pass", 7, {"examined": 0, "committed": 0}))
     assert "clock" in readiness.problem()
-    readiness(Event("pass", 8, {"looked": 0, "settled": 0}))
+    readiness(Event("pass", 8, {"examined": 0, "committed": 0}))
     assert not readiness.problem()
 
 

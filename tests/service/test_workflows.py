@@ -7,16 +7,17 @@ import pytest
 
 from kron import KronError, parse
 from kron.apps.service.app import make_parts
-from kron.clock import SystemClock
-from kron.core.answer import Answer, Receipt
-from kron.core.job import Job
-from kron.core.run import Run, State, key_of
-from kron.core.zone import instant_of
-from kron.launcher import Launch
+from kron.engine.clock import SystemClock
+from kron.engine.launcher import Launch
 from kron.launchers.signature import Secrets, verify
 from kron.launchers.workflow import RunLauncher, WorkflowFolder, WorkflowLauncher, run_id_of
+from kron.rules.launch_result import LaunchResponse, LaunchResult
+from kron.rules.run import Run, State
 from kron.stores.memory import MemoryStore
 from kron.stores.postgres.migrate import migrate
+from kron.timing.job import Job
+from kron.timing.key import key_of
+from kron.timing.zone import instant_of
 from tests.service.http import SECRET, config, receiving, serving, until, workflow
 
 DAG = {"nodes": [{"id": "a"}, {"id": "b"}], "edges": [["a", "b"]]}
@@ -68,7 +69,7 @@ def test_the_worker_starts_a_workflow_with_the_planned_time_and_the_key(tmp_path
     run = Run(KEY, "s1", NOON, 1, NOON * 1000 + 333, State.LAUNCHING, attempt=1)
     target = "workflow:wf%2F1%20%26%C3%BC?version=7&user=u%2F1"
     job = Job("s1", parse("0 12 * * *", dialect="service"), target=target)
-    assert asyncio.run(launcher.start(Launch(run, job, 0))) == Receipt(Answer.OK)
+    assert asyncio.run(launcher.start(Launch(run, job, 0))) == LaunchResponse(LaunchResult.OK)
     meta = {"source": "schedule", "user_id": "u/1", "scheduled_for": "2026-03-01T12:00:00Z", "idempotency_key": KEY}
     assert spy.calls == [(DAG, meta)]
 
@@ -80,13 +81,13 @@ def test_dags_in_a_table_are_shared_by_hosts_and_each_tenants_own(server, tmp_pa
         server.sql("CREATE ROLE kron_api LOGIN")
     name = server.empty()
     asyncio.run(migrate(server.url(name)))
-    common = {**settings(tmp_path), "workflows": "store:"}
+    common = {**settings(tmp_path), "workflow_store": "store:"}
     dag = {**DAG, "triggers": [{"id": "t", "type": "schedule_based", "cron_expr": "* * * * * *", "timezone": "UTC"}]}
     with receiving() as executor:
-        common["executor"] = executor.url
+        common["executor_url"] = executor.url
         with (
             serving(store=server.url(name, "kron_api"), **common) as api,  # one host deploys,
-            serving(store=server.url(name), worker=True, tick_ms=50, **common),  # another runs
+            serving(store=server.url(name), run_worker=True, tick_ms=50, **common),  # another runs
         ):
             acme, beta = api.bearing(token("acme")), api.bearing(token("beta"))
             assert acme.put("/v1/workflows/wf/1", {"user_id": "u", "dag": {"old": True}}).status == 200
@@ -102,7 +103,7 @@ def test_dags_in_a_table_are_shared_by_hosts_and_each_tenants_own(server, tmp_pa
 
 def test_a_store_without_a_table_for_workflows_says_so(tmp_path):
     with pytest.raises(KronError, match="WORKFLOWS"):
-        make_parts(config(workflows="store:"), MemoryStore(SystemClock()))
+        make_parts(config(workflow_store="store:"), MemoryStore(SystemClock()))
 
 
 @pytest.mark.parametrize(
@@ -121,7 +122,10 @@ def test_the_run_launcher_over_http(tmp_path):
     folder(tmp_path)
     asked = {"workflow_id": "wf", "version": 3, "user_id": "u1"}
     asked |= {"scheduled_for": "2026-03-01T12:00:00Z", "idempotency_key": KEY}
-    with receiving() as executor, serving(workflows=str(tmp_path / "workflows"), executor=executor.url) as service:
+    with (
+        receiving() as executor,
+        serving(workflow_store=str(tmp_path / "workflows"), executor_url=executor.url) as service,
+    ):
         assert service.post("/run-launcher/start", asked).json == {"started": True}
         ((_, headers, body),) = executor.seen
         sent = json.loads(body)
@@ -149,8 +153,8 @@ def test_deploying_a_workflow_upserts_its_schedule_based_triggers_and_they_run_i
             {"type": "schedule_based", "cron_expr": "0 9 * * 1", "timezone": "Asia/Tokyo", "jitter_ms": 10},
         ],
     }
-    settings = {"workflows": str(tmp_path), "worker": True, "tick_ms": 50}
-    with receiving() as executor, serving(executor=executor.url, **settings) as service:
+    settings = {"workflow_store": str(tmp_path), "run_worker": True, "tick_ms": 50}
+    with receiving() as executor, serving(executor_url=executor.url, **settings) as service:
         reply = service.put("/v1/workflows/wf/3", {"user_id": "u1", "dag": dag})
         assert [each["schedule_id"] for each in reply.json["schedules"]] == ["wf.tick", "wf.1"]
         assert service.get("/schedules/wf.1").json["jitter_ms"] == 10
@@ -165,7 +169,12 @@ def test_deploying_a_workflow_upserts_its_schedule_based_triggers_and_they_run_i
 
 
 def test_workflow_that_is_not_there_is_refused_and_tried_again(tmp_path):
-    settings = {"workflows": str(tmp_path), "worker": True, "tick_ms": 50, "executor": "http://127.0.0.1:9/"}
+    settings = {
+        "workflow_store": str(tmp_path),
+        "run_worker": True,
+        "tick_ms": 50,
+        "executor_url": "http://127.0.0.1:9/",
+    }
     with serving(**settings) as service:
         service.post("/schedules/upsert", workflow(cron_expr="* * * * * *"))
         runs = lambda: service.get("/v1/schedules/s1/runs?limit=100").json["runs"]  # noqa: E731
@@ -199,8 +208,8 @@ def test_what_can_be_the_name_of_a_run(body, run_id):
 @pytest.mark.parametrize(("body", "run_id"), [(b'{"run_id": "exec-7"}', "exec-7"), (b"{}", None)])
 def test_what_the_executor_calls_a_run_is_kept_and_shown(tmp_path, body, run_id):
     folder(tmp_path)
-    settings = {"workflows": str(tmp_path / "workflows"), "worker": True, "tick_ms": 50}
-    with receiving(lambda n: (202, {}, body)) as executor, serving(executor=executor.url, **settings) as service:
+    settings = {"workflow_store": str(tmp_path / "workflows"), "run_worker": True, "tick_ms": 50}
+    with receiving(lambda n: (202, {}, body)) as executor, serving(executor_url=executor.url, **settings) as service:
         service.post("/schedules/upsert", workflow(cron_expr="0 0 1 1 *"))
         key = service.post("/v1/schedules/s1/trigger").json["key"]
         until(lambda: service.get(f"/v1/runs/{key}").json["state"] == "success")
@@ -215,8 +224,8 @@ def test_what_is_not_its_business_it_leaves_alone(tmp_path):
     nodes = [{"id": "a", "type": "no-such-action", "schedule_based": True, "code": "rm -rf /"}, 7, None]
     triggers = [{"id": "w", "type": "webhook", "url": "https://example.org"}, {"id": "e", "type": "event"}, "odd", None]
     dag = {"nodes": nodes, "triggers": triggers, "more": {"anything": [1.5, "ü"]}}
-    settings = {"workflows": str(tmp_path), "worker": True, "tick_ms": 50}
-    with receiving() as executor, serving(executor=executor.url, **settings) as service:
+    settings = {"workflow_store": str(tmp_path), "run_worker": True, "tick_ms": 50}
+    with receiving() as executor, serving(executor_url=executor.url, **settings) as service:
         assert service.put("/v1/workflows/wf/3", {"user_id": "u1", "dag": dag}).json == {"schedules": []}
         assert service.get("/v1/schedules").json["schedules"] == []
         service.post("/schedules/upsert", workflow(cron_expr="0 0 1 1 *"))

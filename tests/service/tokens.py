@@ -9,7 +9,7 @@ import jwt
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
-from kron.apps.service.caller import SCOPES
+from kron.apps.service.auth.caller import SCOPES
 
 ISSUER, AUDIENCE = "https://issuer.example", "kron"
 KEYS = {

@@ -5,13 +5,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from kron.core.decision import decide
-from kron.core.job import Job
-from kron.core.period import Period, periods
-from kron.core.policy import FirstSight
-from kron.core.run import key_of
-from kron.core.schedule.chance import draw
-from kron.core.zone import moment
+from kron.timing.decision import decide
+from kron.timing.job import Job
+from kron.timing.key import key_of
+from kron.timing.period import Period, periods
+from kron.timing.schedule.policy import FirstPeriod
+from kron.timing.schedule.sampling import draw
+from kron.timing.zone import moment
 
 AHEAD = 3600  # seconds walked at once
 REACH = 3700  # seconds: no window or jitter of a scenario reaches further from its nominal time
@@ -73,16 +73,16 @@ class Calendar:
             return Opportunity(nominal, due, True, nominal * 1000 - jitter, nominal * 1000 + jitter)
         decision = decide(self.job.schedule, Period(nominal), self.job.identity)
         first, last = (ns // 1_000_000 for ns in decision.window)
-        if decision.at is None:
+        if decision.chosen is None:
             return Opportunity(nominal, first, False, first, last)
-        return Opportunity(nominal, decision.at * 1000, True, first, last)
+        return Opportunity(nominal, decision.chosen * 1000, True, first, last)
 
     def answers_for(self, nominal: int, since: int) -> bool:
         """Whether a revision in force since then (milliseconds) answers for that period."""
-        match self.job.schedule.policy.first_sight:
-            case FirstSight.CHOSEN:
+        match self.job.schedule.policy.first_period:
+            case FirstPeriod.CHOSEN:
                 return self.at(nominal).due >= since // 1000 * 1000
-            case FirstSight.AFTER:
+            case FirstPeriod.AFTER:
                 return nominal * 1000 > since
-            case FirstSight.CURRENT_MINUTE:
+            case FirstPeriod.CURRENT_MINUTE:
                 return nominal >= since // 60_000 * 60

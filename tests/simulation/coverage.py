@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kron.core.outcome import Reason
-from kron.core.policy import Catchup, FirstSight
+from kron.rules.outcome import Reason
+from kron.timing.schedule.policy import Catchup, FirstPeriod
 from tests.simulation.calendar import REACH
 from tests.simulation.replay import Dropped, Era, Story
 
@@ -61,5 +61,5 @@ def _of_gap(story: Story, gap: Dropped) -> Iterator[str]:
         if gap.gap.reason not in (Reason.PAUSED, Reason.SUSPENDED) and period.due > gap.at:
             yield f"a gap over a period that is not due: {about}, {nominal}"
         early = period.last < story.eras[0].since // 1000 * 1000 and nominal not in (gap.era.carried or ())
-        if early and policy.first_sight is not FirstSight.CURRENT_MINUTE:
+        if early and policy.first_period is not FirstPeriod.CURRENT_MINUTE:
             yield f"a gap over a period from before the schedule was: {about}, {nominal}"

@@ -6,9 +6,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from kron.core.run import Run
-from kron.language.explain import unparse
-from kron.store import Change, Settlement
+from kron.language.canonical import unparse
+from kron.rules.run import Run
+from kron.rules.update import RunUpdate, ScheduleUpdate
 from tests.simulation.health import Health
 
 
@@ -20,12 +20,12 @@ class Write:
     now: int
     shown: int
     who: str
-    what: Settlement | Change
+    what: ScheduleUpdate | RunUpdate
 
     @property
     def runs(self) -> list[tuple[Run | None, Run]]:
         """The runs that it wrote, each with what the writer thought it was before."""
-        if isinstance(self.what, Change):
+        if isinstance(self.what, RunUpdate):
             return [(self.what.before, self.what.after)]
         return [*((None, run) for run in self.what.new), *self.what.changed]
 
@@ -87,15 +87,17 @@ class History:
 
 def _of_write(w: Write) -> list[str]:
     lines = [_of_run(w.who, before, run) for before, run in w.runs]
-    if isinstance(w.what, Settlement):
+    if isinstance(w.what, ScheduleUpdate):
         before, after, gap = w.what.before, w.what.after, w.what.gap
         same = before is not None and (before.cursor, before.revision) == (after.cursor, after.revision)
         paused = " paused" if after.paused else ""
         gone = " deleted" if after.deleted else ""
-        where = "" if same else f" cursor {after.cursor} since {after.since}"
-        lines.append(f"{w.who}: {after.identity} r{after.revision} now {w.now} wake {after.wake}{where}{paused}{gone}")
+        where = "" if same else f" cursor {after.cursor} since {after.effective_from}"
+        lines.append(
+            f"{w.who}: {after.identity} r{after.revision} now {w.now} wake {after.next_check_at}{where}{paused}{gone}"
+        )
         if gap:
-            said = f"{gap.first}..{gap.last} {gap.count} {gap.verdict} {gap.reason}"
+            said = f"{gap.first}..{gap.last} {gap.count} {gap.outcome} {gap.reason}"
             lines.append(f"{w.who}: {after.identity} gap {said}")
         if w.what.revision:
             lines.append(f"{w.who}: {after.identity} r{after.revision} {unparse(after.job.schedule)} {after.policy}")
@@ -106,7 +108,7 @@ def _of_write(w: Write) -> list[str]:
 
 def _of_run(who: str, before: Run | None, run: Run) -> str:
     was = f"{before.state}->" if before else ""
-    why = f" {run.verdict} {run.reason}" if run.verdict else ""
+    why = f" {run.outcome} {run.reason}" if run.outcome else ""
     more = f" due {run.due} lease {run.lease} not before {run.not_before}"
     name = f"{run.nominal}/{run.trigger}" if run.trigger else f"{run.nominal}"
     return f"{who}: {run.identity} {name} {run.key[:8]} {was}{run.state} #{run.attempt} {run.owner}{why}{more}"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kron.core.outcome import Reason, Verdict
-from kron.core.policy import Catchup, FirstSight
-from kron.core.run import Run, State
-from kron.fleet import kind_of
-from kron.store import Settlement
+from kron.engine.fleet import kind_of
+from kron.rules.outcome import Outcome, Reason
+from kron.rules.run import Run, State
+from kron.rules.update import ScheduleUpdate
+from kron.timing.schedule.policy import Catchup, FirstPeriod
 from tests.simulation.history import Write
 from tests.simulation.replay import Story
 from tests.simulation.world import Result
@@ -26,9 +26,9 @@ class Downtimes:
 
     def of_write(self, write: Write, story: Story) -> Iterator[str]:
         """The misses that nothing but Kron has caused, and the starts that a downtime should have made misses."""
-        if not self.known or not isinstance(write.what, Settlement) or story.case is None:
+        if not self.known or not isinstance(write.what, ScheduleUpdate) or story.case is None:
             return
-        if story.case.policy.first_sight is FirstSight.CURRENT_MINUTE:
+        if story.case.policy.first_period is FirstPeriod.CURRENT_MINUTE:
             return  # of a task, however many were missed, one runs
         kind, policy = kind_of(story.case.job.target), story.case.policy
         gap = write.what.gap
@@ -49,13 +49,13 @@ class Downtimes:
 
     def _queued(self, write: Write) -> bool:
         """Whether it gave way to a newer one in the queue, and not for its lateness."""
-        assert isinstance(write.what, Settlement)
+        assert isinstance(write.what, ScheduleUpdate)
         return str(write.what.after.policy.overlap) == "coalesce"
 
     def _late(self, write: Write, story: Story, run: Run) -> bool:
         policy = story.eras[-1].policy
         late = (write.now - run.due - 3 * self.setting.tick - 20_000) * 1_000_000
-        ended = run.verdict is Verdict.MISSED or run.state is State.UNSCHEDULABLE
+        ended = run.outcome is Outcome.MISSED or run.state is State.UNSCHEDULABLE
         return not ended and late >= max(policy.resolution, policy.grace, 1)
 
     def _at(self, due: int) -> float:

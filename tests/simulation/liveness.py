@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kron.core.outcome import Reason
-from kron.core.policy import Overlap
-from kron.core.run import RUNNING, Run, State, overlap_of
-from kron.store import Deed, Settlement
+from kron.rules.outcome import Reason
+from kron.rules.run import RUNNING, Run, State, overlap_of
+from kron.rules.update import ActionKind, ScheduleUpdate
+from kron.timing.schedule.policy import Overlap
 from tests.simulation.history import Write
 from tests.simulation.replay import Story, active, is_open
 from tests.simulation.world import Result
@@ -60,10 +60,10 @@ class Watch:
         """Whatever changes what may start resets the watch."""
         policy = story.case.policy if story.case else None
         moved = any(before is None or before.state is not run.state for before, run in write.runs)
-        act = write.what.act if isinstance(write.what, Settlement) else None
-        if act and act.deed is Deed.RESUMED:
+        act = write.what.act if isinstance(write.what, ScheduleUpdate) else None
+        if act and act.kind is ActionKind.RESUMED:
             self.resumed[story.identity] = act.at
-        edited = isinstance(write.what, Settlement) and (write.what.revision is not None or act is not None)
+        edited = isinstance(write.what, ScheduleUpdate) and (write.what.revision is not None or act is not None)
         if policy and (moved or edited) and (policy.overlap is not Overlap.ALLOW or edited):
             self.free[story.identity] = write.now
 
@@ -82,11 +82,11 @@ def of_end(result: Result, stories: dict[str, Story]) -> Iterator[str]:
         for run in open_runs:
             about = f"{run.identity} {run.nominal}{run.trigger} ({run.key[:8]}) {run.state}"
             if run.state in (State.PENDING, State.WAITING):
-                if case.idle or run.not_before > result.shown - slack or run.changed > result.shown - slack:
+                if case.is_inactive or run.not_before > result.shown - slack or run.changed > result.shown - slack:
                     continue
                 if not stirred and (not busy or overlap_of(run, case.policy) is Overlap.ALLOW):
                     yield f"waits for nobody: {about}"
             elif (run.lease or run.not_before) < result.shown - slack:
                 yield f"open for ever: {about}"
-        if not case.idle and case.wake is None and open_runs:
+        if not case.is_inactive and case.next_check_at is None and open_runs:
             yield f"never looked at again: {story.identity}"

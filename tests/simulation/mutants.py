@@ -12,19 +12,20 @@ from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
-from kron import dispatcher, edit, membership, pause, registrar, store, worker
-from kron.batch_writer import BatchWriter
-from kron.core import answer, catchup, due, overlap, plan, run, tend
-from kron.core.answer import Answer
-from kron.core.case import Case
-from kron.core.downtime import ALWAYS
-from kron.core.outcome import Verdict
-from kron.core.policy import Interrupted
-from kron.core.run import Run, State
-from kron.launcher import Launch
-from kron.registrar import Registrar
+from kron.engine import dispatcher, membership, registrar, worker
+from kron.engine.batch_writer import BatchWriter
+from kron.engine.launcher import Launch
+from kron.engine.registrar import Registrar
+from kron.engine.worker import Worker
+from kron.rules import catchup, edit, expiry, launch_result, overlap, pause, plan, run, survey, update
+from kron.rules.downtime import ALWAYS
+from kron.rules.launch_result import LaunchResult
+from kron.rules.outcome import Outcome
+from kron.rules.run import Run, State
+from kron.rules.state import ScheduleState
 from kron.stores.memory import MemoryStore
-from kron.worker import Worker
+from kron.timing import due, key
+from kron.timing.schedule.policy import WorkerLossPolicy
 from tests.simulation.world import Parts
 
 Mutant = Callable[[], Any]  # a context manager that gives the parts of the cluster
@@ -181,8 +182,8 @@ def _seen_without_until(case: Any) -> tuple[object, ...]:
 class Deaf(MemoryStore):
     """Takes what a target reports, and tells nobody to look."""
 
-    def _change(self, change: store.Change) -> bool:
-        return super()._change(change._replace(wake=None))
+    def _change(self, change: update.RunUpdate) -> bool:
+        return super()._change(change._replace(next_check_at=None))
 
 
 def _same_revision(before: Any, stored: Any) -> bool:
@@ -190,7 +191,7 @@ def _same_revision(before: Any, stored: Any) -> bool:
 
 
 def _seen_without_runs(case: Any) -> tuple[object, ...]:
-    return case.revision, case.cursor, case.paused, case.until, case.deleted
+    return case.revision, case.cursor, case.paused, case.paused_until, case.deleted
 
 
 def _any_token(stored: Run | None, before: Run, after: Run) -> bool:
@@ -203,7 +204,7 @@ def _crowd(draft: Any, run: Run) -> None:
 
 @contextmanager
 def _overlap_unchecked() -> Iterator[Parts]:
-    with patch.object(overlap, "_trigger", _crowd), patch.object(store, "_crowded", lambda *_: False):
+    with patch.object(overlap, "_trigger", _crowd), patch.object(update, "_crowded", lambda *_: False):
         yield Parts()
 
 
@@ -217,16 +218,16 @@ def _retry_is_idle() -> Iterator[Parts]:
 # The plan
 
 
-def _without_gap(p: plan.Plan) -> store.Settlement:
+def _without_gap(p: plan.Plan) -> update.ScheduleUpdate:
     return _settlement(p)._replace(gap=None)
 
 
-_seen = store._seen
-_settlement, _gap, _taken_on, _redefined = store.settlement, catchup._gap, plan._taken_on, edit._redefined
+_seen = update._seen
+_settlement, _gap, _taken_on, _redefined = update.update_of, catchup._gap, plan._taken_on, edit._redefined
 _answered, _resumed, _key_of, _late, _queue = (
-    answer.answered,
+    launch_result.answered,
     pause.resumed,
-    run.key_of,
+    key.key_of,
     plan._late,
     overlap._queue,
 )
@@ -238,11 +239,11 @@ def _miscounted(*args: Any) -> Any:
 
 
 def _unrecorded_misses(*args: Any) -> list[Run]:
-    return [r for r in _taken_on(*args) if r.verdict is not Verdict.MISSED]
+    return [r for r in _taken_on(*args) if r.outcome is not Outcome.MISSED]
 
 
 def _dropped_from_the_queue(draft: Any, run: Run) -> None:
-    if all(other.key != run.key for other in draft.case.open):
+    if all(other.key != run.key for other in draft.case.open_runs):
         del draft.runs[run.key]
 
 
@@ -251,25 +252,25 @@ def _rerolled(job: Any, nominal: int) -> int:
     return nominal * 1000 + random.randrange(-most, most + 1)
 
 
-def _far_cursor(case: Any, seen: due.Survey, gap: Any, now: int) -> int:
+def _far_cursor(case: Any, seen: survey.DueScan, gap: Any, now: int) -> int:
     return max([case.cursor, *(d.nominal for d in seen.due if d.nominal <= now)])
 
 
-_cursor, _over = plan._cursor, tend._over
+_cursor, _over = plan._cursor, expiry._over
 
 
-def _cursor_ahead(case: Any, seen: due.Survey, gap: Any, now: int) -> int:
+def _cursor_ahead(case: Any, seen: survey.DueScan, gap: Any, now: int) -> int:
     return _cursor(case, seen, gap, now + 86_400)
 
 
 def _key_with_revision(case: Any, d: Any, now: int) -> Run:
-    key = run.key_of(case.identity, d.nominal, f"r{case.revision}")
-    return Run(key, case.identity, d.nominal, case.revision, d.at, State.PENDING, created=now, changed=now)
+    named = key.key_of(case.identity, d.nominal, f"r{case.revision}")
+    return Run(named, case.identity, d.nominal, case.revision, d.at, State.PENDING, created=now, changed=now)
 
 
 @contextmanager
 def _keyed_by_revision() -> Iterator[Parts]:
-    with patch.object(plan, "ordinary", lambda *_: None), patch.object(plan, "new_run", _key_with_revision):
+    with patch.object(plan, "plan_fast", lambda *_: None), patch.object(plan, "new_run", _key_with_revision):
         yield Parts()
 
 
@@ -279,33 +280,33 @@ def _no_deadline(case: Any, r: Run, now: int, nth: int, dues: Any) -> Run:
 
 
 def _unbounded(case: Any, now: int, *, at_once: bool = False) -> Any:
-    return due.survey(case, case.cursor, now, due.MOST), None
+    return survey.scan_due(case, case.cursor, now, survey.MAX_PERIODS_PER_PASS), None
 
 
 # Answers and leases
 
 
-def _timeout_is_failure(r: Run, a: Answer, *rest: Any) -> Run:
-    return _answered(r, Answer.REJECTED if a is Answer.UNKNOWN else a, *rest)
+def _timeout_is_failure(r: Run, a: LaunchResult, *rest: Any) -> Run:
+    return _answered(r, LaunchResult.REJECTED if a is LaunchResult.UNKNOWN else a, *rest)
 
 
-def _timeout_is_withheld(r: Run, a: Answer, *rest: Any) -> Run:
-    return _answered(r, Answer.UNSENT if a is Answer.UNKNOWN else a, *rest)
+def _timeout_is_withheld(r: Run, a: LaunchResult, *rest: Any) -> Run:
+    return _answered(r, LaunchResult.UNSENT if a is LaunchResult.UNKNOWN else a, *rest)
 
 
 def _forgetful_answer(*args: Any) -> Run:
-    return _answered(*args)._replace(doubt=False)
+    return _answered(*args)._replace(maybe_delivered=False)
 
 
 @contextmanager
 def _commands_again() -> Iterator[Parts]:
     def unacknowledged(r: Run, draft: Any) -> Run:
-        return r._replace(state=State.RETRY, doubt=True, not_before=draft.now, lease=None, changed=draft.now)
+        return r._replace(state=State.RETRY, maybe_delivered=True, not_before=draft.now, lease=None, changed=draft.now)
 
-    def answered(r: Run, a: Answer, policy: Any, *rest: Any) -> Run:
-        return _answered(r, a, replace(policy, interrupted=Interrupted.REDELIVER), *rest)
+    def answered(r: Run, a: LaunchResult, policy: Any, *rest: Any) -> Run:
+        return _answered(r, a, replace(policy, on_worker_loss=WorkerLossPolicy.REDELIVER), *rest)
 
-    with patch.object(tend, "_unacknowledged", unacknowledged), patch.object(dispatcher, "answered", answered):
+    with patch.object(expiry, "_unacknowledged", unacknowledged), patch.object(dispatcher, "answered", answered):
         yield Parts()
 
 
@@ -320,24 +321,24 @@ def _silence_kept(r: Run, draft: Any) -> bool:
 # The registrar
 
 
-def _edit_from_now(job: Any, case: Any, now: int, asker: Any) -> store.Settlement:
+def _edit_from_now(job: Any, case: Any, now: int, asker: Any) -> update.ScheduleUpdate:
     edited = _redefined(job, case, now, asker)
     after = edited.after._replace(cursor=max(case.cursor, now // 1000))
     return edited._replace(after=after, new=(), changed=(), gap=None)
 
 
-def _edit_into_the_past(job: Any, case: Any, now: int, asker: Any) -> store.Settlement:
+def _edit_into_the_past(job: Any, case: Any, now: int, asker: Any) -> update.ScheduleUpdate:
     edited = _redefined(job, case, now, asker)
-    return edited._replace(after=edited.after._replace(since=case.since))
+    return edited._replace(after=edited.after._replace(effective_from=case.effective_from))
 
 
-def _dormant(case: Any, now: int, asker: Any) -> store.Settlement | None:
+def _dormant(case: Any, now: int, asker: Any) -> update.ScheduleUpdate | None:
     resumed = _resumed(case, now, asker)
-    return resumed and resumed._replace(after=resumed.after._replace(wake=None))
+    return resumed and resumed._replace(after=resumed.after._replace(next_check_at=None))
 
 
-def _swallowing(case: Any) -> store.Settlement:
-    return pause.awoken(case._replace(until=case.until + 1))
+def _swallowing(case: Any) -> update.ScheduleUpdate:
+    return pause.pause_expired_update(case._replace(paused_until=case.paused_until + 1))
 
 
 class Echoes(Registrar):
@@ -365,8 +366,8 @@ MUTANTS: dict[str, Mutant] = {
     "lease not released": _swap(membership.Membership, "leave", _stays),
     "downtime not known": _swap(membership.Membership, "informed", _uninformed),
     "heartbeat ignored": _swap(Run, "token", property(lambda self: (self.state, self.attempt, self.owner, None))),
-    "extended pause undone": _swap(store, "_seen", _seen_without_until),
-    "open runs follow edits": _swap(Case, "job_of", _latest_definition),
+    "extended pause undone": _swap(update, "_seen", _seen_without_until),
+    "open runs follow edits": _swap(ScheduleState, "job_of", _latest_definition),
     "launch before the record": _with(worker=LaunchFirst),
     "timers in memory": _with(worker=MemoryTimers),
     "the worker's own clock": _with(worker=WorkerClock),
@@ -374,13 +375,13 @@ MUTANTS: dict[str, Mutant] = {
     "lost wake-up of the worker": _with(worker=SleepsPast),
     "lost wake-up by a report": _with(store=Deaf),
     "no self-fence, no not_after": _with(worker=NeverTooLate),
-    "no compare-and-set on the case": _swap(store, "holds", _same_revision),
-    "open runs not compared": _swap(store, "_seen", _seen_without_runs),
-    "no attempt token": _swap(store, "stands", _any_token),
+    "no compare-and-set on the case": _swap(update, "is_unchanged", _same_revision),
+    "open runs not compared": _swap(update, "_seen", _seen_without_runs),
+    "no attempt token": _swap(update, "run_is_unchanged", _any_token),
     "token without incarnation": _swap(Run, "token", property(lambda self: (self.state, self.attempt, "", self.lease))),
     "overlap not looked at": _overlap_unchecked,
     "unknown does not count as running": _retry_is_idle,
-    "gaps not recorded": _swap(worker, "settlement", _without_gap),
+    "gaps not recorded": _swap(worker, "update_of", _without_gap),
     "gaps miscounted": _swap(catchup, "_gap", _miscounted),
     "misses not recorded": _swap(plan, "_taken_on", _unrecorded_misses),
     "queued periods dropped": _swap(overlap, "_queue", _dropped_from_the_queue),
@@ -394,12 +395,12 @@ MUTANTS: dict[str, Mutant] = {
     "timeout recorded as withheld": _swap(dispatcher, "answered", _timeout_is_withheld),
     "doubt forgotten": _swap(dispatcher, "answered", _forgetful_answer),
     "commands sent again": _commands_again,
-    "claims of the dead kept": _swap(tend, "_over", _claims_kept),
-    "silent runs kept": _swap(tend, "_over", _silence_kept),
+    "claims of the dead kept": _swap(expiry, "_over", _claims_kept),
+    "silent runs kept": _swap(expiry, "_over", _silence_kept),
     "an edit drops what was due": _swap(edit, "_redefined", _edit_from_now),
     "an edit answers for the past": _swap(edit, "_redefined", _edit_into_the_past),
     "a resumption wakes nobody": _swap(registrar, "resumed", _dormant),
-    "a pause swallows what falls due at its end": _swap(worker, "awoken", _swallowing),
+    "a pause swallows what falls due at its end": _swap(worker, "pause_expired_update", _swallowing),
     "echoes of reports count": _with(registrar=Echoes),
     "a request counts twice": _with(registrar=EveryRequest),
 }

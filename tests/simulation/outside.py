@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
-from kron.core.outcome import Reason, Verdict
-from kron.core.policy import Overlap
-from kron.core.run import Run, State
-from kron.store import Change, Settlement
+from kron.rules.outcome import Outcome, Reason
+from kron.rules.run import Run, State
+from kron.rules.update import RunUpdate, ScheduleUpdate
+from kron.timing.schedule.policy import Overlap
 from tests.simulation.history import Execution, History
 from tests.simulation.replay import Replay, active, is_open
 
@@ -54,13 +54,13 @@ def _told(history: History) -> dict[str, _Told]:
         for _, run in write.runs:
             one = told[run.key]
             last = one.steps[-1][1] if one.steps else None
-            if active(run) and isinstance(write.what, Settlement):
+            if active(run) and isinstance(write.what, ScheduleUpdate):
                 overlap = write.what.after.policy.overlap
                 again = last is not None and active(last)  # one more try: that may be beside others where allowed
                 if not again or overlap is Overlap.ALLOW:
                     one.started.append((write.at, overlap))
             one.steps.append((write.at, run))
-            if isinstance(write.what, Change) and write.who.startswith("w") and run.state is State.SUCCESS:
+            if isinstance(write.what, RunUpdate) and write.who.startswith("w") and run.state is State.SUCCESS:
                 one.accepted = write.at
     return told
 
@@ -82,11 +82,11 @@ def _withheld(history: History, told: dict[str, _Told]) -> Iterator[str]:
 
 def _of_run(run: Run, begun: list[Execution], delivered: bool, told: _Told, wild: bool) -> Iterator[str]:
     about = f"{run.identity} {run.nominal} ({run.key[:8]})"
-    if run.verdict is Verdict.EXECUTED and run.reason is not Reason.UNKNOWN and not delivered:
+    if run.outcome is Outcome.EXECUTED and run.reason is not Reason.UNKNOWN and not delivered:
         yield f"executed, says the record, but its target never saw it: {about}"
-    if run.verdict in (Verdict.SKIPPED, Verdict.MISSED, Verdict.UNSCHEDULABLE) and begun:
-        yield f"{run.verdict}, says the record, but its target ran it: {about}"
-    again = sum(r.state is State.LAUNCHING and r.verdict is not None for _, r in told.steps)
+    if run.outcome in (Outcome.SKIPPED, Outcome.MISSED, Outcome.UNSCHEDULABLE) and begun:
+        yield f"{run.outcome}, says the record, but its target ran it: {about}"
+    again = sum(r.state is State.LAUNCHING and r.outcome is not None for _, r in told.steps)
     if len(begun) > 1 + again:
         yield f"ran {len(begun)} times: {about}"
     end = next((at for at, r in told.steps if not is_open(r)), None)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Coroutine
 from random import Random
 from typing import Any, TypeVar
 
-from kron.core.answer import Answer, Receipt
-from kron.core.run import Run
-from kron.launcher import Launch
+from kron.engine.launcher import Launch
+from kron.rules.launch_result import LaunchResponse, LaunchResult
+from kron.rules.run import Run
 from kron.testing import FaultyLauncher, VirtualLoop
 from tests.simulation.history import History
 from tests.simulation.setting import Setting
@@ -75,7 +75,7 @@ class ToStore:
     def __init__(self, process: Process, setting: Setting, random: Random, outage: Outage, strike: Strike) -> None:
         self.process, self.setting, self.random, self.outage, self.strike = process, setting, random, outage, strike
 
-    async def there(self, call: str) -> None:
+    async def request(self, call: str) -> None:
         process, draw = self.process, self.random.random
         if draw() < self.setting.strikes:
             self.strike(process, call)
@@ -87,7 +87,7 @@ class ToStore:
         if draw() < self.setting.calls_lost:
             raise ConnectionError(f"{call}: aborted")
 
-    async def back(self, call: str) -> None:
+    async def response(self, call: str) -> None:
         process, draw = self.process, self.random.random
         if draw() < self.setting.strikes:
             self.strike(process, call)
@@ -113,10 +113,10 @@ class ToTarget:
         self.process, self.setting, self.history, self.random = process, setting, history, random
         self.outage, self.strike = outage, strike
 
-    async def there(self, call: str) -> None:
+    async def request(self, call: str) -> None:
         await self._way(call, "call lost")
 
-    async def back(self, call: str) -> None:
+    async def response(self, call: str) -> None:
         await self._way(call, "answer lost")
 
     async def _way(self, call: str, fault: str) -> None:
@@ -137,7 +137,7 @@ class Departures:
     def __init__(self, launcher: FaultyLauncher, history: History) -> None:
         self.launcher, self.history = launcher, history
 
-    async def start(self, launch: Launch) -> Answer | Receipt:
+    async def start(self, launch: Launch) -> LaunchResult | LaunchResponse:
         self.history.departed.add((launch.run.key, launch.run.attempt))
         return await self.launcher.start(launch)
 

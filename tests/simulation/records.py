@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from hashlib import sha256
 
-from kron.core.case import NOTHING, Case
-from kron.core.downtime import ALWAYS
-from kron.core.job import Job
-from kron.core.outcome import Reason, Verdict
-from kron.core.policy import Catchup, FirstSight, Overlap, Policy, Resume
-from kron.core.run import Run, State
-from kron.store import Change, Deed, Settlement
+from kron.rules.downtime import ALWAYS
+from kron.rules.outcome import Outcome, Reason
+from kron.rules.run import Run, State
+from kron.rules.state import NOTHING, ScheduleState
+from kron.rules.update import ActionKind, RunUpdate, ScheduleUpdate
+from kron.timing.job import Job
+from kron.timing.schedule.policy import Catchup, FirstPeriod, Overlap, Policy, Resume
 from tests.simulation.calendar import REACH
 from tests.simulation.history import Write
 from tests.simulation.replay import Era, Story, active, is_open, token
@@ -60,7 +60,7 @@ def of_write(write: Write, story: Story, latest: int) -> Iterator[str]:
     for before, run in write.runs:
         about = f"{run.identity} {run.nominal}{run.trigger} ({run.key[:8]})"
         yield from (f"{text}: {about} by {write.who}" for text in _of_run(write, story, before, run, latest))
-    if isinstance(write.what, Settlement):
+    if isinstance(write.what, ScheduleUpdate):
         yield from (f"{text}: {story.identity} by {write.who}" for text in _of_case(write, write.what, story))
 
 
@@ -95,18 +95,18 @@ def _of_step(write: Write, known: Run | None, before: Run, run: Run) -> Iterator
         yield f"a write of a fenced attempt, {token(before)} over {token(known)}"
     elif run.state not in NEXT[known.state]:
         yield f"from {known.state} to {run.state}"
-    if known.verdict is not None and run.verdict is not known.verdict:
-        yield f"its outcome changed from {known.verdict} to {run.verdict}"
+    if known.outcome is not None and run.outcome is not known.outcome:
+        yield f"its outcome changed from {known.outcome} to {run.outcome}"
     if run.attempt not in (known.attempt, known.attempt + 1):
         yield f"attempt {run.attempt} after {known.attempt}"
     if run.unsent not in (known.unsent, known.unsent + (known.state is State.LAUNCHING and run.state is State.RETRY)):
         yield f"{run.unsent} withheld after {known.unsent}"
     if (known.nominal, known.due, known.trigger, known.revision) != (run.nominal, run.due, run.trigger, run.revision):
         yield "its period, time or revision changed"
-    silent = run.state in (State.LOST, State.RETRY, State.UNKNOWN) and isinstance(write.what, Settlement)
+    silent = run.state in (State.LOST, State.RETRY, State.UNKNOWN) and isinstance(write.what, ScheduleUpdate)
     if silent and known.lease is not None and known.lease > write.now:
         yield f"taken for silent {known.lease - write.now} ms before its lease ended"
-    answered = isinstance(write.what, Change) and write.who.startswith("w")
+    answered = isinstance(write.what, RunUpdate) and write.who.startswith("w")
     if answered and write.who != known.owner:
         yield f"an answer to {known.owner} written by another"
 
@@ -125,16 +125,16 @@ def _of_claim(write: Write, story: Story, before: Run | None, run: Run, latest: 
     others = story.open | {r.key: r for _, r in write.runs}
     if policy.overlap is not Overlap.ALLOW and any(active(r) for r in others.values() if r.key != run.key):
         yield f"started beside another, in the record, under {policy.overlap}"
-    if not run.trigger and run.verdict is None:
+    if not run.trigger and run.outcome is None:
         yield from _of_deadline(write, _own(story, run, policy), run)
-    idle = story.case is None or (story.case.deleted if run.trigger else story.case.idle)
+    idle = story.case is None or (story.case.deleted if run.trigger else story.case.is_inactive)
     if idle and (before is None or before.state is State.PENDING):
         yield "started while its schedule was paused or deleted"
 
 
 def _own(story: Story, run: Run, policy: Policy) -> Policy:
     """The policy of a run: that of the revision under which it was recorded."""
-    if policy.first_sight is FirstSight.CURRENT_MINUTE:
+    if policy.first_period is FirstPeriod.CURRENT_MINUTE:
         return policy  # a task has one configuration
     return next((era.policy for era in story.eras if era.revision == run.revision), policy)
 
@@ -154,7 +154,7 @@ def _of_new(write: Write, story: Story, run: Run) -> Iterator[str]:
         yield "a record of no schedule"
         return
     era = story.eras[-1]
-    if story.case.idle and run.reason not in ASLEEP and not _lifts(write, story.case):
+    if story.case.is_inactive and run.reason not in ASLEEP and not _lifts(write, story.case):
         yield "taken on while its schedule was paused or deleted"
     if run.revision != era.revision:
         yield f"recorded under revision {run.revision}, in the time of {era.revision}"
@@ -178,10 +178,10 @@ def _of_new(write: Write, story: Story, run: Run) -> Iterator[str]:
         yield from _of_lateness(write, era, run)
 
 
-def _lifts(write: Write, case: Case) -> bool:
+def _lifts(write: Write, case: ScheduleState) -> bool:
     """Whether an edit ends a suspension, and what passed is judged by its deadline, as after a pause."""
     what = write.what
-    edited = isinstance(what, Settlement) and what.revision is not None and not what.after.policy.suspend
+    edited = isinstance(what, ScheduleUpdate) and what.revision is not None and not what.after.policy.suspend
     return edited and not case.paused and not case.deleted and case.policy.resume is Resume.BY_DEADLINE
 
 
@@ -208,14 +208,14 @@ def _after_its_end(write: Write, job: Job) -> bool:
 
 
 def _of_end(write: Write, story: Story, before: Run | None, run: Run) -> Iterator[str]:
-    if (str(run.state), str(run.verdict), run.reason) not in ENDS:
-        yield f"ended as {run.state} {run.verdict} {run.reason}"
-    if run.verdict is Verdict.EXECUTED and not run.attempt:
+    if (str(run.state), str(run.outcome), run.reason) not in ENDS:
+        yield f"ended as {run.state} {run.outcome} {run.reason}"
+    if run.outcome is Outcome.EXECUTED and not run.attempt:
         yield "executed without an attempt"
     attempted = run.attempt > run.unsent or (before is not None and before.attempt > before.unsent)
     failed = run.reason in (Reason.LAUNCH_FAILED, Reason.DEADLINE)
-    if run.verdict in (Verdict.SKIPPED, Verdict.MISSED) and attempted and not failed:
-        yield f"{run.verdict} after an attempt"
+    if run.outcome in (Outcome.SKIPPED, Outcome.MISSED) and attempted and not failed:
+        yield f"{run.outcome} after an attempt"
     policy, late = _policy(write), (write.now - run.due) * 1_000_000
     own = _own(story, run, policy)
     others = [r for r in (*story.open.values(), *(r for _, r in write.runs)) if r.key != run.key]
@@ -231,14 +231,14 @@ def _of_end(write: Write, story: Story, before: Run | None, run: Run) -> Iterato
         Reason.ENDED: bool(story.eras) and _after_its_end(write, story.eras[-1].calendar.job),
         Reason.PAUSED: bool(story.case and story.case.paused),
         Reason.SUSPENDED: bool(story.case and story.case.policy.suspend),
-        Reason.SUPERSEDED: isinstance(write.what, Settlement) and write.what.revision is not None,
-        Reason.DELETED: isinstance(write.what, Settlement) and write.what.after.deleted,
+        Reason.SUPERSEDED: isinstance(write.what, ScheduleUpdate) and write.what.revision is not None,
+        Reason.DELETED: isinstance(write.what, ScheduleUpdate) and write.what.after.deleted,
     }
     if run.reason is not None and not true.get(run.reason, True):
         yield f"{run.state} for a reason that does not hold: {run.reason}"
 
 
-def _of_case(write: Write, settlement: Settlement, story: Story) -> Iterator[str]:
+def _of_case(write: Write, settlement: ScheduleUpdate, story: Story) -> Iterator[str]:
     case, after = story.case, settlement.after
     if case is None:
         return
@@ -252,37 +252,46 @@ def _of_case(write: Write, settlement: Settlement, story: Story) -> Iterator[str
     era = story.eras[-1]
     taken = [run for run in settlement.new if not run.trigger]
     at_once = not write.who.startswith("w")  # an edit leaves nothing to the next pass
-    if not at_once and len(taken) > era.policy.bound + _open_at_once(era, write.now):
-        yield f"{len(taken)} periods handled one by one, with a bound of {era.policy.bound}"
+    if not at_once and len(taken) > era.policy.catchup_limit + _open_at_once(era, write.now):
+        yield f"{len(taken)} periods handled one by one, with a bound of {era.policy.catchup_limit}"
 
 
-def _of_definition(write: Write, settlement: Settlement, case: Case) -> Iterator[str]:
+def _of_definition(write: Write, settlement: ScheduleUpdate, case: ScheduleState) -> Iterator[str]:
     """Only who is asked changes a definition or a pause, and what it answers for starts when it does."""
     after, act = settlement.after, settlement.act
-    if act and act.deed is Deed.RESUMED and act.at == case.until:
+    if act and act.kind is ActionKind.RESUMED and act.at == case.paused_until:
         yield from _of_awakening(write, after, case)
         return
     if write.who.startswith("w"):
-        same = ("job", "revision", "since", "paused", "deleted")
+        same = ("job", "revision", "effective_from", "paused", "deleted")
         for name in same:
             if getattr(after, name) != getattr(case, name):
                 yield f"a worker changed the {name}"
-    if after.since == case.since:
-        if after.revision != case.revision and after.since != write.now:  # unless in the same millisecond
+    if after.effective_from == case.effective_from:
+        if after.revision != case.revision and after.effective_from != write.now:  # unless in the same millisecond
             yield "a new revision that answers for the time of the old one"
-    elif after.since != write.now:
-        yield f"it answers for the time since {after.since}, says somebody at {write.now}"
+    elif after.effective_from != write.now:
+        yield f"it answers for the time since {after.effective_from}, says somebody at {write.now}"
 
 
-def _of_awakening(write: Write, after: Case, case: Case) -> Iterator[str]:
+def _of_awakening(write: Write, after: ScheduleState, case: ScheduleState) -> Iterator[str]:
     """A pause that ends by itself ends on time or later, as of its instant, and changes nothing else."""
-    if not case.paused or case.until is None or case.until > write.now:
-        yield f"it awoke {case.until} at {write.now}"
+    if not case.paused or case.paused_until is None or case.paused_until > write.now:
+        yield f"it awoke {case.paused_until} at {write.now}"
         return
-    since = case.until - 1 if case.policy.resume is Resume.DROP else case.since
+    since = case.paused_until - 1 if case.policy.resume is Resume.DROP else case.effective_from
     owed = frozenset() if case.policy.resume is Resume.DROP else case.owed
-    apart = {"cursor": 0, "wake": None, "open": (), "ahead": frozenset(), "downtime": ALWAYS, "former": NOTHING}
-    if after._replace(**apart) != case._replace(**apart, paused=False, until=None, since=since, owed=owed):
+    apart = {
+        "cursor": 0,
+        "next_check_at": None,
+        "open_runs": (),
+        "handled_ahead": frozenset(),
+        "downtime": ALWAYS,
+        "former": NOTHING,
+    }
+    if after._replace(**apart) != case._replace(
+        **apart, paused=False, paused_until=None, effective_from=since, owed=owed
+    ):
         yield "it awoke as something else"
 
 
@@ -296,5 +305,5 @@ def _open_at_once(era: Era, now: int) -> int:
 
 
 def _policy(write: Write) -> Policy:
-    case = write.what.before if isinstance(write.what, Settlement) else None
-    return case.policy if case else write.what.after.policy if isinstance(write.what, Settlement) else Policy()
+    case = write.what.before if isinstance(write.what, ScheduleUpdate) else None
+    return case.policy if case else write.what.after.policy if isinstance(write.what, ScheduleUpdate) else Policy()

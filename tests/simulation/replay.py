@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
-from kron.core.case import Case
-from kron.core.outcome import Gap, Reason
-from kron.core.policy import Policy
-from kron.core.run import Run
-from kron.store import Change, Settlement
+from kron.rules.outcome import GapRecord, Reason
+from kron.rules.run import Run
+from kron.rules.state import ScheduleState
+from kron.rules.update import RunUpdate, ScheduleUpdate
+from kron.timing.schedule.policy import Policy
 from tests.simulation.calendar import REACH, Calendar
 from tests.simulation.history import History, Write
 
@@ -64,7 +64,7 @@ class Era:
 class Dropped:
     """A gap as it was written: the periods it stands for, by the calendar of its time."""
 
-    gap: Gap
+    gap: GapRecord
     members: list[int]
     at: int
     era: Era
@@ -82,7 +82,7 @@ class Story:
     touched: int = 0  # when it was last written, by the writer's time
     recorded: dict[int, str] = field(default_factory=dict)  # nominal -> key, of the calendar's runs
     gaps: list[Dropped] = field(default_factory=list)
-    case: Case | None = None
+    case: ScheduleState | None = None
 
 
 @dataclass(slots=True)
@@ -101,7 +101,7 @@ class Replay:
             self._take_in(write, story)
 
     def _take_in(self, write: Write, story: Story) -> None:
-        if isinstance(write.what, Settlement):
+        if isinstance(write.what, ScheduleUpdate):
             self._era(story, write.what, write.now)
         for _, run in write.runs:
             story.runs[run.key] = run
@@ -112,44 +112,58 @@ class Replay:
             if not run.trigger:
                 story.recorded[run.nominal] = run.key
         story.touched = write.now
-        if isinstance(write.what, Change):
+        if isinstance(write.what, RunUpdate):
             wakes = [wake for wake in (story.wake, write.what.wake) if wake is not None]
             story.wake = min(wakes, default=None)
             return
-        story.wake = write.what.after.wake
+        story.wake = write.what.after.next_check_at
         if write.what.gap:
             self._gap(story, write.what, write.now)
 
-    def _era(self, story: Story, settlement: Settlement, now: int) -> None:
+    def _era(self, story: Story, settlement: ScheduleUpdate, now: int) -> None:
         before, after = story.case, settlement.after
         story.case = after
         last = story.eras[-1] if story.eras else None
-        fresh = last is None or before is None or (after.revision, after.since) != (before.revision, before.since)
+        fresh = (
+            last is None
+            or before is None
+            or (after.revision, after.effective_from) != (before.revision, before.effective_from)
+        )
         if fresh:
             if last and last.ended is None:
-                awoke = settlement.act and before and settlement.act.at == before.until
-                last.ended, last.idle = after.since if awoke else now, bool(before and before.idle)
+                awoke = settlement.act and before and settlement.act.at == before.paused_until
+                last.ended, last.idle = after.effective_from if awoke else now, bool(before and before.is_inactive)
                 last.resumed = bool(before and after.revision == before.revision)
                 last.dropped = bool(before and before.paused) or last.resumed
             job = after.job
             calendar = self.calendars.setdefault((job.identity, after.revision), Calendar(job))
-            era = Era(calendar, after.revision, after.since, after.cursor, now, idle=after.idle, first=last is None)
+            era = Era(
+                calendar,
+                after.revision,
+                after.effective_from,
+                after.cursor,
+                now,
+                idle=after.is_inactive,
+                first=last is None,
+            )
             story.eras.append(era)
             if last and before and not before.deleted:
                 new = {run.nominal for run in settlement.new if not run.trigger and run.reason is not Reason.SUPERSEDED}
                 _hand_over(last, era, story.recorded.keys() | new, now, edited=after.revision != before.revision)
         elif last and after.deleted and last.ended is None:
-            last.ended, last.idle = now, bool(before and before.idle)
+            last.ended, last.idle = now, bool(before and before.is_inactive)
             last.dropped = bool(before and before.paused)
         elif last:
-            last.idle = after.idle
+            last.idle = after.is_inactive
 
-    def _gap(self, story: Story, settlement: Settlement, now: int) -> None:
+    def _gap(self, story: Story, settlement: ScheduleUpdate, now: int) -> None:
         """A gap belongs to the definition before the write: what it drops fell due under that."""
         gap, new = settlement.gap, {run.nominal for run in settlement.new if not run.trigger}
         assert gap and settlement.before
         old = settlement.before
-        era = next(era for era in reversed(story.eras) if (era.revision, era.since) == (old.revision, old.since))
+        era = next(
+            era for era in reversed(story.eras) if (era.revision, era.since) == (old.revision, old.effective_from)
+        )
         handled = {nominal for nominal in story.recorded if nominal not in new}
         members = [n for n in era.calendar.between(gap.first - 1, gap.last) if n not in handled and era.answers_for(n)]
         story.gaps.append(Dropped(gap, members, now, era))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from heapq import heappush
 from typing import Any
 
-from kron.fleet import kind_of, shard_of
-from kron.store import Change, Settlement
+from kron.engine.fleet import kind_of, shard_of
+from kron.rules.update import RunUpdate, ScheduleUpdate
 from kron.stores.memory import MemoryStore
 
 
@@ -18,10 +18,10 @@ class Reversible:
         self.undo: list[tuple[float, str, tuple[Any, ...]]] = []
         settle, change = store._settle, store._change
 
-        def _settle(settlement: Settlement) -> bool:
+        def _settle(settlement: ScheduleUpdate) -> bool:
             return self._kept(settlement.after.identity, lambda: settle(settlement))
 
-        def _change(wanted: Change) -> bool:
+        def _change(wanted: RunUpdate) -> bool:
             return self._kept(wanted.after.identity, lambda: change(wanted))
 
         store._settle, store._change = _settle, _change  # type: ignore[method-assign]
@@ -67,6 +67,6 @@ class Reversible:
                 queue[:] = [entry for entry in queue if entry[1] != identity]
         else:
             s.cases[identity] = case
-            if case.wake is not None:
+            if case.next_check_at is not None:
                 place = kind_of(case.job.target), shard_of(identity)
-                heappush(s.queues.setdefault(place, []), (case.wake, identity))
+                heappush(s.queues.setdefault(place, []), (case.next_check_at, identity))

@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from kron.core.job import Job
-from kron.core.policy import (
+from kron.language import parse
+from kron.timing.job import Job
+from kron.timing.schedule.policy import (
     DECLARATIVE,
     KRON,
     MINUTE,
     SECOND,
     SERVICE,
     Catchup,
-    FirstSight,
-    Interrupted,
+    FirstPeriod,
     Overlap,
     Policy,
     Resume,
+    WorkerLossPolicy,
 )
-from kron.language import parse
 from tests.simulation.setting import STARTS, Setting
 
 OFTEN = ["* * * * *", "* * * * *", "*/5 * * * *", "*/5 * * * *", "*/15 * * * *"]
@@ -36,7 +36,7 @@ def job_of(random: Random, identity: str, setting: Setting) -> Job:
     if policy.jitter:
         schedule = parse(random.choice(CRONS), dialect="service", zone=home)
     else:
-        window = random.choice(WINDOWS) if policy.first_sight is not FirstSight.CURRENT_MINUTE else ""
+        window = random.choice(WINDOWS) if policy.first_period is not FirstPeriod.CURRENT_MINUTE else ""
         rule = random.choice(["", "", " @avoid(hours=23)", " @only(between=00:00-20:00)"]) if window else ""
         salt = f" @seed(stable,salt=x{random.randrange(9)})" if window else ""
         schedule = parse(f"{random.choice(CRONS)} {window}{salt}{rule}".strip(), dialect="kron", zone=home)
@@ -53,8 +53,8 @@ def job_of(random: Random, identity: str, setting: Setting) -> Job:
 def policy_of(random: Random, keyed: bool) -> Policy:
     """A preset, or any value on any axis. What does not know its key is never sent twice."""
     policy = random.choice([KRON, SERVICE, DECLARATIVE, None, None]) or _mixed(random)
-    if policy.interrupted is not Interrupted.LOST and not keyed:
-        policy = replace(policy, interrupted=Interrupted.LOST)
+    if policy.on_worker_loss is not WorkerLossPolicy.LOST and not keyed:
+        policy = replace(policy, on_worker_loss=WorkerLossPolicy.LOST)
     if policy is KRON or random.random() < 0.3:
         policy = replace(policy, deadline=random.choice([0, 30 * SECOND, 5 * MINUTE, 60 * MINUTE]))
     return replace(policy, run_lease=random.choice([30, 120, 300, 900]) * SECOND)
@@ -63,24 +63,24 @@ def policy_of(random: Random, keyed: bool) -> Policy:
 def _mixed(random: Random) -> Policy:
     choice = random.choice
     jitter = choice([0, 0, 0, 2 * SECOND, 20 * SECOND, 90 * SECOND])
-    sight = choice([FirstSight.CHOSEN, FirstSight.AFTER])
+    sight = choice([FirstPeriod.CHOSEN, FirstPeriod.AFTER])
     if not jitter and random.random() < 0.3:
-        sight = FirstSight.CURRENT_MINUTE
+        sight = FirstPeriod.CURRENT_MINUTE
     return Policy(
         overlap=choice(list(Overlap)),
         deadline=choice([None, 0, 10 * SECOND, 5 * MINUTE]),
         suspend=random.random() < 0.05,
         catchup=choice(list(Catchup)),
-        bound=choice([1, 2, 5, 100]),
+        catchup_limit=choice([1, 2, 5, 100]),
         spread_over=choice([MINUTE, 10 * MINUTE]),
-        queue_bound=choice([1, 3, 100]),
+        queue_limit=choice([1, 3, 100]),
         jitter=jitter,
         resolution=choice([SECOND, 5 * SECOND, MINUTE]),
         retry_after=choice([None, None, 0, 20 * SECOND, 3 * MINUTE]),
         launch_for=choice([SECOND, MINUTE, 10 * MINUTE]),
         grace=choice([0, 0, MINUTE]),
         launch_backoff=choice([SECOND // 10, SECOND, 20 * SECOND]),
-        interrupted=choice(list(Interrupted)),
-        first_sight=sight,
+        on_worker_loss=choice(list(WorkerLossPolicy)),
+        first_period=sight,
         resume=choice(list(Resume)),
     )

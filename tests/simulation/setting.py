@@ -39,7 +39,7 @@ class Setting:
     reports_lost: float = 0.0
     between_faults: float = 45.0  # seconds
     between_requests: float = 400.0
-    sends: int = 20
+    max_concurrent_launches: int = 20
     slow: float = 0.0  # seconds that a launch takes at most, each way
     mixed: bool = False  # workers that can launch different kinds of target
     deaf: bool = False  # an observer that fails now and then
@@ -82,7 +82,7 @@ def setting(seed: int, *, hours: float | None = None) -> Setting:
         between_faults=random.choice([20.0, 45.0, 90.0]),
         between_requests=random.choice([150.0, 400.0]),
         schedules=30 if seed % 9 == 5 else 6,
-        sends=2 if seed % 9 == 5 else 20,
+        max_concurrent_launches=2 if seed % 9 == 5 else 20,
         slow=1.5 if seed % 9 == 5 else 0.0,
         mixed=seed % 5 == 2,
         deaf=seed % 3 == 1,

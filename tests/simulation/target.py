@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from kron.core.answer import Answer, Report
-from kron.core.run import Run
+from kron.engine.launcher import Launch
+from kron.engine.registrar import Registrar
 from kron.errors import KronError
-from kron.launcher import Launch
-from kron.registrar import Registrar
+from kron.rules.launch_result import LaunchResult, Report
+from kron.rules.run import Run
 from kron.testing import VirtualLoop
 from tests.simulation.history import Delivery, Execution, History
 from tests.simulation.setting import Setting
@@ -32,22 +32,22 @@ class Target:
         self.known: dict[str, Execution] = {}
         self.calm = False
 
-    async def start(self, launch: Launch) -> Answer:
+    async def start(self, launch: Launch) -> LaunchResult:
         run, draw = launch.run, self.random.random
         keyed = launch.job.target.startswith("keyed:")
         seen = self.known.get(run.key)
-        if keyed and seen and (run.verdict is None or seen.how in ("running", "success")):
+        if keyed and seen and (run.outcome is None or seen.how in ("running", "success")):
             seen.attempt = max(seen.attempt, run.attempt)
             self.history.deliveries.append(Delivery(self.loop.time(), run.key, run.attempt, run.owner, False))
-            return Answer.OK
+            return LaunchResult.OK
         if self.clock() * 1000 > launch.not_after:
             self.history.fault(self.loop.time(), "too late for the target", run.key[:8])
-            return Answer.RETRYABLE
+            return LaunchResult.RETRYABLE
         if not self.calm and draw() < self.setting.sends_lost:
             self.history.fault(self.loop.time(), "target refuses", run.key[:8])
-            return Answer.RETRYABLE if draw() < 0.8 else Answer.REJECTED
+            return LaunchResult.RETRYABLE if draw() < 0.8 else LaunchResult.REJECTED
         self._begin(launch)
-        return Answer.OK
+        return LaunchResult.OK
 
     async def cancel(self, run: Run) -> None:
         execution = self.known.get(run.key)

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from kron.audit import audit
+from kron.engine.audit import audit
 from kron.stores.memory import MemoryStore
 from tests.docs.page import ROOT
 from tests.simulation.campaign import campaign, play

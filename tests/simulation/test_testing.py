@@ -7,11 +7,11 @@ import pytest
 
 from kron.stores.memory import MemoryStore
 from kron.testing import (
-    Clear,
     Deadlock,
+    FaultProfile,
+    FaultyNetwork,
     FaultyStore,
-    Rough,
-    RoughRoad,
+    ReliableNetwork,
     VirtualClock,
     VirtualLoop,
     VirtualTimer,
@@ -94,7 +94,7 @@ def test_a_call_is_lost_before_its_work_and_an_answer_after(calls, answers, regi
     async def main():
         loop = asyncio.get_running_loop()
         store = MemoryStore(VirtualClock(loop, 1_000_000))
-        road = RoughRoad(VirtualTimer(loop), Rough(0.1, 0.2, calls_lost=calls, answers_lost=answers), seed=1)
+        road = FaultyNetwork(VirtualTimer(loop), FaultProfile(0.1, 0.2, calls_lost=calls, answers_lost=answers), seed=1)
         with pytest.raises(ConnectionError):
             await FaultyStore(store, road).lease("me", frozenset({"x"}), 1_000)
         return "me" in store.register.lives
@@ -105,6 +105,6 @@ def test_a_call_is_lost_before_its_work_and_an_answer_after(calls, answers, regi
 def test_on_a_clear_road_nothing_happens():
     async def main():
         store = MemoryStore(VirtualClock(asyncio.get_running_loop(), 5))
-        return await FaultyStore(store, Clear()).now()
+        return await FaultyStore(store, ReliableNetwork()).now()
 
     assert run(main()) == 5_000

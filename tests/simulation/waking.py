@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kron.core.policy import Overlap
-from kron.core.run import Run, overlap_of
+from kron.rules.run import Run, overlap_of
+from kron.timing.schedule.policy import Overlap
 from tests.simulation.replay import Story, active
 
 
@@ -32,7 +32,7 @@ def _need(run: Run, story: Story) -> int | None:
         return run.not_before
     if state in ("launching", "enqueued", "started"):
         return run.lease
-    if state == "pending" and story.case.idle:
+    if state == "pending" and story.case.is_inactive:
         return None
     return None if _blocked(run, story) else run.not_before
 
@@ -43,7 +43,7 @@ def _edited(run: Run, story: Story) -> bool:
     if overlap_of(run, story.case.policy) is not Overlap.REPLACE:
         return False
     running = [other for other in story.open.values() if str(other.state) in ("enqueued", "started")]
-    return any(other.sent <= story.case.since for other in running)
+    return any(other.sent <= story.case.effective_from for other in running)
 
 
 def _blocked(run: Run, story: Story) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kron.store import Change, Settlement
+from kron.rules.update import RunUpdate, ScheduleUpdate
 from kron.stores.memory import MemoryStore
 from tests.simulation.history import History, Write
 
@@ -19,13 +19,13 @@ class Watched:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.store, name)
 
-    async def settle(self, settlements: Sequence[Settlement], now: int, *, together: bool = False) -> list[bool]:
-        return self._saw(settlements, now, await self.store.settle(settlements, now, together=together))
+    async def commit(self, settlements: Sequence[ScheduleUpdate], now: int, *, together: bool = False) -> list[bool]:
+        return self._saw(settlements, now, await self.store.commit(settlements, now, together=together))
 
-    async def change(self, changes: Sequence[Change], now: int) -> list[bool]:
-        return self._saw(changes, now, await self.store.change(changes, now))
+    async def update_runs(self, changes: Sequence[RunUpdate], now: int) -> list[bool]:
+        return self._saw(changes, now, await self.store.update_runs(changes, now))
 
-    def _saw(self, wanted: Sequence[Settlement | Change], now: int, held: list[bool]) -> list[bool]:
+    def _saw(self, wanted: Sequence[ScheduleUpdate | RunUpdate], now: int, held: list[bool]) -> list[bool]:
         at, shown = self.store.clock.loop.time(), int(self.store.clock.now() * 1000)
         for what, yes in zip(wanted, held, strict=True):
             if yes:

@@ -8,14 +8,14 @@ import traceback
 from dataclasses import dataclass, field
 from random import Random
 
-from kron.core.case import Case
+from kron.engine.events import Event
+from kron.engine.registrar import Registrar
+from kron.engine.settings import Settings
+from kron.engine.worker import Worker
 from kron.errors import KronError
-from kron.events import Event
-from kron.registrar import Registrar
-from kron.settings import Settings
+from kron.rules.state import ScheduleState
 from kron.stores.memory import MemoryStore
 from kron.testing import FaultyLauncher, FaultyStore, VirtualClock, VirtualLoop
-from kron.worker import Worker
 from tests.simulation.health import Life
 from tests.simulation.history import History
 from tests.simulation.process import Departures, Outage, Process, ToStore, ToTarget
@@ -26,8 +26,8 @@ from tests.simulation.target import Target
 from tests.simulation.watched import Watched
 
 KINDS = (frozenset({"keyed", "command"}), frozenset({"keyed"}), frozenset({"command"}))  # of workers, where they differ
-logging.getLogger("kron.events").addHandler(logging.NullHandler())  # where observers that fail are reported
-logging.getLogger("kron.events").propagate = False
+logging.getLogger("kron.engine.events").addHandler(logging.NullHandler())  # where observers that fail are reported
+logging.getLogger("kron.engine.events").propagate = False
 MOST_TICKS = 10  # of all workers in one second, on average: more is a loop that gets nowhere
 
 
@@ -53,7 +53,7 @@ class Result:
 
     setting: Setting
     history: History
-    cases: dict[str, Case]
+    cases: dict[str, ScheduleState]
     calm_since: float  # the loop's time at which the faults ended
     calm_from: int  # and the store's
     end: float
@@ -146,7 +146,9 @@ class World:
         store = FaultyStore(self._watched(name), self._road(process))
         launcher = FaultyLauncher(self.target, self._to_target(process))
         shares = {"lookahead": setting.lookahead, "shard_lease": setting.tick * 5 // 2}
-        settings = Settings(tick=setting.tick, batch=setting.batch, sends=setting.sends, **shares)
+        settings = Settings(
+            tick=setting.tick, batch=setting.batch, max_concurrent_launches=setting.max_concurrent_launches, **shares
+        )
         launchers = dict.fromkeys(process.kinds, Departures(launcher, self.history))
         worker = self.parts.worker(store, launchers, process, owner=name, settings=settings, sink=self._heard)
         await worker.run(process.stop)
@@ -340,18 +342,18 @@ class _Calming:
     def __init__(self, road: ToStore | ToTarget, world: World) -> None:
         self.road, self.world = road, world
 
-    async def there(self, call: str) -> None:
+    async def request(self, call: str) -> None:
         if self.world.calm:
             if self.road.process.frozen_until > self.road.process.loop.time() or self.road.process.dead:
                 await self.road.process.wait(0)
         else:
-            await self.road.there(call)
+            await self.road.request(call)
 
-    async def back(self, call: str) -> None:
+    async def response(self, call: str) -> None:
         if self.world.calm:
             await self.road.process.wait(0.002)
         else:
-            await self.road.back(call)
+            await self.road.response(call)
 
 
 async def _until(loop: VirtualLoop, then: float) -> None:

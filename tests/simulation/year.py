@@ -6,16 +6,16 @@ import asyncio
 import time
 from hashlib import sha256
 
-from kron.core.answer import Answer, Report
-from kron.core.job import Job
-from kron.core.run import Run
+from kron.engine.launcher import Launch
+from kron.engine.registrar import Registrar
+from kron.engine.settings import Settings
+from kron.engine.worker import Worker
 from kron.language import parse
-from kron.launcher import Launch
-from kron.registrar import Registrar
-from kron.settings import Settings
+from kron.rules.launch_result import LaunchResult, Report
+from kron.rules.run import Run
 from kron.stores.memory import MemoryStore
 from kron.testing import VirtualClock, VirtualLoop, VirtualTimer
-from kron.worker import Worker
+from kron.timing.job import Job
 from tests.simulation.campaign import each
 
 START = 1_767_225_600  # 2026-01-01T00:00:00Z
@@ -34,7 +34,7 @@ class Ledger(MemoryStore):
     def _put(self, run: Run) -> None:
         super()._put(run)
         if not run.open:
-            fields = (run.key, run.nominal, run.due, run.state, run.verdict, run.reason, run.attempt, run.changed)
+            fields = (run.key, run.nominal, run.due, run.state, run.outcome, run.reason, run.attempt, run.changed)
             self.sum ^= int.from_bytes(sha256(repr([str(f) for f in fields]).encode()).digest()[:16])
             self.ended += 1
             del self.ledger[run.identity][run.key], self.owner_of[run.key]
@@ -46,9 +46,9 @@ class Prompt:
     def __init__(self, loop: VirtualLoop, registrar: Registrar) -> None:
         self.loop, self.registrar = loop, registrar
 
-    async def start(self, launch: Launch) -> Answer:
+    async def start(self, launch: Launch) -> LaunchResult:
         self.loop.create_task(self.registrar.report(launch.run.key, Report.SUCCESS, launch.run.attempt))
-        return Answer.OK
+        return LaunchResult.OK
 
     async def cancel(self, run: Run) -> None:
         return None

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from kron.clock import ManualClock
+from kron.engine.clock import ManualClock
 from kron.stores.memory import MemoryStore
 from kron.stores.postgres import PostgresStore
 from kron.stores.sqlite import SqliteStore

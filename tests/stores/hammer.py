@@ -12,15 +12,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from kron import KronError, parse
-from kron.clock import ManualClock
-from kron.core.answer import Answer, Report, answered
-from kron.core.job import Job
-from kron.core.plan import plan
-from kron.core.policy import SECOND, SERVICE, Catchup, Overlap
-from kron.registrar import Registrar
-from kron.store import Change, settlement
+from kron.engine.clock import ManualClock
+from kron.engine.registrar import Registrar
+from kron.rules.launch_result import LaunchResult, Report, answered
+from kron.rules.plan import plan
+from kron.rules.update import RunUpdate, update_of
 from kron.stores.postgres import PostgresStore
 from kron.stores.sqlite import SqliteStore
+from kron.timing.job import Job
+from kron.timing.schedule.policy import SECOND, SERVICE, Catchup, Overlap
 from tests.stores.making import ALL, SECONDS
 
 NAMES = [f"s{n}" for n in range(8)]
@@ -29,7 +29,7 @@ OVERLAPS = list(Overlap)
 
 def a_job(name, text="*/30 * * * * *"):
     overlap = OVERLAPS[NAMES.index(name) % len(OVERLAPS)]
-    policy = replace(SERVICE, overlap=overlap, catchup=Catchup.ALL, run_lease=200 * SECOND, queue_bound=5)
+    policy = replace(SERVICE, overlap=overlap, catchup=Catchup.ALL, run_lease=200 * SECOND, queue_limit=5)
     return Job(name, replace(parse(text, dialect="service"), policy=policy), target="test:it")
 
 
@@ -42,8 +42,8 @@ class Witness:
     def __getattr__(self, name):
         return getattr(self.store, name)
 
-    async def settle(self, settlements, now):
-        answers = await self.store.settle(settlements, now)
+    async def commit(self, settlements, now):
+        answers = await self.store.commit(settlements, now)
         for made, held in zip(settlements, answers, strict=True):
             if held:
                 cursor = made.before.cursor if made.before else None
@@ -51,8 +51,8 @@ class Witness:
                 self.told.append(["settled", made.after.identity, cursor, made.after.cursor, keys])
         return answers
 
-    async def change(self, changes, now):
-        answers = await self.store.change(changes, now)
+    async def update_runs(self, changes, now):
+        answers = await self.store.update_runs(changes, now)
         for made, held in zip(changes, answers, strict=True):
             if held:
                 self.told.append(["changed", made.before.key, *made.before.token, made.after.state])
@@ -76,18 +76,18 @@ class Hammer:
 
     async def tick(self):
         now = await self.store.now()
-        cases = await self.store.look(ALL, now, 20)
+        cases = await self.store.fetch_due(ALL, now, 20)
         plans = [plan(case, now, owner=self.name, lease=20_000) for case in cases]
         await asyncio.sleep(self.chance.random() / 200)  # let others in
-        won = await self.store.settle([settlement(made) for made in plans], now)
+        won = await self.store.commit([update_of(made) for made in plans], now)
         for made, held in zip(plans, won, strict=True):
             for run in made.launches if held else ():
                 await self.answer(made.case, run)
 
     async def answer(self, case, run):
-        after = answered(run, self.chance.choice(list(Answer)), case.policy, await self.store.now())
+        after = answered(run, self.chance.choice(list(LaunchResult)), case.policy, await self.store.now())
         wake = after.not_before if after.lease is None else after.lease
-        await self.store.change([Change(run, after, wake)], run.changed)
+        await self.store.update_runs([RunUpdate(run, after, wake)], run.changed)
 
     async def disturb(self):
         name, chance = self.chance.choice(NAMES), self.chance.random()

@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kron import parse
-from kron.core.case import Case
-from kron.core.job import Job
-from kron.core.outcome import Gap, Reason, Verdict
-from kron.core.policy import Overlap, Policy
-from kron.core.run import Run, State, key_of
-from kron.fleet import ALL_SHARDS, Share
-from kron.store import Change, Revision, Settlement
+from kron.engine.fleet import ALL_SHARDS, Share
+from kron.rules.outcome import GapRecord, Outcome, Reason
+from kron.rules.run import Run, State
+from kron.rules.state import ScheduleState
+from kron.rules.update import Revision, RunUpdate, ScheduleUpdate
+from kron.timing.job import Job
+from kron.timing.key import key_of
+from kron.timing.schedule.policy import Overlap, Policy
 
 SECONDS = 1_800_000_000  # a full minute
 NOW = SECONDS * 1000
@@ -52,8 +53,8 @@ def a_job(identity="a", text="* * * * *", overlap=Overlap.SKIP, **more):
     return Job(identity, replace(parse(text, dialect="kron"), policy=policy), target="test:it", **more)
 
 
-def a_case(identity="a", *, cursor=SECONDS, wake=NOW, revision=1, overlap=Overlap.SKIP, **more):
-    return Case(a_job(identity, overlap=overlap), revision, cursor, NOW, wake=wake, **more)
+def a_case(identity="a", *, cursor=SECONDS, next_check_at=NOW, revision=1, overlap=Overlap.SKIP, **more):
+    return ScheduleState(a_job(identity, overlap=overlap), revision, cursor, NOW, next_check_at=next_check_at, **more)
 
 
 def a_revision(case, note=""):
@@ -83,17 +84,17 @@ def a_run(state=State.PENDING, minute=1, *, identity="a", trigger="", **more):
 
 
 def verdict_of(state):
-    return Verdict(state.value) if state.value in tuple(Verdict) else Verdict.EXECUTED
+    return Outcome(state.value) if state.value in tuple(Outcome) else Outcome.EXECUTED
 
 
 def a_gap(first, last, count):
-    return Gap(SECONDS + first * 60, SECONDS + last * 60, count, Verdict.MISSED, Reason.REPLAY_BOUND)
+    return GapRecord(SECONDS + first * 60, SECONDS + last * 60, count, Outcome.MISSED, Reason.REPLAY_BOUND)
 
 
 def define(store, case=None, *runs):
     """A schedule in the store, with those runs; as it then stands."""
     case = case or a_case()
-    assert store.settle([Settlement(None, case, runs, revision=a_revision(case))], NOW) == [True]
+    assert store.commit([ScheduleUpdate(None, case, runs, revision=a_revision(case))], NOW) == [True]
     return now(store, case.identity)
 
 
@@ -106,13 +107,13 @@ def write(store, before, *new, changed=(), gap=None, **after):
     """Whether a settlement of that case holds. One that changes its number is noted as a revision."""
     case = before._replace(**after)
     noted = a_revision(case) if "revision" in after else None
-    (held,) = store.settle([Settlement(before, case, new, tuple(changed), gap, noted)], NOW)
+    (held,) = store.commit([ScheduleUpdate(before, case, new, tuple(changed), gap, noted)], NOW)
     return held
 
 
-def say(store, before, after, wake=None):
+def say(store, before, after, next_check_at=None):
     """Whether a change holds."""
-    (held,) = store.change([Change(before, after, wake)], NOW)
+    (held,) = store.update_runs([RunUpdate(before, after, next_check_at)], NOW)
     return held
 
 
@@ -137,8 +138,8 @@ def view(store, *identities):
         [store.runs(name, MANY) for name in names],
         [store.gaps(name) for name in names],
         [store.revisions(name) for name in names],
-        [store.acts(name) for name in names],
+        [store.actions(name) for name in names],
         store.identities("", MANY),
-        [case.identity for case in store.look(ALL, NOW * 2, MANY)],
+        [case.identity for case in store.fetch_due(ALL, NOW * 2, MANY)],
         store.wake(ALL),
     )

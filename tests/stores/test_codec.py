@@ -7,28 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kron import KronError, parse
-from kron.core.job import Command, Job
-from kron.core.outcome import Gap, Reason, Verdict
-from kron.core.policy import (
-    DECLARATIVE,
-    KRON,
-    SERVICE,
-    Catchup,
-    Completion,
-    FirstSight,
-    Interrupted,
-    Overlap,
-    Policy,
-    Resume,
-)
-from kron.core.run import Run, State
-from kron.core.schedule import Constraints, Schedule, Seed, Window
-from kron.core.schedule.chance import Normal, SkewEarly, Strategy
-from kron.core.schedule.constraint import Clauses
-from kron.core.schedule.cron import Cron
-from kron.core.schedule.window import Mode
-from kron.core.zone import zone
-from kron.store import Revision
+from kron.rules.outcome import GapRecord, Outcome, Reason
+from kron.rules.run import Run, State
+from kron.rules.update import Revision
 from kron.stores.codec import (
     DEFINITION,
     GAP,
@@ -43,6 +24,25 @@ from kron.stores.codec import (
     write_revision,
     write_standing,
 )
+from kron.timing.job import Command, Job
+from kron.timing.schedule import Constraints, Schedule, Seed, Window
+from kron.timing.schedule.constraint import Clauses
+from kron.timing.schedule.cron import Cron
+from kron.timing.schedule.policy import (
+    DECLARATIVE,
+    KRON,
+    SERVICE,
+    Catchup,
+    Completion,
+    FirstPeriod,
+    Overlap,
+    Policy,
+    Resume,
+    WorkerLossPolicy,
+)
+from kron.timing.schedule.sampling import Normal, SkewEarly, Strategy
+from kron.timing.schedule.window import Mode
+from kron.timing.zone import zone
 
 NEVER = (1, 0, 0, 0, 0, None, None, None)  # how far it has come: not at all
 
@@ -106,18 +106,18 @@ AXES = {
     "deadline": st.none() | lengths,
     "suspend": st.booleans(),
     "catchup": st.sampled_from(Catchup),
-    "bound": lengths,
+    "catchup_limit": lengths,
     "spread_over": lengths,
-    "queue_bound": lengths,
+    "queue_limit": lengths,
     "jitter": lengths,
     "resolution": lengths,
     "retry_after": st.none() | lengths,
     "launch_for": lengths,
     "grace": lengths,
     "launch_backoff": lengths,
-    "interrupted": st.sampled_from(Interrupted),
+    "on_worker_loss": st.sampled_from(WorkerLossPolicy),
     "run_lease": lengths,
-    "first_sight": st.sampled_from(FirstSight),
+    "first_period": st.sampled_from(FirstPeriod),
     "resume": st.sampled_from(Resume),
     "completion": st.sampled_from(Completion),
 }
@@ -219,18 +219,18 @@ runs = st.builds(
     due=whole,
     state=st.sampled_from(State),
     trigger=texts,
-    verdict=st.none() | st.sampled_from(Verdict),
+    outcome=st.none() | st.sampled_from(Outcome),
     reason=st.none() | st.sampled_from(Reason),
     attempt=whole,
     owner=texts,
     lease=st.none() | whole,
     not_before=whole,
-    doubt=st.booleans(),
+    maybe_delivered=st.booleans(),
     created=whole,
     changed=whole,
     unsent=whole,
 )
-gaps = st.builds(Gap, whole, whole, whole, st.sampled_from(Verdict), st.sampled_from(Reason))
+gaps = st.builds(GapRecord, whole, whole, whole, st.sampled_from(Outcome), st.sampled_from(Reason))
 revisions = st.builds(Revision, jobs(parsed(), storable), whole, whole, texts, texts, whole)
 
 
@@ -277,11 +277,11 @@ def test_a_run_with_one_wrong_value_is_read_as_it_says_or_refused_by_name(column
 @pytest.mark.parametrize(
     "text",
     [
-        POLICY.text(KRON).replace('"bound":100,', ""),
-        POLICY.text(KRON).replace('"bound"', '"bounds"'),
+        POLICY.text(KRON).replace('"catchup_limit":100,', ""),
+        POLICY.text(KRON).replace('"catchup_limit"', '"catchup_limits"'),
         POLICY.text(KRON)[:-1] + ',"more":1}',
-        POLICY.text(KRON).replace('"bound":100', '"bound":true'),
-        POLICY.text(KRON).replace('"bound":100', '"bound":100.0'),
+        POLICY.text(KRON).replace('"catchup_limit":100', '"catchup_limit":true'),
+        POLICY.text(KRON).replace('"catchup_limit":100', '"catchup_limit":100.0'),
         POLICY.text(KRON).replace('"skip"', '"sometimes"'),
         "[" * 100_000,
         "null",

@@ -8,16 +8,16 @@ from dataclasses import replace
 import pytest
 
 from kron import parse
-from kron.clock import SystemTimer
-from kron.core.answer import Answer
-from kron.core.job import Job
-from kron.core.policy import SERVICE, Catchup, Overlap
-from kron.core.run import State
-from kron.events import Memory
-from kron.registrar import Registrar
-from kron.settings import Settings
+from kron.engine.clock import SystemTimer
+from kron.engine.events import Memory
+from kron.engine.registrar import Registrar
+from kron.engine.settings import Settings
+from kron.engine.worker import Worker
+from kron.rules.launch_result import LaunchResult
+from kron.rules.run import State
 from kron.stores.postgres import PostgresStore
-from kron.worker import Worker
+from kron.timing.job import Job
+from kron.timing.schedule.policy import SERVICE, Catchup, Overlap
 from tests.postgres import connect, running
 
 pytestmark = pytest.mark.slow
@@ -41,7 +41,7 @@ class Target:
 
     async def start(self, launch):
         self.keys[launch.run.key] += 1
-        return Answer.OK
+        return LaunchResult.OK
 
     async def cancel(self, run):
         """There is nothing to cancel."""
@@ -72,7 +72,9 @@ async def survived(url, fault, count=5):
             await asyncio.sleep(FAULT_S)
         last = await store.now() // 1000
         async with asyncio.timeout(CALM_S):
-            while any(case.cursor <= last or case.open for case in await store.get([f"s{n}" for n in range(count)])):
+            while any(
+                case.cursor <= last or case.open_runs for case in await store.get([f"s{n}" for n in range(count)])
+            ):
                 await asyncio.sleep(0.1)
         found = [await store.runs(f"s{n}", 1_000) for n in range(count)]
     for runs in found:
@@ -125,9 +127,9 @@ def slow(url):
     with connect(url, autocommit=True) as other:
         other.execute("""CREATE FUNCTION public.slow() RETURNS trigger LANGUAGE plpgsql AS
                          $$ BEGIN PERFORM pg_sleep(0.05); RETURN new; END $$""")
-        other.execute("CREATE TRIGGER slow BEFORE UPDATE ON due FOR EACH ROW EXECUTE FUNCTION public.slow()")
+        other.execute("CREATE TRIGGER slow BEFORE UPDATE ON schedule_state FOR EACH ROW EXECUTE FUNCTION public.slow()")
         yield
-        other.execute("DROP TRIGGER slow ON due")
+        other.execute("DROP TRIGGER slow ON schedule_state")
 
 
 @contextmanager
@@ -138,7 +140,7 @@ def without_partitions(url):
         yield
 
 
-@pytest.mark.parametrize("table", ["due", "runs", "workers"])
+@pytest.mark.parametrize("table", ["schedule_state", "runs", "workers"])
 def test_it_goes_on_after_a_table_was_locked(own_server, table):
     url = own_server.url(own_server.database())
     asyncio.run(survived(url, locked(url, table)))

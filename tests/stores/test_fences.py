@@ -5,28 +5,30 @@ import asyncio
 import pytest
 
 from kron import KronError
-from kron.core.outcome import Verdict
-from kron.core.policy import Overlap, Policy
-from kron.core.run import State
-from kron.store import Change, Settlement
+from kron.rules.outcome import Outcome
+from kron.rules.run import State
+from kron.rules.update import RunUpdate, ScheduleUpdate
 from kron.stores.postgres import PostgresStore
 from kron.stores.postgres.arrays import texts
+from kron.timing.schedule.policy import Overlap, Policy
 from tests.stores.making import NOW, SECONDS, Handle, a_case, a_run, define, now, write
 
 
 def further(case, minute=1, state=State.SKIPPED):
     """A settlement that adds a period of the calendar, as nearly all do."""
-    return Settlement(case, case._replace(cursor=SECONDS + minute * 60), (a_run(state, minute),))
+    return ScheduleUpdate(case, case._replace(cursor=SECONDS + minute * 60), (a_run(state, minute),))
 
 
 @pytest.mark.parametrize("ready", [False, True])
-@pytest.mark.parametrize("change", [{"deleted": True}, {"paused": True}, {"since": NOW + 1}, {"cursor": SECONDS + 30}])
+@pytest.mark.parametrize(
+    "change", [{"deleted": True}, {"paused": True}, {"effective_from": NOW + 1}, {"cursor": SECONDS + 30}]
+)
 def test_settlement_of_what_was_changed_meanwhile_is_refused(store, change, ready):
     read = define(store)
     plain = [further(read)]
     prepared = store.store.prepare(plain) if ready else plain
     assert write(store, read, **change)
-    assert store.settle(prepared, NOW) == [False]
+    assert store.commit(prepared, NOW) == [False]
     assert store.runs("a", 10) == []
 
 
@@ -38,18 +40,18 @@ def test_settlement_of_what_was_changed_meanwhile_is_refused(store, change, read
 def test_settlement_that_has_seen_another_token_of_an_open_run_is_refused(store, change):
     """Of an open run, its state, its attempt and its owner count, each by itself."""
     read = define(store, a_case(overlap=Overlap.ALLOW), a_run(State.LAUNCHING, 1, owner="w1"))
-    (run,) = read.open
+    (run,) = read.open_runs
     assert write(store, read, changed=[(run, run._replace(**change))])
-    assert store.settle([further(read, 2)], NOW) == [False]
-    assert store.settle([further(now(store), 2)], NOW) == [True]
+    assert store.commit([further(read, 2)], NOW) == [False]
+    assert store.commit([further(now(store), 2)], NOW) == [True]
 
 
 def test_settlement_that_has_not_seen_a_report_is_refused(store):
     """A report changes only the state: what was planned without it must not hold."""
     read = define(store, a_case(overlap=Overlap.ALLOW), a_run(State.ENQUEUED, 1))
-    (run,) = read.open
-    assert store.change([Change(run, run._replace(state=State.STARTED), None)], NOW) == [True]
-    assert store.settle([further(read, 2)], NOW) == [False]
+    (run,) = read.open_runs
+    assert store.update_runs([RunUpdate(run, run._replace(state=State.STARTED), None)], NOW) == [True]
+    assert store.commit([further(read, 2)], NOW) == [False]
 
 
 def test_period_handled_ahead_of_the_cursor_stays_handled(store):
@@ -57,37 +59,37 @@ def test_period_handled_ahead_of_the_cursor_stays_handled(store):
     define(store)
     for minute in (5, 3):
         before = now(store)
-        assert store.settle([Settlement(before, before, (a_run(State.SKIPPED, minute),))], NOW) == [True]
-    assert now(store).ahead == {SECONDS + 180, SECONDS + 300}
+        assert store.commit([ScheduleUpdate(before, before, (a_run(State.SKIPPED, minute),))], NOW) == [True]
+    assert now(store).handled_ahead == {SECONDS + 180, SECONDS + 300}
     assert write(store, now(store), cursor=SECONDS + 240)
-    assert now(store).ahead == {SECONDS + 300}
+    assert now(store).handled_ahead == {SECONDS + 300}
 
 
 def test_change_that_would_give_another_outcome_is_refused(store):
     """Somebody has read the run without its outcome. The outcome that is recorded stays."""
     run = a_run(State.STARTED)
     define(store, None, run)
-    blind = run._replace(verdict=None)
-    wrong = blind._replace(state=State.FAILED, verdict=Verdict.MISSED)
-    assert store.change([Change(blind, wrong, None)], NOW) == [False]
-    assert store.find([run.key]) == [run]
+    blind = run._replace(outcome=None)
+    wrong = blind._replace(state=State.FAILED, outcome=Outcome.MISSED)
+    assert store.update_runs([RunUpdate(blind, wrong, None)], NOW) == [False]
+    assert store.runs_by_key([run.key]) == [run]
 
 
 def test_read_shows_one_state_though_another_writes_meanwhile(postgres, runner, database, clock):
     """A case is put together from several tables; between two of them somebody records the end of its run."""
     read = define(postgres, a_case(overlap=Overlap.ALLOW), a_run(State.STARTED))
-    (run,) = read.open
+    (run,) = read.open_runs
     other = PostgresStore(database, clock)
     learn = postgres.store.jobs.learn
 
     async def meanwhile(talk, rows):
-        assert await other.change([Change(run, run._replace(state=State.SUCCESS), NOW)], NOW) == [True]
+        assert await other.update_runs([RunUpdate(run, run._replace(state=State.SUCCESS), NOW)], NOW) == [True]
         await learn(talk, rows)
 
     postgres.store.jobs.learn = meanwhile
     assert postgres.get(["a"]) == [read]
     postgres.store.jobs.learn = learn
-    assert now(postgres).open == ()
+    assert now(postgres).open_runs == ()
     runner.run(other.close())
 
 
@@ -140,7 +142,7 @@ def test_worker_that_hangs_in_a_transaction_blocks_others_for_seconds_only(postg
         await asyncio.wait_for(locked.wait(), 10)
         for _ in range(20):
             try:
-                held = await postgres.store.settle([further(read)], NOW)
+                held = await postgres.store.commit([further(read)], NOW)
                 break
             except KronError:
                 await asyncio.sleep(0.2)

@@ -9,14 +9,14 @@ import pytest
 
 from kron import parse
 from kron.apps.wiring import heeding, open_store
-from kron.clock import ManualClock, SystemTimer
-from kron.core.answer import Answer
-from kron.core.job import Job
-from kron.registrar import Registrar
-from kron.settings import Settings
+from kron.engine.clock import ManualClock, SystemTimer
+from kron.engine.registrar import Registrar
+from kron.engine.settings import Settings
+from kron.engine.worker import Worker
+from kron.rules.launch_result import LaunchResult
 from kron.stores.memory import MemoryStore
-from kron.stores.postgres.hints import Listener
-from kron.worker import Worker
+from kron.stores.postgres.notifications import Listener
+from kron.timing.job import Job
 from tests.pooler import PROGRAM
 
 LISTENING = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%%'"
@@ -31,7 +31,7 @@ class Target:
     async def start(self, launch):
         self.starts.append(time.monotonic())
         self.started.set()
-        return Answer.OK
+        return LaunchResult.OK
 
     async def cancel(self, run):
         pass
@@ -45,12 +45,12 @@ async def resting(url, tick):
         for name in ("a", "b"):
             await registrar.upsert(Job(name, parse("0 0 1 1 *", dialect="kron"), target="test:it"))
         worker = Worker(own, {"test": target}, SystemTimer(), owner="w", settings=Settings(tick=tick))
-        async with heeding(own, worker.nudge):
+        async with heeding(own, worker.notify):
             working = asyncio.create_task(worker.run(stop))
             await asyncio.sleep(0.7)  # by then it listens, and has been woken for what was rung before
             yield registrar, target
             stop.set()
-            worker.nudge()
+            worker.notify()
             await working
 
 

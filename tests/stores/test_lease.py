@@ -4,8 +4,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kron.core.downtime import EVER, Downtime
-from kron.fleet import ALL_SHARDS, SHARDS, Member, leader, share_of, shares
+from kron.engine.fleet import ALL_SHARDS, SHARDS, Member, leader, shards_for, shares
+from kron.rules.downtime import EVER, Downtime
 from tests.stores.making import NOW
 
 LEASE = 1_000
@@ -144,14 +144,14 @@ def test_shares_are_among_those_who_can_launch_the_kind():
 @given(st.integers(1, 80))
 def test_shares_differ_by_at_most_one_shard(count):
     members = tuple(f"w{n}" for n in range(count))
-    sizes = [len(share_of(member, members)) for member in members]
+    sizes = [len(shards_for(member, members)) for member in members]
     assert sum(sizes) == SHARDS
     assert max(sizes) - min(sizes) <= 1
 
 
 def test_shares_change_little_when_one_of_eight_goes():
     members = tuple(f"w{n}" for n in range(8))
-    moved = sum(len(share_of(member, members[1:]) - share_of(member, members)) for member in members[1:])
+    moved = sum(len(shards_for(member, members[1:]) - shards_for(member, members)) for member in members[1:])
     assert moved <= SHARDS // 3  # eight of them had to
 
 

@@ -13,21 +13,21 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from kron import KronError, parse
-from kron.clock import ManualClock
-from kron.core.answer import Answer, Report, answered
-from kron.core.job import Job
-from kron.core.plan import plan
-from kron.core.policy import DECLARATIVE, KRON, SECOND, SERVICE, Catchup, Overlap
-from kron.pause import awoken
-from kron.registrar import Asker, Registrar
-from kron.store import Change, settlement
+from kron.engine.clock import ManualClock
+from kron.engine.registrar import Actor, Registrar
+from kron.rules.launch_result import LaunchResult, Report, answered
+from kron.rules.pause import pause_expired_update
+from kron.rules.plan import plan
+from kron.rules.update import RunUpdate, update_of
 from kron.stores.memory import MemoryStore
 from kron.stores.postgres import PostgresStore
 from kron.stores.sqlite import SqliteStore
+from kron.timing.job import Job
+from kron.timing.schedule.policy import DECLARATIVE, KRON, SECOND, SERVICE, Catchup, Overlap
 from tests.stores.making import ALL, KINDS, SECONDS, Handle, a_folder, view
 
 NAMES = ("a", "b", "c:1")
-SMALL = {"bound": 3, "queue_bound": 2, "run_lease": 100 * SECOND, "launch_backoff": 5 * SECOND}
+SMALL = {"catchup_limit": 3, "queue_limit": 2, "run_lease": 100 * SECOND, "launch_backoff": 5 * SECOND}
 POLICIES = [
     replace(preset, overlap=overlap, **SMALL) for preset in (KRON, SERVICE, DECLARATIVE) for overlap in Overlap
 ] + [
@@ -106,15 +106,15 @@ class Likeness(RuleBasedStateMachine):
         until = None if seconds is None else self.now() + seconds * 1000
 
         async def pause(store):
-            return await Registrar(store.store).pause(name, Asker(who, "for a reason" if who else ""), until=until)
+            return await Registrar(store.store).pause(name, Actor(who, "for a reason" if who else ""), until=until)
 
         self.both(lambda store: self.runner.run(pause(store)))
 
     @rule()
     def awaken(self):
         """End every pause that is over, whoever saw it last."""
-        over = [case for case in self.read if case.awakes(self.now())]
-        self.both(lambda store: store.settle([awoken(case) for case in over], self.now()))
+        over = [case for case in self.read if case.pause_expired(self.now())]
+        self.both(lambda store: store.commit([pause_expired_update(case) for case in over], self.now()))
 
     @rule(
         after=st.sampled_from(["", "a", "b"]),
@@ -149,7 +149,7 @@ class Likeness(RuleBasedStateMachine):
 
     @rule(limit=st.integers(1, 3))
     def look(self, limit):
-        self.read += self.both(lambda store: store.look(ALL, self.now(), limit))
+        self.read += self.both(lambda store: store.fetch_due(ALL, self.now(), limit))
 
     @precondition(lambda self: self.read)
     @rule(nth=numbers, fresh=st.booleans(), owner=owners, skew=st.sampled_from([0, 0, -30_000, 30_000]))
@@ -157,7 +157,7 @@ class Likeness(RuleBasedStateMachine):
         """Carry out a plan for something that was seen: just now, or long ago; by a clock that may be off."""
         case = self.read[-1] if fresh else self.read[nth % len(self.read)]
         made = plan(case, self.now() + skew, owner=owner, lease=30_000)
-        (held,) = self.both(lambda store: store.settle([settlement(made)], self.now()))
+        (held,) = self.both(lambda store: store.commit([update_of(made)], self.now()))
         self.keys += [run.key for run in made.new]
         if held:
             self.claims += [(run, case.policy) for run in made.launches]
@@ -166,23 +166,23 @@ class Likeness(RuleBasedStateMachine):
     @rule(prefix=st.sampled_from(["", "a", "c:", "d"]), nth=numbers, first=st.booleans())
     def dead_letters(self, prefix, nth, first):
         before = "" if first else self.keys[nth % len(self.keys)]
-        for letter in self.both(lambda store: store.dead(prefix, 2, before)):
+        for letter in self.both(lambda store: store.dead_letters(prefix, 2, before)):
             self.ask("redrive", letter.key)
 
     @precondition(lambda self: self.claims)
     @rule(
         nth=numbers,
         fresh=st.booleans(),
-        answer=st.sampled_from(Answer),
-        wake=st.sampled_from([None, 0, 5_000]),
+        answer=st.sampled_from(LaunchResult),
+        next_check_at=st.sampled_from([None, 0, 5_000]),
         run_id=st.sampled_from(["", "r1", "r2"]),
     )
-    def answer(self, nth, fresh, answer, wake, run_id):
+    def answer(self, nth, fresh, answer, next_check_at, run_id):
         """An answer for any claim that was ever made, however stale."""
         run, policy = self.claims[-1] if fresh else self.claims[nth % len(self.claims)]
         after = answered(run, answer, policy, self.now())
-        at = None if wake is None else self.now() + wake
-        self.both(lambda store: store.change([Change(run, after, at, run_id)], self.now()))
+        at = None if next_check_at is None else self.now() + next_check_at
+        self.both(lambda store: store.update_runs([RunUpdate(run, after, at, run_id)], self.now()))
         self.both(lambda store: store.run_ids([run.key, "0" * 64, "no key"]))
 
     @precondition(lambda self: self.keys)

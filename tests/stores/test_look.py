@@ -2,9 +2,9 @@
 
 import pytest
 
-from kron.core.run import State
-from kron.fleet import SHARDS, shard_of
-from kron.store import Act, Deed, Settlement
+from kron.engine.fleet import SHARDS, shard_of
+from kron.rules.run import State
+from kron.rules.update import ActionKind, ScheduleAction, ScheduleUpdate
 from tests.stores.making import (
     ALL,
     MANY,
@@ -31,38 +31,38 @@ def names(cases):
 
 def test_the_longest_waiting_come_first(store):
     for n, name in enumerate(NAMES):
-        define(store, a_case(name, wake=NOW - n % 7))
+        define(store, a_case(name, next_check_at=NOW - n % 7))
     expected = sorted(NAMES, key=lambda name: (NOW - NAMES.index(name) % 7, name))
-    assert names(store.look(ALL, NOW, MANY)) == expected
-    assert names(store.look(ALL, NOW, 5)) == expected[:5]
-    assert names(store.look(ALL, NOW, 5)) == expected[:5]  # looking takes nothing away
-    assert names(store.look(ALL, NOW, 0)) == []
+    assert names(store.fetch_due(ALL, NOW, MANY)) == expected
+    assert names(store.fetch_due(ALL, NOW, 5)) == expected[:5]
+    assert names(store.fetch_due(ALL, NOW, 5)) == expected[:5]  # looking takes nothing away
+    assert names(store.fetch_due(ALL, NOW, 0)) == []
 
 
 def test_those_beyond_a_place_come_after_it_in_the_same_order(store):
     for n, name in enumerate(NAMES):
-        define(store, a_case(name, wake=NOW + n % 7))
-    expected = names(store.look(ALL, NOW + 6, MANY))
+        define(store, a_case(name, next_check_at=NOW + n % 7))
+    expected = names(store.fetch_due(ALL, NOW + 6, MANY))
     pages, place = [], (NOW, "")
-    while page := store.look(ALL, NOW + 6, 9, place):
+    while page := store.fetch_due(ALL, NOW + 6, 9, place):
         pages += names(page)
-        place = (page[-1].wake, page[-1].identity)
+        place = (page[-1].next_check_at, page[-1].identity)
     assert pages == expected
-    assert names(store.look(ALL, NOW + 6, MANY, (NOW + 1, ""))) == [n for n in expected if NAMES.index(n) % 7]
-    assert names(store.look(some(3, 4), NOW + 6, MANY, (NOW + 1, "s2"))) == [
+    assert names(store.fetch_due(ALL, NOW + 6, MANY, (NOW + 1, ""))) == [n for n in expected if NAMES.index(n) % 7]
+    assert names(store.fetch_due(some(3, 4), NOW + 6, MANY, (NOW + 1, "s2"))) == [
         name for name in expected if shard_of(name) in (3, 4) and (NAMES.index(name) % 7, name) > (1, "s2")
     ]
 
 
 def test_the_instant_itself_is_due_and_the_next_is_not(store):
-    define(store, a_case(wake=NOW))
-    assert names(store.look(ALL, NOW - 1, 10)) == []
-    assert names(store.look(ALL, NOW, 10)) == ["a"]
+    define(store, a_case(next_check_at=NOW))
+    assert names(store.fetch_due(ALL, NOW - 1, 10)) == []
+    assert names(store.fetch_due(ALL, NOW, 10)) == ["a"]
 
 
 def test_what_will_never_be_due_is_not_shown(store):
-    define(store, a_case(wake=None))
-    assert store.look(ALL, NOW * 2, 10) == []
+    define(store, a_case(next_check_at=None))
+    assert store.fetch_due(ALL, NOW * 2, 10) == []
     assert store.wake(ALL) is None
 
 
@@ -71,17 +71,17 @@ def test_only_the_shards_that_were_asked_for(store):
         define(store, a_case(name))
     for shard in range(SHARDS):
         mine = [name for name in sorted(NAMES) if shard_of(name) == shard]
-        assert names(store.look(some(shard), NOW, MANY)) == mine
+        assert names(store.fetch_due(some(shard), NOW, MANY)) == mine
         assert store.wake(some(shard)) == (NOW if mine else None)
-    assert store.look(some(), NOW, MANY) == []
+    assert store.fetch_due(some(), NOW, MANY) == []
     assert store.wake(some()) is None
 
 
 def test_the_first_to_wake(store):
-    define(store, a_case("a", wake=NOW + 7))
-    define(store, a_case("b", wake=NOW + 3))
+    define(store, a_case("a", next_check_at=NOW + 7))
+    define(store, a_case("b", next_check_at=NOW + 3))
     assert store.wake(ALL) == NOW + 3
-    assert write(store, now(store, "b"), wake=NOW + 9)
+    assert write(store, now(store, "b"), next_check_at=NOW + 9)
     assert store.wake(ALL) == NOW + 7
     assert store.wake(some(shard_of("b"))) == NOW + 9
 
@@ -89,37 +89,37 @@ def test_the_first_to_wake(store):
 def test_a_schedule_is_seen_once_however_often_it_was_woken(store):
     define(store, None, a_run(State.STARTED))
     for earlier in range(5):
-        (run,) = now(store).open
+        (run,) = now(store).open_runs
         assert say(store, run, run._replace(lease=NOW + earlier), NOW - earlier)
-    assert write(store, now(store), wake=NOW)
-    assert names(store.look(ALL, NOW, MANY)) == ["a"]
-    assert write(store, now(store), wake=NOW + 5)
-    assert store.look(ALL, NOW, MANY) == []
+    assert write(store, now(store), next_check_at=NOW)
+    assert names(store.fetch_due(ALL, NOW, MANY)) == ["a"]
+    assert write(store, now(store), next_check_at=NOW + 5)
+    assert store.fetch_due(ALL, NOW, MANY) == []
 
 
 @pytest.mark.parametrize("idle", [{"paused": True}, {"deleted": True}])
 def test_the_runs_of_an_idle_schedule_are_tended_too(store, idle):
     case = define(store, None, a_run(State.STARTED))
     assert write(store, case, **idle)
-    (seen,) = store.look(ALL, NOW, 10)
+    (seen,) = store.fetch_due(ALL, NOW, 10)
     assert seen == now(store) == case._replace(**idle)
 
 
 def test_a_case_comes_with_its_open_runs_in_the_order_of_their_times(store):
     runs = [a_run(minute=minute) for minute in (5, 3, 4)] + [a_run(minute=3, trigger="b"), a_run(State.MISSED, 2)]
     define(store, None, *runs)
-    (seen,) = store.look(ALL, NOW, 10)
-    assert seen.open == (runs[1], runs[3], runs[2], runs[0])
+    (seen,) = store.fetch_due(ALL, NOW, 10)
+    assert seen.open_runs == (runs[1], runs[3], runs[2], runs[0])
     assert store.get(["a"]) == [seen]
 
 
 def test_periods_beyond_the_cursor_that_are_handled_are_known(store):
     case = define(store, None, a_run(State.SKIPPED, 2), a_run(minute=4), a_run(minute=3, trigger="by hand"))
-    assert case.ahead == {SECONDS + 120, SECONDS + 240}
+    assert case.handled_ahead == {SECONDS + 120, SECONDS + 240}
     assert write(store, case, a_run(State.SKIPPED, 1), cursor=SECONDS + 120)
-    assert now(store).ahead == {SECONDS + 240}
+    assert now(store).handled_ahead == {SECONDS + 240}
     assert write(store, now(store), cursor=SECONDS + 240)
-    assert now(store).ahead == frozenset()
+    assert now(store).handled_ahead == frozenset()
 
 
 def test_runs_newest_first(store):
@@ -148,8 +148,8 @@ def test_runs_by_the_page(store):
 def test_runs_by_their_keys(store):
     run = a_run(State.SKIPPED)
     define(store, None, run)
-    assert store.find([run.key, "none", run.key]) == [run, None, run]
-    assert store.find([]) == []
+    assert store.runs_by_key([run.key, "none", run.key]) == [run, None, run]
+    assert store.runs_by_key([]) == []
 
 
 def test_cases_by_their_names(store):
@@ -162,7 +162,7 @@ def test_more_than_a_database_takes_in_one_question(store):
     count = 3_000
     runs = [a_run(State.SKIPPED, minute) for minute in range(1, count + 1)]
     define(store, a_case(cursor=runs[-1].nominal), *runs)
-    assert store.find([run.key for run in runs]) == runs
+    assert store.runs_by_key([run.key for run in runs]) == runs
     assert store.get(["a"] * count) == [now(store)] * count
 
 
@@ -225,26 +225,26 @@ def test_names_of_the_paused_and_of_the_deleted(store):
 def test_acts_in_the_order_in_which_they_were_written_and_for_ever(store):
     case = define(store)
     acts = [
-        Act(Deed.PAUSED, NOW + 5, NOW + 60_000, "ann", "freeze"),
-        Act(Deed.RESUMED, NOW),  # by a clock that was set back
-        Act(Deed.DELETED, NOW + 1, None, "bob", "ö\n'; --"),
+        ScheduleAction(ActionKind.PAUSED, NOW + 5, NOW + 60_000, "ann", "freeze"),
+        ScheduleAction(ActionKind.RESUMED, NOW),  # by a clock that was set back
+        ScheduleAction(ActionKind.DELETED, NOW + 1, None, "bob", "ö\n'; --"),
     ]
-    for act, state in zip(acts, ({"paused": True, "until": NOW + 60_000}, {}, {"deleted": True}), strict=True):
-        (held,) = store.settle([Settlement(now(store), case._replace(**state), act=act)], NOW)
+    for act, state in zip(acts, ({"paused": True, "paused_until": NOW + 60_000}, {}, {"deleted": True}), strict=True):
+        (held,) = store.commit([ScheduleUpdate(now(store), case._replace(**state), act=act)], NOW)
         assert held
-        assert now(store).until == state.get("until")
-    assert store.acts("a") == acts
-    store.acts("a").clear()
-    assert store.acts("a") == acts
-    assert store.acts("b") == []
+        assert now(store).paused_until == state.get("paused_until")
+    assert store.actions("a") == acts
+    store.actions("a").clear()
+    assert store.actions("a") == acts
+    assert store.actions("b") == []
 
 
 def test_an_act_is_written_with_its_settlement_or_not_at_all(store):
     case = define(store)
     stale = case._replace(cursor=case.cursor - 60)
-    act = Act(Deed.PAUSED, NOW)
-    assert store.settle([Settlement(stale, stale._replace(paused=True), act=act)], NOW) == [False]
-    assert store.acts("a") == []
+    act = ScheduleAction(ActionKind.PAUSED, NOW)
+    assert store.commit([ScheduleUpdate(stale, stale._replace(paused=True), act=act)], NOW) == [False]
+    assert store.actions("a") == []
 
 
 def test_the_clock_of_the_store(store, clock):

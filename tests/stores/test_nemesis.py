@@ -14,9 +14,9 @@ import pytest
 
 from kron import parse
 from kron.apps.wiring import open_store
-from kron.core.job import Job
-from kron.failpoint import POINTS
-from kron.registrar import Registrar
+from kron.engine.failpoint import POINTS
+from kron.engine.registrar import Registrar
+from kron.timing.job import Job
 from tests.campaigns.nemesis import __main__ as nemesis
 from tests.campaigns.nemesis.findings import examine
 from tests.campaigns.nemesis.schedules import POLICIES

@@ -4,12 +4,12 @@ import asyncio
 
 import pytest
 
-from kron.core.answer import Answer
-from kron.core.outcome import Gap, Reason, Verdict
-from kron.core.policy import SERVICE
-from kron.registrar import Asker, Registrar
-from kron.store import Act, Deed
-from kron.worker import Worker
+from kron.engine.registrar import Actor, Registrar
+from kron.engine.worker import Worker
+from kron.rules.launch_result import LaunchResult
+from kron.rules.outcome import GapRecord, Outcome, Reason
+from kron.rules.update import ActionKind, ScheduleAction
+from kron.timing.schedule.policy import SERVICE
 from tests.engine.world import Still
 from tests.stores.making import NOW, SECONDS, a_job, now
 
@@ -22,7 +22,7 @@ class Target:
 
     async def start(self, launch):
         self.started.append(launch.run.nominal)
-        return Answer.OK
+        return LaunchResult.OK
 
     async def cancel(self, run):
         pass
@@ -33,13 +33,13 @@ def paused(store, runner):
     """A schedule of every minute that ann pauses at once."""
     registrar = Registrar(store.store)
     runner.run(registrar.upsert(a_job(policy=SERVICE)))
-    runner.run(registrar.pause("a", Asker("ann", "quiet, please"), until=UNTIL))
+    runner.run(registrar.pause("a", Actor("ann", "quiet, please"), until=UNTIL))
     return registrar
 
 
 def test_a_pause_is_kept_with_who_why_and_until_when(store, paused):
-    assert (now(store).paused, now(store).until) == (True, UNTIL)
-    assert store.acts("a") == [Act(Deed.PAUSED, NOW, UNTIL, "ann", "quiet, please")]
+    assert (now(store).paused, now(store).paused_until) == (True, UNTIL)
+    assert store.actions("a") == [ScheduleAction(ActionKind.PAUSED, NOW, UNTIL, "ann", "quiet, please")]
     assert store.identities("", 10, "", True) == ["a"]
 
 
@@ -56,10 +56,10 @@ def test_many_who_come_at_its_end_end_it_once(store, runner, clock, paused):
     assert (now(store).paused, target.started) == (True, [])
     clock.advance(40.001)  # to the third minute, forty seconds after the end
     runner.run(everybody())
-    assert (now(store).paused, now(store).until) == (False, None)
-    assert [act.deed for act in store.acts("a")] == [Deed.PAUSED, Deed.RESUMED]
-    assert store.acts("a")[1].at == UNTIL
-    assert store.gaps("a") == [Gap(SECONDS + 60, SECONDS + 120, 2, Verdict.SKIPPED, Reason.PAUSED)]
+    assert (now(store).paused, now(store).paused_until) == (False, None)
+    assert [act.kind for act in store.actions("a")] == [ActionKind.PAUSED, ActionKind.RESUMED]
+    assert store.actions("a")[1].at == UNTIL
+    assert store.gaps("a") == [GapRecord(SECONDS + 60, SECONDS + 120, 2, Outcome.SKIPPED, Reason.PAUSED)]
     assert [(run.nominal, run.reason) for run in store.runs("a", 9)] == [(SECONDS + 180, None)]  # no worker was missing
 
 
@@ -68,8 +68,8 @@ def test_one_who_resumes_it_and_one_who_finds_it_over_do_not_both_end_it(store, 
     worker = Worker(store.store, {"test": Target()}, Still(), owner="w1")
 
     async def both():
-        await asyncio.gather(worker.tick(), paused.resume("a", Asker("bob")), worker.tick())
+        await asyncio.gather(worker.tick(), paused.resume("a", Actor("bob")), worker.tick())
 
     runner.run(both())
-    assert [(act.deed, act.at, act.who) for act in store.acts("a")][1:] == [(Deed.RESUMED, UNTIL, "")]
+    assert [(act.kind, act.at, act.actor) for act in store.actions("a")][1:] == [(ActionKind.RESUMED, UNTIL, "")]
     assert len(store.gaps("a")) == 1

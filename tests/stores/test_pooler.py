@@ -33,7 +33,7 @@ def test_two_workers_share_what_is_due_and_leave_nothing_in_the_sessions(databas
         for worker in workers:
             worker.until("worker_started")
         for _ in range(3):
-            workers[0].until("launch_answered")
+            workers[0].until("launch_completed")
     finally:
         stopped = [worker.stop()[0] for worker in workers]
     assert stopped == [0, 0]

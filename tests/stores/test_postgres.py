@@ -11,20 +11,20 @@ import psycopg
 import pytest
 
 from kron import KronError
-from kron.clock import ManualClock
-from kron.core.outcome import Verdict
-from kron.core.policy import Overlap
-from kron.core.run import State
-from kron.store import Change, Settlement
+from kron.engine.clock import ManualClock
+from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
+from kron.rules.outcome import Outcome
+from kron.rules.run import State
+from kron.rules.update import RunUpdate, ScheduleUpdate
 from kron.stores.postgres import PostgresStore
 from kron.stores.postgres.arrays import numbers, octets, texts
 from kron.stores.postgres.cases import Jobs
+from kron.stores.postgres.commit import prepare
 from kron.stores.postgres.maintain import WEEK, maintain, weeks
 from kron.stores.postgres.migrate import Migration, migrate, migrations
 from kron.stores.postgres.rows import key_bytes, moves, revised, standings
-from kron.stores.postgres.settle import prepare
 from kron.stores.postgres.statements import QUERIES
-from kron.within import EVERYWHERE, keep_within
+from kron.timing.schedule.policy import Overlap
 from tests.postgres import connect, running
 from tests.stores.making import (
     ALL,
@@ -47,15 +47,15 @@ from tests.stores.making import (
 TABLES = [
     *(
         "definitions",
-        "due",
         "kinds",
         "requests",
         "retention",
         "run_ids",
         "runs",
-        "schedule_acts",
+        "schedule_actions",
         "schedule_gaps",
         "schedule_revisions",
+        "schedule_state",
     ),
     "workers",
     "workflows",
@@ -111,8 +111,8 @@ class TestMigrations:
 
     def test_a_database_without_tables_is_said_so(self, empty, runner):
         store = Handle(runner, PostgresStore(empty))
-        with pytest.raises(KronError, match="no tables of Kron") as caught:
-            store.look(ALL, NOW, 1)
+        with pytest.raises(KronError, match="no Kron tables") as caught:
+            store.fetch_due(ALL, NOW, 1)
         assert "kron migrate" in caught.value.hint
 
 
@@ -133,24 +133,24 @@ class TestPartitions:
         sql("SELECT kron_make_partition(%s)", weeks(SECONDS)[0])
         assert sql("SELECT count(*) FROM runs_default") == [(0,)]
         assert view(postgres) == before
-        assert say(postgres, case.open[0], case.open[0]._replace(state=State.SUCCESS))
+        assert say(postgres, case.open_runs[0], case.open_runs[0]._replace(state=State.SUCCESS))
 
     def test_change_during_move_finds_its_run(self, database, postgres):
         """A statement that begins while rows move to a new partition looks for them there, and not where they were."""
-        (run,) = define(postgres, None, a_run(State.LAUNCHING)).open
-        after = run._replace(state=State.SUCCESS, verdict=Verdict.EXECUTED, lease=None)
+        (run,) = define(postgres, None, a_run(State.LAUNCHING)).open_runs
+        after = run._replace(state=State.SUCCESS, outcome=Outcome.EXECUTED, lease=None)
 
         async def both():
             with connect(database) as mover:
                 mover.execute("SELECT kron_make_partition(%s)", [weeks(SECONDS)[0]])
-                answer = asyncio.ensure_future(postgres.store.change([Change(run, after, None)], NOW))
+                answer = asyncio.ensure_future(postgres.store.update_runs([RunUpdate(run, after, None)], NOW))
                 await asyncio.sleep(0.5)
                 assert not answer.done()
                 mover.commit()
                 return await answer
 
         assert postgres.runner.run(both()) == [True]
-        assert postgres.find([run.key]) == [after]
+        assert postgres.runs_by_key([run.key]) == [after]
 
     def test_they_are_dropped_when_old_but_not_while_something_may_become_of_a_run(self, database, postgres, sql):
         sql("SELECT kron_make_partition(%s)", 1_000_000 * 1_000 - (1_000_000_000 - 4 * 86_400) % WEEK)
@@ -175,7 +175,7 @@ class TestPartitions:
                 upkeep = asyncio.ensure_future(maintain(database))
                 await asyncio.sleep(0.3)
                 began = time.monotonic()
-                held = await postgres.store.look(ALL, NOW, 1)
+                held = await postgres.store.fetch_due(ALL, NOW, 1)
                 lasted = time.monotonic() - began
                 reader.rollback()
                 return held, lasted, (await upkeep).made
@@ -200,8 +200,8 @@ class TestTenants:
         one, two = (Handle(runner, PostgresStore(plain, clock, tenant=name)) for name in ("one", "o'two"))
         define(one, None, a_run(State.STARTED))
         assert two.get(["a"]) == [None]
-        assert two.find([a_run().key]) == [None]
-        assert two.identities("", MANY) == two.look(ALL, NOW, MANY) == two.runs("a", MANY) == []
+        assert two.runs_by_key([a_run().key]) == [None]
+        assert two.identities("", MANY) == two.fetch_due(ALL, NOW, MANY) == two.runs("a", MANY) == []
         define(two, a_case(cursor=SECONDS + 60))
         assert two.lease("w", KINDS, 1) == one.lease("w", KINDS, 1)
         assert now(one).cursor == SECONDS
@@ -234,7 +234,7 @@ class TestTenants:
 
         def seen(prefix):
             async def look():
-                keep_within(prefix)
+                set_tenant_scope(prefix)
                 return await store.store.identities("", MANY), await store.store.get(["one/a", "two/a"])
 
             names, cases = runner.run(look())
@@ -242,7 +242,7 @@ class TestTenants:
 
         assert seen("one/") == (["one/a"], [True, False])
         assert seen("o'/") == ([], [False, False])
-        assert seen(EVERYWHERE) == seen("") == (["o", "one/a", "two/a"], [True, True])
+        assert seen(ALL_TENANTS) == seen("") == (["o", "one/a", "two/a"], [True, True])
         store.close()
 
 
@@ -252,10 +252,10 @@ class TestGuards:
     @pytest.mark.parametrize(
         "wrong",
         [
-            "UPDATE due SET cursor = cursor - 1",
-            "UPDATE due SET revision = revision - 1",
-            "UPDATE due SET digest = 0",
-            "DELETE FROM due",
+            "UPDATE schedule_state SET cursor = cursor - 1",
+            "UPDATE schedule_state SET revision = revision - 1",
+            "UPDATE schedule_state SET digest = 0",
+            "DELETE FROM schedule_state",
             "UPDATE runs SET status = 'started' WHERE NOT open",
             "UPDATE runs SET outcome = 'missed' WHERE outcome = 'executed'",
             "UPDATE runs SET attempt = attempt - 1 WHERE attempt > 0",
@@ -264,7 +264,7 @@ class TestGuards:
             "UPDATE runs SET status = 'launching' WHERE status = 'pending'",
             "UPDATE runs SET status = 'odd' WHERE status = 'pending'",
             "UPDATE runs SET fire_at = fire_at + 1",
-            "UPDATE runs SET status = 'launching', attempt = 1, alone = true WHERE status = 'pending'",
+            "UPDATE runs SET status = 'launching', attempt = 1, exclusive = true WHERE status = 'pending'",
             "UPDATE schedule_revisions SET note = 'x'",
             "DELETE FROM schedule_revisions",
             "UPDATE schedule_gaps SET count = 1",
@@ -312,13 +312,13 @@ def test_a_batch_is_found_row_by_row_in_its_own_order(postgres, sql, known, size
     """Otherwise two workers lock in two orders, a table that nobody has counted costs its square, and one that is large
     and known is gone through from one end to the other: for a range of names, by the index of another column."""
     cases = [a_case(f"s{n:03d}") for n in range(200)]
-    sql("ALTER TABLE due SET (autovacuum_enabled = false)")
-    assert all(postgres.settle([Settlement(None, case) for case in cases], NOW))
+    sql("ALTER TABLE schedule_state SET (autovacuum_enabled = false)")
+    assert all(postgres.commit([ScheduleUpdate(None, case) for case in cases], NOW))
     if known:
-        sql("ANALYZE due")
+        sql("ANALYZE schedule_state")
     names = [case.identity for case in cases[:size]]
     stored = postgres.get(names)
-    ready = prepare([Settlement(c, c._replace(cursor=SECONDS + 60), ()) for c in stored])
+    ready = prepare([ScheduleUpdate(c, c._replace(cursor=SECONDS + 60), ()) for c in stored])
     anew = [case._replace(revision=2) for case in stored]
     values = {
         "advance": ready.columns["due"],
@@ -337,7 +337,7 @@ def test_a_batch_is_found_row_by_row_in_its_own_order(postgres, sql, known, size
     plans = postgres.runner.run(postgres.store.pool.write(explained))
     row_by_row = [
         "->  Function Scan on s",
-        "->  Index Scan using due_pkey on due d",
+        "->  Index Scan using schedule_state_pkey on schedule_state d",
         "Index Cond: (schedule_id = ANY (ARRAY[s.schedule_id]))",
     ]
     assert plans == dict.fromkeys(values, row_by_row)
@@ -350,11 +350,11 @@ BATCHES = ["standing", "lock", "definitions", "open_runs", "ahead", "of_periods"
 def test_no_batch_goes_through_a_table_that_has_just_grown(server, database, runner, postgres, sql, role):
     """As every week of the ledger has in its first minute: nobody has counted it, and a wrong guess costs a square."""
     asyncio.run(maintain(database))  # PostgreSQL 18 does not keep to its settings where a table has one partition only
-    sql("ALTER TABLE due SET (autovacuum_enabled = false)")
+    sql("ALTER TABLE schedule_state SET (autovacuum_enabled = false)")
     sql("ALTER TABLE runs_default SET (autovacuum_enabled = false)")
     runs = [a_run(State.LAUNCHING, identity=f"s{n:04d}") for n in range(2_000)]
-    made = [Settlement(None, a_case(run.identity), (run,)) for run in runs]
-    assert all(postgres.settle(made, NOW))
+    made = [ScheduleUpdate(None, a_case(run.identity), (run,)) for run in runs]
+    assert all(postgres.commit(made, NOW))
     url = database
     if role != "the owner":
         sql("CREATE ROLE batches LOGIN")
@@ -397,12 +397,12 @@ def test_no_batch_goes_through_a_table_that_has_just_grown(server, database, run
 @pytest.mark.parametrize("query", ["look", "look_everywhere"])
 def test_look_reads_in_order_when_half_of_a_table_is_due(plain, runner, postgres, sql, query):
     """Else each look of a burst reads and sorts the whole table, once for each kind of target."""
-    sql("ALTER TABLE due SET (autovacuum_enabled = false)")
-    cases = [a_case(f"s{n:05d}", wake=NOW + n % 2 * 86_400_000) for n in range(5_000)]
-    assert all(postgres.settle([Settlement(None, case) for case in cases], NOW))
+    sql("ALTER TABLE schedule_state SET (autovacuum_enabled = false)")
+    cases = [a_case(f"s{n:05d}", next_check_at=NOW + n % 2 * 86_400_000) for n in range(5_000)]
+    assert all(postgres.commit([ScheduleUpdate(None, case) for case in cases], NOW))
     for _ in range(8):  # an index that has grown since the last vacuum
-        sql("UPDATE due SET wake = wake - 1")
-    sql("ANALYZE due")
+        sql("UPDATE schedule_state SET wake = wake - 1")
+    sql("ANALYZE schedule_state")
     wanted = {"tenant": "default", "kinds": texts(["http", "https", "test"]), "shards": numbers(range(0, 64, 2))}
     wanted |= {"upto": NOW, "limit": 500, "after": -(1 << 62), "name": ""}
 
@@ -413,7 +413,7 @@ def test_look_reads_in_order_when_half_of_a_table_is_due(plain, runner, postgres
     store = Handle(runner, PostgresStore(plain))
     plan = "\n".join(runner.run(store.store.pool.read(explained)))
     store.close()
-    assert "Index Scan using due_wake" in plan, plan
+    assert "Index Scan using schedule_state_wake" in plan, plan
     assert plan.count("Sort Key") == 1, plan  # of what the kinds have together
 
 
@@ -454,7 +454,7 @@ class TestFaults:
         runner.run(store.store.bell.rest())
         idle = len(store.store.pool.idle)
         with connect(database) as other:
-            other.execute("SELECT * FROM due FOR UPDATE")
+            other.execute("SELECT * FROM schedule_state FOR UPDATE")
             began = time.monotonic()
             with pytest.raises(KronError, match="did not answer") as caught:
                 write(store, case, cursor=SECONDS + 60)
@@ -474,7 +474,7 @@ class TestFaults:
             return await asyncio.gather(store.get(["a"]), store.get(["a"]), return_exceptions=True)
 
         with connect(database) as other:
-            other.execute("LOCK TABLE due IN ACCESS EXCLUSIVE MODE")
+            other.execute("LOCK TABLE schedule_state IN ACCESS EXCLUSIVE MODE")
             first, second = runner.run(two())
         assert (first.code, second.code) == ("STORE_TIMEOUT", "STORE_TIMEOUT")
         assert runner.run(two()) == [[None], [None]]
@@ -493,7 +493,7 @@ class TestFaults:
             return writing.cancelled(), time.monotonic() - began
 
         with connect(database) as other:
-            other.execute("LOCK TABLE due IN ACCESS EXCLUSIVE MODE")
+            other.execute("LOCK TABLE schedule_state IN ACCESS EXCLUSIVE MODE")
             cancelled, lasted = runner.run(abandoned())
         assert cancelled
         assert lasted < 0.5
@@ -514,7 +514,7 @@ class TestFaults:
 
     def test_what_was_read_of_one_schedule_is_known_of_all_that_are_alike(self, postgres, sql):
         cases = [a_case(name) for name in ("a", "b")]
-        assert all(postgres.settle([Settlement(None, case) for case in cases], NOW))
+        assert all(postgres.commit([ScheduleUpdate(None, case) for case in cases], NOW))
         postgres.store.jobs = Jobs()
         assert postgres.get(["a"]) == cases[:1]
         sql("UPDATE definitions SET schedule = 'every day'")  # it is not read again

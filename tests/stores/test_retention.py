@@ -7,14 +7,15 @@ import psycopg
 import pytest
 
 from kron import KronError
-from kron.audit import audit
-from kron.core.outcome import Gap, Reason, Verdict
-from kron.core.policy import Overlap
-from kron.core.run import State, key_of
-from kron.store import Act, Change, Deed, Settlement
+from kron.engine.audit import audit
+from kron.rules.outcome import GapRecord, Outcome, Reason
+from kron.rules.run import State
+from kron.rules.update import ActionKind, RunUpdate, ScheduleAction, ScheduleUpdate
 from kron.stores.postgres.doctor import _between, _partitions
 from kron.stores.postgres.statements import QUERIES
 from kron.stores.sqlite import SqliteStore
+from kron.timing.key import key_of
+from kron.timing.schedule.policy import Overlap
 from tests.postgres import connect
 from tests.stores.making import ALL, MANY, NOW, a_case, a_revision, a_run, now
 
@@ -33,9 +34,9 @@ def ended(at, state=State.SUCCESS, *, identity="a", trigger="", **more):
 def defined(store, *runs, identity="a", gap=None):
     case = a_case(identity, cursor=LONG_AGO - 60, overlap=Overlap.ALLOW)
     revision = a_revision(case)
-    assert store.settle([Settlement(None, case, runs, revision=revision)], NOW) == [True]
+    assert store.commit([ScheduleUpdate(None, case, runs, revision=revision)], NOW) == [True]
     after = now(store, identity)._replace(cursor=TODAY)
-    assert store.settle([Settlement(now(store, identity), after, (), gap=gap)], NOW) == [True]
+    assert store.commit([ScheduleUpdate(now(store, identity), after, (), gap=gap)], NOW) == [True]
 
 
 def maintained(store, keep=90 * DAY, now=TODAY * 1000):
@@ -51,12 +52,12 @@ def maintained(store, keep=90 * DAY, now=TODAY * 1000):
 
 def test_maintain_removes_what_ended_before_the_retention(store):
     old, young, going = ended(LONG_AGO), ended(TODAY - 86_400), ended(LONG_AGO + 60, State.STARTED)
-    gap = Gap(LONG_AGO + 120, LONG_AGO + 240, 3, Verdict.MISSED, Reason.REPLAY_BOUND)
+    gap = GapRecord(LONG_AGO + 120, LONG_AGO + 240, 3, Outcome.MISSED, Reason.REPLAY_BOUND)
     defined(store, old, young, going, gap=gap)
     before = now(store)
     assert store.horizon() == 0
-    assert maintained(store)[0] == 2 or store.find([old.key]) == [None]  # a partition goes as a whole
-    assert store.find([old.key, young.key, going.key]) == [None, young, going]
+    assert maintained(store)[0] == 2 or store.runs_by_key([old.key]) == [None]  # a partition goes as a whole
+    assert store.runs_by_key([old.key, young.key, going.key]) == [None, young, going]
     assert store.gaps("a") == []
     assert store.horizon() == TODAY * 1000 - 90 * DAY
     assert now(store) == before  # the cursor stays: no period can run again
@@ -66,7 +67,7 @@ def test_maintain_removes_what_ended_before_the_retention(store):
 def test_maintain_keeps_everything_without_a_retention(store):
     defined(store, ended(LONG_AGO))
     assert store.maintain(TODAY * 1000, None).removed == 0
-    assert store.find([ended(LONG_AGO).key]) == [ended(LONG_AGO)]
+    assert store.runs_by_key([ended(LONG_AGO).key]) == [ended(LONG_AGO)]
     assert store.horizon() == 0
 
 
@@ -74,8 +75,8 @@ def test_maintain_removes_what_targets_called_their_runs(store):
     run, young = ended(LONG_AGO, State.STARTED), ended(TODAY - 86_400, State.STARTED)
     defined(store, run, young)
     over = [each._replace(state=State.SUCCESS) for each in (run, young)]
-    changes = [Change(a, b, None, f"run of {b.nominal}") for a, b in zip((run, young), over, strict=True)]
-    assert store.change(changes, NOW) == [True, True]
+    changes = [RunUpdate(a, b, None, f"run of {b.nominal}") for a, b in zip((run, young), over, strict=True)]
+    assert store.update_runs(changes, NOW) == [True, True]
     maintained(store)
     assert store.run_ids([run.key, young.key])[1] == f"run of {young.nominal}"
     if "Postgres" not in type(store.store).__name__:  # there it counts from when it was written
@@ -88,21 +89,21 @@ def test_backfill_of_an_old_period_is_as_young_as_its_record(store):
     run = run._replace(created=TODAY * 1000, changed=TODAY * 1000)
     defined(store, run)
     maintained(store)
-    assert store.find([run.key]) == [run]
+    assert store.runs_by_key([run.key]) == [run]
     case = now(store)
-    assert store.settle([Settlement(case, case, (run._replace(state=State.PENDING, attempt=0, owner=""),))], NOW) == [
-        False
-    ]
+    assert store.commit(
+        [ScheduleUpdate(case, case, (run._replace(state=State.PENDING, attempt=0, owner=""),))], NOW
+    ) == [False]
 
 
 def test_audit_asks_for_no_period_that_retention_has_removed(store):
     """Without the horizon, every removed period would be called lost; and what is lost after it is still found."""
-    case = a_case(cursor=LONG_AGO, overlap=Overlap.ALLOW)._replace(since=LONG_AGO * 1000)
+    case = a_case(cursor=LONG_AGO, overlap=Overlap.ALLOW)._replace(effective_from=LONG_AGO * 1000)
     made = replace(a_revision(case), at=LONG_AGO * 1000)
-    assert store.settle([Settlement(None, case, revision=made)], NOW) == [True]
+    assert store.commit([ScheduleUpdate(None, case, revision=made)], NOW) == [True]
     first = LONG_AGO + 80  # a full minute
     runs = tuple(ended(first + 60 * n) for n in (0, 1, 2, 4))  # the fourth is lost
-    assert store.settle([Settlement(now(store), now(store)._replace(cursor=first + 240), runs)], NOW) == [True]
+    assert store.commit([ScheduleUpdate(now(store), now(store)._replace(cursor=first + 240), runs)], NOW) == [True]
     maintained(store, now=(first + 90) * 1000 + 90 * DAY)
 
     async def audits():
@@ -116,10 +117,10 @@ def deleted(store, identity, at):
     case = a_case(identity, cursor=LONG_AGO, overlap=Overlap.ALLOW)
     revision = a_revision(case)
     object.__setattr__(revision, "at", at)
-    assert store.settle([Settlement(None, case, revision=revision)], NOW) == [True]
+    assert store.commit([ScheduleUpdate(None, case, revision=revision)], NOW) == [True]
     case = now(store, identity)
-    gone = case._replace(deleted=True, wake=None)
-    assert store.settle([Settlement(case, gone, act=Act(Deed.DELETED, at))], NOW) == [True]
+    gone = case._replace(deleted=True, next_check_at=None)
+    assert store.commit([ScheduleUpdate(case, gone, act=ScheduleAction(ActionKind.DELETED, at))], NOW) == [True]
 
 
 def test_maintain_removes_schedules_deleted_before_the_retention(store):
@@ -127,10 +128,10 @@ def test_maintain_removes_schedules_deleted_before_the_retention(store):
     deleted(store, "b", TODAY * 1000 - DAY)
     maintained(store)
     assert store.get(["a"]) == [None]
-    assert store.revisions("a") == store.acts("a") == []
+    assert store.revisions("a") == store.actions("a") == []
     assert store.identities("", MANY, deleted=True) == ["b"]
-    assert [act.deed for act in store.acts("b")] == [Deed.DELETED]
-    assert store.look(ALL, NOW * 2, MANY) == []
+    assert [act.kind for act in store.actions("b")] == [ActionKind.DELETED]
+    assert store.fetch_due(ALL, NOW * 2, MANY) == []
     defined(store, identity="a")  # the name is free again
     assert store.identities("", MANY) == ["a"]
 
@@ -140,7 +141,7 @@ def test_maintain_is_done_in_bounded_parts(store):
     defined(store)
     for n in range(0, count, 500):
         case, runs = now(store), tuple(ended(LONG_AGO + n + m, State.SKIPPED) for m in range(500))
-        assert store.settle([Settlement(case, case, runs)], NOW) == [True]
+        assert store.commit([ScheduleUpdate(case, case, runs)], NOW) == [True]
     first = store.maintain(TODAY * 1000, 90 * DAY)
     assert first.removed
     assert first.removed < count or not isinstance(store.store, SqliteStore)  # the others take more at once
@@ -151,21 +152,21 @@ def test_maintain_is_done_in_bounded_parts(store):
 def test_sqlite_file_stays_flat_over_a_long_ledger(sqlite, folder):
     """A year of 200 runs a day, with a retention of 30 days: the file is as large as after 60 days."""
     case, sizes = a_case(cursor=LONG_AGO - 60, overlap=Overlap.ALLOW), []
-    assert sqlite.settle([Settlement(None, case)], NOW) == [True]
+    assert sqlite.commit([ScheduleUpdate(None, case)], NOW) == [True]
     for day in range(365):
         begin = LONG_AGO + day * 86_400
         before = now(sqlite)
         runs = tuple(ended(begin + n * 60) for n in range(200))
-        assert sqlite.settle([Settlement(before, before._replace(cursor=begin + 86_399), runs)], NOW) == [True]
+        assert sqlite.commit([ScheduleUpdate(before, before._replace(cursor=begin + 86_399), runs)], NOW) == [True]
         maintained(sqlite, 30 * DAY, (begin + 86_400) * 1000)
         sizes.append(sum(path.stat().st_size for path in folder.glob("kron.db")))
     assert sizes[-1] <= sizes[60] * 1.05
     assert len(sqlite.runs("a", MANY)) == 200 * 30
 
 
-@pytest.mark.parametrize("wrong", ["DELETE FROM schedule_gaps", "DELETE FROM schedule_acts", "DELETE FROM requests"])
+@pytest.mark.parametrize("wrong", ["DELETE FROM schedule_gaps", "DELETE FROM schedule_actions", "DELETE FROM requests"])
 def test_young_records_are_not_deleted_even_by_the_owner(postgres, sql, wrong):
-    young = Gap(TODAY - 600, TODAY - 300, 3, Verdict.MISSED, Reason.REPLAY_BOUND)
+    young = GapRecord(TODAY - 600, TODAY - 300, 3, Outcome.MISSED, Reason.REPLAY_BOUND)
     defined(postgres, ended(TODAY - 86_400, trigger="by hand"), gap=young)
     deleted(postgres, "b", TODAY * 1000)
     maintained(postgres)
@@ -186,7 +187,7 @@ def test_postgres_moves_the_rows_of_a_missed_week(postgres, sql):
     made = postgres.maintain(TODAY * 1000, 90 * DAY).made
     assert len(made) == 6
     assert sql("SELECT count(*) FROM runs_default") == [(0,)]
-    assert postgres.find([run.key]) == [run]
+    assert postgres.runs_by_key([run.key]) == [run]
 
 
 def test_postgres_is_maintained_by_one_process_at_a_time(postgres, sql, database):

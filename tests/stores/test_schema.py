@@ -44,12 +44,12 @@ def test_schema_is_kron_and_public_is_left_alone(server, occupied):
     asyncio.run(check_served(occupied))
     define(occupied)
     worker = Process(occupied)
-    assert worker.until("launch_answered")["identity"] == "a"
+    assert worker.until("launch_completed")["identity"] == "a"
     assert worker.stop()[0] == 0
     there = held(server, occupied)
     assert there.keys() == {"public", "kron"}
     assert there["public"] == set(THEIRS)
-    assert {"due", "runs", "kron_now", "schedules", "kron_migrations"} <= there["kron"]
+    assert {"schedule_state", "runs", "kron_now", "schedules", "kron_migrations"} <= there["kron"]
     for table in THEIRS:
         assert server.sql(f"SELECT * FROM public.{table}", occupied.rpartition("/")[2]) == [("precious",)]
 
@@ -69,8 +69,8 @@ def test_schema_of_the_url_is_used_and_two_live_side_by_side(server, occupied):
 
     assert asyncio.run(script()) == [[], [], []]
     assert {"kron", "kron_two"} <= held(server, occupied).keys()
-    assert server.sql("SELECT count(*) FROM kron_two.due", occupied.rpartition("/")[2]) == [(0,)]
-    assert server.sql("SELECT count(*) FROM kron.due", occupied.rpartition("/")[2]) == [(1,)]
+    assert server.sql("SELECT count(*) FROM kron_two.schedule_state", occupied.rpartition("/")[2]) == [(0,)]
+    assert server.sql("SELECT count(*) FROM kron.schedule_state", occupied.rpartition("/")[2]) == [(1,)]
 
 
 def test_transaction_of_a_run_finds_the_tables_of_the_application(server, occupied):

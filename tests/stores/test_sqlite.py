@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from kron import KronError
-from kron.clock import ManualClock
-from kron.core.policy import Overlap
-from kron.core.run import State
-from kron.store import Settlement
+from kron.engine.clock import ManualClock
+from kron.rules.run import State
+from kron.rules.update import ScheduleUpdate
 from kron.stores.sqlite import SqliteStore
 from kron.stores.sqlite.statements import QUERIES, SCHEMA
+from kron.timing.schedule.policy import Overlap
 from tests.stores.making import (
     ALL,
     MANY,
@@ -88,7 +88,7 @@ def test_many_may_open_a_new_file_at_once(folder):
 
 def test_a_newer_file_is_left_alone(sqlite, path, other):
     other.execute("PRAGMA user_version = 2")
-    with pytest.raises(KronError, match=r"has version 2 of the tables, and this Kron knows up to 1") as refused:
+    with pytest.raises(KronError, match=r"has schema version 2, this Kron supports up to 1") as refused:
         SqliteStore(path, ManualClock())
     assert refused.value.code == "STORE_TOO_NEW"
     assert "upgrade Kron" in refused.value.hint
@@ -99,7 +99,7 @@ def test_the_database_of_something_else_is_left_alone(folder):
         connection.execute("CREATE TABLE theirs (x)")
     connection.close()
     before = (folder / "other.db").read_bytes()
-    with pytest.raises(KronError, match="database of something else"):
+    with pytest.raises(KronError, match="database of another program"):
         SqliteStore(folder / "other.db", ManualClock())
     assert (folder / "other.db").read_bytes() == before
     (folder / "text.db").write_text("not a database at all, but long enough to be looked at" * 50)
@@ -136,7 +136,7 @@ def test_what_is_asked_for_together_is_one_write_to_the_disk(sqlite, runner):
 
     async def many():
         cases = [a_case(f"s{n}") for n in range(50)]
-        asked = [sqlite.store.settle([Settlement(None, case, revision=a_revision(case))], NOW) for case in cases]
+        asked = [sqlite.store.commit([ScheduleUpdate(None, case, revision=a_revision(case))], NOW) for case in cases]
         return await asyncio.gather(*asked)
 
     assert runner.run(many()) == [[True]] * 50
@@ -147,8 +147,8 @@ def test_one_that_fails_among_several_fails_alone(sqlite, runner):
     good, bad = a_case("good"), a_case("bad\0")
 
     async def three():
-        asked = [Settlement(None, case, revision=a_revision(case)) for case in (good, bad, a_case("fine"))]
-        return await asyncio.gather(*(sqlite.store.settle([s], NOW) for s in asked), return_exceptions=True)
+        asked = [ScheduleUpdate(None, case, revision=a_revision(case)) for case in (good, bad, a_case("fine"))]
+        return await asyncio.gather(*(sqlite.store.commit([s], NOW) for s in asked), return_exceptions=True)
 
     first, second, third = runner.run(three())
     assert (first, third) == ([True], [True])
@@ -159,7 +159,7 @@ def test_one_that_fails_among_several_fails_alone(sqlite, runner):
 def test_a_batch_that_fails_leaves_nothing(sqlite):
     good, bad = a_case("good"), a_case("bad\0")
     with pytest.raises(KronError, match="cannot be stored"):
-        sqlite.settle([Settlement(None, case) for case in (good, bad)], NOW)
+        sqlite.commit([ScheduleUpdate(None, case) for case in (good, bad)], NOW)
     assert sqlite.identities("", MANY) == []
 
 
@@ -171,7 +171,7 @@ def test_a_full_disk_is_said_and_loses_nothing(sqlite):
     runs = [a_run(State.SKIPPED, minute) for minute in range(1, 500)]
     with pytest.raises(KronError, match="full") as refused:
         write(sqlite, case, *runs, cursor=SECONDS + 600)
-    assert "make room" in refused.value.hint
+    assert "free disk space" in refused.value.hint
     assert now(sqlite) == case
     connection.execute("PRAGMA max_page_count = 1000000")
     assert write(sqlite, case, *runs, cursor=runs[-1].nominal)
@@ -188,9 +188,9 @@ def test_a_file_that_is_taken_away_is_said_and_not_written_to(sqlite, path, othe
         path.with_name("backup").replace(path)
     else:
         Path(f"{path}-wal" if how == "without its log" else path).unlink()
-    for deed in (lambda: now(sqlite), lambda: write(sqlite, case, cursor=SECONDS + 600)):
+    for kind in (lambda: now(sqlite), lambda: write(sqlite, case, cursor=SECONDS + 600)):
         with pytest.raises(KronError, match="removed or replaced") as caught:
-            deed()
+            kind()
         assert "start again" in caught.value.hint
 
 
@@ -221,8 +221,8 @@ def test_a_row_that_cannot_be_read_is_named(sqlite, other, damage, table, row):
         sqlite.get(["a"])
     assert refused.value.details == {"table": table, "row": row}
     define(sqlite, a_case("b"))
-    aside, readable = sqlite.look(ALL, NOW, 10)
-    assert (aside.identity, aside.wake, readable.identity) == ("a", NOW, "b")
+    aside, readable = sqlite.fetch_due(ALL, NOW, 10)
+    assert (aside.identity, aside.next_check_at, readable.identity) == ("a", NOW, "b")
     assert "cannot be read" in aside.reason
     with pytest.raises(KronError, match="cannot be read"):
         write(sqlite, a_case(), cursor=SECONDS + 60)
@@ -253,22 +253,22 @@ GUARDS = {
 }
 
 
-@pytest.mark.parametrize(("says", "deed"), GUARDS.items(), ids=GUARDS)
-def test_the_file_itself_refuses_what_may_not_be(sqlite, other, says, deed):
+@pytest.mark.parametrize(("says", "kind"), GUARDS.items(), ids=GUARDS)
+def test_the_file_itself_refuses_what_may_not_be(sqlite, other, says, kind):
     """Whoever writes, with whatever code."""
     allow = a_case(overlap=Overlap.ALLOW)
     define(sqlite, allow, a_run(State.STARTED), a_run(State.SKIPPED, 2), a_run(State.LAUNCHING, 3))
     assert write(sqlite, now(sqlite), gap=a_gap(5, 9, 5), cursor=SECONDS + 600)
     before = view(sqlite)
     with pytest.raises(sqlite3.IntegrityError, match=says):
-        other.execute(deed)
+        other.execute(kind)
     assert view(sqlite) == before
 
 
 COPY = """
 INSERT INTO schedule_runs
 SELECT :key, schedule_id, run_at + :later, revision, fire_at, :status, trigger_id, outcome, reason, attempt, owner,
-       lease_until, not_before, doubt, created_at, updated_at, sent_at, unsent, alone
+       lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent, exclusive
 FROM schedule_runs LIMIT 1
 """
 
@@ -304,16 +304,16 @@ def test_a_run_or_a_gap_of_no_schedule_is_refused(sqlite, other):
 @pytest.mark.req("DECL-IDEM-PARTIAL")
 def test_the_guards_hold_when_the_check_before_them_is_gone(sqlite, monkeypatch):
     """Even so nothing is half-written, and the error says whose mistake it is."""
-    monkeypatch.setattr("kron.stores.sqlite.store.fits", lambda *_: True)
+    monkeypatch.setattr("kron.stores.sqlite.store.can_commit", lambda *_: True)
     case = define(sqlite, None, a_run(State.LAUNCHING))
     before = view(sqlite)
     for settlement in (
-        Settlement(case, case._replace(cursor=SECONDS - 1)),
-        Settlement(case, case._replace(cursor=SECONDS + 60), (a_run(State.SKIPPED, 3), a_run())),
-        Settlement(case, case._replace(cursor=SECONDS + 60), (a_run(State.SKIPPED, 3), a_run(State.LAUNCHING, 2))),
+        ScheduleUpdate(case, case._replace(cursor=SECONDS - 1)),
+        ScheduleUpdate(case, case._replace(cursor=SECONDS + 60), (a_run(State.SKIPPED, 3), a_run())),
+        ScheduleUpdate(case, case._replace(cursor=SECONDS + 60), (a_run(State.SKIPPED, 3), a_run(State.LAUNCHING, 2))),
     ):
-        with pytest.raises(KronError, match="refuses what may not be") as refused:
-            sqlite.settle([settlement], NOW)
+        with pytest.raises(KronError, match="write rejected by a database constraint") as refused:
+            sqlite.commit([settlement], NOW)
         assert refused.value.code == "STORE_REFUSED"
         assert view(sqlite) == before
 
@@ -321,12 +321,12 @@ def test_the_guards_hold_when_the_check_before_them_is_gone(sqlite, monkeypatch)
 def test_whether_a_run_must_be_alone_is_asked_when_it_starts(sqlite, other):
     define(sqlite, a_case(overlap=Overlap.ALLOW), a_run(State.STARTED), a_run(minute=2))
     assert write(sqlite, now(sqlite), job=a_job(), revision=2)
-    started, pending = now(sqlite).open
+    started, pending = now(sqlite).open_runs
     assert say(sqlite, started, started._replace(state=State.SUCCESS))
     begun = pending._replace(state=State.LAUNCHING, attempt=1, owner="w")
     assert write(sqlite, now(sqlite), changed=[(pending, begun)])
     assert say(sqlite, begun, begun._replace(state=State.RETRY))
-    assert other.execute("SELECT alone FROM schedule_runs ORDER BY run_at").fetchall() == [(0,), (1,)]
+    assert other.execute("SELECT exclusive FROM schedule_runs ORDER BY run_at").fetchall() == [(0,), (1,)]
 
 
 @pytest.mark.req("SVC-ARCH-DB", "SVC-RUN-KEY", "SVC-RUN-TIMES", "SVC-IDEM-KEY", "KSPEC-TIME-RFC3339")
@@ -358,7 +358,7 @@ def plan_of(connection, name, **values):
         ("taken", "sqlite_autoindex_schedule_runs_1"),
         ("runs_before", "runs_by_time"),
         ("identities", "PRIMARY KEY"),
-        ("acts", "acts_by_schedule"),
+        ("acts", "actions_by_schedule"),
     ],
 )
 def test_no_question_reads_a_whole_table(other, name, index):

@@ -10,11 +10,11 @@ from itertools import pairwise
 
 import pytest
 
-from kron.clock import ManualClock
-from kron.core.plan import plan
-from kron.core.policy import Overlap
-from kron.store import settlement
+from kron.engine.clock import ManualClock
+from kron.rules.plan import plan
+from kron.rules.update import update_of
 from kron.stores.sqlite import SqliteStore
+from kron.timing.schedule.policy import Overlap
 from tests.stores.hammer import NAMES, Hammer
 from tests.stores.making import MANY, SECONDS, Handle, a_case, define
 
@@ -44,7 +44,7 @@ def check_cursor(store, name, moves):
 
 def check_runs(store, name):
     (case,) = store.get([name])
-    assert len([run for run in case.open if run.active]) <= 1 or case.policy.overlap is Overlap.ALLOW
+    assert len([run for run in case.open_runs if run.active]) <= 1 or case.policy.overlap is Overlap.ALLOW
     nominals = Counter(run.nominal for run in store.runs(name, MANY) if not run.trigger)
     assert set(nominals.values()) <= {1}
     assert not [n for n in nominals for gap in store.gaps(name) if gap.first <= n <= gap.last]
@@ -69,7 +69,7 @@ def test_one_of_many_who_want_the_same_gets_it(store, runner):
     async def one(n):
         await asyncio.sleep(0)
         plans = [plan(case, (SECONDS + 60) * 1000, owner=f"w{n}", lease=1_000) for case in cases]
-        return await store.store.settle([settlement(made) for made in plans], SECONDS * 1000)
+        return await store.store.commit([update_of(made) for made in plans], SECONDS * 1000)
 
     async def everybody():
         return await asyncio.gather(*(one(n) for n in range(40)))

@@ -19,7 +19,9 @@ from tests.stores.making import ALL, NOW
 from tests.stores.test_nemesis import define, receiver, spawn
 
 NEXT = Migration(
-    migrations()[-1].number + 1, "next", "ALTER TABLE due ADD COLUMN novel text; CREATE INDEX due_novel ON due (novel)"
+    migrations()[-1].number + 1,
+    "next",
+    "ALTER TABLE schedule_state ADD COLUMN novel text; CREATE INDEX due_novel ON schedule_state (novel)",
 )
 AFTER = (*migrations(), NEXT)  # what a coming version has
 
@@ -52,7 +54,7 @@ class TestRule:
 
     @pytest.mark.slow
     def test_a_worker_says_so_when_it_is_started(self, server):
-        words = [Path(sys.executable).with_name("kron"), "worker", server.url(server.empty())]
+        words = [Path(sys.executable).with_name("kron"), "worker", "--store", server.url(server.empty())]
         ended = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False)
         assert ended.returncode == 1
         assert "error[STORE_TOO_OLD]" in ended.stderr
@@ -67,7 +69,7 @@ def test_ticks_go_on_while_a_migration_waits_for_a_lock(database):
             longest = 0.0
             for _ in range(15):
                 began = time.monotonic()
-                await store.look(ALL, NOW, 1)
+                await store.fetch_due(ALL, NOW, 1)
                 longest = max(longest, time.monotonic() - began)
                 await asyncio.sleep(0.05)
             waiting = not upgrade.done()
@@ -75,7 +77,7 @@ def test_ticks_go_on_while_a_migration_waits_for_a_lock(database):
             return waiting, longest, await upgrade
 
     with connect(database) as reader:
-        reader.execute("SELECT count(*) FROM due")
+        reader.execute("SELECT count(*) FROM schedule_state")
         waiting, longest, ran = asyncio.run(script(reader))
     assert waiting
     assert longest < 1.5

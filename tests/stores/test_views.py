@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from kron.core.policy import Overlap
-from kron.core.run import State
-from kron.store import Change, Settlement
+from kron.rules.run import State
+from kron.rules.update import RunUpdate, ScheduleUpdate
+from kron.timing.schedule.policy import Overlap
 from tests.stores.making import NOW, a_case, a_revision, a_run, now
 
 SCHEDULES = (
@@ -49,7 +49,7 @@ def shown(request, folder):
 def defined(store, target, **more):
     case = a_case(overlap=Overlap.QUEUE, **more)
     case = case._replace(job=replace(case.job, target=target, end=NOW // 1000 + 3600))
-    assert store.settle([Settlement(None, case, revision=a_revision(case))], NOW) == [True]
+    assert store.commit([ScheduleUpdate(None, case, revision=a_revision(case))], NOW) == [True]
     return now(store)
 
 
@@ -65,10 +65,12 @@ def test_view_of_schedules_has_the_columns_and_meanings_of_the_specification(sho
     assert row["next_run_at"][:19] == "2027-01-15T08:01:00"
     assert row["end_at"][:19] == "2027-01-15T09:00:00"
     assert row["updated_at"][:19] == "2027-01-15T08:00:00"
-    sleeping = case._replace(wake=NOW + 1)  # the engine wakes for a lease, or to try again: no run is planned then
-    assert store.settle([Settlement(case, sleeping)], NOW) == [True]
+    sleeping = case._replace(
+        next_check_at=NOW + 1
+    )  # the engine wakes for a lease, or to try again: no run is planned then
+    assert store.commit([ScheduleUpdate(case, sleeping)], NOW) == [True]
     assert view("schedules")[0]["next_run_at"][:19] == "2027-01-15T08:01:00"
-    assert store.settle([Settlement(now(store), now(store)._replace(paused=True))], NOW) == [True]
+    assert store.commit([ScheduleUpdate(now(store), now(store)._replace(paused=True))], NOW) == [True]
     assert view("schedules")[0]["next_run_at"] is None
 
 
@@ -84,9 +86,9 @@ def test_view_of_runs_has_the_columns_and_statuses_of_the_specification(shown):
     store, view = shown
     runs = [a_run(state, n) for n, state in enumerate(State, 1)]
     case = a_case(overlap=Overlap.ALLOW)
-    assert store.settle([Settlement(None, case, tuple(runs))], NOW) == [True]
+    assert store.commit([ScheduleUpdate(None, case, tuple(runs))], NOW) == [True]
     started = next(run for run in runs if run.state is State.STARTED)
-    assert store.change([Change(started, started, None, "run 7")], NOW) == [True]
+    assert store.update_runs([RunUpdate(started, started, None, "run 7")], NOW) == [True]
     rows = {row["state"]: row for row in view("schedule_runs")}
     assert rows.keys() == set(State)
     assert all(set(RUNS) <= row.keys() for row in rows.values())

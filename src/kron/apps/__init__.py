@@ -1,1 +1,1 @@
-"""The doors: each wires the rest together and decides nothing."""
+"""Applications: command line, HTTP service, embedded schedulers. They wire the parts and hold no scheduling rules."""

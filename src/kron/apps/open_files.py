@@ -1,14 +1,14 @@
-"""Open files: how many a process may have. A worker needs one for each launch that is on its way."""
+"""Limit on open files. A worker needs one file for each launch in progress."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 
-ENOUGH = 4_096  # files: more than a worker has launches on their way, and connections to its store
+ENOUGH = 4_096  # exceeds the launches in progress and the store connections of a worker
 
 
 def allow_more(enough: int = ENOUGH) -> None:
-    """Raise the limit of this process, as far as it may. Service managers start processes with 1,024."""
+    """Raise this process's limit on open files as far as allowed. Service managers start processes with 1,024."""
     try:
         import resource
     except ImportError:  # Windows has no such limit

@@ -1,4 +1,4 @@
-"""Store URLs as they can be shown: without passwords."""
+"""Store URLs in printable form: without passwords."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wires parts together by name: a store by its URL, a launcher by the scheme of a target."""
+"""Wiring by name: a store from its URL, a launcher from the scheme of a target."""
 
 from __future__ import annotations
 
@@ -11,29 +11,32 @@ from pathlib import Path
 from typing import Any
 
 from kron.apps.redacted import redacted
-from kron.clock import Clock, SystemClock, SystemTimer
-from kron.core.answer import Report
+from kron.engine.clock import Clock, SystemClock, SystemTimer
+from kron.engine.events import Sink, silent
+from kron.engine.launcher import Launch, Launcher, Tell
+from kron.engine.registrar import Registrar
+from kron.engine.report_writer import Reports
+from kron.engine.retrying import until_written
+from kron.engine.store import Store
 from kron.errors import KronError
-from kron.events import Sink, silent
-from kron.launcher import Launch, Launcher, Tell
 from kron.launchers.python import PythonLauncher
-from kron.registrar import Registrar
-from kron.reports import Reports
-from kron.retrying import until_written
-from kron.store import Store
+from kron.rules.launch_result import Report
 from kron.stores.presets import BUILT_IN, Presets
 
 POSTGRES = ("postgresql", "postgres")
-LONGEST = 86_400.0  # seconds for which the end of a run is tried again: longer than any lease
-BEAT = 300.0  # and that it is going: until the next beat or so
+LONGEST = 86_400.0  # seconds for which recording the end of a run is retried: longer than any lease
+BEAT = 300.0  # seconds for which a heartbeat is retried: about until the next one
 log = logging.getLogger("kron.wiring")
 
 
 @asynccontextmanager
 async def open_store(url: str, clock: Clock | None = None, presets: Presets = BUILT_IN) -> AsyncIterator[Store]:
-    """The store of a URL: `memory:`, `sqlite:` and the path of a file, or `postgresql://` and where it is.
+    """Open the store of a URL: `memory:`, `sqlite:PATH` or `postgresql://HOST/DATABASE`.
 
-    `presets` are the policies that fill in what the authors of schedules left open: the settings of this process.
+    Args:
+        url: Store URL.
+        clock: Clock of the store; None for the system clock.
+        presets: Policies that supply what the authors of schedules left open: the settings of this process.
     """
     scheme, _, path = check_url(url).partition(":")
     if scheme == "memory":
@@ -57,7 +60,7 @@ async def open_store(url: str, clock: Clock | None = None, presets: Presets = BU
 
 
 def existing(url: str) -> str:
-    """Return the URL of a store that is only read: a file must exist, so that a mistyped name creates none."""
+    """Return the URL of a store that is only read. A SQLite file must exist, so that a mistyped name creates none."""
     scheme, _, path = check_url(url).partition(":")
     if scheme == "sqlite" and not Path(path).exists():
         raise KronError("NO_FILE", f"file {path!r} does not exist", hint="check the path after sqlite:")
@@ -65,36 +68,42 @@ def existing(url: str) -> str:
 
 
 def check_url(url: str) -> str:
-    """The URL of a store, if it can be one. `sqlite:///jobs.db` is refused: it means two files, by whom you ask."""
+    """Return the URL if it is a valid store URL.
+
+    `sqlite:///jobs.db` is rejected, because some programs read it as a relative and others as an absolute path.
+    """
     scheme, _, path = url.partition(":") if isinstance(url, str) else ("", "", "")
     if scheme in (*POSTGRES, "memory") or (scheme == "sqlite" and path and not _misread(path)):
         return url
-    hint = "write sqlite:jobs.db, sqlite:/path/of/the/file, postgresql://host/database, or memory: for one that forgets"
+    hint = "use sqlite:jobs.db, sqlite:/path/to/file, postgresql://host/database, or memory: (lost on exit)"
     if scheme == "sqlite" and path.startswith("///"):
         file = path.lstrip("/") or "jobs.db"
-        hint = f"write sqlite:{file} for a file in the working folder, or sqlite:/{file} for one in the root folder"
+        hint = f"use sqlite:{file} for a file in the working folder, or sqlite:/{file} for one in the root folder"
     elif scheme == "sqlite" and "?" in path:
-        hint = f"write sqlite:{path.partition('?')[0]}: a SQLite store has no parameters"
+        hint = f"use sqlite:{path.partition('?')[0]}: a SQLite store has no parameters"
     elif scheme == "sqlite" and path == ":memory:":
-        hint = "write memory:"
+        hint = "use memory:"
     elif scheme.partition("+")[0] in POSTGRES:
-        hint = "write postgresql://user@host/database, without a driver"
-    raise KronError("UNKNOWN_STORE", f"{_shown(url)} is not the URL of a store", hint=hint)
+        hint = "use postgresql://user@host/database, without a driver"
+    raise KronError("UNKNOWN_STORE", f"{_shown(url)} is not a store URL", hint=hint)
 
 
 def _misread(path: str) -> bool:
-    """Whether a path means another file to others, or none: `//` and a host, `///` and a relative path, `~`, `?`."""
+    """Return whether programs disagree on a path: `//` and a host, `///` and a relative path, `~`, `?`."""
     host = path.startswith("//") and not path.startswith("////")
     return host or path == ":memory:" or path.startswith("~") or "?" in path
 
 
 def _shown(url: object) -> str:
-    """A URL without its password."""
+    """Return a URL without its password."""
     return repr(redacted(url)) if isinstance(url, str) else repr(url)
 
 
 async def check_served(url: str) -> None:
-    """Refuse a database whose tables are too old or too new for this Kron; the other stores see to it themselves."""
+    """Raise an error if the tables of a database do not fit this Kron, being too old or too new.
+
+    Other stores check that themselves.
+    """
     if url.partition(":")[0] in POSTGRES:
         _postgres()
         from kron.stores.postgres.migrate import check
@@ -103,17 +112,17 @@ async def check_served(url: str) -> None:
 
 
 def heeding(store: Store, heard: Callable[[], None]) -> AbstractAsyncContextManager[None]:
-    """While it lasts, who rests is woken by who asks for something in another process, if the store can tell."""
+    """Call `heard` inside the context whenever another process requests something, if the store has notifications."""
     hear = getattr(store, "heeding", None)
     found: AbstractAsyncContextManager[None] = hear(heard) if hear else nullcontext()
     return found
 
 
 def durable(url: str) -> str:
-    """A URL of PostgreSQL; another is refused, with what is known of it."""
+    """Return the URL if it is a PostgreSQL URL; raise an error for others."""
     if url.partition(":")[0] not in POSTGRES:
-        hint = "write postgresql://user@host/database; the other stores look after themselves"
-        raise KronError("NOT_POSTGRES", f"{redacted(url)!r} is not in PostgreSQL", hint=hint)
+        hint = "use postgresql://user@host/database; other stores need no such maintenance"
+        raise KronError("NOT_POSTGRES", f"{redacted(url)!r} is not a PostgreSQL URL", hint=hint)
     _postgres()
     return url
 
@@ -121,18 +130,22 @@ def durable(url: str) -> str:
 def launchers(
     store: Store, sink: Sink = silent, *, commands: str = "", kubernetes: bool = False
 ) -> dict[str, Launcher]:
-    """The launchers that a worker of the command line has, by the schemes of their targets.
+    """Return the launchers of a command-line worker, by target scheme.
 
-    `commands` is the folder of the journal, for a worker that may run what the schedules say on this host; what workers
-    before it have left running there is followed from now on. `sink` hears of the runs that they report as ended.
+    Args:
+        store: Store that records the runs.
+        sink: Receives the events of runs whose end the launchers report.
+        commands: Journal folder of a worker that runs host commands; empty for none. Commands that earlier workers left
+            running there are tracked from now on.
+        kubernetes: Whether to create Kubernetes Jobs.
     """
-    reports = Reports(store, sink)  # many at once, where many end at once
+    reports = Reports(store, sink)  # batched, because many runs can end at once
 
     async def report(launch: Launch, said: Report, error: BaseException | None) -> None:
         await reports.say(launch, said)
 
     async def nothing(launch: Launch) -> None:
-        """Be done."""
+        """Finish at once."""
 
     found: dict[str, Launcher] = {"python": PythonLauncher({"pass": nothing}.get, report, lambda: ["pass"])}
     if commands:
@@ -144,9 +157,9 @@ def launchers(
 
 def _commands(store: Store, sink: Sink, folder: str) -> Launcher:
     if not Path("/proc/self/stat").exists():
-        message = "host commands need Linux, where /proc tells one process from another"
+        message = "host commands need Linux, because Kron identifies processes by /proc"
         raise KronError(
-            "NEEDS_LINUX", message, hint="run `kron worker --commands` on Linux; other targets work everywhere"
+            "NEEDS_LINUX", message, hint="run `kron worker --command-journal` on Linux; other targets work everywhere"
         )
     from kron.launchers.command import CommandLauncher
     from kron.launchers.journal import Journal
@@ -157,7 +170,10 @@ def _commands(store: Store, sink: Sink, folder: str) -> Launcher:
 
 
 def _teller(store: Store, sink: Sink) -> Tell:
-    """How commands and Jobs report: that they run, beside everything else, and how they ended, until it is written."""
+    """Return the function with which commands and Jobs report.
+
+    Heartbeats are sent in the background; the end of a run is retried until it is recorded.
+    """
     registrar, beats = Registrar(store, sink), dict[str, asyncio.Task[None]]()
 
     async def report(key: str, said: Report) -> None:
@@ -169,51 +185,51 @@ def _teller(store: Store, sink: Sink) -> Tell:
 
     async def insist(key: str, said: Report, longest: float) -> None:
         def failed(error: Exception) -> None:
-            log.warning("run %s is %s, which cannot be recorded yet: %s", key, said, error)
+            log.warning("run %s is %s; recording it failed and is retried: %s", key, said, error)
 
         await until_written(lambda: report(key, said), SystemTimer(), failed=failed, longest=longest)
 
     async def beat(key: str) -> None:
         try:
             await insist(key, Report.STARTED, BEAT)
-        except Exception as error:  # the next beat tries again
-            log.warning("run %s could not say that it is going: %s", key, error)
+        except Exception as error:  # the next heartbeat tries again
+            log.warning("heartbeat of run %s failed: %s", key, error)
         finally:
             beats.pop(key, None)
 
     async def tell(key: str, said: Report) -> None:
         if said is not Report.STARTED:
             if key in beats:
-                beats[key].cancel()  # it has ended: nobody needs to hear that it was going
+                beats[key].cancel()  # the run has ended, so its heartbeat is obsolete
             await insist(key, said, LONGEST)
-        elif key not in beats:  # nobody waits for it: who follows a run has its time limit to keep
+        elif key not in beats:  # in the background: the caller must observe the time limit of the run
             beats[key] = asyncio.create_task(beat(key))
 
     return tell
 
 
 def _kubernetes(store: Store, sink: Sink) -> Launcher:
-    """Jobs in the cluster that this worker is in, or that its kubeconfig names."""
+    """Return the launcher of Jobs in the cluster of this worker, or in the one that its kubeconfig names."""
     try:
         from lightkube import AsyncClient
         from lightkube.core.exceptions import ConfigError
 
         from kron.launchers.kubernetes import KubernetesLauncher
     except ImportError as error:
-        message = f"Kubernetes needs lightkube: {error}"
-        raise KronError("MISSING_PACKAGE", message, hint="pip install 'kron-py[kubernetes]'") from error
+        message = f"Kubernetes targets need lightkube: {error}"
+        raise KronError("MISSING_PACKAGE", message, hint="run pip install 'kron-py[kubernetes]'") from error
     try:
         return KubernetesLauncher(AsyncClient(), _teller(store, sink))
     except ConfigError as error:
         raise KronError(
-            "NO_CLUSTER", f"no cluster is known: {error}", hint="set KUBECONFIG, or run inside one"
+            "NO_CLUSTER", f"no Kubernetes cluster configured: {error}", hint="set KUBECONFIG, or run inside a cluster"
         ) from error
 
 
 def _postgres() -> Any:
-    """The package of the store in PostgreSQL, which needs psycopg."""
+    """Import the PostgreSQL store, which needs psycopg."""
     try:
         return import_module("kron.stores.postgres")
     except ImportError as error:
-        message = f"PostgreSQL needs psycopg: {error}"
-        raise KronError("MISSING_PACKAGE", message, hint="pip install 'kron-py[postgres]'") from error
+        message = f"PostgreSQL stores need psycopg: {error}"
+        raise KronError("MISSING_PACKAGE", message, hint="run pip install 'kron-py[postgres]'") from error

@@ -1,19 +1,19 @@
-"""Text -> Schedule, and the way back. A dialect is always named, never guessed."""
+"""Parsers and writers of schedule texts. The caller always names the dialect; Kron never guesses it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Literal
 
-from kron.core.policy import KRON, Policy
-from kron.core.schedule import Schedule
-from kron.core.zone import UTC_ZONE, Zone
 from kron.errors import KronError, clip, did_you_mean
-from kron.language import extended, modifiers, posix
-from kron.language.bodies import read_zone
-from kron.language.extended import Seconds
+from kron.language import kron, posix, service
 from kron.language.fault import Fault
-from kron.language.words import admit
+from kron.language.modifier_args import read_zone
+from kron.language.service import Seconds
+from kron.language.tokens import admit
+from kron.timing.schedule import Schedule
+from kron.timing.schedule.policy import KRON, Policy
+from kron.timing.zone import UTC_ZONE, Zone
 
 DIALECTS = ("posix", "service", "kron", "fuzzy")
 
@@ -28,12 +28,21 @@ def parse(
     cadence: Literal["cron", "exact"] = "cron",
     policy: Policy = KRON,
 ) -> Schedule:
-    """The schedule that a text says in a dialect. `zone` is where it is read, unless it names one itself.
+    """Parse a schedule text.
 
-    `seconds` says which of six fields of the service dialect is the seconds. A sentence of the fuzzy
-    dialect is placed by `identity`, and is in UTC; `cadence="exact"` makes its days and weeks count
-    across the ends of months, which its cron line cannot. `policy` is the policy of the schedule; each key that
-    @policy gives replaces that field of it, and no other.
+    Args:
+        text: The schedule text.
+        dialect: `posix`, `service`, `kron` or `fuzzy`.
+        zone: Time zone of a text that names none. Sentences of the fuzzy dialect are always in UTC.
+        seconds: Position of the seconds in the six fields of the service dialect.
+        identity: Identity that selects the time of a sentence; used by the fuzzy dialect only.
+        cadence: With `exact`, days and weeks of a sentence are counted across the ends of months, which its cron line
+            cannot express.
+        policy: Policy of the schedule. Each key of @policy replaces that field only.
+
+    Raises:
+        LanguageError: The text is invalid.
+        KronError: The dialect, the cadence or the position of the seconds is unknown, or another option is invalid.
     """
     home = UTC_ZONE if zone == "UTC" else _zone(zone)
     try:
@@ -41,17 +50,17 @@ def parse(
         if dialect == "posix":
             return Schedule(posix.read(text), home, policy=policy)
         if dialect == "service":
-            return Schedule(extended.read(text, seconds), home, policy=policy)
+            return Schedule(service.read(text, seconds), home, policy=policy)
         if dialect == "kron":
-            return modifiers.read(text, home, policy)
+            return kron.read(text, home, policy)
         if dialect == "fuzzy":
-            from kron.language.sentences import sentence  # here: it costs a fifth of the start, and most never say one
+            from kron.language.sentences import read  # deferred: 20% of the import time, rarely needed
 
-            return replace(sentence.read(text, identity, cadence, home), policy=policy)
+            return replace(read.read(text, identity, cadence, home), policy=policy)
     except Fault as fault:
         raise fault.within(text) from None
-    hint = did_you_mean(dialect, DIALECTS, f"the dialects are {', '.join(DIALECTS)}")
-    raise KronError("UNKNOWN_DIALECT", f"there is no dialect {clip(dialect)!r}", hint=hint)
+    hint = did_you_mean(dialect, DIALECTS, f"use one of {', '.join(DIALECTS)}")
+    raise KronError("UNKNOWN_DIALECT", f"unknown dialect {clip(dialect)!r}", hint=hint)
 
 
 def _zone(name: str) -> Zone:

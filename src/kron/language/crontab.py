@@ -1,23 +1,23 @@
-"""Classic crontab files -> their lines: five fields or a macro, then a command."""
+"""Parser of classic crontab files: lines of five fields or a macro, then a command."""
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
 
-from kron.core.schedule.cron import Cron
 from kron.errors import LanguageError, Place
-from kron.language.extended import SERVICE
 from kron.language.fault import Fault
+from kron.language.field_errors import MACROS
 from kron.language.posix import five
-from kron.language.refusal import MACROS
+from kron.language.service import SERVICE
+from kron.timing.schedule.cron import Cron
 
 _LINE = re.compile(r"\s*(@[a-z]+|\S+[ \t]+\S+[ \t]+\S+[ \t]+\S+[ \t]+\S+)[ \t]+(\S.*)")
 _VARIABLE = re.compile(r"\s*[A-Za-z_][A-Za-z0-9_]*\s*=")
 
 
 class Entry(NamedTuple):
-    """A line of a crontab: where it stood, its cron, and the rest."""
+    """Entry of a crontab: its line number, its cron fields, and the rest of the line."""
 
     number: int
     cron: Cron
@@ -25,7 +25,10 @@ class Entry(NamedTuple):
 
 
 def read_crontab(text: str, path: str) -> tuple[list[Entry], list[LanguageError]]:
-    """The entries of a crontab file, and the lines that are none. `@reboot` names no time, so it is left out."""
+    """Return the entries of a crontab file, and an error for each invalid line.
+
+    Comments and variables are ignored. `@reboot` is ignored too, because it names no time.
+    """
     entries, errors = list[Entry](), list[LanguageError]()
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip() or line.lstrip().startswith("#") or _VARIABLE.match(line):
@@ -42,12 +45,12 @@ def read_crontab(text: str, path: str) -> tuple[list[Entry], list[LanguageError]
 def _entry(line: str, number: int) -> Entry | None:
     found = _LINE.match(line)
     if not found:
-        raise Fault("NOT_A_CRONTAB", "this is no line of a crontab", 0, len(line), "write five fields and a command")
+        raise Fault("NOT_A_CRONTAB", "line is not a crontab entry", 0, len(line), "write five fields and a command")
     schedule, start = found[1], found.start(1)
     if schedule == "@reboot":
         return None
     if schedule.startswith("@") and schedule not in MACROS:
-        raise Fault("MACRO", f"there is no macro {schedule}", start, found.end(1), f"one of {', '.join(MACROS)}")
+        raise Fault("MACRO", f"unknown macro {schedule}", start, found.end(1), f"use one of {', '.join(MACROS)}")
     try:
         return Entry(number, five(MACROS.get(schedule, schedule), SERVICE), found[2])
     except Fault as fault:

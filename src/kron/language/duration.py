@@ -1,4 +1,4 @@
-"""Durations as Go writes them: 90m, 1h30m, 1.5s, 250ms. In nanoseconds inside."""
+"""Durations in the format of Go: 90m, 1h30m, 1.5s, 250ms. Values are nanoseconds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HINT = "write a duration such as 90m, 1h30m or 45s"
 
 
 def read_duration(text: str) -> int:
-    """The nanoseconds of a duration that may not be negative. What is smaller than one is dropped."""
+    """Parse a duration that is not negative, and return its nanoseconds. Fractions of a nanosecond are dropped."""
     sign = text[:1] in ("+", "-")
     if text[sign:] == "0":
         return 0
@@ -36,19 +36,19 @@ def read_duration(text: str) -> int:
     if at < len(text):
         amount = text[-1].isdigit() and not text[at:].strip("0123456789.")
         hint = f"add a unit: {clip(text)}s, {clip(text)}m or {clip(text)}h" if amount else _HINT
-        raise Fault("BAD_DURATION", f"{clip(text)!r} is not a duration", at, len(text), hint)
+        raise Fault("BAD_DURATION", f"{clip(text)!r} is not a valid duration", at, len(text), hint)
     if at == sign:
-        raise Fault("BAD_DURATION", "a duration is missing", 0, len(text), _HINT)
+        raise Fault("BAD_DURATION", "duration is missing", 0, len(text), _HINT)
     if total > _LONGEST:
-        hint = "write at most 2562047h, which is 292 years"
-        raise Fault("DURATION_TOO_LONG", f"the duration {clip(text)} is too long", 0, len(text), hint)
+        hint = "use at most 2562047h, which is 292 years"
+        raise Fault("DURATION_TOO_LONG", f"duration {clip(text)} is too long", 0, len(text), hint)
     if text[0] == "-" and total:
-        raise Fault("NEGATIVE_DURATION", f"the duration {clip(text)} is negative", 0, len(text), _HINT)
+        raise Fault("NEGATIVE_DURATION", f"duration {clip(text)} is negative", 0, len(text), _HINT)
     return total
 
 
 def write_duration(nanoseconds: int) -> str:
-    """The shortest text of a duration: each unit once, none that is zero."""
+    """Return the shortest text of a duration in nanoseconds: each unit at most once, without zeros."""
     parts = []
     for unit, size in UNITS.items():
         number, nanoseconds = divmod(nanoseconds, size)
@@ -64,15 +64,15 @@ def _nanoseconds(whole: str, fraction: str, unit: int) -> int:
             return _LONGEST + 1
     amount = int(whole or "0") * unit
     if fraction:
-        fraction = fraction[:20]  # as in Go, digits that far down are not looked at
+        fraction = fraction[:20]  # as in Go, further digits are ignored
         amount += int(fraction) * unit // 10 ** len(fraction)
     return amount
 
 
 def _no_unit(unit: str, at: int) -> Fault:
-    hint = f"the units are {', '.join(UNITS)}"
+    hint = f"use one of {', '.join(UNITS)}"
     if unit.lower() in UNITS:
-        hint = f"did you mean {unit.lower()}?"
+        hint = f"did you mean '{unit.lower()}'?"
     elif unit[0] in "dw":
-        hint = "days and weeks have no fixed length; write hours, such as 24h"
-    return Fault("BAD_DURATION", f"there is no unit {clip(unit)!r}", at, at + len(unit), hint)
+        hint = "write hours, such as 24h; days and weeks have no fixed length"
+    return Fault("BAD_DURATION", f"unknown unit {clip(unit)!r}", at, at + len(unit), hint)

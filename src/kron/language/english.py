@@ -1,18 +1,18 @@
-"""Schedule -> a sentence, for people who would rather read than decode."""
+"""Descriptions of schedules in English."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kron.core.calendar import date_of
-from kron.core.policy import Overlap, Policy
-from kron.core.schedule import Schedule
-from kron.core.schedule.cadence import Cadence
-from kron.core.schedule.chance import Exponential, Lean, Normal, SkewEarly, SkewLate, Strategy
-from kron.core.schedule.constraint import Clauses
-from kron.core.schedule.cron import HOURS, MINUTES, WEEK, YEAR, Cron
-from kron.core.schedule.window import Mode
 from kron.language.duration import UNITS
+from kron.timing.calendar import date_of
+from kron.timing.schedule import Schedule
+from kron.timing.schedule.cadence import Cadence
+from kron.timing.schedule.constraint import Clauses
+from kron.timing.schedule.cron import HOURS, MINUTES, WEEK, YEAR, Cron
+from kron.timing.schedule.policy import Overlap, Policy
+from kron.timing.schedule.sampling import Direction, Exponential, Normal, SkewEarly, SkewLate, Strategy
+from kron.timing.schedule.window import Mode
 
 DAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 MONTHS = (
@@ -31,31 +31,31 @@ MONTHS = (
 )
 _ENDINGS = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}
 ORDINALS = tuple(f"{day}{_ENDINGS.get(day, 'th')}" for day in range(1, 32))
-TIMES = 6  # so many times of day are listed; more are described
+TIMES = 6  # up to this number, times of day are listed; more are summarized
 
 
-def english(schedule: Schedule) -> str:
-    """What the schedule says, in words."""
+def describe(schedule: Schedule) -> str:
+    """Return an English sentence that describes when a schedule runs."""
     place = "UTC" if schedule.zone.name == "UTC" else f"{schedule.zone.name} time"
     head = _when(schedule.cron)
     return ", ".join([head[0].upper() + head[1:], place, *_window(schedule), *_constraints(schedule)]) + "."
 
 
 def english_policy(policy: Policy) -> str:
-    """What the policy says, in words."""
+    """Return English sentences that describe a policy."""
     overlap = {
-        Overlap.ALLOW: "runs even while the previous run is going",
-        Overlap.SKIP: "is skipped while the previous run is going",
-        Overlap.REPLACE: "ends the previous run if that is still going",
-        Overlap.QUEUE: "waits while the previous run is going",
-        Overlap.COALESCE: "waits while the previous run is going, and gives way to a newer one",
+        Overlap.ALLOW: "runs even while the previous run is active",
+        Overlap.SKIP: "is skipped while the previous run is active",
+        Overlap.REPLACE: "cancels the previous run if that is still active",
+        Overlap.QUEUE: "waits while the previous run is active",
+        Overlap.COALESCE: "waits while the previous run is active, and is replaced by a newer one",
     }[policy.overlap]
     late = f"up to {spell(policy.deadline)} late" if policy.deadline else "in its chosen second or not at all"
     return f"Starts {late}; {overlap}." + (" Suspended: nothing runs." if policy.suspend else "")
 
 
 def spell(nanoseconds: int) -> str:
-    """A duration in words."""
+    """Return a duration in words."""
     names = ("hour", "minute", "second", "millisecond", "microsecond", "nanosecond")
     parts = []
     for name, size in zip(names, UNITS.values(), strict=True):
@@ -66,7 +66,7 @@ def spell(nanoseconds: int) -> str:
 
 
 def _when(cron: Cron) -> str:
-    """The times of day, and the days."""
+    """Describe the times of day and the days."""
     minutes, hours, seconds = _bits(cron.minutes), _bits(cron.hours), _bits(cron.seconds)
     if len(hours) * len(minutes) * len(seconds) <= TIMES:
         shown = ":{:02d}" if cron.seconds != 1 else ""
@@ -80,7 +80,7 @@ def _when(cron: Cron) -> str:
 
 
 def _seconds(cron: Cron, seconds: list[int], clock: str) -> str:
-    """The seconds, in the minutes that `clock` names."""
+    """Describe the seconds, in the minutes that `clock` names."""
     step, which = _step(seconds, 60), _numbers("second", seconds)
     often = f"every {'second' if step == 1 else f'{step} seconds'}" if step and not seconds[0] else ""
     if cron.minutes == MINUTES:
@@ -103,7 +103,7 @@ def _minutes(minutes: list[int], hours: list[int]) -> str:
 
 
 def _hourly(minute: int, hours: list[int]) -> str:
-    """One minute of each of the hours."""
+    """Describe one minute of each of the hours."""
     step, spans = _step(hours, 24), _spans(hours)
     if len(hours) == 1:
         return f"at {hours[0]:02d}:{minute:02d}"
@@ -129,7 +129,7 @@ def _during(hours: list[int]) -> str:
 
 
 def _days(cron: Cron) -> str:
-    """The days; empty if it is every day of the year."""
+    """Describe the days; empty if it is every day of the year."""
     if isinstance(cron, Cadence):
         return f"every {cron.every} days" if cron.every > 1 else ""
     months = "" if cron.months == YEAR else _named(_bits(cron.months), MONTHS)
@@ -178,7 +178,7 @@ def _window(schedule: Schedule) -> Iterator[str]:
     if shape:
         yield shape
     if strategy is not Strategy.STABLE:
-        yield f"drawn anew each {'day' if strategy is Strategy.DAILY else 'week'}"
+        yield f"drawn again each {'day' if strategy is Strategy.DAILY else 'week'}"
 
 
 def _shape(schedule: Schedule) -> str:
@@ -190,7 +190,7 @@ def _shape(schedule: Schedule) -> str:
         case SkewLate(shape):
             return "late rather than early" if shape > 1 else "early rather than late"
         case Exponential(_, lean):
-            return f"mostly near the {'start' if lean is Lean.EARLY else 'end'}"
+            return f"mostly near the {'start' if lean is Direction.EARLY else 'end'}"
         case Normal() as normal:
             place = {0.0: "start", 0.5: "middle", 1.0: "end"}[normal.mean(schedule.window.anchor)]
             return f"mostly near the {place}"
@@ -236,9 +236,9 @@ def _bits(bits: int) -> list[int]:
 
 
 def _step(values: list[int], size: int) -> int:
-    """The step, if the values are evenly spaced to the end; 0 if they are not.
+    """Return the step if the values are evenly spaced to the end; 0 if they are not.
 
-    Minutes and hours go round: there the step must also fit between the last and the first.
+    Minutes and hours are cyclic: their step must also fit between the last and the first value.
     """
     step = values[1] - values[0] if len(values) > 1 else 0
     if not step or values != list(range(values[0], values[-1] + 1, step)) or values[-1] + step < size:
@@ -247,7 +247,7 @@ def _step(values: list[int], size: int) -> int:
 
 
 def _spans(values: list[int], cycle: int = 0) -> list[tuple[int, int]]:
-    """The runs of neighbours, as first and last. In a cycle the last value is a neighbour of the first."""
+    """Return the ranges of consecutive values, as (first, last). In a cycle, the first value follows the last."""
     spans: list[tuple[int, int]] = []
     for value in values:
         if spans and spans[-1][1] == value - 1:

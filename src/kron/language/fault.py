@@ -1,4 +1,4 @@
-"""A Fault: what is wrong with a part of a text, before it is known where in the whole the part stood."""
+"""Fault: a problem with a part of a text, before the position of the part in the whole text is known."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from kron.errors import LanguageError, Place
 
 
 class Fault(Exception):
-    """An error on its way out: each reader that it passes adds where its own part began."""
+    """Internal parse error. Each parser that it passes through adds the offset of its own part."""
 
     def __init__(
         self,
@@ -22,14 +22,14 @@ class Fault(Exception):
         self.start, self.end, self.details = start, end, details or {}
 
     def at(self, start: int, end: int) -> Fault:
-        """The same, at another place."""
+        """Return the same fault at another position."""
         return Fault(self.code, self.message, start, end, self.hint, self.details)
 
     def moved(self, by: int) -> Fault:
-        """The same, seen from a text that holds this one at `by`."""
+        """Return the same fault, relative to a text that contains this text at the offset `by`."""
         return self.at(self.start + by, self.end + by)
 
     def within(self, text: str, source: str = "", line: int = 0) -> LanguageError:
-        """The error to raise, now that the whole text is known."""
+        """Return the LanguageError to raise for the whole text."""
         place = Place(text, self.start, self.end, source, line)
         return LanguageError(self.code, self.message, place, hint=self.hint, details=self.details)

@@ -1,7 +1,7 @@
-"""Reads the fields of a cron line under a given grammar.
+"""Parser of cron fields for a given grammar.
 
-One reader serves every dialect and the clauses of constraints. No parser library would do: the
-grammar is small, and what matters is the answer to the text that does not fit.
+One parser serves every dialect and the clauses of constraints. It is not built on a parser library: the grammar is
+small, and the quality of the error messages matters most.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
 
-from kron.core.schedule.cron import Cron
-from kron.language import refusal
+from kron.language import field_errors
 from kron.language.fault import Fault
 from kron.language.grammar import SIX, WEEKDAY, Grammar, Kind
-from kron.language.words import Token, strange
+from kron.language.tokens import Token, strange
+from kron.timing.schedule.cron import Cron
 
 Reader = Callable[[str], int]
 
-_KEPT = 256  # characters of a text whose fields are worth remembering
+_KEPT = 256  # maximum length of a text whose fields are cached, in characters
 _DIGITS = re.compile(r"[0-9]+")
 _START_OF_RANGE = re.compile(r"[0-9]+|[A-Za-z]{2,}")
 
 
 class Readers(dict[Grammar, tuple[Reader, ...]]):
-    """For each grammar, what reads its six kinds of fields and remembers: most lines repeat the same few."""
+    """Cached parsers of the six kinds of fields, by grammar. Most lines repeat the same few fields."""
 
     def __missing__(self, grammar: Grammar) -> tuple[Reader, ...]:
-        """The readers of a grammar that was not asked for yet."""
+        """Create the parsers of a grammar on first use."""
         readers = tuple(lru_cache(2_048)(partial(bits, kind=kind, grammar=grammar)) for kind in SIX)
         return self.setdefault(grammar, readers)
 
@@ -37,7 +37,7 @@ _READERS = Readers()
 
 
 def cron(text: str, fields: list[str], grammar: Grammar) -> Cron:
-    """The cron of the five fields of a text, or six with the seconds first. A fault does not know its place."""
+    """Parse the five fields of a text, or six with the seconds first. A Fault has no position in the text yet."""
     if len(text) > _KEPT:
         return _long(fields, grammar)
     second, minute, hour, day, month, weekday = _READERS[grammar]
@@ -47,7 +47,7 @@ def cron(text: str, fields: list[str], grammar: Grammar) -> Cron:
 
 
 def _long(fields: list[str], grammar: Grammar) -> Cron:
-    """The same, without remembering fields of which each may be as long as the text."""
+    """Parse without the cache, because each field can be as long as the text."""
     found = [bits(field, kind, grammar) for field, kind in zip(fields, SIX[-len(fields) :], strict=True)]
     minute, hour, day, month, weekday = found[-5:]
     seconds = 1 if len(fields) == 5 else found[0]
@@ -55,10 +55,10 @@ def _long(fields: list[str], grammar: Grammar) -> Cron:
 
 
 def find_fault(text: str, fields: list[Token], grammar: Grammar) -> Fault:
-    """What is wrong with a text whose fields a reader refused, and where: looked for only when it is needed."""
+    """Return the fault of an invalid text, with its position. Computed only for invalid texts."""
     first = min(fields, key=lambda word: word.start)
     if first.text.startswith("@"):
-        return refusal.macro(first, grammar)
+        return field_errors.macro(first, grammar)
     alien = strange(text)
     if alien:
         return alien
@@ -71,26 +71,26 @@ def find_fault(text: str, fields: list[Token], grammar: Grammar) -> Fault:
 
 
 def bits(text: str, kind: Kind, grammar: Grammar) -> int:
-    """The values of one field as a bit set whose lowest bit is the lowest value."""
+    """Parse one field, and return its values as a bit set whose lowest bit is the lowest value."""
     if text == "*":
         return kind.all
     found, elements = 0, text.split(",")
-    for element in dict.fromkeys(elements):  # so that 1,1,1,… costs no more than 1
+    for element in dict.fromkeys(elements):  # without duplicates, so that 1,1,1,… costs no more than 1
         try:
             found |= _element(element, kind, grammar)
         except Fault as fault:
             before = elements[: elements.index(element)]
             raise fault.moved(sum(map(len, before)) + len(before)) from None
-    return (found | found >> 7) & kind.all if kind is WEEKDAY else found  # 7 is Sunday again
+    return (found | found >> 7) & kind.all if kind is WEEKDAY else found  # 7 is also Sunday
 
 
 def _element(text: str, kind: Kind, grammar: Grammar) -> int:
     base, slash, step = text.partition("/")
     if slash and not grammar.steps:
-        raise refusal.step(text, kind, grammar, _with_steps(text, kind, grammar))
+        raise field_errors.step(text, kind, grammar, _with_steps(text, kind, grammar))
     first, dash, last = base.partition("-")
     if base == "*" and not slash:
-        raise refusal.star(text, kind)
+        raise field_errors.star(text, kind)
     if base == "*":
         low, high = kind.low, kind.high
     elif dash and _START_OF_RANGE.fullmatch(first):
@@ -98,7 +98,7 @@ def _element(text: str, kind: Kind, grammar: Grammar) -> int:
     else:
         low = high = _value(base, 0, kind, grammar)
         if slash:
-            raise refusal.step_of_one(text, kind)
+            raise field_errors.step_of_one(text, kind)
     stride = _stride(step, len(base) + 1, kind) if slash else 1
     if stride == 1:
         return ((1 << high - low + 1) - 1) << low - kind.low
@@ -106,7 +106,7 @@ def _element(text: str, kind: Kind, grammar: Grammar) -> int:
 
 
 def _with_steps(text: str, kind: Kind, grammar: Grammar) -> int:
-    """What an element would stand for if the grammar had steps; nothing, if it would be wrong even so."""
+    """Return what an element would select if the grammar had steps; 0 if it would still be invalid."""
     try:
         return _element(text, kind, replace(grammar, steps=True))
     except Fault:
@@ -116,16 +116,16 @@ def _with_steps(text: str, kind: Kind, grammar: Grammar) -> int:
 def _range(first: str, last: str, kind: Kind, grammar: Grammar) -> tuple[int, int]:
     low = _value(first, 0, kind, grammar)
     if not last:
-        raise refusal.open_range(first, kind)
+        raise field_errors.open_range(first, kind)
     high = _value(last, len(first) + 1, kind, grammar)
     if low > high:
-        raise refusal.reversed_range(first, last, low, high, kind)
+        raise field_errors.reversed_range(first, last, low, high, kind)
     return low, high
 
 
 def _stride(text: str, start: int, kind: Kind) -> int:
     if not _DIGITS.fullmatch(text) or not text.strip("0"):
-        raise refusal.bad_step(text, start, kind)
+        raise field_errors.bad_step(text, start, kind)
     return _number(text)
 
 
@@ -134,14 +134,14 @@ def _value(text: str, start: int, kind: Kind, grammar: Grammar) -> int:
         number = _number(text)
         if kind.low <= number <= kind.high or (number == 7 and grammar.seven and kind is WEEKDAY):
             return number
-        raise refusal.out_of_range(text, start, kind, grammar, number)
+        raise field_errors.out_of_range(text, start, kind, grammar, number)
     named = kind.number(text)
     if named is not None and grammar.names:
         return named
-    raise refusal.no_value(text, start, kind, grammar)
+    raise field_errors.no_value(text, start, kind, grammar)
 
 
 def _number(digits: str) -> int:
-    """The number, or a thousand for all that are larger: no field goes that far, and digits may be many."""
+    """Return the number, or 1,000 if it has four digits or more. No field is that large, and the input can be long."""
     digits = digits.lstrip("0")
     return int(digits or "0") if len(digits) < 4 else 1_000

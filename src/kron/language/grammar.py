@@ -1,4 +1,4 @@
-"""What may be written: the kinds of fields with their ranges and names, and what a dialect lets through."""
+"""Grammars: the kinds of fields with their ranges and names, and the features of each dialect."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MONTH_NAMES = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "O
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kind:
-    """What a field, or a clause of a constraint, is about: its range, and the names that stand for numbers."""
+    """Kind of a cron field or of a clause: its range, and the names that stand for numbers."""
 
     name: str
     low: int
@@ -20,13 +20,13 @@ class Kind:
 
     @property
     def all(self) -> int:
-        """Every value, as a bit set whose lowest bit is the lowest value."""
+        """All values, as a bit set whose lowest bit is the lowest value."""
         return (1 << self.high - self.low + 1) - 1
 
     def number(self, name: str) -> int | None:
-        """What a name stands for, in whatever case; None if it is no name of this kind."""
+        """Return the number of a name, ignoring case; None if the kind has no such name."""
         upper = name.upper()
-        if upper not in self.names or not name.isascii():  # "ſun".upper() is SUN too, and nobody's Sunday
+        if upper not in self.names or not name.isascii():  # "ſun".upper() is SUN, but it is not a valid name
             return None
         return self.names.index(upper) + self.low
 
@@ -44,15 +44,15 @@ ORDER = "minute hour day-of-month month day-of-week"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grammar:
-    """What a dialect lets through beyond numbers, ranges and lists."""
+    """Features of a dialect beyond numbers, ranges and lists."""
 
     name: str
     steps: bool = False
     names: bool = False
-    seven: bool = False  # 7 is Sunday too
-    lacks: str = "which strict POSIX cron lacks"  # said of a step or a name that it does not let through
+    seven: bool = False  # 7 is also Sunday
+    lacks: str = "which strict POSIX cron does not support"  # message part about an unsupported step or name
 
     def allowed(self, kind: Kind) -> str:
-        """What may stand for one value, in words."""
+        """Return a description of the allowed values, for hints."""
         names = f", or {kind.names[0]} to {kind.names[-1]}" if kind.names and self.names else ""
-        return f"a number from {kind.low} to {kind.high + (self.seven and kind is WEEKDAY)}{names}"
+        return f"a value from {kind.low} to {kind.high + (self.seven and kind is WEEKDAY)}{names}"

@@ -1,4 +1,4 @@
-"""What is allowed and yet rarely meant: the warnings and notes about a schedule that parses."""
+"""Lint: warnings and notes about valid schedules that are probably not intended."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from kron.core.calendar import date_of, weekday_of
-from kron.core.decision import BUDGET, objection, reading
-from kron.core.period import Period, next_nominal
-from kron.core.schedule import Schedule
-from kron.core.schedule.constraint import Clauses, Constraints, Reading
-from kron.core.schedule.cron import HOURS, possible
-from kron.core.zone import DAY as SECONDS_A_DAY
-from kron.core.zone import Search, wall_text
 from kron.errors import Place, clip
-from kron.language.extended import Seconds
 from kron.language.grammar import DAY, HOUR, MINUTE, MONTH, SECOND, WEEKDAY, Kind
-from kron.language.modifiers import scan
-from kron.language.words import Token, tokens
+from kron.language.kron import scan
+from kron.language.service import Seconds
+from kron.language.tokens import Token, tokens
+from kron.timing.calendar import date_of, weekday_of
+from kron.timing.decision import BUDGET, reading, violated_clause
+from kron.timing.period import Period, next_nominal
+from kron.timing.schedule import Schedule
+from kron.timing.schedule.constraint import Clauses, Constraints, Reading
+from kron.timing.schedule.cron import HOURS, possible
+from kron.timing.zone import DAY as SECONDS_A_DAY
+from kron.timing.zone import Search, wall_text
 
-YEAR = 366 * SECONDS_A_DAY  # how far ahead gaps and folds are looked for
-AHEAD = 8  # years in which some window must be open; the 29th of February may be as far away as that
-PERIODS = 60  # how many open windows are measured, at most
-MINUTES = 5_000  # and how many minutes of windows, about
-TRIES = 20_000  # steps of a search, and minutes of a window: no text may keep lint busy
+YEAR = 366 * SECONDS_A_DAY  # seconds; how far ahead lint searches for DST gaps and DST folds
+AHEAD = 8  # years in which one window must be open; February 29 can be that far away
+PERIODS = 60  # maximum number of open windows that are measured
+MINUTES = 5_000  # approximate maximum of the minutes of those windows
+TRIES = 20_000  # maximum steps of a search, and minutes of a window, so that lint is fast for every text
 
 _STEP = re.compile(r"(?:\*|([0-9]+|[A-Za-z]+)-([0-9]+|[A-Za-z]+))/([0-9]+)")
 _CYCLES = {SECOND: 60, MINUTE: 60, HOUR: 24, DAY: 31, MONTH: 12, WEEKDAY: 7}
@@ -34,7 +34,7 @@ _CYCLES = {SECOND: 60, MINUTE: 60, HOUR: 24, DAY: 31, MONTH: 12, WEEKDAY: 7}
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A warning or a note: where, what, and what would do."""
+    """A warning or a note: its place, its message, and a hint."""
 
     level: str  # warning | note
     code: str
@@ -46,7 +46,15 @@ class Finding:
 def lint(
     text: str, schedule: Schedule, now: int, *, dialect: str = "kron", seconds: Seconds = "first"
 ) -> list[Finding]:
-    """What to look at twice in a text, whose schedule is given, from the instant `now` on."""
+    """Return the findings about a valid schedule text.
+
+    Args:
+        text: The schedule text.
+        schedule: The parsed schedule of the text.
+        now: Instant from which DST changes and windows are checked, in seconds since 1970-01-01 UTC.
+        dialect: Dialect of the text.
+        seconds: Position of the seconds in the six fields of the service dialect.
+    """
     fields = _fields(text, seconds)
     found = [*_never(text, fields, schedule)]
     if not found:
@@ -58,7 +66,7 @@ def lint(
 
 
 def _fields(text: str, seconds: Seconds) -> list[Token]:
-    """The five fields, or six with the seconds first."""
+    """Return the five fields, or six with the seconds first."""
     words = tokens(scan(text)[0])
     return [words[5], *words[:5]] if len(words) == 6 and seconds == "last" else words
 
@@ -67,14 +75,14 @@ def _never(text: str, fields: list[Token], schedule: Schedule) -> Iterator[Findi
     if not possible(schedule.cron):
         day, month = fields[-3:-1]
         hint = "choose a day that one of the months has"
-        yield Finding("warning", "NEVER", "no month has such a day: this never runs", _at(text, day, month), hint)
+        yield Finding("warning", "NEVER", "never runs: no selected month has such a day", _at(text, day, month), hint)
 
 
 def _days(text: str, fields: list[Token], schedule: Schedule) -> Iterator[Finding]:
     if not (schedule.cron.any_day or schedule.cron.any_weekday):
         day, _, weekday = fields[-3:]
-        message = "day-of-month and day-of-week are both restricted, so this runs when either matches"
-        hint = "write * in one of them, unless either is what you mean"
+        message = "day-of-month and day-of-week are both restricted: this runs if either matches"
+        hint = "write * in one of them, unless you want either to match"
         yield Finding("warning", "EITHER_DAY", message, _at(text, day, weekday), hint)
 
 
@@ -84,14 +92,14 @@ def _steps(text: str, fields: list[Token]) -> Iterator[Finding]:
             message = _step(step, kind)
             if message:
                 place = Place(text, field.start + step.start(), field.start + step.end())
-                yield Finding("warning", "UNEVEN_STEP", message, place, "list the values that you mean")
+                yield Finding("warning", "UNEVEN_STEP", message, place, "list the values that you want")
 
 
 def _step(step: re.Match[str], kind: Kind) -> str:
-    """What is uneven about a step that runs to the end of its field; empty if nothing is."""
+    """Describe how a step that reaches the end of its field is uneven; empty if it is even."""
     first, last = (_number(step[1], kind), _number(step[2], kind)) if step[1] else (kind.low, kind.high)
     if last < kind.high:
-        return ""  # a range of its own does not go round
+        return ""  # an explicit range does not wrap around
     stride = _number(step[3], kind)
     values = range(first, last + 1, stride)
     around = values[0] + _CYCLES[kind] - values[-1]
@@ -100,20 +108,20 @@ def _step(step: re.Match[str], kind: Kind) -> str:
     names = kind.names or range(kind.high + 1)
     low, high = (names[(value - kind.low if kind.names else value) % len(names)] for value in (values[0], values[-1]))
     if len(values) == 1:
-        return f"the step {clip(step[3])} leaves only {low}"
+        return f"step {clip(step[3])} selects only {low}"
     if kind is DAY:
-        return f"months differ in length: after day {high} the next is day {low}"
-    return f"{stride} does not divide {_CYCLES[kind]}: from {high} to {low} it is {around}, not {stride}"
+        return f"months differ in length: day {high} is followed by day {low}"
+    return f"step {stride} does not divide {_CYCLES[kind]}: the interval from {high} to {low} is {around}"
 
 
 def _number(text: str, kind: Kind) -> int:
     if text.upper() in kind.names:
         return kind.names.index(text.upper()) + kind.low
-    return int(text.lstrip("0")[:6] or "0")  # a step of a million leaves as little as a longer one
+    return int(text.lstrip("0")[:6] or "0")  # a longer number selects as little as a million
 
 
 def _shifts(text: str, fields: list[Token], schedule: Schedule, now: int) -> Iterator[Finding]:
-    """The next gap and the next fold that hit a schedule which names its hours."""
+    """Yield the next DST gap and the next DST fold that affect a schedule with restricted hours."""
     cron, zone = schedule.cron, schedule.zone
     if cron.hours == HOURS or zone.fixed is not None:
         return
@@ -126,14 +134,14 @@ def _shifts(text: str, fields: list[Token], schedule: Schedule, now: int) -> Ite
         if hit is None or hit >= high or code in seen:
             continue
         seen.add(code)
-        what = "does not exist, so nothing runs then" if gap else "comes twice, and so does the run"
+        what = "does not exist, so there is no run" if gap else "occurs twice, so there are two runs"
         message = f"in {zone.name} the time {wall_text(hit)} {what}"
-        hint = "choose a time outside of that hour, or a zone without such changes"
+        hint = "choose a time outside that hour, or a time zone without DST"
         yield Finding("warning" if gap else "note", code, message, Place(text, hour.start, hour.end), hint)
 
 
 def _share(text: str, schedule: Schedule, now: int) -> Iterator[Finding]:
-    """Constraints that leave so little of the window that the draws may well miss it."""
+    """Yield a warning if the constraints allow so little of the window that all draws can miss it."""
     minutes = (schedule.window.last - schedule.window.origin) // 60 + 1
     if not (schedule.constraints.only or schedule.constraints.avoid) or minutes > TRIES:
         return
@@ -141,15 +149,15 @@ def _share(text: str, schedule: Schedule, now: int) -> Iterator[Finding]:
     place = Place(text, written[0].start, written[0].end) if written else Place(text, 0, len(text))
     found = list(islice(_open(schedule, now), max(1, min(PERIODS, MINUTES // minutes))))
     if not found:
-        message = f"the constraints close every window of the next {AHEAD} years: none of them can run"
+        message = f"the constraints exclude every window of the next {AHEAD} years: no period can run"
         hint = "move or widen the window, or relax the constraints"
         yield Finding("warning", "UNSCHEDULABLE", message, place, hint)
     least = min((admissible(schedule, period) for period in found if period), default=1.0)
     risk = (1 - least) ** BUDGET
     if risk > 0.01:
-        message = f"as few as {_percent(least)} of the draws pass the constraints: {_percent(risk)}"
-        hint = "fit the window to what the constraints leave of it, or relax them"
-        yield Finding("warning", "NARROW", f"{message} of such periods find no time to run", place, hint)
+        message = f"only {_percent(least)} of the draws satisfy the constraints: {_percent(risk)}"
+        hint = "fit the window to the times that the constraints allow, or relax the constraints"
+        yield Finding("warning", "NARROW", f"{message} of such periods are unschedulable", place, hint)
 
 
 def _percent(share: float) -> str:
@@ -157,9 +165,10 @@ def _percent(share: float) -> str:
 
 
 def _open(schedule: Schedule, now: int) -> Iterator[Period | None]:
-    """The periods whose window the constraints leave open somewhere. None: it was too long a search to tell.
+    """Yield the periods whose window has at least one allowed second, and finally None if the search was too long.
 
-    Two walks leap over one another: to the first open second of the window, to the first window that it is in.
+    The search alternates between two steps: to the first allowed second from the window's start on, and to the first
+    window that can contain this second.
     """
     horizon, window, after = now + AHEAD * YEAR, schedule.window, _open_after(schedule.constraints, now)
     nominal = next_nominal(schedule, now)
@@ -176,14 +185,14 @@ def _open(schedule: Schedule, now: int) -> Iterator[Period | None]:
 
 
 def _open_after(constraints: Constraints, now: int) -> Search:
-    """Finds the first wall-clock time later than a given one that the constraints allow; None beyond the horizon."""
+    """Return a search for the first allowed wall-clock time after a given one. It finds None beyond the horizon."""
     of_clock, of_day = _parts(constraints, dates=False), _parts(constraints, dates=True)
-    clock = [minute for minute in range(1440) if not of_clock.objection(Reading(0, 0, 0, 0, minute))]
-    end = (now + (AHEAD + 1) * YEAR) // SECONDS_A_DAY  # no window that is looked at reaches farther
+    clock = [minute for minute in range(1440) if not of_clock.violated_clause(Reading(0, 0, 0, 0, minute))]
+    end = (now + (AHEAD + 1) * YEAR) // SECONDS_A_DAY  # no checked window extends beyond this day
 
     def free(day: int) -> bool:
         date = date_of(day)
-        return not of_day.objection(Reading(day, date.month, date.day, weekday_of(day), 0))
+        return not of_day.violated_clause(Reading(day, date.month, date.day, weekday_of(day), 0))
 
     def after(wall: int) -> int | None:
         day, second = divmod(wall + 1, SECONDS_A_DAY)
@@ -197,7 +206,7 @@ def _open_after(constraints: Constraints, now: int) -> Search:
 
 
 def _parts(constraints: Constraints, *, dates: bool) -> Constraints:
-    """The clauses about the day, or those about the time of day: a second is allowed if both kinds allow it."""
+    """Return the clauses about the day, or those about the time of day. A second must satisfy both kinds."""
 
     def part(clauses: Clauses | None) -> Clauses | None:
         if clauses is None:
@@ -208,17 +217,17 @@ def _parts(constraints: Constraints, *, dates: bool) -> Constraints:
 
 
 def admissible(schedule: Schedule, period: Period) -> float:
-    """The chance that one draw in the period's window satisfies the constraints."""
+    """Return the probability that one draw in the period's window satisfies the constraints."""
     window, below = schedule.window, schedule.distribution.below
     if not window.duration:
-        return 0.0 if objection(schedule, period.nominal) else 1.0
+        return 0.0 if violated_clause(schedule, period.nominal) else 1.0
     origin, last = period.nominal + window.origin, period.nominal + window.last
     start, before, chance = period.nominal + window.first, 0.0, 0.0
-    while start <= last:  # a minute of the wall clock at a time: constraints do not look at seconds
+    while start <= last:  # one local minute per step: constraints do not look at seconds
         wall = schedule.zone.wall(start)
         end = min(start + 60 - wall.second, last + 1)
         upto = below((end - origin) / (last - origin + 1), window.anchor, window.duration)
-        if not schedule.constraints.objection(reading(wall)):
+        if not schedule.constraints.violated_clause(reading(wall)):
             chance += upto - before
         start, before = end, upto
     return chance
@@ -227,7 +236,7 @@ def admissible(schedule: Schedule, period: Period) -> float:
 def _deadline(text: str, schedule: Schedule) -> Iterator[Finding]:
     if not schedule.policy.deadline:
         message = "the deadline is 0s: a run that cannot start within its chosen second is missed"
-        hint = "add @policy(deadline=…) with the lateness that you can bear"
+        hint = "add @policy(deadline=…) with the maximum lateness that you accept"
         yield Finding("note", "DEADLINE_ZERO", message, Place(text, 0, len(text)), hint)
 
 

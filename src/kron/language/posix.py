@@ -1,24 +1,24 @@
-"""The strict POSIX dialect: five fields of numbers, ranges and lists, and nothing else."""
+"""The strict POSIX dialect: five fields of numbers, ranges and lists only."""
 
 from __future__ import annotations
 
-from kron.core.schedule.cron import Cron
 from kron.language.fault import Fault
+from kron.language.field_errors import miscount
 from kron.language.fields import cron, find_fault
 from kron.language.grammar import Grammar
-from kron.language.refusal import miscount
-from kron.language.words import tokens, words
+from kron.language.tokens import tokens, words
+from kron.timing.schedule.cron import Cron
 
 GRAMMAR = Grammar("posix")
 
 
 def read(text: str) -> Cron:
-    """The cron of a strict POSIX text."""
+    """Parse a text in the posix dialect."""
     return five(text, GRAMMAR)
 
 
 def five(text: str, grammar: Grammar) -> Cron:
-    """The cron of a text of exactly five fields."""
+    """Parse a text of exactly five fields."""
     fields = words(text)
     if len(fields) != 5:
         raise miscount(text, grammar)

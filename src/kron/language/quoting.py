@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 
 from kron.language.fault import Fault
-from kron.language.words import Token
+from kron.language.tokens import Token
 
-# Possessive throughout (`*+`, `++`): nothing is tried twice, so no text takes longer than its length.
-_SHELTERED = r'\\.|"(?:[^"\\]++|\\.)*+"'  # an escaped character, a quoted stretch
+# All quantifiers are possessive (`*+`, `++`): there is no backtracking, so the time is linear in the text length.
+_SHELTERED = r'\\.|"(?:[^"\\]++|\\.)*+"'  # an escaped character or a quoted part
 _BODY = re.compile(rf'(?:[^\s"\\)]++|{_SHELTERED})*+', re.DOTALL)
 WORD = rf'(?:[^ \t"\\]++|{_SHELTERED})++'
 _WORDS = re.compile(WORD, re.DOTALL)
@@ -21,23 +21,23 @@ _SAFE = re.compile(r"[A-Za-z0-9_./:@%+-]+")
 
 
 def body_end(text: str, start: int) -> int:
-    """Where the parenthesis that was opened before `start` closes."""
+    """Return the index of the parenthesis that closes the one before `start`."""
     match = _BODY.match(text, start)
     at = match.end() if match else start
     if text[at : at + 1] == ")":
         return at
     if text[at : at + 1].isspace():
-        what = "a space" if text[at] == " " else "whitespace"
-        hint = "close the parenthesis before it, take it out, or put the value in double quotes"
-        raise Fault("UNESCAPED_SPACE", f"there is {what} inside the parentheses", at, at + 1, hint)
+        what = "space" if text[at] == " " else "whitespace"
+        hint = "close the parenthesis before it, remove it, or put the value in double quotes"
+        raise Fault("UNESCAPED_SPACE", f"unquoted {what} inside the parentheses", at, at + 1, hint)
     if text[at : at + 1] == '"':
         raise _unclosed(text, at)
-    hint = "add the closing )" + (r", for \) is part of the value" if r"\)" in text[start:] else "")
-    raise Fault("UNCLOSED_MODIFIER", "a parenthesis is never closed", start - 1, len(text), hint)
+    hint = "add the closing )" + (r"; \) is part of the value" if r"\)" in text[start:] else "")
+    raise Fault("UNCLOSED_MODIFIER", "parenthesis is not closed", start - 1, len(text), hint)
 
 
 def check(text: str) -> None:
-    """Refuse a text in which a quote is never closed, or that ends in a backslash."""
+    """Reject a text with an unclosed quote, or with a backslash at its end."""
     match = _SOUND.match(text)
     at = match.end() if match else 0
     if at < len(text):
@@ -45,12 +45,12 @@ def check(text: str) -> None:
 
 
 def spans(text: str, start: int = 0) -> Iterator[tuple[int, int]]:
-    """Where the words begin and end, from `start` on: between spaces and tabs neither quoted nor escaped."""
+    """Yield start and end of each word from `start` on. Words are separated by unquoted spaces and tabs."""
     return (found.span() for found in _WORDS.finditer(text, start))
 
 
 def split(text: str) -> Iterator[Token]:
-    """The parts of a text between commas that are neither quoted nor escaped."""
+    """Yield the parts of a text between commas that are neither quoted nor escaped."""
     at = 0
     while match := _PART.match(text, at):
         yield Token(match[0], at)
@@ -63,7 +63,7 @@ def split(text: str) -> Iterator[Token]:
 
 
 def unquote(text: str) -> str:
-    """What a text stands for, without its quotes and escapes."""
+    """Return the value of a text, without its quotes and escapes."""
     if '"' not in text and "\\" not in text:
         return text
     match = _VALUE.match(text)
@@ -74,7 +74,7 @@ def unquote(text: str) -> str:
 
 
 def bare(text: str) -> tuple[str, list[int]]:
-    """A text without any of its quotes and escapes, and where each character of the rest stood, and the end."""
+    """Return a text without its quotes and escapes, and the original index of each character and of the end."""
     check(text)
     places, escaped = list[int](), False
     for at, char in enumerate(text):
@@ -85,7 +85,7 @@ def bare(text: str) -> tuple[str, list[int]]:
 
 
 def quote(text: str) -> str:
-    """A text as a value: as it is where that is safe, in double quotes otherwise."""
+    """Return a text as a value: unchanged if that is safe, in double quotes otherwise."""
     if _SAFE.fullmatch(text):
         return text
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
@@ -93,22 +93,22 @@ def quote(text: str) -> str:
 
 def _stray(text: str, at: int) -> Fault:
     if text[0] == '"' and at:
-        message, hint = "something follows the closing quote", 'quote the whole value, and write \\" for a quote in it'
+        message, hint = "text after the closing quote", 'quote the whole value, and write \\" for a quote in it'
         return Fault("STRAY_QUOTE", message, at - 1, len(text), hint)
     if not at or text[at] == "\\":
         return _unsheltered(text, at)
-    return Fault("STRAY_QUOTE", "a double quote stands inside a value", at, at + 1, 'write \\" for a quote')
+    return Fault("STRAY_QUOTE", "double quote inside an unquoted value", at, at + 1, 'write \\" for a quote')
 
 
 def _unsheltered(text: str, at: int) -> Fault:
-    """What opens at `at` and shelters nothing: a quote without its partner, or the last backslash."""
+    """Return the fault at `at`: an unclosed quote, or a backslash at the end."""
     return _unclosed(text, at) if text[at] == '"' else _dangling(at)
 
 
 def _unclosed(text: str, at: int) -> Fault:
-    hint = 'add the closing "' + (r", for \" is part of the value" if r"\"" in text[at:] else "")
-    return Fault("UNCLOSED_QUOTE", "a double quote is never closed", at, len(text), hint)
+    hint = 'add the closing "' + (r"; \" is part of the value" if r"\"" in text[at:] else "")
+    return Fault("UNCLOSED_QUOTE", "double quote is not closed", at, len(text), hint)
 
 
 def _dangling(at: int) -> Fault:
-    return Fault("STRAY_ESCAPE", "a backslash ends the value", at, at + 1, "write \\\\ for a backslash")
+    return Fault("STRAY_ESCAPE", "value ends with a backslash", at, at + 1, "write \\\\ for a backslash")

@@ -1,4 +1,4 @@
-"""Decision -> JSON, with all that is needed to compute it again, and the check that it was right."""
+"""Decisions as JSON, with all inputs that are needed to compute them again, and their verification."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kron.core.decision import Decision, decide, tally
-from kron.core.due import due_of
-from kron.core.job import Job
-from kron.core.period import Period, next_nominal
-from kron.core.policy import MILLISECOND
-from kron.core.run import key_of
-from kron.core.schedule import Schedule
-from kron.core.schedule.chance import Anchor, Exponential, Normal, SkewEarly, SkewLate
-from kron.core.schedule.window import SECOND, Mode
-from kron.core.zone import instant_of, rfc3339, rfc3339_ms
 from kron.errors import KronError
 from kron.language import parse
+from kron.language.canonical import dialect_of, unparse, write_clauses
 from kron.language.duration import write_duration
-from kron.language.explain import dialect_of, unparse, write_clauses
+from kron.timing.decision import Decision, decide, tally
+from kron.timing.due import due_of
+from kron.timing.job import Job
+from kron.timing.key import key_of
+from kron.timing.period import Period, next_nominal
+from kron.timing.schedule import Schedule
+from kron.timing.schedule.policy import MILLISECOND
+from kron.timing.schedule.sampling import Anchor, Exponential, Normal, SkewEarly, SkewLate
+from kron.timing.schedule.window import SECOND, Mode
+from kron.timing.zone import instant_of, rfc3339, rfc3339_ms
 
 Json = dict[str, Any]
 
-QUESTION = ("identity", "dialect", "schedule", "timezone", "period_id")  # what a decision is computed from
+QUESTION = ("identity", "dialect", "schedule", "timezone", "period_id")  # inputs of a decision
 ANSWER = (
     "nominal_time",
     "window_start",
@@ -36,8 +36,8 @@ ANSWER = (
 )
 
 
-def record(decision: Decision) -> Json:
-    """The decision as JSON, by the names of the specification."""
+def to_record(decision: Decision) -> Json:
+    """Return a decision as JSON, with the field names of the specification."""
     schedule = decision.schedule
     return {
         "identity": decision.identity,
@@ -48,21 +48,21 @@ def record(decision: Decision) -> Json:
         "nominal_time": decision.period.id,
         "window_start": _nanos(decision.window.start),
         "window_end": _nanos(decision.window.end),
-        "chosen_time": None if decision.at is None else rfc3339(decision.at),
+        "chosen_time": None if decision.chosen is None else rfc3339(decision.chosen),
         "distribution": {"name": schedule.distribution.name, "parameters": _parameters(schedule)},
         "seed_strategy": {"name": str(schedule.seed.strategy), "parameters": {"salt": schedule.seed.salt}},
         "period_key": decision.period_key,
         "seed_hash": decision.seed_hash,
         "constraints_applied": _constraints(decision),
-        "attempts": decision.attempts,
+        "attempts": decision.draws,
         "outcome": "unschedulable" if decision.unschedulable else None,
         "reason": "constraints" if decision.unschedulable else None,
     }
 
 
 def record_of(job: Job, period: Period) -> Json:
-    """Return the decision of a job's period as JSON. It says when the run is due, with jitter if the policy has it."""
-    decided = record(decide(job.schedule, period, job.identity))
+    """Return the decision of a job's period as JSON. If the policy has jitter, the chosen time includes it."""
+    decided = to_record(decide(job.schedule, period, job.identity))
     jitter = job.schedule.policy.jitter // MILLISECOND * MILLISECOND
     if not jitter:
         return decided
@@ -86,7 +86,7 @@ def record_of(job: Job, period: Period) -> Json:
 
 
 def _parameters(schedule: Schedule) -> Json:
-    """The parameters of the distribution as they were in force, defaults included."""
+    """Return the effective parameters of the distribution, defaults included."""
     match schedule.distribution:
         case SkewEarly(shape) | SkewLate(shape):
             return {"shape": shape}
@@ -100,7 +100,7 @@ def _parameters(schedule: Schedule) -> Json:
 
 
 def _constraints(decision: Decision) -> Json:
-    """What was asked of the chosen time, and how often each clause refused a candidate."""
+    """Return the constraints of the chosen time, and how many candidates each clause rejected."""
     constraints = decision.schedule.constraints
     return {
         "only": write_clauses(constraints.only) if constraints.only else None,
@@ -111,7 +111,7 @@ def _constraints(decision: Decision) -> Json:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A field of a recorded decision that does not follow from the rest of it."""
+    """Field of a recorded decision that differs from the computed value."""
 
     field: str
     recorded: object
@@ -119,13 +119,19 @@ class Difference:
 
 
 def verify(recorded: Json | str) -> list[Difference]:
-    """What in a recorded decision differs from the same decision computed anew; nothing, if it is right.
+    """Compute a recorded decision again, and return the fields that differ; an empty list if the record is correct.
 
-    The text of the schedule need not be canonical, and a field that only one of the two has is no
-    difference: another release may have another canonical form, and record more or less.
+    The schedule text does not have to be canonical. A field that only one of the two has is not a difference. Both
+    rules exist because another release can have another canonical form and record other fields.
+
+    Args:
+        recorded: The record, as a mapping or as JSON text.
+
+    Raises:
+        KronError: The input is not a recorded decision (`NOT_A_DECISION`), or its schedule text is invalid.
     """
     given = _fields(recorded)
-    zone = "UTC" if given["dialect"] == "kron" else given["timezone"]  # a text of Kron's own names its zone
+    zone = "UTC" if given["dialect"] == "kron" else given["timezone"]  # a text in the kron dialect names its time zone
     schedule = parse(given["schedule"], dialect=given["dialect"], zone=zone)
     try:
         nominal = instant_of(given["period_id"])
@@ -142,7 +148,7 @@ def verify(recorded: Json | str) -> list[Difference]:
 
 
 def _job(given: Json, schedule: Schedule) -> Job:
-    """Return the job that a record is about. A record without jitter needs nothing but the schedule."""
+    """Return the job of a record. A record without jitter needs only the schedule."""
     jitter = given.get("jitter_ms", 0)
     if type(jitter) is not int or jitter < 0:
         raise _malformed("jitter_ms is not a number of milliseconds")
@@ -158,21 +164,21 @@ def _fields(recorded: Json | str) -> Json:
     try:
         given = json.loads(recorded) if isinstance(recorded, str) else recorded
     except (ValueError, RecursionError):
-        raise _malformed("it is not JSON") from None
+        raise _malformed("not valid JSON") from None
     if not isinstance(given, dict):
-        raise _malformed("it is not a JSON object")
+        raise _malformed("not a JSON object")
     for key in QUESTION:
         if not isinstance(given.get(key), str):
-            raise _malformed(f"it has no {key}")
+            raise _malformed(f"field {key} is missing or not a string")
     for key in ANSWER:
         if key not in given:
-            raise _malformed(f"it has no {key}")
+            raise _malformed(f"field {key} is missing")
     return given
 
 
 def _malformed(reason: str) -> KronError:
     return KronError(
-        "NOT_A_DECISION", f"this is no recorded decision: {reason}", hint="give what kron next or explain wrote"
+        "NOT_A_DECISION", f"not a recorded decision: {reason}", hint="use the output of kron next or kron explain"
     )
 
 

@@ -1,1 +1,1 @@
-"""The launchers: each starts runs of one kind of target. The scheme of a target names the file."""
+"""Launchers: each launches the runs of one kind of target. The scheme of a target names the module."""

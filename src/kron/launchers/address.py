@@ -1,4 +1,7 @@
-"""Which addresses a webhook may reach: public ones, and what the operator allows. Names prove nothing."""
+"""Addresses that a webhook may reach: public ones, and those that the operator allows.
+
+Host names prove nothing: only the resolved address is checked.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +13,23 @@ from kron.errors import KronError
 Network = IPv4Network | IPv6Network
 Address = IPv4Address | IPv6Address
 
-# Beside all that is not global: what leads elsewhere than it says, and what serves a cloud's own machines.
+# Denied in addition to all addresses that are not global: addresses that lead elsewhere than they say, and addresses
+# that serve a cloud provider's own machines.
 DENIED = tuple(
     ip_network(text)
     for text in (
-        "100.64.0.0/10",  # behind a carrier's NAT
-        "168.63.129.16/32",  # a cloud's own server, at a public address
+        "100.64.0.0/10",  # carrier-grade NAT
+        "168.63.129.16/32",  # a cloud provider's internal server at a public address
         "192.0.0.0/24",
-        "192.88.99.0/24",  # relays of 6to4
+        "192.88.99.0/24",  # 6to4 relays
         "224.0.0.0/4",
         "240.0.0.0/4",
-        "::/96",  # IPv4 inside, as once was usual
-        "::ffff:0:0:0/96",  # translated
+        "::/96",  # IPv4-compatible IPv6 addresses (deprecated)
+        "::ffff:0:0:0/96",  # IPv4-translated IPv6 addresses
         "64:ff9b::/96",  # NAT64
         "64:ff9b:1::/48",
         "100::/64",
-        "2001::/23",  # Teredo and other uses of the protocol itself
+        "2001::/23",  # Teredo and other IETF protocol assignments
         "2001:db8::/32",
         "2002::/16",  # 6to4
         "3fff::/20",
@@ -39,15 +43,19 @@ DENIED = tuple(
 
 
 def networks(texts: Sequence[str]) -> tuple[Network, ...]:
-    """The networks of a list."""
+    """Return the networks of a list of texts. Raises `KronError` (CONFIG) if a text is not a network."""
     try:
         return tuple(ip_network(text) for text in texts)
     except ValueError as error:
-        raise KronError("CONFIG", f"this is no network: {error}", hint="write 10.1.0.0/16") from None
+        raise KronError("CONFIG", f"invalid network: {error}", hint="use CIDR notation, such as 10.1.0.0/16") from None
 
 
 def forbidden(text: str, allowed: Sequence[Network] = ()) -> bool:
-    """Whether an address must not be called. One that carries an IPv4 address inside is judged by both."""
+    """Return whether an address must not be called. `allowed` takes precedence over the denied networks.
+
+    An IPv4-mapped IPv6 address is checked as its IPv4 address. A text that is not an address, and an address with a
+    scope id, are forbidden.
+    """
     try:
         address = ip_address(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Commands of this host. A journal knows every key that was begun, so that none runs twice, whatever is killed."""
+"""Host command launcher. A journal holds every key that was begun, so that no command runs twice after any crash."""
 
 from __future__ import annotations
 
@@ -12,54 +12,55 @@ from math import inf
 from subprocess import SubprocessError
 from typing import Any
 
-from kron.clock import Clock, SystemClock
-from kron.core.answer import Answer, Receipt, Report
-from kron.core.job import Command
-from kron.core.policy import SECOND, Interrupted
-from kron.core.run import Run
-from kron.launcher import Launch, Tell
+from kron.engine.clock import Clock, SystemClock
+from kron.engine.launcher import Launch, Tell
 from kron.launchers.journal import Entry, Journal
 from kron.launchers.rights import open_output, rights_of
+from kron.rules.launch_result import LaunchResponse, LaunchResult, Report
+from kron.rules.run import Run
+from kron.timing.job import Command
+from kron.timing.schedule.policy import SECOND, WorkerLossPolicy
 
 SHELL = "/bin/sh"
-SEEN = ("HOME", "LANG", "LOGNAME", "PATH", "TZ", "USER")  # what a command sees of the worker's environment
-BEAT = 2.0  # seconds between two looks at a process that is no child of this worker
-STARTS = 8  # commands begun at once: each waits for the disk of the journal
-PATIENCE = 5.0  # seconds that a command waits for its turn to be begun; less than a launch may take
-UNBEGUN = Receipt(Answer.UNSENT, 1_000)
+SEEN = ("HOME", "LANG", "LOGNAME", "PATH", "TZ", "USER")  # variables that a command inherits from the worker
+BEAT = 2.0  # seconds between two checks of a process that is not a child of this worker
+STARTS = 8  # commands begun at once: each waits for the journal's disk
+PATIENCE = 5.0  # seconds that a command waits for a free slot; less than the time limit of a launch
+UNBEGUN = LaunchResponse(LaunchResult.UNSENT, 1_000)
 
-# The line is given whole to its shell, as it was written. Its status is left in a file, which is our standard input,
-# for who asks when this worker is no more.
+# The shell gets the whole line as it was written. The exit status goes to a file, which is the standard input of this
+# script: a later worker reads it there if this worker is gone.
 _KEEPER = '"$0" -c "$1" </dev/null; said=$?; echo "$said" >&0; exit "$said"'
 
-# The same for another user, whose rights it has from the beginning: it enters the folder and opens the outputs as him.
+# The same for another user. The script has that user's rights from the start: it enters the folder and opens the
+# output files as that user.
 _KEEPER_AS = 'cd -- "$2" && "$0" -c "$1" </dev/null >>"$3" 2>>"$4"; said=$?; echo "$said" >&0; exit "$said"'
 
 
 class CommandLauncher:
-    """Starts the commands of jobs, each in a session of its own: it outlives this worker."""
+    """Launcher of host commands. Each command has its own session, so that it outlives this worker."""
 
     def __init__(self, journal: Journal, tell: Tell, clock: Clock | None = None, *, beat: float = BEAT) -> None:
         self.journal, self.tell, self.clock, self.beat = journal, tell, clock or SystemClock(), beat
         self.gate, self.patience = asyncio.Semaphore(STARTS), PATIENCE
-        self.beginning: set[asyncio.Task[Answer]] = set()
+        self.beginning: set[asyncio.Task[LaunchResult]] = set()
         self.tasks: dict[str, asyncio.Task[None]] = {}
         self.running: dict[str, int] = {}
 
     def adopt(self) -> None:
-        """Follow what workers before this one have started, and not seen the end of."""
+        """Follow the commands that earlier workers started and whose end the journal does not have."""
         for key in self.journal.unended():
             self._keep(key, self._follow(key, self.journal.look(key) or Entry()))
 
-    async def start(self, launch: Launch) -> Answer | Receipt:
-        """Start it, unless it was begun before: then what became of it is the answer.
+    async def start(self, launch: Launch) -> LaunchResult | LaunchResponse:
+        """Start the command, unless its key was begun before: then the result says what is known of that attempt.
 
-        If its turn does not come in time, it was not begun. Once begun, it is followed to its end, even if the caller
-        gives up.
+        If no slot is free in time, the command was not begun (UNSENT). Once begun, the launcher follows the command to
+        its end, even if the caller is canceled.
         """
         command = launch.job.command
         if command is None:
-            return Answer.REJECTED
+            return LaunchResult.REJECTED
         try:
             async with asyncio.timeout(self.patience):
                 await self.gate.acquire()
@@ -70,40 +71,40 @@ class CommandLauncher:
         task.add_done_callback(self._begun)
         return await asyncio.shield(task)
 
-    def _begun(self, task: asyncio.Task[Answer]) -> None:
+    def _begun(self, task: asyncio.Task[LaunchResult]) -> None:
         self.beginning.discard(task)
         self.gate.release()
 
-    async def _begin(self, command: Command, launch: Launch) -> Answer:
+    async def _begin(self, command: Command, launch: Launch) -> LaunchResult:
         key, now = launch.run.key, int(self.clock.now())
         if await asyncio.to_thread(self.journal.begin, key, now):
             return await self._spawn(command, launch)
         known = await asyncio.to_thread(self.journal.look, key) or Entry()
         if known.alive or await asyncio.to_thread(self.journal.status, key) is not None:
             self._keep(key, self._follow(key, known))
-            return Answer.OK
-        again = launch.job.schedule.policy.interrupted is Interrupted.RESTART
+            return LaunchResult.OK
+        again = launch.job.schedule.policy.on_worker_loss is WorkerLossPolicy.RESTART
         if again and await asyncio.to_thread(self.journal.begin_again, key, now, known):
             return await self._spawn(command, launch)
-        return Answer.UNKNOWN
+        return LaunchResult.UNKNOWN
 
     async def cancel(self, run: Run) -> None:
-        """Ask the command and all its children to end."""
+        """Send SIGTERM to the command and all its children."""
         if run.key in self.running:
             _signal(self.running[run.key], signal.SIGTERM)
 
-    async def _spawn(self, command: Command, launch: Launch) -> Answer:
+    async def _spawn(self, command: Command, launch: Launch) -> LaunchResult:
         key = launch.run.key
         try:
             process = await self._process(command, key)
-        except (OSError, LookupError, ValueError, SubprocessError):  # no such folder, user or file, or no right to it
+        except (OSError, LookupError, ValueError, SubprocessError):  # unknown folder, user or file, or no permission
             await asyncio.to_thread(self.journal.ended, key, -1)
-            return Answer.REJECTED
+            return LaunchResult.REJECTED
         await asyncio.to_thread(self.journal.started, key, process.pid)
-        self.tasks.pop(key, None)  # what follows an attempt before this one
+        self.tasks.pop(key, None)  # the task that follows an earlier attempt
         self._keep(key, self._await(process, command, launch))
         self.running[key] = process.pid
-        return Answer.OK
+        return LaunchResult.OK
 
     async def _process(self, command: Command, key: str) -> Process:
         with ExitStack() as files:
@@ -113,7 +114,7 @@ class CommandLauncher:
             return await asyncio.create_subprocess_exec(*words, stdin=status, start_new_session=True, **how)
 
     async def _await(self, process: Process, command: Command, launch: Launch) -> None:
-        """Wait for a child of ours, for as long as it may take, and say that it lives; then, how it ended."""
+        """Wait for a child process up to the command's timeout, renew the run lease meanwhile, then report its end."""
         ending = asyncio.ensure_future(process.wait())
         beat = launch.job.schedule.policy.run_lease / SECOND / 3
         left = inf if command.timeout is None else command.timeout / SECOND
@@ -126,7 +127,7 @@ class CommandLauncher:
         await self._end(launch.run.key, await ending)
 
     async def _follow(self, key: str, known: Entry) -> None:
-        """Follow a process that is no child of ours, until it is gone. If it has left no status, nobody knows it."""
+        """Follow a process that is not a child until it is gone. Without a status file its end stays unknown."""
         if known.alive and known.pid:
             self.running[key] = known.pid
         while known.alive:
@@ -134,17 +135,17 @@ class CommandLauncher:
             await asyncio.sleep(self.beat)
         status = await asyncio.to_thread(self.journal.status, key)
         if status is None:
-            await asyncio.to_thread(self.journal.begin_again, key, known.at, known)  # it may have run: nobody knows
+            await asyncio.to_thread(self.journal.begin_again, key, known.at, known)  # unknown whether it ran
         else:
             await self._end(key, status)
 
     async def _end(self, key: str, status: int) -> None:
-        """Say how it ended, and only then forget that it has to be said."""
+        """Report the end of a command, and only then record it: after a crash in between, it is reported again."""
         await self.tell(key, Report.FAILED if status else Report.SUCCESS)
         await asyncio.to_thread(self.journal.ended, key, status)
 
     def _keep(self, key: str, work: Coroutine[Any, Any, None]) -> None:
-        """Go on with it beside everything else; what is done for a key already is not done twice."""
+        """Run `work` as a task; if the key has a task already, drop `work`."""
         if key in self.tasks:
             work.close()
             return
@@ -159,7 +160,7 @@ class CommandLauncher:
 
 
 def _how(command: Command, files: ExitStack) -> dict[str, Any]:
-    """As whom, where and with what a command runs. What it does not say is as in the worker."""
+    """Return user, folder, environment and outputs of a command. What the command leaves open is as in the worker."""
     seen = {name: os.environ[name] for name in SEEN if name in os.environ}
     how: dict[str, Any] = {} if command.umask is None else {"umask": command.umask}
     rights = rights_of(command.user, command.group)
@@ -180,7 +181,7 @@ def _line(command: Command) -> tuple[str, str]:
 
 
 def _opened(path: str | None, files: ExitStack) -> Any:
-    """A file that is written on at its end; without one, what a command prints is dropped."""
+    """Return a file opened for appending; without a path, the command's output is discarded."""
     return files.enter_context(os.fdopen(open_output(path), "ab")) if path else DEVNULL
 
 

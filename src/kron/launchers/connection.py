@@ -1,4 +1,4 @@
-"""Connections: made to vetted addresses only, and used again for the same origin while they are fresh."""
+"""HTTP connections: opened to vetted addresses only, and reused for the same origin while they are fresh."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ import httpcore
 from kron.launchers.stream import Stream
 from kron.launchers.target import Url
 
-CONNECT = 4.0  # seconds at most for one address, handshake of TLS included
-ADDRESSES = 4  # that are tried
-IDLE = 1.5  # seconds for which a connection waits for its next request: less than servers wait before they hang up
-MOST_IDLE = 100  # connections that wait
+CONNECT = 4.0  # maximum seconds for one address, TLS handshake included
+ADDRESSES = 4  # maximum number of addresses that are tried
+IDLE = 1.5  # seconds that an idle connection is kept: less than servers wait before they close it
+MOST_IDLE = 100  # maximum number of idle connections
 
 
 class Misled(Exception):
-    """A connection leads elsewhere than to the address that was vetted."""
+    """Error: the peer of a connection is not the vetted address."""
 
 
 @dataclass(slots=True, eq=False)
 class Connection:
-    """A connection, the origin whose name TLS has checked, and the address it leads to."""
+    """A connection with its origin (whose name TLS has verified) and its peer address."""
 
     origin: httpcore.Origin
     address: str
     stream: Stream
     http: httpcore.AsyncHTTP11Connection
-    used: bool = False  # for an earlier request
+    used: bool = False  # it has served an earlier request
     timer: asyncio.TimerHandle | None = None
 
 
 class Connections:
-    """Makes connections and keeps those that wait. Origin and address must both agree for one to be used again."""
+    """Connection pool. A connection is reused only if both its origin and its address match."""
 
     def __init__(self, tls: ssl.SSLContext, *, idle: float = IDLE) -> None:
         self.tls, self.idle = tls, idle
-        self.waiting = dict[Connection, None]()  # the longest first
+        self.waiting = dict[Connection, None]()  # the longest idle one first
 
     def again(self, url: Url, addresses: Sequence[str]) -> Connection | None:
-        """Return a connection to this origin that waits, if its address is still one of the vetted ones."""
+        """Return an idle connection to this origin whose address is still vetted; None if there is none."""
         origin = origin_of(url)
         for connection in reversed(self.waiting):
             if connection.origin == origin and connection.address in addresses:
@@ -56,7 +56,7 @@ class Connections:
         return None
 
     def keep(self, connection: Connection) -> None:
-        """Let a connection wait for its next request, or close it if it cannot have one."""
+        """Keep a connection for the next request, or close it if it cannot be reused."""
         if not connection.http.is_idle() or connection.stream.spoken or not _exact(connection.http):
             connection.stream.transport.abort()
             return
@@ -72,7 +72,7 @@ class Connections:
         connection.stream.transport.abort()
 
     def close(self) -> None:
-        """Close all that wait."""
+        """Close all idle connections."""
         for connection in list(self.waiting):
             self.drop(connection)
 
@@ -83,7 +83,12 @@ class Connections:
             connection.timer = None
 
     async def connect(self, url: Url, addresses: Sequence[str], end: float) -> Connection:
-        """Connect to the first address that answers before `end` (the loop's time). OSError if none does."""
+        """Connect to the first address that answers before `end` (time of the event loop).
+
+        Raises:
+            OSError: No address answered.
+            Misled: The peer is not the address that was requested.
+        """
         loop, failed = asyncio.get_running_loop(), OSError("no address")
         tls, name = (self.tls, url.host) if url.scheme == "https" else (None, None)
         tried = in_turn(addresses)[:ADDRESSES]
@@ -93,7 +98,7 @@ class Connections:
             try:
                 async with asyncio.timeout_at(now + share):
                     _, stream = await loop.create_connection(Stream, address, url.port, ssl=tls, server_hostname=name)
-            except OSError as error:  # a timeout is one
+            except OSError as error:  # TimeoutError is an OSError
                 failed = error
                 continue
             if ip_address(stream.get_extra_info("peername")[0]) != ip_address(address):
@@ -105,21 +110,21 @@ class Connections:
 
 
 def _exact(http: httpcore.AsyncHTTP11Connection) -> bool:
-    """Return whether nothing followed the answer. httpcore would take it for the answer to the next request.
+    """Return whether no bytes followed the response. httpcore would read them as the response to the next request.
 
-    It has no public name for this; where it cannot be asked, no connection is used again.
+    httpcore has no public API for this check. Where the private one is missing, no connection is reused.
     """
     parser = getattr(http, "_h11_state", None)
     return parser is not None and parser.trailing_data == (b"", False)
 
 
 def in_turn(addresses: Sequence[str]) -> list[str]:
-    """Return the addresses with both families in turn, so that one that is cut off does not use up every attempt."""
+    """Return the addresses with IPv4 and IPv6 alternating, so that an unreachable family does not use every attempt."""
     first = [each for each in addresses if (":" in each) == (":" in addresses[0])]
     second = [each for each in addresses if each not in first]
     return [each for pair in zip_longest(first, second) for each in pair if each is not None]
 
 
 def origin_of(url: Url) -> httpcore.Origin:
-    """Return what a connection belongs to: scheme, name and port."""
+    """Return the origin of a URL: scheme, host name and port."""
     return httpcore.Origin(url.scheme.encode(), url.host.encode(), url.port)

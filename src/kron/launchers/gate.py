@@ -1,4 +1,4 @@
-"""Gates: so many at once for each name. A gate exists only while somebody is in it or waits for it."""
+"""Concurrency limits per name. The semaphore of a name exists only while a task holds it or waits for it."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from contextlib import asynccontextmanager
 
 
 class Gates:
-    """Bounds of concurrency by name."""
+    """Semaphores by name: at most `most` holders for each name."""
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self.gates = dict[str, tuple[asyncio.Semaphore, int]]()  # and who is in it or waits
+        self.gates = dict[str, tuple[asyncio.Semaphore, int]]()  # and its number of holders and waiters
 
     @asynccontextmanager
     async def of(self, name: str) -> AsyncIterator[None]:
-        """Wait for a place under a name, and hold it."""
+        """Wait for a slot under a name and hold it inside the context."""
         gate, users = self.gates.get(name) or (asyncio.Semaphore(self.most), 0)
         self.gates[name] = gate, users + 1
         try:

@@ -1,4 +1,4 @@
-"""Webhooks: a run sent to `https://…` as a signed CloudEvent, and what the answer means."""
+"""Webhook launcher: sends a run to `https://…` as a signed CloudEvent and interprets the response."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from kron.clock import Clock, SystemClock
-from kron.core.answer import Answer, Receipt, Report
-from kron.core.job import Job
-from kron.core.run import Run
-from kron.core.zone import rfc3339, rfc3339_ms
+from kron.engine.clock import Clock, SystemClock
+from kron.engine.launcher import Launch
 from kron.errors import KronError
-from kron.launcher import Launch
-from kron.launchers.post import Forbidden, HalfSent, NotSent, Poster, Reply
+from kron.launchers.post import Forbidden, NotSent, PartiallySent, Poster, Reply
 from kron.launchers.signature import Secrets, sign
 from kron.launchers.target import Url, read_url
+from kron.rules.launch_result import LaunchResponse, LaunchResult, Report
+from kron.rules.run import Run
+from kron.timing.job import Job
+from kron.timing.zone import rfc3339, rfc3339_ms
 
-SECONDS = 8.0  # for one attempt; less than a worker waits
+SECONDS = 8.0  # time limit of one attempt; less than a worker waits for a launch
 LATER = frozenset({408, 425, 429})
-LONGEST_REPORT = 4_096  # bytes of an answer that is read for what it says of the run
+LONGEST_REPORT = 4_096  # maximum bytes of a response body that is parsed for a report
 
-Capability = Callable[[Launch], dict[str, str] | None]  # where and with what a receiver may report
+Capability = Callable[[Launch], dict[str, str] | None]  # URL and token with which a receiver can report
 
 
 class HttpLauncher:
-    """Posts runs to their targets. The same key may come twice: receivers keep what they have seen."""
+    """Launcher of webhook targets. A receiver can get the same key more than once and must deduplicate by key."""
 
     def __init__(
         self,
@@ -41,30 +41,40 @@ class HttpLauncher:
         capability: Capability | None = None,
         carried: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
-        """`carried` makes headers of where the call comes from, for those who trace it."""
+        """Create a launcher.
+
+        Args:
+            secrets: Secrets that sign the requests.
+            poster: Sends the requests.
+            plain: Allow `http://` targets, without TLS.
+            clock: Clock of the signatures; None is the system clock.
+            seconds: Time limit of one attempt.
+            capability: Returns URL and token with which the receiver can report; None sends none.
+            carried: Returns the tracing headers of a request.
+        """
         self.secrets, self.poster, self.plain, self.seconds = secrets, poster, plain, seconds
         self.clock, self.capability, self.carried = clock or SystemClock(), capability, carried
 
-    async def start(self, launch: Launch) -> Receipt:
-        """Send it. If the target asks for patience, the next attempt waits for so long."""
+    async def start(self, launch: Launch) -> LaunchResponse:
+        """Send the run. The response carries the retry delay (`Retry-After`) that the target requests."""
         keys = self.secrets.of_identity(launch.run.identity)
         try:
             url = read_url(launch.job.target, plain=self.plain)
         except KronError:
-            return Receipt(Answer.REJECTED)
+            return LaunchResponse(LaunchResult.REJECTED)
         if not keys:
-            return Receipt(Answer.REJECTED)
+            return LaunchResponse(LaunchResult.REJECTED)
         body = json.dumps(self._event(launch), separators=(",", ":")).encode()
         return await self._send(url, keys, launch.run, body)
 
     def lane(self, job: Job) -> str:
-        """Return what launches are shared out by: the host. One that hangs holds up its own."""
+        """Return the target's host. Launches share concurrency by host, so a slow host delays only its own runs."""
         return (urlsplit(job.target).hostname or "").lower()
 
     async def cancel(self, run: Run) -> None:
-        """A webhook cannot be taken back."""
+        """Do nothing: a webhook that was sent cannot be canceled."""
 
-    async def _send(self, url: Url, keys: list[bytes], run: Run, body: bytes) -> Receipt:
+    async def _send(self, url: Url, keys: list[bytes], run: Run, body: bytes) -> LaunchResponse:
         now, key, tenant = int(self.clock.now()), run.key, self.secrets.tenant_of(run.identity)
         headers = {
             "Content-Type": "application/cloudevents+json",
@@ -77,15 +87,15 @@ class HttpLauncher:
         try:
             reply = await self.poster.post(url, headers, body, self.seconds, tenant)
         except Forbidden:
-            return Receipt(Answer.REJECTED)
+            return LaunchResponse(LaunchResult.REJECTED)
         except NotSent:
-            return Receipt(Answer.RETRYABLE)
-        except HalfSent:
-            return Receipt(Answer.UNKNOWN)
-        return Receipt(meaning(reply, key), patience(reply, now), report=report_of(reply))
+            return LaunchResponse(LaunchResult.RETRYABLE)
+        except PartiallySent:
+            return LaunchResponse(LaunchResult.UNKNOWN)
+        return LaunchResponse(meaning(reply, key), patience(reply, now), report=report_of(reply))
 
     def _event(self, launch: Launch) -> dict[str, Any]:
-        """The CloudEvent. All that matters is in the body, since only the body is signed."""
+        """Return the CloudEvent. Everything that matters is in the body, because only the body is signed."""
         run = launch.run
         tenant = self.secrets.tenant_of(run.identity)
         name = run.identity.removeprefix(f"{tenant}/") if tenant else run.identity
@@ -113,19 +123,22 @@ class HttpLauncher:
         }
 
 
-def meaning(reply: Reply, key: str) -> Answer:
-    """What an answer means. A 409 that names the key says that it came before."""
+def meaning(reply: Reply, key: str) -> LaunchResult:
+    """Return the launch result of a response.
+
+    A 409 that names the key in `webhook-id` or in its body is OK: the receiver has already accepted the run.
+    """
     if 200 <= reply.status < 300:
-        return Answer.OK
+        return LaunchResult.OK
     if reply.status == 409 and (reply.headers.get("webhook-id") == key or key.encode() in reply.body):
-        return Answer.OK
+        return LaunchResult.OK
     if reply.status in LATER or reply.status >= 500:
-        return Answer.RETRYABLE
-    return Answer.REJECTED
+        return LaunchResult.RETRYABLE
+    return LaunchResult.REJECTED
 
 
 def report_of(reply: Reply) -> Report | None:
-    """What an answer says of the run at once, as a report would later: `{"run": "success"}`."""
+    """Return the report in a response body, such as `{"run": "success"}`; None if the body holds none."""
     if not reply.body.startswith(b"{") or len(reply.body) > LONGEST_REPORT:
         return None
     try:
@@ -136,7 +149,7 @@ def report_of(reply: Reply) -> Report | None:
 
 
 def patience(reply: Reply, now: int) -> int:
-    """How many milliseconds the target asks for before it is tried again."""
+    """Return the retry delay (`Retry-After`) in milliseconds that the target requests; 0 if it requests none."""
     text = reply.headers.get("retry-after", "")
     if text.isascii() and text.isdigit() and len(text) < 7:
         return int(text) * 1000

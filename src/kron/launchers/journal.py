@@ -1,4 +1,4 @@
-"""The journal of a host: every key that was ever begun here. It is on the disk before anything is started."""
+"""Command journal of a host: every key that was begun here. An entry is on disk before its command starts."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ _ENDED = "UPDATE begun SET status = ? WHERE key = ?"
 _LOOK = "SELECT at, boot, pid, ticks, status FROM begun WHERE key = ?"
 _UNENDED = "SELECT key FROM begun WHERE pid IS NOT NULL AND status IS NULL ORDER BY key"
 _FORGET = "DELETE FROM begun WHERE at < ?"
-_KEPT = 400 * 86_400  # seconds: a period of more than a year ago comes no more
+_KEPT = 400 * 86_400  # seconds: periods older than a year are not launched again
 
 
 class Entry(NamedTuple):
-    """What is known of a command that was begun: when, its process, if it came so far, and how that ended."""
+    """Journal entry of a command: when it was begun, its process if it was started, and its exit status if it ended."""
 
-    at: int = 0  # seconds; later with each try
+    at: int = 0  # seconds; greater with each attempt
     boot: str | None = None
     pid: int | None = None
-    ticks: int | None = None  # when the process began, in the kernel's count since the start of the machine
+    ticks: int | None = None  # start time of the process, in clock ticks since boot
     status: int | None = None
 
     @property
     def alive(self) -> bool:
-        """Whether its process still runs: the same one, not another that has its number now."""
-        if self.pid is None or self.ticks is None or self.status is not None:  # without ticks: over before it was noted
+        """Whether the process still runs: the same process, not another one that has its process id now."""
+        if self.pid is None or self.ticks is None or self.status is not None:  # no ticks: ended before it was recorded
             return False
         return (self.boot, self.ticks) == (boot(), ticks(self.pid))
 
 
 class Journal:
-    """A folder that the workers of one host share: the journal, and a file for the status of each command that runs."""
+    """Folder that the workers of one host share: the journal, and a status file for each running command."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
@@ -56,40 +56,40 @@ class Journal:
             file.executescript(_TABLE)
 
     def begin(self, key: str, now: int) -> bool:
-        """Note that a command is about to be started; false if it ever was."""
+        """Record that a command is about to start. Returns False if its key was begun before."""
         self._write(_FORGET, now - _KEPT)
         return self._write(_BEGIN, key, now)
 
     def begin_again(self, key: str, now: int, known: Entry) -> bool:
-        """The same in the place of a try that came to nothing; false if it is not as known any more."""
+        """Record another attempt in place of a failed one. Returns False if the entry has changed since `known`."""
         return self._write(_AGAIN, now, key, *known[:4])
 
     def started(self, key: str, pid: int) -> None:
-        """Note its process."""
+        """Record the process of a command."""
         self._write(_STARTED, boot(), pid, ticks(pid), key)
 
     def ended(self, key: str, status: int) -> None:
-        """Note how it ended."""
+        """Record the exit status of a command and remove its status file."""
         self._write(_ENDED, status, key)
         self._file(key).unlink(missing_ok=True)
 
     def look(self, key: str) -> Entry | None:
-        """What is known of a key; None if it was never begun here."""
+        """Return the entry of a key; None if it was never begun here."""
         with closing(self._open()) as file:
             row = file.execute(_LOOK, (key,)).fetchone()
         return Entry(*row) if row else None
 
     def unended(self) -> list[str]:
-        """The keys whose processes were started, and whose ends nobody has noted."""
+        """Return the keys whose processes were started and whose end is not recorded."""
         with closing(self._open()) as file:
             return [key for (key,) in file.execute(_UNENDED)]
 
     def status_file(self, key: str) -> int:
-        """Where a command that outlives its worker leaves its status: an open file, to be closed by who asks."""
+        """Open the file in which a command that outlives its worker leaves its status. The caller closes it."""
         return os.open(self._file(key), os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
 
     def status(self, key: str) -> int | None:
-        """How a command has ended: by what it has left in its file, else by what was noted. None if nobody knows."""
+        """Return the exit status of a command: from its status file, else from the journal; None if it is unknown."""
         try:
             said = self._file(key).read_text(encoding="ascii")
         except (OSError, ValueError):
@@ -107,19 +107,19 @@ class Journal:
             return file.execute(statement, values).rowcount == 1
 
     def _open(self) -> sqlite3.Connection:
-        """Each write is a transaction of its own, and on the disk when it returns."""
+        """Open the database. Each write is its own transaction and is on disk when it returns."""
         file = sqlite3.connect(self.folder / "journal.db", timeout=10, isolation_level=None)
         file.execute("PRAGMA synchronous = FULL")
         return file
 
 
 def boot() -> str:
-    """The name of this run of the machine."""
+    """Return the boot id of this host: it changes with every restart."""
     return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
 
 
 def ticks(pid: int) -> int | None:
-    """When a process began; None if it is not there, or only waits to be buried."""
+    """Return the start time of a process in clock ticks since boot; None if it does not exist or is a zombie."""
     try:
         state, *rest = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(") ")[2].split()
     except OSError:

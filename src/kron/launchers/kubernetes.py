@@ -1,6 +1,7 @@
-"""Kubernetes: a run becomes a Job after the template of a CronJob. Its name comes from its key: there is one at most.
+"""Kubernetes launcher: a run becomes a Job from the template of a CronJob.
 
-`kubernetes:namespace/name` names the CronJob. It is suspended: it keeps the template, and Kron decides when.
+The Job's name is derived from the run's key, so that a run has at most one Job. `kubernetes:namespace/name` names the
+CronJob. The CronJob must be suspended: it holds the template, and Kron decides when a Job starts.
 """
 
 from __future__ import annotations
@@ -15,78 +16,81 @@ from lightkube.models.meta_v1 import ObjectMeta, OwnerReference
 from lightkube.resources.batch_v1 import CronJob, Job
 from lightkube.types import CascadeType
 
-from kron.core.answer import Answer, Report
-from kron.core.policy import SECOND
-from kron.core.run import Run
-from kron.core.zone import rfc3339
-from kron.launcher import Launch, Tell
+from kron.engine.launcher import Launch, Tell
+from kron.rules.launch_result import LaunchResult, Report
+from kron.rules.run import Run
+from kron.timing.schedule.policy import SECOND
+from kron.timing.zone import rfc3339
 
 KEY, PERIOD = "kron/key", "kron/period"  # annotations of a Job
-BEAT = 5.0  # seconds between two looks at a Job
-_LONGEST = 52  # of the name of a CronJob, as Kubernetes has it
-_NEVER = frozenset({404, 422})  # there is no such CronJob, or its template cannot be
+BEAT = 5.0  # seconds between two checks of a Job
+_LONGEST = 52  # maximum length of a CronJob name in Kubernetes
+_NEVER = frozenset({404, 422})  # unknown CronJob, or invalid template: no retry helps
 
 
 class Place(NamedTuple):
-    """Where a Job is."""
+    """Namespace and name of a Job."""
 
     namespace: str
     name: str
 
 
 class KubernetesLauncher:
-    """Makes Jobs, follows those that it has made, and says how they ended."""
+    """Launcher of Kubernetes Jobs: creates Jobs, follows them, and reports how they ended."""
 
     def __init__(self, client: AsyncClient, tell: Tell, *, beat: float = BEAT) -> None:
         self.client, self.tell, self.beat = client, tell, beat
         self.places: dict[str, Place] = {}
         self.tasks: set[asyncio.Task[None]] = set()
 
-    async def start(self, launch: Launch) -> Answer:
-        """See whether the period has its Job, and make it if not."""
+    async def start(self, launch: Launch) -> LaunchResult:
+        """Create the Job of the run unless it exists. A CronJob that is not suspended is rejected."""
         space, _, name = launch.job.target.partition(":")[2].partition("/")
         try:
             owner = await self.client.get(CronJob, name, namespace=space)
         except ApiError as error:
-            return Answer.REJECTED if error.status.code in _NEVER else Answer.RETRYABLE
+            return LaunchResult.REJECTED if error.status.code in _NEVER else LaunchResult.RETRYABLE
         except HTTPError:
-            return Answer.RETRYABLE
+            return LaunchResult.RETRYABLE
         if owner.spec is None or not owner.spec.suspend:
-            return Answer.REJECTED  # Kubernetes would run it, too
+            return LaunchResult.REJECTED  # Kubernetes would run the CronJob as well
         place, wanted = job_of(owner, launch.run)
         answer = await self._found(place, wanted) or await self._made(place, wanted)
-        if answer is Answer.OK:
+        if answer is LaunchResult.OK:
             self._follow(launch, place)
         return answer
 
     async def cancel(self, run: Run) -> None:
-        """Delete the Job and its pods, if it was made from here."""
+        """Delete the Job and its pods, if this launcher follows it."""
         place = self.places.get(run.key)
         if place:
             await self.client.delete(Job, place.name, namespace=place.namespace, cascade=CascadeType.FOREGROUND)
 
-    async def _found(self, place: Place, wanted: Job) -> Answer | None:
-        """What the Job of that name means: ok if it is ours, and of this period. None if there is none."""
+    async def _found(self, place: Place, wanted: Job) -> LaunchResult | None:
+        """Return OK if the Job of that name belongs to this run, else REJECTED; None if it does not exist.
+
+        UNKNOWN if the API server cannot tell.
+        """
         try:
             found = await self.client.get(Job, place.name, namespace=place.namespace)
         except ApiError as error:
-            return None if error.status.code == 404 else Answer.UNKNOWN
+            return None if error.status.code == 404 else LaunchResult.UNKNOWN
         except HTTPError:
-            return Answer.UNKNOWN
-        return Answer.OK if mark_of(found) == mark_of(wanted) else Answer.REJECTED
+            return LaunchResult.UNKNOWN
+        return LaunchResult.OK if mark_of(found) == mark_of(wanted) else LaunchResult.REJECTED
 
-    async def _made(self, place: Place, wanted: Job) -> Answer:
-        """Make it. If that fails, only a look can tell whether it is there: it may have been made, now or before."""
+    async def _made(self, place: Place, wanted: Job) -> LaunchResult:
+        """Create the Job. After a failure, check whether it exists: this or an earlier request may have created it."""
         try:
             await self.client.create(wanted)
         except ApiError as error:
             if error.status.code in _NEVER:
-                return Answer.REJECTED
+                return LaunchResult.REJECTED
         except HTTPError:
-            pass  # it may have arrived
+            pass  # the request may have arrived
         else:
-            return Answer.OK
-        return await self._found(place, wanted) or Answer.RETRYABLE
+            return LaunchResult.OK
+        return await self._found(place, wanted) or LaunchResult.RETRYABLE
 
     def _follow(self, launch: Launch, place: Place) -> None:
         key = launch.run.key
@@ -103,7 +107,7 @@ class KubernetesLauncher:
         task.add_done_callback(done)
 
     async def _watch(self, launch: Launch, place: Place) -> None:
-        """Look at it until it has ended; in between, say often enough that it lives."""
+        """Poll the Job until it has ended, and renew the run lease meanwhile (3 times per lease)."""
         rest = often = launch.job.schedule.policy.run_lease / SECOND / 3
         while (ended := await self._ended(place)) is None:
             await asyncio.sleep(self.beat)
@@ -114,7 +118,7 @@ class KubernetesLauncher:
         await self.tell(launch.run.key, ended)
 
     async def _ended(self, place: Place) -> Report | None:
-        """How a Job has ended; None if it has not, or nobody can tell now. One that was deleted has not succeeded."""
+        """Return how a Job ended; None if it runs or its state is unknown. A deleted Job counts as failed."""
         try:
             job = await self.client.get(Job, place.name, namespace=place.namespace)
         except ApiError as error:
@@ -127,7 +131,7 @@ class KubernetesLauncher:
 
 
 def job_of(owner: CronJob, run: Run) -> tuple[Place, Job]:
-    """The Job of a run, and where it is to be: the template of its CronJob, which owns it, and the period."""
+    """Return the Job of a run and its place. The CronJob gives the template and owns the Job."""
     template, own = owner.spec.jobTemplate if owner.spec else JobTemplateSpec(), owner.metadata or ObjectMeta()
     meta = template.metadata or ObjectMeta()
     place = Place(own.namespace or "default", f"{(own.name or '')[:_LONGEST]}-{run.key[:10]}")
@@ -142,7 +146,7 @@ def job_of(owner: CronJob, run: Run) -> tuple[Place, Job]:
 
 
 def mark_of(job: Job) -> tuple[frozenset[str], str, str]:
-    """Whose it is, and of which period."""
+    """Return what identifies the run of a Job: its owners, its key and its period."""
     about = job.metadata or ObjectMeta()
     noted = about.annotations or {}
     return frozenset(o.uid for o in about.ownerReferences or ()), noted.get(KEY, ""), noted.get(PERIOD, "")

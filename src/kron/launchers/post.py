@@ -1,7 +1,8 @@
-"""One POST to an address that was vetted, by httpcore. It believes nothing that it is answered.
+"""One HTTP POST to a vetted address, by httpcore. The response is not trusted.
 
-HTTP/1.1 only; no redirects, no proxies, no cookies, no compression; a bounded answer in a bounded time. Whether a
-request may have left is known exactly: nothing is sent twice, and nothing that was sent is called unsent.
+HTTP/1.1 only; no redirects, no proxies, no cookies, no compression. Size and time of the response are bounded. Whether
+any byte of a request may have left is known exactly: a request is never sent twice, and a request that was sent is
+never reported as not sent.
 """
 
 from __future__ import annotations
@@ -13,39 +14,39 @@ from typing import NamedTuple
 
 import httpcore
 
-from kron.failpoint import fail_point
+from kron.engine.failpoint import fail_point
 from kron.launchers.address import Network, forbidden
 from kron.launchers.connection import Connection, Connections, Misled
 from kron.launchers.gate import Gates
 from kron.launchers.resolver import Resolver
 from kron.launchers.target import Url
 
-Resolve = Callable[[str, str], Awaitable[Sequence[str]]]  # the addresses of a host, on behalf of a tenant
+Resolve = Callable[[str, str], Awaitable[Sequence[str]]]  # host and tenant -> addresses of the host
 
-HEAD = 128 * 1024  # bytes up to the end of the headers, interim answers included
-BODY = 64 * 1024  # bytes of the body
-TOLD = frozenset({200, 201, 202, 409})  # the statuses whose body may say something of the run
-GLANCE = 1.0  # seconds for that body; what is known of the status is known without it
-DRAIN = 0.1  # seconds for another body, so that its connection can be used again
-PER_HOST = 100  # requests to one origin at once
-MOST = 2_000  # requests at once: as many as a worker may launch, slow ones included
-_FAILED = (OSError, httpcore.NetworkError, httpcore.ProtocolError)  # a timeout is an OSError
+MAX_HEAD_BYTES = 128 * 1024  # up to the end of the headers, interim responses included
+MAX_BODY_BYTES = 64 * 1024
+STATUSES_WITH_BODY = frozenset({200, 201, 202, 409})  # statuses whose body can hold a report or the run's key
+BODY_TIMEOUT = 1.0  # seconds for such a body; the status is valid without it
+DRAIN = 0.1  # seconds for any other body, so that its connection can be reused
+MAX_REQUESTS_PER_HOST = 100  # concurrent requests to one origin
+MAX_REQUESTS = 2_000  # concurrent requests: as many as a worker launches at once, slow ones included
+_FAILED = (OSError, httpcore.NetworkError, httpcore.ProtocolError)  # TimeoutError is an OSError
 
 
 class NotSent(Exception):
-    """Nothing has left: the target has it not."""
+    """Error: no byte of the request left this host, so the target does not have the run."""
 
 
 class Forbidden(NotSent):
-    """The name leads where nobody may go."""
+    """Error: the target resolves to an address that must not be called."""
 
 
-class HalfSent(Exception):
-    """Something has left, and nobody knows what became of it."""
+class PartiallySent(Exception):
+    """Error: at least a part of the request was sent, and its result is unknown."""
 
 
 class Reply(NamedTuple):
-    """What was answered."""
+    """HTTP response. Header names are in lower case; the body may be cut."""
 
     status: int
     headers: dict[str, str]
@@ -53,7 +54,13 @@ class Reply(NamedTuple):
 
 
 class Poster:
-    """Posts to vetted addresses."""
+    """HTTP client that posts to vetted addresses only.
+
+    Args:
+        allowed: Networks that may be called although they are not public.
+        resolve: Resolves host names; None uses a `Resolver`.
+        tls: TLS settings; None uses Python's defaults.
+    """
 
     def __init__(
         self,
@@ -64,36 +71,52 @@ class Poster:
     ) -> None:
         self.allowed, self.resolve = allowed, resolve or Resolver()
         self.connections = Connections(tls or ssl.create_default_context())
-        self.hosts, self.all = Gates(PER_HOST), Gates(MOST)
+        self.hosts, self.all = Gates(MAX_REQUESTS_PER_HOST), Gates(MAX_REQUESTS)
 
     async def post(self, url: Url, headers: Mapping[str, str], body: bytes, seconds: float, payer: str = "") -> Reply:
-        """Return the reply. NotSent or HalfSent if there is none within so many seconds; `payer` is the tenant."""
+        """Send one request and return the response.
+
+        Args:
+            url: Target URL.
+            headers: Headers of the request.
+            body: Body of the request.
+            seconds: Time limit of the whole call.
+            payer: Tenant on whose behalf the host name is resolved; empty without tenants.
+
+        Raises:
+            Forbidden: The address must not be called. Nothing was sent.
+            NotSent: No response in time, and nothing was sent.
+            PartiallySent: No response in time, and something may have been sent.
+        """
         end = asyncio.get_running_loop().time() + seconds
         request = _request(url, headers, body)
         try:
             async with asyncio.timeout_at(end) as limit:
                 addresses = await self._vetted(url, payer)
                 async with self.hosts.of(f"{url.scheme}://{url.authority}"), self.all.of(""):
-                    limit.reschedule(None)  # from here on each step has its own
+                    limit.reschedule(None)  # from here on each step has its own time limit
                     return await self._deliver(url, addresses, request, end)
         except Misled:
-            raise Forbidden("the connection leads elsewhere") from None
+            raise Forbidden("the peer of the connection is not the vetted address") from None
         except _FAILED as error:
             raise NotSent(type(error).__name__) from None
 
     def close(self) -> None:
-        """Close the connections that wait for another request."""
+        """Close all idle connections."""
         self.connections.close()
 
     async def _vetted(self, url: Url, payer: str) -> list[str]:
-        """Return the addresses, also for a connection that stands already: names may change their mind."""
+        """Return the addresses of the host, all vetted.
+
+        The name is resolved for an open connection as well, because its addresses can change.
+        """
         addresses = list(await self.resolve(url.host, payer))
         if not addresses or any(forbidden(address, self.allowed) for address in addresses):
-            raise Forbidden("the address of the target may not be called")
+            raise Forbidden("the target resolves to an address that must not be called")
         return addresses
 
     async def _deliver(self, url: Url, addresses: list[str], request: httpcore.Request, end: float) -> Reply:
-        """Send it once. A waiting connection that turns out to be closed before anything has left is passed over."""
+        """Send the request once. An idle connection that was closed before anything was sent is skipped."""
         while connection := self.connections.again(url, addresses):
             try:
                 return await self._exchange(connection, request, end)
@@ -103,7 +126,7 @@ class Poster:
 
     async def _exchange(self, connection: Connection, request: httpcore.Request, end: float) -> Reply:
         stream = connection.stream
-        stream.begin(HEAD)
+        stream.begin(MAX_HEAD_BYTES)
         try:
             async with asyncio.timeout_at(end):
                 response = await connection.http.handle_async_request(request)
@@ -114,25 +137,25 @@ class Poster:
             return reply
         except _FAILED as error:
             stream.transport.abort()
-            raise (HalfSent if stream.sent else NotSent)(type(error).__name__) from None
+            raise (PartiallySent if stream.sent else NotSent)(type(error).__name__) from None
         except BaseException:
             stream.transport.abort()
             raise
 
     async def _body(self, connection: Connection, response: httpcore.Response, end: float) -> bytes:
-        """Return the beginning of a body. It may be cut; then its connection is not used again."""
-        told, found = response.status in TOLD, bytearray()
-        connection.stream.left = BODY
+        """Return the first bytes of a body. If the body is cut, its connection is not reused."""
+        told, found = response.status in STATUSES_WITH_BODY, bytearray()
+        connection.stream.left = MAX_BODY_BYTES
         now = asyncio.get_running_loop().time()
         try:
-            async with asyncio.timeout_at(min(end, now + (GLANCE if told else DRAIN))):
+            async with asyncio.timeout_at(min(end, now + (BODY_TIMEOUT if told else DRAIN))):
                 async for part in response.aiter_stream():
                     found += part
         except _FAILED:
             pass
         finally:
             await response.aclose()
-        return bytes(found[:BODY]) if told else b""
+        return bytes(found[:MAX_BODY_BYTES]) if told else b""
 
 
 def _request(url: Url, headers: Mapping[str, str], body: bytes) -> httpcore.Request:
@@ -142,7 +165,7 @@ def _request(url: Url, headers: Mapping[str, str], body: bytes) -> httpcore.Requ
 
 
 def _first(headers: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Return the headers by their names in small letters; the first of those that are repeated."""
+    """Return the headers by name in lower case. Of a repeated header the first one counts."""
     found: dict[str, str] = {}
     for name, value in headers:
         found.setdefault(name.decode("latin-1").lower(), value.decode("latin-1"))

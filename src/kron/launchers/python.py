@@ -1,4 +1,4 @@
-"""Runs functions of this process. It reports the end of a run itself, and knows a key that it has seen."""
+"""Python launcher: runs functions in this process, reports how each run ended, and recognizes keys that are running."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from functools import partial
 from inspect import isawaitable, iscoroutinefunction
 from typing import Any
 
-from kron.core.answer import Answer, Receipt, Report
-from kron.core.run import Run
-from kron.launcher import Launch
+from kron.engine.launcher import Launch
 from kron.launchers.threads import Threads
+from kron.rules.launch_result import LaunchResponse, LaunchResult, Report
+from kron.rules.run import Run
 
 Function = Callable[[Launch], Awaitable[None]]
 Reporter = Callable[[Launch, Report, BaseException | None], Awaitable[None]]
 
 
 class PythonLauncher:
-    """Starts `python:name` by calling the async function of that name; see `call` for those of others."""
+    """Launcher of `python:name` targets: calls the async function of that name. For plain functions see `call`."""
 
     def __init__(
         self,
@@ -26,47 +26,54 @@ class PythonLauncher:
         report: Reporter,
         names: Callable[[], Collection[str]] | None = None,
     ) -> None:
-        """`names` gives the functions that this process has, where others may have others; None: it has them all."""
+        """Create a launcher.
+
+        Args:
+            function_of: Returns the function of a name; None if it is unknown.
+            report: Records how a run ended, with the error that the function raised.
+            names: Returns the names of the functions of this process, where other processes can have other functions;
+                None if this process has all functions.
+        """
         self.function_of, self.report, self.names = function_of, report, names
         self.tasks: dict[str, asyncio.Task[None]] = {}
-        self.going: set[str] = set()  # those of them whose functions have not ended
+        self.going: set[str] = set()  # keys of `tasks` whose functions have not ended
         self.fewer = asyncio.Event()
 
-    async def start(self, launch: Launch) -> Answer | Receipt:
-        """Start the function, unless the key is running already."""
+    async def start(self, launch: Launch) -> LaunchResult | LaunchResponse:
+        """Start the function, unless the key is running already. `over` in the response: the function has ended."""
         function = self.function_of(launch.job.target.partition(":")[2])
         if function is None:
-            return Answer.REJECTED
+            return LaunchResult.REJECTED
         key = launch.run.key
         if key not in self.tasks:
             self.going.add(key)
             self.tasks[key] = asyncio.create_task(self._run(function, launch))
-            await asyncio.sleep(0)  # many a function waits for nothing, and is over by then
-        return Answer.OK if key in self.going else Receipt(Answer.OK, over=True)
+            await asyncio.sleep(0)  # a function that never waits has ended after this
+        return LaunchResult.OK if key in self.going else LaunchResponse(LaunchResult.OK, over=True)
 
     def holds(self, key: str) -> bool:
-        """Whether the function of that key is running here, or its end is not yet recorded."""
+        """Return whether the function of that key is running here, or its end is not recorded yet."""
         return key in self.tasks
 
     async def cancel(self, run: Run) -> None:
-        """Cancel the task of the run. A plain function in its thread cannot be ended, and goes on."""
+        """Cancel the task of the run. A plain function continues, because its thread cannot be stopped."""
         task = self.tasks.get(run.key)
         if task:
             task.cancel()
 
     async def ended(self) -> None:
-        """Wait until nothing is running, and everything is reported."""
+        """Wait until no function is running and every end is reported."""
         while self.tasks:
             await asyncio.wait(self.tasks.values())
 
     async def recorded(self, most: int) -> None:
-        """Wait until no more than so many have ended that nobody has recorded."""
+        """Wait until at most `most` functions have ended without a record of their end."""
         while len(self.tasks) - len(self.going) > most:
             self.fewer.clear()
             await self.fewer.wait()
 
     async def _run(self, function: Function, launch: Launch) -> None:
-        """Run it and say how it ended; until that is said, the key is known."""
+        """Run the function and report how it ended. The key stays known until the report is recorded."""
         try:
             report, error = await _outcome(function, launch)
             self.going.discard(launch.run.key)
@@ -78,10 +85,10 @@ class PythonLauncher:
 
 
 async def _outcome(function: Function, launch: Launch) -> tuple[Report, BaseException | None]:
-    """How it ended. `sys.exit()` ends the function that calls it, and not the application; Ctrl-C ends all."""
+    """Return how the function ended. `sys.exit()` ends only the function that calls it; Ctrl-C ends the application."""
     try:
         await function(launch)
-    except asyncio.CancelledError:  # by somebody, or by itself: it has not succeeded
+    except asyncio.CancelledError:  # canceled from outside or by itself: no success
         return Report.FAILED, None
     except (KeyboardInterrupt, GeneratorExit):
         raise
@@ -91,13 +98,16 @@ async def _outcome(function: Function, launch: Launch) -> tuple[Report, BaseExce
 
 
 def plain(function: Callable[[], Any]) -> bool:
-    """Whether a function needs a thread: it is not async."""
+    """Return whether a function is not async and therefore needs a thread."""
     called = function.func if isinstance(function, partial) else function
     return not (iscoroutinefunction(called) or iscoroutinefunction(getattr(called, "__call__", None)))  # noqa: B004
 
 
 async def call(function: Callable[[], Any], threads: Threads, begun: Callable[[], None] = lambda: None) -> None:
-    """Call a function to its end: an async one here, a plain one in a thread. What can be awaited, is."""
+    """Call a function and wait for its end: an async function in this loop, a plain function in a thread.
+
+    An awaitable result is awaited. `begun` is called when the function starts.
+    """
     if plain(function):
         result = await threads.run(function, begun)
     else:

@@ -1,7 +1,7 @@
-"""Name resolution for webhooks: bounded threads of its own, a time limit, a cache, a share for each name and tenant.
+"""Name resolution for webhooks: a bounded number of threads, a time limit, a cache, and limits per name and tenant.
 
-The system's `getaddrinfo` blocks a thread for as long as a name server is silent, and cannot be cancelled. So a lookup
-keeps its share until its thread ends, even if the launch that asked has given up.
+The system's `getaddrinfo` blocks a thread while a name server is silent, and it cannot be canceled. A lookup therefore
+keeps its slots until its thread ends, even if the launch that requested it has given up.
 """
 
 from __future__ import annotations
@@ -17,35 +17,40 @@ from ipaddress import ip_address
 
 from kron.launchers.gate import Gates
 
-THREADS = 32  # lookups at once
-PER_NAME = 4  # of those, below one registrable name
-PER_PAYER = 8  # and for one tenant
-WAITING = 1_000  # names that are being looked up or wait for it
-SECONDS = 3.0  # that a launch waits for a name
-KEPT = 30.0  # seconds for which addresses are used again
-REFUSED = 3.0  # seconds for which a name without addresses is not asked again
-NAMES = 4_096  # in the cache
+THREADS = 32  # concurrent lookups
+PER_NAME = 4  # concurrent lookups below one registrable name
+PER_PAYER = 8  # concurrent lookups for one tenant
+WAITING = 1_000  # maximum number of names that are being looked up or wait for a lookup
+SECONDS = 3.0  # time limit of a launch for one name
+KEPT = 30.0  # seconds that addresses stay in the cache
+REFUSED = 3.0  # seconds that a name without addresses stays in the cache
+NAMES = 4_096  # maximum number of names in the cache
 
 Lookup = Callable[[str], Sequence[str]]
 
 
 def lookup(host: str) -> list[str]:
-    """Return the addresses of a name, as the system knows them. Blocks."""
+    """Return the addresses that the system's resolver gives for a name. Blocks."""
     found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
 class Resolver:
-    """Resolves names. One lookup of a name is shared by all who ask for it meanwhile."""
+    """Caching resolver. Concurrent calls for the same name share one lookup."""
 
     def __init__(self, lookup: Lookup = lookup, *, seconds: float = SECONDS) -> None:
         self.lookup, self.seconds = lookup, seconds
-        self.cache = OrderedDict[str, tuple[float, list[str]]]()  # until when, and the addresses
+        self.cache = OrderedDict[str, tuple[float, list[str]]]()  # expiry (monotonic seconds) and addresses
         self.flights = dict[str, tuple[float, asyncio.Task[list[str]]]]()
         self.names, self.payers, self.threads = Gates(PER_NAME), Gates(PER_PAYER), Gates(THREADS)
 
     async def __call__(self, host: str, payer: str = "") -> list[str]:
-        """Return the addresses of a host. OSError if there are none, TimeoutError if they are not known in time."""
+        """Return the addresses of a host, on behalf of the tenant `payer`.
+
+        Raises:
+            TimeoutError: The lookup did not end in time.
+            OSError: The host has no address, or too many lookups are pending.
+        """
         if _is_address(host):
             return [host]
         host = host.lower()
@@ -55,13 +60,13 @@ class Resolver:
             return _some(known[1], host)
         began, flight = self.flights.get(host) or (now, self._fly(host, payer))
         if now - began >= self.seconds:
-            raise TimeoutError(f"the lookup of {host} has not ended")
+            raise TimeoutError(f"the lookup of {host} did not end in time")
         async with asyncio.timeout(self.seconds):
             return _some(await asyncio.shield(flight), host)
 
     def _fly(self, host: str, payer: str) -> asyncio.Task[list[str]]:
         if len(self.flights) >= WAITING:
-            raise OSError("too many names are being looked up")
+            raise OSError("too many pending name lookups")
         flight = asyncio.get_running_loop().create_task(self._look_up(host, payer))
         self.flights[host] = time.monotonic(), flight
         flight.add_done_callback(lambda done: self._landed(host, done))
@@ -70,7 +75,7 @@ class Resolver:
     def _landed(self, host: str, done: asyncio.Task[list[str]]) -> None:
         self.flights.pop(host, None)
         if not done.cancelled():
-            done.exception()  # whoever waits is told
+            done.exception()  # marks it as retrieved: the tasks that await the lookup get the error
 
     async def _look_up(self, host: str, payer: str) -> list[str]:
         async with AsyncExitStack() as shares:
@@ -91,14 +96,17 @@ class Resolver:
 
 
 def registrable(host: str) -> str:
-    """Return the name under which somebody can make any number of names: an estimate, without a list of suffixes."""
+    """Return the registrable part of a name, below which its owner can create any number of names.
+
+    This is an estimate without a list of public suffixes.
+    """
     labels = host.rstrip(".").split(".")
     short = len(labels) > 2 and len(labels[-1]) == 2 and len(labels[-2]) <= 3  # co.uk, com.au
     return ".".join(labels[-3:] if short else labels[-2:])
 
 
 async def _in_thread(lookup: Lookup, host: str) -> list[str]:
-    """Look a name up in a thread that does not hold up the end of the process. Empty if it has no addresses."""
+    """Look up a name in a daemon thread, which does not delay the end of the process. Empty if it has no addresses."""
     loop = asyncio.get_running_loop()
     found: asyncio.Future[list[str]] = loop.create_future()
 
@@ -109,12 +117,12 @@ async def _in_thread(lookup: Lookup, host: str) -> list[str]:
     def work() -> None:
         try:
             addresses = list(lookup(host))
-        except Exception:  # no such name, a server that fails, a label that is too long: it has no addresses now
+        except Exception:  # unknown name, failing name server, label too long: no addresses now
             addresses = []
         try:
             loop.call_soon_threadsafe(tell, addresses)
         except RuntimeError:
-            return  # the loop has ended meanwhile
+            return  # the loop was closed meanwhile
 
     threading.Thread(target=work, name="kron-resolver", daemon=True).start()
     return await found

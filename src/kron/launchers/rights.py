@@ -1,4 +1,4 @@
-"""Rights: as whom a command runs. User, group and every further group change together, or none does."""
+"""User rights of a host command. User, group and supplementary groups change together, or none of them changes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Rights(NamedTuple):
-    """A user with the groups that a login would give him."""
+    """A user with the groups that a login would have."""
 
     name: str
     home: str
@@ -18,18 +18,21 @@ class Rights(NamedTuple):
 
     @property
     def foreign(self) -> bool:
-        """Whether these are another user's."""
+        """Whether the user is not the worker's user."""
         return self.uid != os.geteuid()
 
 
 def rights_of(user: str | None, group: str | None) -> Rights | None:
-    """Return the rights of a user and a group, by name or number; None if they are the worker's own.
+    """Return the rights of a user and a group, given by name or number; None if they are the worker's own.
 
-    LookupError if one of them is unknown. The kernel refuses rights that the worker may not give.
+    The kernel rejects rights that the worker is not allowed to take.
+
+    Raises:
+        LookupError: The user or the group is unknown.
     """
     if user is None and group is None:
         return None
-    import grp  # which not every system has
+    import grp  # not available on every system
     import pwd
 
     if user is None:
@@ -43,7 +46,7 @@ def rights_of(user: str | None, group: str | None) -> Rights | None:
 
 
 def open_output(path: str) -> int:
-    """Open a file to be written on at its end, as the worker. A link counts only where others could not have put it."""
+    """Open a file for appending, as the worker. A symlink is followed only if no other user can have created it."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
     return os.open(path, flags if _own_link(path) else flags | os.O_NOFOLLOW, 0o666)
 

@@ -1,4 +1,4 @@
-"""Stream: a connection to a vetted address, as httpcore uses one. It knows whether anything of a request has left."""
+"""Network stream for httpcore that records whether any byte of a request has been sent."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 
 import httpcore
 
-from kron.failpoint import fail_point
+from kron.engine.failpoint import fail_point
 
-MOST_BUFFERED = 64 * 1024  # bytes that came and were not read yet; then the peer has to wait
+MOST_BUFFERED = 64 * 1024  # bytes received and not read; above this, reading is paused
 
 
 class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
-    """A request is held back until it is complete, and leaves in one piece when its answer is waited for.
+    """Connection to a vetted address. It buffers a request and sends it in one piece when the response is awaited.
 
-    `sent` is false as long as certainly nothing of the present request has left. `left` is how many bytes may still
-    be read; one more is an error. Time limits are the caller's: he cancels.
+    `sent` is false while certainly no byte of the current request has been sent. `left` is the number of bytes that
+    may still be read; one more is an error. The caller enforces time limits by cancellation.
     """
 
     def __init__(self) -> None:
@@ -27,21 +27,21 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         self.waiter: asyncio.Future[None] | None = None
 
     def begin(self, most: int) -> None:
-        """Begin a request whose answer may have so many bytes."""
+        """Begin a request whose response may have up to `most` bytes."""
         self.sent, self.left = False, most
         self.outgoing.clear()
 
     @property
     def spoken(self) -> bool:
-        """Whether the peer has said something, or hung up, without being asked. Then no request may follow."""
+        """Whether the peer has sent unrequested bytes or closed the connection. Then no request may follow."""
         return bool(self.incoming) or self.ended
 
     def connection_made(self, transport: Any) -> None:
-        """Asyncio: it stands."""
+        """Store the transport (asyncio callback)."""
         self.transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Asyncio: something came."""
+        """Buffer received bytes (asyncio callback)."""
         self.incoming += data
         if len(self.incoming) > MOST_BUFFERED and not self.paused:
             self.paused = True
@@ -49,13 +49,13 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         self._wake()
 
     def eof_received(self) -> bool:
-        """Asyncio: nothing more will come."""
+        """Note the end of the stream (asyncio callback)."""
         self.ended = True
         self._wake()
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Asyncio: it is gone."""
+        """Note the loss of the connection (asyncio callback)."""
         self.ended = True
         self._wake()
 
@@ -64,11 +64,15 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
             self.waiter.set_result(None)
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Take a part of a request."""
+        """Buffer a part of the request. Nothing is sent yet."""
         self.outgoing += buffer
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Let the request go, and return what comes; empty at the end."""
+        """Send the buffered request, then return received bytes; empty at the end of the stream.
+
+        Raises:
+            httpcore.ReadError: The response is too long, or the peer closed the connection before the request.
+        """
         self._send()
         if not self.incoming and not self.ended:
             self.waiter = asyncio.get_running_loop().create_future()
@@ -80,13 +84,13 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
             self.transport.resume_reading()
         self.left -= len(data)
         if self.left < 0:
-            raise httpcore.ReadError("the answer is too long")
+            raise httpcore.ReadError("the response is too long")
         return data
 
     def _send(self) -> None:
         if not self.outgoing:
             return
-        if not self.sent and self.spoken:  # it was closed while it was not in use: nothing leaves
+        if not self.sent and self.spoken:  # the peer closed it while it was idle: send nothing
             raise httpcore.ReadError("the connection was closed before the request")
         self.sent = True
         self.transport.write(bytes(self.outgoing))
@@ -94,10 +98,10 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         fail_point("K5")
 
     async def aclose(self) -> None:
-        """Hang up at once. What was not sent is dropped."""
+        """Close the connection at once. Unsent bytes are dropped."""
         self.ended = True
         self.transport.abort()
 
     def get_extra_info(self, info: str) -> Any:
-        """Httpcore asks whether it is readable; the rest is the transport's."""
+        """Answer `is_readable` for httpcore; pass every other question to the transport."""
         return self.spoken if info == "is_readable" else self.transport.get_extra_info(info)

@@ -1,4 +1,4 @@
-"""Targets that are URLs: what may stand in one. Whether its address may be called is asked at each attempt."""
+"""Validation of URL targets. Whether the address may be called is checked at each attempt, not here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class Url(NamedTuple):
-    """A URL, taken apart."""
+    """The parts of a URL."""
 
     scheme: str
     host: str
@@ -21,40 +21,47 @@ class Url(NamedTuple):
 
     @property
     def authority(self) -> str:
-        """What the Host header says."""
+        """Value of the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
 
 def check_url(text: str, *, plain: bool = False) -> str:
-    """The text of a target, if a webhook may have it: its scheme in small letters, since that names the launcher.
+    """Return the text of a valid webhook target, with its scheme in lower case because the scheme names the launcher.
 
-    `plain` allows http without TLS.
+    `plain` allows `http://`, without TLS. Raises the errors of `read_url`.
     """
     scheme = read_url(text, plain=plain).scheme
     return scheme + text[len(scheme) :]
 
 
 def read_url(text: str, *, plain: bool = False) -> Url:
-    """A URL of a host: no user, no fragment, nothing that two readers could take for two hosts."""
+    """Return the parts of a webhook URL.
+
+    A URL with a user, a fragment, or anything that two parsers could read as two different hosts is invalid. `plain`
+    allows `http://`, without TLS.
+
+    Raises:
+        KronError: The URL is invalid (BAD_TARGET).
+    """
     if len(text) > LONGEST or not text.isascii() or not text.isprintable() or any(c in text for c in ' "<>\\^`{|}'):
-        raise _bad("it has characters that belong in no URL, or too many", "percent-encode them; give hosts in ASCII")
+        raise _bad("it is too long or has invalid characters", "use up to 2048 ASCII characters; percent-encode others")
     try:
         parts = urlsplit(text)
         port = parts.port
     except ValueError:
-        raise _bad("it is no URL", "write https://host/path") from None
+        raise _bad("it is not a URL", "use https://host/path") from None
     if parts.scheme not in (("https", "http") if plain else ("https",)):
         raise _bad(
-            f"its scheme is {parts.scheme[:20]!r}", "write https://…" + ("" if plain else "; http is not allowed")
+            f"scheme {parts.scheme[:20]!r} is not allowed", "use https://host/path" + (" or http://…" if plain else "")
         )
     if "@" in parts.netloc or "#" in text:
-        raise _bad("it holds a user or a fragment", "leave them out")
+        raise _bad("it contains a user or a fragment", "remove the user and the fragment")
     if not parts.hostname or "%" in parts.netloc or port == 0:
-        raise _bad("it names no host", "write https://host/path")
+        raise _bad("it has no valid host or port", "use https://host/path")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     return Url(parts.scheme, parts.hostname, port or _PORTS[parts.scheme], path)
 
 
 def _bad(reason: str, hint: str) -> KronError:
-    return KronError("BAD_TARGET", f"the target cannot be used: {reason}", hint=hint)
+    return KronError("BAD_TARGET", f"invalid target URL: {reason}", hint=hint)

@@ -1,4 +1,4 @@
-"""Threads for plain functions: a bounded number at once, and none of them keeps the process from ending."""
+"""Threads for plain functions: a bounded number at once, as daemon threads, which do not keep the process alive."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from contextlib import suppress
 from contextvars import copy_context
 from typing import Any
 
-THREADS = 32  # plain functions at once, by default
+THREADS = 32  # concurrent plain functions, by default
 
 
 class Threads:
-    """Calls plain functions in threads of their own, at most `size` at once; the others wait their turn.
+    """Thread runner: calls each plain function in its own thread, at most `size` at once; other calls wait.
 
-    A thread cannot be ended. One that is given up keeps its place until its function returns.
+    A thread cannot be stopped. A function whose caller was canceled keeps its slot until it returns.
     """
 
     def __init__(self, size: int = THREADS) -> None:
@@ -24,11 +24,15 @@ class Threads:
 
     @property
     def busy(self) -> bool:
-        """Whether the next function would have to wait."""
+        """Whether the next function has to wait for a slot."""
         return self.places.locked()
 
     async def run(self, function: Callable[[], Any], begun: Callable[[], None]) -> Any:
-        """The result of the function. `begun` is called when it has a thread; until then it can be cancelled."""
+        """Return the result of the function, or raise its error.
+
+        `begun` is called when a slot is free, before the thread starts. Until then the call can be canceled without
+        effect.
+        """
         await self.places.acquire()
         begun()
         loop, context = asyncio.get_running_loop(), copy_context()
@@ -37,9 +41,9 @@ class Threads:
         def work() -> None:
             try:
                 outcome: tuple[Any, BaseException | None] = context.run(function), None
-            except BaseException as error:  # also SystemExit: it ends the function, and not the application
+            except BaseException as error:  # also SystemExit: it ends only the function
                 outcome = None, error
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            with suppress(RuntimeError):  # the loop is closed: no task waits for the result
                 loop.call_soon_threadsafe(self._ended, ended, outcome)
 
         try:

@@ -1,4 +1,4 @@
-"""The RunLauncher of the service: loads the DAG of a workflow from its store and hands it to an Executor."""
+"""Workflow launcher of the service: loads the DAG of a workflow from its store and hands it to an `Executor`."""
 
 from __future__ import annotations
 
@@ -11,54 +11,62 @@ from typing import Any, Protocol
 from urllib.parse import parse_qsl, quote, unquote
 from uuid import uuid4
 
-from kron.clock import Clock, SystemClock
-from kron.core.answer import Answer, Receipt
-from kron.core.run import Run
-from kron.core.zone import rfc3339
-from kron.launcher import Launch
+from kron.engine.clock import Clock, SystemClock
+from kron.engine.launcher import Launch
 from kron.launchers.http import meaning, patience, report_of
-from kron.launchers.post import HalfSent, NotSent, Poster
+from kron.launchers.post import NotSent, PartiallySent, Poster
 from kron.launchers.signature import Secrets, sign
 from kron.launchers.target import Url
+from kron.rules.launch_result import LaunchResponse, LaunchResult
+from kron.rules.run import Run
+from kron.timing.zone import rfc3339
 
 Dag = dict[str, Any]
 SECONDS = 8.0
-_LONGEST = 200  # of the name of a folder
+_LONGEST = 200  # maximum characters of a folder name
 
 
 class WorkflowStore(Protocol):
-    """Where DAGs are kept."""
+    """Storage of DAGs by workflow and version."""
 
     async def load_dag(self, workflow_id: str, version: int) -> Dag | None:
-        """The DAG of a version; None if there is none."""
+        """Return the DAG of a version; None if there is none."""
 
     async def save_dag(self, workflow_id: str, version: int, dag: Dag) -> None:
-        """Keep the DAG of a version: as a whole, or not at all."""
+        """Store the DAG of a version atomically."""
 
 
 class Executor(Protocol):
-    """What runs DAGs. It gets the DAG itself and a few words about it, and knows a key that it has seen."""
+    """Runner of DAGs. It must deduplicate by `meta["idempotency_key"]`: the same run can be handed over twice."""
 
-    async def run(self, dag: Dag, meta: Mapping[str, Any]) -> Answer | Receipt | None:
-        """Take it; None is as good as ok. A receipt may say what the run is called there."""
+    async def run(self, dag: Dag, meta: Mapping[str, Any]) -> LaunchResult | LaunchResponse | None:
+        """Accept a DAG for execution.
+
+        Args:
+            dag: The DAG to run.
+            meta: `source`, `user_id`, `scheduled_for`, `idempotency_key`, and `tenant` if the service has tenants.
+
+        Returns:
+            The launch result; None means OK. A `LaunchResponse` can carry the executor's own run id.
+        """
 
 
 class WorkflowFolder:
-    """DAGs as files: a folder for each workflow, a file of JSON for each version."""
+    """Workflow store in files: a folder per workflow, a JSON file per version."""
 
     def __init__(self, root: str | Path) -> None:
         self.root = Path(root)
 
     async def load_dag(self, workflow_id: str, version: int) -> Dag | None:
-        """The DAG of a version."""
+        """Return the DAG of a version; None if there is none or the file does not hold a JSON object."""
         return await asyncio.to_thread(self._read, self._path(workflow_id, version))
 
     async def save_dag(self, workflow_id: str, version: int, dag: Dag) -> None:
-        """Keep the DAG of a version: as a whole, or not at all."""
+        """Store the DAG of a version atomically."""
         await asyncio.to_thread(self._write, self._path(workflow_id, version), json.dumps(dag))
 
     def _path(self, workflow_id: str, version: int) -> Path:
-        """No name leads out of the folder: every dot and slash in it is written otherwise."""
+        """Return the path of a version. Dots and slashes of the id are encoded, so that no id escapes the folder."""
         name = quote(workflow_id, safe="").replace(".", "%2E")
         name = name if len(name) <= _LONGEST else "sha256-" + sha256(workflow_id.encode()).hexdigest()
         return self.root / name / f"{int(version)}.json"
@@ -72,13 +80,13 @@ class WorkflowFolder:
 
     def _write(self, path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_suffix(f".{uuid4().hex}.draft")  # of this call alone: others may write the same version
+        draft = path.with_suffix(f".{uuid4().hex}.draft")  # unique per call: others can write this version too
         draft.write_text(text, encoding="utf-8")
         draft.replace(path)
 
 
 class RunLauncher:
-    """Starts runs of workflows."""
+    """Starts workflow runs: loads a DAG from `workflows` and hands it to `executor`."""
 
     def __init__(self, workflows: WorkflowStore, executor: Executor) -> None:
         self.workflows, self.executor = workflows, executor
@@ -86,17 +94,20 @@ class RunLauncher:
     async def start(
         self, workflow_id: str, version: int, user_id: str, scheduled_for: str, idempotency_key: str, tenant: str = ""
     ) -> bool:
-        """Whether the executor has it; false if there is no such workflow."""
+        """Start a workflow run. Returns True if the executor accepted it, False also if the workflow does not exist."""
         said = await self.launch(workflow_id, version, user_id, scheduled_for, idempotency_key, tenant)
-        return said.answer is Answer.OK
+        return said.result is LaunchResult.OK
 
     async def launch(
         self, workflow_id: str, version: int, user_id: str, scheduled_for: str, key: str, tenant: str = ""
-    ) -> Receipt:
-        """The same, and why not. With tenants, the executor is told whose run it is; users are `tenant/user`."""
+    ) -> LaunchResponse:
+        """Start a workflow run and return the executor's response; RETRYABLE if the workflow does not exist.
+
+        With a tenant, the executor gets `tenant`, and the user id is `tenant/user`.
+        """
         dag = await self.workflows.load_dag(workflow_id, version)
         if dag is None:
-            return Receipt(Answer.RETRYABLE)
+            return LaunchResponse(LaunchResult.RETRYABLE)
         meta = {
             "source": "schedule",
             "user_id": f"{tenant}/{user_id}" if tenant else user_id,
@@ -104,20 +115,20 @@ class RunLauncher:
             "idempotency_key": key,
             **({"tenant": tenant} if tenant else {}),
         }
-        said = await self.executor.run(dag, meta) or Answer.OK
-        return said if isinstance(said, Receipt) else Receipt(said)
+        said = await self.executor.run(dag, meta) or LaunchResult.OK
+        return said if isinstance(said, LaunchResponse) else LaunchResponse(said)
 
 
 class WorkflowLauncher:
-    """Starts `workflow:id?version=3&user=u1` through a RunLauncher."""
+    """Launcher of `workflow:id?version=3&user=u1` targets, through a `RunLauncher`."""
 
     def __init__(self, starter: RunLauncher | None, secrets: Secrets) -> None:
         self.starter, self.secrets = starter, secrets
 
-    async def start(self, launch: Launch) -> Receipt:
-        """Start it. Where nobody runs workflows, it cannot be."""
+    async def start(self, launch: Launch) -> LaunchResponse:
+        """Start the workflow run. REJECTED if the service has no executor."""
         if self.starter is None:
-            return Receipt(Answer.REJECTED)
+            return LaunchResponse(LaunchResult.REJECTED)
         name, _, query = launch.job.target.partition(":")[2].partition("?")
         given, tenant = dict(parse_qsl(query)), self.secrets.tenant_of(launch.run.identity)
         workflow = (f"{tenant}/" if tenant else "") + unquote(name)
@@ -126,17 +137,17 @@ class WorkflowLauncher:
         return await self.starter.launch(workflow, version, user, planned, launch.run.key, tenant)
 
     async def cancel(self, run: Run) -> None:
-        """An executor is not told."""
+        """Do nothing: executors are not told of cancellations."""
 
 
 class HttpExecutor:
-    """An executor at the other end of a URL of the operator's: it gets `{dag, meta}`, signed."""
+    """Executor behind a URL that the operator configures. It gets `{dag, meta}` as a signed POST."""
 
     def __init__(self, url: Url, poster: Poster, secrets: Secrets, clock: Clock | None = None) -> None:
         self.url, self.poster, self.secrets, self.clock = url, poster, secrets, clock or SystemClock()
 
-    async def run(self, dag: Dag, meta: Mapping[str, Any]) -> Receipt:
-        """Send it. An answer of JSON may name the run: `{"run_id": "…"}`."""
+    async def run(self, dag: Dag, meta: Mapping[str, Any]) -> LaunchResponse:
+        """Send the DAG. A JSON response can name the executor's run: `{"run_id": "…"}`."""
         key, now = str(meta["idempotency_key"]), int(self.clock.now())
         body = json.dumps({"dag": dag, "meta": meta}, separators=(",", ":")).encode()
         headers = {
@@ -148,17 +159,17 @@ class HttpExecutor:
         try:
             reply = await self.poster.post(self.url, headers, body, SECONDS)
         except NotSent:
-            return Receipt(Answer.RETRYABLE)
-        except HalfSent:
-            return Receipt(Answer.UNKNOWN)
+            return LaunchResponse(LaunchResult.RETRYABLE)
+        except PartiallySent:
+            return LaunchResponse(LaunchResult.UNKNOWN)
         answer = meaning(reply, key)
-        return Receipt(
-            answer, patience(reply, now), run_id_of(reply.body) if answer is Answer.OK else "", report_of(reply)
+        return LaunchResponse(
+            answer, patience(reply, now), run_id_of(reply.body) if answer is LaunchResult.OK else "", report_of(reply)
         )
 
 
 def run_id_of(body: bytes) -> str:
-    """What an answer calls the run; empty if it says nothing that can be kept."""
+    """Return the `run_id` of a response body; empty if it has none of 1 to 200 printable characters."""
     try:
         said = json.loads(body)
     except (ValueError, RecursionError):

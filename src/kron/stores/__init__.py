@@ -1,1 +1,1 @@
-"""The stores: each keeps the promise of `kron.store`, and one suite holds them to it."""
+"""Stores: each implements the protocol of `kron.engine.store`, and one test suite verifies all of them."""

@@ -1,7 +1,7 @@
-"""Values as rows, and back. What comes back is equal; what could not, is refused before it is written.
+"""Conversion of values to rows and back. A value that would not come back equal is rejected before it is written.
 
-A schedule is kept as its canonical text, with its dialect and its zone; a policy and a command as JSON with
-every field. A row that cannot be read is named, never repaired.
+A schedule is stored as its canonical text with its dialect and time zone; a policy and a command as JSON with every
+field. A row that cannot be read is reported with its name and never repaired.
 """
 
 from __future__ import annotations
@@ -12,29 +12,29 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
-from kron.core.case import Case
-from kron.core.job import Command, Job
-from kron.core.outcome import Gap
-from kron.core.period import next_nominal
-from kron.core.policy import KRON, Policy
-from kron.core.run import Run
-from kron.core.schedule import Schedule
-from kron.core.schedule.cron import possible
 from kron.errors import KronError, LanguageError
 from kron.language import parse
-from kron.language.explain import dialect_of, unparse, write_cron
-from kron.store import Act, Revision
-from kron.stores.form import Form, number_of
+from kron.language.canonical import dialect_of, unparse, write_cron
+from kron.rules.outcome import GapRecord
+from kron.rules.run import Run
+from kron.rules.state import ScheduleState
+from kron.rules.update import Revision, ScheduleAction
 from kron.stores.presets import BUILT_IN, Presets
+from kron.stores.row_codec import RowCodec, number_of
+from kron.timing.job import Command, Job
+from kron.timing.period import next_nominal
+from kron.timing.schedule import Schedule
+from kron.timing.schedule.cron import possible
+from kron.timing.schedule.policy import KRON, Policy
 
 Row = Sequence[Any]
 T = TypeVar("T")
 
-MOST = 1 << 63  # whole numbers lie below it, and not below its negative
+MOST = 1 << 63  # integers n satisfy -MOST <= n < MOST
 
 
 class Definition(NamedTuple):
-    """A job without its identity, column by column."""
+    """A job without its identity, in columns."""
 
     schedule: str
     dialect: str
@@ -49,7 +49,7 @@ class Definition(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """How far a schedule has come: what of a case changes without a new revision, and the revision."""
+    """Progress of a schedule: the part of its state that changes without a new revision, and the revision number."""
 
     revision: int
     cursor: int
@@ -58,27 +58,31 @@ class Standing(NamedTuple):
     deleted: bool
     wake: int | None
     paused_until: int | None
-    owed: str | None  # JSON: seconds, in order
+    owed: str | None  # JSON: sorted list of seconds
 
 
 class Made(NamedTuple):
-    """The columns of a revision that are not its definition."""
+    """Columns of a revision apart from its definition."""
 
     number: int
     at: int
-    who: str
+    actor: str
     note: str
     cursor: int
 
 
-POLICY = Form(Policy, without=("preset", "given"))
-COMMAND, DEFINITION, STANDING = Form(Command), Form(Definition), Form(Standing)
-RUN, GAP, MADE, ACT = Form(Run), Form(Gap), Form(Made), Form(Act)
+POLICY = RowCodec(Policy, without=("preset", "given"))
+COMMAND, DEFINITION, STANDING = RowCodec(Command), RowCodec(Definition), RowCodec(Standing)
+RUN, GAP, MADE, ACT = RowCodec(Run), RowCodec(GapRecord), RowCodec(Made), RowCodec(ScheduleAction)
 WIDTH = len(Definition._fields)
 
 
 def write_job(job: Job) -> Definition:
-    """The row of a job. A job that would not come back equal is refused."""
+    """Return the row of a job.
+
+    Raises:
+        KronError: The job would not come back equal (NOT_STORABLE).
+    """
     text, dialect = _said(job.schedule)
     policy = _policy(job.schedule.policy)
     command = None if job.command is None else COMMAND.text(job.command)
@@ -87,14 +91,23 @@ def write_job(job: Job) -> Definition:
     reason = _unstorable(job, row)
     if reason:
         hint = "build the schedule by parsing a text"
-        raise KronError("NOT_STORABLE", f"the job {job.identity!r} cannot be stored: {reason}", hint=hint)
+        raise KronError("NOT_STORABLE", f"job {job.identity!r} cannot be stored: {reason}", hint=hint)
     return row
 
 
-def write_standing(case: Case) -> Standing:
-    """The row of what changes without a new revision."""
+def write_standing(case: ScheduleState) -> Standing:
+    """Return the progress row of a schedule."""
     owed = write_owed(case.owed)
-    return Standing(case.revision, case.cursor, case.since, case.paused, case.deleted, case.wake, case.until, owed)
+    return Standing(
+        case.revision,
+        case.cursor,
+        case.effective_from,
+        case.paused,
+        case.deleted,
+        case.next_check_at,
+        case.paused_until,
+        owed,
+    )
 
 
 def write_owed(owed: frozenset[int] | None) -> str | None:
@@ -112,25 +125,30 @@ def read_owed(text: str | None) -> frozenset[int] | None:
     return frozenset(map(number_of, found))
 
 
-def next_at(case: Case, new: Sequence[Run] = ()) -> int | None:
+def next_at(case: ScheduleState, new: Sequence[Run] = ()) -> int | None:
     """Return the nominal time (seconds) of the next period without a record, now or in `new`; None if there is none.
 
-    It is kept for the views alone: no decision reads it.
+    It is stored for the views only: no decision reads it.
     """
     job = case.job
-    if case.idle:
+    if case.is_inactive:
         return None
-    handled = case.ahead.union(run.nominal for run in new if not run.trigger) if new else case.ahead
-    nominal = next_nominal(job.schedule, max(case.cursor, case.since // 1000, job.start or case.cursor))
+    handled = case.handled_ahead.union(run.nominal for run in new if not run.trigger) if new else case.handled_ahead
+    nominal = next_nominal(job.schedule, max(case.cursor, case.effective_from // 1000, job.start or case.cursor))
     while nominal in handled and nominal is not None:
         nominal = next_nominal(job.schedule, nominal)
     return None if nominal is None or (job.end is not None and nominal > job.end) else nominal
 
 
-def read_case(row: Row, presets: Presets = BUILT_IN) -> Case:
-    """The case of a row: the identity, its definition, how far it has come. Its runs are kept elsewhere.
+def read_case(row: Row, presets: Presets = BUILT_IN) -> ScheduleState:
+    """Return the schedule state of a row: identity, definition and progress. Runs are stored in another table.
 
-    `presets` fill in what the author of the schedule left open.
+    Args:
+        row: Identity, then the columns of `Definition`, then the columns of `Standing`.
+        presets: Policies that fill in what the author of the schedule left open.
+
+    Raises:
+        KronError: The row cannot be read (CORRUPT_ROW).
     """
     identity, definition, standing = row[0], row[1 : WIDTH + 1], row[WIDTH + 1 :]
     try:
@@ -138,11 +156,13 @@ def read_case(row: Row, presets: Presets = BUILT_IN) -> Case:
         owed = read_owed(at.owed)
     except (ValueError, TypeError, KronError, RecursionError) as error:
         raise corrupt("schedules", identity, error) from error
-    return Case(job, at.revision, at.cursor, at.since, at.paused, at.deleted, at.wake, until=at.paused_until, owed=owed)
+    return ScheduleState(
+        job, at.revision, at.cursor, at.since, at.paused, at.deleted, at.wake, paused_until=at.paused_until, owed=owed
+    )
 
 
 def read_ahead(identity: str, rows: Sequence[Row]) -> frozenset[int]:
-    """The nominal times of the rows beyond a cursor."""
+    """Return the nominal times (seconds) of the rows beyond a cursor."""
     try:
         return frozenset(number_of(nominal) for (nominal,) in rows)
     except ValueError as error:
@@ -150,18 +170,18 @@ def read_ahead(identity: str, rows: Sequence[Row]) -> frozenset[int]:
 
 
 def read_run(row: Row) -> Run:
-    """The run of a row: its fields in their order."""
+    """Return the run of a row, which has the fields of `Run` in their order."""
     return _read("schedule_runs", row[0], RUN, row)
 
 
-def read_gap(identity: str, row: Row) -> Gap:
-    """The gap of a row."""
+def read_gap(identity: str, row: Row) -> GapRecord:
+    """Return the gap record of a row."""
     return _read("schedule_gaps", f"{identity} from {row[0]}", GAP, row)
 
 
 def write_revision(revision: Revision) -> dict[str, Any]:
     """Return the row of a revision: its complete definition, and who made it, when and why."""
-    made = Made(revision.number, revision.at, revision.who, revision.note, revision.cursor)
+    made = Made(revision.number, revision.at, revision.actor, revision.note, revision.cursor)
     return {"schedule_id": revision.identity, **DEFINITION.row(write_job(revision.job)), **MADE.row(made)}
 
 
@@ -174,19 +194,19 @@ def read_revision(row: Row, presets: Presets = BUILT_IN) -> Revision:
         raise corrupt("schedule_revisions", f"{identity} number {made[0] if made else '?'}", error) from error
 
 
-def read_act(identity: str, row: Row) -> Act:
-    """The act of a row."""
-    return _read("schedule_acts", f"{identity} at {row[1]}", ACT, row)
+def read_act(identity: str, row: Row) -> ScheduleAction:
+    """Return the recorded action of a row."""
+    return _read("schedule_actions", f"{identity} at {row[1]}", ACT, row)
 
 
 def corrupt(table: str, row: object, error: object) -> KronError:
-    """The answer to a row that cannot be read: which one, and why."""
-    message = f"the row {row!r} of {table} cannot be read: {error}"
-    hint = "somebody else wrote it, or the disk failed: restore it from a backup"
+    """Return the CORRUPT_ROW error of a row that cannot be read, with its table, name and cause."""
+    message = f"row {row!r} of {table} cannot be read: {error}"
+    hint = "restore the row from a backup: another program wrote it, or the disk failed"
     return KronError("CORRUPT_ROW", message, hint=hint, details={"table": table, "row": row})
 
 
-def _read(table: str, name: object, form: Form[T], row: Row) -> T:
+def _read(table: str, name: object, form: RowCodec[T], row: Row) -> T:
     try:
         return form.read(row)
     except (ValueError, TypeError) as error:
@@ -195,8 +215,8 @@ def _read(table: str, name: object, form: Form[T], row: Row) -> T:
 
 @lru_cache(1_024)
 def _said(schedule: Schedule) -> tuple[str, str]:
-    """The text of a schedule without its policy, and the dialect that it is in."""
-    if dialect_of(schedule) == "service" or not possible(schedule.cron):  # Kron's own refuses what never occurs
+    """Return the text of a schedule without its policy, and the dialect of the text."""
+    if dialect_of(schedule) == "service" or not possible(schedule.cron):  # `kron` rejects dates that never occur
         return write_cron(schedule.cron), "service"
     return unparse(replace(schedule, policy=KRON)), "kron"
 
@@ -207,7 +227,7 @@ def _job(identity: str, row: Definition, presets: Presets) -> Job:
     return Job(identity, schedule, row.name, row.description, command, row.target, row.start_at, row.end_at)
 
 
-@lru_cache(16_384)  # reading a text costs more than all the rest, and few texts make many rows
+@lru_cache(16_384)  # parsing dominates the cost of a row, and many rows share few texts
 def _schedule(text: str, dialect: str, zone: str, policy: str, presets: Presets) -> Schedule:
     return replace(parse(text, dialect=dialect, zone=zone), policy=_read_policy(policy, presets))
 
@@ -235,19 +255,19 @@ def _command(text: str) -> Command:
 
 
 def _unstorable(job: Job, row: Definition) -> str:
-    """Why a job would not come back as it is; empty if it would."""
+    """Return why a job would not come back equal; empty if it would."""
     if not all(_plain(value) for value in (job.identity, *row) if isinstance(value, str)):
-        return "a text of it has a character that no database keeps"
+        return "a text contains a character that databases cannot store (NUL or a surrogate)"
     if not all(-MOST <= value < MOST for value in (row.start_at, row.end_at) if value is not None):
-        return "a number of it is out of range"
+        return "its start or end is out of range (64-bit integer)"
     try:
-        return "" if _as_written(_job(job.identity, row, BUILT_IN), job) == job else "no text says its schedule exactly"
+        return "" if _as_written(_job(job.identity, row, BUILT_IN), job) == job else "its schedule has no exact text"
     except (ValueError, TypeError, KronError) as error:
-        return f"no text says its schedule: {error.message if isinstance(error, LanguageError) else error}"
+        return f"its schedule has no text: {error.message if isinstance(error, LanguageError) else error}"
 
 
 def _as_written(read: Job, job: Job) -> Job:
-    """Return what was read, with what the preset of the writer fills in: it is not part of the row."""
+    """Return the job that was read with the values of the writer's preset, which are not part of the row."""
     mine, written = job.schedule.policy, read.schedule.policy
     if not mine.preset or mine == written:
         return read

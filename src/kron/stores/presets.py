@@ -1,8 +1,8 @@
-"""Presets: named policies of a process. They fill in what the author of a stored schedule left open."""
+"""Presets: named policies of a process. A preset fills in what the author of a stored schedule left open."""
 
 from __future__ import annotations
 
-from kron.core.policy import SERVICE, Policy
+from kron.timing.schedule.policy import SERVICE, Policy
 
 
 class Presets:
@@ -12,7 +12,11 @@ class Presets:
         self._policies = policies
 
     def named(self, name: str) -> Policy:
-        """Return the policy of a name; ValueError if this process has none."""
+        """Return the policy of a name.
+
+        Raises:
+            ValueError: This process has no preset of that name.
+        """
         if name not in self._policies:
             raise ValueError(f"unknown preset {name!r}")
         return self._policies[name]

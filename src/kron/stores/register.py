@@ -1,15 +1,15 @@
-"""The register of the living in memory: who was heard of when, and since when there is somebody for each kind."""
+"""Worker register in memory: the lease of each worker, and the last downtime of each target kind."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from kron.core.downtime import ALWAYS, EVER, Downtime
-from kron.fleet import Fleet, Member
+from kron.engine.fleet import Fleet, Member
+from kron.rules.downtime import ALWAYS, EVER, Downtime
 
 
 class Life(NamedTuple):
-    """A worker: when it joined, when it was last heard of, and until when it counts as living."""
+    """A worker: when it joined, when it last renewed its lease, when the lease ends (milliseconds), and its kinds."""
 
     joined: int
     said: int
@@ -18,26 +18,26 @@ class Life(NamedTuple):
 
 
 class Service(NamedTuple):
-    """A kind of target: when a worker for it was last heard of, until when one lives, and the last downtime."""
+    """A target kind: last lease renewal of a worker that can launch it, end of that lease, and the last downtime."""
 
     said: int
     until: int
     downtime: Downtime
 
     def downtime_at(self, now: int) -> Downtime:
-        """The last downtime, as of an instant: one that has begun and not ended counts."""
+        """Return the last downtime as of `now`. A downtime that has begun and not ended counts."""
         return self.downtime if self.until > now else Downtime(self.said, EVER)
 
 
 class Register:
-    """Says who lives. Every store follows the same rules; this one keeps them in dictionaries."""
+    """Leases of workers and downtimes of target kinds. All stores share these rules; this class uses dictionaries."""
 
     def __init__(self) -> None:
         self.lives: dict[str, Life] = {}
         self.kinds: dict[str, Service] = {}
 
     def lease(self, owner: str, kinds: frozenset[str], now: int, length: int) -> Fleet:
-        """Register `owner` for so many milliseconds, or as gone; all who live."""
+        """Lease `owner` for `length` milliseconds; a length of 0 removes it. Returns all living workers."""
         until = now + length
         self._count_from(now)
         self.lives = {name: life for name, life in self.lives.items() if life.until > now}
@@ -52,14 +52,14 @@ class Register:
         return Fleet(members, {kind: self.downtime(kind, now) for kind in kinds})
 
     def downtime(self, kind: str, now: int) -> Downtime:
-        """When last no worker lived that could launch that kind."""
+        """Return the last interval in which no living worker could launch that kind."""
         service = self.kinds.get(kind)
         return ALWAYS if service is None else service.downtime_at(now)
 
     def _serve(self, kind: str, now: int, length: int) -> None:
-        """A worker for a kind is heard of. If it was served for a moment only before, that was part of its downtime.
+        """Record a lease for a kind. If the kind was served only for a moment before, that moment extends its downtime.
 
-        A worker that is back for less than a third of its lease has not gone through what fell due before.
+        A worker that was back for less than a third of its lease has not handled the periods of the downtime.
         """
         known, until = self.kinds.get(kind), now + length
         if known is None:
@@ -72,12 +72,12 @@ class Register:
             self.kinds[kind] = Service(now, max(until, known.until), known.downtime)
 
     def _leave(self, kind: str, now: int) -> None:
-        """A kind is served until the last of the others that can launch it is gone."""
+        """Record that a worker left: the kind is served until the last lease of the other workers for it ends."""
         left = max((life.until for life in self.lives.values() if kind in life.kinds), default=now)
         self.kinds[kind] = self.kinds[kind]._replace(said=now, until=left)
 
     def _count_from(self, now: int) -> None:
-        """What was said by a clock that has been set back since counts from now on."""
+        """Restart leases from `now` that were written before the clock was set back."""
         self.lives = {
             name: life._replace(said=min(life.said, now), until=life.until - max(0, life.said - now))
             for name, life in self.lives.items()

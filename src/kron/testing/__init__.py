@@ -1,32 +1,32 @@
-"""For tests of schedules, stores and launchers: time that passes at once, and roads on which messages get lost.
+"""Tools for tests of schedules, stores and launchers: virtual time and fault injection.
 
-Nothing here is a mock. The loop is the stock one of asyncio with another idea of time, and what goes wrong
-goes wrong around the real parts: before a call arrives, or after it has done its work.
+Nothing here is a mock. The event loop is the standard asyncio loop with virtual time. Faults are injected around the
+real components: before a call arrives, or after the call has done its work.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kron.testing.claims import assert_fires, assert_survives
+    from kron.testing.assertions import assert_fires, assert_survives
     from kron.testing.clock import VirtualClock, VirtualTimer
-    from kron.testing.launcher import FaultyLauncher
+    from kron.testing.faulty_launcher import FaultyLauncher
+    from kron.testing.faulty_store import FaultyStore
     from kron.testing.loop import Deadlock, VirtualLoop, run
-    from kron.testing.road import Clear, Road, Rough, RoughRoad
-    from kron.testing.store import FaultyStore
-    from kron.testing.trip import Trip, instant_at, travel
+    from kron.testing.network import FaultProfile, FaultyNetwork, Network, ReliableNetwork
+    from kron.testing.time_travel import VirtualTime, instant_at, travel
 
 __all__ = [
-    "Clear",
     "Deadlock",
+    "FaultProfile",
     "FaultyLauncher",
+    "FaultyNetwork",
     "FaultyStore",
-    "Road",
-    "Rough",
-    "RoughRoad",
-    "Trip",
+    "Network",
+    "ReliableNetwork",
     "VirtualClock",
     "VirtualLoop",
+    "VirtualTime",
     "VirtualTimer",
     "assert_fires",
     "assert_survives",
@@ -36,18 +36,18 @@ __all__ = [
 ]
 
 _HOMES = {
-    "kron.testing.claims": ("assert_fires", "assert_survives"),
+    "kron.testing.assertions": ("assert_fires", "assert_survives"),
     "kron.testing.clock": ("VirtualClock", "VirtualTimer"),
-    "kron.testing.launcher": ("FaultyLauncher",),
+    "kron.testing.faulty_launcher": ("FaultyLauncher",),
     "kron.testing.loop": ("Deadlock", "VirtualLoop", "run"),
-    "kron.testing.road": ("Clear", "Road", "Rough", "RoughRoad"),
-    "kron.testing.store": ("FaultyStore",),
-    "kron.testing.trip": ("Trip", "instant_at", "travel"),
+    "kron.testing.network": ("FaultProfile", "FaultyNetwork", "Network", "ReliableNetwork"),
+    "kron.testing.faulty_store": ("FaultyStore",),
+    "kron.testing.time_travel": ("VirtualTime", "instant_at", "travel"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    """A name, from its home; loaded when it is asked for, so that the plugin costs nothing where nobody uses it."""
+    """Return a public name from its module. The import is deferred so that an unused pytest plugin costs nothing."""
     home = next((module for module, names in _HOMES.items() if name in names), None)
     if home is None:
         raise AttributeError(f"module 'kron.testing' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Clocks of a virtual loop: one that people set, and one that only measures."""
+"""Clocks of a virtual loop: a wall clock that can be set, and a monotonic timer."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ T = TypeVar("T")
 
 
 class VirtualClock:
-    """A wall clock that goes with a loop, from `start` on. It can be set, and then jumps, as clocks do."""
+    """Wall clock that advances with a loop, from `start` (seconds since 1970-01-01 UTC). A test can make it jump."""
 
     def __init__(self, loop: AbstractEventLoop, start: float = 0.0) -> None:
         self.loop, self.start, self.offset = loop, start, 0.0
 
     def now(self) -> float:
-        """The current instant."""
+        """Return the current time in seconds since 1970-01-01 UTC."""
         return self.start + self.loop.time() + self.offset
 
     def step(self, seconds: float) -> None:
-        """Set it forward, or back."""
+        """Set the clock forward by `seconds`, or back if negative."""
         self.offset += seconds
 
 
 class VirtualTimer:
-    """Measures and waits by a loop."""
+    """Monotonic timer that measures and waits in the time of a loop."""
 
     def __init__(self, loop: AbstractEventLoop) -> None:
         self.loop = loop
 
     def monotonic(self) -> float:
-        """Seconds from some moment on."""
+        """Return the loop time in seconds. Only differences are meaningful."""
         return self.loop.time()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Wait for `seconds` of loop time."""
         await asyncio.sleep(seconds)
 
     async def within(self, seconds: float, work: Coroutine[Any, Any, T]) -> T:
-        """The result of the work, if it comes in time."""
+        """Return the result of `work`. Raises TimeoutError if it takes longer than `seconds` of loop time."""
         async with asyncio.timeout(seconds):
             return await work

@@ -1,4 +1,4 @@
-"""The pytest plugin: time travel, and claims about schedules, as fixtures. It loads the rest when it is asked for."""
+"""Pytest plugin: fixtures for virtual time and for assertions about schedules. Each fixture imports its code on use."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ import pytest
 
 @pytest.fixture
 def travel() -> Iterator[Callable[[str], Any]]:
-    """A trip to a moment such as `2026-03-08 01:59 America/New_York`; every trip ends with the test."""
-    from kron.testing import trip
+    """Return `kron.testing.travel`, for times such as `2026-03-08 01:59 America/New_York`. Closed after the test."""
+    from kron.testing import time_travel
 
-    trips: list[trip.Trip] = []
+    trips: list[time_travel.VirtualTime] = []
 
-    def go(text: str) -> trip.Trip:
-        trips.append(trip.travel(text))
+    def go(text: str) -> time_travel.VirtualTime:
+        trips.append(time_travel.travel(text))
         return trips[-1]
 
     yield go
     for one in trips:
-        one.end()
+        one.close()
 
 
 @pytest.fixture
 def assert_fires() -> Callable[..., None]:
-    """Whether a schedule fires at exactly these times."""
-    from kron.testing import claims
+    """Return `kron.testing.assert_fires`."""
+    from kron.testing import assertions
 
-    return claims.assert_fires
+    return assertions.assert_fires
 
 
 @pytest.fixture
 def assert_survives() -> Callable[..., str]:
-    """Whether every period has an answer though nobody is there for a while."""
-    from kron.testing import claims
+    """Return `kron.testing.assert_survives`."""
+    from kron.testing import assertions
 
-    return claims.assert_survives
+    return assertions.assert_survives

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kron.apps.wiring import open_store
-from kron.registrar import Registrar
+from kron.engine.registrar import Registrar
 from tests.campaigns.failover.losses import losses, pauses
 from tests.campaigns.failover.pair import Pair, available
 from tests.campaigns.nemesis.__main__ import disturb, load, report, resume, say, watch

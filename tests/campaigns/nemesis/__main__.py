@@ -20,8 +20,8 @@ from pathlib import Path
 
 from kron import KronError
 from kron.apps.wiring import open_store
-from kron.pause import NOBODY
-from kron.registrar import Registrar
+from kron.engine.registrar import Registrar
+from kron.rules.pause import NO_ACTOR
 from tests.campaigns.nemesis.faults import Fleet, Nemesis
 from tests.campaigns.nemesis.findings import examine
 from tests.campaigns.nemesis.schedules import job_of, names
@@ -69,7 +69,7 @@ async def watch(server, database, snapshots):
 async def load(registrar, known, every):
     began = time.monotonic()
     for start in range(0, len(known), 200):
-        await registrar.upsert_all([(job_of(name, every), NOBODY) for name in known[start : start + 200]])
+        await registrar.upsert_all([(job_of(name, every), NO_ACTOR) for name in known[start : start + 200]])
         if start % 4000 == 3800:
             say(f"{start + 200} schedules, {time.monotonic() - began:.0f} s")
 

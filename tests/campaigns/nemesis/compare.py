@@ -13,10 +13,10 @@ from pathlib import Path
 
 from kron import parse
 from kron.apps.wiring import open_store
-from kron.core.job import Job
-from kron.core.policy import MILLISECOND, SECOND, SERVICE, Catchup, FirstSight, Overlap
-from kron.core.run import key_of
-from kron.registrar import Registrar
+from kron.engine.registrar import Registrar
+from kron.timing.job import Job
+from kron.timing.key import key_of
+from kron.timing.schedule.policy import MILLISECOND, SECOND, SERVICE, Catchup, FirstPeriod, Overlap
 from tests.campaigns.nemesis.document import TABLES
 from tests.campaigns.nemesis.faults import Fleet, Nemesis
 from tests.postgres import free_port, running
@@ -30,7 +30,7 @@ POLICY = replace(
     catchup=Catchup.ALL,
     run_lease=20 * SECOND,
     launch_backoff=300 * MILLISECOND,
-    first_sight=FirstSight.AFTER,
+    first_period=FirstPeriod.AFTER,
 )
 LEDGER = {
     "document": "SELECT idempotency_key, CASE status WHEN 'ENQUEUED' THEN 'executed' ELSE lower(status) END, false"

@@ -13,9 +13,10 @@ import time
 import psycopg
 
 from kron import parse
-from kron.core.period import next_nominal
-from kron.core.run import Run, State, key_of
-from kron.launcher import Launch
+from kron.engine.launcher import Launch
+from kron.rules.run import Run, State
+from kron.timing.key import key_of
+from kron.timing.period import next_nominal
 from tests.campaigns.nemesis.life import Post
 
 TABLES = """

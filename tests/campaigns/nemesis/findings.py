@@ -4,8 +4,8 @@ import json
 from collections import Counter
 from dataclasses import dataclass, field
 
-from kron.audit import audit
-from kron.core.policy import Interrupted
+from kron.engine.audit import audit
+from kron.timing.schedule.policy import WorkerLossPolicy
 from tests.campaigns.nemesis.schedules import policy_of
 
 DROPPED = "dropped"  # in the receiver's log: a request that arrived, and had no effect and no answer
@@ -13,7 +13,7 @@ DROPPED = "dropped"  # in the receiver's log: a request that arrived, and had no
 LEDGER = """
 SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, fire_at, created_at, updated_at, status, outcome, reason,
        attempt, open, trigger_id, open AND not_before > kron_now() AND wake <= not_before
-FROM runs LEFT JOIN due USING (tenant_id, schedule_id)
+FROM runs LEFT JOIN schedule_state USING (tenant_id, schedule_id)
 """
 
 
@@ -81,14 +81,14 @@ def _one(row, arrivals, departed, calm, busy, found):
     if is_open and updated < calm and not its_turn_will_come and not has_its_time:
         found.unexplained.append((*about, "it is not over, and nobody looks after it"))
     if outcome == "executed" and not arrivals:
-        once = reason == "unknown" and policy_of(name).interrupted is Interrupted.LOST
+        once = reason == "unknown" and policy_of(name).on_worker_loss is WorkerLossPolicy.LOST
         left = found.dropped if reason == "unknown" and departed else found.lost
         (found.doubt if once else left).append((*about, "executed, and nobody received it"))
     if reason == "catchup_none":
         found.missed.append((*about, "missed, though a worker lived within its grace"))
     if outcome not in ("executed", None) and arrivals:
         found.unexplained.append((*about, "it was received"))
-    if arrivals > attempt or (policy_of(name).interrupted is Interrupted.LOST and arrivals > 1):
+    if arrivals > attempt or (policy_of(name).on_worker_loss is WorkerLossPolicy.LOST and arrivals > 1):
         found.doubled.append((*about, "sent more often than it may be"))
 
 

@@ -7,12 +7,12 @@ import signal
 import sys
 
 from kron.apps.wiring import open_store
-from kron.clock import SystemTimer
-from kron.core.answer import Answer
-from kron.events import line
-from kron.failpoint import fail_point
-from kron.settings import Settings
-from kron.worker import Worker
+from kron.engine.clock import SystemTimer
+from kron.engine.events import line
+from kron.engine.failpoint import fail_point
+from kron.engine.settings import Settings
+from kron.engine.worker import Worker
+from kron.rules.launch_result import LaunchResult
 
 KEPT = {"launch_fenced", "launch_withheld", "pass_failed"}
 
@@ -29,7 +29,7 @@ class Post:
         try:
             reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         except OSError:
-            return Answer.RETRYABLE  # nothing was sent
+            return LaunchResult.RETRYABLE  # nothing was sent
         try:
             writer.write(b"POST / HTTP/1.1\r\ncontent-length: %d\r\n\r\n" % len(body))
             await writer.drain()
@@ -40,7 +40,9 @@ class Post:
             status = int(head.split()[1])
         finally:
             writer.close()
-        return {200: Answer.OK, 410: Answer.RETRYABLE, 503: Answer.RETRYABLE}.get(status, Answer.REJECTED)
+        return {200: LaunchResult.OK, 410: LaunchResult.RETRYABLE, 503: LaunchResult.RETRYABLE}.get(
+            status, LaunchResult.REJECTED
+        )
 
     async def cancel(self, run):
         pass
@@ -49,7 +51,7 @@ class Post:
 def settings(lease):
     """Leases short enough to run out while somebody watches."""
     shares = {"tick": lease // 18, "shard_lease": lease * 4 // 9, "timeout": lease // 3, "backoff": lease}
-    return Settings(batch=500, lookahead=10_000, sends=50, lease=lease, **shares)
+    return Settings(batch=500, lookahead=10_000, max_concurrent_launches=50, lease=lease, **shares)
 
 
 async def main(url, port, owner, log, lease=9_000):

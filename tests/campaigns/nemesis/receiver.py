@@ -14,8 +14,8 @@ import time
 
 from kron import KronError
 from kron.apps.wiring import open_store
-from kron.core.answer import Report
-from kron.registrar import Registrar
+from kron.engine.registrar import Registrar
+from kron.rules.launch_result import Report
 
 
 class Receiver:

@@ -3,14 +3,24 @@
 from dataclasses import replace
 
 from kron import parse
-from kron.core.job import Job
-from kron.core.policy import DECLARATIVE, KRON, MILLISECOND, MINUTE, SECOND, SERVICE, Catchup, FirstSight, Overlap
+from kron.timing.job import Job
+from kron.timing.schedule.policy import (
+    DECLARATIVE,
+    KRON,
+    MILLISECOND,
+    MINUTE,
+    SECOND,
+    SERVICE,
+    Catchup,
+    FirstPeriod,
+    Overlap,
+)
 
-_COMMON = {"run_lease": 20 * SECOND, "launch_backoff": 300 * MILLISECOND, "first_sight": FirstSight.AFTER}
+_COMMON = {"run_lease": 20 * SECOND, "launch_backoff": 300 * MILLISECOND, "first_period": FirstPeriod.AFTER}
 POLICIES = {
     "skip-none": replace(SERVICE, **_COMMON),
-    "allow-all": replace(SERVICE, overlap=Overlap.ALLOW, catchup=Catchup.ALL, bound=50, **_COMMON),
-    "queue-all": replace(SERVICE, overlap=Overlap.QUEUE, catchup=Catchup.ALL, bound=50, **_COMMON),
+    "allow-all": replace(SERVICE, overlap=Overlap.ALLOW, catchup=Catchup.ALL, catchup_limit=50, **_COMMON),
+    "queue-all": replace(SERVICE, overlap=Overlap.QUEUE, catchup=Catchup.ALL, catchup_limit=50, **_COMMON),
     "coalesce-latest": replace(DECLARATIVE, resolution=SECOND, **_COMMON),
     "replace-deadline": replace(KRON, overlap=Overlap.REPLACE, deadline=MINUTE, **_COMMON),
     "spread": replace(SERVICE, overlap=Overlap.ALLOW, catchup=Catchup.SPREAD, spread_over=10 * SECOND, **_COMMON),

@@ -16,12 +16,12 @@ from pathlib import Path
 
 from kron import parse
 from kron.apps.wiring import open_store
-from kron.audit import audit
-from kron.core.job import Job
-from kron.core.policy import SECOND, SERVICE
-from kron.pause import Asker
-from kron.registrar import Registrar
+from kron.engine.audit import audit
+from kron.engine.registrar import Registrar
+from kron.rules.pause import Actor
 from kron.stores.postgres.maintain import maintain
+from kron.timing.job import Job
+from kron.timing.schedule.policy import SECOND, SERVICE
 from tests import spent
 from tests.campaigns.soak.picture import picture
 from tests.campaigns.soak.sampling import sample
@@ -50,7 +50,7 @@ async def define(url, rate):
                 )
                 for n in range(first, min(first + 1_000, rate * 60))
             ]
-            await Registrar(store).upsert_all([(job, Asker("soak")) for job in jobs])
+            await Registrar(store).upsert_all([(job, Actor("soak")) for job in jobs])
 
 
 async def accounted(url):
@@ -86,7 +86,7 @@ def soak(given, server, database):
     asyncio.run(maintain(url))
     asyncio.run(define(url, given.rate))
     say(f"{given.rate * 60} schedules, {given.rate} due in every second, {given.minutes:g} minutes")
-    command = [Path(sys.executable).with_name("kron"), "worker", url]
+    command = [Path(sys.executable).with_name("kron"), "worker", "--store", url]
     workers = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(WORKERS)]
     pids = [worker.pid for worker in workers]
     theirs, ours = spent.of_server(server), spent.of(pids)

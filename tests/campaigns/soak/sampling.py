@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 STATE = """
-SELECT pg_table_size('due'), pg_indexes_size('due'),
+SELECT pg_table_size('schedule_state'), pg_indexes_size('schedule_state'),
        (SELECT coalesce(sum(n_dead_tup), 0)::bigint FROM pg_stat_user_tables
-        WHERE relname IN ('due', 'workers', 'shards')),
+        WHERE relname IN ('schedule_state', 'workers', 'shards')),
        (SELECT coalesce(sum(pg_total_relation_size(relid)), 0)::bigint FROM pg_partition_tree('runs') WHERE isleaf),
        (SELECT coalesce(sum(n_live_tup), 0)::bigint FROM pg_stat_user_tables WHERE relname LIKE 'runs_%'),
        (SELECT coalesce(sum(autovacuum_count), 0)::bigint FROM pg_stat_user_tables)

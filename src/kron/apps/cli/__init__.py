@@ -1,17 +1,22 @@
-"""The command line: `kron`, and `krontab` for those whose fingers say so."""
+"""Command-line interface: `kron`, and its alias `krontab`."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-from kron.apps.cli.screen import Screen
+from kron.apps.cli.console import Screen
 from kron.errors import KronError
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command. 0: fine; 1: invalid or not found; 2: the command line itself is wrong."""
-    from kron.apps.cli.commands import parser
+    """Run one command and return its exit status.
+
+    Returns:
+        0 on success; 1 if the input is invalid or not found; 2 if the command line itself is wrong;
+        130 after an interrupt.
+    """
+    from kron.apps.cli.parser import parser
 
     screen = Screen(sys.stdout, sys.stderr)
     args = parser(sys.argv[0].rpartition(os.sep)[2]).parse_args(argv)
@@ -24,6 +29,6 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left; that is its right
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader closed the pipe: not an error
         return 0
     return status

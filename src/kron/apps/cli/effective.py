@@ -7,19 +7,26 @@ import os
 from collections.abc import Sequence
 from dataclasses import fields
 
-from kron.apps.cli.screen import Screen
+from kron.apps.cli.console import Screen
 from kron.apps.redacted import redacted
-from kron.apps.service.config import Config, Setting, read_config, read_settings, unknown_variables
-from kron.apps.service.settings_check import SECRET
+from kron.apps.service.config import Config
+from kron.apps.service.config_check import SECRET
+from kron.apps.service.config_reader import Setting, read_config, read_settings, unknown_variables
 from kron.errors import KronError
 
 
 def settings_of(
     args: argparse.Namespace, screen: Screen, names: Sequence[str], *, worker: bool = False
 ) -> Config | None:
-    """Return the configuration; None after `--check`, which prints it. Unknown KRON_* variables are warned of.
+    """Return the configuration, or None after `--check`, which prints it.
 
-    `names`: the flags of this command that are settings.
+    Unknown KRON_* variables cause a warning.
+
+    Args:
+        args: Parsed command line.
+        screen: Output of the command.
+        names: Flags of this command that are settings.
+        worker: Whether the process is a worker without an HTTP API.
     """
     for variable, hint in unknown_variables(os.environ):
         screen.note(f"warning[CONFIG]: unknown variable {variable} in the environment is ignored")
@@ -33,15 +40,15 @@ def settings_of(
 
 
 def flags_of(args: argparse.Namespace, names: Sequence[str]) -> dict[str, str]:
-    """Return the settings that the command line gives. `--set` wins over the flags."""
+    """Return the settings given on the command line. `--set` takes precedence over the other flags."""
     given = {name: getattr(args, name) for name in (*names, "log_format", "log_level")}
     flags = {name: str(value) for name, value in given.items() if value is not None and value is not False}
     if getattr(args, "no_worker", False):
-        flags["worker"] = "false"
+        flags["run_worker"] = "false"
     for word in args.set:
         name, equals, value = word.partition("=")
         if not equals:
-            raise KronError("USAGE", f"--set {word!r} has no value", hint="write --set TICK_MS=500")
+            raise KronError("USAGE", f"--set {word!r} has no value", hint="use NAME=VALUE, such as --set TICK_MS=500")
         flags[name] = value
     return flags
 

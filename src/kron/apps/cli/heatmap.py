@@ -1,7 +1,7 @@
-"""The schedule heatmap: how many schedules start in each hour of a UTC week.
+"""Schedule heatmap: number of schedules that start in each hour of a UTC week.
 
-It looks at the hour and the weekday of a cron line and at nothing else, so that lines which count days
-of the month show where they may start. A line that it cannot read is left out; reading is not its job.
+The heatmap reads only the hour and the weekday of a cron line. A line that selects days of the month is therefore
+shown in every hour in which it can start. A line that cannot be parsed is omitted; the parser reports it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _COLOURS = {"·": _DIM, "░": "\x1b[36m", "▒": "\x1b[32m", "▓": "\x1b[33m",
 
 
 def heatmap(crons: Iterable[str], *, colour: bool = False) -> str:
-    """The calendar of some cron lines, to be written as it is; empty if there are none."""
+    """Return the heatmap of cron lines as printable text; empty if there are no lines."""
     lines = list(crons)
     if not lines:
         return ""
@@ -41,7 +41,7 @@ def heatmap(crons: Iterable[str], *, colour: bool = False) -> str:
 
 
 def glyph_of(count: int) -> str:
-    """The glyph of a number of schedules."""
+    """Return the glyph for a number of schedules."""
     return next(glyph for glyph, least, _ in reversed(BUCKETS) if count >= least)
 
 
@@ -54,7 +54,7 @@ def _styled(glyph: str, colour: bool) -> str:
 
 
 def _cells(line: str) -> set[tuple[int, int]]:
-    """The (weekday, hour) pairs of a cron line."""
+    """Return the (weekday, hour) pairs of a cron line."""
     fields = line.split()
     if len(fields) != 5:
         return set()
@@ -70,7 +70,7 @@ def _without_names(field: str) -> str:
 
 
 def _values(field: str, low: int, high: int) -> set[int]:
-    """The values of a field; none if any part of it makes no sense."""
+    """Return the values of a field; empty if any part of the field is invalid."""
     found: set[int] = set()
     for part in field.split(","):
         span, slash, step = part.partition("/")

@@ -1,4 +1,4 @@
-"""The options that several commands have, and how each is put."""
+"""Options that several commands share, and helpers that define commands."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from kron.apps.cli.screen import Screen
+from kron.apps.cli.console import Screen
 
-DIALECTS = ("posix", "service", "kron", "fuzzy")  # not imported: `--help` need not load the language
+DIALECTS = ("posix", "service", "kron", "fuzzy")  # not imported, so that `--help` does not load the language
 
 
 def define(commands: Any, name: str, what: str, example: str) -> argparse.ArgumentParser:
-    """A command, with what it does in a line and an example."""
+    """Add a command with a one-line description and an example."""
     command: argparse.ArgumentParser = commands.add_parser(
         name,
         help=what,
@@ -26,41 +26,43 @@ def define(commands: Any, name: str, what: str, example: str) -> argparse.Argume
 
 
 def _runner(name: str) -> Callable[[argparse.Namespace, Screen], int]:
-    """Runs the command of that name; its module is loaded only then."""
+    """Return a function that runs the command of that name; it imports the command's module only when called."""
 
     def run(args: argparse.Namespace, screen: Screen) -> int:
-        return int(import_module(f"kron.apps.cli.{name.replace('-', '_')}").run(args, screen))
+        return int(import_module(f"kron.apps.cli.commands.{name.replace('-', '_')}").run(args, screen))
 
     return run
 
 
 def add_subject(command: argparse.ArgumentParser) -> None:
-    """What a command is about: a schedule, or the jobs of a file."""
-    command.add_argument("name", nargs="?", metavar="SCHEDULE", help="a schedule in quotes; with -f, the name of a job")
-    command.add_argument("-f", "--file", help="a krontab file")
-    command.add_argument("--identity", help="the name that the job runs under; windows are drawn for it")
-    command.add_argument("--dialect", choices=DIALECTS, default="kron", help="how to read SCHEDULE (default kron)")
-    command.add_argument("--zone", default="UTC", help="the time zone, where SCHEDULE names none (default UTC)")
+    """Add the options that select the input: a schedule, or the jobs of a file."""
+    command.add_argument("name", nargs="?", metavar="SCHEDULE", help="schedule in quotes; with -f, name of a job")
+    command.add_argument("-f", "--file", help="krontab file")
+    command.add_argument("--identity", help="identity of the job; times in windows depend on it")
+    command.add_argument("--dialect", choices=DIALECTS, default="kron", help="dialect of SCHEDULE (default kron)")
+    command.add_argument("--zone", default="UTC", help="time zone if SCHEDULE names none (default UTC)")
     add_format(command)
 
 
 def add_format(command: argparse.ArgumentParser) -> None:
-    """For people, or for programs."""
-    command.add_argument("--format", choices=("text", "json"), default="text", help="json: for programs")
+    """Add the option that selects text or JSON output."""
+    command.add_argument(
+        "-o", "--output", choices=("text", "json"), default="text", help="output format (default text)"
+    )
 
 
 def add_at(command: argparse.ArgumentParser, what: str) -> None:
-    """An instant."""
+    """Add the `--at` option."""
     command.add_argument("--at", metavar="INSTANT", help=f"{what}, such as 2026-03-01T00:00:00Z (default: now)")
 
 
 def count(text: str) -> int:
-    """A number of things."""
+    """Parse a number from 1 to 10,000."""
     if not (text.isascii() and text.isdigit() and len(text) < 6 and 1 <= int(text) <= 10_000):
-        raise argparse.ArgumentTypeError("a number from 1 to 10000")
+        raise argparse.ArgumentTypeError("expected a number from 1 to 10000")
     return int(text)
 
 
 def days(text: str) -> int:
-    """A number of days; 0 for no limit."""
+    """Parse a number of days; 0 means no limit."""
     return 0 if text == "0" else count(text)

@@ -1,4 +1,4 @@
-"""Which repository a file belongs to, and the identifier that its sentences are scattered by."""
+"""Repository of a file, and the identifier that its sentences are scattered by."""
 
 from __future__ import annotations
 
@@ -13,11 +13,15 @@ from kron.language.sentences.scatter import workflow_identifier
 
 _SLUG = re.compile(r"[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+")
 _REMOTE = re.compile(r"(?:[a-z+]+://[^/]+/|[^/:]+:)?/?(?:.*/)?([^/:]+/[^/]+?)(?:\.git)?/?")
-_HINT = "give --repo OWNER/NAME; the time of every sentence hangs on it, so it is never guessed"
+_HINT = "add --repo OWNER/NAME; Kron never guesses it, because the times of all sentences depend on it"
 
 
 def identifier(path: Path, repository: str | None) -> str:
-    """`owner/repo/path` of a file: from --repo, else from the git remote `origin`, else refused."""
+    """Return `owner/repo/path` of a file, with the repository from `--repo` or else from the git remote `origin`.
+
+    Raises:
+        KronError: `NO_REPOSITORY` if neither names a repository; `OUTSIDE` if the file is outside of the working tree.
+    """
     folder = path.absolute().parent.resolve()
     root = _root(folder)
     slug = checked(repository) if repository else _origin(folder)
@@ -28,21 +32,21 @@ def identifier(path: Path, repository: str | None) -> str:
 
 
 def checked(repository: str) -> str:
-    """A repository as owner/name."""
+    """Return the repository if it has the form owner/name."""
     if not _SLUG.fullmatch(repository):
-        raise KronError("USAGE", f"{repository[:60]!r} is not a repository", hint="write it as OWNER/NAME")
+        raise KronError("USAGE", f"{repository[:60]!r} is not a repository", hint="use OWNER/NAME")
     return repository
 
 
 def slug(remote: str) -> str | None:
-    """owner/name out of the address of a git remote: the last two parts of its path."""
+    """Return owner/name from the address of a git remote (the last two parts of its path); None if it has none."""
     found = _REMOTE.fullmatch(remote.strip())
     return found[1] if found and _SLUG.fullmatch(found[1]) else None
 
 
 @lru_cache
 def _root(folder: Path) -> Path:
-    """The root of the working tree, or the current directory outside of any."""
+    """Return the root of the working tree, or the current directory outside of any working tree."""
     top = _git(folder, "rev-parse", "--show-toplevel")
     return Path(top) if top else Path.cwd().resolve()
 
@@ -59,7 +63,7 @@ def _origin(folder: Path) -> str:
 
 
 def _git(folder: Path, *words: str) -> str:
-    """What git answers; nothing if there is no git, or no answer."""
+    """Return the output of git; empty if git is missing, fails or times out."""
     program = shutil.which("git")
     if not program:
         return ""

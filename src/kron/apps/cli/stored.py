@@ -1,4 +1,4 @@
-"""The commands about what is stored: schedules, runs, and who keeps them."""
+"""Commands that work on a store or a service: schedules, runs, workers and maintenance."""
 
 from __future__ import annotations
 
@@ -13,32 +13,34 @@ def _why(commands: Any) -> None:
     command = define(
         commands,
         "why",
-        "say what became of a period, and why",
+        "show the outcome of a period and its reason",
         "why billing/invoices --store sqlite:/var/lib/kron.db --at 2026-03-01T03:00:00Z",
     )
-    command.add_argument("identity", metavar="SCHEDULE", help="the identity of a schedule")
+    command.add_argument("identity", metavar="SCHEDULE", help="identity of a schedule")
     _store(command)
-    add_at(command, "the last period up to this instant")
+    add_at(command, "last period up to this instant")
     add_format(command)
 
 
 def _audit(commands: Any) -> None:
-    command = define(commands, "audit", "account for every period, or fail", "audit --store sqlite:/var/lib/kron.db")
-    command.add_argument("identity", nargs="?", metavar="SCHEDULE", help="the identity of one schedule; default: all")
+    command = define(
+        commands, "audit", "verify that every period has an outcome", "audit --store sqlite:/var/lib/kron.db"
+    )
+    command.add_argument("identity", nargs="?", metavar="SCHEDULE", help="identity of one schedule (default: all)")
     _store(command)
     for name, bound in (("failed", None), ("lost", 0), ("unknown", 0)):
         told = "unlimited" if bound is None else bound
-        what = f"exit 1 if more runs ended as {name} (default {told})"
+        what = f"exit 1 if more than N runs ended as {name} (default {told})"
         command.add_argument(f"--max-{name}", type=days, default=bound, metavar="N", help=what)
     add_format(command)
 
 
 def _audit_log(commands: Any) -> None:
     command = define(
-        commands, "audit-log", "check the audit log of a service", "audit-log verify /var/log/kron/audit.jsonl"
+        commands, "audit-log", "verify the audit log of a service", "audit-log verify /var/log/kron/audit.jsonl"
     )
     verbs = command.add_subparsers(dest="verb", metavar="VERB", required=True)
-    what = "check that each line follows from the line before it"
+    what = "verify the hash chain of audit log files"
     verify = verbs.add_parser("verify", help=what, description=what.capitalize() + ".")
     verify.add_argument("files", metavar="FILE", nargs="+", help="audit logs of one service, the oldest first")
     verify.add_argument("--after", metavar="HASH", help="hash of the line before the first (default: none)")
@@ -49,16 +51,14 @@ def _serve(commands: Any) -> None:
     command = define(
         commands,
         "serve",
-        "serve schedules over HTTP, and run them",
+        "run the HTTP service, with a worker",
         "serve --store postgresql://localhost/kron --listen 0.0.0.0:8080 --config kron.toml",
     )
     remote.add_settings(command)
 
 
 def _schedules(commands: Any) -> None:
-    command = define(
-        commands, "schedules", "list, define, pause and ask about the schedules of a service", "schedules list -o json"
-    )
+    command = define(commands, "schedules", "manage the schedules of a service", "schedules list -o json")
     remote.add_verbs(command)
 
 
@@ -66,56 +66,55 @@ def _load(commands: Any) -> None:
     command = define(
         commands,
         "load",
-        "define the schedules of a file of JSON lines",
+        "define the schedules of a JSON Lines file",
         "load schedules.ndjson --store postgresql://kron@db/kron",
     )
     command.add_argument("path", metavar="FILE", help='lines such as {"identity": "a", "schedule": "*/5 * * * *"}')
     _store(command)
-    command.add_argument("--note", default="", help="why; kept with every revision")
+    command.add_argument("--note", default="", help="reason, stored with every revision")
 
 
 def _worker(commands: Any) -> None:
-    command = define(commands, "worker", "run a worker", "worker postgresql://kron@db/kron --listen 0.0.0.0:8080")
-    command.add_argument("url", metavar="STORE-URL", nargs="?", help="store URL, such as postgresql://HOST/DATABASE")
-    command.add_argument("--store", metavar="URL", help="the same (default: the setting STORE)")
+    command = define(commands, "worker", "run a worker", "worker --store postgresql://kron@db/kron --listen :8080")
+    command.add_argument("--store", metavar="URL", help="store URL (default: setting STORE)")
     command.add_argument(
         "--listen", metavar="HOST:PORT", help="address of /metrics, /healthz and /readyz (default: off)"
     )
     command.add_argument("--batch", type=count, help="schedules read in one pass (default 500)")
     command.add_argument("--lookahead", type=count, metavar="SECONDS", help="how far ahead to plan (default 60)")
-    command.add_argument("--lead", action="store_true", help="elect one active worker; others stand by")
-    command.add_argument("--skew", type=count, metavar="SECONDS", help="maximum clock skew (default 5)")
+    command.add_argument("--leader-election", action="store_true", help="elect one active worker; others stand by")
+    command.add_argument("--max-clock-skew", type=count, metavar="SECONDS", help="maximum clock skew (default 5)")
     kept = "days that records of ended runs are kept; 0: permanently (default 90)"
-    command.add_argument("--retention", type=days, metavar="DAYS", help=kept)
-    command.add_argument("--commands", metavar="FOLDER", help="run host commands; FOLDER is the journal")
+    command.add_argument("--retention-days", type=days, metavar="DAYS", help=kept)
+    command.add_argument("--command-journal", metavar="DIR", help="run host commands; DIR is the journal")
     command.add_argument("--kubernetes", action="store_true", help="create Jobs for kubernetes:NAMESPACE/CRONJOB")
     remote.add_sources(command)
 
 
 def _migrate(commands: Any) -> None:
     command = define(
-        commands, "migrate", "make or update the tables in PostgreSQL", "migrate --store postgresql://owner@db/kron"
+        commands, "migrate", "create or update the PostgreSQL tables", "migrate --store postgresql://owner@db/kron"
     )
     _store(command)
-    command.add_argument("--dry-run", action="store_true", help="print what would run, and run nothing")
+    command.add_argument("--dry-run", action="store_true", help="print the SQL that would run, and run nothing")
 
 
 def _maintain(commands: Any) -> None:
     command = define(
         commands,
         "maintain",
-        "make the partitions of the coming weeks, and remove old records",
-        "maintain --store postgresql://kron_owner@db/kron --keep 90",
+        "create upcoming partitions and remove old records",
+        "maintain --store postgresql://kron_owner@db/kron --retention-days 90",
     )
     _store(command)
-    command.add_argument("--keep", type=count, metavar="DAYS", help="retention: remove records that are older")
+    command.add_argument("--retention-days", type=count, metavar="DAYS", help="remove records that are older than this")
 
 
 def _doctor(commands: Any) -> None:
     command = define(
         commands,
         "doctor",
-        "say what is wrong with a database, and what would do",
+        "diagnose database problems",
         "doctor --store postgresql://db/kron",
     )
     _store(command)
@@ -123,7 +122,7 @@ def _doctor(commands: Any) -> None:
 
 
 def _store(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--store", required=True, metavar="URL", help="where the records are, such as sqlite:PATH")
+    command.add_argument("--store", required=True, metavar="URL", help="store URL, such as sqlite:PATH")
 
 
 STORED = (_why, _audit, _audit_log, _serve, _schedules, _load, _worker, _migrate, _maintain, _doctor)

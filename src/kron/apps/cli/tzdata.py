@@ -1,4 +1,4 @@
-"""Which tz database this machine has. Two machines agree on a decision only if their databases do."""
+"""Version of this machine's tz database. Two machines agree on a decision only if their tz databases agree."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def tz_version() -> str:
-    """The version of the database in use, or `unknown`: the system's own, else the tzdata package's."""
+    """Return the version of the tz database in use: the system's, else that of the tzdata package, else `unknown`."""
     for folder in zoneinfo.TZPATH:
         listing = Path(folder) / "tzdata.zi"
         if listing.is_file():

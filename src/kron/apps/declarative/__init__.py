@@ -1,4 +1,4 @@
-"""The door of the declarative scheduler: registrations as data, POSIX cron, the local wall clock."""
+"""Declarative scheduler: registrations as data, POSIX cron, local time."""
 
 from kron.apps.declarative.scheduler import DeclarativeScheduler
 

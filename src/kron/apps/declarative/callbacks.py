@@ -1,4 +1,4 @@
-"""Callbacks: each is called when its task is launched, and how it ended is recorded before anybody is told."""
+"""Callbacks: each is called when its task is launched, and its end is recorded before it is reported."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from kron.apps.declarative.registration import Task
-from kron.clock import Timer
-from kron.core.answer import Report
-from kron.core.run import State
-from kron.events import Event
-from kron.launcher import Launch
+from kron.engine.clock import Timer
+from kron.engine.events import Event
+from kron.engine.launcher import Launch
+from kron.engine.report_writer import Reports
 from kron.launchers.python import Function, PythonLauncher, call
 from kron.launchers.threads import Threads
-from kron.reports import Reports
+from kron.rules.launch_result import Report
+from kron.rules.run import State
 
-LONGEST_WAIT = 60  # seconds between two attempts to record an end
-LAST_TRIES = 3  # when the scheduler stops; after that the next one starts the task again
+LONGEST_WAIT = 60  # maximum seconds between two attempts to record an end
+LAST_TRIES = 3  # when the scheduler stops; after that, the next scheduler starts the task again
 log = logging.getLogger("kron.declarative")
 
 Say = Callable[..., None]
 
 
 class Callbacks:
-    """Calls the callbacks of tasks, and knows which are going."""
+    """Calls the callbacks of tasks, and tracks those that are running."""
 
     def __init__(self, tasks: Mapping[str, Task], reports: Reports, timer: Timer, say: Say) -> None:
         self.tasks, self.reports, self.timer, self.say = tasks, reports, timer, say
-        self.ended: Callable[[], None] = lambda: None  # whom to tell that something has ended
+        self.ended: Callable[[], None] = lambda: None  # called when a callback has ended
         self.stopping = False
         self.threads = Threads()
         self.launcher = PythonLauncher(self._function, self._report)
-        self.slowest = 60_000 * max(1, len(tasks) // 10_000)  # how late a start may be before we complain
+        self.slowest = 60_000 * max(1, len(tasks) // 10_000)  # lateness in milliseconds above which a start is logged
 
     def _function(self, name: str) -> Function | None:
         return partial(self._call, self.tasks[name]) if name in self.tasks else None
 
     async def _call(self, task: Task, launch: Launch) -> None:
-        again = launch.run.verdict is not None
+        again = launch.run.outcome is not None
         late = launch.run.sent - max(launch.run.due, launch.run.not_before)
         if late > self.slowest:
             log.warning("task %r starts %.0f s late", task.name, late / 1000)
@@ -56,7 +56,7 @@ class Callbacks:
                 break
             except Exception as trouble:
                 tries += 1
-                log.warning("the end of task %r could not be recorded: %s", name, trouble)
+                log.warning("recording the end of task %r failed: %s", name, trouble)
                 if self.stopping and tries >= LAST_TRIES:
                     return
             await self.timer.sleep(min(LONGEST_WAIT, 2 ** min(tries, 10) / 2))
@@ -70,6 +70,6 @@ class Callbacks:
 
 
 def preempted(event: Event) -> str | None:
-    """The identity of a retry that gave way to a newer period, if that is what the worker tells of."""
-    ended = event.name == "run_ended" and event.facts["state"] == State.FAILED
+    """Return the identity of a retry that a newer period replaced, if the event reports that; else None."""
+    ended = event.name == "run_finished" and event.facts["state"] == State.FAILED
     return str(event.facts["identity"]) if ended else None

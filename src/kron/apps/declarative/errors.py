@@ -1,4 +1,4 @@
-"""The errors of the declarative scheduler: each with the class, the message and the details of its document."""
+"""Errors of the declarative scheduler, with the class, message and details of the specification."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kron.errors import KronError
 
 
 class SchedulerError(KronError):
-    """What went wrong; by itself, something unexpected, with the original in `details["cause"]`."""
+    """Error of the scheduler; by itself an unexpected one, with the original in `details["cause"]`."""
 
     def __init__(self, message: str, details: Mapping[str, object] | None = None) -> None:
         super().__init__(type(self).__name__, message, details=details)
@@ -22,21 +22,21 @@ class SchedulerError(KronError):
 
 
 def _again(kind: type[SchedulerError], message: str, details: Mapping[str, object]) -> SchedulerError:
-    """An error as it was, wherever it is unpickled."""
+    """Return the error unchanged when it is unpickled."""
     error = kind.__new__(kind)
     SchedulerError.__init__(error, message, details)
     return error
 
 
 class RegistrationsNotArrayError(SchedulerError):
-    """The registrations are no list."""
+    """The registrations are not a list."""
 
     def __init__(self) -> None:
         super().__init__("Registrations must be an array")
 
 
 class RegistrationShapeError(SchedulerError):
-    """A registration is not four values of the right kinds."""
+    """A registration does not consist of four values of the right types."""
 
     def __init__(self, index: int, received: object) -> None:
         message = "Invalid registration shape: expected [string, string, function, Duration]"
@@ -44,14 +44,14 @@ class RegistrationShapeError(SchedulerError):
 
 
 class InvalidRegistrationError(SchedulerError):
-    """A registration has the right shape, and a value that will not do."""
+    """A registration has the right shape, but an invalid value."""
 
     def __init__(self, field: str, value: object, reason: str) -> None:
         super().__init__(f"Invalid registration: {field} {reason}", {"field": field, "value": value, "reason": reason})
 
 
 class ScheduleDuplicateTaskError(SchedulerError):
-    """Two registrations have one name."""
+    """Two registrations have the same name."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f'Task with name "{name}" is already scheduled', {"taskName": name})
@@ -65,21 +65,21 @@ class SchedulerAlreadyActiveError(SchedulerError):
 
 
 class NegativeRetryDelayError(SchedulerError):
-    """A retry delay is less than nothing."""
+    """A retry delay is negative."""
 
     def __init__(self, milliseconds: float) -> None:
         super().__init__("Retry delay must be non-negative", {"retryDelayMs": milliseconds})
 
 
 class FieldParseError(SchedulerError):
-    """One field of a cron expression cannot be read."""
+    """A field of a cron expression is invalid."""
 
     def __init__(self, name: str, value: str, reason: str) -> None:
         super().__init__(f"{name} field {reason}", {"fieldValue": value, "fieldName": name})
 
 
 class InvalidCronExpressionError(SchedulerError):
-    """A cron expression cannot be read."""
+    """A cron expression is invalid."""
 
     def __init__(self, expression: str, field: str, reason: str, cause: Exception | None = None) -> None:
         details = {"expression": expression, "field": field, "reason": reason}
@@ -88,7 +88,7 @@ class InvalidCronExpressionError(SchedulerError):
 
 
 class CronExpressionInvalidError(InvalidCronExpressionError):
-    """The cron expression of a registration will not do."""
+    """The cron expression of a registration is invalid."""
 
 
 class CronCalculationError(SchedulerError):
@@ -100,7 +100,7 @@ class CronCalculationError(SchedulerError):
 
 
 class TaskTryDeserializeError(SchedulerError):
-    """A persisted task cannot be read."""
+    """A persisted task is unreadable."""
 
     def __init__(self, message: str, field: str, value: object, expected: str) -> None:
         super().__init__(message, {"field": field, "value": value, "expectedType": expected})
@@ -114,7 +114,7 @@ class TaskMissingFieldError(TaskTryDeserializeError):
 
 
 class TaskInvalidTypeError(TaskTryDeserializeError):
-    """A field of a persisted task is of another type."""
+    """A field of a persisted task has the wrong type."""
 
     def __init__(self, field: str, value: object, expected: str, actual: str) -> None:
         message = f"Invalid type for field '{field}': expected {expected}, got {actual}"
@@ -123,7 +123,7 @@ class TaskInvalidTypeError(TaskTryDeserializeError):
 
 
 class TaskInvalidValueError(TaskTryDeserializeError):
-    """A field of a persisted task has a value that cannot be."""
+    """A field of a persisted task has an invalid value."""
 
     def __init__(self, field: str, value: object, reason: str) -> None:
         message = f"Invalid value for field '{field}': {reason}"
@@ -131,7 +131,7 @@ class TaskInvalidValueError(TaskTryDeserializeError):
 
 
 class TaskInvalidStructureError(TaskTryDeserializeError):
-    """A persisted task is no task at all."""
+    """A persisted task has an invalid structure."""
 
     def __init__(self, message: str, value: object) -> None:
         SchedulerError.__init__(self, message, {"value": value})

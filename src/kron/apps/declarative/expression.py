@@ -1,4 +1,4 @@
-"""Cron expressions of registrations: strict POSIX, on the wall clock of the host."""
+"""Cron expressions of registrations: strict POSIX, in the local time of the host."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from dataclasses import replace
 from datetime import timedelta
 
 from kron.apps.declarative.errors import CronCalculationError, FieldParseError, InvalidCronExpressionError
-from kron.core.period import next_nominal
-from kron.core.policy import DECLARATIVE, MILLISECOND
-from kron.core.schedule import Schedule
-from kron.core.zone import rfc3339
 from kron.errors import KronError, LanguageError
 from kron.language import parse
-from kron.language.words import words
+from kron.language.tokens import words
+from kron.timing.period import next_nominal
+from kron.timing.schedule import Schedule
+from kron.timing.schedule.policy import DECLARATIVE, MILLISECOND
+from kron.timing.zone import rfc3339
 
 FIELDS = ("minute", "hour", "day", "month", "weekday")
-FOR_EVER = 3_650 * 86_400 * 1_000 * MILLISECOND  # nobody but a restart says that a callback is lost
+FOR_EVER = 3_650 * 86_400 * 1_000 * MILLISECOND  # only a restart declares a callback lost
 
 
 def read_expression(text: str, zone: str) -> Schedule:
-    """The schedule of an expression, or an InvalidCronExpressionError."""
+    """Return the schedule of an expression. Raise InvalidCronExpressionError if it is invalid."""
     try:
         return parse(text, dialect="posix", zone=zone)
     except LanguageError as error:
@@ -28,7 +28,7 @@ def read_expression(text: str, zone: str) -> Schedule:
 
 
 def next_occurrence(schedule: Schedule, text: str, now: int) -> int:
-    """The first occurrence after a second, or a CronCalculationError if no day is one, ever."""
+    """Return the first occurrence after `now`, in seconds. Raise CronCalculationError if there is none."""
     found = next_nominal(schedule, now)
     if found is None:
         never = KronError("NEVER", "no month has such a day", hint="choose a day that exists")
@@ -37,13 +37,13 @@ def next_occurrence(schedule: Schedule, text: str, now: int) -> int:
 
 
 def with_delay(schedule: Schedule, delay: timedelta) -> Schedule:
-    """The schedule with the policy of this scheduler, and a retry after the delay."""
+    """Return the schedule with the policy of this scheduler, and a retry after the delay."""
     after = delay // timedelta(microseconds=1) * 1_000
     return replace(schedule, policy=replace(DECLARATIVE, retry_after=after, run_lease=FOR_EVER))
 
 
 def _field_error(text: str, field: str, reason: str) -> FieldParseError | None:
-    """What is wrong with the one field; None if it is the number of fields."""
+    """Return the error of the invalid field; None if the number of fields is wrong."""
     found = words(text)
     if field not in FIELDS or len(found) != len(FIELDS):
         return None

@@ -1,18 +1,18 @@
-"""Where this host is: the name of its time zone."""
+"""Local time zone of this host."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-from kron.core.zone import zone, zone_names
 from kron.errors import KronError
+from kron.timing.zone import zone, zone_names
 
 _LINK, _FILE = Path("/etc/localtime"), Path("/etc/timezone")
 
 
 def local_zone() -> str:
-    """The zone of TZ, else of /etc/localtime, else of /etc/timezone; UTC on a host that has none of them."""
+    """Return the zone of TZ, else of /etc/localtime, else of /etc/timezone; UTC on a host that has none of them."""
     said = os.environ.get("TZ", "").removeprefix(":")
     if said:
         return _known(said.partition("zoneinfo/")[2] or said, "TZ")
@@ -33,7 +33,7 @@ def _known(name: str, source: str) -> str:
 
 
 def _nameless(source: str) -> KronError:
-    hint = 'give the zone yourself: DeclarativeScheduler(zone="Europe/Paris")'
+    hint = 'pass the zone: DeclarativeScheduler(zone="Europe/Paris")'
     if not zone_names():
         hint = "install a tz database: pip install tzdata"
     return KronError("NO_LOCAL_ZONE", f"{source} names no zone of the tz database", hint=hint)

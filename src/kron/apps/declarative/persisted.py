@@ -1,4 +1,4 @@
-"""Persisted tasks: what is known of each from earlier lives, or the error that says why it cannot be read."""
+"""Persisted tasks: the state of each task from earlier schedulers, or the error that says why it is unreadable."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from kron.apps.declarative.errors import (
     TaskTryDeserializeError,
 )
 from kron.apps.declarative.registration import SCHEME
-from kron.core.case import Case
-from kron.core.run import Run, State
+from kron.engine.store import Store
 from kron.errors import KronError, LanguageError
-from kron.store import Store
-from kron.stores.form import Misfit
+from kron.rules.run import Run, State
+from kron.rules.state import ScheduleState
+from kron.stores.row_codec import DecodeError
 
 log = logging.getLogger("kron.declarative")
 
 PAGE = 1_000
-NEWEST = 1_000  # runs looked at for the timestamps of a task
+NEWEST = 1_000  # runs that are read for the timestamps of a task
 
 _NAMES = {"schedule": "cronExpression", "description": "cronExpression", "retry_after": "retryDelayMs"}
 _KINDS = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null", bytes: "bytes"}
@@ -41,7 +41,7 @@ class TaskState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TaskRecord:
-    """A task as it is persisted. Times are in milliseconds from 1970-01-01T00:00:00Z; None: there was none."""
+    """A persisted task. Times are in milliseconds since 1970-01-01T00:00:00Z; None if there was none."""
 
     name: str
     expression: str
@@ -51,15 +51,15 @@ class TaskRecord:
     last_success_at: int | None
     last_failure_at: int | None
     pending_retry_until: int | None
-    scheduler: str  # the identifier of the life that made the last attempt
+    scheduler: str  # identifier of the scheduler that made the last attempt
 
 
-async def read_cases(store: Store, registered: Collection[str] = ()) -> dict[str, Case]:
-    """The persisted tasks by their names. One that cannot be read is raised, and nothing is changed.
+async def read_cases(store: Store, registered: Collection[str] = ()) -> dict[str, ScheduleState]:
+    """Return the persisted tasks by name. An unreadable task raises its error, and nothing is changed.
 
-    An expression or a delay that is missing is no fault in a task that is registered: the registration has it.
+    A missing expression or delay is not an error for a registered task, because the registration provides it.
     """
-    cases: dict[str, Case] = {}
+    cases: dict[str, ScheduleState] = {}
     after = ""
     try:
         while page := await store.identities(after, PAGE):
@@ -72,20 +72,20 @@ async def read_cases(store: Store, registered: Collection[str] = ()) -> dict[str
 
 
 async def read_record(store: Store, name: str) -> TaskRecord | None:
-    """What is known of one task, for whoever wants to see."""
+    """Return the record of one task, for inspection; None if it is unknown."""
     case = (await read_cases(store)).get(name)
     if case is None:
         return None
     runs = await store.runs(case.identity, NEWEST)
     successes = [run.changed for run in runs if run.state is State.SUCCESS]
     failures = [run.changed for run in runs if run.state in (State.FAILED, State.WAITING)]
-    waiting = [run.not_before for run in case.open if run.state is State.WAITING]
+    waiting = [run.not_before for run in case.open_runs if run.state is State.WAITING]
     last = max(runs, key=lambda run: run.sent, default=None)
     return TaskRecord(
         name=name,
         expression=case.job.description,
         delay=timedelta(microseconds=(case.policy.retry_after or 0) // 1_000),
-        state=state_of(case.open),
+        state=state_of(case.open_runs),
         last_attempt_at=(last.sent or None) if last else None,
         last_success_at=max(successes, default=None),
         last_failure_at=max(failures, default=None),
@@ -95,25 +95,25 @@ async def read_record(store: Store, name: str) -> TaskRecord | None:
 
 
 def state_of(runs: Sequence[Run]) -> TaskState:
-    """Which of the three states the open runs of a task show."""
+    """Return the state that the open runs of a task indicate."""
     if any(run.active for run in runs):
         return TaskState.RUNNING
     return TaskState.AWAITING_RETRY if any(run.state is State.WAITING for run in runs) else TaskState.AWAITING_RUN
 
 
 def unreadable(error: KronError) -> KronError:
-    """The document's error for a row that cannot be read; any other error as it is."""
+    """Return the specified error for an unreadable row; any other error unchanged."""
     if error.code != "CORRUPT_ROW":
         return error
     cause = error.__cause__
-    if isinstance(cause, Misfit):
+    if isinstance(cause, DecodeError):
         return _misfit(cause)
     if isinstance(cause, LanguageError):
         return TaskInvalidValueError("cronExpression", cause.place.text, cause.message)
     return TaskInvalidStructureError(f"Invalid task structure: {error.message}", error.details.get("row"))
 
 
-def _misfit(misfit: Misfit) -> TaskTryDeserializeError:
+def _misfit(misfit: DecodeError) -> TaskTryDeserializeError:
     field = _NAMES.get(misfit.field, misfit.field)
     if misfit.missing or misfit.value is None:
         return TaskMissingFieldError(field)
@@ -123,8 +123,8 @@ def _misfit(misfit: Misfit) -> TaskTryDeserializeError:
     return TaskInvalidValueError(field, misfit.value, "is not one of the values it can have")
 
 
-def _named(case: Case, registered: Collection[str]) -> str:
-    """The name of a persisted task that has all that this scheduler needs."""
+def _named(case: ScheduleState, registered: Collection[str]) -> str:
+    """Return the name of a persisted task that has everything this scheduler needs."""
     job, delay = case.job, case.policy.retry_after
     if not job.name:
         raise TaskMissingFieldError("name")
@@ -132,7 +132,7 @@ def _named(case: Case, registered: Collection[str]) -> str:
     if missing and job.name not in registered:
         raise TaskMissingFieldError(missing)
     if missing:
-        log.warning("task %r has lost its %s, and takes that of its registration", job.name, missing)
+        log.warning("persisted task %r has no %s; using that of its registration", job.name, missing)
     if delay is not None and delay < 0:
         raise TaskInvalidValueError("retryDelayMs", delay / 1e6, "must be non-negative")
     return job.name

@@ -1,4 +1,4 @@
-"""Polling: a loop that looks at every minute, and in between when something asks for it."""
+"""Polling loop: polls every minute, and in between on request."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from contextlib import suppress
 from enum import StrEnum
 
 from kron.apps.declarative.callbacks import Callbacks, Say
-from kron.clock import Clock, Timer
-from kron.settings import Settings
-from kron.worker import Worker
+from kron.engine.clock import Clock, Timer
+from kron.engine.settings import Settings
+from kron.engine.worker import Worker
 
 MINUTE = 60_000
 SETTINGS = Settings(tick=MINUTE, batch=10_000, inflight=10_000, lease=10 * MINUTE, shard_lease=0)
 AFTER_FAILURE = 5_000
-UNRECORDED = 50_000  # callbacks that may have ended without a record while there are more to start
-SHORTEST = 1.0  # seconds from one poll to the next, whatever asks
+UNRECORDED = 50_000  # maximum ended callbacks without a record while there are more to start
+SHORTEST = 1.0  # minimum seconds between two polls
 log = logging.getLogger("kron.declarative")
 
 
@@ -35,13 +35,13 @@ class Polling:
         self.worker, self.callbacks = worker, callbacks
         self.clock, self.timer, self.say = clock, timer, say
         self.state = PollingState.INACTIVE
-        self.names: list[str] = []  # of a million tasks a set would take four times the memory
+        self.names: list[str] = []  # a list: a set of a million names would take four times the memory
         self.loop: asyncio.Task[None] | None = None
-        self.nudged, self.stopped = asyncio.Event(), asyncio.Event()
-        callbacks.ended = self.nudged.set
+        self.notified, self.stopped = asyncio.Event(), asyncio.Event()
+        callbacks.ended = self.notified.set
 
     def schedule(self, name: str) -> None:
-        """Look after a task; the first one starts the loop."""
+        """Add a task; the first one starts the loop."""
         self.names.append(name)
         if self.state is PollingState.INACTIVE:
             self.state = PollingState.ACTIVE
@@ -50,13 +50,13 @@ class Polling:
             self.loop = asyncio.create_task(self._poll())
 
     async def cancel(self, name: str) -> None:
-        """Look after a task no longer; without the last one there is no loop."""
+        """Remove a task; without tasks the loop stops."""
         self.names = [other for other in self.names if other != name]
         if not self.names and self.state is PollingState.ACTIVE:
             await self._end()
 
     async def stop_loop(self) -> None:
-        """Finish the poll that is going, wait for what runs, and be inactive."""
+        """Finish the current poll, wait for running callbacks, and become inactive."""
         if self.state is PollingState.ACTIVE:
             self.say("PollingStopRequested")
             await self._end()
@@ -65,7 +65,7 @@ class Polling:
         self.state = PollingState.STOPPING
         self.callbacks.stopping = True
         self.stopped.set()
-        self.nudged.set()
+        self.notified.set()
         try:
             if self.loop:
                 await self.loop
@@ -77,20 +77,20 @@ class Polling:
 
     async def _poll(self) -> None:
         while self.state is PollingState.ACTIVE:
-            self.nudged.clear()
+            self.notified.clear()
             pause = await self._tick() / 1000
-            if self.worker.full:  # there is more to start than one poll may take on
+            if self.worker.full:  # more tasks are due than one poll can launch
                 await self.callbacks.launcher.recorded(UNRECORDED)
                 continue
             await self._wait(SHORTEST, self.stopped)
-            await self._wait(pause - SHORTEST, self.nudged)
+            await self._wait(pause - SHORTEST, self.notified)
 
     async def _tick(self) -> int:
-        """One poll. A store that fails now may not fail the next time; what is due stays due."""
+        """Run one poll. After a store failure the next poll tries again; due tasks stay due."""
         try:
             pause = await self.worker.tick()
         except Exception:
-            log.exception("a poll failed; the next one tries again")
+            log.exception("a poll failed; the next poll tries again")
             pause = AFTER_FAILURE
         return min(pause, MINUTE - int(self.clock.now() * 1000) % MINUTE)
 

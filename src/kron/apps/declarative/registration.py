@@ -1,4 +1,4 @@
-"""Registrations: four values in, a checked Task out. Nothing has been scheduled when one is refused."""
+"""Registrations: four values in, a checked Task out. An invalid registration raises before anything is scheduled."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ from kron.apps.declarative.errors import (
     ScheduleDuplicateTaskError,
 )
 from kron.apps.declarative.expression import next_occurrence, read_expression, with_delay
-from kron.core.job import Job
-from kron.core.schedule import Schedule
-from kron.language.words import LONGEST
+from kron.language.tokens import LONGEST
+from kron.timing.job import Job
+from kron.timing.schedule import Schedule
 
-SCHEME = "task"  # of the targets of this scheduler; what others keep in the same store is left alone
+SCHEME = "task"  # target scheme of this scheduler; it ignores other schedules in the same store
 
 Registration = tuple[str, str, Callable[[], Any], timedelta]
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A registration that will do."""
+    """A valid registration."""
 
     name: str
-    expression: str  # as it was written: a space more is another configuration
+    expression: str  # as written: an additional space is another configuration
     callback: Callable[[], Any]
     delay: timedelta
     schedule: Schedule
 
     def job(self, identity: str) -> Job:
-        """The task as the engine knows it, under an identity."""
+        """Return the task as a job of the engine, under an identity."""
         target = f"{SCHEME}:{self.name}"
         return Job(identity, self.schedule, name=self.name, description=self.expression, target=target)
 
 
 def read_registrations(registrations: object, zone: str, now: int) -> list[Task]:
-    """The tasks of a list of registrations; the first thing that is wrong with it is raised."""
+    """Return the tasks of a list of registrations. Raise the error of the first problem."""
     if not isinstance(registrations, list | tuple):
         raise RegistrationsNotArrayError
     tasks: dict[str, Task] = {}
-    known: dict[tuple[str, timedelta], Schedule] = {}  # many tasks have few schedules
+    known: dict[tuple[str, timedelta], Schedule] = {}  # cache, because many tasks share few schedules
     for index, registration in enumerate(registrations):
         name, expression, callback, delay = _shaped(registration, index)
         _check_name(name)

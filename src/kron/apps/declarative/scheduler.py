@@ -1,4 +1,4 @@
-"""The declarative scheduler: tasks are data, handed over at once. Two methods, and everything else is observed."""
+"""Declarative scheduler: tasks are data, given all at once. It has two methods; everything else is an event."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from kron.apps.declarative.overrides import Kind, Overrides, override
 from kron.apps.declarative.polling import SETTINGS, Polling
 from kron.apps.declarative.registration import SCHEME, Registration, Task, read_registrations
 from kron.apps.wiring import open_store
-from kron.clock import Clock, SystemClock, SystemTimer, Timer
+from kron.engine.clock import Clock, SystemClock, SystemTimer, Timer
+from kron.engine.events import Event, Sink, line, silent
+from kron.engine.report_writer import Reports
+from kron.engine.store import Store
+from kron.engine.worker import Worker
 from kron.errors import KronError
-from kron.events import Event, Sink, line, silent
-from kron.reports import Reports
-from kron.store import Store
 from kron.stores.memory import MemoryStore
-from kron.worker import Worker
 
 log = logging.getLogger("kron.declarative")
 
@@ -42,15 +42,17 @@ _IDLE = (SchedulerState.UNINITIALIZED, SchedulerState.STOPPED)
 
 
 def logged(event: Event) -> None:
-    """The sink of those who give none: every event is a line of the log `kron.declarative`."""
+    """Log an event to `kron.declarative`; the default sink."""
     log.info("%s", line(event))
 
 
 class DeclarativeScheduler:
-    """Runs callbacks by POSIX cron expressions on the local wall clock, and remembers across restarts.
+    """Runs callbacks by POSIX cron expressions in local time, and keeps its state across restarts.
 
-    `store` is a URL, by default a SQLite file in the working directory, or a Store. `zone` is the name of
-    a time zone; without one, that of the host is looked up at each `initialize`. `sink` hears the events.
+    Args:
+        store: Store URL, by default a SQLite file in the working directory, or a Store.
+        zone: Name of a time zone; None for that of the host, which is determined at each `initialize`.
+        sink: Function that receives the events.
     """
 
     def __init__(
@@ -63,7 +65,7 @@ class DeclarativeScheduler:
         timer: Timer | None = None,
     ) -> None:
         self._clock, self._timer = clock or SystemClock(), timer or SystemTimer()
-        self._place = MemoryStore(self._clock) if store == "memory:" else store  # which lasts as long as we do
+        self._place = MemoryStore(self._clock) if store == "memory:" else store  # lives as long as this object
         self._zone, self._sink = zone, sink
         self._state = SchedulerState.UNINITIALIZED
         self._beginning: asyncio.Task[None] | None = None
@@ -72,7 +74,7 @@ class DeclarativeScheduler:
         self._held = AsyncExitStack()
 
     def initialize(self, registrations: Sequence[Registration]) -> Awaitable[None]:
-        """Take over the tasks and begin. What is wrong with them is raised by the call, before anything is done."""
+        """Adopt the tasks and start polling. The call itself raises registration errors, before any change."""
         if self._state not in _IDLE:
             state = "initializing" if self._state is SchedulerState.INITIALIZING else "running"
             raise SchedulerAlreadyActiveError(state)
@@ -91,7 +93,7 @@ class DeclarativeScheduler:
         return self._beginning
 
     def stop(self) -> Awaitable[None]:
-        """Stop polling, wait for what runs, and let go of everything. However many ask, it happens once."""
+        """Stop polling, wait for running callbacks, and release everything. Concurrent calls share one shutdown."""
         loop = asyncio.get_running_loop()
         if self._ending is None:
             if self._state in _IDLE:
@@ -110,14 +112,14 @@ class DeclarativeScheduler:
                 raise unexpected from error
             raise
         self._polling = self._wired(store, tasks, found.aliases)
-        if self._ending is None:  # else nothing is to begin any more
+        if self._ending is None:  # otherwise the scheduler is stopping, and nothing may start
             for task in tasks:
                 self._polling.schedule(task.name)
         self._state = SchedulerState.RUNNING
         self._say("SchedulerInitializationCompleted", **_summary(found))
 
     def _begun(self, beginning: asyncio.Task[None]) -> None:
-        if self._state is SchedulerState.INITIALIZING:  # it was cancelled before it came to anything
+        if self._state is SchedulerState.INITIALIZING:  # canceled before the initialization had any effect
             self._failed(asyncio.CancelledError())
 
     async def _end(self) -> None:
@@ -147,12 +149,12 @@ class DeclarativeScheduler:
         def hear(event: Event) -> None:
             identity = preempted(event)
             name = aliases.get(identity, identity) if identity else ""
-            if name in known:  # and is not somebody else's
+            if name in known:  # not a task of another scheduler
                 self._say("TaskRetryPreempted", taskName=name)
 
         known, sink = {task.name: task for task in tasks}, silent if self._sink is silent else hear
         callbacks = Callbacks(known, Reports(store), self._timer, self._say)
-        owner = f"scheduler-{uuid4().hex}"  # a life of its own: what bears another one's name is an orphan
+        owner = f"scheduler-{uuid4().hex}"  # unique per start: runs with another owner are orphans
         launchers = {SCHEME: callbacks.launcher}
         worker = Worker(store, launchers, self._timer, owner=owner, settings=SETTINGS, sink=sink)
         return Polling(worker, callbacks, self._clock, self._timer, self._say)
@@ -164,12 +166,12 @@ class DeclarativeScheduler:
     def _say(self, name: str, **facts: Any) -> None:
         try:
             self._sink(Event(name, int(self._clock.now() * 1000), facts))
-        except Exception:  # who listens badly must not stop the scheduler
+        except Exception:  # a failing sink must not stop the scheduler
             log.exception("the sink failed")
 
 
 def _wrapped(error: BaseException) -> SchedulerError | None:
-    """What to raise in place of an unexpected error, without the secrets that it may tell; None if it is expected."""
+    """Return what to raise instead of an unexpected error, without the secrets in it; None if it is expected."""
     if isinstance(error, SchedulerError) or not isinstance(error, Exception):
         return None
     what = error.code if isinstance(error, KronError) else type(error).__name__

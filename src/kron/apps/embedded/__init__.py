@@ -1,4 +1,4 @@
-"""The door for applications: a scheduler inside the process that runs functions of it."""
+"""Embedded scheduler: runs functions of the application inside its process."""
 
 from kron.apps.embedded.scheduler import Scheduler
 

@@ -1,4 +1,4 @@
-"""The functions of this process: called when their jobs are launched, and heard of for as long as they run."""
+"""Launcher of the functions of this process, with heartbeats while they run."""
 
 from __future__ import annotations
 
@@ -9,54 +9,55 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 from kron.apps.embedded.declared import Declared
-from kron.clock import Timer
-from kron.core.answer import Answer, Receipt, Report, look_after
-from kron.core.policy import MILLISECOND, SECOND
-from kron.core.run import RUNNING, Run
+from kron.engine.clock import Timer
+from kron.engine.events import Sink, silent
+from kron.engine.launcher import Launch
+from kron.engine.report_writer import Reports
+from kron.engine.retrying import until_written
+from kron.engine.store import Store, Transactional
 from kron.errors import KronError
-from kron.events import Sink, silent
-from kron.launcher import Launch
 from kron.launchers.python import Function, PythonLauncher, call, plain
 from kron.launchers.threads import Threads
-from kron.reports import Reports
-from kron.retrying import until_written
-from kron.store import Change, Store, Transactional
+from kron.rules.launch_result import LaunchResponse, LaunchResult, Report, next_check_after
+from kron.rules.run import RUNNING, Run
+from kron.rules.update import RunUpdate
+from kron.timing.schedule.policy import MILLISECOND, SECOND
 
-BEATS = 6  # in the length of a lease
+BEATS = 6  # heartbeats per lease
 LONGEST = (
-    3_600.0  # seconds for which the end of a run is tried to be recorded; nobody else can, where the store is down
+    3_600.0  # seconds for which recording the end of a run is retried; no other process can do it if the store is down
 )
 log = logging.getLogger("kron.scheduler")
 
 
 class Functions:
-    """A launcher of functions. What another process declares and this one does not, it leaves for another time."""
+    """Launcher of functions. It defers jobs that another process declares and this one does not."""
 
     def __init__(
         self, declared: Mapping[str, Declared], store: Store, timer: Timer, threads: int, sink: Sink = silent
     ) -> None:
         self.declared, self.store, self.timer = declared, store, timer
-        self.ending: Callable[[], None] = lambda: None  # whom to tell that something has ended
+        self.ending: Callable[[], None] = lambda: None  # called when a function has ended
         self.reports, self.threads = Reports(store, sink), Threads(threads)
-        self.threaded: set[str] = set()  # keys whose functions are in a thread
-        self.left: set[str] = set()  # those of them that are waited for no longer
+        self.threaded: set[str] = set()  # keys of runs whose functions run in a thread
+        self.left: set[str] = set()  # those of them that are no longer awaited
         self.python = PythonLauncher(self._function, self._report, lambda: list(self.declared))
         self.names, self.holds = self.python.names, self.python.holds
 
-    async def start(self, launch: Launch) -> Answer | Receipt:
-        """Start the function, if it is one of this process."""
+    async def start(self, launch: Launch) -> LaunchResult | LaunchResponse:
+        """Start the function, if this process declares it."""
         name = launch.job.name
         if name not in self.declared:
-            log.warning("job %r is due, and this process does not declare it", name)
-            return Answer.RETRYABLE
+            log.warning("job %r is due, but this process does not declare it", name)
+            return LaunchResult.RETRYABLE
         return await self.python.start(launch)
 
     async def cancel(self, run: Run) -> None:
-        """Cancel an async function; a plain one goes on."""
+        """Cancel an async function; a plain function continues."""
         await self.python.cancel(run)
 
     async def ended(self, patience: float) -> None:
-        """Wait until nothing runs; then cancel what can be, and leave what cannot."""
+        """Wait up to `patience` seconds until no function runs; then cancel async functions and abandon plain ones."""
         going = set(self.python.tasks.values())
         if going:
             _, late = await asyncio.wait(going, timeout=max(0.0, patience))
@@ -72,7 +73,7 @@ class Functions:
     async def _call(self, declared: Declared, launch: Launch) -> None:
         begun, key, threaded = asyncio.Event(), launch.run.key, plain(declared.function)
         if threaded and self.threads.busy:
-            log.warning("job %r waits: no thread is free, Scheduler(threads=%d)", declared.name, self.threads.size)
+            log.warning("job %r is waiting for a free thread; Scheduler(threads=%d)", declared.name, self.threads.size)
 
         def began() -> None:
             begun.set()
@@ -87,13 +88,13 @@ class Functions:
                 await call(partial(declared.function, *declared.args, **declared.kwargs), self.threads, began)
 
     async def _within_a_transaction(self, declared: Declared, launch: Launch) -> None:
-        assert isinstance(self.store, Transactional)  # noqa: S101  or the job could not be declared
+        assert isinstance(self.store, Transactional)  # noqa: S101  ensured when the job was declared
         async with self.store.transaction(launch.run, launch.job.schedule.policy) as connection:
             await declared.function(connection, *declared.args, **declared.kwargs)
 
     @asynccontextmanager
     async def _heard_of(self, launch: Launch, begun: asyncio.Event) -> AsyncIterator[None]:
-        """Say now and then that it is still going, so that nobody takes it for lost."""
+        """Send heartbeats while the function runs, so that its run does not count as lost."""
         beat = asyncio.create_task(self._beat(launch, begun))
         try:
             yield
@@ -109,29 +110,29 @@ class Functions:
                 else:
                     await self._hold(launch)
             except Exception as trouble:
-                log.warning("job %r could not say that it is going: %s", launch.job.name, trouble)
+                log.warning("heartbeat of job %r failed: %s", launch.job.name, trouble)
 
     async def _hold(self, launch: Launch) -> None:
-        """Keep the lease of a run that waits for a thread, without saying that it has started."""
-        (run,), now = await self.store.find([launch.run.key]), await self.store.now()
+        """Renew the lease of a run that waits for a thread, without reporting that it has started."""
+        (run,), now = await self.store.runs_by_key([launch.run.key]), await self.store.now()
         if run and run.state in RUNNING and run.attempt == launch.run.attempt:
             policy = launch.job.schedule.policy
             held = run._replace(lease=now + policy.run_lease // MILLISECOND, changed=now)
-            await self.store.change([Change(run, held, look_after(held, policy, now))], now)
+            await self.store.update_runs([RunUpdate(run, held, next_check_after(held, policy, now))], now)
 
     async def _report(self, launch: Launch, report: Report, error: BaseException | None) -> None:
         name, key, declared = launch.job.name, launch.run.key, self.declared.get(launch.job.name)
         self.threaded.discard(key)
         if key in self.left:
             self.left.discard(key)
-            log.warning("job %r still runs in its thread: nobody will know how it ends", name)
-            return  # its lease will end
+            log.warning("job %r still runs in its thread; its end will not be recorded", name)
+            return  # its lease will expire
         if report is Report.SUCCESS and declared and declared.transaction:
             self.ending()
-            return  # it was recorded with what the function wrote
+            return  # recorded in the transaction of the function
         if isinstance(error, KronError) and error.code == "FENCED":
             log.warning("job %r: %s", name, error.message)
-            return  # it is somebody else's to speak of
+            return  # another worker is responsible for the run
         if error is not None:
             log.error("job %r failed", name, exc_info=error)
         elif report is Report.FAILED:
@@ -142,7 +143,7 @@ class Functions:
         name = launch.job.name
 
         def failed(trouble: Exception) -> None:
-            log.warning("the end of job %r cannot be recorded yet, and is tried again: %s", name, trouble)
+            log.warning("recording the end of job %r failed and is retried: %s", name, trouble)
 
         try:
             held = await until_written(
@@ -152,5 +153,5 @@ class Functions:
             log.error("the end of job %r could not be recorded: %s", name, trouble)
             return
         if not held and report is Report.SUCCESS:
-            log.warning("the end of job %r came too late: its run was taken for lost, or has another end", name)
+            log.warning("the end of job %r came too late: its run is already lost or finished", name)
         self.ending()

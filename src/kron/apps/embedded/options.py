@@ -1,4 +1,4 @@
-"""Options of a job: how its text is read, and its policy. Each that cannot be is refused with what can."""
+"""Options of a job: how its text is read, and its policy. An invalid option is rejected with the allowed values."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from datetime import timedelta
 from typing import Any, Literal, TypedDict, TypeVar
 from zoneinfo import ZoneInfo
 
-from kron.core.policy import APPLICATION, Catchup, Interrupted, Overlap, Policy
+from kron.engine.settings import Settings
 from kron.errors import KronError, clip, did_you_mean
 from kron.language.duration import read_duration
 from kron.language.fault import Fault
-from kron.settings import Settings
+from kron.timing.schedule.policy import APPLICATION, Catchup, Overlap, Policy, WorkerLossPolicy
 
 Word = TypeVar("Word", Overlap, Catchup)
 Duration = str | timedelta
 
 
 class JobOptions(TypedDict, total=False):
-    """What `Scheduler.job` and its kin take besides the schedule, the name and the arguments of the function."""
+    """Options of `Scheduler.job`, `cron`, `kron` and `add`, in addition to schedule, name and arguments."""
 
     dialect: Literal["fuzzy", "posix", "service", "kron"]
     zone: str | ZoneInfo | None
@@ -33,7 +33,7 @@ class JobOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of one job. Durations are texts such as `90s`, or timedeltas."""
+    """Options of one job. Durations are strings such as `90s`, or timedeltas."""
 
     dialect: str = "fuzzy"
     zone: str | None = None
@@ -41,92 +41,92 @@ class Options:
     catchup: str | None = None
     deadline: Duration | None = None
     retry: Duration | None = None
-    restart: bool | None = None  # None: if it is safe
+    restart: bool | None = None  # None: only if it is safe
     transaction: bool = False
 
     @property
     def policy(self) -> Policy:
-        """The policy of an application with what the options say. What the text says of it comes on top."""
+        """Return the embedded policy with the options applied. The policy in the schedule text overrides it."""
         policy = APPLICATION
         if self.overlap is not None:
             policy = replace(policy, overlap=_word(Overlap, self.overlap, "overlap"))
         if self.catchup is not None:
-            policy = replace(policy, catchup=_word(Catchup, self.catchup, "catchup"), bound=100)
+            policy = replace(policy, catchup=_word(Catchup, self.catchup, "catchup"), catchup_limit=100)
         if self.deadline is not None:
             policy = replace(policy, deadline=nanoseconds(self.deadline, "deadline"))
         if self.retry is not None:
             policy = replace(policy, retry_after=nanoseconds(self.retry, "retry"))
-        restart = self.transaction if self.restart is None else self.restart  # what died in one has left nothing
-        return replace(policy, interrupted=Interrupted.RESTART) if restart else policy
+        restart = self.transaction if self.restart is None else self.restart  # a crash left no effects
+        return replace(policy, on_worker_loss=WorkerLossPolicy.RESTART) if restart else policy
 
 
 NAMES = tuple(field.name for field in fields(Options))
-_ELSEWHERE = {  # what other schedulers call it, and what to write here
-    "coalesce": 'write catchup="latest", which is the default',
-    "executor": "drop it: plain functions run in the threads of the scheduler, Scheduler(threads=32)",
-    "hours": 'write the interval as a sentence: @s.job("every 2 hours")',
-    "id": 'write name="..."',
-    "jitter": 'write a window: @s.kron("0 14 * * * @win(around,4m)")',
-    "jobstore": "the store is that of the scheduler: Scheduler(url)",
-    "max_instances": 'write overlap="skip" for one run at a time, which is the default, or overlap="allow"',
-    "minutes": 'write the interval as a sentence: @s.job("every 10 minutes")',
-    "misfire_grace_time": 'write deadline="10m"',
-    "next_run_time": "await s.trigger(name) runs a job now",
-    "replace_existing": "drop it: a job of the same name in the store is always replaced",
-    "seconds": 'write a cron line with seconds: @s.job("*/10 * * * * *", dialect="service")',
-    "timeout": "a job has no time limit: use asyncio.timeout() inside the function",
-    "timezone": 'write zone="Europe/Paris"',
-    "trigger": 'the schedule is a text: @s.cron("0 9 * * 1-5")',
-    "tz": 'write zone="Europe/Paris"',
+_ELSEWHERE = {  # option names of other schedulers, and what to use here
+    "coalesce": 'use catchup="latest", which is the default',
+    "executor": "remove it: plain functions run in the threads of the scheduler, Scheduler(threads=32)",
+    "hours": 'use a sentence: @s.job("every 2 hours")',
+    "id": 'use name="..."',
+    "jitter": 'use a window: @s.kron("0 14 * * * @win(around,4m)")',
+    "jobstore": "remove it: the store is that of the scheduler, Scheduler(url)",
+    "max_instances": 'use overlap="skip" for one run at a time, which is the default, or overlap="allow"',
+    "minutes": 'use a sentence: @s.job("every 10 minutes")',
+    "misfire_grace_time": 'use deadline="10m"',
+    "next_run_time": "use await s.trigger(name) to run a job now",
+    "replace_existing": "remove it: a stored job of the same name is always replaced",
+    "seconds": 'use a cron line with seconds: @s.job("*/10 * * * * *", dialect="service")',
+    "timeout": "use asyncio.timeout() inside the function",
+    "timezone": 'use zone="Europe/Paris"',
+    "trigger": 'use a string as the schedule: @s.cron("0 9 * * 1-5")',
+    "tz": 'use zone="Europe/Paris"',
 }
 
 
 def read_options(given: Mapping[str, Any]) -> Options:
-    """The options that were given; the first one that cannot be is refused."""
+    """Return the given options. Raise an error for the first invalid one."""
     for name in given:
         if name not in NAMES:
-            hint = _ELSEWHERE.get(name) or did_you_mean(name, NAMES, f"the options are {', '.join(NAMES)}")
-            raise KronError("UNKNOWN_OPTION", f"a job has no option {clip(name)!r}", hint=hint)
+            hint = _ELSEWHERE.get(name) or did_you_mean(name, NAMES, f"use one of {', '.join(NAMES)}")
+            raise KronError("UNKNOWN_OPTION", f"unknown job option {clip(name)!r}", hint=hint)
     zone = given.get("zone")
     if zone == "":
-        raise _bad("zone", zone, 'write the name of a zone: zone="Europe/Paris", or leave it out for UTC')
+        raise _bad("zone", zone, 'use the name of a time zone: zone="Europe/Paris", or omit it for UTC')
     if isinstance(zone, ZoneInfo) and zone.key:
         given = {**given, "zone": zone.key}
     elif zone is not None and not isinstance(zone, str):
-        raise _bad("zone", zone, 'write the name of a zone: zone="Europe/Paris"')
+        raise _bad("zone", zone, 'use the name of a time zone: zone="Europe/Paris"')
     for name in ("restart", "transaction"):
         if not isinstance(given.get(name), bool | None):
-            raise _bad(name, given[name], f"write {name}=True or {name}=False")
+            raise _bad(name, given[name], f"use {name}=True or {name}=False")
     return Options(**given)
 
 
 def check_given(threads: object, patience: object, retention: object, sink: object, settings: object) -> None:
-    """Refuse what a scheduler cannot be given."""
+    """Reject invalid arguments of a scheduler."""
     if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise _bad("threads", threads, "give a whole number from 1 on")
+        raise _bad("threads", threads, "use an integer of at least 1")
     if isinstance(patience, bool) or not isinstance(patience, int | float) or not 0 <= patience < float("inf"):
-        raise _bad("patience", patience, "give a number of seconds from 0 on")
+        raise _bad("patience", patience, "use a number of seconds of at least 0")
     if (
         isinstance(retention, bool)
         or not isinstance(retention, int | None)
         or (retention is not None and retention < 1)
     ):
-        raise _bad("retention", retention, "give a whole number of days from 1 on, or None to keep everything")
+        raise _bad("retention", retention, "use an integer of at least 1 (days), or None to keep everything")
     if not callable(sink):
-        raise _bad("sink", sink, "give a function that takes an event")
+        raise _bad("sink", sink, "use a function that takes an event")
     if not isinstance(settings, Settings):
-        raise _bad("settings", settings, "give a kron.settings.Settings")
+        raise _bad("settings", settings, "use a kron.engine.settings.Settings")
 
 
 def nanoseconds(duration: Duration, option: str) -> int:
-    """A duration of either form, not negative."""
+    """Return a duration in nanoseconds; it must not be negative."""
     if isinstance(duration, timedelta):
         if duration < timedelta(0):
-            raise KronError("BAD_DURATION", f"{duration} is negative", hint="give a duration from 0 on")
+            raise KronError("BAD_DURATION", f"{duration} is negative", hint="use a duration of at least 0")
         return duration // timedelta(microseconds=1) * 1_000
     if not isinstance(duration, str):
         unit = f'"{duration}s"' if isinstance(duration, int) and not isinstance(duration, bool) else '"10m"'
-        raise _bad(option, duration, f"write a text with its unit, {option}={unit}, or a timedelta")
+        raise _bad(option, duration, f"use a string with a unit, {option}={unit}, or a timedelta")
     try:
         return read_duration(duration)
     except Fault as fault:
@@ -137,7 +137,7 @@ def _word(kind: type[Word], word: str, option: str) -> Word:
     try:
         return kind(word)
     except ValueError:
-        hint = f"it is {', '.join(kind)}"
+        hint = f"use one of {', '.join(kind)}"
         raise _bad(option, word, did_you_mean(word, kind, hint) if isinstance(word, str) else hint) from None
 
 

@@ -1,4 +1,4 @@
-"""Passes of a worker, one after the other: when something is due, when somebody nudges, and now and then."""
+"""Pass loop of a worker: a pass when a period is due, after a notification, and at regular intervals."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ import asyncio
 import logging
 from contextlib import suppress
 
-from kron.clock import Timer
+from kron.engine.clock import Timer
+from kron.engine.events import Event
+from kron.engine.worker import Worker
 from kron.errors import KronError
-from kron.events import Event
-from kron.worker import Worker
 
-SHORTEST = 0.05  # seconds from one pass to the next, whoever nudges
+SHORTEST = 0.05  # minimum seconds between two passes, also with notifications
 AFTER_FAILURE = 5.0
 log = logging.getLogger("kron.scheduler")
 
 
 class Passes:
-    """Lets a worker work until it is to stop."""
+    """Runs the passes of a worker until it is stopped."""
 
     def __init__(self, worker: Worker, timer: Timer) -> None:
         self.worker, self.timer = worker, timer
-        self.nudged, self.stopping = asyncio.Event(), False
+        self.notified, self.stopping = asyncio.Event(), False
 
     async def run(self) -> None:
-        """Make passes. A store that fails now may not fail the next time; what is due stays due."""
+        """Run passes. After a store failure the next pass tries again; due periods stay due."""
         while not self.stopping:
-            self.nudged.clear()
+            self.notified.clear()
             try:
                 pause = await self.worker.tick() / 1000
             except Exception as error:
@@ -35,20 +35,20 @@ class Passes:
             await self.timer.sleep(SHORTEST)
             if not self.stopping:
                 with suppress(TimeoutError):
-                    await self.timer.within(max(0.0, pause - SHORTEST), self.nudged.wait())
+                    await self.timer.within(max(0.0, pause - SHORTEST), self.notified.wait())
 
     def _failed(self, error: Exception) -> None:
-        """Tell of it: an outage of the store is logged when it begins and when it ends."""
+        """Report a failed pass: a store outage is logged when it begins and when it ends."""
         said = error.message if isinstance(error, KronError) else repr(error)
         if not isinstance(error, KronError):
-            log.exception("a pass failed; the next one tries again")
+            log.exception("a pass failed; the next pass tries again")
         self.worker.sink(Event("pass_failed", 0, {"owner": self.worker.owner, "error": said}))
 
-    def nudge(self) -> None:
-        """Look again soon."""
-        self.nudged.set()
+    def notify(self) -> None:
+        """Request a pass soon."""
+        self.notified.set()
 
     def stop(self) -> None:
-        """Make no more passes."""
+        """Run no more passes."""
         self.stopping = True
-        self.nudged.set()
+        self.notified.set()

@@ -1,4 +1,4 @@
-"""The parts of a scheduler that is running: its store, its functions and the passes of its worker."""
+"""Parts of a running scheduler: its store, its functions and the passes of its worker."""
 
 from __future__ import annotations
 
@@ -6,43 +6,56 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from kron.apps.embedded.declared import SCHEME, Declared
 from kron.apps.embedded.functions import Functions
 from kron.apps.embedded.passes import Passes
 from kron.apps.wiring import open_store
+from kron.engine.clock import Clock, Timer
+from kron.engine.events import Event, Sink, all_of, guarded
+from kron.engine.log_writer import log_with
+from kron.engine.maintenance import Maintenance, maintaining
+from kron.engine.registrar import Actor, Registrar
+from kron.engine.settings import Settings
+from kron.engine.worker import Worker
 from kron.errors import KronError
-from kron.events import Event, Sink, all_of, guarded
-from kron.log_writer import log_with
-from kron.maintenance import Maintenance, maintaining
-from kron.registrar import Asker, Registrar
-from kron.settings import Settings
 from kron.stores.memory import MemoryStore
-from kron.worker import Worker
 
-if TYPE_CHECKING:
-    from kron.apps.embedded.scheduler import Scheduler
-
-ASKER = Asker("Scheduler")
+ASKER = Actor("Scheduler")
 LONGEST = 30.0  # seconds that another thread waits for the event loop
 log = logging.getLogger("kron.scheduler")
 T = TypeVar("T")
-ALONE = Settings(tick=60_000, shard_lease=0)  # nobody else can have a store in memory
+ALONE = Settings(tick=60_000, shard_lease=0)  # no other process can use a store in memory
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """Configuration of a scheduler, and its declared jobs."""
+
+    url: str
+    sink: Sink
+    threads: int
+    clock: Clock | None
+    timer: Timer
+    settings: Settings
+    retention: int | None
+    declared: dict[str, Declared] = field(default_factory=dict)
 
 
 class Running:
-    """From the opening of the store to its end."""
+    """A running scheduler, from opening its store to closing it."""
 
-    def __init__(self, scheduler: Scheduler) -> None:
-        self.scheduler = scheduler
+    def __init__(self, setup: Setup) -> None:
+        self.setup = setup
         self.held = AsyncExitStack()
         self.loop = asyncio.get_running_loop()
         told, self.log = log_with(log)
-        self.sink = guarded(all_of(partial(_log, told), scheduler.sink), log)
-        self.shared = True  # whether other processes can have the store
+        self.sink = guarded(all_of(partial(_log, told), setup.sink), log)
+        self.shared = True  # whether other processes can use the store
         self.defining: set[asyncio.Task[None]] = set()
         self.defined_names: set[str] = set()
         self.registrar: Registrar
@@ -52,8 +65,8 @@ class Running:
         self.working: asyncio.Task[None]
 
     async def begin(self) -> None:
-        """Open the store, define what is declared, and work."""
-        outer = self.scheduler
+        """Open the store, define the declared jobs, and start the passes."""
+        outer = self.setup
         store = await self.held.enter_async_context(open_store(outer.url, outer.clock))
         try:
             self.registrar = Registrar(store, self.sink)
@@ -68,25 +81,25 @@ class Running:
         settings = outer.settings if self.shared else ALONE
         self.worker = Worker(store, launchers, outer.timer, owner=owner, settings=settings, sink=self.sink)
         self.passes = Passes(self.worker, outer.timer)
-        self.functions.ending = self.passes.nudge
+        self.functions.ending = self.passes.notify
         self.working = asyncio.create_task(self.passes.run())
         upkeep = Maintenance(store, outer.timer, days=outer.retention, sink=self.sink)
         await self.held.enter_async_context(maintaining(upkeep))
 
     @property
     def missing(self) -> list[Declared]:
-        """What is declared and was never defined here."""
-        known = list(self.scheduler.declared.items())  # another thread may add to it
+        """Return the declared jobs that are not yet defined in the store."""
+        known = list(self.setup.declared.items())  # a copy, because another thread can add jobs
         return [declared for name, declared in known if name not in self.defined_names]
 
     async def define_all(self) -> None:
-        """Define what is declared."""
+        """Define the declared jobs in the store."""
         for declared in self.missing:
             self.defined_names.add(declared.name)
             await self.registrar.upsert(declared.job, ASKER)
 
     def define(self, declared: Declared) -> None:
-        """Define one more: in a moment, or at once if another thread asks. What cannot be is declared no more."""
+        """Define one more job: soon, or at once if another thread calls. A job that fails is no longer declared."""
         if current_loop() is self.loop:
             self.defining.add(self.loop.create_task(self._define(declared)))
             return
@@ -95,18 +108,18 @@ class Running:
             asked.result(LONGEST)
         except TimeoutError:
             asked.cancel()
-            self.scheduler.declared.pop(declared.name, None)
-            message = f"the job {declared.name!r} could not be added: the event loop of the scheduler does not answer"
-            raise KronError("NO_ANSWER", message, hint="see what blocks it, or add the job from there") from None
+            self.setup.declared.pop(declared.name, None)
+            message = f"job {declared.name!r} was not added: the event loop of the scheduler does not respond"
+            raise KronError("NO_ANSWER", message, hint="find what blocks it, or add the job from within it") from None
 
     async def ask(self, question: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """The answer to a question, from whatever event loop it is asked, when all that was declared is defined."""
+        """Return the result of a coroutine, from any event loop. It runs after all declared jobs are defined."""
         if asyncio.get_running_loop() is self.loop:
             return await self._ask(question)
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._ask(question), self.loop))
 
     async def end(self, patience: float) -> None:
-        """Start nothing more, wait for what runs, but not for long, and let go of the store."""
+        """Launch nothing more, wait up to `patience` seconds for running functions, and close the store."""
         until = self.loop.time() + patience
         self.passes.stop()
         try:
@@ -125,7 +138,7 @@ class Running:
         return await question()
 
     async def _defined(self) -> None:
-        """Wait until all is defined; what could not be is raised."""
+        """Wait until all jobs are defined; raise the error of a job that could not be."""
         while self.defining:
             await self.defining.pop()
 
@@ -133,23 +146,23 @@ class Running:
         try:
             await self.registrar.upsert(declared.job, ASKER)
         except BaseException:
-            self.scheduler.declared.pop(declared.name, None)
+            self.setup.declared.pop(declared.name, None)
             raise
         self.defined_names.add(declared.name)
-        self.passes.nudge()
+        self.passes.notify()
 
 
 def _log(told: Sink, event: Event) -> None:
-    """Log an event, one line for each run: its start is not worth one, and a failure was logged with its traceback."""
+    """Log an event, one line per run: starts are omitted, and failures were already logged with their traceback."""
     facts = event.facts
-    started = event.name == "launch_answered" and facts["answer"] == "ok"
-    failed = event.name == "run_ended" and facts["state"] == "failed" and facts.get("verdict") == "executed"
+    started = event.name == "launch_completed" and facts["result"] == "ok"
+    failed = event.name == "run_finished" and facts["state"] == "failed" and facts.get("outcome") == "executed"
     if not started and not failed:
         told(event)
 
 
 def current_loop() -> asyncio.AbstractEventLoop | None:
-    """The event loop that runs in this thread."""
+    """Return the event loop that runs in this thread; None if there is none."""
     try:
         return asyncio.get_running_loop()
     except RuntimeError:

@@ -1,4 +1,4 @@
-"""A scheduler for applications: functions of the process, run on schedules, remembered in a store."""
+"""Scheduler for applications: runs functions of the process on schedules, and keeps its state in a store."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from types import TracebackType
 from typing import Any, TypeVar, Unpack
 from uuid import uuid4
 
-from kron.apps.embedded.declared import Declared, check_words, declare
+from kron.apps.embedded.declared import check_words, declare
 from kron.apps.embedded.options import JobOptions, check_given, read_options
-from kron.apps.embedded.running import ASKER, Running, current_loop
+from kron.apps.embedded.running import ASKER, Running, Setup, current_loop
 from kron.apps.wiring import POSTGRES, check_url
-from kron.clock import Clock, SystemTimer, Timer
-from kron.core.zone import instant, moment
+from kron.engine.clock import Clock, SystemTimer, Timer
+from kron.engine.events import Sink, silent
+from kron.engine.maintenance import RETENTION_DAYS
+from kron.engine.settings import Settings
+from kron.engine.why import PeriodReport, why
 from kron.errors import KronError
-from kron.events import Sink, silent
 from kron.launchers.threads import THREADS
-from kron.maintenance import RETENTION_DAYS
-from kron.settings import Settings
-from kron.why import Account, why
+from kron.timing.zone import instant, moment
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -30,10 +30,18 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Scheduler:
     """Runs functions on schedules: `async with Scheduler("sqlite:jobs.db") as s:`, or `run()` in a script or thread.
 
-    Several processes may share a database: each period runs in one of them. It installs no signal handlers, and logs
-    to `kron.scheduler` only. `patience` is how many seconds the end waits for functions that are still running, and
-    `threads` how many plain functions run at once.
-    `retention` is how many days the records of ended runs and deleted jobs are kept; None keeps them permanently.
+    Several processes can share a database: each period runs in one of them. The scheduler installs no signal handlers
+    and logs to `kron.scheduler` only.
+
+    Args:
+        store: Store URL: `sqlite:PATH`, `postgresql://HOST/DATABASE` or `memory:`.
+        sink: Function that receives every event.
+        patience: Seconds for which the shutdown waits for functions that are still running.
+        threads: Maximum number of plain functions that run concurrently.
+        clock: Clock of the store; None for the default. For tests.
+        timer: Timer of the worker; None for the default. For tests.
+        settings: Settings of the worker.
+        retention: Days for which records of finished runs and deleted jobs are kept; None keeps them permanently.
     """
 
     def __init__(
@@ -50,11 +58,9 @@ class Scheduler:
     ) -> None:
         check_url(store)
         check_given(threads, patience, retention, sink, settings)
-        self.url, self.sink, self.patience, self.threads = store, sink, patience, threads
-        self.clock, self.timer, self.settings = clock, timer or SystemTimer(), settings
-        self.retention = retention
-        self.declared: dict[str, Declared] = {}
-        self._lock = Lock()  # who adds a job, and who begins, see the same jobs
+        self._setup = Setup(store, sink, threads, clock, timer or SystemTimer(), settings, retention)
+        self.declared, self.patience = self._setup.declared, patience
+        self._lock = Lock()  # a caller of `add` and a start of the scheduler see the same jobs
         self._inside: Running | None = None
         self._asked: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None
 
@@ -67,11 +73,18 @@ class Scheduler:
         kwargs: Mapping[str, Any] | None = None,
         **options: Unpack[JobOptions],
     ) -> Callable[[F], F]:
-        """Declare a job: `@s.job("daily around 14:00")`. The words are a sentence, unless `dialect=` says otherwise.
+        """Declare a job: `@s.job("daily around 14:00")`.
 
-        `zone`, `overlap`, `catchup`, `deadline`, `retry` and `restart` say where it is read and what becomes of runs
-        that overlap, were missed, are late, fail, or lose their process. The function is called with the arguments;
-        with `transaction=True` after a connection, whose writes are committed with the success of the run.
+        With `transaction=True`, the first argument of the function is a connection. Its writes are committed together
+        with the success of the run.
+
+        Args:
+            schedule: A sentence, unless `dialect` selects another dialect.
+            name: Name of the job; by default that of the function.
+            args: Positional arguments of the function.
+            kwargs: Keyword arguments of the function.
+            **options: `dialect` and `zone` say how the text is read. `overlap`, `catchup`, `deadline`, `retry` and
+                `restart` set the policy for runs that overlap, were missed, are late, fail, or lose their process.
         """
         check_words(schedule)
         read_options(options)
@@ -83,11 +96,11 @@ class Scheduler:
         return declared
 
     def cron(self, schedule: str, **more: Any) -> Callable[[F], F]:
-        """Declare a job by a POSIX cron line: `@s.cron("0 9 * * 1-5")`."""
+        """Declare a job with a POSIX cron line: `@s.cron("0 9 * * 1-5")`. The options are those of `job`."""
         return self.job(schedule, dialect="posix", **more)
 
     def kron(self, schedule: str, **more: Any) -> Callable[[F], F]:
-        """Declare a job by a line of Kron's own dialect: `@s.kron("0 9 * * MON-FRI @win(after,30m)")`."""
+        """Declare a job in the `kron` dialect: `@s.kron("0 9 * * MON-FRI @win(after,30m)")`. Options as in `job`."""
         return self.job(schedule, dialect="kron", **more)
 
     def add(
@@ -100,18 +113,19 @@ class Scheduler:
         kwargs: Mapping[str, Any] | None = None,
         **options: Unpack[JobOptions],
     ) -> str:
-        """Declare a job of a function or of `package.module:function`; its name, which is the function's by default.
+        """Declare a job of a function or of `package.module:function`, and return the name of the job.
 
-        From any thread. While the scheduler runs, another thread than its own waits until the job is in the store.
+        You can call it from any thread. While the scheduler runs, a call from another thread waits until the job is in
+        the store. The parameters are those of `job`; the name is by default that of the function.
         """
         declared = declare(function, schedule, read_options(options), name, args, {} if kwargs is None else kwargs)
-        if declared.transaction and self.url.partition(":")[0] not in POSTGRES:
-            message = f"the job {declared.name!r} asks for a transaction, and its store is not in PostgreSQL"
-            raise KronError("NO_TRANSACTION", message, hint="use postgresql://..., where its own tables are")
+        if declared.transaction and self._setup.url.partition(":")[0] not in POSTGRES:
+            message = f"job {declared.name!r} has transaction=True, which needs a PostgreSQL store"
+            raise KronError("NO_TRANSACTION", message, hint="use the postgresql:// URL of the job's own tables")
         with self._lock:
             if declared.name in self.declared:
-                hint = f'give another one, name="...", or first `await s.forget({declared.name!r})`'
-                raise KronError("DUPLICATE_JOB", f"there is a job {declared.name!r} already", hint=hint)
+                hint = f"use another name, or first `await s.delete({declared.name!r})`"
+                raise KronError("DUPLICATE_JOB", f"job {declared.name!r} already exists", hint=hint)
             self.declared[declared.name] = declared
             inside = self._inside
         if inside:
@@ -119,9 +133,9 @@ class Scheduler:
         return declared.name
 
     async def next(self, name: str) -> datetime | None:
-        """When a job will run next, on the wall clock of its zone; None if it will not.
+        """Return the next run time of a job in its time zone; None if it has no next run.
 
-        This and what follows can be asked in any thread: `asyncio.run(s.next("report"))`.
+        You can call this method and the following ones in any thread: `asyncio.run(s.next("report"))`.
         """
         inside = self._running()
 
@@ -132,14 +146,19 @@ class Scheduler:
 
         return await inside.ask(ask)
 
-    async def why(self, name: str, at: datetime | None = None) -> Account:
-        """The account of a job's last period up to an instant, by default now: what became of it, and why.
+    async def why(self, name: str, at: datetime | None = None) -> PeriodReport:
+        """Return the report of a job's last period up to `at`: its outcome and its reason.
 
-        A time without a zone is no instant: ValueError.
+        Args:
+            name: Name of the job.
+            at: Time with a time zone; None for the current time.
+
+        Raises:
+            ValueError: `at` has no time zone.
         """
         inside = self._running()
 
-        async def ask() -> Account:
+        async def ask() -> PeriodReport:
             store = inside.registrar.store
             then = await store.now() if at is None else instant(at) * 1000
             return await why(store, name, then, shared=inside.shared)
@@ -147,33 +166,33 @@ class Scheduler:
         return await inside.ask(ask)
 
     async def pause(self, name: str) -> None:
-        """Let a job rest, in every process, until it is resumed."""
+        """Pause a job in every process until it is resumed."""
         inside = self._running()
         await inside.ask(lambda: inside.registrar.pause(name, ASKER))
 
     async def resume(self, name: str) -> None:
-        """Let a job go on. What it would have run meanwhile is dropped."""
+        """Resume a job. Periods that passed during the pause are dropped."""
         inside = self._running()
 
         async def ask() -> None:
             await inside.registrar.resume(name, ASKER)
-            inside.passes.nudge()
+            inside.passes.notify()
 
         await inside.ask(ask)
 
     async def trigger(self, name: str) -> str:
-        """Run a job now, beside its schedule; the key of the run."""
+        """Run a job now, in addition to its schedule, and return the key of the run."""
         inside = self._running()
 
         async def ask() -> str:
             run = await inside.registrar.trigger(name, uuid4().hex)
-            inside.passes.nudge()
+            inside.passes.notify()
             return run.key
 
         return await inside.ask(ask)
 
-    async def forget(self, name: str) -> None:
-        """Delete a job, here and in the store. Its history stays. A process that declares it defines it again."""
+    async def delete(self, name: str) -> None:
+        """Delete a job here and in the store. Its history is kept. A process that declares the job defines it again."""
         inside = self._running()
 
         async def ask() -> None:
@@ -184,15 +203,15 @@ class Scheduler:
 
     async def __aenter__(self) -> Scheduler:
         if self._inside:
-            raise KronError("RUNNING", "the scheduler is running already", hint="make another one")
-        inside = Running(self)
+            raise KronError("RUNNING", "the scheduler is running already", hint="create another Scheduler")
+        inside = Running(self._setup)
         await inside.begin()
         while not self._entered(inside):
             await inside.define_all()
         return self
 
     def _entered(self, inside: Running) -> bool:
-        """Whether all that is declared is defined; from then on, who adds a job defines it."""
+        """Return whether all declared jobs are defined; from then on, `add` defines a job itself."""
         with self._lock:
             if inside.missing:
                 return False
@@ -209,10 +228,10 @@ class Scheduler:
     def run(self) -> None:
         """Run until `stop` is called from another thread or from a job, or until Ctrl-C."""
         if current_loop():
-            hint = "write `async with scheduler:`, or call run() in a thread of its own"
+            hint = "use `async with scheduler:`, or call run() in a separate thread"
             raise KronError("IN_A_LOOP", "run() cannot be called inside an event loop", hint=hint)
         loop, pool = asyncio.new_event_loop(), ThreadPoolExecutor(thread_name_prefix="kron-loop")
-        loop.set_default_executor(pool)  # asyncio's own could only be waited for
+        loop.set_default_executor(pool)  # threads of asyncio's own executor could not be abandoned
         serving = loop.create_task(self._serve(loop))
         try:
             loop.run_until_complete(serving)
@@ -239,5 +258,5 @@ class Scheduler:
 
     def _running(self) -> Running:
         if not self._inside:
-            raise KronError("NOT_RUNNING", "the scheduler is not running", hint="ask inside `async with`")
+            raise KronError("NOT_RUNNING", "the scheduler is not running", hint="call it inside `async with`")
         return self._inside

@@ -1,1 +1,1 @@
-"""The HTTP service: a door for teams with a schedule per customer. It wires the parts together and decides nothing."""
+"""HTTP service, for teams with a schedule per customer. It wires the parts together and holds no scheduling rules."""

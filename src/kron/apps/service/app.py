@@ -1,4 +1,4 @@
-"""The application: the routes, what guards them, and the worker beside them."""
+"""Application: routes, their guards, and the worker in the same process."""
 
 from __future__ import annotations
 
@@ -10,52 +10,52 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from kron import __version__
-from kron.apps.service import acts, asking, bulk, document, listening, schedules, status, workflows
-from kron.apps.service.audit import Audit, check_audit
+from kron._version import __version__
+from kron.apps.service.auth.audit import Audit, check_audit
+from kron.apps.service.auth.caller import check_routes
+from kron.apps.service.auth.capability import Capabilities
+from kron.apps.service.auth.entry import Entry
+from kron.apps.service.auth.keys import check_keys
+from kron.apps.service.auth.tokens import JwtAuthenticator
 from kron.apps.service.bounds import Bounded
-from kron.apps.service.caller import check_routes
-from kron.apps.service.capability import Capabilities
 from kron.apps.service.config import Config
-from kron.apps.service.entry import Entry
-from kron.apps.service.feed import Feed
-from kron.apps.service.interface import describe
-from kron.apps.service.keys import check_keys
-from kron.apps.service.parts import Door, OpenDoor, Parts
+from kron.apps.service.context import AppContext, Authenticator, NoAuthenticator
+from kron.apps.service.event_stream import Feed
+from kron.apps.service.openapi import describe
 from kron.apps.service.preset import presets_of
-from kron.apps.service.problem import teach
+from kron.apps.service.problem import register_error_handlers
 from kron.apps.service.quota import Quotas
-from kron.apps.service.tokens import TokenDoor
+from kron.apps.service.routes import actions, bulk, document, events, queries, schedules, status, workflows
 from kron.apps.service.working import make_worker, make_working, targets_of
 from kron.apps.wiring import check_served, heeding, open_store
-from kron.clock import SystemClock, SystemTimer
-from kron.events import Sink
+from kron.engine.clock import SystemClock, SystemTimer
+from kron.engine.events import Sink
+from kron.engine.maintenance import Maintenance, maintaining
+from kron.engine.registrar import Registrar
+from kron.engine.store import Store
+from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
 from kron.launchers.workflow import WorkflowLauncher
-from kron.maintenance import Maintenance, maintaining
-from kron.registrar import Registrar
-from kron.store import Store
-from kron.within import EVERYWHERE, keep_within
 
-ROUTERS = (document, schedules, acts, asking, listening, bulk, workflows, status)
+ROUTERS = (document, schedules, actions, queries, events, bulk, workflows, status)
 
 
 def make_app(config: Config) -> FastAPI:
-    """The application of a configuration. It opens its store when it starts, and lets go of it when it stops."""
+    """Return the application of a configuration. It opens its store at startup and closes it at shutdown."""
     check_keys(config)
     check_audit(config.audit_log)
     app = FastAPI(
         title="Kron",
         version=__version__,
-        description="Schedules: when, why and why not.",
+        description="Define schedules, and query when and why each run happened or did not happen.",
         lifespan=lambda app: _life(app, config),
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
     )
     for each in ROUTERS:
-        app.router.routes.extend(each.router.routes)  # as they are, so that each can be looked at
+        app.router.routes.extend(each.router.routes)  # added directly, so that each route can be inspected
     check_routes(app.routes)
-    teach(app)
+    register_error_handlers(app)
     describe(app)
     app.add_middleware(Bounded)
     app.add_middleware(Entry, config=config)
@@ -69,7 +69,7 @@ async def _life(app: FastAPI, config: Config) -> AsyncIterator[None]:
         parts = app.state.parts = make_parts(config, store)
         parts.audit.open()
         stop, keeping = asyncio.Event(), asyncio.create_task(parts.door.keep())
-        work = asyncio.create_task(_work(parts, stop)) if config.worker else None
+        work = asyncio.create_task(_work(parts, stop)) if config.run_worker else None
         try:
             yield
         finally:
@@ -85,32 +85,32 @@ async def _life(app: FastAPI, config: Config) -> AsyncIterator[None]:
 
 
 async def try_parts(config: Config) -> None:
-    """Open the store and put the parts together once; what cannot be used raises its error."""
+    """Open the store and build the parts once; raise the error of the first part that cannot be used."""
     await check_served(config.store)
     async with open_store(config.store) as store:
-        parts = make_parts(replace(config, commands="", kubernetes=False), store)  # these begin to work at once
+        parts = make_parts(replace(config, command_journal="", kubernetes=False), store)  # these start work at once
         for poster in parts.posters:
             poster.close()
 
 
-async def _work(parts: Parts, stop: asyncio.Event) -> None:
-    """Keep time until told to stop; then others need not wait for the lease to end."""
-    keep_within(EVERYWHERE)
+async def _work(parts: AppContext, stop: asyncio.Event) -> None:
+    """Run the worker until `stop` is set, then release its leases, so that other workers need not wait for them."""
+    set_tenant_scope(ALL_TENANTS)
     worker = make_worker(parts.config, parts.store, parts.launchers, parts.working)
     upkeep = Maintenance(parts.store, SystemTimer(), days=parts.config.retention_days or None, sink=parts.sink)
-    async with heeding(parts.store, worker.nudge), maintaining(upkeep):
+    async with heeding(parts.store, worker.notify), maintaining(upkeep):
         await worker.run(stop)
 
 
-def make_parts(config: Config, store: Store) -> Parts:
-    """The parts of a service over a store."""
-    feed = Feed(SystemTimer(), here=config.worker)
+def make_parts(config: Config, store: Store) -> AppContext:
+    """Return the parts of a service that uses `store`."""
+    feed = Feed(SystemTimer(), here=config.run_worker)
     working = make_working(config, feed)
-    allowed = config if config.worker else replace(config, commands="", kubernetes=False)
+    allowed = config if config.run_worker else replace(config, command_journal="", kubernetes=False)
     targets = targets_of(allowed, store, working.sink)
     launchers = dict(targets.launchers)
-    launchers.setdefault("workflow", WorkflowLauncher(targets.starter, targets.secrets))  # says what is missing
-    return Parts(
+    launchers.setdefault("workflow", WorkflowLauncher(targets.starter, targets.secrets))  # reports the missing setting
+    return AppContext(
         config=config,
         store=store,
         registrar=Registrar(store, working.sink),
@@ -129,13 +129,13 @@ def make_parts(config: Config, store: Store) -> Parts:
     )
 
 
-def make_door(config: Config, capabilities: Capabilities, sink: Sink) -> Door:
-    """Who says who calls."""
+def make_door(config: Config, capabilities: Capabilities, sink: Sink) -> Authenticator:
+    """Return the authenticator of a configuration."""
     if config.auth == "none":
-        return OpenDoor()
-    return TokenDoor(config, capabilities, sink=sink)
+        return NoAuthenticator()
+    return JwtAuthenticator(config, capabilities, sink=sink)
 
 
 def interface() -> dict[str, Any]:
-    """The interface as OpenAPI."""
+    """Return the HTTP API as an OpenAPI document."""
     return make_app(Config(auth="none")).openapi()

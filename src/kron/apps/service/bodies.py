@@ -1,4 +1,4 @@
-"""Request bodies: content types, time limits, and JSON that is parsed away from the event loop when it is large."""
+"""Request bodies: content types, time limits, and JSON that is parsed outside of the event loop if it is large."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from starlette.requests import ClientDisconnect
 from kron.errors import KronError
 
 INLINE_BYTES = 64 * 1024  # larger bodies are parsed in a thread
-MOST_DEPTH = 100  # lists and objects inside one another
-MOST_CONTAINERS = 50_000  # lists and objects in a body: each costs far more memory than its two bytes
-SECONDS = 30.0  # for a body that is parsed as a whole, and between two pieces of one that is read as a stream
+MOST_DEPTH = 100  # maximum nesting of lists and objects
+MOST_CONTAINERS = 50_000  # maximum lists and objects in a body: each needs far more memory than its two bytes
+SECONDS = 30.0  # for a body that is parsed as a whole, and between two chunks of a streamed body
 NDJSON = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines"})
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
-_ESCAPE = re.compile(rb"\\u[dD0]")  # a surrogate or a control character may follow
-_STRUCTURE = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)  # a string as a whole, or a bracket
-_PARSER = ThreadPoolExecutor(1, "kron-parser")  # one at a time: it bounds what large bodies cost everyone else
+_ESCAPE = re.compile(rb"\\u[dD0]")  # a surrogate or a control character can follow
+_STRUCTURE = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)  # a whole string, or a bracket
+_PARSER = ThreadPoolExecutor(1, "kron-parser")  # one thread: bounds the load that large bodies put on other requests
 
 
 def check_type(route: APIRoute, request: Request) -> None:
-    """Refuse content types that the route does not take. Browsers send theirs across origins without asking."""
+    """Reject content types that the route does not accept. Browsers send theirs across origins without a preflight."""
     said = request.headers.get("content-type")
     if said is None and not (route.body_field or streamed(route)) and not _has_body(request):
         return
@@ -42,22 +42,22 @@ def check_type(route: APIRoute, request: Request) -> None:
     if not streamed(route) and (kind == "application/json" or re.fullmatch(r"application/[a-z0-9.-]+\+json", kind)):
         return
     wanted = "application/x-ndjson" if streamed(route) else "application/json"
-    raise KronError("MEDIA_TYPE", "the content type is not supported", hint=f"send Content-Type: {wanted}")
+    raise KronError("MEDIA_TYPE", "unsupported content type", hint=f"send Content-Type: {wanted}")
 
 
 def streamed(route: APIRoute) -> bool:
-    """Whether a route reads its body line by line."""
+    """Return whether a route reads its body line by line."""
     return "requestBody" in (route.openapi_extra or {})
 
 
 async def read_json(route: APIRoute, request: Request) -> Any:
-    """Read and parse the body of a route that takes one, once for all; None of a route that does not."""
+    """Read and parse the body of a request once; None if the route has no body."""
     if not route.body_field:
         return None
     try:
         body = await asyncio.wait_for(request.body(), SECONDS)
     except TimeoutError:
-        raise KronError("SLOW_BODY", f"the body did not arrive within {SECONDS:.0f} s", hint="send it again") from None
+        raise KronError("SLOW_BODY", f"the body did not arrive within {SECONDS:.0f} s", hint="retry") from None
     except ClientDisconnect:
         raise HTTPException(400) from None
     if not body:
@@ -66,27 +66,27 @@ async def read_json(route: APIRoute, request: Request) -> Any:
         found = await asyncio.get_running_loop().run_in_executor(_PARSER, parse, body)
     else:
         found = parse(body)
-    request._json = found  # what Request.json() returns from now on
+    request._json = found  # the value that Request.json() returns from now on
     return found
 
 
 async def pieces(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The pieces of a body that is read as a stream. A sender that stalls is given up."""
+    """Yield the chunks of a streamed body. Raise SLOW_BODY if the sender stalls."""
     while True:
         try:
             yield await asyncio.wait_for(anext(stream), SECONDS)
         except StopAsyncIteration:
             return
         except TimeoutError:
-            raise KronError("SLOW_BODY", f"no data arrived for {SECONDS:.0f} s", hint="send it again") from None
+            raise KronError("SLOW_BODY", f"no data arrived for {SECONDS:.0f} s", hint="retry") from None
 
 
 def parse(body: bytes) -> Any:
-    """The value of a JSON text. NaN, Infinity, NUL and lone surrogates are refused: not every store can keep them."""
+    """Parse a JSON text. NaN, Infinity, NUL and lone surrogates are rejected, because not every store can keep them."""
     if body.count(b"[") + body.count(b"{") > MOST_CONTAINERS:
         _refuse(f"more than {MOST_CONTAINERS} lists and objects")
     if _depth(body) > MOST_DEPTH:
-        _refuse(f"more than {MOST_DEPTH} lists and objects inside one another")
+        _refuse(f"more than {MOST_DEPTH} levels of nested lists and objects")
     try:
         found = json.loads(body.decode(), parse_constant=_constant, parse_float=_finite)
         if _ESCAPE.search(body):
@@ -95,12 +95,12 @@ def parse(body: bytes) -> Any:
             if _NUL.search(text):
                 _refuse("a NUL character")
     except (ValueError, RecursionError) as error:
-        _refuse(error.msg if isinstance(error, json.JSONDecodeError) else "it is not JSON that can be kept")
+        _refuse(error.msg if isinstance(error, json.JSONDecodeError) else "the JSON cannot be stored")
     return found
 
 
 def _depth(body: bytes) -> int:
-    """How deep a JSON text nests. What follows would otherwise be bounded by the stack alone."""
+    """Return the nesting depth of a JSON text. Without this check, only the stack size would bound the parser."""
     deepest = depth = 0
     for found in _STRUCTURE.finditer(body) if body.count(b"[") + body.count(b"{") > MOST_DEPTH else ():
         depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(found.group(), 0)
@@ -109,7 +109,7 @@ def _depth(body: bytes) -> int:
 
 
 def _constant(name: str) -> NoReturn:
-    raise json.JSONDecodeError(f"{name} is not JSON", name, 0)
+    raise json.JSONDecodeError(f"{name} is not valid JSON", name, 0)
 
 
 def _finite(text: str) -> float:

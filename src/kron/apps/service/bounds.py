@@ -1,4 +1,4 @@
-"""Bounds on what may come in: the length of a body."""
+"""Maximum lengths of request bodies."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from kron.apps.service.problem import answer
 from kron.errors import KronError
 
 BODY = 64 * 1024
-LARGER = {"/v1/schedules:bulk": 256 * 1024 * 1024, "/v1/workflows/": 1024 * 1024}  # by how a path begins
+LARGER = {"/v1/schedules:bulk": 256 * 1024 * 1024, "/v1/workflows/": 1024 * 1024}  # maximum bytes by path prefix
 
 
 class Bounded:
-    """Refuses bodies that are too long, whatever their headers say."""
+    """Middleware that rejects bodies that are too long, independent of their headers."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, and count."""
+        """Pass the request on and count the bytes of its body."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -41,4 +41,4 @@ class Bounded:
 
 
 def _too_large(most: int) -> KronError:
-    return KronError("TOO_LARGE", f"the body is longer than {most} bytes", hint="send less at once")
+    return KronError("TOO_LARGE", f"the body is longer than {most} bytes", hint="split the request into smaller ones")

@@ -1,4 +1,4 @@
-"""Compute: work on calendars, away from the event loop and within a bound, so that no request holds up another."""
+"""Calendar computations in a small thread pool, outside of the event loop, so that no request delays another."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from weakref import WeakValueDictionary
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from kron.coming import coming
-from kron.core.case import Case
-from kron.core.due import Due
-from kron.within import within
+from kron.engine.tenant_scope import tenant_scope
+from kron.rules.state import ScheduleState
+from kron.rules.upcoming import upcoming
+from kron.timing.due import Due
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-SECONDS = 0.5  # for the coming runs of a schedule whose constraints admit few or none
-_WORKERS = ThreadPoolExecutor(4, "kron-compute")  # not the loop's own pool, which stores and files need
+SECONDS = 0.5  # time limit for the upcoming runs of a schedule whose constraints admit few times or none
+_WORKERS = ThreadPoolExecutor(4, "kron-compute")  # not the event loop's default pool, which stores and files need
 _TURNS: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
 
 
 async def compute(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return what the function returns. It runs in a thread of a small pool; each tenant has one at a time."""
+    """Run a function in a thread of a small pool and return its result. Each tenant has at most one at a time."""
     loop = asyncio.get_running_loop()
-    turn = _TURNS.setdefault((id(loop), within()), asyncio.Lock())
+    turn = _TURNS.setdefault((id(loop), tenant_scope()), asyncio.Lock())
     async with turn:
         return await loop.run_in_executor(_WORKERS, lambda: work(*args, **kwargs))
 
 
 async def written(make: Callable[[], BaseModel]) -> Response:
-    """The answer that is made and written in a thread: a page of 1,000 entries takes a while."""
+    """Return a response that is built and serialized in a thread, because a page of 1,000 entries takes a while."""
     text = await compute(lambda: make().model_dump_json())
     return Response(text, media_type="application/json")
 
 
-async def coming_soon(case: Case, now: int, count: int) -> tuple[list[Due], bool]:
-    """The next runs of a schedule, and whether all that were asked for were looked for: not if it took too long."""
+async def coming_soon(case: ScheduleState, now: int, count: int) -> tuple[list[Due], bool]:
+    """Return the next runs of a schedule, and whether the search was complete; False if it exceeded its time limit."""
     return await compute(_coming, case, now, count)
 
 
-def _coming(case: Case, now: int, count: int) -> tuple[list[Due], bool]:
+def _coming(case: ScheduleState, now: int, count: int) -> tuple[list[Due], bool]:
     end = time.monotonic() + SECONDS
     cut = False
 
@@ -53,5 +53,5 @@ def _coming(case: Case, now: int, count: int) -> tuple[list[Due], bool]:
         cut = time.monotonic() > end
         return cut
 
-    found = coming(case, now, count, enough)
+    found = upcoming(case, now, count, enough)
     return found, not cut

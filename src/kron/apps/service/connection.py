@@ -1,4 +1,4 @@
-"""Connections: HTTP that knows the caller's certificate, and that does not wait for a request without end."""
+"""HTTP connections that know the client certificate and limit the wait for a request."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from collections.abc import Collection
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from kron.apps.service.certificate import shown
+from kron.apps.service.auth.certificate import shown
 
-HEAD_SECONDS = 10.0  # for the head of a request, from the connection or from the answer before it
-MOST_WAITING = 300  # connections without a request; with more, the one that has waited longest is closed
+HEAD_SECONDS = 10.0  # time limit for the head of a request, from the connection or from the previous response
+MOST_WAITING = 300  # connections without a request; above that, the one that has waited longest is closed
 
 
 class Connection(H11Protocol):
     """One connection."""
 
-    allowed: frozenset[str]  # names that certificates must have; empty: any
-    waiting: OrderedDict[Connection, asyncio.TimerHandle]  # the connections of the server that have no request
+    allowed: frozenset[str]  # names of which a certificate must have one; empty: any
+    waiting: OrderedDict[Connection, asyncio.TimerHandle]  # connections of the server without a request
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Look at whoever has connected, before anything is read."""
+        """Check the client certificate before anything is read."""
         super().connection_made(transport)
         tls = transport.get_extra_info("ssl_object")
         certificate = shown(tls) if tls else None
@@ -32,7 +32,7 @@ class Connection(H11Protocol):
         self._await_request()
 
     def data_received(self, data: bytes) -> None:
-        """Read. Once the head of a request is there, the connection waits no longer."""
+        """Read data. Once the head of a request is complete, the connection no longer counts as waiting."""
         super().data_received(data)
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop_waiting()
@@ -42,11 +42,11 @@ class Connection(H11Protocol):
         if not self.transport.is_closing():
             self._await_request()
         super().on_response_complete()
-        if self.cycle is not None and not self.cycle.response_complete:  # it was there already
+        if self.cycle is not None and not self.cycle.response_complete:  # a pipelined request had already arrived
             self._stop_waiting()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
+        """Remove the connection from the waiting ones."""
         self._stop_waiting()
         super().connection_lost(exc)
 
@@ -67,5 +67,5 @@ class Connection(H11Protocol):
 
 
 def protocol(allowed: Collection[str]) -> type[H11Protocol]:
-    """HTTP for one server. It hangs up on callers whose certificate has no name of the list, if there is one."""
+    """Return the HTTP protocol of one server. It rejects certificates without an `allowed` name, if any are given."""
     return type("Protocol", (Connection,), {"allowed": frozenset(allowed), "waiting": OrderedDict()})

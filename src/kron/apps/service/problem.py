@@ -1,4 +1,4 @@
-"""Problems: every refusal as RFC 9457 says, with the code, the place and the hint that Kron's errors carry."""
+"""Problem details (RFC 9457): every error response has the code, the place and the hint of Kron's error."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from starlette.routing import Match, Route
 from kron.errors import KronError, LanguageError
 
 MEDIA = "application/problem+json"
-WORDS = {  # of the answers that are none
+WORDS = {  # descriptions of the error responses
     400: "The URL contains a NUL character",
-    401: "Nobody is known by this token; the problem says why",
+    401: "Missing or invalid token; `reason` says why",
     403: "The token lacks the scope",
-    404: "There is no such schedule or run",
+    404: "Unknown schedule or run",
     408: "The body did not arrive in time",
-    409: "It is not what it would have to be: another definition under the same key, a run that has not failed",
-    412: "It has another revision by now",
-    410: "It was deleted",
+    409: "Conflict: the key belongs to another definition, or the run has not failed",
+    412: "The revision of the schedule has changed",
+    410: "The schedule was deleted",
     413: "The body is too long",
     415: "The content type is not supported",
-    422: "It cannot be understood; the problem says where and why",
-    429: "Too many; Retry-After says when to try again",
-    501: "This service lacks the part",
-    503: "The store, the keys of the issuer or the audit log cannot be used now",
+    422: "Invalid request; the problem says where and why",
+    429: "Quota exceeded; Retry-After says when to retry",
+    501: "The part is not configured",
+    503: "The store, the issuer's keys or the audit log is unavailable",
 }
 _STATUS = {
     "BAD_URL": 400,
@@ -54,20 +54,20 @@ _STATUS = {
     "AUDIT": 503,
     "MISSING_PART": 501,
 }
-_PLAIN = {  # what is inside stays inside; and what is another's is as if it were not there
-    "NOT_FOUND": "there is no such schedule or run",
-    "STORE_REFUSED": "the record refused this",
-    "CORRUPT_ROW": "a record cannot be read",
-    "STORE_FAILED": "the store does not answer",
-    "STORE_TIMEOUT": "the store does not answer in time",
+_PLAIN = {  # messages without internals; schedules of other tenants look as if they did not exist
+    "NOT_FOUND": "unknown schedule or run",
+    "STORE_REFUSED": "write rejected by the store",
+    "CORRUPT_ROW": "a stored record is unreadable",
+    "STORE_FAILED": "the store is unavailable",
+    "STORE_TIMEOUT": "the store did not answer in time",
     "NOT_A_STORE": "the store is not ready",
-    "CONTENDED": "others keep changing this schedule",
-    "REVISION": "the schedule has another revision by now, or is not there",
+    "CONTENDED": "the schedule was modified concurrently",
+    "REVISION": "the schedule has another revision, or does not exist",
 }
 
 
 def problem(error: KronError) -> dict[str, Any]:
-    """An error as a problem: a stable code, what is wrong, where in the text, and what would do."""
+    """Return an error as a problem: a stable code, the message, the place in the text, and the hint."""
     said: dict[str, Any] = {
         "type": f"urn:kron:problem:{error.code.lower().replace('_', '-')}",
         "title": error.code.replace("_", " ").capitalize(),
@@ -80,13 +80,13 @@ def problem(error: KronError) -> dict[str, Any]:
     if error.code == "UNAUTHENTICATED" and "reason" in error.details:
         said["reason"] = error.details["reason"]
     if isinstance(error, LanguageError):
-        said |= {"span": list(error.span), "text": error.place.text[:1000], "picture": error.place.picture()}
+        said |= {"span": list(error.span), "text": error.place.text[:1000], "excerpt": error.place.excerpt()}
         said |= {"field": error.place.source} if error.place.source else {}
     return said
 
 
 def status_of(error: Exception) -> int:
-    """The status with which an error is answered."""
+    """Return the HTTP status of an error."""
     if isinstance(error, KronError):
         return _STATUS.get(error.code, 422)
     if isinstance(error, RequestValidationError):
@@ -97,13 +97,13 @@ def status_of(error: Exception) -> int:
 
 
 def may(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """How a route may refuse, for its description."""
+    """Return the OpenAPI descriptions of error statuses, for a route."""
     content = {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     return {status: {"description": WORDS[status], "content": content} for status in statuses}
 
 
 def answer(error: KronError) -> JSONResponse:
-    """The response to an error."""
+    """Return the response to an error."""
     said = problem(error)
     headers = {}
     if said["status"] == 401:
@@ -114,14 +114,14 @@ def answer(error: KronError) -> JSONResponse:
 
 
 def _challenge(error: KronError) -> str:
-    """What RFC 6750 asks for: nothing more to a request without a token, and why to one whose token is refused."""
+    """Return the challenge of RFC 6750: without details for a missing token, with the reason for a rejected one."""
     if error.details.get("reason", "missing") == "missing":
         return "Bearer"
     return f'Bearer error="invalid_token", error_description="{error.message}"'
 
 
 def invalid(errors: list[dict[str, Any]]) -> dict[str, Any]:
-    """The problem of a body or a parameter that is not what the interface says. Values are not repeated."""
+    """Return the problem of an invalid body or parameter. Values are not repeated."""
     places = [{"at": "/".join(map(str, each["loc"])), "detail": str(each["msg"])[:300]} for each in errors[:20]]
     return {
         "type": "urn:kron:problem:invalid",
@@ -134,8 +134,8 @@ def invalid(errors: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def teach(app: FastAPI) -> None:
-    """Let an application answer with problems only."""
+def register_error_handlers(app: FastAPI) -> None:
+    """Make an application answer all errors with problems."""
 
     @app.exception_handler(KronError)
     async def refused(request: Request, error: KronError) -> JSONResponse:
@@ -148,8 +148,8 @@ def teach(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def other(request: Request, error: HTTPException) -> JSONResponse:
-        if error.status_code == 400:  # of a body whose bytes are no text; one whose text is no JSON is answered so too
-            return JSONResponse(invalid([{"loc": ("body",), "msg": "it cannot be decoded"}]), 422, media_type=MEDIA)
+        if error.status_code == 400:  # body is not text; a body that is not JSON gets the same answer
+            return JSONResponse(invalid([{"loc": ("body",), "msg": "cannot be decoded"}]), 422, media_type=MEDIA)
         code = {404: "NO_ROUTE", 405: "METHOD"}.get(error.status_code, "HTTP")
         said = {"type": "about:blank", "title": str(error.detail)[:200], "status": error.status_code, "code": code}
         headers = {"Allow": ", ".join(_allowed(request))} if error.status_code == 405 else error.headers
@@ -162,7 +162,7 @@ def teach(app: FastAPI) -> None:
 
 
 def _allowed(request: Request) -> list[str]:
-    """The methods of a path; each route knows only its own. A path that is written out comes before a pattern."""
+    """Return the allowed methods of a path. A literal path takes precedence over a pattern."""
     routes = [route for route in request.app.routes if isinstance(route, Route)]
     path = next((route.path for route in routes if route.matches(request.scope)[0] is not Match.NONE), "")
     return sorted({method for route in routes if route.path == path for method in route.methods or ()})

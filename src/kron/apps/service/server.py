@@ -1,4 +1,4 @@
-"""The server under the application: uvicorn, which lets listeners go before it waits for the other answers."""
+"""uvicorn server that ends event streams before it waits for the remaining responses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kron.apps.service.connection import protocol
 
 
 class Server(uvicorn.Server):
-    """Serves one application."""
+    """Server of one application."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End."""
@@ -25,10 +25,10 @@ class Server(uvicorn.Server):
 
 
 def server_of(app: FastAPI, config: Config) -> Server:
-    """The server of an application: its address, its certificates, and what it bears with.
+    """Return the server of an application, with its address, certificates and limits.
 
-    Headers of proxies are read by the application, which knows whom to believe. Requests are bounded by tenant, and
-    connections without a request by the protocol, so that neither keeps others from asking for health.
+    The application itself reads proxy headers, because it knows which proxies are trusted. Requests are limited per
+    tenant, and connections without a request by the protocol, so that health checks are always answered.
     """
     host, port = config.address
     settings = uvicorn.Config(
@@ -36,7 +36,7 @@ def server_of(app: FastAPI, config: Config) -> Server:
         host=host,
         port=port,
         **_tls(config),
-        http=protocol(config.tls_client_names),
+        http=protocol(config.tls_client_allowed_names),
         ws="none",
         log_level="warning",
         access_log=False,
@@ -51,7 +51,7 @@ def server_of(app: FastAPI, config: Config) -> Server:
 
 
 def _tls(config: Config) -> dict[str, Any]:
-    """What uvicorn is told of certificates."""
+    """Return uvicorn's TLS options."""
     if not config.tls_key:
         return {}
     asked = {"ssl_ca_certs": config.tls_client_ca, "ssl_cert_reqs": ssl.CERT_REQUIRED} if config.tls_client_ca else {}

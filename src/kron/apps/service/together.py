@@ -1,29 +1,30 @@
-"""Together: several schedules defined and deleted in one write, so that all of it is done, or nothing."""
+"""Define and delete several schedules in one transaction."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kron.core.case import Case
-from kron.core.job import Job
-from kron.edit import defined, deleted
+from kron.engine.store import Store
 from kron.errors import KronError
-from kron.pause import Asker, awoken
-from kron.store import Settlement, Store
+from kron.rules.edit import defined, deleted
+from kron.rules.pause import Actor, pause_expired_update
+from kron.rules.state import ScheduleState
+from kron.rules.update import ScheduleUpdate
+from kron.timing.job import Job
 
-TRIES = 20  # against others who write at the same time
+TRIES = 20  # attempts against concurrent writers
 
 
-async def put_together(store: Store, jobs: Sequence[Job], gone: Sequence[str], asker: Asker) -> list[Case]:
-    """Define the jobs and delete the schedules `gone`, in one transaction; the cases of the jobs, in their order."""
+async def put_together(store: Store, jobs: Sequence[Job], gone: Sequence[str], asker: Actor) -> list[ScheduleState]:
+    """Define the jobs and delete the schedules `gone` in one transaction. Return the jobs' states in their order."""
     names = [*(job.identity for job in jobs), *gone]
     if not names:
         return []
     for _ in range(TRIES):
-        cases, now = await store.get_now(names)
-        asleep = [case for case in cases if case and case.awakes(now)]
-        if asleep:  # their pauses have ended, and are not what is to be changed
-            await store.settle([awoken(case) for case in asleep], now)
+        cases, now = await store.get_with_time(names)
+        asleep = [case for case in cases if case and case.pause_expired(now)]
+        if asleep:  # their pauses have ended; apply that first, separately
+            await store.commit([pause_expired_update(case) for case in asleep], now)
             continue
         wanted = [defined(job, case, now, asker) for job, case in zip(jobs, cases[: len(jobs)], strict=True)]
         ends = [deleted(case, now, asker) for case in cases[len(jobs) :] if case and not case.deleted]
@@ -32,12 +33,12 @@ async def put_together(store: Store, jobs: Sequence[Job], gone: Sequence[str], a
     raise KronError("CONTENDED", "the schedules were modified concurrently", hint="retry the request")
 
 
-async def _settled(store: Store, wanted: list[Settlement], now: int) -> bool:
-    return not wanted or all(await store.settle(wanted, now, together=True))
+async def _settled(store: Store, wanted: list[ScheduleUpdate], now: int) -> bool:
+    return not wanted or all(await store.commit(wanted, now, together=True))
 
 
-def _after(wanted: Settlement | None, case: Case | None) -> Case:
+def _after(wanted: ScheduleUpdate | None, case: ScheduleState | None) -> ScheduleState:
     if wanted is not None:
         return wanted.after
-    assert case is not None  # noqa: S101  what is not changed is there
+    assert case is not None  # noqa: S101  a schedule that is not changed exists
     return case

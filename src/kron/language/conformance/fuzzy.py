@@ -1,4 +1,4 @@
-"""The 62 tests of section 10.2 of the Fuzzy Schedule Time Syntax, by id."""
+"""Conformance tests of the Fuzzy Schedule Time Syntax: the 62 tests of section 10.2, by id."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from kron.language.conformance.evidence import (
     time_of,
 )
 from kron.language.sentences.placeholder import Around, Between
-from kron.language.sentences.refusals import WEEKDAYS
 from kron.language.sentences.scatter import draw, seed_of
+from kron.language.sentences.sentence_errors import WEEKDAYS
 
 DOCUMENT = "Fuzzy Schedule Time Syntax 1.2.0"
 
-# id, levels as the checklist of section 10.3 has them, and the words of section 10.2
+# id, levels from the checklist of section 10.3, and the text of section 10.2
 TESTS = """
 T-SYNTAX-001      1    Parse daily to FUZZY:DAILY * * *
 T-SYNTAX-002      1    Parse weekly to FUZZY:WEEKLY * * *
@@ -178,5 +178,5 @@ CHECKS = tuple(_checks())
 
 
 def report() -> Report:
-    """The report of this installation."""
+    """Run all checks and return the report of this installation."""
     return conform(DOCUMENT, CHECKS)

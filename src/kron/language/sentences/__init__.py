@@ -1,1 +1,1 @@
-"""Schedules as sentences: `daily around 14:00` -> placeholder -> one cron line, the same for ever."""
+"""The fuzzy dialect: `daily around 14:00` -> placeholder -> one cron line, permanently the same for an identity."""

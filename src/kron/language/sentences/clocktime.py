@@ -1,4 +1,4 @@
-"""Times of day as people write them, `14:00`, `3:30pm`, `noon`, `9am utc+9`, -> minutes of a day in UTC."""
+"""Parser of times of day, such as `14:00`, `3:30pm`, `noon` or `9am utc+9`, into minutes of the UTC day."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import NamedTuple
 from kron.errors import Place
 from kron.language.fault import Fault
 from kron.language.lint import Finding
-from kron.language.sentences.refusals import bad_time, refuse, shown
-from kron.language.words import Token
+from kron.language.sentences.sentence_errors import bad_time, refuse, shown
+from kron.language.tokens import Token
 
 DAY = 1_440  # minutes
 
@@ -26,14 +26,14 @@ _OFFSET = re.compile(r"utc([+-])([0-9]{1,2})(?::([0-5][0-9]))?")
 
 
 class ClockTime(NamedTuple):
-    """A minute of the UTC day, and how many days the conversion to UTC moved it: -1, 0 or 1."""
+    """Minute of the UTC day, and the number of days by which the conversion to UTC moved it: -1, 0 or 1."""
 
     minute: int
     carry: int = 0
 
 
 class Read(NamedTuple):
-    """A time, the offset that was written with it if any was, and the words that follow."""
+    """Parsed time, its written UTC offset in minutes (None if there is none), and the words that follow."""
 
     clock: ClockTime
     offset: int | None
@@ -42,7 +42,7 @@ class Read(NamedTuple):
 
 
 def read_time(words: list[Token], text: str) -> Read:
-    """The time that the words begin with, in UTC. They are lower-case words of `text`, at least one."""
+    """Parse the time at the beginning of `words`, which are lower-case words of `text`, at least one."""
     word, written, rest = _joined(words, text)
     local = _local(written, word, text)
     offset = _offset(rest[0], text) if rest else None
@@ -52,18 +52,18 @@ def read_time(words: list[Token], text: str) -> Read:
 
 
 def to_utc(local: int, offset: int) -> ClockTime:
-    """A local minute of the day in UTC. All in whole minutes, so half-hour zones are exact."""
+    """Convert a local minute of the day to UTC. All values are whole minutes, so half-hour offsets are exact."""
     carry, minute = divmod(local - offset, DAY)
     return ClockTime(minute, carry)
 
 
 def write_time(minute: int) -> str:
-    """As `9:05`, the way sentences write it."""
+    """Return a minute of the day as sentences write it, such as `9:05`."""
     return f"{minute // 60}:{minute % 60:02d}"
 
 
 def _joined(words: list[Token], text: str) -> tuple[Token, str, list[Token]]:
-    """The place of the time, what it says without spaces, and what follows; `3 pm` is one time."""
+    """Return the token of the time, its text without spaces, and the words that follow. `3 pm` is one time."""
     first = words[0]
     if len(words) > 1 and words[1].text in ("am", "pm") and _BEFORE_MERIDIEM.fullmatch(first.text):
         return Token(text[first.start : words[1].end], first.start), first.text + words[1].text, words[2:]
@@ -71,7 +71,7 @@ def _joined(words: list[Token], text: str) -> tuple[Token, str, list[Token]]:
 
 
 def _local(written: str, word: Token, text: str) -> int:
-    """The minute of the day, before any offset."""
+    """Return the minute of the day, before any offset."""
     if written in KEYWORDS:
         return KEYWORDS[written]
     if twelve := _TWELVE.fullmatch(written):
@@ -119,7 +119,7 @@ def _hint(word: str) -> str:
 
 
 def _offset(word: Token, text: str) -> int | None:
-    """The offset from UTC in minutes; None if the word is not about one."""
+    """Return the UTC offset in minutes; None if the word is not an offset."""
     if word.text in ABBREVIATIONS:
         return ABBREVIATIONS[word.text]
     if not word.text.startswith("utc"):
@@ -127,7 +127,7 @@ def _offset(word: Token, text: str) -> int | None:
     written = _OFFSET.fullmatch(word.text)
     if not written:
         allows = "An offset is utc+H, utc-H, utc+H:MM or utc-H:MM, with two digits of minutes from 00 to 59"
-        hint = "drop it, times are in UTC" if word.text == "utc" else "write it in one word, such as utc+9 or utc-05:30"
+        hint = "remove it: times are UTC" if word.text == "utc" else "write it in one word, such as utc+9 or utc-05:30"
         raise refuse("MALFORMED_OFFSET", _not_an_offset(word, text), allows, word.start, word.end, hint)
     minutes = int(written[2]) * 60 + int(written[3] or "0")
     offset = -minutes if written[1] == "-" else minutes

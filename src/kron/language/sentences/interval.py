@@ -1,4 +1,4 @@
-"""Intervals: `5 minutes`, `2h`, `2 days`, `2 weeks` after `every` -> a cron line, or a placeholder for hours."""
+"""Parser of intervals after `every`: `5 minutes`, `2h`, `2 days`, `2 weeks` -> a cron line, or a plan for hours."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from kron.errors import Place, did_you_mean
 from kron.language.fault import Fault
 from kron.language.lint import Finding
 from kron.language.sentences.placeholder import HOURS, Hourly
-from kron.language.sentences.refusals import WEEKDAYS, refuse, shown
-from kron.language.words import Token
+from kron.language.sentences.sentence_errors import WEEKDAYS, refuse, shown
+from kron.language.tokens import Token
 
 UNITS = {"minutes": "minute m", "hours": "hour h", "days": "day d", "weeks": "week w"}
 UNIT_OF = {name: unit for unit, others in UNITS.items() for name in (unit, *others.split())}
 LEAST_MINUTES = 5
-MOST = {"minutes": 59, "days": 31, "weeks": 4}  # what the fields of a cron line can hold
+MOST = {"minutes": 59, "days": 31, "weeks": 4}  # maximum values of the fields of a cron line
 
 _NUMBER = re.compile(r"([0-9]+)([a-z]*)")
 _FRACTION = re.compile(r"[0-9]+[.,/][0-9]+[a-z]*")
@@ -31,7 +31,7 @@ _SAME_AS = {
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """A cron line that is the same for everyone. `days` and `weeks` say the cadence where it counts those."""
+    """Cron line that does not depend on the identity. `days` and `weeks` are the cadence if it counts those."""
 
     cron: str
     days: int = 0
@@ -39,7 +39,10 @@ class Fixed:
 
 
 def read_interval(every: Token, words: list[Token], text: str) -> tuple[Fixed | Hourly, list[Token]]:
-    """The interval that the words begin with, and the words that follow it. `every` stood before them."""
+    """Parse the interval at the beginning of `words`, and return it with the words that follow.
+
+    `every` is the keyword before the words.
+    """
     if not words:
         allows, hint = "An interval is a whole number and a unit", "write it in full, such as every 2h"
         raise refuse("MISSING_COMPONENT", "'every' requires an interval", allows, every.end, every.end + 1, hint)
@@ -85,7 +88,7 @@ def _plan(word: Token, unit: str, text: str) -> Fixed | Hourly:
             return Fixed(f"*/{number} * * * *")
         case "days":
             return Fixed(f"0 0 */{number} * *", days=number)
-        case _:  # only weekly is Sunday's for sure; longer ones count days of the month
+        case _:  # only weekly always runs on Sunday; longer intervals count days of the month
             return Fixed("0 0 * * 0" if number == 1 else f"0 0 */{7 * number} * *", weeks=number)
 
 
@@ -102,7 +105,7 @@ def _too_long(number: int, unit: str, word: Token, text: str) -> Fault:
     if unit == "minutes":
         hint = hint or "write hourly, or an interval in hours"
     allows = f"Valid intervals in {unit}: {LEAST_MINUTES if unit == 'minutes' else 1} to {MOST[unit]}"
-    hint = hint or "no sentence reaches beyond a month; write a cron line, such as 23 4 1 * *"
+    hint = hint or "write a cron line, such as 23 4 1 * *; sentences cover at most a month"
     return refuse("UNSUPPORTED_INTERVAL", _invalid(word, text), allows, word.start, word.end, hint)
 
 
@@ -132,7 +135,7 @@ def _valid_units() -> str:
 
 
 def advice(plan: Fixed, text: str) -> list[Finding]:
-    """What to look at twice in a fixed interval: everyone shares its times, and it may not come out even."""
+    """Return the findings about a fixed interval: all workflows share its times, and it can be uneven."""
     days = plan.days or 7 * plan.weeks
     instead = "hourly" if not days else "daily" if days < 4 else "weekly" if days < 11 else "bi-weekly"
     found = [fixed(text, instead if days < 18 else "tri-weekly")]
@@ -148,14 +151,14 @@ def advice(plan: Fixed, text: str) -> list[Finding]:
 
 
 def fixed(text: str, instead: str) -> Finding:
-    """The warning of section 9.3 about times that everyone shares."""
+    """Return the warning of section 9.3 about times that all workflows share."""
     message = f"Consider using '{instead}' instead of fixed interval"
     hint = "Fixed intervals create load spikes when many workflows run simultaneously"
     return Finding("warning", "FIXED_INTERVAL", message, Place(text, 0, len(text)), hint)
 
 
 def uneven_months(text: str, days: int) -> Finding:
-    """The warning that a cron line cannot count days across the end of a month."""
+    """Return the warning that a cron line cannot count days across the end of a month."""
     message = f"*/{days} counts from the 1st of each month: the last gap of a month is shorter than {days} days"
     hint = 'parse(..., cadence="exact") keeps the cadence where Kron itself runs the job'
     return Finding("warning", "UNEVEN_CADENCE", message, Place(text, 0, len(text)), hint)

@@ -1,7 +1,7 @@
-"""Minutes to stay away from, and the nearest minute of a window that does.
+"""Minutes to avoid, and the nearest minute of a window that avoids them.
 
-A minute counts from midnight of the day a window belongs to: negative on the day before, from 1440
-on the day after. So the day of the week can follow.
+A minute counts from midnight of the day of the window: it is negative on the day before, and 1440 or more on the day
+after. So the weekday can be derived from it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kron.language.sentences.clocktime import DAY
 
-PEAKS = (  # hours, minutes to avoid, the minute instead
+PEAKS = (  # hours, minutes to avoid, replacement minute
     (range(6, 10), range(27, 34), 34),
     (range(14, 19), range(12, 19), 19),
     (range(14, 19), range(42, 49), 49),
@@ -19,7 +19,7 @@ PEAKS = (  # hours, minutes to avoid, the minute instead
 
 
 class Kept(Enum):
-    """Which rules a placed minute keeps, besides staying inside its window."""
+    """Rules that a placed minute satisfies in addition to being in its window."""
 
     ALL = "off the hour and off the peaks"
     HOUR = "off the hour"
@@ -27,21 +27,21 @@ class Kept(Enum):
 
 
 class Placed(NamedTuple):
-    """A minute inside its window."""
+    """Minute in its window, and the rules that it satisfies."""
 
     minute: int
     kept: Kept
 
 
 def avoid_hour_boundary(minute: int) -> int:
-    """Minutes 0-4 move on by five and 55-59 back by five: everyone else's jobs start there."""
+    """Move minutes 0-4 forward by 5 and 55-59 back by 5, because most other jobs start near the full hour."""
     if minute < 5:
         return minute + 5
     return minute - 5 if minute > 54 else minute
 
 
 def avoid_peak_minutes(hour: int, minute: int) -> int:
-    """Minutes near the half hour in the European morning, and near the quarters in the American day, move on."""
+    """Move minutes near the half hour in the European morning, and near the quarters in the American day, forward."""
     for hours, minutes, instead in PEAKS:
         if hour in hours and minute in minutes:
             return instead
@@ -49,22 +49,23 @@ def avoid_peak_minutes(hour: int, minute: int) -> int:
 
 
 def avoid(minute: int) -> int:
-    """Both passes, in their order, on a minute of the day; the hour stays."""
+    """Apply both rules in their order to a minute of the day. The hour does not change."""
     hour, minute = divmod(minute, 60)
     return hour * 60 + avoid_peak_minutes(hour, avoid_hour_boundary(minute))
 
 
-# By minute of the day: how far the passes move it, and which rules it keeps by itself.
+# By minute of the day: how far the rules move it, and which rules it satisfies without a move.
 _MOVE = [avoid(minute) - minute for minute in range(DAY)]
 _OFF_THE_HOUR = [avoid_hour_boundary(minute % 60) == minute % 60 for minute in range(DAY)]
 _ADMISSIBLE = [move == 0 for move in _MOVE]
 
 
 def place(raw: int, first: int, last: int) -> Placed:
-    """The minute for a raw one: what the passes make of it or, where that leaves the window, the nearest good one.
+    """Return the minute for `raw`: the result of the rules or, if that is outside the window, the nearest allowed one.
 
-    The window `first..last` includes both ends, and `raw`. Of two that are equally near the later is taken.
-    Where the window has no minute off the peaks, one off the hour will do; where it has neither, `raw` stays.
+    The window `first..last` includes both ends, and contains `raw`. Of two equally near minutes, the later is used.
+    If the window has no minute outside the peaks, a minute away from the full hour is enough. If it has neither,
+    `raw` is unchanged.
     """
     passed = raw + _MOVE[raw % DAY]
     if first <= passed <= last:

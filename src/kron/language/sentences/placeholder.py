@@ -1,4 +1,4 @@
-"""Placeholders, `FUZZY:DAILY_AROUND:14:0 * * *`: what a sentence says before anyone's identity has placed it."""
+"""Placeholders such as `FUZZY:DAILY_AROUND:14:0 * * *`: compiled sentences, before an identity selects the time."""
 
 from __future__ import annotations
 
@@ -10,50 +10,50 @@ from kron.language.fault import Fault
 from kron.language.sentences.clocktime import DAY
 
 REACH = 60  # minutes on either side of `around`
-HOURS = (1, 2, 3, 4, 6, 8, 12)  # that divide the day, and are less than it
+HOURS = (1, 2, 3, 4, 6, 8, 12)  # divisors of the day, shorter than the day
 MONDAY = 1
 
 
 class Around(NamedTuple):
-    """Up to an hour before or after a minute of the day."""
+    """Window of an hour before and after a minute of the day."""
 
     minute: int
 
     @property
     def first(self) -> int:
-        """The earliest minute; of the day before, if it is negative."""
+        """Earliest minute; negative on the day before."""
         return self.minute - REACH
 
     @property
     def last(self) -> int:
-        """The latest minute, included; of the day after, from 1440 on."""
+        """Latest minute, included; 1440 or more on the day after."""
         return self.minute + REACH
 
     @property
     def size(self) -> int:
-        """How many minutes the hash chooses from: the last is not among them."""
+        """Number of minutes that the hash selects from; the last minute is not among them."""
         return 2 * REACH
 
 
 class Between(NamedTuple):
-    """From one minute of the day to another, across midnight if the second is the smaller."""
+    """Window from one minute of the day to another, across midnight if the second is smaller."""
 
     start: int
     end: int
 
     @property
     def first(self) -> int:
-        """The earliest minute."""
+        """Earliest minute."""
         return self.start
 
     @property
     def last(self) -> int:
-        """The latest minute, included; of the day after, from 1440 on."""
+        """Latest minute, included; 1440 or more on the day after."""
         return self.start + self.size
 
     @property
     def size(self) -> int:
-        """How many minutes the hash chooses from: the last is not among them."""
+        """Number of minutes that the hash selects from; the last minute is not among them."""
         return self.end - self.start if self.end >= self.start else DAY - self.start + self.end
 
 
@@ -62,7 +62,7 @@ Stretch = Around | Between
 
 @dataclass(frozen=True, slots=True)
 class Daily:
-    """Once a day. `workdays` is the first of five days on which it runs, in UTC; None means every day."""
+    """Once a day. `workdays` is the first of the five weekdays on which it runs, in UTC; None means every day."""
 
     stretch: Stretch | None = None
     workdays: int | None = None
@@ -70,7 +70,7 @@ class Daily:
 
 @dataclass(frozen=True, slots=True)
 class Hourly:
-    """Once in so many hours, at the same minute; `every` is None where the sentence said `hourly`."""
+    """Once every N hours, at the same minute; `every` is None for the sentence `hourly`."""
 
     every: int | None = None
     workdays: bool = False
@@ -78,7 +78,7 @@ class Hourly:
 
 @dataclass(frozen=True, slots=True)
 class Weekly:
-    """Once a week, on a day of the UTC week (0 is Sunday) or on any."""
+    """Once a week, on a day of the UTC week (0 is Sunday); None means that the identity selects the day."""
 
     day: int | None = None
     stretch: Stretch | None = None
@@ -86,13 +86,13 @@ class Weekly:
 
 @dataclass(frozen=True, slots=True)
 class Fortnightly:
-    """Once in two weeks, or in three."""
+    """Once every two or three weeks."""
 
     weeks: int = 2
 
     @property
     def days(self) -> int:
-        """The days from one run to the next."""
+        """Number of days from one run to the next."""
         return 7 * self.weeks
 
 
@@ -100,7 +100,7 @@ Placeholder = Daily | Hourly | Weekly | Fortnightly
 
 
 def write_placeholder(plan: Placeholder) -> str:
-    """The placeholder in the form of section 7.2, its numbers without leading zeros."""
+    """Return the placeholder in the form of section 7.2, with numbers without leading zeros."""
     match plan:
         case Daily(stretch, workdays):
             name = "DAILY" + _kind(stretch) + ("" if workdays is None else "_WEEKDAYS")
@@ -123,16 +123,16 @@ def _times(stretch: Stretch | None) -> str:
 
 
 def _workdays(first: int | None) -> str:
-    """The days, where a conversion moved them; Monday to Friday are in the name already."""
+    """Return the weekday field: `*` for Monday to Friday, which the name implies, or days moved by UTC conversion."""
     return "*" if first in (None, MONDAY) else f"{first}-{first + 4}"
 
 
 _FORM = re.compile(r"FUZZY:([A-Z][A-Z_-]*)((?:[:/][A-Z0-9]+)*) \* \* (\*|[0-6](?:-[0-6])?)")
-_HINT = "give what a sentence compiles to, such as FUZZY:DAILY_AROUND:14:0 * * *"
+_HINT = "use the placeholder of a sentence, such as FUZZY:DAILY_AROUND:14:0 * * *"
 
 
 def read_placeholder(text: str) -> Placeholder:
-    """The way back. The spellings of the public implementation, `HOURLY/2` or `WEEKLY_AROUND:1:9:0`, are read too."""
+    """Parse a placeholder. The spellings of the public implementation (`HOURLY/2`, `WEEKLY_AROUND:1:9:0`) are valid."""
     form = _FORM.fullmatch(text)
     if not form:
         raise _no(text, "it does not have the form FUZZY:<TYPE>[:<PARAMS>] * * <day>")
@@ -152,13 +152,13 @@ def read_placeholder(text: str) -> Placeholder:
         return _hourly(numbers, weekdays, text)
     if name in ("BI-WEEKLY", "TRI-WEEKLY") and not numbers:
         return Fortnightly(2 if name == "BI-WEEKLY" else 3)
-    raise _no(text, f"there is no {name} with {len(numbers)} parameters")
+    raise _no(text, f"{name} does not take {len(numbers)} parameters")
 
 
 def _weekly(words: list[str], days: str, text: str) -> Weekly:
     if not words or words[0] in ("AROUND", "BETWEEN"):
         if days != "*":
-            raise _no(text, "the day stands in the last field only")
+            raise _no(text, "the day is in the last field only")
         kind, numbers = (words[0], [_number(word, text) for word in words[1:]]) if words else ("", [])
         return Weekly(None, _stretch(kind, numbers, text))
     day = _number(words[0], text)
@@ -172,14 +172,14 @@ def _weekly(words: list[str], days: str, text: str) -> Weekly:
 
 def _hourly(numbers: list[int], weekdays: bool, text: str) -> Hourly:
     if len(numbers) > 1 or any(number not in HOURS for number in numbers):
-        raise _no(text, f"the hours are one of {', '.join(map(str, HOURS))}")
+        raise _no(text, f"the interval is not one of {', '.join(map(str, HOURS))} hours")
     return Hourly(numbers[0] if numbers else None, weekdays)
 
 
 def _stretch(kind: str, numbers: list[int], text: str) -> Stretch | None:
     wanted = {"": 0, "AROUND": 2, "BETWEEN": 4}.get(kind)
     if wanted != len(numbers):
-        raise _no(text, f"there is no {kind or 'form'} with {len(numbers)} parameters")
+        raise _no(text, f"{kind or 'this form'} does not take {len(numbers)} parameters")
     times = [_minute(hour, minute, text) for hour, minute in zip(numbers[::2], numbers[1::2], strict=True)]
     if len(times) == 2 and times[0] == times[1]:
         raise _no(text, "the range has no duration")
@@ -206,4 +206,4 @@ def _number(word: str, text: str) -> int:
 
 
 def _no(text: str, reason: str) -> Fault:
-    return Fault("UNKNOWN_PLACEHOLDER", f"this is no placeholder: {reason}", 0, max(1, len(text)), _HINT)
+    return Fault("UNKNOWN_PLACEHOLDER", f"not a valid placeholder: {reason}", 0, max(1, len(text)), _HINT)

@@ -1,4 +1,4 @@
-"""The weighted pool of time slots: the quiet hours of the day, the quietest of them three times as likely."""
+"""Weighted pool of time slots: the quiet hours of the day. Slots of the quietest hours are three times as likely."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 
 class Slot(NamedTuple):
-    """An hour and a minute, in UTC."""
+    """Hour and minute, in UTC."""
 
     hour: int
     minute: int
 
 
 class Tier(NamedTuple):
-    """Hours and minutes of one preference, and how often each of their slots stands in the pool."""
+    """Hours and minutes of one preference, and how often each of their slots is in the pool."""
 
     name: str
     weight: int
@@ -27,7 +27,7 @@ TIERS = (
     Tier("OK", 1, range(19, 24), tuple(range(5, 55))),
 )
 
-# The order is part of every schedule ever compiled: tiers, hours, minutes, each slot's copies together.
+# Every compiled schedule depends on this order, so it must not change: tiers, hours, minutes, copies of a slot.
 POOL: tuple[Slot, ...] = tuple(
     Slot(hour, minute) for tier in TIERS for hour in tier.hours for minute in tier.minutes for _ in range(tier.weight)
 )

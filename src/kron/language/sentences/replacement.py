@@ -1,24 +1,24 @@
-"""A cron line -> the sentence that would replace it, where there is one."""
+"""Sentences that can replace cron lines."""
 
 from __future__ import annotations
 
-from kron.core.schedule.cron import YEAR, Cron
-from kron.language.extended import baseline
 from kron.language.sentences.clocktime import write_time
 from kron.language.sentences.interval import LEAST_MINUTES
 from kron.language.sentences.placeholder import HOURS
-from kron.language.sentences.refusals import WEEKDAYS
+from kron.language.sentences.sentence_errors import WEEKDAYS
+from kron.language.service import baseline
+from kron.timing.schedule.cron import YEAR, Cron
 
 _WORKDAYS = [1, 2, 3, 4, 5]
 
 
 def sentence_for(line: str) -> str:
-    """The sentence that asks for as much as a cron line does, and leaves the minute open; empty if none does."""
+    """Return the sentence that runs as often as a cron line and leaves the minute open; empty if there is none."""
     return sentence_of(baseline(line))
 
 
 def sentence_of(cron: Cron) -> str:
-    """The same for a cron. Lists of times, months and days of the month have no sentence."""
+    """Return the same for parsed cron fields. Lists of times, months and days of the month have no sentence."""
     minutes, hours = _values(cron.minutes), _values(cron.hours)
     if cron.months != YEAR or cron.seconds != 1:
         return ""
@@ -63,6 +63,6 @@ def _values(bits: int) -> list[int]:
 
 
 def _step(values: list[int], size: int) -> int:
-    """The step of values that begin at 0 and stop only at the end of the field; 0 if there is none."""
+    """Return the step of values that begin at 0 and continue to the end of the field; 0 if there is none."""
     step = values[1] - values[0]
     return step if values == list(range(0, size, step)) else 0

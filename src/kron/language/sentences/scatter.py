@@ -1,6 +1,6 @@
-"""Placeholder + identifier -> one cron line, the same for ever.
+"""Scattering: placeholder and identifier -> one cron line that never changes.
 
-The hash is FNV-1a over the identifier alone: part of every line ever compiled, so it never changes.
+The hash is FNV-1a over the identifier alone. Every compiled line depends on it, so it must never change.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kron.errors import KronError, Place
 from kron.language.lint import Finding
 from kron.language.sentences import github
 from kron.language.sentences.clocktime import DAY
-from kron.language.sentences.fuzzy import Sentence
+from kron.language.sentences.grammar import Sentence
 from kron.language.sentences.interval import Fixed
 from kron.language.sentences.minutes import Kept, avoid_hour_boundary, place
 from kron.language.sentences.placeholder import (
@@ -26,7 +26,7 @@ from kron.language.sentences.placeholder import (
     write_placeholder,
 )
 from kron.language.sentences.pool import POOL
-from kron.language.sentences.refusals import tables
+from kron.language.sentences.sentence_errors import tables
 
 BASIS = 2_166_136_261
 PRIME = 16_777_619
@@ -37,16 +37,16 @@ Hash = Callable[[bytes], int]
 
 @dataclass(frozen=True, slots=True)
 class Scattered:
-    """A cron line, how it was found, and what to look at twice. A fixed line has no seed."""
+    """Cron line of a sentence, how it was computed, and findings. A fixed interval has no seed."""
 
     cron: str
     seed: int | None = None
-    why: str = "the same for everyone"
+    why: str = "the same for every identifier"
     findings: tuple[Finding, ...] = ()
 
 
 def fnv1a(data: bytes) -> int:
-    """The 32-bit FNV-1a hash."""
+    """Return the 32-bit FNV-1a hash."""
     value = BASIS
     for byte in data:
         value = (value ^ byte) * PRIME % SEEDS
@@ -54,41 +54,49 @@ def fnv1a(data: bytes) -> int:
 
 
 def workflow_identifier(repository: str, path: str) -> str:
-    """`owner/repo` and a path from the root of the repository, as one identifier."""
+    """Return the identifier of a workflow: `owner/repo` and the path from the root of the repository."""
     return f"{repository}/{path}"
 
 
 def seed_of(identifier: str, hasher: Hash = fnv1a) -> int:
-    """The seed of an identifier. There is no default and no chance: without an identifier there is no time."""
+    """Return the seed of an identifier. There is no default and no randomness: an identifier is required.
+
+    Raises:
+        KronError: The identifier is empty (`EMPTY_IDENTIFIER`), or the seed is not a 32-bit number (`INVALID_SEED`).
+    """
     if not identifier:
         hint = "name the workflow as owner/repo/path/to/workflow.md"
-        message, details = "there is no identifier to scatter by", tables("EMPTY_IDENTIFIER")
+        message, details = "the identifier is empty", tables("EMPTY_IDENTIFIER")
         raise KronError("EMPTY_IDENTIFIER", message, hint=hint, details=details)
     try:
         seed = hasher(identifier.encode("utf-8", "surrogateescape"))
     except UnicodeEncodeError:
-        raise _bad_seed("the identifier holds half of a character") from None
+        raise _bad_seed("the identifier has an unpaired surrogate") from None
     if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < SEEDS:
         raise _bad_seed(f"the hash gave {str(seed)[:20]!r}")
     return seed
 
 
 def _bad_seed(reason: str) -> KronError:
-    hint = "a seed is a whole number from 0 to 4294967295 that is derived from the identifier"
+    hint = "derive a whole number from 0 to 4294967295 from the identifier"
     message, details = f"no seed can be derived: {reason}", tables("INVALID_SEED")
     return KronError("INVALID_SEED", message, hint=hint, details=details)
 
 
 def draw(seed: int, window: int) -> int:
-    """Which of the minutes of a window, from 0, the seed chooses."""
+    """Return the minute of a window that the seed selects, counted from 0.
+
+    Raises:
+        KronError: The window is not 1 to 1440 minutes long (`INVALID_WINDOW`).
+    """
     if not 1 <= window <= DAY:
-        hint = f"a window has 1 to {DAY} minutes"
-        raise KronError("INVALID_WINDOW", f"a window of {window} minutes cannot be drawn from", hint=hint)
+        hint = f"use a window of 1 to {DAY} minutes"
+        raise KronError("INVALID_WINDOW", f"window of {window} minutes is out of range", hint=hint)
     return seed % window
 
 
 def scatter(sentence: Sentence, identifier: str, hasher: Hash = fnv1a) -> Scattered:
-    """The cron line of a sentence for one identifier. A fixed interval needs none."""
+    """Return the cron line of a sentence for one identifier. A fixed interval needs no identifier."""
     if isinstance(sentence.plan, Fixed):
         return Scattered(_checked(sentence.plan.cron), findings=sentence.findings)
     found = resolve(sentence.plan, identifier, hasher)
@@ -97,7 +105,7 @@ def scatter(sentence: Sentence, identifier: str, hasher: Hash = fnv1a) -> Scatte
 
 
 def resolve(plan: Placeholder, identifier: str, hasher: Hash = fnv1a) -> Scattered:
-    """The cron line of a placeholder for one identifier."""
+    """Return the cron line of a placeholder for one identifier."""
     seed = seed_of(identifier, hasher)
     match plan:
         case Hourly(every, workdays):
@@ -117,7 +125,7 @@ def resolve(plan: Placeholder, identifier: str, hasher: Hash = fnv1a) -> Scatter
 
 
 def _minute(seed: int, stretch: Stretch | None, plan: Placeholder) -> tuple[int, tuple[Finding, ...], str]:
-    """The minute, counted from midnight of the day that was asked for, so negative on the day before."""
+    """Return the minute, counted from midnight of the requested day, so it is negative on the day before."""
     if stretch is None:
         hour, minute = POOL[seed % len(POOL)]
         return hour * 60 + minute, (), _slot(seed)
@@ -143,7 +151,7 @@ def _line(minute: int, days: str) -> str:
 
 
 def _workdays(first: int | None, carry: int) -> str:
-    """Five days from the first, as a field; it may go round the end of the week."""
+    """Return the weekday field of five days from the first on. It can wrap around the end of the week."""
     if first is None:
         return "*"
     first = (first + carry) % 7
@@ -152,7 +160,7 @@ def _workdays(first: int | None, carry: int) -> str:
 
 @lru_cache(4_096)
 def _checked(line: str) -> str:
-    """The line, once the ordinary parser and the rules of GitHub have had their look at it."""
+    """Check the line with the usual parser and the rules of GitHub, and return it."""
     github.read(line)
     return line
 
@@ -162,7 +170,7 @@ def _narrow(kept: Kept, plan: Placeholder) -> list[Finding]:
         return []
     text = write_placeholder(plan)
     lost = "peak minutes" if kept is Kept.HOUR else "minutes near the full hour"
-    message = f"the window has no minute that avoids the {lost}, and staying inside it matters more"
+    message = f"the window has no minute that avoids the {lost}; staying in the window has priority"
     return [Finding("warning", "NARROW_WINDOW", message, Place(text, 0, len(text)), "widen the window")]
 
 

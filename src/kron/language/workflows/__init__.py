@@ -1,1 +1,1 @@
-"""Workflow files: the schedules that they say, and the cron lines that are written into them."""
+"""Workflow files: the schedules in them, and the cron lines that Kron writes into them."""

@@ -1,12 +1,12 @@
-"""Compiled workflow -> the same text with its cron lines written in, and not one other byte changed."""
+"""Writer of compiled cron lines into workflow files. No other byte of the file changes."""
 
 from __future__ import annotations
 
 from kron.errors import LanguageError
-from kron.language.workflows.compiled import Compiled, Status, Workflow, compile_workflow
-from kron.language.workflows.workflow import Form
+from kron.language.workflows.compile import Compiled, Status, Workflow, compile_workflow
+from kron.language.workflows.find import Form
 
-_FORMS = {  # what stands in the place of a bare sentence
+_FORMS = {  # replacement of a bare sentence
     Form.CRON: "{}",
     Form.ITEM: "cron: {}",
     Form.SCHEDULE: "[{{cron: {}}}]",
@@ -15,12 +15,15 @@ _FORMS = {  # what stands in the place of a bare sentence
 
 
 def rewrite(workflow: Workflow) -> str:
-    """The text with every sentence compiled: the cron line in its place, the sentence in a comment behind it.
+    """Return the text with every sentence compiled: the cron line in its place, the sentence in a comment after it.
 
-    Doing it again changes nothing. The new text is read again before it is handed out.
+    The operation is idempotent. The new text is parsed again before it is returned.
+
+    Raises:
+        LanguageError: A cron line cannot be inserted without other changes (`CANNOT_WRITE`).
     """
     text = workflow.text
-    for schedule in reversed(workflow.schedules):  # from the end, so that the places of the others stay
+    for schedule in reversed(workflow.schedules):  # from the end, so that earlier positions stay valid
         if schedule.status is Status.DIFFERS:
             value = schedule.found.value
             text = text[: value.start] + _quoted(text[value.start], schedule.cron) + text[value.end :]
@@ -32,7 +35,7 @@ def rewrite(workflow: Workflow) -> str:
 
 
 def _quoted(first: str, cron: str) -> str:
-    """In the quotes that were there; a plain `*/5` would be an alias to YAML."""
+    """Return the cron line in the quotes of the file. It needs quotes because YAML reads a plain `*/5` as an alias."""
     quote = "'" if first == "'" else '"'
     return f"{quote}{cron}{quote}"
 
@@ -41,7 +44,7 @@ def _written_in(text: str, schedule: Compiled) -> str:
     found, sentence = schedule.found, schedule.sentence.strip()
     raw = text[found.value.start : found.value.end]
     if raw not in (schedule.sentence, f"'{schedule.sentence}'", f'"{schedule.sentence}"') or found.tail is None:
-        raise _cannot(schedule, "the sentence does not end its line, plain or in quotes")
+        raise _cannot(schedule, "the sentence is not the last value of its line, plain or in quotes")
     brackets, sign, comment = found.tail.text.partition("#")
     inner = brackets.rstrip(" \t")
     value = _FORMS[found.form].format(_quoted(raw[0], schedule.cron))
@@ -50,15 +53,15 @@ def _written_in(text: str, schedule: Compiled) -> str:
 
 
 def _verify(workflow: Workflow, text: str) -> None:
-    """The new text must say the same sentences, each with its line."""
+    """Check that the new text has the same sentences, each with its cron line."""
     first = workflow.schedules[0]
     again = compile_workflow(text, workflow.source, first.identifier)
     before = [(schedule.sentence.strip(), schedule.cron) for schedule in workflow.schedules]
     after = [(schedule.sentence, schedule.found.cron) for schedule in again.schedules]
     if again.errors or before != after:
-        raise _cannot(first, "the file would not read the same")
+        raise _cannot(first, "the file would have other schedules")
 
 
 def _cannot(schedule: Compiled, reason: str) -> LanguageError:
     hint = f'write - cron: "{schedule.cron}"  # kron: {schedule.sentence.strip()}'
-    return LanguageError("CANNOT_WRITE", f"the cron line cannot be written in: {reason}", schedule.place, hint=hint)
+    return LanguageError("CANNOT_WRITE", f"the cron line cannot be inserted: {reason}", schedule.place, hint=hint)

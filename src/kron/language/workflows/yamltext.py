@@ -1,7 +1,7 @@
-"""YAML text -> a tree that remembers where each value stood. The one place that imports PyYAML.
+"""Parser of YAML into a tree with the position of each value. The only module that imports PyYAML.
 
-Only its events are used. They make no objects, expand no aliases and do not recurse, where the C loader
-overflows the stack on a text of many brackets. A plain `on` stays the word that was written.
+Only the events of PyYAML are used. They create no objects, expand no aliases and do not recurse; the C loader
+overflows the stack on a text with many brackets. A plain `on` stays a text and does not become a boolean.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 from kron.errors import KronError
 from kron.language.fault import Fault
 
-LONGEST = 4 << 20  # characters of a file
+LONGEST = 4 << 20  # maximum length of a file, in characters
 DEEPEST = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A value: what it says, and the stretch of the text that says it, quotes included."""
+    """Scalar value, and its position in the text, quotes included."""
 
     value: str
     start: int
@@ -28,7 +28,7 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """A reference to a value that stands elsewhere."""
+    """Reference to a value elsewhere in the document."""
 
     start: int
     end: int
@@ -36,7 +36,7 @@ class Alias:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A sequence."""
+    """Sequence."""
 
     items: tuple[Node, ...]
     start: int
@@ -44,13 +44,13 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """A mapping, in the order of the text."""
+    """Mapping, in the order of the text."""
 
     pairs: tuple[tuple[Node, Node], ...]
     start: int
 
     def get(self, key: str) -> list[tuple[Scalar, Node]]:
-        """The values under a key, and the key; more than one if the text repeats it."""
+        """Return each occurrence of a key with its value. There is more than one if the text repeats the key."""
         return [(k, v) for k, v in self.pairs if isinstance(k, Scalar) and k.value == key]
 
 
@@ -58,9 +58,9 @@ Node = Scalar | Alias | Items | Pairs
 
 
 def read_yaml(text: str) -> Node | None:
-    """The tree of the one document in a text; None if that is empty."""
+    """Parse the single document of a text; None if the document is empty."""
     if len(text) > LONGEST:
-        raise Fault("TOO_LONG", f"the file has more than {LONGEST} characters", 0, 1, "give a workflow file")
+        raise Fault("TOO_LONG", f"the file has more than {LONGEST} characters", 0, 1, "use a workflow file")
     yaml = _library()
     lead = 1 if text.startswith("\ufeff") else 0  # the two parsers count it differently
     try:
@@ -68,13 +68,13 @@ def read_yaml(text: str) -> Node | None:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         at = min(mark.index + lead, max(0, len(text) - 1)) if mark else 0
-        problem = getattr(error, "problem", None) or "it holds a character that YAML does not allow"
-        raise Fault("NOT_YAML", f"this is not YAML: {problem}", at, at + 1, "mend the YAML here") from None
+        problem = getattr(error, "problem", None) or "the file has a character that YAML does not allow"
+        raise Fault("NOT_YAML", f"invalid YAML: {problem}", at, at + 1, "fix the YAML here") from None
 
 
 def _library() -> Any:
     try:
-        import yaml  # here, since the bare install does without it
+        import yaml  # deferred, because PyYAML is an optional dependency
     except ImportError:
         hint = 'install it with: pip install "kron-py[yaml]"'
         raise KronError("NEEDS_YAML", "reading workflow files needs PyYAML", hint=hint) from None
@@ -98,14 +98,14 @@ def _tree(events: Iterator[Any], yaml: Any, lead: int) -> Node | None:
             into.append(Alias(start, end))
         elif isinstance(event, yaml.CollectionStartEvent):
             if len(open_lists) == DEEPEST:
-                raise Fault("TOO_DEEP", f"the file nests more than {DEEPEST} deep", start, start + 1, "nest it less")
+                raise Fault("TOO_DEEP", f"more than {DEEPEST} levels of nesting", start, start + 1, "nest it less")
             open_lists.append((Items if isinstance(event, yaml.SequenceStartEvent) else Pairs, start, []))
         elif isinstance(event, yaml.CollectionEndEvent):
             kind, began, nodes = open_lists.pop()
             made = Items(tuple(nodes), began) if kind is Items else _pairs(nodes, began)
             (open_lists[-1][2] if open_lists else root).append(made)
         elif isinstance(event, yaml.DocumentStartEvent) and root:
-            raise Fault("TWO_DOCUMENTS", "a second document begins here", start, end, "give one workflow a file")
+            raise Fault("TWO_DOCUMENTS", "unexpected second document", start, end, "use one workflow per file")
     return root[0] if root else None
 
 

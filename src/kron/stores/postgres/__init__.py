@@ -1,4 +1,4 @@
-"""A store in PostgreSQL: durable, and shared by any number of hosts."""
+"""PostgreSQL store: durable, shared by any number of hosts."""
 
 from kron.stores.postgres.store import PostgresStore
 

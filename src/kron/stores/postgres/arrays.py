@@ -1,4 +1,4 @@
-"""Columns of a batch as PostgreSQL's binary arrays. As text they would cost the server twice the time to read."""
+"""Columns of a batch as PostgreSQL binary arrays. Text arrays would take the server twice as long to parse."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _EIGHT = _LENGTH(8)
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """The bytes of an array. Its kind says what they are."""
+    """Bytes of an array. The subclass is the element type."""
 
     octets: bytes
 
@@ -37,11 +37,11 @@ class Truths(Column):
     """An array of boolean."""
 
 
-KINDS = {Numbers: (1016, 20), Texts: (1009, 25), Octets: (1001, 17), Truths: (1000, 16)}  # of the array, its elements
+KINDS = {Numbers: (1016, 20), Texts: (1009, 25), Octets: (1001, 17), Truths: (1000, 16)}  # OIDs: array, element
 
 
 def numbers(values: Iterable[int | None]) -> Numbers:
-    """Whole numbers, or nothing."""
+    """Return an array of bigint; None becomes NULL."""
     found = values if isinstance(values, list) else list(values)
     try:
         flat = array("q", found)
@@ -51,17 +51,17 @@ def numbers(values: Iterable[int | None]) -> Numbers:
 
 
 def texts(values: Iterable[str | None]) -> Texts:
-    """Texts, or nothing."""
+    """Return an array of text; None becomes NULL."""
     return Texts(_array(Texts, [None if text is None else text.encode() for text in values]))
 
 
 def octets(values: Iterable[bytes]) -> Octets:
-    """Strings of bytes."""
+    """Return an array of bytea."""
     return Octets(_array(Octets, values))
 
 
 def truths(values: Iterable[bool]) -> Truths:
-    """Truth values."""
+    """Return an array of boolean."""
     return Truths(_array(Truths, (b"\1" if value else b"\0" for value in values)))
 
 
@@ -76,7 +76,7 @@ def _head(kind: type[Column], count: int) -> bytes:
 
 
 def _interleaved(flat: array[int]) -> bytes:
-    """Each number after its length, without a step of the interpreter for each: byte by byte, all at once."""
+    """Return each number after its length. Slices copy one byte position of all numbers at once: no loop per number."""
     if sys.byteorder == "little":
         flat.byteswap()
     raw, out = flat.tobytes(), bytearray(_EIGHT + bytes(8)) * len(flat)

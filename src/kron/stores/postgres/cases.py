@@ -1,30 +1,30 @@
-"""Cases, put together from the rows of a batch: a question for each kind of row, never one for each case."""
+"""Schedule states, built from the rows of a batch: one query per kind of row, never one per schedule."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kron.core.case import Case
-from kron.core.job import Job
-from kron.core.run import Run
+from kron.engine.store import Found, Unreadable
 from kron.errors import KronError
-from kron.store import Found, Unreadable
+from kron.rules.run import Run
+from kron.rules.state import ScheduleState
 from kron.stores.codec import corrupt, read_owed, read_revision, read_run
 from kron.stores.postgres.arrays import numbers, texts
-from kron.stores.postgres.pool import Talk
+from kron.stores.postgres.pool import Session
 from kron.stores.postgres.rows import Row, borne_by, read_job
 from kron.stores.presets import BUILT_IN, Presets
+from kron.timing.job import Job
 
 NONE: frozenset[int] = frozenset()
-MOST = 200_000  # definitions that are remembered
+MOST = 200_000  # maximum number of cached definitions
 
 
 class Jobs:
-    """Definitions that were read before, by name and digest, so that none can be out of date.
+    """Cache of definitions by identity and digest. Because of the digest, no entry can be out of date.
 
-    Many schedules may be of one kind, such as one for each customer: what was read of one of them is known of all. A
-    digest has 64 bits: with ten million kinds in a database, the odds that a worker takes any of them for another that
-    it remembers are one in ten million.
+    Many schedules can share one definition, such as one schedule per customer: the definition is read once for all of
+    them. A digest has 64 bits: with 10 million different definitions in a database, the probability that a worker
+    confuses any of them with a cached one is 1 in 10 million.
     """
 
     def __init__(self, presets: Presets = BUILT_IN) -> None:
@@ -32,8 +32,8 @@ class Jobs:
         self.known: dict[tuple[str, int], Job] = {}
         self.kinds: dict[int, Job] = {}
 
-    async def learn(self, talk: Talk, rows: Sequence[Row]) -> None:
-        """Read the definitions of those rows that are not known yet."""
+    async def learn(self, talk: Session, rows: Sequence[Row]) -> None:
+        """Read the definitions of those rows that are not in the cache."""
         missing = [row for row in rows if (row[0], row[1]) not in self.known]
         if not missing:
             return
@@ -54,15 +54,15 @@ class Jobs:
             self.kinds.update((number, job) for (_, number), job in found)
 
     def of(self, name: str, number: int) -> Job:
-        """The definition of a schedule that has that digest."""
+        """Return the definition of a schedule that has that digest."""
         job = self.known.get((name, number))
         if job is None:
-            raise corrupt("due", name, "its definition is another")
+            raise corrupt("schedule_state", name, "its digest does not match its definition")
         return job
 
 
-async def whole(talk: Talk, jobs: Jobs, rows: Sequence[Row]) -> list[Case]:
-    """The cases of those rows of `due`."""
+async def whole(talk: Session, jobs: Jobs, rows: Sequence[Row]) -> list[ScheduleState]:
+    """Return the schedule states of those rows of `schedule_state`."""
     await jobs.learn(talk, rows)
     going = [row[0] for row in rows if row[9]]
     runs = await _open(talk, going) if going else {}
@@ -73,12 +73,12 @@ async def whole(talk: Talk, jobs: Jobs, rows: Sequence[Row]) -> list[Case]:
         name, number, revision, cursor, since, paused, deleted, wake, until, _, _, owed = row
         job, opened, beyond = jobs.of(name, number), runs.get(name, ()), ahead.get(name, NONE)
         taken = None if owed is None else _owed(name, owed)
-        cases.append(Case(job, revision, cursor, since, paused, deleted, wake, opened, beyond, until, taken))
+        cases.append(ScheduleState(job, revision, cursor, since, paused, deleted, wake, opened, beyond, until, taken))
     return await _former(talk, jobs.presets, cases) if runs else cases
 
 
-async def readable(talk: Talk, jobs: Jobs, rows: Sequence[Row]) -> list[Found]:
-    """The cases of those rows; where one cannot be read, it alone is told apart."""
+async def readable(talk: Session, jobs: Jobs, rows: Sequence[Row]) -> list[Found]:
+    """Return the schedule states of those rows. Each row that cannot be read becomes an `Unreadable`."""
     try:
         return list(await whole(talk, jobs, rows))
     except KronError as error:
@@ -87,7 +87,7 @@ async def readable(talk: Talk, jobs: Jobs, rows: Sequence[Row]) -> list[Found]:
     return [await _one(talk, jobs, row) for row in rows]
 
 
-async def _one(talk: Talk, jobs: Jobs, row: Row) -> Case | Unreadable:
+async def _one(talk: Session, jobs: Jobs, row: Row) -> ScheduleState | Unreadable:
     try:
         (case,) = await whole(talk, jobs, [row])
     except KronError as error:
@@ -95,9 +95,11 @@ async def _one(talk: Talk, jobs: Jobs, row: Row) -> Case | Unreadable:
     return case
 
 
-async def _former(talk: Talk, presets: Presets, cases: Sequence[Case]) -> list[Case]:
-    """The cases, with the older definitions under which their open runs were recorded."""
-    wanted = {(case.identity, run.revision) for case in cases for run in case.open if run.revision != case.revision}
+async def _former(talk: Session, presets: Presets, cases: Sequence[ScheduleState]) -> list[ScheduleState]:
+    """Return the states with the older definitions under which their open runs were recorded."""
+    wanted = {
+        (case.identity, run.revision) for case in cases for run in case.open_runs if run.revision != case.revision
+    }
     if not wanted:
         return list(cases)
     names, revisions = zip(*sorted(wanted), strict=True)
@@ -112,17 +114,17 @@ def _owed(name: str, text: str) -> frozenset[int] | None:
     try:
         return read_owed(text)
     except ValueError as error:
-        raise corrupt("due", name, error) from error
+        raise corrupt("schedule_state", name, error) from error
 
 
-async def _open(talk: Talk, names: list[str]) -> dict[str, tuple[Run, ...]]:
+async def _open(talk: Session, names: list[str]) -> dict[str, tuple[Run, ...]]:
     runs: dict[str, tuple[Run, ...]] = {}
     for row in await talk.rows("open_runs", schedules=texts(names)):
         runs[row[1]] = (*runs.get(row[1], ()), read_run(row))
     return runs
 
 
-async def _ahead(talk: Talk, rows: Sequence[Row]) -> dict[str, frozenset[int]]:
+async def _ahead(talk: Session, rows: Sequence[Row]) -> dict[str, frozenset[int]]:
     ahead: dict[str, frozenset[int]] = {}
     names, cursors = texts([row[0] for row in rows]), numbers([row[3] for row in rows])
     for name, nominal in await talk.rows("ahead", schedules=names, cursors=cursors):

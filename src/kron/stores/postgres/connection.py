@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL: where they lead, and what the server says, in Kron's words. Imports psycopg."""
+"""PostgreSQL connections: addresses, session settings, and translation of server errors. Imports psycopg."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kron.stores.postgres.arrays import KINDS, Column
 
 Connection = psycopg.AsyncConnection[tuple[Any, ...]]
 
-SCHEMA = "kron"  # the schema of the tables, unless the URL says `?schema=`
+SCHEMA = "kron"  # the schema of the tables, unless the URL has `?schema=`
 _SCHEMA_NAME = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")
 
 DEFAULTS: dict[str, Any] = {
@@ -33,12 +33,12 @@ DEFAULTS: dict[str, Any] = {
     "keepalives_interval": 2,
     "keepalives_count": 3,
     "tcp_user_timeout": 5_000,
-    "target_session_attrs": "read-write",  # after a failover, the one that takes writes
+    "target_session_attrs": "read-write",  # after a failover, connect to the primary
 }
 
 
 class _ColumnDumper(Dumper):
-    """An array is ready as it is."""
+    """Dumper of columns, whose bytes are ready to send."""
 
     format = Format.BINARY
 
@@ -54,7 +54,7 @@ def _adapters() -> AdaptersMap:
 
 
 class _Context:
-    """What psycopg asks for how values become parameters."""
+    """Adaptation context: tells psycopg how values become parameters."""
 
     connection = None
     adapters = _adapters()
@@ -64,7 +64,7 @@ CONTEXT: AdaptContext = _Context()
 
 
 def address(url: str) -> str:
-    """A URL with everything that it leaves open, without what only Kron understands."""
+    """Return the conninfo of a URL, with defaults for what it leaves open and without Kron's own parameters."""
     plain, _ = _parted(url)
     with translated(""):
         return make_conninfo("", **(DEFAULTS | conninfo_to_dict(plain)))
@@ -80,7 +80,7 @@ def schema_of(url: str) -> str:
 
 
 def _parted(url: str) -> tuple[str, str]:
-    """A URL without its `schema`, and the schema. libpq refuses parameters that it does not know."""
+    """Return a URL without its `schema`, and the schema. libpq rejects parameters that it does not know."""
     place, _, query = url.partition("?")
     if "://" not in place:
         return url, SCHEMA
@@ -91,42 +91,47 @@ def _parted(url: str) -> tuple[str, str]:
 
 
 async def connect(conninfo: str) -> Connection:
-    """Open a connection that prepares nothing: behind a pooler, the next transaction has another server process."""
+    """Open a connection without prepared statements: behind a pooler, the next transaction can use another backend."""
     return await psycopg.AsyncConnection.connect(conninfo, autocommit=True, prepare_threshold=None, context=CONTEXT)
 
 
 @lru_cache(1_024)
 def begun(query: bytes, **said: str) -> bytes:
-    """A beginning, which is one message of several statements and so takes no parameters, with what it says quoted."""
+    """Return the opening statements of a transaction with quoted literals.
+
+    They are sent as one message of several statements, which cannot have parameters.
+    """
     return sql.SQL(query.decode()).format(**{name: sql.Literal(text) for name, text in said.items()}).as_bytes(None)
 
 
 def qualified(query: bytes, schema: str) -> bytes:
-    """A statement that runs outside of a transaction, with the schema written out: no session setting is relied on."""
+    """Return a statement for use outside of a transaction, with the schema's name: it needs no session setting."""
     return sql.SQL(query.decode()).format(schema=sql.Identifier(schema)).as_bytes(None)
 
 
 def cut(connection: Connection) -> None:
-    """End a connection at once, whatever the other side does: whoever waits for it is told."""
+    """Shut down a connection at once, whatever the server does. A task that waits for it gets an error."""
     if not connection.closed:
         with socket.socket(fileno=os.dup(connection.fileno())) as line:
             try:
                 line.shutdown(socket.SHUT_RDWR)
             except OSError:
-                return  # it was over already
+                return  # it was closed already
 
 
 @contextmanager
 def translated(place: str) -> Iterator[None]:
-    """What psycopg says, in Kron's words."""
+    """Translate psycopg errors to `KronError`."""
     try:
         yield
     except psycopg.IntegrityError as error:
-        hint = "this is a mistake in Kron: please report it; nothing was written"
-        raise KronError("STORE_REFUSED", f"{place} refuses what may not be: {_first(error)}", hint=hint) from error
+        hint = "report this bug in Kron; nothing was written"
+        raise KronError(
+            "STORE_REFUSED", f"{place}: write rejected by a database constraint: {_first(error)}", hint=hint
+        ) from error
     except psycopg.errors.UndefinedTable as error:
         hint = "run `kron migrate --store URL` first"
-        raise KronError("NOT_A_STORE", f"{place} has no tables of Kron: {_first(error)}", hint=hint) from error
+        raise KronError("NOT_A_STORE", f"{place} has no Kron tables: {_first(error)}", hint=hint) from error
     except psycopg.Error as error:
         raise KronError("STORE_FAILED", f"{place}: {_first(error)}", hint=_hint(error)) from error
 
@@ -137,12 +142,12 @@ def _first(error: psycopg.Error) -> str:
 
 def _hint(error: psycopg.Error) -> str:
     hints = {
-        psycopg.errors.QueryCanceled: "the database took too long: look for what keeps it busy, and try again",
-        psycopg.errors.LockNotAvailable: "somebody holds a lock for long: look at pg_stat_activity, and try again",
-        psycopg.errors.DeadlockDetected: "try again",
-        psycopg.errors.InsufficientPrivilege: "give the role its rights: see docs/postgres.md",
-        psycopg.errors.DiskFull: "the disk of the database is full: make room, and it goes on",
-        psycopg.errors.ReadOnlySqlTransaction: "this is a standby: connect to the primary",
-        psycopg.OperationalError: "see that the database can be reached; what was asked may or may not be done",
+        psycopg.errors.QueryCanceled: "retry, and find what keeps the database busy: the statement took too long",
+        psycopg.errors.LockNotAvailable: "find the transaction that holds the lock in pg_stat_activity, then retry",
+        psycopg.errors.DeadlockDetected: "retry the request",
+        psycopg.errors.InsufficientPrivilege: "grant the role its privileges: see docs/how-to/postgresql.md",
+        psycopg.errors.DiskFull: "free disk space on the database server; Kron then continues",
+        psycopg.errors.ReadOnlySqlTransaction: "connect to the primary: this server is a standby",
+        psycopg.OperationalError: "check that the database is reachable; the request may or may not have been done",
     }
     return next((hint for kind, hint in hints.items() if isinstance(error, kind)), "")

@@ -1,19 +1,22 @@
-"""The fleet in PostgreSQL: the rows of workers and of kinds of target, changed by one worker at a time."""
+"""Workers and target kinds in PostgreSQL. One worker at a time changes their rows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kron.core.case import Case
-from kron.core.downtime import ALWAYS, Downtime
-from kron.fleet import Fleet, kind_of
+from kron.engine.fleet import Fleet, kind_of
+from kron.rules.downtime import ALWAYS, Downtime
+from kron.rules.state import ScheduleState
 from kron.stores.postgres.arrays import numbers, texts
-from kron.stores.postgres.pool import Talk
+from kron.stores.postgres.pool import Session
 from kron.stores.register import Life, Register, Service
 
 
-async def lease(talk: Talk, owner: str, kinds: frozenset[str], length: int, now: int | None) -> Fleet:
-    """Register `owner` for so many milliseconds, or as gone; all who live. Without `now` the database dates it."""
+async def lease(talk: Session, owner: str, kinds: frozenset[str], length: int, now: int | None) -> Fleet:
+    """Lease `owner` for `length` milliseconds; a length of 0 removes it. Returns all living workers.
+
+    `now` is in milliseconds; None uses the database clock.
+    """
     ((_, clock),) = await talk.rows("alone_in_leasing")
     register = Register()
     for name, joined, said, end, able in await talk.rows("living"):
@@ -23,32 +26,32 @@ async def lease(talk: Talk, owner: str, kinds: frozenset[str], length: int, now:
     fleet = register.lease(owner, kinds, clock if now is None else now, length)
     gone = lives.keys() - register.lives.keys()
     if gone:
-        await talk.tell("forget", owners=texts(gone))
+        await talk.execute("forget", owners=texts(gone))
     for name, life in register.lives.items():
         if lives.get(name) != life:
-            await talk.tell("live", owner=name, **{**life._asdict(), "kinds": texts(sorted(life.kinds))})
+            await talk.execute("live", owner=name, **{**life._asdict(), "kinds": texts(sorted(life.kinds))})
     await _serve(talk, {kind: s for kind, s in register.kinds.items() if services.get(kind) != s})
     return fleet
 
 
-async def downtimes_of(talk: Talk, now: int) -> Mapping[str, Downtime]:
-    """When last there was no worker for each kind of target."""
+async def downtimes_of(talk: Session, now: int) -> Mapping[str, Downtime]:
+    """Return the last downtime of each target kind."""
     return {kind: service.downtime_at(now) for kind, service in (await _kinds(talk)).items()}
 
 
-def informed(case: Case, downtimes: Mapping[str, Downtime]) -> Case:
-    """The case, with the last downtime of those who can launch it."""
+def informed(case: ScheduleState, downtimes: Mapping[str, Downtime]) -> ScheduleState:
+    """Return the schedule state with the last downtime of its target kind."""
     return case._replace(downtime=downtimes.get(kind_of(case.job.target), ALWAYS))
 
 
-async def _kinds(talk: Talk) -> dict[str, Service]:
+async def _kinds(talk: Session) -> dict[str, Service]:
     rows = await talk.rows("kinds")
     return {kind: Service(said, until, Downtime(start, end)) for kind, said, until, start, end in rows}
 
 
-async def _serve(talk: Talk, services: Mapping[str, Service]) -> None:
+async def _serve(talk: Session, services: Mapping[str, Service]) -> None:
     if services:
-        await talk.tell(
+        await talk.execute(
             "serve",
             kinds=texts(services),
             saids=numbers(service.said for service in services.values()),

@@ -1,7 +1,8 @@
-"""Maintenance of the ledger: partitions made ahead of time, and old records removed.
+"""Ledger maintenance: creates partitions ahead of time and removes old records.
 
-The work is done by functions of the database that have the rights of its owner, so a worker's role can call them. Each
-step is a short transaction, and one process at a time does them. A step waits 200 ms for a lock: ticks wait behind it.
+Database functions with the owner's privileges do the work, so that a worker's role can call them. Each step is a short
+transaction, and one process at a time runs them. A step waits at most 200 ms for a lock, because the passes of workers
+queue behind it.
 """
 
 from __future__ import annotations
@@ -12,41 +13,47 @@ from typing import Any
 
 import psycopg
 
+from kron.engine.store import Maintained
 from kron.errors import KronError
-from kron.store import Maintained
-from kron.stores.postgres.pool import Pool, Talk
+from kron.stores.postgres.pool import Pool, Session
 
 WEEK = 7 * 86_400
 MONDAY = 4 * 86_400  # 1970-01-05
 DAY_MS = 86_400_000
 AHEAD_WEEKS = 4
 BATCH = 5_000  # records of each kind that a transaction removes
-STEPS = 20  # of each kind, in one call
-MOVED = 50_000  # rows that a worker moves out of the default partition in one step; about half a second on two cores
-DEADLINE_S = 90.0  # for a step; the server's own limit is shorter
-LONG_S = 4 * 3_600.0  # for a step that somebody asked for: rows may have to be moved for hours
-PAUSE_S = 0.5  # until a lock is tried for again
+STEPS = 20  # steps of each kind in one call
+MOVED = 50_000  # rows that a worker moves out of the default partition in one step: about 0.5 s on 2 cores
+DEADLINE_S = 90.0  # time limit of a step; the server's own limit is shorter
+LONG_S = 4 * 3_600.0  # time limit of a step of `kron maintain`: moving rows can take hours
+PAUSE_S = 0.5  # delay before a lock is requested again
 
-DEFAULT = "default"  # the tenant where nobody says
+DEFAULT = "default"  # tenant if none is given
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much a caller may ask: tries for a lock, and rows moved and seconds spent under it in one step."""
+    """Limits of one step: attempts to get a lock, rows moved, and seconds spent while holding it."""
 
     tries: int = 4
     moved: int = MOVED
     seconds: int = 60
 
 
-PATIENT = Limits(tries=20, moved=1 << 40, seconds=int(LONG_S) - 60)  # for people, who chose the time
+PATIENT = Limits(tries=20, moved=1 << 40, seconds=int(LONG_S) - 60)  # for `kron maintain`: its user chose the time
 
 
 async def maintain(url: str, *, keep_days: int | None = None, tenant: str = DEFAULT) -> Maintained:
-    """Do all that is to be done, for a person: to the end, however many rows are to be moved."""
+    """Run the complete maintenance for `kron maintain`, however many rows must be moved.
+
+    Args:
+        url: URL of the store.
+        keep_days: Retention in days; None removes nothing.
+        tenant: Tenant whose records are removed.
+    """
     pool = Pool(url, tenant, size=1, deadline=LONG_S)
     try:
-        ((now,),) = await pool.ask("clock")
+        ((now,),) = await pool.query("clock")
         keep = None if keep_days is None else keep_days * DAY_MS
         done = await maintained(pool, now, keep, PATIENT)
         while done.more:
@@ -62,7 +69,7 @@ async def maintain(url: str, *, keep_days: int | None = None, tenant: str = DEFA
 
 
 async def maintained(pool: Pool, now: int, keep: int | None, limits: Limits) -> Maintained:
-    """Do a bounded part of what is to be done. `keep` in milliseconds; None removes nothing."""
+    """Run a bounded part of the maintenance. `keep` is the retention in milliseconds; None removes nothing."""
     horizon = 0 if keep is None else now - keep
     made, more = await _names(pool, limits, "make_next", ahead=AHEAD_WEEKS, moved=limits.moved, horizon=horizon)
     if keep is None:
@@ -79,13 +86,13 @@ async def maintained(pool: Pool, now: int, keep: int | None, limits: Limits) -> 
 
 
 def weeks(now: int, ahead: int = AHEAD_WEEKS) -> list[int]:
-    """The seconds at which this week and those ahead begin."""
+    """Return the start (seconds) of this week and of the following `ahead` weeks."""
     first = now - (now - MONDAY) % WEEK
     return [first + n * WEEK for n in range(ahead + 1)]
 
 
 async def _names(pool: Pool, limits: Limits, query: str, **values: Any) -> tuple[tuple[str, ...], bool]:
-    """What a step has done, again and again; and whether there may be more to do."""
+    """Repeat a step up to STEPS times. Returns the partitions that it handled, and whether there can be more."""
     names = list[str]()
     for _ in range(STEPS):
         name = await _patiently(pool, limits, query, **values)
@@ -96,7 +103,7 @@ async def _names(pool: Pool, limits: Limits, query: str, **values: Any) -> tuple
 
 
 async def _patiently(pool: Pool, limits: Limits, query: str, **values: Any) -> Any:
-    """The result of a step. Who does not get a lock gives up, lets ticks pass, and tries again."""
+    """Return the result of a step. A step that does not get its lock gives up, lets workers pass, and retries."""
     for _ in range(limits.tries - 1):
         try:
             return await _step(pool, limits, query, **values)
@@ -108,11 +115,11 @@ async def _patiently(pool: Pool, limits: Limits, query: str, **values: Any) -> A
 
 
 async def _step(pool: Pool, limits: Limits, query: str, **values: Any) -> Any:
-    """One transaction; None if another process is at it."""
+    """Run a step in one transaction. Returns None if another process is doing maintenance."""
 
-    async def work(talk: Talk) -> Any:
-        await talk.tell("unhurried", limit=f"{limits.seconds}s")
-        await talk.tell("briefly")
+    async def work(talk: Session) -> Any:
+        await talk.execute("unhurried", limit=f"{limits.seconds}s")
+        await talk.execute("briefly")
         ((alone,),) = await talk.rows("alone_in_maintenance")
         return (await talk.rows(query, **values))[0][0] if alone else None
 

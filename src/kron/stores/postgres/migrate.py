@@ -1,4 +1,4 @@
-"""Migrations: the scripts of `migrations/`, each run once, in order, and never changed afterwards."""
+"""Migrations: the scripts of `migrations/`. Each runs once, in order, and never changes afterwards."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from pathlib import Path
 
 import psycopg
 
+from kron.engine.failpoint import fail_point
 from kron.errors import KronError
-from kron.failpoint import fail_point
 from kron.stores.postgres.connection import Connection, address, begun, connect, qualified, schema_of, translated
 
-TRIES = 30  # for a lock, a second apart
+TRIES = 30  # attempts to get a lock, 1 s apart
 
 _PLACE = b"SET LOCAL search_path = {schema}, pg_temp"
 _THERE = b"SELECT to_regnamespace(%s) IS NOT NULL"
 _SCHEMA = b"CREATE SCHEMA {schema}"
-_GRANT = b"SELECT kron_grant()"  # to roles that were made since, too
+_GRANT = b"SELECT kron_grant()"  # also to roles that were created since
 _LOCK = b"SELECT pg_advisory_xact_lock(hashtextextended('kron migrations', 0))"
-_HURRY = b"SET LOCAL lock_timeout = '500ms'"  # ticks wait behind who waits for a lock, so nobody waits for long
+_HURRY = b"SET LOCAL lock_timeout = '500ms'"  # workers queue behind a waiting lock request
 _TABLE = b"""CREATE TABLE IF NOT EXISTS kron_migrations (
     number     integer     NOT NULL PRIMARY KEY,
     name       text        NOT NULL,
@@ -34,7 +34,7 @@ _NOTE = b"INSERT INTO kron_migrations (number, name, checksum) VALUES (%s, %s, %
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One script."""
+    """A migration script."""
 
     number: int
     name: str
@@ -42,20 +42,33 @@ class Migration:
 
     @property
     def checksum(self) -> str:
-        """What the script is, to the byte."""
+        """SHA-256 of the script, in hexadecimal."""
         return sha256(self.sql.encode()).hexdigest()
 
 
 @cache
 def migrations() -> tuple[Migration, ...]:
-    """The scripts that this Kron has, in order."""
+    """Return the migrations of this Kron version, in order."""
     paths = Path(__file__).with_name("migrations").glob("[0-9]*.sql")
     found = (Migration(int(path.name[:4]), path.stem, path.read_text("utf-8")) for path in paths)
     return tuple(sorted(found, key=lambda migration: migration.number))
 
 
 async def migrate(url: str, *, dry: bool = False, scripts: tuple[Migration, ...] | None = None) -> list[Migration]:
-    """Run what has not run yet, all of it or nothing; which that was, or would be. Any number may do so at once."""
+    """Run the missing migrations in one transaction. Any number of processes can call this at once.
+
+    Args:
+        url: URL of the store.
+        dry: Run nothing, only return the missing migrations.
+        scripts: Migrations to use; None uses those of this Kron version.
+
+    Returns:
+        The migrations that were missing.
+
+    Raises:
+        KronError: The database is newer than this Kron (STORE_TOO_NEW), or an applied script has changed since
+            (MIGRATION_CHANGED).
+    """
     known = migrations() if scripts is None else scripts
     with translated("the database"):
         async with await connect(address(url)) as connection:
@@ -68,9 +81,13 @@ async def migrate(url: str, *, dry: bool = False, scripts: tuple[Migration, ...]
 
 
 async def check(url: str, *, scripts: tuple[Migration, ...] | None = None) -> None:
-    """Refuse to work on tables that this Kron does not serve: those that it knows, and those of the next migration.
+    """Check that this Kron supports the tables: those of its newest migration, and those of the next one.
 
-    So during an upgrade the workers of before and after it work side by side: first the tables, then the workers.
+    So old and new workers can run at the same time during an upgrade: migrate the tables first, then upgrade the
+    workers.
+
+    Raises:
+        KronError: The tables are too old (STORE_TOO_OLD) or too new (STORE_TOO_NEW).
     """
     newest = max(migration.number for migration in (migrations() if scripts is None else scripts))
     with translated("the database"):
@@ -78,11 +95,11 @@ async def check(url: str, *, scripts: tuple[Migration, ...] | None = None) -> No
             await connection.execute(begun(_PLACE, schema=schema_of(url)))
             found = max(await _applied(connection), default=0)
     if found < newest:
-        message = f"the database has the migrations up to {found}, and this Kron needs those up to {newest}"
+        message = f"the database has migrations up to {found}, this Kron requires up to {newest}"
         raise KronError("STORE_TOO_OLD", message, hint="run `kron migrate --store URL` first")
     if found > newest + 1:
-        message = f"the database has the migrations up to {found}, and this Kron serves no more than {newest + 1}"
-        raise KronError("STORE_TOO_NEW", message, hint="upgrade Kron on this host; the database is left as it is")
+        message = f"the database has migrations up to {found}, this Kron supports up to {newest + 1}"
+        raise KronError("STORE_TOO_NEW", message, hint="upgrade Kron on this host; the database is unchanged")
 
 
 async def _migrate(connection: Connection, schema: str, known: tuple[Migration, ...], dry: bool) -> list[Migration]:
@@ -97,7 +114,7 @@ async def _migrate(connection: Connection, schema: str, known: tuple[Migration, 
 
 
 async def _run(connection: Connection, schema: str, missing: list[Migration]) -> None:
-    """Run scripts in the schema, which is made if it is missing; and give all roles what they lack."""
+    """Run scripts in the schema, which is created if it is missing, and grant missing privileges to all roles."""
     there = await (await connection.execute(_THERE, (schema,))).fetchone()
     if there is None or not there[0]:
         await connection.execute(qualified(_SCHEMA, schema))
@@ -114,11 +131,11 @@ async def _missing(connection: Connection, scripts: tuple[Migration, ...]) -> li
     known = {migration.number: migration for migration in scripts}
     for number, (name, checksum) in applied.items():
         if number not in known:
-            message = f"the database has the migration {name}, which this Kron does not know"
-            raise KronError("STORE_TOO_NEW", message, hint="upgrade Kron on this host; the database is left as it is")
+            message = f"the database has migration {name}, which this Kron does not know"
+            raise KronError("STORE_TOO_NEW", message, hint="upgrade Kron on this host; the database is unchanged")
         if known[number].checksum != checksum:
-            message = f"the migration {name} is not the one that ran: its checksum differs"
-            raise KronError("MIGRATION_CHANGED", message, hint="restore the script, and put the change into a new one")
+            message = f"migration {name} was changed after it ran: its checksum differs"
+            raise KronError("MIGRATION_CHANGED", message, hint="restore the script and put the change into a new one")
     return [migration for migration in scripts if migration.number not in applied]
 
 

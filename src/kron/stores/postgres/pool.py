@@ -1,4 +1,4 @@
-"""A few connections, and transactions on them that end in time. One that failed is never used again."""
+"""Connection pool and transactions with a time limit. A connection that failed is never reused."""
 
 from __future__ import annotations
 
@@ -8,35 +8,42 @@ from typing import Any, TypeVar
 
 import psycopg
 
+from kron.engine.failpoint import fail_point
+from kron.engine.tenant_scope import tenant_scope
 from kron.errors import KronError
-from kron.failpoint import fail_point
 from kron.stores.postgres.connection import Connection, address, begun, connect, cut, qualified, schema_of, translated
 from kron.stores.postgres.statements import QUERIES
-from kron.within import within
 
 T = TypeVar("T")
 
-DEADLINE = 5.0  # seconds, for all of a transaction; the server's own limits are shorter
+DEADLINE = 5.0  # seconds for a whole transaction; the server's own limits are shorter
 
 
-class Talk:
-    """What is said within one transaction."""
+class Session:
+    """Statements within one transaction, for one tenant."""
 
     def __init__(self, connection: Connection, tenant: str) -> None:
         self.connection, self.tenant = connection, tenant
 
-    async def tell(self, query: str, **values: Any) -> None:
+    async def execute(self, query: str, **values: Any) -> None:
         """Run a named statement."""
         await self.connection.execute(QUERIES[query], {"tenant": self.tenant, **values}, binary=True)
 
     async def rows(self, query: str, **values: Any) -> list[tuple[Any, ...]]:
-        """What a named statement finds."""
+        """Run a named statement and return its rows."""
         found = await self.connection.execute(QUERIES[query], {"tenant": self.tenant, **values}, binary=True)
         return await found.fetchall()
 
 
 class Pool:
-    """The connections of one role to one database, for one tenant."""
+    """Connection pool of one role to one database, for one tenant.
+
+    Args:
+        url: URL of the store.
+        tenant: Tenant whose rows the transactions see.
+        size: Maximum number of connections.
+        deadline: Seconds for a whole transaction.
+    """
 
     def __init__(self, url: str, tenant: str, *, size: int = 4, deadline: float = DEADLINE) -> None:
         self.conninfo, self.schema, self.tenant, self.deadline = address(url), schema_of(url), tenant, deadline
@@ -49,39 +56,39 @@ class Pool:
         self.questions = {name: qualified(QUERIES[name], self.schema) for name in ("clock", "poll", "ring")}
         self.place = "the database"
 
-    async def read(self, work: Callable[[Talk], Awaitable[T]]) -> T:
-        """The result of work that changes nothing."""
+    async def read(self, work: Callable[[Session], Awaitable[T]]) -> T:
+        """Return the result of read-only work in one transaction, which sees one snapshot."""
         return await self._do(lambda connection: self._transaction(connection, "begin_reading", work))
 
-    async def ask(self, query: str, **values: Any) -> list[tuple[Any, ...]]:
-        """What one statement finds that is nobody's, and so needs no transaction around it."""
+    async def query(self, query: str, **values: Any) -> list[tuple[Any, ...]]:
+        """Return the rows of one statement that is independent of the tenant settings and needs no transaction."""
 
         async def work(connection: Connection) -> list[tuple[Any, ...]]:
             return await (await connection.execute(self.questions[query], values, binary=True)).fetchall()
 
         return await self._do(work)
 
-    async def write(self, work: Callable[[Talk], Awaitable[T]]) -> T:
-        """The result of work that is done as a whole, and durable, or not at all; after an error nobody knows which."""
+    async def write(self, work: Callable[[Session], Awaitable[T]]) -> T:
+        """Return the result of work in one durable transaction. After an error it may or may not be committed."""
         return await self._do(lambda connection: self._transaction(connection, "begin", work))
 
     @property
     def whose(self) -> str:
-        """Whose bell it is: several tenants, and several schemas, may share a database."""
+        """Payload of the notifications: several tenants and several schemas can share a database."""
         return f"{self.schema}/{self.tenant}"
 
     async def close(self) -> None:
-        """Let go of all connections."""
+        """Close all idle connections."""
         while self.idle:
             await self.idle.pop().close()
 
-    async def _do(self, deed: Callable[[Connection], Awaitable[T]]) -> T:
+    async def _do(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         with translated(self.place):
             connection = await self._one()
             try:
-                result = await self._in_time(connection, deed(connection))
+                result = await self._in_time(connection, work(connection))
             except psycopg.OperationalError:
-                await self.close()  # the others lead to the same server, and may be as dead
+                await self.close()  # the others go to the same server and may be broken, too
                 raise
             finally:
                 self.gate.release()
@@ -89,12 +96,12 @@ class Pool:
             return result
 
     async def _one(self) -> Connection:
-        """A connection, as soon as one may be used."""
+        """Return a connection as soon as one is free."""
         try:
             async with asyncio.timeout(self.deadline):
                 await self.gate.acquire()
         except TimeoutError as error:
-            raise self._late("had no connection to spare") from error
+            raise self._late("had no free connection") from error
         try:
             while self.idle:
                 connection = self.idle.pop()
@@ -105,9 +112,12 @@ class Pool:
             self.gate.release()
             raise
 
-    async def _in_time(self, connection: Connection, deed: Awaitable[T]) -> T:
-        """The result of a deed. If it is late or not wanted any more, the line is cut: to cancel would be to wait."""
-        task = asyncio.ensure_future(deed)
+    async def _in_time(self, connection: Connection, work: Awaitable[T]) -> T:
+        """Return the result of `work`. If it is late or canceled, shut down the connection.
+
+        psycopg cancels by asking the server, which blocks on a dead link.
+        """
+        task = asyncio.ensure_future(work)
         try:
             await asyncio.wait({task}, timeout=self.deadline)
             late = not task.done()
@@ -123,9 +133,9 @@ class Pool:
 
     def _late(self, what: str) -> KronError:
         message = f"{self.place} {what} within {self.deadline:g} s"
-        return KronError("STORE_TIMEOUT", message, hint="what was asked may or may not be done: look again")
+        return KronError("STORE_TIMEOUT", message, hint="check whether the request was done before you retry it")
 
-    async def _transaction(self, connection: Connection, begin: str, work: Callable[[Talk], Awaitable[T]]) -> T:
+    async def _transaction(self, connection: Connection, begin: str, work: Callable[[Session], Awaitable[T]]) -> T:
         warnings: list[str] = []
 
         def hear(said: psycopg.errors.Diagnostic) -> None:
@@ -133,14 +143,14 @@ class Pool:
                 warnings.append(said.message_primary or "")
 
         connection.add_notice_handler(hear)
-        whose = within()
+        whose = tenant_scope()
         narrow = b"\n" + begun(QUERIES["narrow"], within=whose) if whose else b""
         await connection.execute(self.beginnings[begin] + narrow)
-        result = await work(Talk(connection, self.tenant))
+        result = await work(Session(connection, self.tenant))
         fail_point("K2" if begin == "begin" else "")
         end = await connection.execute(QUERIES["commit"])
         fail_point("K3" if begin == "begin" else "")
         connection.remove_notice_handler(hear)
-        if warnings or end.statusmessage != "COMMIT":  # such as a commit that no standby has confirmed
+        if warnings or end.statusmessage != "COMMIT":  # such as a commit that no standby confirmed
             raise psycopg.OperationalError(f"not safely committed: {', '.join(warnings) or end.statusmessage}")
         return result

@@ -1,4 +1,4 @@
-"""The statements of this store, by their names."""
+"""SQL statements of the PostgreSQL store, by name."""
 
 from __future__ import annotations
 

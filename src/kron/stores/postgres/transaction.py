@@ -1,7 +1,7 @@
-"""Transactions of runs: what a function writes and the success of its attempt are committed together, or not at all.
+"""Run transactions: a function's writes and the success of its attempt are committed together, or not at all.
 
-The function has a connection of its own. When it has come to its end, the run is locked, and found to be the same
-attempt of the same worker, or all that was written is taken back.
+The function has its own connection. When the function ends, the run is locked. If the run is no longer the same attempt
+of the same worker, everything is rolled back.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from kron.core.answer import Report, look_after, reported
-from kron.core.policy import Policy
-from kron.core.run import Run
+from kron.engine.failpoint import fail_point
 from kron.errors import KronError
-from kron.failpoint import fail_point
-from kron.store import Change
+from kron.rules.launch_result import Report, next_check_after, reported
+from kron.rules.run import Run
+from kron.rules.update import RunUpdate
 from kron.stores.codec import read_run
 from kron.stores.postgres.arrays import octets, texts
-from kron.stores.postgres.change import change
 from kron.stores.postgres.connection import Connection, begun, connect, translated
-from kron.stores.postgres.pool import Pool, Talk
+from kron.stores.postgres.pool import Pool, Session
 from kron.stores.postgres.rows import key_bytes
+from kron.stores.postgres.run_updates import change
 from kron.stores.postgres.statements import QUERIES
 from kron.stores.statements import named
+from kron.timing.schedule.policy import Policy
 
-AT_ONCE = 8  # in one process; each has a connection
+AT_ONCE = 8  # concurrent transactions per process; each has a connection
 
 _SQL = {
     name: sql.encode() for name, sql in named(Path(__file__).with_name("transaction.sql").read_text("utf-8")).items()
@@ -34,7 +34,7 @@ _SQL = {
 
 
 class Transactions:
-    """Opens a transaction for each run that asks for one; a bounded number at once, and the others wait."""
+    """Opener of run transactions: a bounded number at once; other runs wait."""
 
     def __init__(self, pool: Pool, now: Callable[[], Awaitable[int]]) -> None:
         self.conninfo, self.tenant, self.schema, self.now = pool.conninfo, pool.tenant, pool.schema, now
@@ -42,15 +42,19 @@ class Transactions:
 
     @asynccontextmanager
     async def of(self, run: Run, policy: Policy) -> AsyncIterator[Connection]:
-        """A connection in a transaction, which is committed at the end, with the success of the run.
+        """Yield a connection in a transaction, which is committed at the end together with the success of the run.
 
-        If it fails, or another attempt has been made meanwhile, nothing of it stays. A commit of which no answer came
-        may have happened: the run shows it, and who asks for the run waits until it is decided.
+        If the body fails, or another attempt was made meanwhile, everything is rolled back. A commit without an answer
+        may have happened: the run shows whether it did, and a reader of the run waits until that is decided.
+
+        Raises:
+            KronError: The run belongs to another attempt or has ended (FENCED), or the body ended the transaction
+                itself (TRANSACTION_ENDED).
         """
         async with self.gate:
             with translated("the database"):
                 connection = await connect(self.conninfo)
-            async with connection:  # which is closed at the end, so that nothing of a session is left to another run
+            async with connection:  # closed at the end, so that no session state reaches another run
                 async with connection.transaction():
                     await connection.execute(begun(_SQL["enter"], tenant=self.tenant))
                     yield connection
@@ -59,20 +63,20 @@ class Transactions:
                 fail_point("K3")
 
     async def _succeed(self, connection: Connection, run: Run, policy: Policy) -> None:
-        """Record the success of this very attempt, in the transaction that is open."""
+        """Record the success of this attempt in the open transaction."""
         ((inside, path),) = await (await connection.execute(_SQL["still_inside"])).fetchall()
         if not inside:
-            hint = "leave that to Kron; for a part that may fail alone, use `async with connection.transaction()`"
-            raise KronError("TRANSACTION_ENDED", "the function has ended its transaction itself", hint=hint)
-        await connection.execute(QUERIES["bounds"])  # it is about to hold a row that others wait for
+            hint = "do not commit or roll back; for a part that can fail, use `async with connection.transaction()`"
+            raise KronError("TRANSACTION_ENDED", "the function ended the transaction that Kron commits", hint=hint)
+        await connection.execute(QUERIES["bounds"])  # others wait for the row that is locked next
         await connection.execute(begun(_SQL["ours"], schema=self.schema))
-        now, talk = await self.now(), Talk(connection, self.tenant)
-        await talk.tell("lock", schedules=texts([run.identity]))  # from here on, nobody else speaks of it
+        now, talk = await self.now(), Session(connection, self.tenant)
+        await talk.execute("lock", schedules=texts([run.identity]))  # from here on no other writer changes the run
         (stored,) = map(read_run, await talk.rows("of_keys", keys=octets([key_bytes(run.key)])))
         after = reported(stored, Report.SUCCESS, policy, now, run.attempt)
         same = (stored.attempt, stored.owner) == (run.attempt, run.owner)
         if not same or after is None:
-            message = f"attempt {run.attempt} at {run.identity!r} has lost its run to another, or to its end"
-            raise KronError("FENCED", message, hint="nothing of this attempt stays; look at what became of the run")
-        await change(talk, [Change(stored, after, look_after(after, policy, now))])
+            message = f"attempt {run.attempt} of {run.identity!r} has lost its run: it has ended or has another attempt"
+            raise KronError("FENCED", message, hint="check the run's outcome; this attempt was rolled back")
+        await change(talk, [RunUpdate(stored, after, next_check_after(after, policy, now))])
         await connection.execute(_SQL["theirs"], {"path": path})

@@ -1,15 +1,15 @@
--- The statements around the transaction of a run: what stands between them is the function's own.
+-- Statements around the transaction of a run. Between `enter` and `still_inside` runs the function's own SQL.
 
--- enter: for whom, and how long it may be silent: as long as a run that is not heard of
+-- enter: set the tenant, and the maximum idle time: as long as a run may go without a report
 SET LOCAL app.tenant = {tenant};
 SET LOCAL application_name = 'kron run';
 SET LOCAL idle_in_transaction_session_timeout = '60s';
 
--- still_inside: whether it is still the transaction that was entered; and where the function looks for its own tables
+-- still_inside: whether this is still the transaction of `enter`, and the function's search_path
 SELECT current_setting('application_name') = 'kron run', current_setting('search_path');
 
--- ours: names are those of Kron from here on
+-- ours: use Kron's search_path from here on
 SET LOCAL search_path = {schema}, pg_temp;
 
--- theirs: and the function's again, for its triggers that wait for the commit
+-- theirs: restore the function's search_path, for its deferred triggers that run at the commit
 SELECT set_config('search_path', %(path)s, true);

@@ -1,4 +1,4 @@
-"""The workflow store beside the schedules: DAGs in a table, for services that run on several hosts."""
+"""Workflow store in the same database as the schedules, for services that run on several hosts."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ Dag = dict[str, Any]
 
 
 class WorkflowTable:
-    """DAGs by workflow and version."""
+    """Table of DAGs by workflow and version."""
 
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
 
     async def load_dag(self, workflow_id: str, version: int) -> Dag | None:
-        """The DAG of a version."""
+        """Return the DAG of a version; None if there is none."""
         asked = {"workflow": workflow_id, "version": version}
         rows = await self.pool.read(lambda talk: talk.rows("dag", **asked))
         found = json.loads(rows[0][0]) if rows else None
         return found if isinstance(found, dict) else None
 
     async def save_dag(self, workflow_id: str, version: int, dag: Dag) -> None:
-        """Keep the DAG of a version."""
+        """Store the DAG of a version."""
         said = {"workflow": workflow_id, "version": version, "dag": json.dumps(dag)}
-        await self.pool.write(lambda talk: talk.tell("deploy", **said))
+        await self.pool.write(lambda talk: talk.execute("deploy", **said))

@@ -1,4 +1,4 @@
-"""A store in one SQLite file."""
+"""SQLite store."""
 
 from kron.stores.sqlite.store import SqliteStore
 

@@ -1,4 +1,4 @@
-"""Cases of schedules, read from a SQLite file."""
+"""Schedule states, read from a SQLite file."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-from kron.core.case import NOTHING, Case
-from kron.core.job import Job
-from kron.core.run import Run
+from kron.engine.store import Found, Unreadable
 from kron.errors import KronError
-from kron.store import Found, Unreadable
+from kron.rules.run import Run
+from kron.rules.state import NOTHING, ScheduleState
 from kron.stores.codec import WIDTH, Standing, read_ahead, read_case, read_revision, read_run
 from kron.stores.presets import Presets
 from kron.stores.sqlite.fleet import Rows
+from kron.timing.job import Job
 
-WAKE = 1 + WIDTH + Standing._fields.index("wake")  # its column in the rows of schedules
+WAKE = 1 + WIDTH + Standing._fields.index("wake")  # column of `wake` in the rows of schedules
 
 
 class Cases:
-    """Reads cases with their open runs. `presets` fill in what the authors of schedules left open."""
+    """Reader of schedule states with their open runs. `presets` fill in what the authors of schedules left open."""
 
     def __init__(self, rows: Rows, presets: Presets) -> None:
         self.rows, self.presets = rows, presets
 
     def readable(self, query: str, **values: Any) -> list[Found]:
-        """Return the cases of a query. A row that cannot be read becomes an `Unreadable`."""
+        """Return the schedule states of a query. A row that cannot be read becomes an `Unreadable`."""
         try:
             return list(self.of(query, **values))
         except KronError as error:
@@ -35,15 +35,15 @@ class Cases:
         names = [(row[0], row[WAKE]) for row in self.rows(query, **values)]
         return [self._one(name, wake) for name, wake in names]
 
-    def _one(self, name: str, wake: int) -> Case | Unreadable:
+    def _one(self, name: str, wake: int) -> ScheduleState | Unreadable:
         try:
             case = self.get(name)
         except KronError as error:
             return Unreadable(name, wake, error.message)
-        return case or Unreadable(name, wake, "it is gone")
+        return case or Unreadable(name, wake, "the schedule no longer exists")
 
-    def of(self, query: str, **values: Any) -> list[Case]:
-        """Return the cases of a query, with their open runs and the periods handled beyond their cursors."""
+    def of(self, query: str, **values: Any) -> list[ScheduleState]:
+        """Return the schedule states of a query, with open runs and the periods handled beyond their cursors."""
         cases = [read_case(row, self.presets) for row in self.rows(query, **values)]
         names = json.dumps([case.identity for case in cases])
         runs, ahead = defaultdict[str, list[Run]](list), defaultdict[str, list[tuple[int]]](list)
@@ -55,15 +55,15 @@ class Cases:
             return cases
         return [
             case._replace(
-                open=tuple(runs[case.identity]),
-                ahead=read_ahead(case.identity, ahead[case.identity]),
+                open_runs=tuple(runs[case.identity]),
+                handled_ahead=read_ahead(case.identity, ahead[case.identity]),
                 former=self._former(case, runs[case.identity]),
             )
             for case in cases
         ]
 
-    def _former(self, case: Case, runs: list[Run]) -> Mapping[int, Job]:
-        """The older definitions under which open runs were recorded."""
+    def _former(self, case: ScheduleState, runs: list[Run]) -> Mapping[int, Job]:
+        """Return the older definitions under which open runs were recorded, by revision."""
         numbers = {run.revision for run in runs} - {case.revision}
         if not numbers:
             return NOTHING
@@ -71,7 +71,7 @@ class Cases:
         revisions = (read_revision(row, self.presets) for row in rows)
         return {r.number: r.job for r in revisions if r.number in numbers}
 
-    def get(self, identity: str) -> Case | None:
-        """Return the case of a schedule; None if there is none."""
+    def get(self, identity: str) -> ScheduleState | None:
+        """Return the state of a schedule; None if it does not exist."""
         found = self.of("schedules", names=json.dumps([identity]))
         return found[0] if found else None

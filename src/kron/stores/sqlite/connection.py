@@ -1,4 +1,4 @@
-"""The connection to a file: durable at every commit, shared with other processes, and of a known version."""
+"""SQLite connection: durable at every commit, shared with other processes, with a known schema version."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kron.errors import KronError
-from kron.stores.sqlite.patience import patiently
+from kron.stores.sqlite.locking import retry_locked
 from kron.stores.sqlite.statements import QUERIES, SCHEMA
 
 VERSION = 1
@@ -17,10 +17,10 @@ KRON = int.from_bytes(b"Kron", "big")
 
 
 def connect(path: Path, patience: float) -> sqlite3.Connection:
-    """Open a file, or make it. `patience`: how many seconds to wait for others who have it."""
+    """Open a file, or create it. Waits up to `patience` seconds for the locks of other processes."""
     connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
     try:
-        patiently(lambda: _prepare(connection, path), patience)
+        retry_locked(lambda: _prepare(connection, path), patience)
     except BaseException:
         connection.close()
         raise
@@ -28,24 +28,24 @@ def connect(path: Path, patience: float) -> sqlite3.Connection:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    """See that the file is ours, and has its tables. Several may do this to a new file at the same time."""
+    """Check that the file belongs to Kron, and create its tables. Several processes can do this at the same time."""
     with transaction(connection, "begin_reading"):
-        _version(connection, path)  # before anything of it is changed
+        _version(connection, path)  # before anything in the file is changed
     if _value(connection, "write_ahead") != "wal":
-        hint = "put it on a local disk: a network file system will not do"
+        hint = "move the file to a local disk; network file systems are not supported"
         raise KronError("STORE_UNSUITABLE", f"{path} cannot have a write-ahead log", hint=hint)
     connection.execute(QUERIES["be_durable"])
     connection.execute(QUERIES["keep_references"])
     connection.execute(QUERIES["have_room"])
     with transaction(connection, "begin"):
-        if _version(connection, path) == 0:  # and nobody else is making them
+        if _version(connection, path) == 0:  # and, in this transaction, no other process creates them
             for statement in SCHEMA:
                 connection.execute(statement)
 
 
 @contextmanager
 def transaction(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
-    """All that is done within, or nothing."""
+    """Run the body in a transaction: commit at its end, roll back on an error."""
     connection.execute(QUERIES[begin])
     try:
         yield
@@ -57,15 +57,15 @@ def transaction(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int:
-    """The version of the tables; 0 if there are none yet. What is not ours, or newer than this code, is left alone."""
+    """Return the schema version; 0 without tables. A file of another program or a newer Kron is left unchanged."""
     if _value(connection, "tables") == 0:
         return 0
     version = _value(connection, "version")
     if _value(connection, "application") != KRON:
-        raise KronError("NOT_A_STORE", f"{path} is a database of something else", hint="give Kron a file of its own")
+        raise KronError("NOT_A_STORE", f"{path} is a database of another program", hint="use a separate file for Kron")
     if version > VERSION:
-        message = f"{path} has version {version} of the tables, and this Kron knows up to {VERSION}"
-        raise KronError("STORE_TOO_NEW", message, hint="upgrade Kron on this host; the file is left as it is")
+        message = f"{path} has schema version {version}, this Kron supports up to {VERSION}"
+        raise KronError("STORE_TOO_NEW", message, hint="upgrade Kron on this host; the file is unchanged")
     return int(version)
 
 

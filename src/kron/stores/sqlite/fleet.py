@@ -6,15 +6,15 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from kron.core.downtime import Downtime
-from kron.fleet import Fleet
+from kron.engine.fleet import Fleet
+from kron.rules.downtime import Downtime
 from kron.stores.register import Life, Register, Service
 
 Rows = Callable[..., list[Any]]
 
 
 def lease(rows: Rows, owner: str, kinds: frozenset[str], now: int, length: int) -> Fleet:
-    """Register a worker for `length` milliseconds. Returns all living workers."""
+    """Lease a worker for `length` milliseconds. Returns all living workers."""
     register = read_register(rows)
     for name, joined, said, end, able in rows("living"):
         register.lives[name] = Life(joined, said, end, frozenset(json.loads(able)))

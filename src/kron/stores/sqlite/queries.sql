@@ -1,68 +1,68 @@
--- Every statement of the store, each under its name. Who writes has begun with BEGIN IMMEDIATE, which lets one
--- connection in at a time; what was checked before a write is therefore still so when it is written.
+-- All statements of the SQLite store, by name. A writer starts with BEGIN IMMEDIATE, which admits one connection at a
+-- time. What was checked before a write is therefore still true when it is written.
 
--- tables: how many tables, indexes and triggers there are
+-- tables: number of tables, indexes and triggers
 SELECT count(*) FROM sqlite_master;
 
--- version: of the schema
+-- version: schema version
 PRAGMA user_version;
 
--- application: whose file it is
+-- application: id of the program that owns the file
 PRAGMA application_id;
 
--- write_ahead: readers and a writer are not in each other's way
+-- write_ahead: write-ahead log, so that readers and a writer do not block each other
 PRAGMA journal_mode = WAL;
 
--- be_durable: a commit is on the disk when it returns
+-- be_durable: a commit is on disk when it returns
 PRAGMA synchronous = FULL;
 
--- keep_references: no run without its schedule
+-- keep_references: enforce foreign keys: no run without its schedule
 PRAGMA foreign_keys = ON;
 
--- have_room: 32 MiB of pages in memory; with SQLite's own 2 a large batch is written twice
+-- have_room: 32 MiB page cache; with SQLite's default of 2 MiB a large batch is written twice
 PRAGMA cache_size = -32768;
 
--- begin: be the only one who writes
+-- begin: start a transaction with the write lock
 BEGIN IMMEDIATE;
 
--- begin_reading: see one state of the file
+-- begin_reading: start a transaction that sees one snapshot
 BEGIN;
 
--- commit: durable when it returns
+-- commit: commit; durable when it returns
 COMMIT;
 
--- rollback: nothing has happened
+-- rollback: undo the transaction
 ROLLBACK;
 
--- attempt: one work among several in a transaction
+-- attempt: savepoint of one work of several in a transaction
 SAVEPOINT attempt;
 
--- undo_attempt: it alone has not happened
+-- undo_attempt: undo only this work
 ROLLBACK TO attempt;
 
--- end_attempt: it is over
+-- end_attempt: release the savepoint
 RELEASE attempt;
 
--- living: all who were heard of, in order
+-- living: all registered workers, in order
 SELECT owner, joined, said, until, kinds FROM workers ORDER BY owner;
 
--- live: a worker lives until then
+-- live: write the lease of a worker
 INSERT INTO workers (owner, joined, said, until, kinds) VALUES (:owner, :joined, :said, :until, :kinds)
 ON CONFLICT (owner) DO UPDATE SET
     joined = excluded.joined, said = excluded.said, until = excluded.until, kinds = excluded.kinds;
 
--- forget: a worker is not heard of any more
+-- forget: remove a worker whose lease has ended
 DELETE FROM workers WHERE owner = :owner;
 
--- kinds: for which kinds of target there was a worker, and until when
+-- kinds: target kinds, each with its last lease and its last downtime
 SELECT kind, said, until, down_from, up_since FROM kinds;
 
--- serve: there is a worker for a kind until then, or was
+-- serve: write lease and downtime of a target kind
 INSERT INTO kinds (kind, said, until, down_from, up_since) VALUES (:kind, :said, :until, :down_from, :up_since)
 ON CONFLICT (kind) DO UPDATE SET
     said = excluded.said, until = excluded.until, down_from = excluded.down_from, up_since = excluded.up_since;
 
--- look: the schedules that are to be looked at by then, the longest waiting first
+-- look: schedules that are due for a check, the longest waiting first
 SELECT schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
        revision, cursor, since, paused, deleted, wake, paused_until, owed
 FROM schedules
@@ -71,46 +71,46 @@ WHERE wake IS NOT NULL AND wake <= :upto AND (wake, schedule_id) > (:after, :ide
 ORDER BY wake, schedule_id
 LIMIT :limit;
 
--- set_aside: look at a schedule no earlier than that
+-- set_aside: do not check a schedule before that time
 UPDATE schedules SET wake = :until, aside = :reason WHERE schedule_id = :schedule_id;
 
--- wake: when the next schedule of a share is to be looked at
+-- wake: when the next schedule of a share is due for a check
 SELECT wake FROM schedules
 WHERE wake IS NOT NULL AND shard IN (SELECT value FROM json_each(:shards))
   AND kind IN (SELECT value FROM json_each(:kinds))
 ORDER BY wake
 LIMIT 1;
 
--- schedules: those of these names
+-- schedules: schedules by identity
 SELECT schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
        revision, cursor, since, paused, deleted, wake, paused_until, owed
 FROM schedules
 WHERE schedule_id IN (SELECT value FROM json_each(:names));
 
--- open_runs: the runs of schedules of which something may still become
+-- open_runs: runs of schedules that have not ended
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
-       lease_until, not_before, doubt, created_at, updated_at, sent_at, unsent
+       lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent
 FROM schedule_runs
 WHERE schedule_id IN (SELECT value FROM json_each(:names))
   AND status IN ('pending', 'launching', 'retry', 'enqueued', 'started', 'waiting')
 ORDER BY schedule_id, run_at, trigger_id;
 
--- ahead: the periods beyond the cursors of schedules that are handled already
+-- ahead: periods beyond the cursors of schedules that are handled already
 SELECT r.schedule_id, r.run_at
 FROM json_each(:names) n
 CROSS JOIN schedules s ON s.schedule_id = n.value
 CROSS JOIN schedule_runs r ON r.schedule_id = s.schedule_id AND r.trigger_id = '' AND r.run_at > s.cursor;
 
--- of_keys: runs by their keys
+-- of_keys: runs by key
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
-       lease_until, not_before, doubt, created_at, updated_at, sent_at, unsent
+       lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent
 FROM schedule_runs
 WHERE idempotency_key IN (SELECT value FROM json_each(:keys));
 
 -- taken: which of those keys have a run
 SELECT idempotency_key FROM schedule_runs WHERE idempotency_key IN (SELECT value FROM json_each(:keys));
 
--- define: a schedule that has never been
+-- define: insert a new schedule
 INSERT INTO schedules (
     schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
     revision, cursor, since, paused, deleted, wake, paused_until, shard, kind, next_at, owed)
@@ -118,7 +118,7 @@ VALUES (
     :schedule_id, :schedule, :dialect, :timezone, :policy, :name, :description, :command, :target, :start_at, :end_at,
     :revision, :cursor, :since, :paused, :deleted, :wake, :paused_until, :shard, :kind, :next_at, :owed);
 
--- redefine: a new revision
+-- redefine: write a new revision of a schedule
 UPDATE schedules SET
     schedule = :schedule, dialect = :dialect, timezone = :timezone, policy = :policy, name = :name,
     description = :description, command = :command, target = :target, start_at = :start_at, end_at = :end_at,
@@ -126,13 +126,13 @@ UPDATE schedules SET
     paused_until = :paused_until, kind = :kind, aside = NULL, next_at = :next_at, owed = :owed
 WHERE schedule_id = :schedule_id;
 
--- advance: the same definition, further on
+-- advance: write the progress of a schedule with the same definition
 UPDATE schedules SET
     cursor = :cursor, since = :since, paused = :paused, deleted = :deleted, wake = :wake, paused_until = :paused_until,
     aside = NULL, next_at = :next_at, owed = :owed
 WHERE schedule_id = :schedule_id;
 
--- go_on: the same, for a schedule that is still as it was read, and has no open run
+-- go_on: compare-and-set of a schedule that is unchanged since it was read and has no open run
 UPDATE schedules SET cursor = :cursor, wake = :wake, aside = NULL, next_at = :next_at
 WHERE schedule_id = :schedule_id AND revision = :revision AND cursor = :old_cursor AND since = :old_since
   AND NOT paused AND NOT deleted
@@ -141,47 +141,47 @@ WHERE schedule_id = :schedule_id AND revision = :revision AND cursor = :old_curs
     WHERE r.schedule_id = schedules.schedule_id
       AND r.status IN ('pending', 'launching', 'retry', 'enqueued', 'started', 'waiting'));
 
--- wake_earlier: look at a schedule no later than then
+-- wake_earlier: check a schedule no later than that time
 UPDATE schedules SET wake = :wake WHERE schedule_id = :schedule_id AND (wake IS NULL OR wake > :wake);
 
--- record: a new run
+-- record: insert a run
 INSERT INTO schedule_runs (
     idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
-    lease_until, not_before, doubt, created_at, updated_at, sent_at, unsent, alone)
+    lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent, exclusive)
 VALUES (
-    :key, :identity, :nominal, :revision, :due, :state, :trigger, :verdict, :reason, :attempt, :owner,
-    :lease, :not_before, :doubt, :created, :changed, :sent, :unsent, :alone);
+    :key, :identity, :nominal, :revision, :due, :state, :trigger, :outcome, :reason, :attempt, :owner,
+    :lease, :not_before, :maybe_delivered, :created, :changed, :sent, :unsent, :exclusive);
 
--- move: a run goes on; whether it must be alone is asked when it starts
+-- move: update a run; whether it must be exclusive is decided when it starts
 UPDATE schedule_runs SET
-    status = :state, outcome = :verdict, reason = :reason, attempt = :attempt, owner = :owner, lease_until = :lease,
-    not_before = :not_before, doubt = :doubt, updated_at = :changed,
+    status = :state, outcome = :outcome, reason = :reason, attempt = :attempt, owner = :owner, lease_until = :lease,
+    not_before = :not_before, maybe_delivered = :maybe_delivered, updated_at = :changed,
     sent_at = :sent, unsent = :unsent,
-    alone = CASE WHEN status IN ('launching', 'retry', 'enqueued', 'started') THEN alone ELSE :alone END
+    exclusive = CASE WHEN status IN ('launching', 'retry', 'enqueued', 'started') THEN exclusive ELSE :exclusive END
 WHERE idempotency_key = :key;
 
--- speak: the same, for an attempt that still has its token; a change starts nothing
+-- speak: update a run whose attempt still has its fencing token; such a change never starts a run
 UPDATE schedule_runs SET
-    status = :state, outcome = :verdict, reason = :reason, attempt = :attempt, owner = :owner, lease_until = :lease,
-    not_before = :not_before, doubt = :doubt, updated_at = :changed, sent_at = :sent, unsent = :unsent,
-    alone = alone AND status IN ('launching', 'retry', 'enqueued', 'started')
+    status = :state, outcome = :outcome, reason = :reason, attempt = :attempt, owner = :owner, lease_until = :lease,
+    not_before = :not_before, maybe_delivered = :maybe_delivered, updated_at = :changed, sent_at = :sent, unsent = :unsent,
+    exclusive = exclusive AND status IN ('launching', 'retry', 'enqueued', 'started')
 WHERE idempotency_key = :key AND status = :old_state AND attempt = :old_attempt AND owner = :old_owner
   AND lease_until IS :old_lease
-  AND (outcome IS NULL OR outcome = :verdict);
+  AND (outcome IS NULL OR outcome = :outcome);
 
--- drop: periods without a row each
+-- drop: insert a gap record
 INSERT INTO schedule_gaps (schedule_id, first, last, count, outcome, reason)
-VALUES (:schedule_id, :first, :last, :count, :verdict, :reason);
+VALUES (:schedule_id, :first, :last, :count, :outcome, :reason);
 
--- revise: a complete definition, kept permanently
+-- revise: insert a revision: a complete definition, kept permanently
 INSERT INTO schedule_revisions (
     schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
-    number, at, who, note, cursor)
+    number, at, actor, note, cursor)
 VALUES (
     :schedule_id, :schedule, :dialect, :timezone, :policy, :name, :description, :command, :target, :start_at, :end_at,
-    :number, :at, :who, :note, :cursor);
+    :number, :at, :actor, :note, :cursor);
 
--- identities: a page of the names; `beyond` comes after all that begin with the prefix
+-- identities: a page of identities; `beyond` sorts after all that start with the prefix
 SELECT schedule_id FROM schedules
 WHERE schedule_id > :after AND schedule_id >= :prefix AND schedule_id < :beyond
   AND deleted = :deleted AND (:paused IS NULL OR paused = :paused)
@@ -190,15 +190,15 @@ LIMIT :limit;
 
 -- runs: the newest runs of a schedule
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
-       lease_until, not_before, doubt, created_at, updated_at, sent_at, unsent
+       lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent
 FROM schedule_runs
 WHERE schedule_id = :schedule_id
 ORDER BY run_at DESC, trigger_id DESC, idempotency_key DESC
 LIMIT :limit;
 
--- runs_before: the newest of those that are older than a run
+-- runs_before: the newest runs of a schedule that are older than a run
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
-       lease_until, not_before, doubt, created_at, updated_at, sent_at, unsent
+       lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent
 FROM schedule_runs
 WHERE schedule_id = :schedule_id AND (run_at, trigger_id, idempotency_key) < (
     SELECT run_at, trigger_id, idempotency_key FROM schedule_runs
@@ -206,17 +206,17 @@ WHERE schedule_id = :schedule_id AND (run_at, trigger_id, idempotency_key) < (
 ORDER BY run_at DESC, trigger_id DESC, idempotency_key DESC
 LIMIT :limit;
 
--- dead: the runs that could not be started, the last that was given up first; `beyond` comes after the prefix
+-- dead: dead letters, newest first; `beyond` sorts after all that start with the prefix
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
-       lease_until, not_before, doubt, created_at, updated_at, sent_at, unsent
+       lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent
 FROM schedule_runs
 WHERE status = 'failed' AND outcome = 'missed' AND schedule_id >= :prefix AND schedule_id < :beyond
 ORDER BY updated_at DESC, idempotency_key DESC
 LIMIT :limit;
 
--- dead_before: the same from a run on
+-- dead_before: dead letters that are older than a run, newest first
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
-       lease_until, not_before, doubt, created_at, updated_at, sent_at, unsent
+       lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent
 FROM schedule_runs
 WHERE status = 'failed' AND outcome = 'missed' AND schedule_id >= :prefix AND schedule_id < :beyond
   AND (updated_at, idempotency_key) < (
@@ -226,37 +226,37 @@ WHERE status = 'failed' AND outcome = 'missed' AND schedule_id >= :prefix AND sc
 ORDER BY updated_at DESC, idempotency_key DESC
 LIMIT :limit;
 
--- call: what a target calls a run
+-- call: write the target's own run id
 INSERT INTO run_ids (idempotency_key, run_id) VALUES (:key, :run_id)
 ON CONFLICT (idempotency_key) DO UPDATE SET run_id = excluded.run_id;
 
--- called: what the target of a run calls it
+-- called: the target's own run id of a run
 SELECT run_id FROM run_ids WHERE idempotency_key = :key;
 
--- gaps: those of a schedule, oldest first
+-- gaps: gap records of a schedule, oldest first
 SELECT first, last, count, outcome, reason FROM schedule_gaps WHERE schedule_id = :schedule_id ORDER BY first;
 
--- revisions: those of a schedule, oldest first
+-- revisions: revisions of a schedule, oldest first
 SELECT schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
-       number, at, who, note, cursor
+       number, at, actor, note, cursor
 FROM schedule_revisions
 WHERE schedule_id = :schedule_id
 ORDER BY number;
 
--- act: what somebody did, for ever
-INSERT INTO schedule_acts (schedule_id, deed, at, until, who, note)
-VALUES (:schedule_id, :deed, :at, :until, :who, :note);
+-- act: insert a recorded action, kept permanently
+INSERT INTO schedule_actions (schedule_id, action, at, until, actor, note)
+VALUES (:schedule_id, :kind, :at, :until, :actor, :note);
 
--- acts: those of a schedule, in the order in which they were written
-SELECT deed, at, until, who, note FROM schedule_acts WHERE schedule_id = :schedule_id ORDER BY number;
+-- acts: recorded actions of a schedule, in the order in which they were written
+SELECT action, at, until, actor, note FROM schedule_actions WHERE schedule_id = :schedule_id ORDER BY number;
 
--- horizon: up to when old records may have been removed
+-- horizon: time before which old records may have been removed
 SELECT horizon FROM retention;
 
--- keep_from: records older than this may be removed from now on
+-- keep_from: allow the removal of records older than this
 UPDATE retention SET horizon = :horizon WHERE horizon < :horizon;
 
--- first_recorded: runs in the order in which they were recorded, from a row on, and whether each is old and has ended
+-- first_recorded: runs after a row, in the order of recording, each with whether it is old and has ended
 SELECT rowid, created_at < :horizon, run_at * 1000 < :horizon AND updated_at < :horizon
        AND status NOT IN ('pending', 'launching', 'retry', 'enqueued', 'started', 'waiting')
 FROM schedule_runs
@@ -264,27 +264,27 @@ WHERE rowid > :after
 ORDER BY rowid
 LIMIT :limit;
 
--- forget_runs: and what their targets call them
+-- forget_runs: remove runs (the targets' own run ids go with them)
 DELETE FROM schedule_runs WHERE rowid IN (SELECT value FROM json_each(:rows));
 
--- forget_gaps: that ended before the horizon
+-- forget_gaps: remove gap records that ended before the horizon
 DELETE FROM schedule_gaps WHERE (schedule_id, first) IN (
     SELECT schedule_id, first FROM schedule_gaps WHERE last < :horizon / 1000 ORDER BY last LIMIT :limit);
 
--- tombstones: schedules that were deleted before the horizon, and have left nothing else
+-- tombstones: schedules that were deleted before the horizon and have no other records
 SELECT schedule_id FROM schedules s
 WHERE deleted
-  AND NOT EXISTS (SELECT 1 FROM schedule_acts a WHERE a.schedule_id = s.schedule_id AND a.at >= :horizon)
+  AND NOT EXISTS (SELECT 1 FROM schedule_actions a WHERE a.schedule_id = s.schedule_id AND a.at >= :horizon)
   AND NOT EXISTS (SELECT 1 FROM schedule_revisions v WHERE v.schedule_id = s.schedule_id AND v.at >= :horizon)
   AND NOT EXISTS (SELECT 1 FROM schedule_gaps g WHERE g.schedule_id = s.schedule_id)
   AND NOT EXISTS (SELECT 1 FROM schedule_runs r WHERE r.schedule_id = s.schedule_id)
 LIMIT :limit;
 
--- forget_acts: of tombstones
-DELETE FROM schedule_acts WHERE schedule_id IN (SELECT value FROM json_each(:names));
+-- forget_acts: remove the recorded actions of tombstones
+DELETE FROM schedule_actions WHERE schedule_id IN (SELECT value FROM json_each(:names));
 
--- forget_revisions: of tombstones
+-- forget_revisions: remove the revisions of tombstones
 DELETE FROM schedule_revisions WHERE schedule_id IN (SELECT value FROM json_each(:names));
 
--- forget_schedules: the tombstones themselves
+-- forget_schedules: remove the tombstones
 DELETE FROM schedules WHERE schedule_id IN (SELECT value FROM json_each(:names));

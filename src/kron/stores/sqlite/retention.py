@@ -1,21 +1,21 @@
-"""Retention in a SQLite file: old records are removed a few at a time, so that a tick never waits for long."""
+"""Retention of the SQLite store: removes old records in bounded steps, so that a worker's pass never waits for long."""
 
 from __future__ import annotations
 
 import json
 
-from kron.store import Maintained
+from kron.engine.store import Maintained
 from kron.stores.sqlite.file import File
 
-LIMIT = 1_000  # records of each kind that one call looks at
+LIMIT = 1_000  # records of each kind that one call handles
 
 
 class Retention:
-    """Removes what is older than a horizon. It goes through the runs in the order in which they were recorded."""
+    """Removal of records older than a horizon. It handles runs in the order in which they were recorded."""
 
     def __init__(self, file: File) -> None:
         self.file, self.rows = file, file.rows
-        self.place = 0  # the row up to which runs were looked at; 0: from the first one on
+        self.place = 0  # last row that was handled; 0: start with the first one
 
     def prune(self, horizon: int) -> Maintained:
         """Remove a bounded number of records that are older than `horizon` (milliseconds), in the file's thread."""
@@ -29,7 +29,7 @@ class Retention:
         return Maintained(runs + gaps + len(names), more or LIMIT in (gaps, len(names)))
 
     def _runs(self, horizon: int) -> tuple[int, bool]:
-        """How many runs were removed, and whether there may be more. Open ones are passed over."""
+        """Remove old runs. Returns their number, and whether there can be more. Open runs are skipped."""
         found = self.rows("first_recorded", horizon=horizon, after=self.place, limit=LIMIT)
         old = [row for row, _, over in found if over]
         if old:

@@ -1,47 +1,47 @@
--- The tables of Kron in one SQLite file. Version 1.
+-- Tables of the SQLite store, schema version 1.
 --
--- run_at, cursor, first and last are seconds from 1970-01-01T00:00:00Z, every other time is milliseconds. The code
--- checks before it writes; the constraints and triggers here hold whatever the code does. A trigger names the columns
--- that it looks at, so that writes to others do not pay for it.
+-- run_at, cursor, first and last are seconds since 1970-01-01T00:00:00Z; all other times are milliseconds. The code
+-- checks before it writes; the constraints and triggers here hold even if the code is wrong. A trigger names the
+-- columns that it reads, so that writes to other columns do not pay for it.
 
 PRAGMA application_id = 1265790830;  -- "Kron"
 PRAGMA user_version = 1;
 
--- The definition of each schedule, and how far it has come. A deleted one stays as a tombstone.
+-- Definition and progress of each schedule. A deleted schedule stays as a tombstone.
 CREATE TABLE schedules (
     schedule_id TEXT    NOT NULL PRIMARY KEY,
     shard       INTEGER NOT NULL,
-    kind        TEXT    NOT NULL,  -- of its target: which workers can launch it
+    kind        TEXT    NOT NULL,  -- target kind: decides which workers can launch it
     revision    INTEGER NOT NULL CHECK (revision >= 1),
-    schedule    TEXT    NOT NULL,  -- the canonical text,
-    dialect     TEXT    NOT NULL,  -- the dialect that it is in,
-    timezone    TEXT    NOT NULL,  -- and where it is read
+    schedule    TEXT    NOT NULL,  -- canonical text
+    dialect     TEXT    NOT NULL,  -- dialect of the text
+    timezone    TEXT    NOT NULL,  -- IANA time zone
     policy      TEXT    NOT NULL,  -- JSON, every axis
     name        TEXT    NOT NULL,
     description TEXT    NOT NULL,
     command     TEXT,              -- JSON
     target      TEXT    NOT NULL,
-    start_at    INTEGER,           -- seconds, as end_at
+    start_at    INTEGER,           -- seconds, like end_at
     end_at      INTEGER,
     cursor      INTEGER NOT NULL,  -- every period up to it is handled
-    since       INTEGER NOT NULL,  -- what fell due earlier is not this revision's business
+    since       INTEGER NOT NULL,  -- periods that were due earlier do not belong to this revision
     paused      INTEGER NOT NULL CHECK (paused IN (0, 1)),
     deleted     INTEGER NOT NULL CHECK (deleted IN (0, 1)),
-    wake        INTEGER,           -- when to look at it again
-    next_at     INTEGER,           -- the next period (seconds); NULL if none is planned. For people: nothing rests on it
-    paused_until INTEGER CHECK (paused_until IS NULL OR paused),  -- when its pause ends by itself
+    wake        INTEGER,           -- next check
+    next_at     INTEGER,           -- next period (seconds); NULL if none is planned. For readers only: no code uses it
+    paused_until INTEGER CHECK (paused_until IS NULL OR paused),  -- automatic end of the pause
     owed        TEXT,              -- JSON: the periods before `since` that an edit left open; NULL: not edited
-    aside       TEXT               -- why it is looked at later: it cannot be read, or not be committed
+    aside       TEXT               -- reason why it was set aside: it cannot be read or committed
 ) WITHOUT ROWID;
 
--- What a tick reads: the shard stands in the index, so that the rows of others are passed over without a look.
+-- For the due query of a pass. The index contains the shard, so that rows of other shards are skipped without a read.
 CREATE INDEX schedules_due ON schedules (wake, schedule_id, shard, kind) WHERE wake IS NOT NULL;
 
--- Tombstones, for retention.
+-- Tombstones, for the retention.
 CREATE INDEX schedules_deleted ON schedules (schedule_id) WHERE deleted;
 
--- Up to which instant (milliseconds) old records may have been removed. What is younger stays: the triggers below refuse
--- to delete it.
+-- Time (milliseconds) before which old records may have been removed. The triggers below reject the deletion of younger
+-- records.
 CREATE TABLE retention (one INTEGER PRIMARY KEY CHECK (one = 1), horizon INTEGER NOT NULL);
 
 INSERT INTO retention (one, horizon) VALUES (1, 0);
@@ -69,11 +69,11 @@ WHEN new.revision = old.revision
       old.start_at, old.end_at)
 BEGIN SELECT RAISE(ABORT, 'a definition changes with its revision only'); END;
 
--- Every definition that there ever was.
+-- All revisions of all schedules.
 CREATE TABLE schedule_revisions (
     schedule_id TEXT    NOT NULL REFERENCES schedules,
     number      INTEGER NOT NULL CHECK (number >= 1),
-    schedule    TEXT    NOT NULL,  -- as in schedules, and so on: a revision is the complete definition
+    schedule    TEXT    NOT NULL,  -- as in `schedules`; a revision is the complete definition
     dialect     TEXT    NOT NULL,
     timezone    TEXT    NOT NULL,
     policy      TEXT    NOT NULL,
@@ -84,7 +84,7 @@ CREATE TABLE schedule_revisions (
     start_at    INTEGER,
     end_at      INTEGER,
     at          INTEGER NOT NULL,
-    who         TEXT    NOT NULL,
+    actor         TEXT    NOT NULL,
     note        TEXT    NOT NULL,
     cursor      INTEGER NOT NULL,
     PRIMARY KEY (schedule_id, number)
@@ -102,28 +102,28 @@ WHEN old.at >= (SELECT horizon FROM retention)
   OR NOT EXISTS (SELECT 1 FROM schedules WHERE schedule_id = old.schedule_id AND deleted)
 BEGIN SELECT RAISE(ABORT, 'a revision stays'); END;
 
--- What was done besides: who paused, resumed or deleted it, when and why.
-CREATE TABLE schedule_acts (
+-- Recorded actions: who paused, resumed or deleted a schedule, when and why.
+CREATE TABLE schedule_actions (
     number      INTEGER PRIMARY KEY,
     schedule_id TEXT    NOT NULL REFERENCES schedules,
-    deed        TEXT    NOT NULL CHECK (deed IN ('paused', 'resumed', 'deleted')),
+    action        TEXT    NOT NULL CHECK (action IN ('paused', 'resumed', 'deleted')),
     at          INTEGER NOT NULL,
     until       INTEGER,
-    who         TEXT    NOT NULL,
+    actor         TEXT    NOT NULL,
     note        TEXT    NOT NULL
 );
 
-CREATE INDEX acts_by_schedule ON schedule_acts (schedule_id, number);
+CREATE INDEX actions_by_schedule ON schedule_actions (schedule_id, number);
 
-CREATE TRIGGER acts_never_change BEFORE UPDATE ON schedule_acts
+CREATE TRIGGER actions_never_change BEFORE UPDATE ON schedule_actions
 BEGIN SELECT RAISE(ABORT, 'an act never changes'); END;
 
-CREATE TRIGGER acts_stay BEFORE DELETE ON schedule_acts
+CREATE TRIGGER actions_stay BEFORE DELETE ON schedule_actions
 WHEN old.at >= (SELECT horizon FROM retention)
   OR NOT EXISTS (SELECT 1 FROM schedules WHERE schedule_id = old.schedule_id AND deleted)
 BEGIN SELECT RAISE(ABORT, 'an act stays'); END;
 
--- The ledger: one row a period, and one a manual run, written before anything is launched.
+-- Run ledger: one row per period and one per manual run, written before the launch.
 CREATE TABLE schedule_runs (
     idempotency_key TEXT    NOT NULL PRIMARY KEY,
     schedule_id     TEXT    NOT NULL REFERENCES schedules,
@@ -133,33 +133,34 @@ CREATE TABLE schedule_runs (
     status          TEXT    NOT NULL CHECK (status IN (
         'pending', 'launching', 'retry', 'enqueued', 'started', 'waiting',
         'success', 'failed', 'cancelled', 'lost', 'unknown', 'skipped', 'missed', 'unschedulable')),
-    trigger_id      TEXT    NOT NULL,  -- empty for the calendar
+    trigger_id      TEXT    NOT NULL,  -- empty for a scheduled period
     outcome         TEXT    CHECK (outcome IN ('executed', 'skipped', 'missed', 'unschedulable')),
     reason          TEXT,
     attempt         INTEGER NOT NULL CHECK (attempt >= 0),
     owner           TEXT    NOT NULL,
     lease_until     INTEGER,
     not_before      INTEGER NOT NULL,
-    doubt           INTEGER NOT NULL CHECK (doubt IN (0, 1)),
+    maybe_delivered           INTEGER NOT NULL CHECK (maybe_delivered IN (0, 1)),
     created_at      INTEGER NOT NULL,
     updated_at      INTEGER NOT NULL,
-    sent_at         INTEGER NOT NULL,  -- when its last attempt was claimed; 0 if there was none
+    sent_at         INTEGER NOT NULL,  -- when the last attempt was claimed; 0 without an attempt
     unsent          INTEGER NOT NULL CHECK (unsent BETWEEN 0 AND attempt),  -- attempts that were withheld
-    alone           INTEGER NOT NULL CHECK (alone IN (0, 1)),  -- it was started under a policy that forbids overlap
+    exclusive           INTEGER NOT NULL CHECK (exclusive IN (0, 1)),  -- started under a policy that forbids overlap
     CHECK (outcome IS NOT NULL OR status IN ('pending', 'launching', 'retry')),
     CHECK (attempt > 0 OR status NOT IN ('launching', 'retry', 'enqueued', 'started', 'waiting'))
 );
 
--- A period of the calendar is recorded once, whatever its key; and so is a trigger.
+-- A scheduled period is recorded once, whatever its key; the same holds for a trigger.
 CREATE UNIQUE INDEX runs_by_time ON schedule_runs (schedule_id, run_at, trigger_id);
 
 CREATE INDEX runs_open ON schedule_runs (schedule_id, run_at, trigger_id)
 WHERE status IN ('pending', 'launching', 'retry', 'enqueued', 'started', 'waiting');
 
 CREATE UNIQUE INDEX runs_one_active ON schedule_runs (schedule_id)
-WHERE alone AND status IN ('launching', 'retry', 'enqueued', 'started');
+WHERE exclusive AND status IN ('launching', 'retry', 'enqueued', 'started');
 
--- Forward only: what has ended stays, an outcome is given once, attempts grow, and only a new attempt goes back.
+-- Forward only: an ended run never changes, an outcome is written once, attempts grow, and only a new attempt returns
+-- to an earlier state.
 CREATE TRIGGER runs_go_forward BEFORE UPDATE ON schedule_runs
 WHEN old.status NOT IN ('pending', 'launching', 'retry', 'enqueued', 'started', 'waiting')
   OR new.attempt < old.attempt
@@ -190,16 +191,16 @@ WHEN new.trigger_id = '' AND EXISTS (
     WHERE schedule_id = new.schedule_id AND first <= new.run_at AND last >= new.run_at)
 BEGIN SELECT RAISE(ABORT, 'the period lies in a gap'); END;
 
--- Runs that could not be started, by when they were given up.
+-- Dead letters, in the order of their end.
 CREATE INDEX runs_dead ON schedule_runs (updated_at, idempotency_key) WHERE status = 'failed' AND outcome = 'missed';
 
--- What a target calls a run that it took, where it says so.
+-- Targets' own run ids, where a target gives one.
 CREATE TABLE run_ids (
     idempotency_key TEXT NOT NULL PRIMARY KEY REFERENCES schedule_runs ON DELETE CASCADE,
     run_id          TEXT NOT NULL CHECK (run_id <> '')
 ) WITHOUT ROWID;
 
--- The ledger for people who look into the file: times in RFC 3339, UTC.
+-- The ledger for readers of the file: times in RFC 3339, UTC.
 CREATE VIEW ledger AS
 SELECT schedule_id,
        strftime('%Y-%m-%dT%H:%M:%SZ', run_at, 'unixepoch') AS period_id,
@@ -211,7 +212,7 @@ SELECT schedule_id,
        idempotency_key
 FROM schedule_runs;
 
--- Periods that share one outcome without a row each.
+-- Gap records: many periods with the same outcome and reason in one row.
 CREATE TABLE schedule_gaps (
     schedule_id TEXT    NOT NULL REFERENCES schedules,
     first       INTEGER NOT NULL,
@@ -235,8 +236,8 @@ CREATE INDEX gaps_by_end ON schedule_gaps (last);
 CREATE TRIGGER gaps_stay BEFORE DELETE ON schedule_gaps WHEN old.last * 1000 >= (SELECT horizon FROM retention)
 BEGIN SELECT RAISE(ABORT, 'a gap stays'); END;
 
--- The workers: since when each has been heard of without a break, when it was last heard of, until when it counts as
--- living, and the kinds of target that it can launch (JSON). Nothing here decides who may write.
+-- Workers: start of the uninterrupted lease, last renewal, end of the lease, and the target kinds that the worker can
+-- launch (JSON). Leases do not decide who may write.
 CREATE TABLE workers (
     owner  TEXT    NOT NULL PRIMARY KEY,
     joined INTEGER NOT NULL,
@@ -245,8 +246,8 @@ CREATE TABLE workers (
     kinds  TEXT    NOT NULL
 ) WITHOUT ROWID;
 
--- The kinds of target: when a worker that can launch it was last heard of, until when one lives, and the last span of
--- time in which none did. What fell due in that span may be missed; what fell due at another time is only late.
+-- Target kinds: last lease renewal of a worker that can launch the kind, end of that lease, and the last downtime. A
+-- period that was due in the downtime can be missed; any other period is only late.
 CREATE TABLE kinds (
     kind      TEXT    NOT NULL PRIMARY KEY,
     said      INTEGER NOT NULL,
@@ -255,9 +256,9 @@ CREATE TABLE kinds (
     up_since  INTEGER NOT NULL
 ) WITHOUT ROWID;
 
--- What people and other programs read: the columns, meanings and statuses of the service's specification, in RFC 3339, UTC;
--- the same as the views `schedules` and `schedule_runs` in PostgreSQL. A workflow whose name is not ASCII is shown as it is
--- in the target, percent-encoded.
+-- Views for other programs: columns, meanings and statuses of the service specification, times in RFC 3339, UTC. They
+-- equal the views `schedules` and `schedule_runs` in PostgreSQL. A workflow name that is not ASCII is shown
+-- percent-encoded, as in the target.
 CREATE VIEW service_schedules AS
 SELECT schedule_id,
        CASE WHEN part GLOB '*%[89A-Fa-f]*' THEN part

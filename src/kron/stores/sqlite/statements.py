@@ -1,4 +1,4 @@
-"""The statements of this store, and those that make its tables."""
+"""SQL statements of the SQLite store, and those that create its tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kron.stores.statements import named
 
 
 def one_by_one(text: str) -> Iterator[str]:
-    """The statements of a script, in order; a trigger with the statements inside it is one."""
+    """Yield the statements of a script in order. A trigger with its inner statements is one statement."""
     statement = ""
     for line in text.splitlines(keepends=True):
         statement += line
@@ -27,7 +27,7 @@ SCHEMA = tuple(one_by_one(Path(__file__).with_name("schema.sql").read_text(encod
 
 @cache
 def insertion(query: str, count: int) -> tuple[str, list[str]]:
-    """A named insertion for so many rows, and the names of the values that it takes of each."""
+    """Return a named INSERT for `count` rows, and the names of the values of each row."""
     head, _, values = QUERIES[query].partition("VALUES")
     names = re.findall(r":(\w+)", values)
     row = f"({', '.join('?' for _ in names)})"

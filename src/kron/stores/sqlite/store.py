@@ -1,4 +1,4 @@
-"""A store in one SQLite file: durable, and shared by the processes of one host."""
+"""SQLite store: one file, durable, shared by the processes of one host."""
 
 from __future__ import annotations
 
@@ -7,12 +7,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kron.clock import Clock
-from kron.core.case import Case
-from kron.core.outcome import Gap
-from kron.core.run import Run, exclusive
-from kron.fleet import Fleet, Share, kind_of, shard_of
-from kron.store import FIRST, Act, Change, Found, Maintained, Revision, Settlement, fits, speaks, swift
+from kron.engine.clock import Clock
+from kron.engine.fleet import Fleet, Share, kind_of, shard_of
+from kron.engine.store import FIRST, Found, Maintained
+from kron.rules.outcome import GapRecord
+from kron.rules.run import Run, exclusive
+from kron.rules.state import ScheduleState
+from kron.rules.update import (
+    Revision,
+    RunUpdate,
+    ScheduleAction,
+    ScheduleUpdate,
+    can_commit,
+    can_update_run,
+    is_simple_insert,
+)
 from kron.stores.codec import (
     ACT,
     DEFINITION,
@@ -35,15 +44,22 @@ from kron.stores.sqlite.file import File
 from kron.stores.sqlite.fleet import as_list, lease, read_register
 from kron.stores.sqlite.retention import Retention
 
-PATIENCE = 10.0  # seconds to wait for other processes that write
+PATIENCE = 10.0  # seconds to wait for the write lock of other processes
 
 
 class _Apart(Exception):
-    """Of what is to be written together, something does not hold."""
+    """Error: an update of a `together` commit was rejected, so that all of them are rolled back."""
 
 
 class SqliteStore:
-    """Everything in one file. Each method is done as a whole, and what it wrote is on the disk when it returns."""
+    """Store in one SQLite file. Each method is atomic, and its writes are on disk when it returns.
+
+    Args:
+        path: The file. It is created if it does not exist.
+        clock: Clock of the store.
+        patience: Seconds to wait for the write lock of other processes.
+        presets: Policies that fill in what the authors of stored schedules left open.
+    """
 
     def __init__(
         self, path: str | Path, clock: Clock, *, patience: float = PATIENCE, presets: Presets = BUILT_IN
@@ -55,111 +71,111 @@ class SqliteStore:
         self.retention = Retention(self.file)
 
     async def close(self) -> None:
-        """Finish what has begun, and let go of the file."""
+        """Finish the work that has begun, then close the file."""
         await self.file.close()
 
     async def now(self) -> int:
-        """The current instant in milliseconds."""
+        """Return the current time in milliseconds."""
         return int(self.clock.now() * 1000)
 
     async def lease(self, owner: str, kinds: frozenset[str], length: int) -> Fleet:
-        """Register `owner` for so many milliseconds; all who live."""
+        """Lease `owner` for `length` milliseconds. Returns all living workers."""
         return await self.file.write(lambda: lease(self.rows, owner, kinds, int(self.clock.now() * 1000), length))
 
     async def poll(self, shares: Sequence[Share]) -> tuple[int, int | None]:
-        """The current instant, and when the next schedule of those shares is to be looked at."""
+        """Return the current time, and when the next schedule of those shares is due for a check (milliseconds)."""
         found = await self.file.read(lambda: [row for share in shares for row in self.rows("wake", **_share(share))])
         return await self.now(), min((wake for (wake,) in found), default=None)
 
-    async def look(self, share: Share, upto: int, limit: int, beyond: tuple[int, str] = FIRST) -> list[Found]:
-        """The cases that are to be looked at by `upto`, the longest waiting first."""
+    async def fetch_due(self, share: Share, upto: int, limit: int, beyond: tuple[int, str] = FIRST) -> list[Found]:
+        """Return the schedules that are due for a check by `upto`, the longest waiting first."""
         wanted = {**_share(share), "upto": upto, "limit": limit, "after": beyond[0], "identity": beyond[1]}
         return await self.file.read(lambda: self.cases.readable("look", **wanted))
 
     async def set_aside(self, identity: str, until: int, reason: str) -> None:
-        """Look at a schedule no earlier than that."""
+        """Do not check a schedule before `until`, and record the reason."""
         await self.file.write(lambda: self.rows("set_aside", schedule_id=identity, until=until, reason=reason))
 
-    def prepare(self, settlements: list[Settlement]) -> list[Settlement]:
-        """There is nothing to do before the time comes."""
+    def prepare(self, settlements: list[ScheduleUpdate]) -> list[ScheduleUpdate]:
+        """Return the updates unchanged: this store has nothing to prepare."""
         return settlements
 
-    async def settle(self, settlements: Sequence[Settlement], now: int, *, together: bool = False) -> list[bool]:
-        """Write each settlement that still holds; or all of them, or none."""
+    async def commit(self, settlements: Sequence[ScheduleUpdate], now: int, *, together: bool = False) -> list[bool]:
+        """Commit each update whose schedule is unchanged; with `together`, all of them or none."""
         try:
             return await self.file.write(lambda: self._settle_all(settlements, together))
         except _Apart:
             return [False] * len(settlements)
 
-    async def change(self, changes: Sequence[Change], now: int) -> list[bool]:
-        """Write each change whose attempt still has its token."""
+    async def update_runs(self, changes: Sequence[RunUpdate], now: int) -> list[bool]:
+        """Write each change whose attempt still has its fencing token. Returns one bool per change."""
         return await self.file.write(lambda: [self._change(change) for change in changes])
 
-    async def get(self, identities: Sequence[str]) -> list[Case | None]:
-        """The cases of those identities."""
+    async def get(self, identities: Sequence[str]) -> list[ScheduleState | None]:
+        """Return the schedules of those identities; None for each that does not exist."""
 
-        def work() -> tuple[list[Case], Register]:
+        def work() -> tuple[list[ScheduleState], Register]:
             return self.cases.of("schedules", names=json.dumps(identities)), read_register(self.rows)
 
         (cases, register), now = await self.file.read(work), await self.now()
         found = {c.identity: c._replace(downtime=register.downtime(kind_of(c.job.target), now)) for c in cases}
         return [found.get(identity) for identity in identities]
 
-    async def get_now(self, identities: Sequence[str]) -> tuple[list[Case | None], int]:
-        """The same, and the instant at which they were so."""
+    async def get_with_time(self, identities: Sequence[str]) -> tuple[list[ScheduleState | None], int]:
+        """Return the schedules of those identities, and the time (milliseconds) at which they were read."""
         return await self.get(identities), await self.now()
 
-    async def find(self, keys: Sequence[str]) -> list[Run | None]:
-        """The runs of those keys."""
+    async def runs_by_key(self, keys: Sequence[str]) -> list[Run | None]:
+        """Return the runs of those keys; None for each that does not exist."""
         return await self.file.read(lambda: self._runs(keys))
 
     async def identities(
         self, after: str, limit: int, prefix: str = "", paused: bool | None = None, deleted: bool = False
     ) -> list[str]:
-        """A page of the identities, in order."""
+        """Return a page of the identities, in order."""
         wanted = {"prefix": prefix, "beyond": _beyond(prefix), "paused": paused, "deleted": deleted}
         found = await self.file.read(lambda: self.rows("identities", after=after, limit=limit, **wanted))
         return [identity for (identity,) in found]
 
     async def runs(self, identity: str, limit: int, before: str = "") -> list[Run]:
-        """The newest runs of a schedule."""
+        """Return the runs of a schedule, newest first; those older than the run `before` if it is given."""
         query = "runs_before" if before else "runs"
         found = await self.file.read(lambda: self.rows(query, schedule_id=identity, limit=limit, before=before))
         return [read_run(row) for row in found]
 
-    async def dead(self, prefix: str, limit: int, before: str = "") -> list[Run]:
-        """The runs that could not be started, the last that was given up first."""
+    async def dead_letters(self, prefix: str, limit: int, before: str = "") -> list[Run]:
+        """Return the dead letters of the schedules whose identities start with `prefix`, newest first."""
         wanted = {"prefix": prefix, "beyond": _beyond(prefix), "limit": limit, "before": before}
         found = await self.file.read(lambda: self.rows("dead_before" if before else "dead", **wanted))
         return [read_run(row) for row in found]
 
     async def run_ids(self, keys: Sequence[str]) -> list[str | None]:
-        """What the targets call the runs of those keys."""
+        """Return the targets' own run ids of those keys; None where the target gave none."""
         return await self.file.read(lambda: [self._called(key) for key in keys])
 
-    async def gaps(self, identity: str) -> list[Gap]:
-        """The gaps of a schedule."""
+    async def gaps(self, identity: str) -> list[GapRecord]:
+        """Return the gap records of a schedule, oldest first."""
         found = await self.file.read(lambda: self.rows("gaps", schedule_id=identity))
         return [read_gap(identity, row) for row in found]
 
     async def revisions(self, identity: str) -> list[Revision]:
-        """The revisions of a schedule."""
+        """Return the revisions of a schedule, oldest first."""
         found = await self.file.read(lambda: self.rows("revisions", schedule_id=identity))
         return [read_revision(row, self.cases.presets) for row in found]
 
-    async def acts(self, identity: str) -> list[Act]:
-        """What was done to a schedule."""
+    async def actions(self, identity: str) -> list[ScheduleAction]:
+        """Return the recorded actions of a schedule, in the order in which they were written."""
         found = await self.file.read(lambda: self.rows("acts", schedule_id=identity))
         return [read_act(identity, row) for row in found]
 
-    # What follows is work: it runs in the thread of the file.
+    # The private methods that follow run in the file's thread.
 
     async def maintain(self, now: int, keep: int | None) -> Maintained:
-        """Remove a bounded number of old records. The file does not shrink: new records take their place in it."""
+        """Remove a bounded number of old records. The file does not shrink: new records reuse the space."""
         return Maintained() if keep is None else await self.file.write(lambda: self.retention.prune(now - keep))
 
     async def horizon(self) -> int:
-        """Up to when old records may have been removed."""
+        """Return the time (milliseconds) before which old records may have been removed."""
         ((horizon,),) = await self.file.read(lambda: self.rows("horizon"))
         return int(horizon)
 
@@ -171,31 +187,31 @@ class SqliteStore:
         found = self.rows("called", key=key)
         return str(found[0][0]) if found else None
 
-    def _settle_all(self, settlements: Sequence[Settlement], together: bool) -> list[bool]:
+    def _settle_all(self, settlements: Sequence[ScheduleUpdate], together: bool) -> list[bool]:
         keys, written = [run.key for settlement in settlements for run in settlement.new], list[bool]()
         taken = {key for (key,) in self.rows("taken", keys=json.dumps(keys))}
         new = list[dict[str, Any]]()
         for settlement in settlements:
-            if swift(settlement) and self._go_on(settlement, taken):
+            if is_simple_insert(settlement) and self._go_on(settlement, taken):
                 new.extend(_rows(settlement))
                 written.append(True)
             else:
-                self._record(new)  # what the next one finds is what those before it have left
+                self._record(new)  # the next update must see the writes before it
                 written.append(self._settle(settlement, taken))
             taken.update(run.key for run in settlement.new if written[-1])
         self._record(new)
         if together and not all(written):
-            raise _Apart  # and what was written is undone
+            raise _Apart  # rolls back what was written
         return written
 
-    def _settle(self, settlement: Settlement, taken: set[str]) -> bool:
+    def _settle(self, settlement: ScheduleUpdate, taken: set[str]) -> bool:
         after = settlement.after
         stored = self.cases.get(after.identity)
-        if not fits(settlement, stored, taken):
+        if not can_commit(settlement, stored, taken):
             return False
         self._keep(stored, after, next_at(after, settlement.new))
-        for _, run in sorted(settlement.changed, key=lambda pair: pair[1].active):  # one ends before another starts
-            self.rows("move", **RUN.row(run), alone=exclusive(run, after.policy))
+        for _, run in sorted(settlement.changed, key=lambda pair: pair[1].active):  # end runs before others start
+            self.rows("move", **RUN.row(run), exclusive=exclusive(run, after.policy))
         if settlement.gap:
             self.rows("drop", schedule_id=after.identity, **GAP.row(settlement.gap))
         self._record(_rows(settlement))
@@ -205,26 +221,26 @@ class SqliteStore:
             self.rows("act", schedule_id=after.identity, **ACT.row(settlement.act))
         return True
 
-    def _go_on(self, settlement: Settlement, taken: set[str]) -> bool:
-        """What `fits` comes to where only a period of the calendar is added; if it does not, it must be asked."""
+    def _go_on(self, settlement: ScheduleUpdate, taken: set[str]) -> bool:
+        """Commit an update that only adds scheduled periods, by compare-and-set. If it fails, `can_commit` decides."""
         before, after = settlement.before, settlement.after
-        assert before is not None  # noqa: S101  it is swift
+        assert before is not None  # noqa: S101  the update is a simple insert
         if any(run.key in taken for run in settlement.new):
             return False
         moved = {
             "cursor": after.cursor,
-            "wake": after.wake,
+            "wake": after.next_check_at,
             "revision": before.revision,
             "next_at": next_at(after, settlement.new),
         }
-        read = {"schedule_id": after.identity, "old_cursor": before.cursor, "old_since": before.since}
+        read = {"schedule_id": after.identity, "old_cursor": before.cursor, "old_since": before.effective_from}
         return self.file.count("go_on", **moved, **read) == 1
 
     def _record(self, rows: list[dict[str, Any]]) -> None:
         self.file.put("record", rows)
         rows.clear()
 
-    def _keep(self, stored: Case | None, after: Case, following: int | None) -> None:
+    def _keep(self, stored: ScheduleState | None, after: ScheduleState, following: int | None) -> None:
         standing = {**STANDING.row(write_standing(after)), "next_at": following}
         if stored is not None and stored.revision == after.revision:
             self.rows("advance", schedule_id=after.identity, **standing)
@@ -234,12 +250,12 @@ class SqliteStore:
         place = {"shard": shard_of(after.identity), "kind": kind_of(after.job.target)}
         self.rows(query, schedule_id=after.identity, **place, **definition, **standing)
 
-    def _change(self, change: Change) -> bool:
+    def _change(self, change: RunUpdate) -> bool:
         before, after = change.before, change.after
         state, attempt, owner, lease = before.token
         token = {"old_state": str(state), "old_attempt": attempt, "old_owner": owner, "old_lease": lease}
-        if not speaks(before, change) or not self.file.count("speak", **RUN.row(after), **token):
-            self._runs([after.key])  # which says so, if it cannot be read
+        if not can_update_run(before, change) or not self.file.count("speak", **RUN.row(after), **token):
+            self._runs([after.key])  # raises if the row cannot be read
             return False
         if change.run_id:
             self.rows("call", key=after.key, run_id=change.run_id)
@@ -248,14 +264,14 @@ class SqliteStore:
         return True
 
 
-def _rows(settlement: Settlement) -> list[dict[str, Any]]:
-    """Its new runs."""
+def _rows(settlement: ScheduleUpdate) -> list[dict[str, Any]]:
+    """Return the rows of an update's new runs."""
     policy = settlement.after.policy
-    return [{**RUN.row(run), "alone": exclusive(run, policy)} for run in settlement.new]
+    return [{**RUN.row(run), "exclusive": exclusive(run, policy)} for run in settlement.new]
 
 
 def _beyond(prefix: str) -> str | bytes:
-    """What comes after every text that begins so. A blob comes after all texts."""
+    """Return the first value after all texts that start with `prefix`. SQLite sorts a blob after all texts."""
     kept = prefix.rstrip("\U0010ffff")
     if not kept:
         return b""

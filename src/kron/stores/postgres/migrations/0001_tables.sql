@@ -1,25 +1,26 @@
--- The tables of Kron in PostgreSQL, all in one schema: `kron`, unless the URL of the store says `?schema=`. The script is
--- run with that schema as its search_path, and never names it; functions keep it (SET search_path FROM CURRENT).
+-- Tables of the PostgreSQL store, all in one schema: `kron`, unless the store URL has `?schema=`. The script runs with
+-- that schema as its search_path and never names it; functions keep it (SET search_path FROM CURRENT).
 --
--- run_at, cursor, reach, first, last, start_at and end_at are seconds from 1970-01-01T00:00:00Z, every other time is
--- milliseconds; the views show them as timestamps. The code checks before it writes; the constraints and
--- triggers here hold whatever the code does. Texts that are compared are compared by their bytes.
+-- run_at, cursor, reach, first, last, start_at and end_at are seconds since 1970-01-01T00:00:00Z; all other times are
+-- milliseconds. The views show timestamps. The code checks before it writes; the constraints and triggers here hold
+-- even if the code is wrong. Texts that are compared are compared bytewise.
 
 CREATE FUNCTION kron_now() RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE AS
 $$ SELECT (extract(epoch FROM statement_timestamp()) * 1000)::bigint $$;
 
--- What a guard does. Its condition stands in WHEN, so that a lawful write does not pay for a call.
+-- Function of the guard triggers. The condition is in the trigger's WHEN, so that a valid write does not pay for a
+-- call.
 CREATE FUNCTION kron_refuse() RETURNS trigger LANGUAGE plpgsql AS
 $$ BEGIN RAISE EXCEPTION '%', tg_argv[0] USING ERRCODE = 'check_violation'; END $$;
 
--- What each schedule is. A deleted one stays as a tombstone.
+-- Definition of each schedule. A deleted schedule stays as a tombstone.
 CREATE TABLE definitions (
     tenant_id   text   COLLATE "C" NOT NULL,
     schedule_id text   COLLATE "C" NOT NULL,
-    digest      bigint NOT NULL,  -- of the columns that follow
-    schedule    text   NOT NULL,  -- the canonical text,
-    dialect     text   NOT NULL,  -- the dialect that it is in,
-    timezone    text   NOT NULL,  -- and where it is read
+    digest      bigint NOT NULL,  -- digest of the following columns
+    schedule    text   NOT NULL,  -- canonical text
+    dialect     text   NOT NULL,  -- dialect of the text
+    timezone    text   NOT NULL,  -- IANA time zone
     policy      text   NOT NULL,  -- JSON, every axis
     name        text   NOT NULL,
     description text   NOT NULL,
@@ -31,46 +32,46 @@ CREATE TABLE definitions (
     PRIMARY KEY (tenant_id, schedule_id)
 );
 
--- How far each schedule has come: narrow and hot, what a tick reads and rewrites.
-CREATE TABLE due (
+-- Progress of each schedule: a narrow, hot table, which every pass of a worker reads and rewrites.
+CREATE TABLE schedule_state (
     tenant_id   text     COLLATE "C" NOT NULL,
     schedule_id text     COLLATE "C" NOT NULL,
-    wake        bigint,             -- when to look at it again
-    next_at     bigint,             -- the next period (seconds); NULL if none is planned. For people: nothing rests on it
+    wake        bigint,             -- next check
+    next_at     bigint,             -- next period (seconds); NULL if none is planned. For readers only: no code uses it
     cursor      bigint   NOT NULL,  -- every period up to it is handled
-    since       bigint   NOT NULL,  -- what fell due earlier is not this revision's business
-    reach       bigint   NOT NULL,  -- the last period that has a row; beyond the cursor if some are handled ahead
-    seen        bigint   NOT NULL,  -- the open runs and their tokens, folded into one number; 0 if there are none
-    digest      bigint   NOT NULL,  -- of the definition: who has it need not read it again
+    since       bigint   NOT NULL,  -- periods that were due earlier do not belong to this revision
+    reach       bigint   NOT NULL,  -- last period that has a row; beyond the cursor if periods were prefetched
+    open_runs_digest        bigint   NOT NULL,  -- digest of the open runs and their fencing tokens; 0 without open runs
+    digest      bigint   NOT NULL,  -- digest of the definition, for the definition cache of workers
     revision    integer  NOT NULL CHECK (revision >= 1),
     shard       smallint NOT NULL,
     paused      boolean  NOT NULL,
     deleted     boolean  NOT NULL,
-    paused_until bigint  CHECK (paused_until IS NULL OR paused),  -- when its pause ends by itself
+    paused_until bigint  CHECK (paused_until IS NULL OR paused),  -- automatic end of the pause
     owed        text,               -- JSON: the periods before `since` that an edit left open; NULL: not edited
-    kind        text     COLLATE "C" NOT NULL,  -- of its target: which workers can launch it
-    aside       text,               -- why it is looked at later: it cannot be read, or not be committed
-    PRIMARY KEY (schedule_id, tenant_id)  -- in this order two rows nearly always differ in the first column
+    kind        text     COLLATE "C" NOT NULL,  -- target kind: decides which workers can launch it
+    aside       text,               -- reason why it was set aside: it cannot be read or committed
+    PRIMARY KEY (schedule_id, tenant_id)  -- in this order two rows almost always differ in the first column
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0);
 
--- In the order in which a tick asks. The shard stands in it, so that the rows of others are passed over without a look.
-CREATE INDEX due_wake ON due (tenant_id, kind, wake, schedule_id, shard);
+-- In the order of the due query. The index contains the shard, so that rows of other shards are skipped without a read.
+CREATE INDEX schedule_state_wake ON schedule_state (tenant_id, kind, wake, schedule_id, shard);
 
--- Tombstones, for retention.
-CREATE INDEX due_deleted ON due (tenant_id, schedule_id) WHERE deleted;
+-- Tombstones, for the retention.
+CREATE INDEX schedule_state_deleted ON schedule_state (tenant_id, schedule_id) WHERE deleted;
 
-CREATE TRIGGER due_stays BEFORE DELETE ON due FOR EACH ROW WHEN (NOT old.deleted OR old.seen <> 0)
+CREATE TRIGGER schedule_state_stays BEFORE DELETE ON schedule_state FOR EACH ROW WHEN (NOT old.deleted OR old.open_runs_digest <> 0)
 EXECUTE FUNCTION kron_refuse('a schedule leaves a tombstone');
 
--- A guard that looks before an update locks each row a second time; one that looks after it refuses as well.
-CREATE TRIGGER due_goes_forward AFTER UPDATE ON due FOR EACH ROW
+-- AFTER triggers: a BEFORE UPDATE guard would lock each row a second time, and an AFTER guard rejects as well.
+CREATE TRIGGER schedule_state_goes_forward AFTER UPDATE ON schedule_state FOR EACH ROW
 WHEN (new.cursor < old.cursor OR new.revision < old.revision OR new.reach < old.reach
       OR new.digest <> old.digest AND new.revision = old.revision
       OR new.schedule_id <> old.schedule_id OR new.tenant_id <> old.tenant_id)
 EXECUTE FUNCTION kron_refuse('a schedule only goes forward, and its definition changes with its revision only');
 
--- Up to which instant (milliseconds) old records of a tenant may have been removed. What is younger stays: the guards
--- below refuse to delete it, whoever asks.
+-- Time (milliseconds) before which old records of a tenant may have been removed. The guards below reject the deletion
+-- of younger records for every role.
 CREATE TABLE retention (
     tenant_id text   COLLATE "C" NOT NULL PRIMARY KEY,
     horizon   bigint NOT NULL
@@ -79,7 +80,7 @@ CREATE TABLE retention (
 CREATE TRIGGER retention_goes_forward BEFORE UPDATE ON retention FOR EACH ROW WHEN (new.horizon < old.horizon)
 EXECUTE FUNCTION kron_refuse('the horizon of the retention only goes forward');
 
--- Let a row go whose time, in the column and the unit (milliseconds) that are named, lies before the horizon.
+-- Allow the deletion of a row whose time is before the horizon. Arguments: the column, and its unit in milliseconds.
 CREATE FUNCTION kron_refuse_young() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
     IF (to_jsonb(old) ->> tg_argv[1])::bigint * tg_argv[2]::bigint
@@ -89,23 +90,23 @@ BEGIN
     RAISE EXCEPTION '%', tg_argv[0] USING ERRCODE = 'check_violation';
 END $$;
 
--- Let a row go that belongs to a tombstone, and is old.
+-- Allow the deletion of an old row that belongs to a tombstone.
 CREATE FUNCTION kron_refuse_living() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
     IF old.at < (SELECT r.horizon FROM retention r WHERE r.tenant_id = old.tenant_id)
-       AND EXISTS (SELECT FROM due d WHERE d.schedule_id = old.schedule_id AND d.tenant_id = old.tenant_id AND d.deleted)
+       AND EXISTS (SELECT FROM schedule_state d WHERE d.schedule_id = old.schedule_id AND d.tenant_id = old.tenant_id AND d.deleted)
     THEN
         RETURN old;
     END IF;
     RAISE EXCEPTION '%', tg_argv[0] USING ERRCODE = 'check_violation';
 END $$;
 
--- Every definition that there ever was, while its schedule has a row.
+-- All revisions of the schedules that have a row.
 CREATE TABLE schedule_revisions (
     tenant_id   text    COLLATE "C" NOT NULL,
     schedule_id text    COLLATE "C" NOT NULL,
     number      integer NOT NULL CHECK (number >= 1),
-    schedule    text    NOT NULL,  -- as in definitions, and so on: a revision is the complete definition
+    schedule    text    NOT NULL,  -- as in `definitions`; a revision is the complete definition
     dialect     text    NOT NULL,
     timezone    text    NOT NULL,
     policy      text    NOT NULL,
@@ -116,7 +117,7 @@ CREATE TABLE schedule_revisions (
     start_at    bigint,
     end_at      bigint,
     at          bigint  NOT NULL,
-    who         text    NOT NULL,
+    actor         text    NOT NULL,
     note        text    NOT NULL,
     cursor      bigint  NOT NULL,
     PRIMARY KEY (tenant_id, schedule_id, number),
@@ -129,40 +130,40 @@ FOR EACH ROW EXECUTE FUNCTION kron_refuse('a revision never changes');
 CREATE TRIGGER revisions_stay BEFORE DELETE ON schedule_revisions
 FOR EACH ROW EXECUTE FUNCTION kron_refuse_living('a revision stays');
 
--- What was done besides: who paused, resumed or deleted it, when and why.
-CREATE TABLE schedule_acts (
+-- Recorded actions: who paused, resumed or deleted a schedule, when and why.
+CREATE TABLE schedule_actions (
     tenant_id   text   COLLATE "C" NOT NULL,
     number      bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
     schedule_id text   COLLATE "C" NOT NULL,
-    deed        text   NOT NULL CHECK (deed IN ('paused', 'resumed', 'deleted')),
+    action        text   NOT NULL CHECK (action IN ('paused', 'resumed', 'deleted')),
     at          bigint NOT NULL,
     until       bigint,
-    who         text   NOT NULL,
+    actor         text   NOT NULL,
     note        text   NOT NULL,
     PRIMARY KEY (tenant_id, schedule_id, number),
     FOREIGN KEY (tenant_id, schedule_id) REFERENCES definitions
 );
 
-CREATE TRIGGER acts_never_change BEFORE UPDATE ON schedule_acts
+CREATE TRIGGER actions_never_change BEFORE UPDATE ON schedule_actions
 FOR EACH ROW EXECUTE FUNCTION kron_refuse('an act never changes');
 
-CREATE TRIGGER acts_stay BEFORE DELETE ON schedule_acts
+CREATE TRIGGER actions_stay BEFORE DELETE ON schedule_actions
 FOR EACH ROW EXECUTE FUNCTION kron_refuse_living('an act stays');
 
--- The ledger: one row a period, and one a manual run, written before anything is launched. A schedule's row in `due`
--- is locked by whoever writes here, so it need not be referenced.
+-- Run ledger: one row per period and one per manual run, written before the launch. Every writer locks the schedule's
+-- row in `schedule_state`, so that a foreign key is not necessary.
 CREATE TABLE runs (
     tenant_id       text     COLLATE "C" NOT NULL,
     schedule_id     text     COLLATE "C" NOT NULL,
     run_at          bigint   NOT NULL,
-    trigger_id      text     COLLATE "C" NOT NULL,  -- empty for the calendar
+    trigger_id      text     COLLATE "C" NOT NULL,  -- empty for a scheduled period
     idempotency_key bytea    NOT NULL,
     fire_at         bigint   NOT NULL,
     lease_until     bigint,
     not_before      bigint   NOT NULL,
     created_at      bigint   NOT NULL,
     updated_at      bigint   NOT NULL,
-    sent_at         bigint   NOT NULL,  -- when its last attempt was claimed; 0 if there was none
+    sent_at         bigint   NOT NULL,  -- when the last attempt was claimed; 0 without an attempt
     revision        integer  NOT NULL,
     attempt         integer  NOT NULL CHECK (attempt >= 0),
     unsent          integer  NOT NULL CHECK (unsent BETWEEN 0 AND attempt),  -- attempts that were withheld
@@ -170,12 +171,12 @@ CREATE TABLE runs (
     outcome         text     COLLATE "C",
     reason          text     COLLATE "C",
     owner           text     COLLATE "C" NOT NULL,
-    doubt           boolean  NOT NULL,
-    alone           boolean  NOT NULL,  -- it was started under a policy that forbids overlap
+    maybe_delivered           boolean  NOT NULL,
+    exclusive           boolean  NOT NULL,  -- started under a policy that forbids overlap
     open            boolean  GENERATED ALWAYS AS (
         status IN ('pending', 'launching', 'retry', 'enqueued', 'started', 'waiting')) STORED,
-    sole            boolean  GENERATED ALWAYS AS (  -- true or null: several nulls are not the same
-        CASE WHEN alone AND status IN ('launching', 'retry', 'enqueued', 'started') THEN true END) STORED,
+    exclusive_active            boolean  GENERATED ALWAYS AS (  -- true or NULL: a unique index allows several NULLs
+        CASE WHEN exclusive AND status IN ('launching', 'retry', 'enqueued', 'started') THEN true END) STORED,
     PRIMARY KEY (schedule_id, run_at, trigger_id, tenant_id),
     CHECK (status IN ('launching', 'pending', 'retry', 'enqueued', 'started', 'waiting', 'success', 'failed',
                       'cancelled', 'lost', 'unknown', 'skipped', 'missed', 'unschedulable')),
@@ -186,19 +187,20 @@ CREATE TABLE runs (
 
 CREATE INDEX runs_key ON runs (idempotency_key);
 
--- Dead letters: runs that could not be started, by when they were given up. Few rows, and none of the others pays.
+-- Dead letters (runs that could not be launched), in the order of their end. Few rows; writes of other runs do not pay.
 CREATE INDEX runs_dead ON runs (tenant_id, updated_at DESC, idempotency_key DESC)
 WHERE status = 'failed' AND outcome = 'missed';
 
--- Nothing ever fails for want of a partition; workers make the others ahead of time.
+-- Default partition, so that no write fails for lack of a partition. Workers create the other partitions ahead of time.
 CREATE TABLE runs_default PARTITION OF runs DEFAULT WITH (fillfactor = 85);
 
--- The open runs of a schedule; under a policy that forbids overlap, one of them may be running. Each partition has this
--- index for itself, since a unique index of all would have to contain run_at. Across the border of two partitions the
--- compare-and-set of `due` is alone in keeping the rule.
-CREATE UNIQUE INDEX runs_default_open ON runs_default (schedule_id, sole, tenant_id) WHERE open;
+-- Open runs of a schedule; under a policy that forbids overlap at most one of them can be active. Each partition has
+-- its own index, because a unique index of the whole table would have to contain run_at. Across partitions only the
+-- compare-and-set of `schedule_state` enforces the rule.
+CREATE UNIQUE INDEX runs_default_open ON runs_default (schedule_id, exclusive_active, tenant_id) WHERE open;
 
--- Forward only: what has ended stays, an outcome is given once, attempts grow, and only a new attempt goes back.
+-- Forward only: an ended run never changes, an outcome is written once, attempts grow, and only a new attempt returns
+-- to an earlier state.
 CREATE TRIGGER runs_go_forward BEFORE UPDATE ON runs FOR EACH ROW
 WHEN (old.status NOT IN ('pending', 'launching', 'retry', 'enqueued', 'started', 'waiting')
    OR new.attempt < old.attempt
@@ -220,18 +222,18 @@ WHEN ((new.tenant_id, new.schedule_id, new.run_at, new.trigger_id, new.idempoten
        old.created_at))
 EXECUTE FUNCTION kron_refuse('a run stays the run of its period');
 
--- The keys of manual runs and backfills, for as long as the retention: the same request twice is one run, whatever its
+-- Keys of manual runs and backfills, for the length of the retention: two identical requests are one run, whatever its
 -- time.
 CREATE TABLE requests (
     tenant_id       text   COLLATE "C" NOT NULL,
     idempotency_key bytea  NOT NULL,
     schedule_id     text   COLLATE "C" NOT NULL,
     run_at          bigint NOT NULL,
-    at              bigint NOT NULL DEFAULT kron_now(),  -- when it was asked for
+    at              bigint NOT NULL DEFAULT kron_now(),  -- time of the request
     PRIMARY KEY (tenant_id, idempotency_key)
 );
 
-CREATE INDEX requests_at ON requests USING brin (at);  -- written in the order of time: it costs a write nearly nothing
+CREATE INDEX requests_at ON requests USING brin (at);  -- rows are written in time order: almost no cost per write
 
 CREATE TRIGGER requests_never_change BEFORE UPDATE ON requests
 FOR EACH ROW EXECUTE FUNCTION kron_refuse('a request never changes');
@@ -239,7 +241,7 @@ FOR EACH ROW EXECUTE FUNCTION kron_refuse('a request never changes');
 CREATE TRIGGER requests_stay BEFORE DELETE ON requests
 FOR EACH ROW EXECUTE FUNCTION kron_refuse_young('a request stays', 'at', '1');
 
--- What a target calls a run that it took, where it says so. It comes with the answer, and is written with it.
+-- Targets' own run ids, where a target gives one. The id comes with the launch response and is written with it.
 CREATE TABLE run_ids (
     tenant_id       text   COLLATE "C" NOT NULL,
     idempotency_key bytea  NOT NULL,
@@ -251,7 +253,7 @@ CREATE TABLE run_ids (
 
 CREATE INDEX run_ids_at ON run_ids USING brin (at);
 
--- Periods that share one outcome without a row each.
+-- Gap records: many periods with the same outcome and reason in one row.
 CREATE TABLE schedule_gaps (
     tenant_id   text   COLLATE "C" NOT NULL,
     schedule_id text   COLLATE "C" NOT NULL,
@@ -284,8 +286,8 @@ END $$;
 CREATE TRIGGER gaps_lie_apart BEFORE INSERT ON schedule_gaps
 FOR EACH ROW EXECUTE FUNCTION kron_gaps_lie_apart();
 
--- The workers: since when each has been heard of without a break, when it was last heard of, until when it counts as
--- living, and the kinds of target that it can launch. Nothing here decides who may write.
+-- Workers: start of the uninterrupted lease, last renewal, end of the lease, and the target kinds that the worker can
+-- launch. Leases do not decide who may write.
 CREATE TABLE workers (
     tenant_id text   COLLATE "C" NOT NULL,
     owner     text   COLLATE "C" NOT NULL,
@@ -296,8 +298,8 @@ CREATE TABLE workers (
     PRIMARY KEY (tenant_id, owner)
 ) WITH (fillfactor = 50);
 
--- The kinds of target: when a worker that can launch it was last heard of, until when one lives, and the last span of
--- time in which none did. What fell due in that span may be missed; what fell due at another time is only late.
+-- Target kinds: last lease renewal of a worker that can launch the kind, end of that lease, and the last downtime. A
+-- period that was due in the downtime can be missed; any other period is only late.
 CREATE TABLE kinds (
     tenant_id text   COLLATE "C" NOT NULL,
     kind      text   COLLATE "C" NOT NULL,
@@ -308,39 +310,39 @@ CREATE TABLE kinds (
     PRIMARY KEY (tenant_id, kind)
 ) WITH (fillfactor = 50);
 
--- The workflow store, for services that run on several hosts: a DAG for each version of a workflow. A tenant's workflows
--- begin with its name, as its schedules do.
+-- Workflow store, for services that run on several hosts: one DAG per version of a workflow. The ids of a tenant's
+-- workflows start with the tenant's name, like the identities of its schedules.
 CREATE TABLE workflows (
     tenant_id   text    COLLATE "C" NOT NULL,
     workflow_id text    COLLATE "C" NOT NULL,
     version     integer NOT NULL CHECK (version >= 0),
-    dag         text    NOT NULL,  -- as it came, to the byte: what the executor gets is what was deployed
+    dag         text    NOT NULL,  -- byte for byte: the executor gets exactly what was deployed
     deployed_at bigint  NOT NULL,
     PRIMARY KEY (tenant_id, workflow_id, version)
 );
 
--- Who sees what. Each tenant sees and writes its own rows only, whoever owns the tables. The store says for whom it works
--- in every transaction; who has not said so sees nothing. Superusers and roles with BYPASSRLS are not held back: the
--- service should be neither.
+-- Row-level security. Each tenant sees and writes only its own rows, even as the owner of the tables. The store sets
+-- the tenant in every transaction; without it, no row is visible. Superusers and roles with BYPASSRLS are not
+-- restricted: the service should not use such a role.
 CREATE FUNCTION kron_tenant() RETURNS text LANGUAGE sql STABLE PARALLEL SAFE AS
 $$ SELECT nullif(current_setting('app.tenant', true), '') $$;
 
--- A tenant of the service is the beginning of a name: `acme/`. Besides, each transaction of the service says whose names
--- it is about, and sees and writes no others, whatever the code does:
+-- A tenant of the service is a prefix of identities: `acme/`. In addition, each transaction of the service sets its
+-- prefix, and sees and writes no other rows, even if the code is wrong:
 --
---     app.within = 'acme/'   the schedules whose names begin so, and what belongs to them
---     app.within = '*'       all of them: a worker, or an operator's command
---     not said               all of them; but to the role of the API, nothing
+--     app.within = 'acme/'   schedules whose identities start with it, and their records
+--     app.within = '*'       all schedules: a worker, or an operator's command
+--     not set                all schedules; none for the role of the API
 CREATE FUNCTION kron_within() RETURNS text LANGUAGE sql STABLE PARALLEL SAFE AS $$
 SELECT CASE coalesce(current_setting('app.within', true), '')
        WHEN '*' THEN NULL
-       WHEN '' THEN CASE WHEN current_user = 'kron_api' THEN '/' END  -- no name begins with this
+       WHEN '' THEN CASE WHEN current_user = 'kron_api' THEN '/' END  -- no identity starts with this
        ELSE current_setting('app.within') END
 $$;
 
--- Both functions are asked once for each statement, not for each row. For the two tables that every tick reads, IS TRUE
--- changes nothing in what is seen, but no index can answer it: so no batch begins with all rows of a tenant, also in a
--- week of the ledger that has just begun and that nobody has counted yet (see queries.sql).
+-- Both functions are evaluated once per statement, not per row. For the two tables that every pass of a worker reads,
+-- IS TRUE does not change what is visible, but no index can answer it. So the planner cannot start a batch with all
+-- rows of a tenant, not even in a new week of the ledger that has no statistics yet (see queries.sql).
 DO $$
 DECLARE
     place text;
@@ -348,20 +350,20 @@ DECLARE
     whole text := '(SELECT kron_within()) IS NULL';
     named text;
 BEGIN
-    FOREACH place IN ARRAY ARRAY['definitions', 'due', 'schedule_revisions', 'schedule_acts', 'runs', 'requests',
+    FOREACH place IN ARRAY ARRAY['definitions', 'schedule_state', 'schedule_revisions', 'schedule_actions', 'runs', 'requests',
                                  'run_ids', 'schedule_gaps', 'workers', 'kinds', 'workflows', 'retention'] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', place);
         EXECUTE format('CREATE POLICY tenant ON %I USING (%s) WITH CHECK (%s)', place,
-                       CASE WHEN place IN ('due', 'runs') THEN '(' || own || ') IS TRUE' ELSE own END, own);
+                       CASE WHEN place IN ('schedule_state', 'runs') THEN '(' || own || ') IS TRUE' ELSE own END, own);
         named := CASE place WHEN 'workflows' THEN 'workflow_id' ELSE 'schedule_id' END;
         EXECUTE format('CREATE POLICY within ON %I AS RESTRICTIVE USING (%s)', place,
-                       CASE WHEN place = 'workers' THEN whole  -- no tenant's business
+                       CASE WHEN place = 'workers' THEN whole  -- not visible to a tenant of the service
                             WHEN place IN ('kinds', 'retention') THEN 'true'
                             ELSE format('%s OR starts_with(%I, (SELECT kron_within()))', whole, named) END);
     END LOOP;
 END $$;
 
--- The question of an idle worker, as one statement that is its own transaction: it says for whom it asks, and asks.
+-- Query of an idle worker, as one statement that is its own transaction: it sets the tenant, then reads.
 CREATE FUNCTION kron_poll(whose text, place text, wanted text[], held bigint[]) RETURNS TABLE (now bigint, wake bigint)
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
@@ -369,23 +371,24 @@ BEGIN
     RETURN QUERY SELECT kron_now(), (
         SELECT min(d.wake)
         FROM unnest(wanted) AS k (kind), LATERAL (
-            SELECT u.wake FROM due u
+            SELECT u.wake FROM schedule_state u
             WHERE u.tenant_id = whose AND u.kind = k.kind AND u.wake IS NOT NULL AND u.shard = ANY (held)
             ORDER BY u.wake
             LIMIT 1) AS d);
 END $$;
 
--- What people and other programs read: the names and meanings of the service's specification, times as timestamps. A view
--- sees what its reader may see.
+-- Views for other programs: names and meanings of the service specification, times as timestamps. A view shows only
+-- what its reader may see.
 
--- A part of a target as it was before it was percent-encoded.
+-- Percent-decode a part of a target.
 CREATE FUNCTION kron_unquoted(part text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
 SELECT convert_from(convert_to(
     ('"' || replace(replace(part, '+', ' '), '%', '\u00') || '"')::jsonb #>> '{}', 'LATIN1'), 'UTF8')
 $$;
 
--- `version` is the workflow's, and NULL for other targets; `revision` counts the definitions of a schedule. `next_run_at`
--- is NULL while nothing is planned: for a paused, suspended or deleted schedule, and after the last period.
+-- `version` is the workflow version; NULL for other targets. `revision` counts the definitions of a schedule.
+-- `next_run_at` is NULL while nothing is planned: for a paused, suspended or deleted schedule, and after the last
+-- period.
 CREATE VIEW schedules WITH (security_invoker = true) AS
 SELECT d.tenant_id,
        d.schedule_id,
@@ -411,7 +414,7 @@ SELECT d.tenant_id,
        to_timestamp(u.cursor) AS handled_until,
        to_timestamp(u.paused_until / 1000.0) AS paused_until,
        u.deleted
-FROM definitions d JOIN due u USING (tenant_id, schedule_id);
+FROM definitions d JOIN schedule_state u USING (tenant_id, schedule_id);
 
 CREATE VIEW schedule_runs WITH (security_invoker = true) AS
 SELECT r.tenant_id,
@@ -437,8 +440,8 @@ SELECT r.tenant_id,
        to_timestamp(lease_until / 1000.0) AS lease_until
 FROM runs r LEFT JOIN run_ids i USING (tenant_id, idempotency_key);
 
--- The partitions of the ledger: a week each, from a Monday on, with the seconds from which and up to which their periods
--- lie.
+-- Partitions of the ledger: one week each, starting on a Monday, with the start (inclusive) and the end (exclusive) of
+-- their periods in seconds.
 CREATE VIEW kron_partitions AS
 SELECT c.relname::text AS name, p.start, p.start + 7 * 86400 AS stop
 FROM pg_inherits i
@@ -446,12 +449,12 @@ JOIN pg_class c ON c.oid = i.inhrelid,
      LATERAL (SELECT extract(epoch FROM to_date(substr(c.relname, 6), 'YYYYMMDD'))::bigint) AS p (start)
 WHERE i.inhparent = 'runs'::regclass AND c.relname ~ '^runs_[0-9]{8}$';
 
--- Maintenance. Workers call the functions that have no name of a table in their arguments; they run with the rights of the
--- owner. The caller sets a short lock_timeout: ticks wait behind who waits for a lock. Partitions are asked directly, and
--- so for every tenant; the other tables for the tenant of the transaction.
+-- Maintenance. Workers call the functions that have no table name among their arguments; these run with the owner's
+-- privileges. The caller sets a short lock_timeout, because workers queue behind a waiting lock request. Partitions are
+-- accessed directly and therefore for all tenants; the other tables for the tenant of the transaction.
 
--- Make the partition of the week that begins then. Rows of it in the default partition move into it; where they are more
--- than `most`, nothing is done, and the answer is NULL: the move is made under a lock that every tick waits for.
+-- Create the partition of the week that starts then, and move its rows out of the default partition. With more than
+-- `most` such rows, do nothing and return NULL: the move holds a lock that every worker waits for.
 CREATE FUNCTION kron_make_partition(start bigint, most bigint DEFAULT 10000000000) RETURNS text
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
@@ -459,7 +462,7 @@ DECLARE
     stop bigint := start + 7 * 86400;
     columns text := 'tenant_id, schedule_id, run_at, trigger_id, idempotency_key, fire_at, lease_until, not_before, '
                     'created_at, updated_at, sent_at, revision, attempt, unsent, status, outcome, reason, owner, '
-                    'doubt, alone';
+                    'maybe_delivered, exclusive';
     strays bigint;
 BEGIN
     IF (start - 4 * 86400) % (7 * 86400) <> 0 THEN
@@ -471,8 +474,8 @@ BEGIN
         RETURN NULL;
     END IF;
     EXECUTE format('CREATE TABLE %I (LIKE runs INCLUDING GENERATED INCLUDING CONSTRAINTS) WITH (fillfactor = 85)', name);
-    EXECUTE format('CREATE UNIQUE INDEX %I ON %I (schedule_id, sole, tenant_id) WHERE open', name || '_open', name);
-    -- The table of all weeks too: a statement that knows only the old partitions would look for the rows there.
+    EXECUTE format('CREATE UNIQUE INDEX %I ON %I (schedule_id, exclusive_active, tenant_id) WHERE open', name || '_open', name);
+    -- Lock the parent table, too: a statement that knows only the old partitions would look for the rows there.
     LOCK TABLE ONLY runs, ONLY runs_default IN ACCESS EXCLUSIVE MODE;
     EXECUTE format('INSERT INTO %I (%s) SELECT %s FROM runs_default WHERE run_at >= $1 AND run_at < $2',
                    name, columns, columns) USING start, stop;
@@ -481,8 +484,8 @@ BEGIN
     RETURN name;
 END $$;
 
--- Drop a partition, unless something may still become of one of its runs, or one was written at or after `horizon`
--- (milliseconds), such as that of a backfill. Whether it did. Only writers of that week wait while it looks.
+-- Drop a partition, unless one of its runs is open or was written at or after `horizon` (milliseconds), such as a run
+-- of a backfill. Returns whether it was dropped. During the check only writers of that week wait.
 CREATE FUNCTION kron_drop_partition(name text, horizon bigint) RETURNS boolean
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE needed boolean;
@@ -500,8 +503,8 @@ BEGIN
     RETURN true;
 END $$;
 
--- Make the next partition that is missing, of this week, of those ahead, and of weeks that have rows in the default
--- partition and none that must go. Its name; NULL if there is none to make.
+-- Create the next missing partition: of this week, of the following weeks, and of weeks that have rows in the default
+-- partition that are not older than `horizon` (milliseconds). Returns its name; NULL if there is none to create.
 CREATE FUNCTION kron_make_next(ahead integer, most bigint, horizon bigint) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
@@ -525,8 +528,8 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- Drop the first partition that ended before `horizon` (milliseconds) and that nobody needs. Its name; NULL if there is
--- none.
+-- Drop the first partition that ended before `horizon` (milliseconds) and is not needed. Returns its name; NULL if
+-- there is none.
 CREATE FUNCTION kron_drop_next(horizon bigint) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE week text;
@@ -540,7 +543,8 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- Remove up to `most` old records of each kind, of the tenant of the transaction. How many were removed.
+-- Remove up to `most` old records of each kind, of the tenant of the transaction. Returns the number of removed
+-- records.
 CREATE FUNCTION kron_prune(horizon bigint, most integer) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
@@ -570,23 +574,23 @@ BEGIN
     GET DIAGNOSTICS part = ROW_COUNT;
     removed := removed + part;
     gone := ARRAY(
-        SELECT d.schedule_id FROM due d
-        WHERE d.tenant_id = whose AND d.deleted AND d.seen = 0
-          AND NOT EXISTS (SELECT FROM schedule_acts a WHERE a.tenant_id = whose AND a.schedule_id = d.schedule_id
+        SELECT d.schedule_id FROM schedule_state d
+        WHERE d.tenant_id = whose AND d.deleted AND d.open_runs_digest = 0
+          AND NOT EXISTS (SELECT FROM schedule_actions a WHERE a.tenant_id = whose AND a.schedule_id = d.schedule_id
                                                         AND a.at >= kron_prune.horizon)
           AND NOT EXISTS (SELECT FROM schedule_revisions v WHERE v.tenant_id = whose AND v.schedule_id = d.schedule_id
                                                              AND v.at >= kron_prune.horizon)
           AND NOT EXISTS (SELECT FROM schedule_gaps g WHERE g.tenant_id = whose AND g.schedule_id = d.schedule_id)
           AND NOT EXISTS (SELECT FROM runs r WHERE r.tenant_id = whose AND r.schedule_id = d.schedule_id)
         ORDER BY d.schedule_id LIMIT most FOR UPDATE SKIP LOCKED);
-    DELETE FROM schedule_acts WHERE tenant_id = whose AND schedule_id = ANY (gone);
+    DELETE FROM schedule_actions WHERE tenant_id = whose AND schedule_id = ANY (gone);
     DELETE FROM schedule_revisions WHERE tenant_id = whose AND schedule_id = ANY (gone);
-    DELETE FROM due WHERE tenant_id = whose AND schedule_id = ANY (gone);
+    DELETE FROM schedule_state WHERE tenant_id = whose AND schedule_id = ANY (gone);
     DELETE FROM definitions WHERE tenant_id = whose AND schedule_id = ANY (gone);
     RETURN removed + coalesce(array_length(gone, 1), 0);
 END $$;
 
--- Whatever a worker asks for, the records of the last day stay.
+-- Records of the last day stay, whatever retention a worker requests.
 CREATE FUNCTION kron_keep_a_day(horizon bigint) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
     IF horizon > kron_now() - 86400000 THEN
@@ -597,35 +601,35 @@ END $$;
 REVOKE EXECUTE ON FUNCTION kron_make_partition(bigint, bigint), kron_drop_partition(text, bigint),
     kron_make_next(integer, bigint, bigint), kron_drop_next(bigint), kron_prune(bigint, integer) FROM PUBLIC;
 
--- Who may do what. Roles are the operator's to make; those that exist should have these rights. A worker and the API write,
--- and never change a table or delete from the ledger; an auditor reads. `kron migrate` gives what is not granted yet, each
--- time that it is run, and `kron doctor` names it.
+-- Privileges. The operator creates the roles; the roles that exist should have these privileges. A worker and the API
+-- write, but never alter a table or delete from the ledger; an auditor reads. Each run of `kron migrate` grants what is
+-- missing, and `kron doctor` lists it.
 CREATE VIEW kron_rights AS
 WITH wanted (roles, rights, things) AS (VALUES
     ('{kron_api,kron_worker,kron_auditor}'::text[], '{SELECT}'::text[],
-     '{definitions,due,schedule_revisions,schedule_acts,runs,requests,run_ids,schedule_gaps,workers,kinds,workflows,
+     '{definitions,schedule_state,schedule_revisions,schedule_actions,runs,requests,run_ids,schedule_gaps,workers,kinds,workflows,
        retention,kron_migrations,kron_partitions,kron_rights,schedules,schedule_runs}'::text[]),
-    ('{kron_api,kron_worker}', '{INSERT,UPDATE}', '{definitions,due,runs,run_ids}'),
-    ('{kron_api,kron_worker}', '{INSERT}', '{schedule_revisions,schedule_acts,requests,schedule_gaps}'),
+    ('{kron_api,kron_worker}', '{INSERT,UPDATE}', '{definitions,schedule_state,runs,run_ids}'),
+    ('{kron_api,kron_worker}', '{INSERT}', '{schedule_revisions,schedule_actions,requests,schedule_gaps}'),
     ('{kron_api,kron_worker}', '{INSERT,UPDATE,DELETE}', '{workers,kinds}'),
     ('{kron_api}', '{INSERT,UPDATE}', '{workflows}'))
 SELECT r.rolname::text AS role, n.nspname::text AS thing, 'USAGE' AS privilege, 'SCHEMA' AS kind,
        has_schema_privilege(r.oid, n.oid, 'USAGE') AS granted
 FROM pg_roles r, pg_namespace n
 WHERE r.rolname IN ('kron_api', 'kron_worker', 'kron_auditor')
-  AND n.oid = (SELECT c.relnamespace FROM pg_class c WHERE c.oid = 'due'::regclass)
+  AND n.oid = (SELECT c.relnamespace FROM pg_class c WHERE c.oid = 'schedule_state'::regclass)
 UNION ALL
 SELECT r.rolname, c.relname, p.privilege, 'TABLE', has_table_privilege(r.oid, c.oid, p.privilege)
 FROM wanted w
 CROSS JOIN unnest(w.rights) AS p (privilege)
 JOIN pg_roles r ON r.rolname = ANY (w.roles)
 JOIN pg_class c ON c.relname = ANY (w.things)
-     AND c.relnamespace = (SELECT k.relnamespace FROM pg_class k WHERE k.oid = 'due'::regclass)
+     AND c.relnamespace = (SELECT k.relnamespace FROM pg_class k WHERE k.oid = 'schedule_state'::regclass)
 UNION ALL
 SELECT r.rolname, f.oid::regprocedure::text, 'EXECUTE', 'FUNCTION', has_function_privilege(r.oid, f.oid, 'EXECUTE')
 FROM pg_roles r, pg_proc f
 WHERE r.rolname IN ('kron_api', 'kron_worker') AND f.proname IN ('kron_make_next', 'kron_drop_next', 'kron_prune')
-  AND f.pronamespace = (SELECT c.relnamespace FROM pg_class c WHERE c.oid = 'due'::regclass);
+  AND f.pronamespace = (SELECT c.relnamespace FROM pg_class c WHERE c.oid = 'schedule_state'::regclass);
 
 CREATE FUNCTION kron_grant() RETURNS bigint LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE

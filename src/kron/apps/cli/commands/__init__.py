@@ -1,0 +1,1 @@
+"""Commands of `kron`, one module each."""

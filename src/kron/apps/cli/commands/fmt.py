@@ -1,0 +1,72 @@
+"""`kron fmt`: print or write schedules and krontab files in their canonical form."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+from pathlib import Path
+
+from kron.apps.cli.console import Screen
+from kron.apps.cli.inputs import given, load, read_text, usage
+from kron.errors import KronError
+from kron.language.canonical import to_posix, unparse
+from kron.language.english import describe
+from kron.timing.schedule import Schedule
+
+
+def run(args: argparse.Namespace, screen: Screen) -> int:
+    """Print the canonical form, write it (`--write`), or check it (`--check`)."""
+    if args.write and not args.file:
+        raise usage("--write needs a file, and none is given", "add -f FILE")
+    before, after = _file(args) if args.file else _text(args)
+    if args.check:
+        if before != after:
+            screen.note(f"{args.file or 'the schedule'} is not in canonical form")
+        return int(before != after)
+    if args.write:
+        if before != after:
+            replace_file(Path(args.file), after)
+            screen.note(f"{args.file} rewritten")
+    elif args.output == "json":
+        screen.json({"text": after, **({} if args.file else {"english": describe(given(args).schedule)})})
+    else:
+        screen.out.write(after if args.file else after + "\n")
+    return 0
+
+
+def _text(args: argparse.Namespace) -> tuple[str, str]:
+    return args.name or "", _canonical(given(args).schedule, args.to)
+
+
+def _file(args: argparse.Namespace) -> tuple[str, str]:
+    """Return the file as it is and in canonical form; comments, blank lines and text after a schedule stay."""
+    if args.name:
+        raise usage("fmt formats whole files, not one job", "omit the name of the job")
+    before, table = read_text(args.file), load(args.file)
+    if table.errors:
+        raise table.errors[0]
+    lines = before.split("\n")
+    for line in table.lines:
+        end = "\r" if lines[line.number - 1].endswith("\r") else ""
+        lines[line.number - 1] = f"{_canonical(line.job.schedule, args.to)} {line.rest.rstrip()}{end}"
+    return before, "\n".join(lines)
+
+
+def _canonical(schedule: Schedule, to: str) -> str:
+    if to == "kron":
+        return unparse(schedule)
+    if schedule.cron.seconds != 1 or unparse(schedule).count("@") - unparse(schedule).count("@tz("):
+        hint = "use only five plain cron fields, or --to kron"
+        raise KronError("NOT_POSIX", "the schedule cannot be expressed in strict POSIX cron", hint=hint)
+    return to_posix(schedule.cron)
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Replace the file's content atomically and keep the file's permissions."""
+    with tempfile.NamedTemporaryFile("wb", dir=path.parent, prefix=path.name, delete=False) as new:
+        new.write(text.encode())
+        new.flush()
+        os.fsync(new.fileno())
+    Path(new.name).chmod(path.stat().st_mode & 0o7777)
+    Path(new.name).replace(path)

@@ -1,0 +1,74 @@
+"""`kron lint`: check a schedule or a file for errors and likely mistakes."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from typing import Any
+
+from kron.apps.cli.console import Screen
+from kron.apps.cli.inputs import given, load, now
+from kron.errors import LanguageError, Place
+from kron.language.lint import Finding, lint
+from kron.language.sentences.read import read_sentence
+
+
+def run(args: argparse.Namespace, screen: Screen) -> int:
+    """Print all findings. Return 1 if an error is among them or, with `--strict`, a warning."""
+    findings = _of_file(args) if args.file else _of_text(args)
+    if args.output == "json":
+        screen.json([_json(finding) for finding in findings])
+    else:
+        for f in findings:
+            screen.finding(f.level, f.code, f.message, f.place, f.hint)
+    levels = [finding.level for finding in findings]
+    counts = [f"{levels.count(level)} {level}{'s' * (levels.count(level) != 1)}" for level in LEVELS]
+    screen.note(", ".join(counts))
+    return 1 if "error" in levels or (args.strict and "warning" in levels) else 0
+
+
+LEVELS = ("error", "warning", "note")
+
+
+def _of_text(args: argparse.Namespace) -> list[Finding]:
+    try:
+        if args.dialect == "fuzzy" and args.name is not None:
+            return list(read_sentence(args.name).findings)
+        subject = given(args)
+    except LanguageError as error:
+        return [_finding(error)]
+    return _impossible_is_an_error(lint(subject.text, subject.schedule, now(args), dialect=args.dialect))
+
+
+def _of_file(args: argparse.Namespace) -> list[Finding]:
+    table = load(args.file)
+    found = [_finding(error) for error in table.errors]
+    for line in table.lines:
+        if args.name in (None, line.job.name):
+            for finding in lint(line.schedule, line.job.schedule, now(args)):
+                place = finding.place._replace(source=args.file, line=line.number)
+                found.append(replace(finding, place=place))
+    return sorted(found, key=lambda finding: finding.place.line)
+
+
+def _impossible_is_an_error(findings: list[Finding]) -> list[Finding]:
+    return [replace(f, level="error") if f.code == "NEVER" else f for f in findings]
+
+
+def _finding(error: LanguageError) -> Finding:
+    return Finding("error", error.code, error.message, error.place, error.hint)
+
+
+def _json(finding: Finding) -> dict[str, Any]:
+    place: Place = finding.place
+    return {
+        "level": finding.level,
+        "code": finding.code,
+        "message": finding.message,
+        "hint": finding.hint,
+        "file": place.source or None,
+        "line": place.line or None,
+        "text": place.text,
+        "start": place.start,
+        "end": place.end,
+    }

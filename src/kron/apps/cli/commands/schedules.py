@@ -1,0 +1,154 @@
+"""`kron schedules`: manage the schedules of a service from the command line."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kron.apps.cli.commands.apply import apply
+from kron.apps.cli.console import Screen
+from kron.apps.cli.inputs import read_text
+from kron.client import Client, DeadLetter, Run, Schedule
+from kron.rules.outcome import REASON_TEXT, Reason
+
+Verb = Callable[[argparse.Namespace, Screen, Client], int]
+
+
+def run(args: argparse.Namespace, screen: Screen) -> int:
+    """Send the request of the verb to the service and print the response."""
+    return _VERBS[args.verb](args, screen, client(args))
+
+
+def client(args: argparse.Namespace) -> Client:
+    """Return a client for the service of the flags or the environment.
+
+    The token cannot be given as a flag, because other users of the machine could see it in the process list.
+    """
+    token = read_text(args.token_file).strip() if args.token_file else os.environ.get("KRON_TOKEN", "")
+    return Client(args.url or os.environ.get("KRON_URL", "http://127.0.0.1:8080"), token)
+
+
+def _list(args: argparse.Namespace, screen: Screen, client: Client) -> int:
+    return _schedules(args, screen, list(client.schedules(args.prefix, args.paused)))
+
+
+def _get(args: argparse.Namespace, screen: Screen, client: Client) -> int:
+    found = client.get(args.id)
+    if args.output != "table":
+        return _said(args, screen, found, [found["id"]])
+    for name, value in found.items():
+        if value not in (None, "", []):
+            screen.line(f"{name.replace('_', ' '):<15} {value}")
+    return 0
+
+
+def _delete(args: argparse.Namespace, screen: Screen, client: Client) -> int:
+    client.delete(args.id, note=args.note)
+    return _said(args, screen, {"id": args.id, "deleted": True}, [args.id])
+
+
+def _pause(args: argparse.Namespace, screen: Screen, client: Client) -> int:
+    return _schedules(args, screen, [client.pause(args.id, note=args.note, until=args.until)], one=True)
+
+
+def _resume(args: argparse.Namespace, screen: Screen, client: Client) -> int:
+    return _schedules(args, screen, [client.resume(args.id, note=args.note)], one=True)
+
+
+def _next(args: argparse.Namespace, screen: Screen, client: Client) -> int:
+    found = client.next(args.id, args.count)
+    if args.output != "table":
+        return _said(args, screen, found, [fire["at"] for fire in found["runs"]])
+    screen.table(("RUNS AT", "PERIOD"), [(fire["at"], fire["period"]) for fire in found["runs"]])
+    if found.get("reason"):
+        screen.note(f"no upcoming run: {found['reason']}")
+    return 0
+
+
+def _why(args: argparse.Namespace, screen: Screen, client: Client) -> int:
+    found = client.why(args.id, args.at)
+    return _said(args, screen, found, found["explanation"])
+
+
+def _runs(args: argparse.Namespace, screen: Screen, client: Client) -> int:
+    return _shown_runs(args, screen, client.runs(args.id, args.count))
+
+
+def _trigger(args: argparse.Namespace, screen: Screen, client: Client) -> int:
+    run = client.trigger(args.id, key=args.key)
+    _shown_runs(args, screen, [run])
+    if run["state"] == "skipped" and run["reason"]:
+        screen.note(f"the run was skipped: {REASON_TEXT[Reason(run['reason'])]}")
+    return int(run["state"] == "skipped")
+
+
+def _backfill(args: argparse.Namespace, screen: Screen, client: Client) -> int:
+    runs = client.backfill(args.id, args.first, args.last, key=args.key, overlap=args.overlap)
+    return _shown_runs(args, screen, runs)
+
+
+def _dead(args: argparse.Namespace, screen: Screen, client: Client) -> int:
+    found = client.dead_letters(args.prefix, args.count)
+    if args.output != "table":
+        return _said(args, screen, found, [each["key"] for each in found])
+    rows = [(r["schedule_id"], r["period"], r["updated_at"], str(r["attempt"]), _driven(r), r["key"]) for r in found]
+    screen.table(("ID", "PERIOD", "GIVEN UP", "ATTEMPTS", "REDRIVEN", "KEY"), rows)
+    return 0
+
+
+def _redrive(args: argparse.Namespace, screen: Screen, client: Client) -> int:
+    return _shown_runs(args, screen, [client.redrive(key, overlap=args.overlap) for key in args.keys])
+
+
+def _schedules(args: argparse.Namespace, screen: Screen, found: list[Schedule], *, one: bool = False) -> int:
+    if args.output != "table":
+        return _said(args, screen, found[0] if one else found, [each["id"] for each in found])
+    rows = [(s["id"], s["schedule"], s["timezone"], s["next_run_at"] or "-", _rests(s)) for s in found]
+    screen.table(("ID", "SCHEDULE", "ZONE", "NEXT", "RESTS"), rows)
+    return 0
+
+
+def _shown_runs(args: argparse.Namespace, screen: Screen, found: list[Run]) -> int:
+    if args.output != "table":
+        return _said(args, screen, found, [each["key"] for each in found])
+    rows = [(r["period"], r["due"], r["state"], r["reason"] or "-", str(r["attempt"]), r["key"][:12]) for r in found]
+    screen.table(("PERIOD", "DUE", "STATE", "REASON", "ATTEMPT", "KEY"), rows)
+    return 0
+
+
+def _said(args: argparse.Namespace, screen: Screen, value: Any, lines: Sequence[str]) -> int:
+    if args.output == "json":
+        screen.json(value)
+    else:
+        for line in lines:
+            screen.line(line)
+    return 0
+
+
+def _rests(schedule: Schedule) -> str:
+    return (
+        "no" if not schedule["paused"] else f"until {schedule['paused_until']}" if schedule["paused_until"] else "yes"
+    )
+
+
+def _driven(letter: DeadLetter) -> str:
+    return "no" if letter["redriven_by"] is None else letter["redriven_by"][:12]
+
+
+_VERBS: dict[str, Verb] = {
+    "list": _list,
+    "get": _get,
+    "apply": apply,
+    "delete": _delete,
+    "pause": _pause,
+    "resume": _resume,
+    "next": _next,
+    "why": _why,
+    "runs": _runs,
+    "trigger": _trigger,
+    "backfill": _backfill,
+    "dead-letters": _dead,
+    "redrive": _redrive,
+}

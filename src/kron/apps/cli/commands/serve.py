@@ -1,0 +1,54 @@
+"""`kron serve`: run the HTTP service, with a worker in the same process."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import socket
+
+from kron.apps.cli.console import Screen
+from kron.apps.cli.effective import settings_of
+from kron.apps.open_files import allow_more
+from kron.apps.redacted import redacted
+from kron.apps.service.config import Config
+from kron.apps.service.config_check import bad_setting
+from kron.errors import KronError
+
+FLAGS = ("store", "listen", "auth")
+
+
+def run(args: argparse.Namespace, screen: Screen) -> int:
+    """Serve until SIGTERM or Ctrl-C."""
+    try:
+        import uvicorn  # noqa: F401  a missing package is reported below
+
+        from kron.apps.service.app import make_app, try_parts
+        from kron.apps.service.server import server_of
+    except ImportError as error:
+        message = f"the service needs a package that is not installed: {error.name}"
+        raise KronError("MISSING_PACKAGE", message, hint="run pip install 'kron-py[service]'") from None
+    config = settings_of(args, screen, FLAGS)
+    if config is None:
+        return 0
+    asyncio.run(try_parts(config))  # report a part that cannot start in one message, before serving
+    allow_more()
+    app = make_app(config)
+    _check_free(config)
+    scheme = "https" if config.tls_key else "http"
+    screen.note(f"kron is serving on {scheme}://{config.listen}, store {redacted(config.store)}")
+    server = server_of(app, config)
+    server.run()
+    return 0 if server.started else 1
+
+
+def _check_free(config: Config) -> None:
+    """Raise an error if this process cannot listen on its address."""
+    host, port = config.address
+    try:
+        family, kind, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(place)
+    except OSError as error:
+        reason = f"is not available ({error.strerror or error})"
+        raise bad_setting("listen", config.listen, reason, "use another address or port") from None

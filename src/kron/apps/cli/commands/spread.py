@@ -1,0 +1,112 @@
+"""`kron spread`: chart the load per minute, current and as sentences or windows would spread it."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+from typing import Any
+
+from kron.apps.cli.commands.compile import ENDINGS, files
+from kron.apps.cli.console import Screen, plural
+from kron.apps.cli.inputs import now, read_text
+from kron.apps.cli.repository import identifier
+from kron.errors import KronError, LanguageError
+from kron.language.crontab import read_crontab
+from kron.language.density import Load, Piece, load, spread
+from kron.language.krontab import read_table
+from kron.language.service import baseline
+from kron.language.workflows.compile import Compiled, compile_workflow
+from kron.timing.schedule import Schedule
+from kron.timing.zone import DAY, rfc3339
+
+_KRONTAB = re.compile(r"^[^#\n]*\sname=\S", re.MULTILINE)
+_BARS = " ▏▎▍▌▋▊▉█"
+
+
+def run(args: argparse.Namespace, screen: Screen) -> int:
+    """Draw both loads. Return 1 if a file is invalid."""
+    pieces, errors = list[Piece](), list[LanguageError]()
+    for path in files(args.paths):
+        found, wrong = _pieces(path)
+        pieces += found
+        errors += wrong
+    for error in errors:
+        screen.error(error)
+    if errors:
+        return 1
+    if not pieces:
+        raise KronError("NOT_FOUND", "no schedules found", hint="use a crontab, a krontab or workflow files")
+    start = now(args) // DAY * DAY
+    end = start + args.days * DAY
+    spread_out = [spread(piece, args.by) for piece in pieces]
+    moved = sum(before != after for before, after in zip(pieces, spread_out, strict=True))
+    before, after = load(pieces, start, end), load(spread_out, start, end)
+    if args.output == "json":
+        screen.json(
+            {"from": rfc3339(start), "days": args.days, "schedules": len(pieces), "spread": moved}
+            | {"by": args.by, "before": _json(before), "after": _json(after)}
+        )
+    else:
+        _draw(before, after, args.by, screen)
+        screen.line()
+        screen.line(
+            f"{plural(len(pieces), 'schedule')}, {moved} of them spread; {args.days} days from {rfc3339(start)}"
+        )
+        screen.line(f"busiest minute: {_peak(before)} currently, {_peak(after)} by {args.by}")
+    return 0
+
+
+def _pieces(path: Path) -> tuple[list[Piece], list[LanguageError]]:
+    """Return the schedules of a file of any kind. A file that is not YAML, Markdown or krontab is read as a crontab."""
+    text, name = read_text(str(path)), str(path)
+    if path.suffix.lower() in ENDINGS:
+        workflow = compile_workflow(text, name, _identity(path))
+        return [_committed(schedule) for schedule in workflow.schedules], list(workflow.errors)
+    if _KRONTAB.search(text):
+        table = read_table(text, str(path.absolute()))
+        return [Piece(job.schedule, job.identity) for job in table.jobs], list(table.errors)
+    entries, errors = read_crontab(text, name)
+    return [Piece(Schedule(entry.cron), f"{name}:{entry.number}:{entry.command}") for entry in entries], errors
+
+
+def _identity(path: Path) -> str:
+    """Return the identifier that `kron compile` uses, or else the path, which is enough because nothing is written."""
+    try:
+        return identifier(path, None)
+    except KronError:
+        return str(path)
+
+
+def _committed(compiled: Compiled) -> Piece:
+    """Return the committed cron line of a workflow file, or the compiled one if the file has none yet."""
+    cron = baseline(compiled.found.cron) if compiled.found.cron else compiled.schedule
+    return Piece(Schedule(cron), compiled.identifier, compiled.sentence)
+
+
+def _draw(before: Load, after: Load, by: str, screen: Screen) -> None:
+    """Draw a row per hour with the runs of its busiest minute; both bars have the same scale."""
+    left, right = before.by_hour(), after.by_hour()
+    digits = len(str(max(*left, *right)))
+    width = max(8, (screen.width - 8 - 2 * (digits + 3)) // 2)
+    scale = max(*left, *right)
+    screen.line(f"{'UTC':7}{'currently'.ljust(width + digits + 3)}{'by ' + by}")
+    for hour in range(24):
+        bars = "   ".join(f"{count:{digits}} {_bar(count, scale, width)}" for count in (left[hour], right[hour]))
+        screen.line(f"{hour:02d}:00  {bars}".rstrip())
+
+
+def _bar(count: int, scale: int, width: int) -> str:
+    eighths = -(-count * width * 8 // scale)  # rounded up, so that a single run is visible
+    full, part = divmod(eighths, 8)
+    return ("█" * full + _BARS[part].strip()).ljust(width)
+
+
+def _peak(found: Load) -> str:
+    most, when = found.peak
+    return f"{most} ({rfc3339(when)})"
+
+
+def _json(found: Load) -> dict[str, Any]:
+    most, when = found.peak
+    return {"runs": found.total, "peak": most, "peak_at": rfc3339(when), "busiest_minute_by_hour": found.by_hour()}

@@ -1,0 +1,84 @@
+"""`kron worker`: plan, record and launch due periods until stopped. It serves metrics and health checks, but no API."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import signal
+from contextlib import nullcontext, suppress
+
+from kron.apps.cli.console import Screen
+from kron.apps.cli.effective import settings_of
+from kron.apps.open_files import allow_more
+from kron.apps.redacted import redacted
+from kron.apps.service.config import Config
+from kron.apps.service.observe.health import health_lines
+from kron.apps.service.observe.readiness import not_ready
+from kron.apps.service.preset import presets_of
+from kron.apps.service.routes.probe import Probe, probing
+from kron.apps.service.working import make_worker, make_working, targets_of
+from kron.apps.wiring import check_served, heeding, open_store
+from kron.engine.clock import SystemTimer
+from kron.engine.events import Event
+from kron.engine.maintenance import Maintenance, maintaining
+from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
+
+RARELY = (100_000, 50, 50)  # a pass creates no cycles: frequent cycle collection took a third of its time
+FLAGS = (
+    "store",
+    "listen",
+    "batch",
+    "lookahead_ms",
+    "leader_election",
+    "max_clock_skew_ms",
+    "retention_days",
+    "command_journal",
+    "kubernetes",
+)
+
+
+def run(args: argparse.Namespace, screen: Screen) -> int:
+    """Run a worker. On SIGTERM or Ctrl-C it finishes the work it has begun and releases its shards."""
+    args.lookahead_ms = None if args.lookahead is None else args.lookahead * 1000
+    args.max_clock_skew_ms = None if args.max_clock_skew is None else args.max_clock_skew * 1000
+    config = settings_of(args, screen, FLAGS, worker=True)
+    if config is None:
+        return 0
+    gc.set_threshold(*RARELY)
+    allow_more()
+    asyncio.run(_work(config))
+    return 0
+
+
+async def _work(config: Config) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with suppress(NotImplementedError):  # Windows: Ctrl-C cancels the task instead
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    set_tenant_scope(ALL_TENANTS)
+    await check_served(config.store)  # fail at once if the store is unreachable
+    async with open_store(config.store, presets=presets_of(config)) as store:
+        working = make_working(config)
+        targets = targets_of(config, store, working.sink)
+        worker = make_worker(config, store, working.traced(targets.launchers), working)
+
+        async def metrics() -> str:
+            return working.metrics.text() + await health_lines(store)
+
+        probe = Probe(metrics, lambda: not_ready(store, working.readiness))
+        async with probing(config.address, probe) if config.listen else nullcontext() as port:
+            facts = {
+                "owner": worker.owner,
+                "store": redacted(config.store),
+                "launches": ", ".join(sorted(targets.launchers)),
+            }
+            where = {"metrics": f"http://{config.address[0]}:{port}/metrics"} if port else {}
+            working.sink(Event("worker_started", 0, facts | where))
+            upkeep = Maintenance(store, SystemTimer(), days=config.retention_days or None, sink=working.sink)
+            async with heeding(store, worker.notify), maintaining(upkeep):
+                await worker.run(stop)
+        targets.close()
+    working.sink(Event("worker_stopped", 0, {"owner": worker.owner}))
+    if working.log:
+        working.log.close()

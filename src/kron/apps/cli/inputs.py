@@ -1,0 +1,103 @@
+"""Input of a command: a schedule given on the command line, or jobs from a krontab file."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+
+from kron.apps.cli.console import Screen
+from kron.engine.clock import SystemClock
+from kron.errors import KronError, did_you_mean
+from kron.language import parse
+from kron.language.krontab import Table, read_table
+from kron.timing.schedule import Schedule
+from kron.timing.zone import instant_of
+
+LARGEST = 16 << 20  # maximum file size in bytes
+NO_ACTOR = "-"  # identity of a schedule whose decisions do not depend on an identity
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A schedule with its source text, the identity used for its decisions, and its job name in a file."""
+
+    text: str
+    schedule: Schedule
+    identity: str
+    name: str = ""
+
+
+def usage(message: str, hint: str) -> KronError:
+    """Return an error for a wrong command line, with a hint that corrects it."""
+    return KronError("USAGE", message, hint=hint)
+
+
+def subjects(args: argparse.Namespace, screen: Screen) -> list[Subject]:
+    """Return the schedules that the command line selects."""
+    if args.file is None:
+        return [given(args)]
+    table = load(args.file)
+    if table.errors and not args.name:
+        raise table.errors[0]
+    if table.errors:
+        screen.note(f"{args.file}: ignored invalid lines: {len(table.errors)}; run kron lint -f {args.file}")
+    found = [
+        Subject(line.schedule, line.job.schedule, args.identity or line.job.identity, line.job.name)
+        for line in table.lines
+        if args.name in (None, line.job.name)
+    ]
+    if not found:
+        names = [line.job.name for line in table.lines]
+        what = f"no job {args.name!r}" if args.name else "no jobs"
+        raise KronError(
+            "NOT_FOUND",
+            f"{args.file} has {what}",
+            hint=did_you_mean(args.name or "", names, f"its jobs: {', '.join(names[:10]) or 'none'}"),
+        )
+    return found
+
+
+def given(args: argparse.Namespace) -> Subject:
+    """Return the schedule given on the command line."""
+    if args.name is None:
+        raise usage("no schedule given", 'give a schedule in quotes, such as "0 9 * * MON-FRI", or a file with -f')
+    schedule = parse(args.name, dialect=args.dialect, zone=args.zone, identity=args.identity or "")
+    return Subject(args.name, schedule, args.identity or NO_ACTOR)
+
+
+def with_identity(subject: Subject) -> Subject:
+    """Return the subject if its decisions can be computed; a schedule with a window needs an identity."""
+    if subject.identity == NO_ACTOR and subject.schedule.window.duration:
+        message = "a schedule with a window needs an identity, and none is given"
+        raise usage(message, "add --identity NAME, the identity of the job")
+    return subject
+
+
+def load(path: str) -> Table:
+    """Read and parse a krontab file."""
+    return read_table(read_text(path), str(Path(path).absolute()))
+
+
+def read_text(path: str) -> str:
+    """Read a UTF-8 text file of at most `LARGEST` bytes."""
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise KronError("TOO_LONG", f"{path} is larger than {LARGEST >> 20} MiB")
+        return content.decode("utf-8")
+    except OSError as error:
+        raise KronError("NOT_FOUND", f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise KronError("BAD_CHARACTER", f"{path}: byte {error.start} is not UTF-8") from None
+
+
+def now(args: argparse.Namespace) -> int:
+    """Return the instant that the command refers to, in seconds since the epoch: `--at`, or the current time."""
+    if args.at is None:
+        return int(SystemClock().now())
+    try:
+        return instant_of(args.at)
+    except ValueError as error:
+        raise usage(str(error), "use an instant such as 2026-03-01T00:00:00Z") from None

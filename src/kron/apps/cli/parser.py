@@ -1,0 +1,159 @@
+"""Commands and their options. Each command is implemented in the module of its name."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, NoReturn
+
+from kron._version import __version__
+from kron.apps.cli.options import add_at, add_format, add_subject, count, define
+from kron.apps.cli.stored import STORED
+
+_EXAMPLES = """\
+examples:
+  kron next "0 9 * * MON-FRI @tz(Europe/Paris)"
+  kron explain "0 0 * * * @win(after,3h)" --identity prod/db-backup
+  kron lint -f /etc/krontab
+  kron next -f /etc/krontab backup --output json | kron verify
+  kron migrate --store postgresql://owner@db/kron && kron worker --store postgresql://kron@db/kron
+  kron why billing/invoices --store postgresql://kron@db/kron
+  kron serve --store postgresql://kron@db/kron
+"""
+
+
+def parser(prog: str = "kron") -> argparse.ArgumentParser:
+    """Return the parser of the whole command line."""
+    top = _Parser(
+        prog if prog in ("kron", "krontab") else "kron",
+        description="Schedule jobs, and explain when and why each of them ran or did not run.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action=_Version)
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    about_texts = (_lint, _explain, _next, _fmt, _verify)
+    about_files = (_compile, _translate, _spread, _conformance, _completion)
+    for add in (*about_texts, *STORED, *about_files):
+        add(commands)
+    return top
+
+
+class _Parser(argparse.ArgumentParser):
+    """Parser with a hint for the most common mistake: a schedule without quotes, whose asterisks the shell expanded."""
+
+    def error(self, message: str) -> NoReturn:
+        if message.startswith("unrecognized arguments"):
+            message += '\n  hint: put the schedule in quotes, such as "0 9 * * MON-FRI"'
+        super().error(message)
+
+
+class _Version(argparse.Action):
+    """Option that prints the versions of Kron and of the tz database, which is an input of every decision."""
+
+    def __init__(self, option_strings: list[str], dest: str) -> None:
+        super().__init__(option_strings, dest, nargs=0, help="print the versions of Kron and of its tz database")
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from kron.apps.cli.tzdata import tz_version
+
+        print(f"kron {__version__} (tz database {tz_version()})")
+        parser.exit()
+
+
+def _lint(commands: Any) -> None:
+    command = define(commands, "lint", "check schedules for errors and likely mistakes", "lint -f /etc/krontab")
+    add_subject(command)
+    add_at(command, "check for clock changes after this instant")
+    command.add_argument("--strict", action="store_true", help="exit 1 on warnings too")
+
+
+def _explain(commands: Any) -> None:
+    command = define(
+        commands,
+        "explain",
+        "explain how a period's run time was chosen",
+        'explain "0 10 * * * @tz(Europe/Paris) @win(around,90m)" --identity msgs',
+    )
+    add_subject(command)
+    add_at(command, "first period after this instant")
+    command.add_argument("--period", metavar="ID", help="this period, such as 2026-03-01T00:00:00Z")
+
+
+def _next(commands: Any) -> None:
+    command = define(commands, "next", "show upcoming runs", 'next "0 9 * * MON-FRI @tz(Europe/Paris)" -n 10')
+    add_subject(command)
+    add_at(command, "runs after this instant")
+    command.add_argument("-n", "--count", type=count, default=5, help="number of runs, 1 to 10000 (default 5)")
+
+
+def _fmt(commands: Any) -> None:
+    command = define(commands, "fmt", "format a schedule or a krontab file", "fmt -f krontab")
+    add_subject(command)
+    command.add_argument("--to", choices=("kron", "posix"), default="kron", help="posix: without names and steps")
+    command.add_argument("--write", action="store_true", help="rewrite the file in place")
+    command.add_argument("--check", action="store_true", help="change nothing; exit 1 if the form is not canonical")
+
+
+def _verify(commands: Any) -> None:
+    command = define(
+        commands,
+        "verify",
+        "recompute recorded decisions and show differences",
+        'next "0 0 * * *" --output json | kron verify',
+    )
+    command.add_argument("path", nargs="?", metavar="FILE", help="JSON file with decisions (default: stdin)")
+    add_format(command)
+
+
+def _compile(commands: Any) -> None:
+    command = define(
+        commands,
+        "compile",
+        "compile the sentences of workflow files to cron lines",
+        "compile --repo octo-org/site .github/workflows",
+    )
+    command.add_argument("paths", nargs="+", metavar="PATH", help="workflow file (YAML, Markdown), or a folder of them")
+    command.add_argument("--repo", metavar="OWNER/NAME", help="repository (default: that of the git remote origin)")
+    command.add_argument("--write", action="store_true", help="write the cron lines into the files")
+    command.add_argument("--check", action="store_true", help="change nothing; exit 1 if a cron line is wrong")
+    add_at(command, "first run after this instant")
+    add_format(command)
+
+
+def _translate(commands: Any) -> None:
+    command = define(
+        commands,
+        "translate",
+        "translate between a sentence and a cron line",
+        'translate "daily around 14:00"',
+    )
+    command.add_argument("text", metavar="SCHEDULE", help="sentence or cron line, in quotes")
+    command.add_argument("--identity", help="identifier to compile the sentence for: owner/repo/path")
+    add_format(command)
+
+
+def _spread(commands: Any) -> None:
+    command = define(
+        commands,
+        "spread",
+        "show the load per minute, current and spread",
+        "spread /etc/crontab",
+    )
+    command.add_argument(
+        "paths", nargs="+", metavar="FILE", help="crontab, krontab, workflow files or folders of those"
+    )
+    command.add_argument("--by", choices=("sentences", "windows"), default="sentences", help="default sentences")
+    command.add_argument("--days", type=count, default=7, help="number of days (default 7)")
+    add_at(command, "days after this instant")
+    add_format(command)
+
+
+def _conformance(commands: Any) -> None:
+    command = define(commands, "conformance", "run the conformance tests of a specification", "conformance fuzzy")
+    command.add_argument("document", choices=("fuzzy",), help="specification: Fuzzy Schedule Time Syntax")
+    add_format(command)
+
+
+def _completion(commands: Any) -> None:
+    command = define(commands, "completion", "print a completion script", "completion bash > ~/.kron-completion")
+    command.add_argument("shell", choices=("bash", "zsh", "fish"))

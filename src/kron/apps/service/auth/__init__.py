@@ -1,0 +1,1 @@
+"""Authentication and authorization of the HTTP service: tokens, scopes, certificates, audit log."""

@@ -1,0 +1,137 @@
+"""Audit log: who requests which change, when and from where, recorded before the change; then its result."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+
+from kron.apps.service.auth.caller import Caller
+from kron.apps.service.auth.chain import Chain
+from kron.apps.service.auth.throttle import Throttle
+from kron.engine.clock import Clock, SystemTimer
+from kron.errors import KronError
+
+CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+LONGEST_VALUE = 2_048  # maximum characters of a recorded value
+STRANGERS_A_MINUTE = 10  # lines about callers without a valid token; the rest are counted in one line
+
+
+class Audit:
+    """Writes an intent before each change and its result afterwards. A change that cannot be recorded is not made."""
+
+    def __init__(self, path: str, clock: Clock) -> None:
+        self.path, self.clock = path, clock
+        self.chain: Chain | None = None
+        self.number = self.synced = 0
+        self.lock, self.strangers = asyncio.Lock(), Throttle(SystemTimer(), STRANGERS_A_MINUTE)
+
+    def open(self) -> None:
+        """Open the file, if one is configured. Raise CONFIG if it is not writable."""
+        self.chain = Chain(Path(self.path)) if self.path else None
+        if self.chain and not self._quietly({"kind": "opened"}):
+            hint = "set AUDIT_LOG to a writable file"
+            raise KronError("CONFIG", f"the audit log {self.path} is not writable", hint=hint)
+
+    async def intend(self, facts: Mapping[str, Any], asked: Any = None) -> int:
+        """Record an intended change durably, and return its number.
+
+        Raises:
+            KronError: `AUDIT` if that fails; then the change must not be made.
+        """
+        if not self.path:
+            return 0
+        try:
+            number = self._write({"kind": "intent", **facts, **({} if asked is None else {"asked": _short(asked)})})
+            await self._sync(number)
+        except OSError:
+            message = "the audit log is not writable, so changes are rejected"
+            raise KronError("AUDIT", message, hint="ask the operator to repair the audit log") from None
+        return number
+
+    def result(self, intent: int, status: int) -> bool:
+        """Record the result of an intent. Return False if it cannot be written."""
+        return self._quietly({"kind": "result", "intent": intent, "status": status})
+
+    def refused(self, facts: Mapping[str, Any], status: int) -> bool:
+        """Record a rejected request. All unauthenticated callers together get a few lines per minute."""
+        if facts.get("who") is not None:
+            return self._quietly({"kind": "refused", **facts, "status": status})
+        before = self.strangers.admit()
+        if before is None:
+            return True
+        more = {"unrecorded_before": before} if before else {}
+        return self._quietly({"kind": "refused", **facts, "status": status, **more})
+
+    def close(self) -> None:
+        """Record how many unauthenticated requests were not recorded, and close the file."""
+        if self.chain:
+            left = self.strangers.drain()
+            self._quietly({"kind": "closed", **({"unrecorded_before": left} if left else {})})
+            self.chain.close()
+            self.chain = None
+
+    def _write(self, entry: dict[str, Any]) -> int:
+        if not self.path:
+            return 0
+        if self.chain is None:
+            raise OSError("the audit log is closed")
+        self.chain.append({"n": self.number + 1, "at": int(self.clock.now() * 1000), **entry})
+        self.number += 1
+        return self.number
+
+    def _quietly(self, entry: dict[str, Any]) -> bool:
+        try:
+            self._write(entry)
+        except OSError:
+            return False
+        return True
+
+    async def _sync(self, number: int) -> None:
+        """Wait until a line is on disk; one sync serves all lines written before it."""
+        async with self.lock:
+            if self.synced < number and self.chain:
+                upto = self.number
+                await asyncio.to_thread(self.chain.sync)
+                self.synced = upto
+
+
+def check_audit(path: str) -> None:
+    """Raise an error if the audit log is not writable."""
+    if path:
+        Chain(Path(path)).close()
+
+
+def facts_of(request: Request, caller: Caller | None, address: str) -> dict[str, Any]:
+    """Return who requests what, and from where."""
+    route = request.scope.get("route")
+    return {
+        "who": caller.who if caller else None,
+        "tenant": caller.tenant if caller else None,
+        "token": caller.token if caller else None,
+        "address": address,
+        "method": request.method,
+        "route": getattr(route, "path", None),
+        "path": request.url.path[:300],
+        "target": dict(request.path_params) if caller else {},
+    }
+
+
+def _short(asked: Any) -> Any:
+    """Return the request body without long values; a DAG is recorded by its hash."""
+    if isinstance(asked, Mapping):
+        return {str(name)[:100]: _value(value) for name, value in list(asked.items())[:50]}
+    if isinstance(asked, Sequence) and not isinstance(asked, str):
+        return [_short(each) for each in asked]
+    return asked[:LONGEST_VALUE] if isinstance(asked, str) else asked
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, str | int | float | bool) or value is None:
+        return value[:LONGEST_VALUE] if isinstance(value, str) else value
+    return {"sha256": sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()}

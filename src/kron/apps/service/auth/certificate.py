@@ -1,0 +1,27 @@
+"""Client certificates: which names may call, and which token is bound to which certificate (RFC 8705)."""
+
+from __future__ import annotations
+
+import ssl
+from base64 import urlsafe_b64encode
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+NAMED = frozenset({"DNS", "URI"})
+
+
+class Certificate(NamedTuple):
+    """Client certificate: the names that its authority has signed, and its thumbprint."""
+
+    names: frozenset[str]
+    thumbprint: str
+
+
+def shown(tls: ssl.SSLObject) -> Certificate | None:
+    """Return the certificate of the peer; None if it has none."""
+    raw, said = tls.getpeercert(binary_form=True), tls.getpeercert() or {}
+    if not raw:
+        return None
+    alternatives: Any = said.get("subjectAltName", ())
+    names = frozenset(name for kind, name in alternatives if kind in NAMED)
+    return Certificate(names, urlsafe_b64encode(sha256(raw).digest()).rstrip(b"=").decode())

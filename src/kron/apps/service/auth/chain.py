@@ -1,0 +1,125 @@
+"""Hash chain: a JSON Lines file in which each line holds the hash of the line before it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kron.errors import KronError
+
+try:
+    import fcntl
+except ImportError:  # Windows: there the operator ensures that each process has its own file
+    fcntl = None  # type: ignore[assignment]
+
+FIRST = "0" * 64
+STEP_BYTES = 64 * 1024
+
+
+class Chain:
+    """Hash chain file of one process, open for appending. It contains complete lines only."""
+
+    def __init__(self, path: Path) -> None:
+        """Open and lock the file. Raise CONFIG if it is not writable or another process uses it."""
+        self.path = path
+        try:
+            self.fd = self._open()
+        except BlockingIOError:
+            message = f"the audit log {path} is in use by another process"
+            raise KronError("CONFIG", message, hint="set AUDIT_LOG to a different file for each process") from None
+        except OSError as error:
+            message = f"the audit log {path} is not writable: {error.strerror}"
+            raise KronError("CONFIG", message, hint="set AUDIT_LOG to a writable file") from None
+        last = _last_line(self.fd)
+        self.hash = sha256(last).hexdigest() if last else FIRST
+
+    def append(self, entry: dict[str, Any]) -> None:
+        """Append a line. On OSError, nothing is written. If the file was moved away, a new file continues the chain."""
+        if self._moved():
+            fresh = self._open()
+            os.close(self.fd)
+            self.fd = fresh
+        text = json.dumps({**entry, "before": self.hash}, sort_keys=True).encode()
+        line, size = text + b"\n", os.fstat(self.fd).st_size
+        written = 0
+        try:
+            written = os.write(self.fd, line)
+        finally:
+            if 0 < written < len(line):
+                os.ftruncate(self.fd, size)
+        if written != len(line):
+            raise OSError("the line was written only partly")
+        self.hash = sha256(text).hexdigest()
+
+    def sync(self) -> None:
+        """Wait until all written lines are on disk."""
+        os.fsync(self.fd)
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self.fd)
+
+    def _open(self) -> int:
+        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            if fcntl:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(fd)
+            raise
+        return fd
+
+    def _moved(self) -> bool:
+        try:
+            found = self.path.stat()
+        except FileNotFoundError:
+            return True
+        mine = os.fstat(self.fd)
+        return (found.st_dev, found.st_ino) != (mine.st_dev, mine.st_ino)
+
+
+class Verdict(NamedTuple):
+    """Result of a verification: number of intact lines, hash of the last, and place and reason of the break."""
+
+    lines: int
+    last: str
+    broken: int | None = None
+    reason: str = ""
+
+
+def verify(lines: Iterable[str], after: str = FIRST) -> Verdict:
+    """Verify that each line follows from the line before it, and the first from the hash `after`."""
+    before, number = after, 0
+    for number, line in enumerate(lines, 1):
+        text = line.rstrip("\n")
+        try:
+            entry = json.loads(text)
+        except (ValueError, RecursionError):
+            return Verdict(number - 1, before, number, "the line is not valid JSON")
+        if not isinstance(entry, dict) or entry.get("before") != before:
+            return Verdict(number - 1, before, number, "the line does not follow from the line before it")
+        before = sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+    return Verdict(number, before)
+
+
+def broken(lines: Iterable[str]) -> int | None:
+    """Return the number of the first line that does not follow from the line before it; None if all do."""
+    return verify(lines).broken
+
+
+def _last_line(fd: int) -> bytes:
+    """Return the last complete line. An incomplete line after it, left by a crashed process, is truncated."""
+    size, tail = os.fstat(fd).st_size, b""
+    begin = size
+    while begin > 0 and tail.count(b"\n") < 2:
+        step = min(STEP_BYTES, begin)
+        begin -= step
+        tail = os.pread(fd, step, begin) + tail
+    whole = tail.rfind(b"\n") + 1
+    if whole < len(tail):
+        os.ftruncate(fd, size - (len(tail) - whole))
+    return tail[:whole].rstrip(b"\n").rpartition(b"\n")[2]

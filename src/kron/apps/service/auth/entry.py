@@ -1,0 +1,72 @@
+"""Middleware that rejects or rewrites requests before they reach a route, independent of the caller."""
+
+from __future__ import annotations
+
+import ipaddress
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from kron.apps.service.config import Config
+from kron.apps.service.problem import answer
+from kron.errors import KronError
+
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+STREAMS = frozenset({"/v1/events"})  # endless responses, for which HEAD is not served
+
+
+class Entry:
+    """Rejects NUL in URLs, serves HEAD as GET without a body and, without tokens, rejects other hosts and origins."""
+
+    def __init__(self, app: ASGIApp, config: Config) -> None:
+        self.app, self.open, self.hosts = app, config.auth == "none", _hosts(config)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        error = _nul(scope) or (self._foreign(scope) if self.open else None)
+        if error:
+            await answer(error)(scope, receive, send)
+            return
+        if scope["method"] == "HEAD" and scope["path"] not in STREAMS:
+            scope = {**scope, "method": "GET"}  # the server itself omits the body
+        await self.app(scope, receive, send)
+
+    def _foreign(self, scope: Scope) -> KronError | None:
+        """Return an error if a request can come from a web page (CSRF, DNS rebinding). Tokens would prevent that."""
+        headers = Headers(scope=scope)
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or _name(hosts[0]) not in self.hosts:
+            hint = "use 127.0.0.1 or localhost, or configure tokens"
+            return KronError("FOREIGN_HOST", "the Host header names another host", hint=hint)
+        if scope["method"] in SAFE:
+            return None
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
+        if (origin is not None and urlsplit(origin).netloc != hosts[0]) or site not in ("none", "same-origin"):
+            hint = "configure tokens for calls from web pages"
+            return KronError("FOREIGN_ORIGIN", "the request comes from another origin", hint=hint)
+        return None
+
+
+def _nul(scope: Scope) -> KronError | None:
+    if "\0" in scope["path"] or b"%00" in scope["query_string"]:
+        return KronError("BAD_URL", "the URL contains a NUL character", hint="remove %00")
+    return None
+
+
+def _hosts(config: Config) -> frozenset[str]:
+    """Return the host names under which a service without tokens can be called."""
+    own = {config.address[0].lower(), (urlsplit(config.public_url).hostname or "").lower()}
+    return frozenset({"localhost", "127.0.0.1", "::1"} | own) - {""}
+
+
+def _name(host: str) -> str:
+    """Return the name or address of a Host header without the port; empty if it is neither."""
+    try:
+        name = (urlsplit(f"//{host}").hostname or "").lower()
+        return str(ipaddress.ip_address(name)) if ":" in name else name
+    except ValueError:
+        return ""

@@ -1,0 +1,136 @@
+"""Public keys of the issuer: from a file or a URL, cached and refreshed in the background."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jwt
+
+from kron.apps.service.auth.fetch import LARGEST_BYTES, fetch
+from kron.apps.service.config import Config
+from kron.engine.clock import Timer
+from kron.errors import KronError
+
+FRESH = 300.0  # seconds between two refreshes
+RETRY = 10.0  # seconds after a failed refresh
+PATIENCE = 30.0  # minimum seconds between two refreshes for an unknown key id
+STALE = 86_400.0  # seconds for which old keys stay valid while the issuer does not answer
+_KINDS = {("OKP", "Ed25519"): "EdDSA", ("EC", "P-256"): "ES256", ("RSA", None): "RS256"}
+
+
+class Key(NamedTuple):
+    """Public key with its only permitted algorithm."""
+
+    algorithm: str
+    key: Any
+
+
+class Keys:
+    """Keys by id. `failed` is called with the reason of a failed refresh."""
+
+    def __init__(self, source: str, timer: Timer, failed: Callable[[str], None] = lambda reason: None) -> None:
+        self.source, self.timer, self.failed = source, timer, failed
+        self.keys: dict[str, Key] = {}
+        self.read = self.asked = float("-inf")
+        self.reading: asyncio.Task[None] | None = None
+
+    @property
+    def ready(self) -> bool:
+        """Whether there are keys that are not stale."""
+        return bool(self.keys) and self.timer.monotonic() - self.read <= STALE
+
+    async def keep(self) -> None:
+        """Refresh the keys periodically, until canceled."""
+        while True:
+            await self.refresh()
+            await asyncio.sleep(FRESH if self.asked == self.read else RETRY)
+
+    async def find(self, kid: str) -> Key | None:
+        """Return the key of an id; None if the issuer has no such key. Raise KEYS if that cannot be determined now.
+
+        A known id is answered from memory. An unknown id causes a refresh, at most every 30 seconds.
+        """
+        since = self.timer.monotonic() - self.asked
+        if not self.ready or kid not in self.keys:
+            if self.reading or since > (PATIENCE if self.ready else 1.0):
+                await self.refresh()
+        elif since > FRESH:
+            self._begin()
+        if not self.ready or (kid not in self.keys and self.asked > self.read):
+            raise KronError("KEYS", "the issuer's keys are unavailable", hint="retry later")
+        return self.keys.get(kid)
+
+    async def refresh(self) -> None:
+        """Refresh the keys; concurrent callers wait for the same refresh."""
+        await asyncio.shield(self._begin())
+
+    def _begin(self) -> asyncio.Task[None]:
+        if self.reading is None:
+            self.asked = self.timer.monotonic()
+            self.reading = asyncio.create_task(self._refresh())
+        return self.reading
+
+    async def _refresh(self) -> None:
+        try:
+            found = read_keys(await _load(self.source))
+        except (OSError, ValueError, RecursionError) as error:
+            self.failed(f"{type(error).__name__}: {error}"[:300])  # the old keys stay valid for a while
+        else:
+            self.keys, self.read = found, self.asked
+        finally:
+            self.reading = None
+
+
+def check_keys(config: Config) -> None:
+    """Raise an error if a JWKS file has no usable keys. A URL is not checked, because it can answer later."""
+    if config.auth == "none" or config.jwks.startswith("https://"):
+        return
+    try:
+        read_keys(_content(config.jwks))
+    except (OSError, ValueError, RecursionError) as error:
+        message = f"the setting JWKS {config.jwks!r} is unusable: {error}"
+        raise KronError("CONFIG", message, hint="use a JWKS with Ed25519, P-256 or RSA keys that have ids") from None
+
+
+def read_keys(text: bytes) -> dict[str, Key]:
+    """Return the usable keys of a JWKS: public, with an id, of a supported type. The first key of an id counts."""
+    found: dict[str, Key] = {}
+    listed = json.loads(text)
+    if not isinstance(listed, dict) or not isinstance(listed.get("keys"), list):
+        raise ValueError("not a JWKS")
+    for each in listed["keys"][:100]:
+        key = _key(each) if isinstance(each, dict) else None
+        if key is not None:
+            found.setdefault(each["kid"], key)
+    if not found:
+        raise ValueError("the JWKS has no usable key")
+    return found
+
+
+def _key(each: dict[str, Any]) -> Key | None:
+    algorithm = _KINDS.get((str(each.get("kty")), each.get("crv")))
+    if algorithm is None or not isinstance(each.get("kid"), str) or each.get("use", "sig") != "sig" or "d" in each:
+        return None
+    if each.get("alg", algorithm) != algorithm:
+        return None
+    try:
+        key = jwt.PyJWK.from_dict(each, algorithm).key
+    except (jwt.PyJWTError, ValueError, TypeError):
+        return None
+    return None if algorithm == "RS256" and key.key_size < 2048 else Key(algorithm, key)
+
+
+async def _load(source: str) -> bytes:
+    return await fetch(source) if source.startswith("https://") else await asyncio.to_thread(_content, source)
+
+
+def _content(path: str) -> bytes:
+    with Path(path).open("rb") as file:
+        found = file.read(LARGEST_BYTES + 1)
+    if len(found) > LARGEST_BYTES:
+        raise ValueError(f"the JWKS is longer than {LARGEST_BYTES} bytes")
+    return found

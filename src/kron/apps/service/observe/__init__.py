@@ -1,0 +1,1 @@
+"""Observability of the HTTP service: health, readiness and traces."""

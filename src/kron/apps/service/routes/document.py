@@ -1,0 +1,108 @@
+"""Routes of the cron-service specification, with its literal names."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from uuid import uuid4
+
+from fastapi import APIRouter, Response
+
+from kron.apps.service.auth.caller import Caller, Reader, Starter, Writer
+from kron.apps.service.auth.guard import Guarded
+from kron.apps.service.compute import compute
+from kron.apps.service.context import AppContext, Used
+from kron.apps.service.problem import may
+from kron.apps.service.routes.queries import check_token
+from kron.apps.service.routes.schedules import Limit, Token
+from kron.apps.service.schemas import responses
+from kron.apps.service.schemas.definition import job_of, of_document
+from kron.apps.service.schemas.requests import Id, Pause, Start, Upsert
+from kron.apps.service.schemas.views import next_run_at, row, run_row
+from kron.errors import KronError
+from kron.timing.zone import instant_of
+
+router = APIRouter(route_class=Guarded, tags=["document"])
+
+
+@router.post("/schedules/upsert", responses=may(429))
+async def upsert_schedule(asked: Upsert, caller: Writer, parts: AppContext = Used) -> responses.Upserted:
+    """Define or redefine a schedule."""
+    return await upsert(asked, caller, parts)
+
+
+async def upsert(asked: Upsert, caller: Caller, parts: AppContext) -> responses.Upserted:
+    """Define or redefine a schedule as the specification describes it."""
+    schedule_id = asked.schedule_id or uuid4().hex
+    now = await parts.store.now()
+    identity = caller.identity(schedule_id)
+    job, warnings = await compute(job_of, of_document(asked), identity, parts.config, now // 1000)
+    async with parts.quotas.room(caller, identity):
+        case = await parts.registrar.upsert(job, caller.asks())
+    return responses.Upserted(schedule_id=schedule_id, next_run_at=next_run_at(case), warnings=warnings)
+
+
+@router.post("/schedules/pause", status_code=204, responses=may(404))
+async def pause_schedule(asked: Pause, caller: Writer, parts: AppContext = Used) -> Response:
+    """Pause or resume a schedule."""
+    identity = caller.identity(asked.schedule_id)
+    if asked.paused:
+        await parts.registrar.pause(identity, caller.asks())
+    else:
+        await parts.registrar.resume(identity, caller.asks())
+    return Response(status_code=204)
+
+
+@router.get("/schedules/{schedule_id}")
+async def get_schedule(schedule_id: Id, caller: Reader, parts: AppContext = Used) -> responses.Row:
+    """Return a schedule with its next five fire times."""
+    case = await parts.registrar.get(caller.identity(schedule_id))
+    return await row(parts.registrar, case, caller, parts.config)
+
+
+@router.delete("/schedules/{schedule_id}", status_code=204)
+async def delete_schedule(schedule_id: Id, caller: Writer, parts: AppContext = Used) -> Response:
+    """Delete a schedule. Its runs are kept."""
+    await parts.registrar.delete(caller.identity(schedule_id), caller.asks())
+    return Response(status_code=204)
+
+
+@router.get("/schedules/{schedule_id}/runs")
+async def get_runs(
+    schedule_id: Id, caller: Reader, limit: Limit = 20, page_token: Token = "", parts: AppContext = Used
+) -> responses.RunRows:
+    """List the runs of a schedule, newest first, in pages. A missed period has the status SKIPPED."""
+    identity = caller.identity(schedule_id)
+    await check_token(page_token, identity, caller, parts)
+    runs = await parts.registrar.runs(identity, before=page_token, limit=limit)
+    called = await parts.store.run_ids([run.key for run in runs])
+    rows = [run_row(run, caller, run_id) for run, run_id in zip(runs, called, strict=True)]
+    return responses.RunRows(runs=rows, next_page_token=runs[-1].key if len(runs) == limit else None)
+
+
+@router.post("/run-launcher/start", responses=may(501))
+async def start(asked: Start, caller: Starter, parts: AppContext = Used) -> responses.Started:
+    """Start a run of a workflow. Returns false if the workflow does not exist."""
+    if parts.starter is None:
+        raise KronError("MISSING_PART", "this service has no executor", hint="set WORKFLOWS and EXECUTOR")
+    try:
+        instant_of(asked.scheduled_for)
+    except ValueError as error:
+        raise KronError("BAD_FIELD", str(error), hint="use an instant such as 2026-03-01T00:00:00Z") from None
+    name, key = caller.prefix + asked.workflow_id, await _key(asked.idempotency_key, caller, parts)
+    started = await parts.starter.start(
+        name, asked.version, asked.user_id, asked.scheduled_for, key, tenant=caller.tenant
+    )
+    return responses.Started(started=started)
+
+
+async def _key(asked: str, caller: Caller, parts: AppContext) -> str:
+    """Return the executor's key of a run: that of a run of the caller's tenant, or one of the tenant's own key space.
+
+    Keys can be computed from schedule ids. If any key were allowed, a tenant could use up the keys of others.
+    """
+    if not caller.tenant:
+        return asked
+    (run,) = await parts.store.runs_by_key([asked])
+    if run is not None and caller.owns(run.identity):
+        return asked
+    return sha256(f"kron launcher\n{caller.tenant}\n{asked}".encode()).hexdigest()

@@ -1,0 +1,210 @@
+"""Schedules as resources: define, read, list, change, delete. The ETag of a schedule is its revision."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from hashlib import sha256
+from typing import Annotated, Any
+from uuid import uuid4
+
+from fastapi import APIRouter, Header, Query, Response
+from pydantic import ValidationError
+
+from kron.apps.service.auth.caller import Caller, Reader, Writer
+from kron.apps.service.auth.guard import Guarded
+from kron.apps.service.compute import compute, written
+from kron.apps.service.context import AppContext, Used
+from kron.apps.service.problem import may
+from kron.apps.service.schemas import responses
+from kron.apps.service.schemas.definition import job_of, stated
+from kron.apps.service.schemas.requests import NO_NUL, Definition, Id, Patch
+from kron.apps.service.schemas.views import shown
+from kron.errors import KronError
+
+router = APIRouter(route_class=Guarded, prefix="/v1", tags=["schedules"])
+
+IfMatch = Annotated[str | None, Header(max_length=50)]
+Key = Annotated[str | None, Header(max_length=200, min_length=1)]
+Token = Annotated[str, Query(max_length=200, pattern=NO_NUL)]
+TRIES = 20  # attempts against concurrent writers
+Limit = Annotated[int, Query(ge=1, le=1000)]
+
+
+@router.get("/schedules", response_model=responses.Page)
+async def list_schedules(
+    caller: Reader,
+    prefix: Token = "",
+    paused: bool | None = None,
+    deleted: bool = False,
+    limit: Limit = 100,
+    page_token: Token = "",
+    parts: AppContext = Used,
+) -> Response:
+    """List schedules by id, in pages, optionally only those with an id prefix or only the paused ones."""
+    after = caller.identity(page_token) if page_token else ""
+    cases = await parts.registrar.schedules(
+        caller.prefix + prefix, paused=paused, deleted=deleted, after=after, limit=limit
+    )
+    token = caller.name(cases[-1].identity) if len(cases) == limit else None
+    return await written(
+        lambda: responses.Page(schedules=[shown(case, caller, parts.config) for case in cases], next_page_token=token)
+    )
+
+
+@router.post("/schedules", status_code=201, responses=may(409, 410, 429))
+async def create(
+    asked: Definition, caller: Writer, response: Response, idempotency_key: Key = None, parts: AppContext = Used
+) -> responses.ScheduleView:
+    """Define a schedule under a generated id. Requests with the same Idempotency-Key give the same schedule."""
+    name = uuid4().hex
+    if idempotency_key is not None:
+        name = sha256(f"{caller.tenant}\n{idempotency_key}".encode()).hexdigest()[:32]
+    return await define(name, asked, caller, parts, response, expected=0, again=idempotency_key is not None)
+
+
+@router.put("/schedules/{schedule_id}", responses=may(429))
+async def put(
+    schedule_id: Id,
+    asked: Definition,
+    caller: Writer,
+    response: Response,
+    if_match: IfMatch = None,
+    if_none_match: IfMatch = None,
+    parts: AppContext = Used,
+) -> responses.ScheduleView:
+    """Define or redefine a schedule. If-Match requires a revision; `If-None-Match: *` requires that it is new."""
+    expected = 0 if if_none_match == "*" else revision_of(if_match)
+    if if_match == "*":  # only an existing schedule: it can be changed, but not created
+        return await _again(lambda: _replaced(schedule_id, asked, caller, parts, response))
+    return await define(schedule_id, asked, caller, parts, response, expected=expected)
+
+
+@router.get("/schedules/{schedule_id}")
+async def get(schedule_id: Id, caller: Reader, response: Response, parts: AppContext = Used) -> responses.ScheduleView:
+    """Return a schedule."""
+    case = await parts.registrar.get(caller.identity(schedule_id))
+    response.headers["ETag"] = f'"{case.revision}"'
+    return shown(case, caller, parts.config)
+
+
+@router.patch("/schedules/{schedule_id}", responses=may(429))
+async def patch(
+    schedule_id: Id,
+    asked: Patch,
+    caller: Writer,
+    response: Response,
+    if_match: IfMatch = None,
+    parts: AppContext = Used,
+) -> responses.ScheduleView:
+    """Change some fields of a schedule. Without If-Match, the change applies to the current revision."""
+    expected = revision_of(if_match)
+
+    async def once() -> responses.ScheduleView:
+        case = await parts.registrar.get(caller.identity(schedule_id))
+        merged = _merged(stated(case.job, parts.config), asked)
+        return await define(schedule_id, merged, caller, parts, response, expected=expected or case.revision)
+
+    return await once() if expected else await _again(once)
+
+
+@router.delete("/schedules/{schedule_id}", status_code=204)
+async def delete(
+    schedule_id: Id,
+    caller: Writer,
+    if_match: IfMatch = None,
+    note: Annotated[str, Query(max_length=1000, pattern=NO_NUL)] = "",
+    parts: AppContext = Used,
+) -> Response:
+    """Delete a schedule. Its history is kept."""
+    identity = caller.identity(schedule_id)
+    await parts.registrar.delete(identity, caller.asks(note), expected=revision_of(if_match))
+    return Response(status_code=204)
+
+
+async def _replaced(
+    schedule_id: str, asked: Definition, caller: Caller, parts: AppContext, response: Response
+) -> responses.ScheduleView:
+    """Redefine an existing schedule."""
+    (case,) = await parts.store.get([caller.identity(schedule_id)])
+    if case is None or case.deleted:
+        raise KronError("REVISION", f"unknown schedule {schedule_id!r}", hint="define it without If-Match")
+    return await define(schedule_id, asked, caller, parts, response, expected=case.revision)
+
+
+async def _again(attempt: Callable[[], Awaitable[responses.ScheduleView]]) -> responses.ScheduleView:
+    """Retry while others change the schedule concurrently, because the caller has named no revision."""
+    for n in range(TRIES):
+        try:
+            return await attempt()
+        except KronError as error:
+            if error.code != "REVISION" or not error.details.get("revision"):
+                raise
+        await asyncio.sleep(random.uniform(0, 0.01 * 2 ** min(n, 4)))  # noqa: S311  avoids repeated collisions
+    raise KronError("CONTENDED", "the schedule was modified concurrently", hint="retry the request")
+
+
+async def define(
+    schedule_id: str,
+    asked: Definition,
+    caller: Caller,
+    parts: AppContext,
+    response: Response | None = None,
+    *,
+    expected: int | None = None,
+    again: bool = False,
+) -> responses.ScheduleView:
+    """Define a schedule. With `again`, an identical existing schedule counts as success."""
+    identity, now = caller.identity(schedule_id), await parts.store.now()
+    job, warnings = await compute(job_of, asked, identity, parts.config, now // 1000)
+    if again:
+        await _check_not_deleted(identity, parts)
+    try:
+        async with parts.quotas.room(caller, identity):
+            case = await parts.registrar.upsert(job, caller.asks(asked.note), expected=expected)
+    except KronError as error:
+        if error.code != "REVISION" or not again:
+            raise
+        case = await parts.registrar.get(identity)
+        if case.job != job:
+            hint = "use a new Idempotency-Key for another schedule"
+            raise KronError("EXISTS", "this Idempotency-Key was used for another definition", hint=hint) from None
+    if response is not None:
+        response.headers["ETag"] = f'"{case.revision}"'
+        response.headers["Location"] = f"/v1/schedules/{schedule_id}"
+    return shown(case, caller, parts.config, warnings)
+
+
+async def _check_not_deleted(identity: str, parts: AppContext) -> None:
+    """Reject a late retry of a request whose schedule was deleted since: a retry must not bring it back."""
+    (case,) = await parts.store.get([identity])
+    if case is not None and case.deleted:
+        hint = "use a new Idempotency-Key"
+        raise KronError("GONE", "the schedule of this Idempotency-Key was deleted", hint=hint)
+
+
+def revision_of(text: str | None) -> int | None:
+    """Return the revision of an If-Match header; None for `*` or no header."""
+    if text is None or text == "*":
+        return None
+    number = text.removeprefix('"').removesuffix('"')
+    if not (number.isascii() and number.isdigit() and len(number) < 10) or text != f'"{number}"':
+        raise KronError("BAD_FIELD", "If-Match is not a revision", hint='use the ETag unchanged, such as "3"')
+    return int(number) or -1  # no schedule has revision 0
+
+
+def _merged(standing: dict[str, Any], asked: Patch) -> Definition:
+    given = {name: getattr(asked, name) for name in asked.model_fields_set}
+    if "schedule" in given and "dialect" not in given:
+        standing = {**standing, "dialect": "service"}
+    if "target" in given:
+        standing = {**standing, "workflow_id": None, "version": None, "user_id": None}
+    if "workflow_id" in given:
+        standing = {**standing, "target": None}
+    merged = {name: value for name, value in {**standing, **given}.items() if value is not None}
+    try:
+        return Definition(**merged)
+    except ValidationError as error:
+        place = error.errors()[0]
+        raise KronError("BAD_FIELD", f"{'/'.join(map(str, place['loc']))}: {place['msg']}", hint="") from None

@@ -1,0 +1,199 @@
+"""Conversion between definitions and jobs. The service policy is a preset; definitions and settings override it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from itertools import islice, pairwise, takewhile
+from typing import Any
+from urllib.parse import parse_qsl, quote, unquote, urlencode
+
+from kron.apps.service.config import Config
+from kron.apps.service.preset import CATCHUPS, preset_of
+from kron.apps.service.schemas.requests import Definition, Upsert
+from kron.errors import KronError
+from kron.language import parse
+from kron.language.canonical import dialect_of, unparse, write_cron
+from kron.language.contradiction import contradiction
+from kron.language.service import seconds_last
+from kron.launchers.target import check_url
+from kron.timing.job import Job
+from kron.timing.period import periods
+from kron.timing.schedule import Schedule
+from kron.timing.schedule.constraint import UNCONSTRAINED
+from kron.timing.schedule.policy import KRON, MILLISECOND, Completion, Overlap, Policy
+from kron.timing.schedule.sampling import STABLE_SEED, UNIFORM
+from kron.timing.schedule.window import INSTANT
+from kron.timing.zone import instant_of, moment, rfc3339
+
+WORKFLOW = "workflow:"
+_LOOKED_AT = 100  # upcoming periods that are examined for their minimum interval
+_DAY = 86_400
+_FOR = 400 * _DAY  # maximum time range that is examined
+
+
+def of_document(asked: Upsert) -> Definition:
+    """Return the definition of a cron-service request body."""
+    given = asked.model_dump(exclude={"schedule_id", "cron_expr"})
+    return Definition(schedule=asked.cron_expr, dialect="service", **given)
+
+
+def job_of(asked: Definition, identity: str, config: Config, now: int) -> tuple[Job, list[str]]:
+    """Return the job of a definition and its warnings.
+
+    Args:
+        asked: Definition to convert.
+        identity: Identity of the job.
+        config: Settings of the service.
+        now: Current time in seconds since the epoch.
+
+    Raises:
+        KronError: `BAD_FIELD`, with the field in `details`.
+    """
+    zone = asked.timezone or "UTC"
+    seconds: Any = config.cron_seconds_position
+    if asked.dialect == "kron" and asked.timezone and "@tz" in asked.schedule:
+        raise _bad("timezone", "the schedule already names a time zone", "remove one of the two")
+    schedule = parse(asked.schedule, dialect=asked.dialect, zone=zone, seconds=seconds, identity=identity)
+    if config.allowed_timezones and schedule.zone.name not in config.allowed_timezones:
+        raise _bad(
+            "timezone", "time zone not allowed by the service", f"use one of {', '.join(config.allowed_timezones[:10])}"
+        )
+    if schedule.policy != KRON:
+        raise _bad(
+            "schedule", "@policy is for krontab files only", "use overlap_policy, catchup_policy and deadline_ms"
+        )
+    reason = contradiction(schedule.constraints, now // _DAY)
+    if reason:
+        raise _bad("schedule", f"@only and @avoid contradict each other: {reason}", "remove one of the constraints")
+    policy = _policy(asked, config)
+    if policy.jitter and schedule.window != INSTANT:
+        raise _bad("jitter_ms", "a schedule with a window cannot have jitter", "remove the jitter or the window")
+    schedule = replace(schedule, policy=policy)
+    start, end = _instant(asked.start_at, "start_at"), _instant(asked.end_at, "end_at")
+    if start is not None and end is not None and end < start:
+        raise _bad("end_at", "it is before start_at", "use a later time")
+    job = Job(identity, schedule, description=asked.description, target=_target(asked, config), start=start, end=end)
+    return job, _warnings(job, config, now)
+
+
+def described(job: Job, config: Config) -> dict[str, Any]:
+    """Return the definition of a job, by field names of `Definition`. `job_of` would read it as the same job."""
+    schedule, policy = job.schedule, job.schedule.policy
+    text, dialect = said(schedule)
+    if dialect == "service" and config.cron_seconds_position == "last":
+        text = seconds_last(text)
+    return {
+        "schedule": text,
+        "dialect": dialect,
+        "timezone": schedule.zone.name if dialect == "service" else None,
+        **whereto(job.target),
+        "description": job.description,
+        "start_at": None if job.start is None else rfc3339(job.start),
+        "end_at": None if job.end is None else rfc3339(job.end),
+        "jitter_ms": policy.jitter // MILLISECOND,
+        "overlap_policy": str(policy.overlap),
+        "catchup_policy": next(
+            (name for name, kind in CATCHUPS.items() if kind is policy.catchup), str(policy.catchup)
+        ),
+        "completion": str(policy.completion),
+        "deadline_ms": None if policy.deadline is None else policy.deadline // MILLISECOND,
+    }
+
+
+def stated(job: Job, config: Config) -> dict[str, Any]:
+    """Return the definition of a job without the values that come from the settings."""
+    given, optional = job.schedule.policy.given, {"overlap": "overlap_policy", "catchup": "catchup_policy"}
+    optional |= {"jitter": "jitter_ms", "deadline": "deadline_ms", "completion": "completion"}
+    unsaid = [name for axis, name in optional.items() if job.schedule.policy.preset and axis not in given]
+    return {name: value for name, value in described(job, config).items() if name not in unsaid}
+
+
+def said(schedule: Schedule) -> tuple[str, str]:
+    """Return the canonical text and its dialect. The zone is separate for plain cron, and in the text for `kron`."""
+    plain = (schedule.window, schedule.distribution, schedule.seed, schedule.constraints)
+    if dialect_of(schedule) == "service" or plain == (INSTANT, UNIFORM, STABLE_SEED, UNCONSTRAINED):
+        return write_cron(schedule.cron), "service"
+    return unparse(replace(schedule, policy=KRON)), "kron"
+
+
+def workflow_target(workflow_id: str, version: int, user_id: str) -> str:
+    """Return the target of a workflow: `workflow:id?version=3&user=u1`."""
+    return f"{WORKFLOW}{quote(workflow_id, safe='')}?{urlencode({'version': version, 'user': user_id})}"
+
+
+def whereto(target: str) -> dict[str, Any]:
+    """Return the parts of a target, by field names of `Definition`."""
+    if not target.startswith(WORKFLOW):
+        return {"target": target or None, "workflow_id": None, "version": None, "user_id": None}
+    name, _, query = target.removeprefix(WORKFLOW).partition("?")
+    given = dict(parse_qsl(query))
+    version = int(given["version"])
+    return {"target": None, "workflow_id": unquote(name), "version": version, "user_id": given["user"]}
+
+
+def _policy(asked: Definition, config: Config) -> Policy:
+    """Return the service preset with the author's values. The other values follow the current settings."""
+    given = {
+        "overlap": asked.overlap_policy and Overlap(asked.overlap_policy),
+        "catchup": asked.catchup_policy and CATCHUPS[asked.catchup_policy],
+        "completion": asked.completion and Completion(asked.completion),
+        "deadline": None if asked.deadline_ms is None else asked.deadline_ms * MILLISECOND,
+        "jitter": None if asked.jitter_ms is None else asked.jitter_ms * MILLISECOND,
+    }
+    stated: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    return replace(preset_of(config), **stated, given=tuple(sorted(stated)))
+
+
+def _target(asked: Definition, config: Config) -> str:
+    workflow = (asked.workflow_id, asked.version, asked.user_id)
+    if asked.target is not None:
+        if any(each is not None for each in workflow):
+            raise _bad("target", "it excludes a workflow", "use either a target, or workflow_id, version and user_id")
+        if not config.webhook_secret:
+            raise _bad("target", "the service has no secret for signing webhooks", "set WEBHOOK_SECRET")
+        return check_url(asked.target, plain=config.webhook_allow_plain_http)
+    if asked.workflow_id is None or asked.version is None or asked.user_id is None:
+        raise _bad("target", "it is missing", "use either a target, or workflow_id, version and user_id")
+    return workflow_target(asked.workflow_id, asked.version, asked.user_id)
+
+
+def _warnings(job: Job, config: Config, now: int) -> list[str]:
+    """Return warnings about likely mistakes. A schedule that runs too often is rejected."""
+    closest = _closest(job.schedule, max(now, job.start or now) // _DAY * _DAY)
+    if closest == 0:
+        return ["the schedule never runs: no month has such a day"]
+    if closest is not None and closest * 1000 < config.min_interval_ms:
+        raise _bad("schedule", f"it runs every {closest} s", f"use an interval of at least {config.min_interval_ms} ms")
+    if job.end is not None and job.end < now:
+        return [f"the schedule never runs: end_at {rfc3339(job.end)} is in the past"]
+    if closest is None:
+        return []
+    warnings = []
+    if closest < 60:
+        warnings.append(f"the schedule runs every {closest} s, more than 60 times an hour")
+    if job.schedule.policy.jitter // MILLISECOND > closest * 500:
+        warnings.append("the jitter exceeds half the interval, so runs can start out of order")
+    return warnings
+
+
+@lru_cache(16_384)  # many schedules that are defined together share their text
+def _closest(schedule: Schedule, begin: int) -> int | None:
+    """Return the minimum seconds between two upcoming periods; None for a single period, 0 for none."""
+    ahead = (period.nominal for period in islice(periods(schedule, moment(begin)), _LOOKED_AT))
+    first = next(ahead, None)
+    if first is None:
+        return 0
+    coming = [first, *takewhile(lambda nominal: nominal < first + _FOR, ahead)]
+    return min((b - a for a, b in pairwise(coming)), default=None)
+
+
+def _instant(text: str | None, field: str) -> int | None:
+    try:
+        return None if text is None else instant_of(text)
+    except ValueError as error:
+        raise _bad(field, str(error), "use an instant such as 2026-03-01T00:00:00Z") from None
+
+
+def _bad(field: str, reason: str, hint: str) -> KronError:
+    return KronError("BAD_FIELD", f"invalid field {field}: {reason}", hint=hint, details={"field": field})

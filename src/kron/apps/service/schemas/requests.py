@@ -1,0 +1,147 @@
+"""Request bodies of the HTTP API. Unknown fields and values of another type are rejected."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+
+NO_NUL = r"^[^\x00]*$"  # not every database can store NUL
+
+Text = Annotated[str, Field(max_length=200, min_length=1, pattern=r"^[^\x00-\x1f\x7f]*$")]
+Expression = Annotated[str, Field(max_length=1_000, min_length=1, json_schema_extra={"format": "cron"})]
+Instant = Annotated[str, Field(max_length=40, json_schema_extra={"format": "date-time"})]
+Zone = Annotated[Text, Field(json_schema_extra={"format": "iana-zone"})]
+Target = Annotated[str, Field(max_length=2_048, min_length=1, json_schema_extra={"format": "uri"})]
+Note = Annotated[str, Field(max_length=1_000, pattern=NO_NUL)]
+Whole = Annotated[int, Field(ge=0, le=2**31 - 1)]
+Jitter = Annotated[int, Field(ge=0, le=86_400_000)]
+Overlap = Literal["allow", "skip", "queue"]
+Catchup = Literal["none", "fire_immediately", "spread"]
+Completion = Literal["accepted", "reported"]
+Id = Annotated[str, Field(max_length=200, min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9._:~-]*$")]
+RunKey = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class Strict(BaseModel):
+    """Model that rejects unknown fields and does not convert types."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Upsert(Strict):
+    """A schedule, with the field names of the cron-service specification."""
+
+    schedule_id: Id | None = None
+    workflow_id: Text
+    version: Whole
+    user_id: Text
+    cron_expr: Expression
+    timezone: Zone
+    start_at: Instant | None = None
+    end_at: Instant | None = None
+    jitter_ms: Jitter | None = None
+    overlap_policy: Overlap | None = None
+    catchup_policy: Catchup | None = None
+    completion: Completion | None = None
+
+
+class Pause(Strict):
+    """Pause request of the cron-service specification."""
+
+    schedule_id: Id
+    paused: bool
+
+
+class Start(Strict):
+    """Request to the run launcher. `run_at` and `idem_key` are alternative names of the last two fields."""
+
+    workflow_id: Text
+    version: Whole
+    user_id: Text
+    scheduled_for: Annotated[Instant, Field(validation_alias=AliasChoices("scheduled_for", "run_at"))]
+    idempotency_key: Annotated[
+        str, Field(pattern=r"^[0-9a-f]{64}$", validation_alias=AliasChoices("idempotency_key", "idem_key"))
+    ]
+
+
+class Definition(Strict):
+    """A schedule: when it runs, and its target: either `target`, or a workflow with its version and user."""
+
+    schedule: Expression
+    dialect: Literal["service", "kron", "posix", "fuzzy"] = "service"
+    timezone: Zone | None = None
+    target: Target | None = None
+    workflow_id: Text | None = None
+    version: Whole | None = None
+    user_id: Text | None = None
+    description: Note = ""
+    start_at: Instant | None = None
+    end_at: Instant | None = None
+    jitter_ms: Jitter | None = None
+    overlap_policy: Overlap | None = None
+    catchup_policy: Catchup | None = None
+    completion: Completion | None = None
+    deadline_ms: Annotated[int, Field(ge=0, le=366 * 86_400_000)] | None = None
+    note: Note = Field(default="", description="reason of the definition, stored with the revision")
+
+
+class Patch(Strict):
+    """Fields of a definition to change. A null value removes the field; an omitted field stays."""
+
+    schedule: Expression | None = None
+    dialect: Literal["service", "kron", "posix", "fuzzy"] | None = None
+    timezone: Zone | None = None
+    target: Target | None = None
+    workflow_id: Text | None = None
+    version: Whole | None = None
+    user_id: Text | None = None
+    description: Note | None = None
+    start_at: Instant | None = None
+    end_at: Instant | None = None
+    jitter_ms: Jitter | None = None
+    overlap_policy: Overlap | None = None
+    catchup_policy: Catchup | None = None
+    completion: Completion | None = None
+    deadline_ms: Annotated[int, Field(ge=0, le=366 * 86_400_000)] | None = None
+    note: Note | None = None
+
+
+class Line(Definition):
+    """A line of a bulk upsert."""
+
+    id: Id
+
+
+class PreviewRequest(Strict):
+    """A definition to preview, without storing it."""
+
+    id: Id = "preview"
+    definition: Definition
+
+
+class NoteBody(Strict):
+    """Reason of an action, stored with it."""
+
+    note: Note = ""
+
+
+class Pausing(NoteBody):
+    """A pause: its reason, and its end."""
+
+    until: Instant | None = None
+
+
+class Range(NoteBody):
+    """Range of periods to run again, both ends included."""
+
+    start_at: Instant
+    end_at: Instant
+    overlap: Overlap = "queue"
+
+
+class RunReport(Strict):
+    """Report of a target about a run, and optionally the number of the attempt."""
+
+    status: Literal["started", "success", "failed"]
+    attempt: Annotated[int, Field(ge=1, le=1_000_000)] | None = None

@@ -1,0 +1,196 @@
+"""Response bodies of the HTTP API. Instants are RFC 3339 in UTC; absent values are null."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel
+
+
+class Upserted(BaseModel):
+    """Response to an upsert of the cron-service specification, with warnings."""
+
+    schedule_id: str
+    next_run_at: str | None
+    warnings: list[str] = []
+
+
+class Row(BaseModel):
+    """A schedule, with the field names of the cron-service specification."""
+
+    schedule_id: str
+    workflow_id: str | None
+    version: int | None
+    user_id: str | None
+    cron_expr: str
+    timezone: str
+    start_at: str | None
+    end_at: str | None
+    next_run_at: str | None
+    paused: bool
+    jitter_ms: int
+    overlap_policy: str
+    catchup_policy: str
+    updated_at: str
+    preview: list[str]
+
+
+class RunRow(BaseModel):
+    """A run, with the field names of the cron-service specification."""
+
+    idempotency_key: str
+    schedule_id: str
+    run_at: str
+    status: str
+    run_id: str | None
+    created_at: str
+    updated_at: str
+
+
+class RunRows(BaseModel):
+    """A page of a schedule's runs, newest first. The token selects the next page; it is null on the last."""
+
+    runs: list[RunRow]
+    next_page_token: str | None
+
+
+class Started(BaseModel):
+    """Whether the run launcher has started the run."""
+
+    started: bool
+
+
+class ScheduleView(BaseModel):
+    """The current state of a schedule. Its revision is its ETag."""
+
+    id: str
+    revision: int
+    schedule: str
+    dialect: str
+    timezone: str
+    summary: str
+    target: str | None
+    workflow_id: str | None
+    version: int | None
+    user_id: str | None
+    description: str
+    start_at: str | None
+    end_at: str | None
+    jitter_ms: int
+    overlap_policy: str
+    catchup_policy: str
+    completion: str
+    deadline_ms: int | None
+    paused: bool
+    paused_until: str | None
+    next_run_at: str | None
+    warnings: list[str] = []
+
+
+class Page(BaseModel):
+    """A page of schedules. The token selects the next page."""
+
+    schedules: list[ScheduleView]
+    next_page_token: str | None
+
+
+class UpcomingRun(BaseModel):
+    """An upcoming run: its period, and its chosen time."""
+
+    period: str
+    at: str
+
+
+class UpcomingRuns(BaseModel):
+    """Upcoming runs; `more` is true if there are more than requested."""
+
+    runs: list[UpcomingRun]
+    has_more: bool
+    summary: str
+    warnings: list[str] = []
+    reason: str | None = None  # why there is no run
+
+
+class RunView(BaseModel):
+    """A run: its period, state, outcome and reason."""
+
+    key: str
+    schedule_id: str
+    period: str
+    due: str
+    state: str
+    outcome: str | None
+    reason: str | None
+    trigger: str | None
+    revision: int
+    attempt: int
+    run_id: str | None
+    created_at: str
+    updated_at: str
+
+
+class RunPage(BaseModel):
+    """A page of runs, newest first."""
+
+    runs: list[RunView]
+    next_page_token: str | None
+
+
+class DeadLetter(RunView):
+    """A run that could not be launched, and the run that redrove it, if any."""
+
+    redriven_by: str | None
+
+
+class DeadLetterPage(BaseModel):
+    """A page of dead letters, latest first."""
+
+    runs: list[DeadLetter]
+    next_page_token: str | None
+
+
+class Reported(BaseModel):
+    """Whether the report changed the run, and the run's state. A finished run does not change."""
+
+    accepted: bool
+    state: str
+
+
+class Why(BaseModel):
+    """The outcome of one period and its reason."""
+
+    period: str
+    explanation: list[str]
+    outcome: str | None
+    reason: str | None
+    state: str | None
+    revision: int
+    decision: dict[str, object]
+
+
+class Change(BaseModel):
+    """A change of a schedule: by whom, when and why."""
+
+    action: str
+    at: str
+    actor: str
+    note: str
+    revision: int | None = None
+    schedule: str | None = None
+    until: str | None = None
+
+
+class History(BaseModel):
+    """All changes of a schedule, oldest first."""
+
+    changes: list[Change]
+
+
+class Secrets(BaseModel):
+    """The secrets that sign the caller's webhooks, newest first."""
+
+    secrets: list[str]
+
+
+class Deployed(BaseModel):
+    """The schedules of a deployed workflow."""
+
+    schedules: list[Upserted]

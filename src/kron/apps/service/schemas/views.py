@@ -1,0 +1,109 @@
+"""Conversion of schedule states and runs to response bodies."""
+
+from __future__ import annotations
+
+from kron.apps.service.auth.caller import Caller
+from kron.apps.service.compute import coming_soon
+from kron.apps.service.config import Config
+from kron.apps.service.schemas import responses
+from kron.apps.service.schemas.definition import described
+from kron.engine.registrar import Registrar
+from kron.language.english import describe
+from kron.rules.run import Run, State
+from kron.rules.state import ScheduleState
+from kron.rules.upcoming import rests
+from kron.timing.period import next_nominal
+from kron.timing.zone import rfc3339, rfc3339_ms
+
+STATUS = {  # the five statuses of the cron-service specification
+    State.PENDING: "ENQUEUED",
+    State.LAUNCHING: "ENQUEUED",
+    State.RETRY: "ENQUEUED",
+    State.ENQUEUED: "ENQUEUED",
+    State.STARTED: "STARTED",
+    State.WAITING: "STARTED",
+    State.SUCCESS: "SUCCESS",
+    State.SKIPPED: "SKIPPED",
+    State.MISSED: "SKIPPED",
+    State.UNSCHEDULABLE: "SKIPPED",
+}
+PREVIEW = 5
+
+
+def next_run_at(case: ScheduleState) -> str | None:
+    """Return the planned time of the earliest unhandled period; for a paused schedule, of the first after its pause."""
+    if rests(case):
+        return None
+    job = case.job
+    after = max(case.cursor, case.effective_from // 1000, case.cursor if job.start is None else job.start)
+    after = max(after, (case.paused_until - 1) // 1000) if case.paused_until is not None else after
+    nominal = next_nominal(job.schedule, after)
+    return None if nominal is None or (job.end is not None and nominal > job.end) else rfc3339(nominal)
+
+
+async def row(registrar: Registrar, case: ScheduleState, caller: Caller, config: Config) -> responses.Row:
+    """Return a schedule with the field names of the specification and its next fire times."""
+    now, said = await registrar.store.now(), described(case.job, config)
+    fires, _ = await coming_soon(case, now, PREVIEW)
+    changes = [revision.at for revision in await registrar.store.revisions(case.identity)]
+    changes += [act.at for act in await registrar.store.actions(case.identity)]
+    return responses.Row(
+        schedule_id=caller.name(case.identity),
+        cron_expr=said["schedule"],
+        timezone=case.job.schedule.zone.name,
+        next_run_at=next_run_at(case),
+        paused=case.paused,
+        updated_at=rfc3339_ms(max(changes)),
+        preview=[rfc3339_ms(due.at) for due in fires],
+        **{name: said[name] for name in ("workflow_id", "version", "user_id", "start_at", "end_at", "jitter_ms")},
+        **{name: said[name] for name in ("overlap_policy", "catchup_policy")},
+    )
+
+
+def shown(
+    case: ScheduleState, caller: Caller, config: Config, warnings: list[str] | None = None
+) -> responses.ScheduleView:
+    """Return the current state of a schedule."""
+    said = described(case.job, config)
+    return responses.ScheduleView(
+        **{**said, "timezone": case.job.schedule.zone.name},
+        id=caller.name(case.identity),
+        revision=case.revision,
+        summary=describe(case.job.schedule),
+        paused=case.paused,
+        paused_until=None if case.paused_until is None else rfc3339(case.paused_until // 1000),
+        next_run_at=next_run_at(case),
+        warnings=warnings or [],
+    )
+
+
+def run_row(run: Run, caller: Caller, run_id: str | None) -> responses.RunRow:
+    """Return a run with the field names of the specification."""
+    return responses.RunRow(
+        idempotency_key=run.key,
+        schedule_id=caller.name(run.identity),
+        run_at=rfc3339(run.nominal),
+        status=STATUS.get(run.state, "FAILED"),
+        run_id=run_id,
+        created_at=rfc3339_ms(run.created),
+        updated_at=rfc3339_ms(run.changed),
+    )
+
+
+def run_shown(run: Run, caller: Caller, run_id: str | None = None) -> responses.RunView:
+    """Return the current state of a run."""
+    return responses.RunView(
+        key=run.key,
+        schedule_id=caller.name(run.identity),
+        period=rfc3339(run.nominal),
+        due=rfc3339_ms(run.due),
+        state=str(run.state),
+        outcome=str(run.outcome) if run.outcome else None,
+        reason=str(run.reason) if run.reason else None,
+        trigger=run.trigger or None,
+        revision=run.revision,
+        attempt=run.attempt,
+        run_id=run_id,
+        created_at=rfc3339_ms(run.created),
+        updated_at=rfc3339_ms(run.changed),
+    )

@@ -1,1 +1,0 @@
-"""Schedule -> Period -> Decision. Pure: no clock, no dice, no I/O."""

@@ -1,0 +1,1 @@
+"""Engine: the worker, the registrar, and what they need."""

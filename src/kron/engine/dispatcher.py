@@ -1,0 +1,277 @@
+"""Dispatcher: launches claimed runs with bounded concurrency, and has the results recorded.
+
+A run that was certainly not sent goes back to `retry` under its token. This happens if the run waited for longer than
+half its lease, or if its tenant or host has too many slow launches. Event sinks cannot stop or delay a launch.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kron.engine.batch_writer import BatchWriter
+from kron.engine.clock import Timer
+from kron.engine.events import Event, Sink, about, silent
+from kron.engine.failpoint import fail_point
+from kron.engine.lanes import Lane, Lanes
+from kron.engine.launcher import Launch, Launcher, MissingLauncher
+from kron.engine.settings import Settings
+from kron.engine.store import Store
+from kron.rules.launch_result import LaunchResponse, LaunchResult, answered, next_check_after
+from kron.rules.plan import Plan
+from kron.rules.run import Run
+from kron.rules.update import RunUpdate
+from kron.timing.job import Job
+from kron.timing.schedule.policy import Policy
+
+MISSING = MissingLauncher()
+SLOW = 0.5  # seconds: a launch that takes longer leaves its fast slot
+IN_TURN = 32  # launches by one task; then other tasks run, including the launched functions
+SET_BACK = 5_000  # milliseconds until the next attempt, if the tenant or host has too many slow launches
+BREATHER = 1_000  # milliseconds until the next attempt, if this worker had no time for the launch
+SMOOTHING = 0.1  # weight of the latest launch in `pace`
+
+# Reasons why a claimed run is not sent.
+LATE = "its claim was about to expire"
+CROWDED = "its tenant or host has too many slow launches"
+UNCERTAIN = "the store failed while the run was claimed"
+STOPPING = "this worker is stopping"
+
+
+class Claim(NamedTuple):
+    """Run that this worker has claimed, and the runs to cancel before it.
+
+    `began` and `now` are the time of the claim, by the timer and by the store.
+    """
+
+    job: Job
+    run: Run
+    began: float
+    now: int
+    schedule: Policy  # present policy of the schedule: the run's revision may have an older one
+    cancels: tuple[tuple[Job, Run], ...] = ()
+
+
+class Result(NamedTuple):
+    """Launch result of a claim, and when the run was sent, in the store's milliseconds."""
+
+    claim: Claim
+    receipt: LaunchResponse
+    sent: int
+
+
+class Sending:
+    """Launch in progress: its lane, when it began, and whether it has left its fast slot."""
+
+    __slots__ = ("began", "lane", "slow")
+
+    def __init__(self, lane: Lane, began: float) -> None:
+        self.lane, self.began, self.slow = lane, began, False
+
+
+class Dispatcher:
+    """Dispatcher of one worker.
+
+    `busy` has the keys of runs that are claimed here and whose result is not yet recorded.
+    """
+
+    def __init__(
+        self, store: Store, launchers: Mapping[str, Launcher], timer: Timer, settings: Settings, sink: Sink
+    ) -> None:
+        self.store, self.launchers, self.timer, self.settings, self.sink = store, launchers, timer, settings, sink
+        self.lanes: Lanes[Claim] = Lanes(settings.max_concurrent_launches, settings.max_slow_launches)
+        self.writer = BatchWriter(self._write, timer, self._expired, self._failed)
+        self.busy: dict[str, int] = {}
+        self.going: set[asyncio.Task[None]] = set()
+        self.pace = SLOW  # average seconds that a launch holds its fast slot
+        self.ended = asyncio.Event()  # set when a launch has ended: there may be room for another
+        self.starting = 0  # tasks that have not begun yet, and will take a claim
+        self.sending: dict[Sending, None] = {}  # launches that are not slow yet, oldest first
+        self.watch: asyncio.TimerHandle | None = None  # fires when the oldest of them becomes slow
+
+    @property
+    def room(self) -> int:
+        """How many more runs can be claimed: at most as many as can be sent within half their lease."""
+        rate = self.settings.max_concurrent_launches / max(self.pace, 0.001)
+        most = min(self.settings.inflight, max(1, int(rate * self.settings.lease / 2000 * 0.8)))
+        return most - len(self.busy) + self.lanes.held_back
+
+    def submit(self, plans: Sequence[Plan], began: float, now: int) -> None:
+        """Launch the runs of committed plans. The plans were made at `now`, when the timer showed `began`."""
+        for plan in plans:
+            cancels = tuple((plan.case.job_of(run), run) for run in plan.cancels)
+            for run in plan.launches:
+                job = plan.case.job_of(run)
+                self.busy[run.key] = run.attempt
+                self.lanes.put(self._lane(job), Claim(job, run, began, now, plan.case.policy, cancels))
+                cancels = ()
+            if cancels:
+                self._begin(self._cancel_all(cancels))
+        self._pump()
+
+    def withdraw(self, plans: Sequence[Plan], began: float, now: int) -> None:
+        """Withhold the claims of plans whose commit is uncertain. If they were committed, nothing was sent."""
+        for plan in plans:
+            for run in plan.launches:
+                self._withhold(Claim(plan.case.job_of(run), run, began, now, plan.case.policy), UNCERTAIN)
+
+    async def drain(self) -> None:
+        """Wait until every run is launched and every result is recorded."""
+        while self.going or self.lanes.waiting:
+            await asyncio.wait(self.going)
+        await self.writer.drain()
+
+    async def stop(self, patience: float) -> None:
+        """Launch nothing more, wait up to `patience` seconds for launches in progress, and record all results."""
+        for claim in self.lanes.clear():
+            self._withhold(claim, STOPPING)
+        if self.going:
+            await asyncio.wait(self.going, timeout=patience)
+        if self.writer.task is not None:
+            await asyncio.wait({self.writer.task}, timeout=patience)
+
+    def _pump(self) -> None:
+        """Start the waiting launches that have a slot."""
+        for _ in range(self.lanes.ready - self.starting):
+            self.starting += 1
+            self._begin(self._send_in_turn())
+        for claim in self.lanes.surplus():
+            self._withhold(claim, CROWDED, SET_BACK)
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self.going.add(task)
+        task.add_done_callback(self.going.discard)
+
+    async def _send_in_turn(self) -> None:
+        """Launch claims one after the other, up to the limit of one task."""
+        self.starting -= 1
+        try:
+            for _ in range(IN_TURN):
+                taken = self.lanes.take()
+                if taken is None:
+                    break
+                await self._launch(*taken)
+        finally:
+            self._pump()
+
+    async def _launch(self, lane: Lane, claim: Claim) -> None:
+        sending, sent = Sending(lane, self.timer.monotonic()), False
+        self.sending[sending] = None
+        self._watch()
+        try:
+            await self._cancel_all(claim.cancels)
+            sent = await self._send(claim)
+        finally:
+            self.sending.pop(sending, None)
+            took = self.timer.monotonic() - sending.began
+            self.lanes.ends(lane, slow=sending.slow, quick=sent and took < SLOW)
+            if sent:  # a withheld run took no time and says nothing about the launch rate
+                held = min(SLOW, took) if sending.slow else took
+                self.pace += SMOOTHING * (held - self.pace)
+            self.ended.set()
+
+    def _watch(self) -> None:
+        """Set the timer for the oldest launch that is not slow yet. One timer serves all launches."""
+        if self.watch is None and self.sending:
+            left = SLOW - (self.timer.monotonic() - next(iter(self.sending)).began)
+            self.watch = asyncio.get_running_loop().call_later(max(0.0, left), self._slow_down)
+
+    def _slow_down(self) -> None:
+        """Move slow launches out of their fast slots."""
+        self.watch, freed = None, False
+        before = self.timer.monotonic() - SLOW + 0.001  # a timer can fire early by the resolution of the clock
+        for sending in [each for each in self.sending if each.began <= before]:
+            del self.sending[sending]
+            sending.slow = self.lanes.slows(sending.lane)
+            freed |= sending.slow
+        self._watch()
+        if freed:
+            self._pump()
+
+    async def _send(self, claim: Claim) -> bool:
+        """Launch a run, unless its claim may expire before the run arrives. Returns whether it was launched."""
+        job, run = claim.job, claim.run
+        passed = (self.timer.monotonic() - claim.began) * 1000
+        if passed > self.settings.lease / 2:
+            self._withhold(claim, LATE, BREATHER)
+            return False
+        fail_point("K4")
+        launch = Launch(run, job, claim.now + self.settings.lease // 2)
+        try:
+            answer = await self.timer.within(self.settings.timeout / 1000, self._launcher(job).start(launch))
+            receipt = answer if isinstance(answer, LaunchResponse) else LaunchResponse(answer)
+        except Exception as error:
+            receipt = LaunchResponse(LaunchResult.UNKNOWN)
+            self.sink(about("launch_error", claim.now, run, error=repr(error)))
+        fail_point("K7")
+        sent = claim.now + int(passed)
+        if receipt.over:  # the launcher records the end, which includes the start
+            self.busy.pop(run.key, None)
+            if self.sink is not silent:
+                self._tell(_answered(claim, receipt, sent), receipt, sent, sent)
+        else:
+            self.writer.put(Result(claim, receipt, sent))
+        return True
+
+    def _withhold(self, claim: Claim, why: str, patience: int = 0) -> None:
+        self.sink(about("launch_withheld", claim.now, claim.run, why=why))
+        self.writer.put(Result(claim, LaunchResponse(LaunchResult.UNSENT, patience), claim.now))
+
+    async def _write(self, results: list[Result]) -> None:
+        now = await self.store.now()
+        after = [_answered(result.claim, result.receipt, now) for result in results]
+        changes = [
+            RunUpdate(r.claim.run, new, next_check_after(new, r.claim.schedule, now), r.receipt.run_id)
+            for r, new in zip(results, after, strict=True)
+        ]
+        held = await self.store.update_runs(changes, now)
+        fail_point("K8")
+        for result, new, written in zip(results, after, held, strict=True):
+            self.busy.pop(new.key, None)
+            name = "launch_completed" if written else "launch_fenced"
+            self._tell(new, result.receipt, result.sent, now, name)
+
+    def _expired(self, result: Result) -> bool:
+        """Return whether a result cannot be written although others could: another worker has long taken over the run.
+
+        While the store is unavailable, no worker can take over. The result is kept, and recorded under its token
+        afterwards.
+        """
+        written = self.writer.written
+        over = written is not None and written - result.claim.began > self.settings.keep / 1000
+        if over:
+            self.busy.pop(result.claim.run.key, None)
+        return over
+
+    def _failed(self, error: Exception) -> None:
+        self.sink(Event("results_kept", 0, {"error": repr(error), "waiting": len(self.writer.waiting)}))
+
+    def _tell(self, run: Run, said: LaunchResponse, sent: int, now: int, name: str = "launch_completed") -> None:
+        if self.sink is not silent and said.result is not LaunchResult.UNSENT:
+            self.sink(about(name, now, run, result=str(said.result), sent=sent))
+
+    async def _cancel_all(self, cancels: Sequence[tuple[Job, Run]]) -> None:
+        if cancels:
+            await asyncio.gather(*(self._cancel(job, run) for job, run in cancels))
+
+    async def _cancel(self, job: Job, run: Run) -> None:
+        try:
+            await self.timer.within(self.settings.timeout / 1000, self._launcher(job).cancel(run))
+        except Exception as error:
+            self.sink(about("cancel_error", run.changed, run, error=repr(error)))
+
+    def _launcher(self, job: Job) -> Launcher:
+        return self.launchers.get(job.target.partition(":")[0].lower(), MISSING)
+
+    def _lane(self, job: Job) -> Lane:
+        tenant, divided, _ = job.identity.partition("/")
+        scheme = job.target.partition(":")[0]
+        lane = getattr(self.launchers.get(scheme.lower()), "lane", None)
+        return Lane(tenant if divided else "", lane(job) if lane else scheme)
+
+
+def _answered(claim: Claim, said: LaunchResponse, now: int) -> Run:
+    policy = claim.job.schedule.policy
+    return answered(claim.run, said.result, policy, now, said.retry_after_ms, said.report)

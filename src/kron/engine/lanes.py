@@ -1,0 +1,172 @@
+"""Lanes: queues of launches by tenant and host, so that no tenant or host delays the others.
+
+The lanes take turns. A launch that takes long leaves its fast slot. A tenant or a host can hold only its share of slow
+launches; launches beyond this share are not sent now. A host that has not been quick is on trial: while launches to
+other hosts wait, hosts on trial hold at most half of the fast slots.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict, deque
+from typing import Generic, NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+SHARES = {"tenant": 4, "host": 8}  # each holds at most 1/n of a worker's slow launches
+QUICK = 10_000  # hosts known to be quick; the least recently used one is forgotten
+PARKED = 100  # entries of a full lane that wait; the others are not sent now
+
+
+class Lane(NamedTuple):
+    """Queue key: tenant and host of a launch."""
+
+    tenant: str
+    host: str
+
+    @property
+    def keys(self) -> tuple[tuple[str, str], ...]:
+        """Keys by which slow launches are counted; by host alone where there are no tenants."""
+        return (("tenant", self.tenant), ("host", self.host)) if self.tenant else (("host", self.host),)
+
+
+class Lanes(Generic[T]):
+    """Entries by lane, the order of the lanes, and which lanes are full."""
+
+    def __init__(self, fast: int, slow: int) -> None:
+        self.most_fast, self.most_slow = fast, slow
+        self.fast = self.slow = self.waiting = 0
+        self.queues: dict[Lane, deque[T]] = {}
+        self.turn: deque[Lane] = deque()
+        self.untried: OrderedDict[str, deque[Lane]] = OrderedDict()  # lanes of hosts on trial, by host
+        self.quick: OrderedDict[str, None] = OrderedDict()  # hosts whose last launch was quick
+        self.trials: Counter[str] = Counter()  # fast slots that hosts on trial hold
+        self.parked: dict[Lane, int] = {}  # lanes that wait for slow launches to end, with their number of entries
+        self.held: Counter[tuple[str, str]] = Counter()  # slow launches by tenant and by host
+
+    def put(self, lane: Lane, entry: T) -> None:
+        """Add an entry to its lane."""
+        queue = self.queues.get(lane)
+        if queue is None:
+            queue = self.queues[lane] = deque()
+            self._line_up(lane)
+        queue.append(entry)
+        self.waiting += 1
+
+    @property
+    def ready(self) -> int:
+        """Estimated number of entries that can be taken now: a lane may turn out to be full."""
+        return min(self.waiting - (self.held_back if self.parked else 0), self.most_fast - self.fast)
+
+    @property
+    def held_back(self) -> int:
+        """Number of entries that wait in full lanes."""
+        return sum(self.parked.values())
+
+    def take(self) -> tuple[Lane, T] | None:
+        """Return the next entry if a fast slot is free for it, otherwise None. Full lanes are passed over."""
+        while self.fast < self.most_fast and (lane := self._next()) is not None:
+            if self._full(lane):
+                self.parked[lane] = len(self.queues[lane])
+                continue
+            entry = self._pop(lane)
+            if lane in self.queues:
+                self._line_up(lane)
+            self.fast += 1
+            if lane.host not in self.quick:
+                self.trials[lane.host] += 1
+            return lane, entry
+        return None
+
+    def _line_up(self, lane: Lane) -> None:
+        if lane.host in self.quick:
+            self.turn.append(lane)
+        else:
+            self.untried.setdefault(lane.host, deque()).append(lane)
+
+    def _next(self) -> Lane | None:
+        """Return the next lane: of a host on trial, while such hosts have slots left or no other host waits."""
+        if self.turn and (not self.untried or self.trials.total() >= max(1, self.most_fast // 2)):
+            return self.turn.popleft()
+        if not self.untried:
+            return None
+        host, lanes = self.untried.popitem(last=False)
+        lane = lanes.popleft()
+        if lanes:
+            self.untried[host] = lanes
+        return lane
+
+    def surplus(self) -> list[T]:
+        """Remove and return the entries of full lanes beyond the number that may wait there."""
+        found = list[T]()
+        for lane in self.parked:
+            while len(self.queues[lane]) > PARKED:
+                found.append(self.queues[lane].pop())
+                self.waiting -= 1
+            self.parked[lane] = len(self.queues[lane])
+        return found
+
+    def clear(self) -> list[T]:
+        """Remove and return all entries."""
+        found = [entry for queue in self.queues.values() for entry in queue]
+        self.queues.clear()
+        self.turn.clear()
+        self.untried.clear()
+        self.parked.clear()
+        self.waiting = 0
+        return found
+
+    def _pop(self, lane: Lane) -> T:
+        entry = self.queues[lane].popleft()
+        self.waiting -= 1
+        if not self.queues[lane]:
+            del self.queues[lane]
+        return entry
+
+    def _full(self, lane: Lane) -> bool:
+        """Return whether the lane's tenant or host has used its share of slow launches."""
+        return bool(self.held) and any(self.held[key] >= max(1, self.most_slow // SHARES[key[0]]) for key in lane.keys)
+
+    def slows(self, lane: Lane) -> bool:
+        """Record that a launch of a lane takes long. Returns whether its fast slot is free for another launch."""
+        self.quick.pop(lane.host, None)
+        if self.slow >= self.most_slow:
+            return False
+        self._tried(lane)
+        self.fast -= 1
+        self.slow += 1
+        self.held.update(lane.keys)
+        return True
+
+    def ends(self, lane: Lane, *, slow: bool, quick: bool = True) -> None:
+        """Record that a launch of a lane has ended: whether it had left its fast slot, and whether it was quick."""
+        if not slow:
+            self.fast -= 1
+            self._tried(lane)
+            if quick:
+                self._trust(lane.host)
+            return
+        self.slow -= 1
+        self.held.subtract(lane.keys)
+        for key in lane.keys:
+            if not self.held[key]:
+                del self.held[key]
+        freed = [other for other in self.parked if not self._full(other)]
+        for other in freed:
+            del self.parked[other]
+            self._line_up(other)
+
+    def _tried(self, lane: Lane) -> None:
+        """Record that a launch leaves its fast slot."""
+        if lane.host in self.trials:
+            self.trials[lane.host] -= 1
+            if not self.trials[lane.host]:
+                del self.trials[lane.host]
+
+    def _trust(self, host: str) -> None:
+        """Record that a host is quick: waiting launches and launches in progress to it are no longer on trial."""
+        self.trials.pop(host, None)
+        self.turn.extend(self.untried.pop(host, ()))
+        self.quick[host] = None
+        self.quick.move_to_end(host)
+        if len(self.quick) > QUICK:
+            self.quick.popitem(last=False)

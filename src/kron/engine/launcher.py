@@ -1,0 +1,78 @@
+"""Launcher interface: launch a recorded run under its key, and report the result truthfully."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from kron.rules.launch_result import LaunchResponse, LaunchResult, Report
+from kron.rules.run import Run
+from kron.timing.job import Job
+
+MISSING_LAUNCHER_RETRY_MS = 5_000  # milliseconds until the next attempt of a run that this worker cannot launch
+Tell = Callable[[str, Report], Awaitable[Any]]  # callback by which a launcher reports on the run with a key
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Run to launch.
+
+    After `not_after` (milliseconds) the target may reject it, because a newer attempt may be on its way.
+    """
+
+    run: Run
+    job: Job
+    not_after: int
+
+
+class Launcher(Protocol):
+    """Launcher for one kind of target. The same key can arrive twice: it must have one effect, or be rejected.
+
+    A launcher can have more methods:
+
+    - `names()`: the targets that it knows, if it does not know all targets of its scheme.
+    - `lane(job)`: the host that a job's launches go to, for fair shares.
+    - `holds(key)`: whether this launcher itself is executing the run with that key.
+    """
+
+    async def start(self, launch: Launch) -> LaunchResult | LaunchResponse:
+        """Launch a run.
+
+        Returns:
+            `ok` if the target has accepted the run, in this or an earlier attempt. An exception counts as `unknown`.
+        """
+
+    async def cancel(self, run: Run) -> None:
+        """Cancel a run if possible; best effort."""
+
+
+class MissingLauncher:
+    """Launcher for targets that this worker cannot launch: it sends nothing, and another worker may be able to."""
+
+    async def start(self, launch: Launch) -> LaunchResponse:
+        """Return `unsent`, with a delay until the next attempt."""
+        return LaunchResponse(LaunchResult.UNSENT, MISSING_LAUNCHER_RETRY_MS)
+
+    async def cancel(self, run: Run) -> None:
+        """Do nothing."""
+
+
+def kinds_of(launchers: Mapping[str, Launcher]) -> frozenset[str]:
+    """Return the kinds of target that launchers can launch: a scheme each, or the targets that `names()` returns."""
+    found = set[str]()
+    for scheme, launcher in launchers.items():
+        names = _names(launcher)
+        found.update([scheme] if names is None else (f"{scheme}:{name}" for name in names))
+    return frozenset(found)
+
+
+def count_kinds(launchers: Mapping[str, Launcher]) -> int:
+    """Return the number of kinds without building them: this is called in every pass."""
+    names = map(_names, launchers.values())
+    return sum(1 if known is None else len(known) for known in names)
+
+
+def _names(launcher: Launcher) -> Collection[str] | None:
+    names: Callable[[], Collection[str]] | None = getattr(launcher, "names", None)
+    return None if names is None else names()

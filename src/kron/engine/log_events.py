@@ -1,0 +1,111 @@
+"""Log levels and texts of events: one line for each event that matters, and none while nothing happens."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from kron.engine.events import Event
+from kron.timing.zone import rfc3339, rfc3339_ms
+
+DEBUG, INFO, WARNING, ERROR = logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR
+
+LEVELS = {
+    "pass": DEBUG,
+    "pass_failed": DEBUG,  # the first failure of a series is logged as `store_lost`
+    "run_recorded": DEBUG,  # logged again when the run is launched or ends
+    "launch_fenced": DEBUG,
+    "clock_skew_exceeded": DEBUG,  # the first event of a series is logged as `clock_skewed`
+    "launch_withheld": WARNING,
+    "launch_error": WARNING,
+    "cancel_error": WARNING,
+    "results_kept": WARNING,
+    "store_lost": ERROR,
+    "clock_skewed": ERROR,
+    "schedule_set_aside": ERROR,
+    "observer_failed": ERROR,
+    "log_dropped": WARNING,
+    "caller_refused": WARNING,
+    "keys_failed": ERROR,
+    "audit_failed": ERROR,
+}
+_BAD = frozenset({"failed", "lost", "unknown", "missed", "unschedulable"})
+
+
+def level_of(event: Event) -> int:
+    """Return the level of an event as a `logging` number. An event with an unknown name is INFO."""
+    facts = event.facts
+    if event.name in ("launch_completed", "run_finished"):
+        bad = facts["state"] in _BAD or facts.get("result", "ok") != "ok"
+        return WARNING if bad else INFO
+    if event.name == "gap_recorded":
+        return WARNING if facts["outcome"] == "missed" else INFO
+    return LEVELS.get(event.name, INFO)
+
+
+def text_of(event: Event) -> str:
+    """Return an event as one line of text."""
+    facts = event.facts
+    say = _TEXTS.get(event.name)
+    if say is not None:
+        return say(facts)
+    words = [f"{name}={value}" for name, value in facts.items() if name not in ("identity", "key")]
+    return " ".join([event.name.replace("_", " "), str(facts.get("identity", "")), *words]).replace("  ", " ")
+
+
+def _run(facts: Any) -> str:
+    asked = f" (requested as {facts['trigger']})" if facts.get("trigger") else ""
+    return f"run of {facts['identity']} for {rfc3339(facts['nominal'])}{asked}"
+
+
+def _launched(facts: Any) -> str:
+    state, attempt = facts["state"], facts["attempt"]
+    if facts["result"] == "ok":
+        return f"{_run(facts)} {'succeeded' if state == 'success' else 'accepted'}, attempt {attempt}"
+    reason = f" ({facts['reason']})" if facts.get("reason") else ""
+    then = "Kron will retry" if state == "retry" else f"{state}{reason}"
+    return f"{_run(facts)}: launch result of attempt {attempt} is {facts['result']}; {then}"
+
+
+def _ended(facts: Any) -> str:
+    reason = f": {facts['reason']}" if facts.get("reason") else ""
+    word = {"success": "succeeded"}.get(facts["state"], facts["state"])
+    return f"{_run(facts)} {word}{reason}"
+
+
+def _gap(facts: Any) -> str:
+    span = f"{rfc3339(facts['first'])} to {rfc3339(facts['last'])}"
+    return f"{facts['count']} periods of {facts['identity']} {facts['outcome']} ({facts['reason']}): {span}"
+
+
+def _aside(facts: Any) -> str:
+    until = f" until {rfc3339_ms(facts['until'])}" if "until" in facts else ""
+    return f"schedule {facts['identity']} set aside{until}: {facts.get('reason', '')}"
+
+
+def _started(facts: Any) -> str:
+    where = f"; metrics on {facts['metrics']}" if facts.get("metrics") else ""
+    return f"worker {facts['owner']} started on {facts['store']}; it launches {facts['launches']}{where}"
+
+
+_TEXTS: dict[str, Callable[[Any], str]] = {
+    "launch_completed": _launched,
+    "run_finished": _ended,
+    "run_recorded": lambda facts: f"{_run(facts)} recorded as {facts['state']}",
+    "launch_fenced": lambda facts: f"{_run(facts)}: result rejected, another worker has taken over the run",
+    "launch_withheld": lambda facts: f"{_run(facts)} not sent: {facts['why']}; Kron will retry",
+    "launch_error": lambda facts: f"{_run(facts)}: launcher raised {facts['error']}",
+    "cancel_error": lambda facts: f"{_run(facts)} could not be canceled: {facts['error']}",
+    "gap_recorded": _gap,
+    "schedule_set_aside": _aside,
+    "store_lost": lambda facts: f"store unavailable: {facts['error']}",
+    "store_back": lambda facts: f"store available again after {facts['failed']} failed passes",
+    "clock_skewed": lambda facts: f"clock skew of {facts['skew'] / 1000} s is too large; this worker launches nothing",
+    "clock_agrees": lambda facts: "clock skew is within the limit again; this worker continues",
+    "shards_gained": lambda facts: f"shard lease gained: this worker has {facts['shards']} shards",
+    "shards_lost": lambda facts: f"shard lease lost: this worker has {facts['shards']} shards left",
+    "worker_started": _started,
+    "worker_stopped": lambda facts: f"worker {facts['owner']} has stopped",
+    "log_dropped": lambda facts: f"{facts['count']} log lines dropped: the log could not be written fast enough",
+}

@@ -1,0 +1,157 @@
+"""Log writer: a sink that never blocks and never raises. It has a bounded queue and a thread that writes."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TextIO
+
+from kron.engine.events import Event, Sink
+from kron.engine.log import with_decision
+from kron.engine.log_events import level_of, text_of
+from kron.engine.transitions import Transitions
+from kron.timing.zone import rfc3339_ms
+
+ROOM = 10_000  # maximum events that wait to be written
+PATIENCE_S = 2.0  # maximum time that `close` waits for the log
+Write = Callable[[int, Event], None]
+
+
+def _nothing() -> None:
+    """Do nothing."""
+
+
+class LogWriter:
+    """Sink that writes events of its level in its own thread.
+
+    Events that do not fit into the queue are counted and dropped.
+    """
+
+    def __init__(
+        self, write: Write, enabled: Callable[[int], bool], *, room: int = ROOM, dropped: Callable[[], None] = _nothing
+    ) -> None:
+        self.write, self.enabled, self.told = write, enabled, dropped
+        self.waiting: queue.Queue[tuple[int, Event] | None] = queue.Queue(room)
+        self.dropped = self._said = 0
+        self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
+
+    def __call__(self, event: Event) -> None:
+        """Receive an event."""
+        level = level_of(event)
+        if not self.enabled(level):
+            return
+        try:
+            self.waiting.put_nowait((level, event))
+        except queue.Full:
+            self._drop()
+        if self._thread is None:
+            self._start()
+
+    def close(self, patience: float = PATIENCE_S) -> None:
+        """Write the waiting events, for at most `patience` seconds."""
+        thread = self._thread
+        if thread is None:
+            return
+        try:
+            self.waiting.put(None, timeout=patience)
+        except queue.Full:
+            return
+        thread.join(patience)
+
+    def _start(self) -> None:
+        with self._starting:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._write_all, name="kron-log", daemon=True)
+                self._thread.start()
+
+    def _write_all(self) -> None:
+        while True:
+            found = self.waiting.get()
+            if found is None:
+                return
+            self._attempt(*found)
+            count = self.dropped - self._said
+            if count and self.waiting.empty():
+                with suppress(Exception):
+                    self.write(logging.WARNING, Event("log_dropped", found[1].at, {"count": count}))
+                    self._said += count
+
+    def _attempt(self, level: int, event: Event) -> None:
+        try:
+            self.write(level, event)
+        except Exception:
+            self._drop()
+
+    def _drop(self) -> None:
+        self.dropped += 1
+        self.told()
+
+
+def log_stream(stream: TextIO, form: str, level: str, dropped: Callable[[], None] = _nothing) -> tuple[Sink, LogWriter]:
+    """Return a sink that logs to a stream, and its writer, which the caller must close.
+
+    Args:
+        stream: Where to write.
+        form: `text`, `json`, or `auto`: text on a terminal, JSON elsewhere.
+        level: Name of the lowest level that is written, such as `info`.
+        dropped: Called for each event that could not be written.
+    """
+    least = getattr(logging, level.upper())
+    put = _descriptor(stream)
+    plain = form == "text" or (form == "auto" and stream.isatty())
+
+    def write(number: int, event: Event) -> None:
+        put((_text(number, event) if plain else _json(number, event)) + "\n")
+
+    writer = LogWriter(write, lambda number: bool(number >= least), dropped=dropped)
+    return Transitions(writer), writer
+
+
+def log_with(logger: logging.Logger) -> tuple[Sink, LogWriter]:
+    """Return a sink that logs with `logging`, and its writer. The facts of an event are in `record.kron`."""
+
+    def write(number: int, event: Event) -> None:
+        logger.log(number, "%s", text_of(event), extra={"kron": {"event": event.name, "at": event.at, **event.facts}})
+
+    writer = LogWriter(write, logger.isEnabledFor)
+    return Transitions(writer), writer
+
+
+def _text(level: int, event: Event) -> str:
+    return f"{rfc3339_ms(_at(event))} {logging.getLevelName(level):7} {_printable(text_of(event))}"
+
+
+def _json(level: int, event: Event) -> str:
+    said = with_decision(event)
+    head = {"event": said.name, "level": logging.getLevelName(level).lower(), "at": _at(said)}
+    return json.dumps({**head, "message": text_of(event), **said.facts}, default=str, sort_keys=True)
+
+
+def _at(event: Event) -> int:
+    return event.at or int(time.time() * 1000)  # this host's clock, if the store's time is unknown
+
+
+def _printable(text: str) -> str:
+    return "".join(char if char.isprintable() else "�" for char in text)
+
+
+def _descriptor(stream: TextIO) -> Callable[[str], object]:
+    """Return a writer that avoids Python's locks: a reader that stands still must not block the end of the process."""
+    try:
+        number = stream.fileno()
+    except (OSError, AttributeError):
+        return stream.write
+
+    def put(text: str) -> None:
+        left = text.encode("utf-8", "backslashreplace")
+        while left:
+            left = left[os.write(number, left) :]
+
+    return put

@@ -1,0 +1,64 @@
+"""Maintenance: hourly store maintenance by a worker, so that operators need no job for it."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from kron.engine.clock import Timer
+from kron.engine.events import Event, Sink, silent
+from kron.engine.store import Store
+
+DAY_MS = 86_400_000
+RETENTION_DAYS = 90
+EVERY_S = 3_600.0
+FIRST_S = 60.0  # maximum time until the first round
+ROUNDS = 500  # maximum calls of the store in one round, each of them bounded
+BREATH_S = 0.05  # between two calls: passes have priority
+
+
+class Maintenance:
+    """Hourly caller of `Store.maintain`, at a random time. A failure is reported as an event, and never raised."""
+
+    def __init__(self, store: Store, timer: Timer, *, days: int | None = RETENTION_DAYS, sink: Sink = silent) -> None:
+        """Set the retention: `days` that records of ended runs are kept; None keeps them permanently."""
+        self.store, self.timer, self.sink = store, timer, sink
+        self.keep = None if days is None else days * DAY_MS
+
+    async def run(self) -> None:
+        """Maintain the store until canceled."""
+        await self.timer.sleep(random.uniform(FIRST_S / 10, FIRST_S))  # noqa: S311  spreads the workers
+        while True:
+            await self.once()
+            await self.timer.sleep(random.uniform(0.9, 1.1) * EVERY_S)  # noqa: S311
+
+    async def once(self) -> int:
+        """Maintain the store now, with a bounded amount of work. Returns how many records were removed."""
+        removed = 0
+        try:
+            for _ in range(ROUNDS):
+                done = await self.store.maintain(await self.store.now(), self.keep)
+                removed += done.removed
+                if not done.more:
+                    break
+                await self.timer.sleep(BREATH_S)
+        except Exception as error:
+            self._tell(Event("maintenance_failed", 0, {"error": repr(error)}))
+        return removed
+
+    def _tell(self, event: Event) -> None:
+        with suppress(Exception):  # a sink cannot stop maintenance
+            self.sink(event)
+
+
+@asynccontextmanager
+async def maintaining(maintenance: Maintenance) -> AsyncIterator[None]:
+    """Maintain the store while the body of the `with` statement runs."""
+    task = asyncio.ensure_future(maintenance.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait({task})

@@ -1,0 +1,77 @@
+"""Membership: a worker's renewed registration in the fleet: what it can launch, and which shards it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kron.engine.clock import Timer
+from kron.engine.fleet import ALL_SHARDS, Share, kind_of, leader, shares
+from kron.engine.launcher import Launcher, count_kinds, kinds_of
+from kron.engine.settings import Settings
+from kron.engine.store import Store
+from kron.rules.downtime import ALWAYS, EVER, Downtime
+from kron.rules.state import ScheduleState
+from kron.timing.schedule.policy import FirstPeriod
+
+
+class Membership:
+    """Shares of one worker. A worker that works alone does not register, and has all shards."""
+
+    def __init__(
+        self, store: Store, owner: str, launchers: Mapping[str, Launcher], timer: Timer, settings: Settings
+    ) -> None:
+        self.store, self.owner, self.launchers = store, owner, launchers
+        self.timer, self.settings = timer, settings
+        self.kinds = frozenset[str]()
+        self.shares: tuple[Share, ...] = ()
+        self.downtimes: Mapping[str, Downtime] = {}
+        self.renewed: tuple[float, int] | None = None  # last renewal by the timer and by the store; None: not a member
+        self.last = -EVER  # milliseconds: last pass of a worker that works alone
+
+    def due(self, now: int) -> bool:
+        """Return whether the lease must be renewed.
+
+        This is every third of its length, and when there is a new kind to launch.
+        """
+        if self.renewed is None or count_kinds(self.launchers) != len(self.kinds) or not self.settings.shard_lease:
+            return True
+        began, then = self.renewed
+        passed = max((self.timer.monotonic() - began) * 1000, now - then, then - now)
+        return passed >= self.settings.shard_lease / 3
+
+    async def renew(self, now: int) -> bool:
+        """Register this worker and read the other living ones. Returns whether its shares have changed."""
+        before, began, kinds = self.shares, self.timer.monotonic(), kinds_of(self.launchers)
+        if self.settings.shard_lease:
+            fleet = await self.store.lease(self.owner, kinds, self.settings.shard_lease)
+            leads = leader(fleet.members, kinds) == self.owner
+            alone = (Share(ALL_SHARDS, kinds),) if leads else ()
+            self.shares = alone if self.settings.leader_election else shares(self.owner, fleet.members)
+            self.downtimes = fleet.downtimes
+        else:
+            self._go_on_alone(kinds, now)
+        self.kinds, self.renewed = kinds, (began, now)
+        return self.shares != before
+
+    async def leave(self) -> None:
+        """Leave the fleet: the other workers take over the shards of this one."""
+        if self.settings.shard_lease and self.renewed is not None:
+            await self.store.lease(self.owner, self.kinds, 0)
+        self.renewed, self.shares = None, ()
+
+    def informed(self, case: ScheduleState) -> ScheduleState:
+        """Return the state with the latest downtime of the workers that can launch it.
+
+        For a task of the declarative scheduler, every late period counts as missed in a downtime: one run replaces all
+        of them.
+        """
+        one = case.policy.first_period is FirstPeriod.CURRENT_MINUTE
+        downtime = ALWAYS if one else self.downtimes.get(kind_of(case.job.target), ALWAYS)
+        return case if case.downtime == downtime else case._replace(downtime=downtime)
+
+    def _go_on_alone(self, kinds: frozenset[str], now: int) -> None:
+        """Count a long time without a pass as a downtime: the host slept, or the process was stopped."""
+        if now - self.last > self.settings.lease or kinds != self.kinds:
+            self.downtimes = dict.fromkeys(kinds, Downtime(self.last + 1, now))
+            self.shares = (Share(ALL_SHARDS, kinds),)
+        self.last = max(self.last, now)

@@ -1,0 +1,221 @@
+"""Why: the report on one period: which revision decided, the decision, and the outcome with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from kron.engine.fleet import kind_of
+from kron.engine.store import Store
+from kron.errors import KronError
+from kron.language.canonical import unparse
+from kron.language.duration import write_duration
+from kron.language.record import record_of
+from kron.rules.downtime import ALWAYS, EVER
+from kron.rules.outcome import REASON_TEXT, GapRecord
+from kron.rules.run import Run, State
+from kron.rules.state import ScheduleState
+from kron.rules.survey import responsible
+from kron.rules.update import ActionKind, Revision, ScheduleAction
+from kron.timing.due import Due, due_of, has_period
+from kron.timing.job import Job
+from kron.timing.key import key_of
+from kron.timing.period import Period, next_nominal, prev_nominal
+from kron.timing.zone import rfc3339
+
+MAX_RECORDS = 10_000  # maximum records read
+
+_STATES = {
+    State.PENDING: "The run is due and waits for its turn.",
+    State.LAUNCHING: "A worker is launching the run.",
+    State.RETRY: "The launch failed, or its result is unknown. Kron will retry.",
+    State.ENQUEUED: "The target has accepted the run and has not reported its end.",
+    State.STARTED: "The target has reported that the run started.",
+    State.WAITING: "The run failed, and Kron will run it again.",
+    State.SUCCESS: "The run succeeded.",
+    State.FAILED: "The run failed.",
+    State.CANCELLED: "The run was canceled.",
+    State.LOST: "The run stopped reporting and counts as lost.",
+    State.UNKNOWN: "The target may have executed the run.",
+}
+_TO_LAUNCH = frozenset({State.PENDING, State.RETRY, State.WAITING})
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodReport:
+    """Report on one period. Without a run and a gap record, the period has no record yet."""
+
+    identity: str
+    period: Period
+    revision: Revision
+    decision: dict[str, Any]  # as `record_of` returns it
+    due: Due
+    run: Run | None
+    gap: GapRecord | None
+    case: ScheduleState
+    act: ScheduleAction | None = None  # pause or deletion that was in force when the period was due
+    now: int = 0  # milliseconds: when the report was made
+    began: int = 0  # milliseconds: when the schedule was first defined
+    shared: bool = True  # whether workers register in this store
+
+    def lines(self) -> Iterator[str]:
+        """Yield the report, line by line."""
+        r = self.revision
+        made = f" by {r.actor}" if r.actor else ""
+        note = f" ({r.note})" if r.note else ""
+        yield f"revision {r.number}{made}, {rfc3339(r.at // 1000)}: {unparse(r.job.schedule)}{note}"
+        chosen = self.decision["chosen_time"] if self.due.schedulable else "none: no second satisfies the constraints"
+        yield f"period {self.period.id}: chosen {chosen}" + self._jitter()
+        if self.act is not None:
+            yield _of_act(self.act)
+        yield self.summary()
+        if not self.launchable:
+            yield self._unlaunchable()
+
+    @property
+    def launchable(self) -> bool:
+        """False if the period still needs a launch, and no living worker can launch its target."""
+        served = not self.shared or self.case.downtime.end != EVER
+        if self.run is not None:
+            return served or self.run.state not in _TO_LAUNCH or self.run.revision != self.case.revision
+        return served or self.gap is not None or not self._expected() or self._resting() != ""
+
+    def _unlaunchable(self) -> str:
+        downtime, kind = self.case.downtime, kind_of(self.case.job.target)
+        last = "" if downtime == ALWAYS else f" Such a worker was last alive at {rfc3339(downtime.start // 1000)}."
+        return f"No living worker can launch {kind!r}, the target of this schedule.{last}"
+
+    def _jitter(self) -> str:
+        jitter = self.revision.job.schedule.policy.jitter
+        return f" (jitter of up to {write_duration(jitter)} before or after)" if jitter else ""
+
+    def summary(self) -> str:
+        """Return the outcome and its reason, or why there is no record."""
+        if self.run is not None:
+            return _of_run(self.run)
+        if self.gap is not None:
+            span = f"{self.gap.count} periods from {rfc3339(self.gap.first)} to {rfc3339(self.gap.last)}"
+            return f"{self.gap.outcome}: {REASON_TEXT[self.gap.reason]} The period is one of {span}."
+        return self._nothing()
+
+    def _nothing(self) -> str:
+        """Return why there is no record."""
+        case, nominal, made = self.case, self.period.nominal, rfc3339(self.case.effective_from // 1000)
+        if self._expected():
+            return f"no record yet: {self._waiting()}"
+        if not has_period(self.revision.job, nominal):
+            return "no record: The period is outside the time in which the schedule is valid."
+        if nominal * 1000 < self.began and not responsible(case, self.due):
+            began = rfc3339(self.began // 1000)
+            return f"no record: The period is earlier than its schedule, which was defined at {began}."
+        if case.deleted:
+            return "no record: The schedule was deleted before the period was due."
+        return f"no record: Revision {case.revision} is responsible for periods since {made}, and this one is earlier."
+
+    def _expected(self) -> bool:
+        """Return whether a period without a record will have one."""
+        case, nominal = self.case, self.period.nominal
+        if case.deleted or self.revision.number != case.revision or nominal <= case.cursor:
+            return False
+        return has_period(case.job, nominal) and responsible(case, self.due)
+
+    def _waiting(self) -> str:
+        due = rfc3339(self.due.at // 1000)
+        if self.due.at <= self.now:
+            return self._resting() or f"The period was due at {due}, and no worker has handled it yet."
+        return self._resting() or f"The period is due at {due}."
+
+    def _resting(self) -> str:
+        """Return why no worker will handle the period for now; empty if one will."""
+        case = self.case
+        if case.paused and not case.pause_expired(self.due.at):
+            return "The schedule is paused" + (
+                f" until {rfc3339(case.paused_until // 1000)}." if case.paused_until else "."
+            )
+        return "The schedule is suspended by its policy." if case.policy.suspend else ""
+
+
+async def why(store: Store, identity: str, at: int, *, shared: bool = True) -> PeriodReport:
+    """Return the report on the last period up to `at` (milliseconds), or on the first one if there is none.
+
+    Args:
+        store: The store to read.
+        identity: The schedule.
+        at: Instant in milliseconds.
+        shared: Whether workers register in this store. A worker that has the store to itself does not.
+
+    Raises:
+        KronError: `NOT_FOUND`, if the schedule does not exist; `NEVER`, if it has no period.
+    """
+    (case,), now = await store.get_with_time([identity])
+    if case is None:
+        raise KronError(
+            "NOT_FOUND", f"schedule {identity!r} does not exist", hint="use the identity of a schedule in this store"
+        )
+    history = await store.revisions(identity)
+    in_force = _revision(history, None, at)
+    period = _period(in_force.job, at)
+    run = await _run(store, identity, period.nominal)
+    gap = next((g for g in await store.gaps(identity) if run is None and g.first <= period.nominal <= g.last), None)
+    revision = _revision(history, run, at)
+    if run is None and period.nominal in (case.owed or ()) and period.nominal > case.cursor:
+        revision = history[-1]  # an edit has handed the period over
+    due = due_of(revision.job, period.nominal)
+    act = _standing(await store.actions(identity), history, due.at)
+    decision, began = record_of(revision.job, period), history[0].at
+    return PeriodReport(identity, period, revision, decision, due, run, gap, case, act, now, began, shared)
+
+
+async def _run(store: Store, identity: str, nominal: int) -> Run | None:
+    """Return the calendar run of a period, otherwise its first requested run."""
+    (run,) = await store.runs_by_key([key_of(identity, nominal)])
+    if run is None:
+        asked = [run for run in await store.runs(identity, MAX_RECORDS) if run.nominal == nominal]
+        run = min(asked, key=lambda run: run.trigger, default=None)
+    return run
+
+
+def _period(job: Job, at: int) -> Period:
+    schedule = job.schedule
+    nominal = prev_nominal(schedule, at // 1000)
+    if nominal is None:
+        nominal = next_nominal(schedule, at // 1000)
+    if nominal is None:
+        raise KronError("NEVER", "the schedule never runs: no month has such a day", hint="choose a day that exists")
+    return Period(nominal)
+
+
+def _revision(history: list[Revision], run: Run | None, at: int) -> Revision:
+    """Return the revision under which the run was recorded, otherwise the one in force at `at`."""
+    if run is not None:
+        return next(r for r in history if r.number == run.revision)
+    return next((r for r in reversed(history) if r.at <= at), history[0])
+
+
+def _standing(acts: list[ScheduleAction], history: list[Revision], at: int) -> ScheduleAction | None:
+    """Return the pause or the deletion that was in force at `at`."""
+    last = next((act for act in reversed(acts) if act.at <= at), None)
+    if last is None or last.kind is ActionKind.RESUMED or (last.until is not None and last.until <= at):
+        return None
+    defined_again = last.kind is ActionKind.DELETED and any(last.at < revision.at <= at for revision in history)
+    return None if defined_again else last
+
+
+def _of_act(act: ScheduleAction) -> str:
+    by = f" by {act.actor}" if act.actor else ""
+    until = f" until {rfc3339(act.until // 1000)}" if act.until is not None else ""
+    return f"{act.kind}{by}, {rfc3339(act.at // 1000)}{until}" + (f": {act.note}" if act.note else "")
+
+
+def _of_run(run: Run) -> str:
+    tries = f" Attempts: {run.attempt}." if run.attempt > 1 or run.unsent else ""
+    if run.unsent:
+        tries += f" Withheld by a worker and not sent: {run.unsent}."
+    if run.outcome is None:
+        return f"open: {_STATES[run.state]}{tries}"
+    if run.state in _STATES:
+        return f"{run.outcome}: {_STATES[run.state]}{tries}" + (
+            f" Reason: {REASON_TEXT[run.reason]}" if run.reason else ""
+        )
+    return f"{run.outcome}: {REASON_TEXT[run.reason]}" if run.reason else str(run.outcome)

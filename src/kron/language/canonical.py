@@ -1,0 +1,189 @@
+"""Canonical texts of schedules. Equal schedules have equal texts, and parsing the text gives the schedule again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from kron.errors import KronError
+from kron.language.duration import write_duration
+from kron.language.grammar import DAY, HOUR, MINUTE, MONTH, SECOND, WEEKDAY, Kind
+from kron.language.modifier_args import CONCURRENCY
+from kron.language.quoting import quote
+from kron.timing.calendar import date_of
+from kron.timing.schedule import Schedule
+from kron.timing.schedule.cadence import Cadence
+from kron.timing.schedule.constraint import Clauses
+from kron.timing.schedule.cron import Cron, possible
+from kron.timing.schedule.policy import Policy
+from kron.timing.schedule.sampling import Exponential, Normal, Seed, SkewEarly, SkewLate
+from kron.timing.schedule.window import Window
+
+Pairs = dict[str, str]
+_CONCURRENCY = {overlap: name for name, overlap in CONCURRENCY.items()}
+
+
+def unparse(schedule: Schedule) -> str:
+    """Return the canonical text of a schedule, in the dialect that `dialect_of` returns.
+
+    Raises:
+        KronError: The schedule counts days across months, which no cron line can express (`NOT_CRON`).
+    """
+    if dialect_of(schedule) == "service":  # the service dialect keeps its time zone outside the text
+        return write_cron(schedule.cron)
+    return " ".join([write_cron(schedule.cron), *_modifiers(schedule)])
+
+
+def dialect_of(schedule: Schedule) -> str:
+    """Return the dialect of the canonical text.
+
+    It is `kron`, or `service` if the schedule has seconds or never runs, which only the service dialect can express.
+    """
+    return "kron" if schedule.cron.seconds == 1 and possible(schedule.cron) else "service"
+
+
+def to_posix(cron: Cron) -> str:
+    """Return the cron fields in strict POSIX cron, without names and steps.
+
+    Raises:
+        ValueError: The fields select seconds, or count days across months.
+    """
+    if cron.seconds != 1 or isinstance(cron, Cadence):
+        raise ValueError("strict POSIX cron supports neither seconds nor days counted across months")
+    return " ".join(",".join(_ranges(*field)) or "*" for field in _fields(cron))
+
+
+@lru_cache(4_096)  # defining a schedule calls this three times, and many schedules have the same fields
+def write_cron(cron: Cron) -> str:
+    """Return the canonical cron fields, with names for months and weekdays."""
+    if isinstance(cron, Cadence):
+        hint = "store the sentence and its identity instead"
+        raise KronError("NOT_CRON", f"no cron line can express every {cron.every} days across months", hint=hint)
+    fields = [_field(*field) for field in _fields(cron)]
+    if cron.seconds != 1:
+        fields.insert(0, "*" if cron.seconds == SECOND.all else _field(cron.seconds, SECOND))
+    return " ".join(fields)
+
+
+def _fields(cron: Cron) -> Iterator[tuple[int, Kind]]:
+    """Yield the values and the kind of each field. The value 0 stands for the field `*`."""
+    yield (0 if cron.minutes == MINUTE.all else cron.minutes), MINUTE
+    yield (0 if cron.hours == HOUR.all else cron.hours), HOUR
+    yield (0 if cron.any_day else cron.days), DAY
+    yield (0 if cron.months == MONTH.all else cron.months), MONTH
+    yield (0 if cron.any_weekday else cron.weekdays), WEEKDAY
+
+
+def _field(bits: int, kind: Kind) -> str:
+    if not bits:
+        return "*"
+    values = _values(bits, kind)
+    step = values[1] - values[0] if len(values) > 2 else 0
+    if step > 1 and values == list(range(values[0], values[-1] + 1, step)):
+        if values[0] == kind.low and values[-1] + step > kind.high:
+            return f"*/{step}"
+        return f"{values[0]}-{values[-1]}/{step}"
+    return ",".join(_ranges(bits, kind, kind.names))
+
+
+def _ranges(bits: int, kind: Kind, names: tuple[str, ...] = ()) -> Iterator[str]:
+    """Yield the values as ranges and single values."""
+    values = _values(bits, kind)
+    while values:
+        run = next((n for n in range(1, len(values)) if values[n] != values[0] + n), len(values))
+        run = run if run > 2 else 1
+        first, last = (names[v - kind.low] if names else str(v) for v in (values[0], values[run - 1]))
+        yield first if run == 1 else f"{first}-{last}"
+        values = values[run:]
+
+
+def _values(bits: int, kind: Kind) -> list[int]:
+    return [v for v in range(kind.low, kind.high + 1) if bits >> v - kind.low & 1]
+
+
+def _modifiers(schedule: Schedule) -> Iterator[str]:
+    plain = Schedule(schedule.cron)
+    if schedule.zone.name != plain.zone.name:
+        yield f"@tz({schedule.zone.name})"
+    if schedule.window != plain.window:
+        yield f"@win({write_window(schedule.window)})"
+    if schedule.distribution != plain.distribution:
+        yield f"@dist({_call(schedule.distribution.name, distribution_parameters(schedule))})"
+    if schedule.seed != plain.seed:
+        yield f"@seed({_call(schedule.seed.strategy, seed_parameters(schedule.seed))})"
+    policy = _policy(schedule.policy)  # the fields that @policy can express; the preset sets the others
+    if policy:
+        yield f"@policy({_call('', policy)})"
+    if schedule.constraints.avoid:
+        yield f"@avoid({write_clauses(schedule.constraints.avoid)})"
+    if schedule.constraints.only:
+        yield f"@only({write_clauses(schedule.constraints.only)})"
+
+
+def write_window(window: Window) -> str:
+    """Return the body of @win."""
+    return f"{window.mode},{write_duration(window.duration)}"
+
+
+def distribution_parameters(schedule: Schedule) -> Pairs:
+    """Return the parameters of the distribution that differ from the defaults."""
+    match schedule.distribution:
+        case SkewEarly(shape) | SkewLate(shape):
+            return {"shape": _number(shape)} if shape != 2.0 else {}
+        case Exponential(decay, lean):
+            defaults = {"lambda": "1", "dir": "early"}
+            return {k: v for k, v in {"lambda": _number(decay), "dir": str(lean)}.items() if v != defaults[k]}
+        case Normal(mu, sigma):
+            mean = {"mu": str(mu)} if mu else {}
+            return mean | ({"sigma": write_duration(sigma)} if sigma else {})
+        case _:
+            return {}
+
+
+def seed_parameters(seed: Seed) -> Pairs:
+    """Return the parameters of the seed that differ from the defaults."""
+    return {"salt": quote(seed.salt)} if seed.salt else {}
+
+
+def write_clauses(clauses: Clauses) -> str:
+    """Return the body of @only or @avoid."""
+    return ";".join(f"{key}={value}" for key, value in _clauses(clauses))
+
+
+def _clauses(clauses: Clauses) -> Iterable[tuple[str, str]]:
+    sets = {"hours": (clauses.hours, HOUR), "dow": (clauses.dow, WEEKDAY)}
+    sets |= {"dom": (clauses.dom, DAY), "months": (clauses.months, MONTH)}
+    for key, (bits, kind) in sets.items():
+        if bits:
+            yield key, ",".join(_ranges(bits >> kind.low, kind, kind.names))
+    for start, end in clauses.between:
+        yield "between", f"{_clock(start)}-{_clock(end)}"
+    for first, last in clauses.dates:
+        if first == last:
+            yield "date", date_of(first).text
+        else:
+            yield "dates", f"{date_of(first).text}..{date_of(last).text}"
+
+
+def _policy(policy: Policy) -> Pairs:
+    default = Policy()
+    pairs = {}
+    if policy.overlap != default.overlap and policy.overlap in _CONCURRENCY:
+        pairs["concurrency"] = _CONCURRENCY[policy.overlap]
+    if policy.deadline != default.deadline and policy.deadline is not None:
+        pairs["deadline"] = write_duration(policy.deadline)
+    if policy.suspend:
+        pairs["suspend"] = "true"
+    return pairs
+
+
+def _call(name: str, pairs: Pairs) -> str:
+    return ",".join(([name] if name else []) + [f"{key}={value}" for key, value in pairs.items()])
+
+
+def _number(value: float) -> str:
+    return repr(value).removesuffix(".0")
+
+
+def _clock(minute: int) -> str:
+    return f"{minute // 60:02d}:{minute % 60:02d}"

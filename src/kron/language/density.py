@@ -1,0 +1,107 @@
+"""Load of many schedules: the number of runs per minute, as written and as spread by sentences or windows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from kron.language import parse
+from kron.language.sentences import github, grammar
+from kron.language.sentences.replacement import sentence_of
+from kron.language.sentences.scatter import scatter
+from kron.language.sentences.translate import kron_line
+from kron.timing.decision import decide
+from kron.timing.period import Period, next_nominal
+from kron.timing.schedule import Schedule
+from kron.timing.schedule.window import SECOND, Mode, Window
+from kron.timing.zone import UTC_ZONE
+
+By = Literal["sentences", "windows"]
+
+_HOUR = 3_600 * SECOND
+_MINUTE = 60 * SECOND
+_OFF_THE_HOUR = range(5, 55)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Schedule that contributes to the load, its identity, and its sentence (empty if it has none)."""
+
+    schedule: Schedule
+    identity: str
+    sentence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Number of runs per minute, by the instant at which the minute begins."""
+
+    runs: Counter[int]
+
+    @property
+    def total(self) -> int:
+        """Number of all runs."""
+        return self.runs.total()
+
+    @property
+    def peak(self) -> tuple[int, int]:
+        """Maximum number of runs in one minute, and the first minute with this number."""
+        most = max(self.runs.values(), default=0)
+        return most, min((minute for minute, count in self.runs.items() if count == most), default=0)
+
+    def by_hour(self) -> list[int]:
+        """Return, for each hour of the UTC day, the runs of its busiest minute over all days."""
+        hours = [0] * 24
+        for minute, count in self.runs.items():
+            hour = minute // 3_600 % 24
+            hours[hour] = max(hours[hour], count)
+        return hours
+
+
+def load(pieces: Iterable[Piece], start: int, end: int) -> Load:
+    """Return the load from `start` (included) to `end` (excluded), in seconds since 1970-01-01 UTC."""
+    return Load(Counter(at - at % 60 for piece in pieces for at in _runs(piece, start, end)))
+
+
+def _runs(piece: Piece, start: int, end: int) -> Iterator[int]:
+    schedule = piece.schedule
+    reach = schedule.window.duration // SECOND + 1
+    nominal = next_nominal(schedule, start - reach - 1)
+    while nominal is not None and nominal < end + reach:
+        at: int | None = nominal
+        if schedule.window.duration:
+            at = decide(schedule, Period(nominal), piece.identity).chosen
+        if at is not None and start <= at < end:
+            yield at
+        nominal = next_nominal(schedule, nominal)
+
+
+def spread(piece: Piece, by: By) -> Piece:
+    """Return the piece spread by a sentence or by a window; unchanged if it has a window or cannot be spread."""
+    if piece.schedule.window.duration:
+        return piece
+    return _as_sentence(piece) if by == "sentences" else _as_window(piece)
+
+
+def _as_sentence(piece: Piece) -> Piece:
+    sentence = piece.sentence or (sentence_of(piece.schedule.cron) if piece.schedule.zone == UTC_ZONE else "")
+    if not sentence:
+        return piece
+    cron = github.read(scatter(grammar.read(sentence), piece.identity).cron)
+    return replace(piece, schedule=replace(piece.schedule, cron=cron))
+
+
+def _as_window(piece: Piece) -> Piece:
+    """Return the piece with a window: ±1 hour for one time of day; minutes 5 to 54 for an hourly schedule."""
+    cron = piece.schedule.cron
+    if piece.sentence:
+        return replace(piece, schedule=parse(kron_line(grammar.read(piece.sentence)), dialect="kron"))
+    if cron.minutes.bit_count() > 1 or cron.seconds != 1:
+        return piece
+    if cron.hours.bit_count() == 1:
+        return replace(piece, schedule=replace(piece.schedule, window=Window(Mode.AROUND, 2 * _HOUR)))
+    opening = replace(cron, minutes=1 << _OFF_THE_HOUR.start)
+    window = Window(Mode.AFTER, (len(_OFF_THE_HOUR) - 1) * _MINUTE)
+    return replace(piece, schedule=replace(piece.schedule, cron=opening, window=window))

@@ -1,0 +1,260 @@
+"""Parser of krontab files: one job per line, `<schedule> name=.. command=.. [key=value ...]`, and # comment lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from kron.errors import KronError, LanguageError, clip, did_you_mean
+from kron.language import kron
+from kron.language.duration import read_duration
+from kron.language.fault import Fault
+from kron.language.quoting import WORD, check, spans, unquote
+from kron.language.tokens import admit
+from kron.timing.job import Command, Job
+from kron.timing.schedule import Schedule
+from kron.timing.zone import UTC_ZONE
+
+MOST_LINES = 100_000
+MOST_ERRORS = 100  # with more invalid lines, the file is probably not a krontab file
+
+# Fields have no equals sign, and modifiers have it only inside parentheses. So the schedule ends at the first key.
+_PAIR = re.compile(r'([^"\\@(= \t]++)=')
+_SCHEDULE = re.compile(rf"(?:[ \t]*+(?!{_PAIR.pattern}){WORD})*+[ \t]*+", re.DOTALL)
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,127}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_OCTAL = re.compile(r"0?[0-7]{3}")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Line of the file: its number, its schedule text, the rest of its text, and the job."""
+
+    number: int
+    schedule: str
+    rest: str
+    job: Job
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Valid lines of a krontab file, and the errors of the invalid ones."""
+
+    lines: tuple[Line, ...]
+    errors: tuple[LanguageError, ...]
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """Jobs in the order of the file."""
+        return tuple(line.job for line in self.lines)
+
+
+def read_table(text: str, path: str) -> Table:
+    """Parse a krontab file.
+
+    Args:
+        text: Content of the file.
+        path: Absolute path of the file. It is part of the identity of every job.
+
+    Returns:
+        The valid lines, and one error per invalid line. Reading stops after 100,000 lines or 100 errors.
+
+    Raises:
+        KronError: The path cannot be part of an identity (`BAD_PATH`).
+    """
+    _check_path(path)
+    lines: list[Line] = []
+    errors: list[LanguageError] = []
+    seen: dict[str, int] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        body = line.removesuffix("\r")
+        if body.lstrip(" \t")[:1] in ("", "#"):
+            continue
+        limit = _limit(number, len(errors), len(body))
+        if limit:
+            errors.append(limit.within(body, path, number))
+            break
+        try:
+            found = _line(body, number, path)
+            if found.job.name in seen:
+                raise _taken(found, seen[found.job.name], len(body))
+        except Fault as fault:
+            errors.append(fault.within(body, path, number))
+        else:
+            seen[found.job.name] = number
+            lines.append(found)
+    return Table(tuple(lines), tuple(errors))
+
+
+def _check_path(path: str) -> None:
+    """Reject a path that cannot be part of an identity.
+
+    A line feed separates the inputs of a seed, and the seed is hashed as UTF-8.
+    """
+    try:
+        path.encode()
+        good = "\n" not in path
+    except UnicodeEncodeError:
+        good = False
+    if not good:
+        message = f"path {clip(path)!r} has a line feed or is not valid UTF-8, so it cannot be part of an identity"
+        raise KronError("BAD_PATH", message, hint="rename the file")
+
+
+def _limit(number: int, errors: int, end: int) -> Fault | None:
+    """Return the fault that ends the reading at this line, or None."""
+    if number > MOST_LINES:
+        message = f"file has more than {MOST_LINES} lines"
+        return Fault("TOO_LONG", message, 0, end, "move the remaining lines to another file")
+    if errors >= MOST_ERRORS:
+        message = f"stopped reading after {errors} invalid lines"
+        return Fault("TOO_MANY_ERRORS", message, 0, end, "check that this is a krontab file")
+    return None
+
+
+def identity_of(path: str, name: str) -> str:
+    """Return the identity of a job in a krontab file. Every component must use this function."""
+    return f"{path}:{name}"
+
+
+def _line(text: str, number: int, path: str) -> Line:
+    admit(text)
+    check(text)
+    head = _SCHEDULE.match(text)
+    cut = head.end() if head else 0
+    schedule = _schedule(text[:cut])
+    pairs = _pairs(text, cut)
+    missing = [key for key in ("name", "command") if key not in pairs]
+    if missing:
+        message, hint = f"line has no {'= and no '.join(missing)}=", f"add {'=… '.join(missing)}=…"
+        end = len(text.rstrip(" \t"))
+        raise Fault("MISSING_KEY", message, end, end + 1, hint)
+    return Line(number, text[:cut].strip(" \t"), text[cut:], _job(path, schedule, pairs))
+
+
+def _schedule(text: str) -> Schedule:
+    try:
+        return _remembered(text) if len(text) <= 256 else kron.read(text, UTC_ZONE)
+    except Fault as fault:
+        surplus = text[fault.start : fault.end].strip(" \t")
+        if fault.code in ("FIELD_COUNT", "NOT_A_MODIFIER") and surplus and surplus[0] not in "#@":
+            fault.hint = f'write the command as command="{clip(surplus)}"'
+        elif not text.strip(" \t"):
+            fault.hint = "begin the line with a schedule; set variables per job with env=NAME=value"
+        raise
+
+
+@lru_cache(4_096)
+def _remembered(text: str) -> Schedule:
+    """Parse a schedule with a cache, because many lines of a file have the same schedule."""
+    return kron.read(text, UTC_ZONE)
+
+
+def _pairs(text: str, start: int) -> dict[str, Any]:
+    pairs: dict[str, Any] = {}
+    variables: dict[str, Any] = {}
+    for begin, end in spans(text, start):
+        match = _PAIR.match(text, begin, end)
+        if not match:
+            word = text[begin:end]
+            hint = "remove the comment" if word.startswith("#") else "put a value with spaces in double quotes"
+            raise Fault("NOT_A_PAIR", f"{clip(word)!r} is not key=value", begin, end, hint)
+        key, at = match[1], match.end()
+        if key not in _KEYS:
+            hint = did_you_mean(key, _KEYS, f"use one of {', '.join(_KEYS)}")
+            raise Fault("UNKNOWN_KEY", f"unknown key {clip(key)!r}", begin, at - 1, hint)
+        value = _read(key, text[at:end], at)
+        known, name, value = (variables, *value) if key == "env" else (pairs, key, value)
+        if name in known:
+            message = f"duplicate {'variable' if key == 'env' else 'key'} {clip(name)}"
+            raise Fault("DUPLICATE_KEY", message, begin, end, "keep one of them")
+        known[name] = value
+    pairs["env"] = tuple(variables.items())
+    return pairs
+
+
+def _read(key: str, value: str, start: int) -> Any:
+    try:
+        text = _unquote_variable(value) if key == "env" else unquote(value)
+        if not text and key != "description":
+            raise Fault("BAD_VALUE", f"value of {key} is empty", -len(key) - 1, 0, f"write {key}=…")
+    except Fault as fault:
+        raise fault.moved(start) from None
+    try:
+        return _KEYS[key](text)
+    except Fault as fault:
+        raise (fault.moved(start) if text == value else fault.at(start, start + len(value))) from None
+
+
+def _unquote_variable(text: str) -> str:
+    """Remove the quotes of `NAME="a value"` or `"NAME=a value"`."""
+    if text.startswith('"'):
+        return unquote(text)
+    name, equals, value = text.partition("=")
+    try:
+        return f"{name}{equals}{unquote(value)}"
+    except Fault as fault:
+        raise fault.moved(len(name) + 1) from None
+
+
+def _job(path: str, schedule: Schedule, pairs: dict[str, Any]) -> Job:
+    name, description = pairs.pop("name"), pairs.pop("description", "")
+    command = Command(pairs.pop("command"), **pairs)
+    return Job(identity_of(path, name), schedule, name, description, command)
+
+
+def _taken(line: Line, by: int, length: int) -> Fault:
+    cut = length - len(line.rest)
+    start, end = next(span for span in spans(line.rest) if line.rest.startswith("name=", *span))
+    message, hint = f"duplicate name {line.job.name}, already used in line {by}", "give each job a unique name"
+    return Fault("DUPLICATE_NAME", message, cut + start, cut + end, hint)
+
+
+def _matching(pattern: re.Pattern[str], what: str, hint: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if not pattern.fullmatch(text):
+            raise Fault("BAD_VALUE", f"{clip(text)!r} is not {what}", 0, len(text), hint)
+        return text
+
+    return read
+
+
+_absolute = _matching(re.compile(r"/.*", re.DOTALL), "an absolute path", "begin it with /")
+
+
+def _umask(text: str) -> int:
+    return int(_matching(_OCTAL, "an octal mask", "write it as 022 or 0077")(text), 8)
+
+
+def _timeout(text: str) -> int:
+    timeout = read_duration(text)
+    if not timeout:
+        raise Fault("BAD_VALUE", "timeout must be longer than 0", 0, len(text), "write a duration such as 30m")
+    return timeout
+
+
+def _variable(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not _VARIABLE.fullmatch(name):
+        hint = "write env=NAME=value, with letters, digits and _ in the name"
+        raise Fault("BAD_VALUE", f"{clip(text)!r} is not NAME=value", 0, len(text), hint)
+    return name, value
+
+
+_KEYS: dict[str, Callable[[str], Any]] = {
+    "name": _matching(_NAME, "a valid name", "use up to 128 of A-Z a-z 0-9 . _ / - and begin with a letter or digit"),
+    "command": str,
+    "user": str,
+    "group": str,
+    "cwd": _absolute,
+    "env": _variable,
+    "shell": _absolute,
+    "umask": _umask,
+    "timeout": _timeout,
+    "stdout": _absolute,
+    "stderr": _absolute,
+    "description": str,
+}

@@ -1,0 +1,124 @@
+"""Jobs as named fields instead of one line, as in a manifest, a form or an API request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kron.errors import KronError, clip, did_you_mean
+from kron.language.fault import Fault
+from kron.language.kron import assemble
+from kron.language.modifier_args import READERS
+from kron.language.quoting import quote
+from kron.language.tokens import admit
+from kron.timing.decision import checked
+from kron.timing.job import Job
+
+FIELDS = (
+    "identity",
+    "schedule",
+    "timezone",
+    "window_mode",
+    "window_duration",
+    "distribution",
+    "seed_strategy",
+    "salt",
+    "constraints",
+    "policy",
+)
+
+
+def define(fields: Mapping[str, Any]) -> Job:
+    """Return the job that the fields describe. Its schedule equals that of the same values on one line.
+
+    Args:
+        fields: Values by field name; the names are in `FIELDS`. `distribution` and `policy` are mappings of their
+            parameters; the distribution has its `name` in it. `constraints` has `only` and `avoid`, each with the
+            body of the modifier. None means that the field is not set.
+
+    Raises:
+        KronError: A field is unknown, missing or invalid.
+        LanguageError: The text of a field is invalid.
+    """
+    for field in fields:
+        if field not in FIELDS:
+            hint = did_you_mean(str(field), FIELDS, f"use one of {', '.join(FIELDS)}")
+            raise KronError("UNKNOWN_FIELD", f"unknown field {clip(str(field))!r}", hint=hint)
+    given = {field: value for field, value in fields.items() if value is not None}
+    for field in ("identity", "schedule"):
+        if not given.get(field):
+            raise KronError("MISSING_FIELD", f"field {field} is missing", hint=f"add {field}")
+    identity, schedule = _text(given["identity"], "identity"), _text(given["schedule"], "schedule")
+    try:
+        checked(identity)
+    except ValueError as error:
+        raise _bad("identity", str(error), "use one line of text") from None
+    parts = {name: _read(name, body) for name, body in _bodies(given).items()}
+    try:
+        return Job(identity, assemble(schedule, parts))
+    except Fault as fault:
+        raise fault.within(schedule, "schedule") from None
+
+
+def _bodies(given: Mapping[str, Any]) -> dict[str, str]:
+    """Return the body of each modifier that the fields set."""
+    bodies = {"tz": _text(given.get("timezone", ""), "timezone")}
+    if "window_mode" in given or "window_duration" in given:
+        bodies["win"] = ",".join([_word(given, "window_mode", "after"), _word(given, "window_duration", "0s")])
+    if "distribution" in given:
+        parameters = _mapping(given, "distribution")
+        name = _word(parameters, "name", "uniform")
+        bodies["dist"] = ",".join([name, *_pairs({k: v for k, v in parameters.items() if k != "name"})])
+    if "seed_strategy" in given or "salt" in given:
+        salt = _text(given.get("salt", ""), "salt")
+        bodies["seed"] = ",".join([_word(given, "seed_strategy", "stable"), *([f"salt={quote(salt)}"] if salt else [])])
+    bodies["policy"] = ",".join(_pairs(_mapping(given, "policy")))
+    for name, clauses in _mapping(given, "constraints").items():
+        if name not in ("only", "avoid"):
+            raise KronError("UNKNOWN_FIELD", f"unknown constraint {clip(name)!r}", hint="use only or avoid")
+        bodies[name] = _text(clauses, name)
+    return {name: body for name, body in bodies.items() if body}
+
+
+def _mapping(given: Mapping[str, Any], field: str) -> dict[str, Any]:
+    value = given.get(field, {})
+    if not isinstance(value, Mapping):
+        raise _bad(field, "the value is not a mapping", "use a mapping of names to values")
+    return {str(key): item for key, item in value.items() if item is not None}
+
+
+def _pairs(values: Mapping[str, Any]) -> list[str]:
+    return [f"{key}={_word(values, key, '')}" for key in values]
+
+
+def _word(values: Mapping[str, Any], key: str, default: str) -> str:
+    """Return a single value as text. A comma is rejected because it would add a second parameter."""
+    value = values.get(key, default)
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    if "," in key + text:
+        raise _bad(key, "the value contains a comma", "use one value")
+    return _text(text, key)
+
+
+def _text(value: object, field: str) -> str:
+    if not isinstance(value, str):
+        raise _bad(field, "the value is not a string", "use a string, quoted if the file format requires it")
+    try:
+        admit(value)
+    except Fault as fault:
+        raise _bad(field, fault.message, fault.hint) from None
+    return value
+
+
+def _bad(field: str, reason: str, hint: str) -> KronError:
+    return KronError("BAD_FIELD", f"field {clip(field)} is invalid: {reason}", hint=hint)
+
+
+def _read(name: str, body: str) -> Any:
+    try:
+        return READERS[name](body)
+    except Fault as fault:
+        raise fault.within(body, _SOURCES.get(name, f"constraints.{name}")) from None
+
+
+_SOURCES = {"tz": "timezone", "win": "window", "dist": "distribution", "seed": "seed", "policy": "policy"}

@@ -1,0 +1,48 @@
+"""Translation of a sentence into a line of the kron dialect, with a window in place of the scattering."""
+
+from __future__ import annotations
+
+from kron.language.canonical import write_window
+from kron.language.sentences.grammar import Sentence
+from kron.language.sentences.interval import Fixed
+from kron.language.sentences.placeholder import Around, Between, Daily, Fortnightly, Hourly, Stretch, Weekly
+from kron.timing.schedule.window import SECOND, Mode, Window
+
+# The pool uses these hours only; its first slot is not before 02:00, its last slot not after 23:59.
+_QUIET = "@only(hours=2-5,10-12,19-23)"
+_POOL_OPENS = 2
+_POOL_MINUTES = 22 * 60 - 1
+_MINUTE = 60 * SECOND
+
+
+def kron_line(sentence: Sentence) -> str:
+    """Return the line in the kron dialect. It draws a new time in each period; a sentence draws only once."""
+    match sentence.plan:
+        case Fixed(cron):
+            return cron
+        case Hourly(every, workdays):
+            hours, days = f"*/{every}" if every and every > 1 else "*", "1-5" if workdays else "*"
+            return f"5 {hours} * * {days} {_after(49)}"
+        case Fortnightly() as plan:
+            return f"0 {_POOL_OPENS} */{plan.days} * * {_after(_POOL_MINUTES)} {_QUIET}"
+        case Daily(stretch, workdays):
+            return _line(stretch, "*" if workdays is None else f"{workdays}-{workdays + 4}")
+        case Weekly(None):
+            return f"0 {_POOL_OPENS} * * 0 {_after(6 * 24 * 60 + _POOL_MINUTES)} {_QUIET}"
+        case Weekly(day, stretch):
+            return _line(stretch, str(day))
+
+
+def _line(stretch: Stretch | None, days: str) -> str:
+    match stretch:
+        case Around(minute):
+            window = write_window(Window(Mode.AROUND, stretch.size * _MINUTE))
+            return f"{minute % 60} {minute // 60} * * {days} @win({window})"
+        case Between(start):
+            return f"{start % 60} {start // 60} * * {days} {_after(stretch.size)}"
+        case None:
+            return f"0 {_POOL_OPENS} * * {days} {_after(_POOL_MINUTES)} {_QUIET}"
+
+
+def _after(minutes: int) -> str:
+    return f"@win({write_window(Window(Mode.AFTER, minutes * _MINUTE))})"

@@ -1,0 +1,52 @@
+"""Cron with names and steps: the cron fields of the kron dialect, and the service dialect.
+
+The service dialect has five fields, or six with the seconds first, and accepts 7 for Sunday.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeVar
+
+from kron.errors import KronError
+from kron.language.fault import Fault
+from kron.language.field_errors import miscount
+from kron.language.fields import cron, find_fault
+from kron.language.grammar import Grammar
+from kron.language.posix import five
+from kron.language.tokens import tokens, words
+from kron.timing.schedule.cron import Cron
+
+BASELINE = Grammar("kron", steps=True, names=True)
+SERVICE = Grammar("service", steps=True, names=True, seven=True)
+
+Seconds = Literal["first", "last"]
+T = TypeVar("T")
+
+
+def read(text: str, seconds: Seconds = "first") -> Cron:
+    """Parse a text in the service dialect. `seconds` is the position of the seconds in six fields."""
+    if seconds not in ("first", "last"):  # a deployment setting, so not always one of the literals
+        message = f"unknown position {seconds!r} of the seconds"
+        raise KronError("UNKNOWN_SECONDS", message, hint="use first or last")
+    fields = words(text)
+    if len(fields) not in (5, 6):
+        raise miscount(text, SERVICE, most=6)
+    try:
+        return cron(text, _seconds_first(fields, seconds), SERVICE)
+    except Fault:
+        raise find_fault(text, _seconds_first(tokens(text), seconds), SERVICE) from None
+
+
+def baseline(text: str) -> Cron:
+    """Parse the cron fields of a text in the kron dialect."""
+    return five(text, BASELINE)
+
+
+def seconds_last(text: str) -> str:
+    """Move the seconds of a service text from the first field to the last. A text of five fields is unchanged."""
+    fields = text.split()
+    return " ".join([*fields[1:], fields[0]]) if len(fields) == 6 else text
+
+
+def _seconds_first(fields: list[T], seconds: Seconds) -> list[T]:
+    return [fields[5], *fields[:5]] if len(fields) == 6 and seconds == "last" else fields

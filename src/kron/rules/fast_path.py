@@ -1,0 +1,67 @@
+"""Fast path: no run is open, and at most one period is due and not too late. This is almost every pass.
+
+The fast path returns what `plan_full` would return, or None where the full plan is needed. It makes no decisions of its
+own.
+"""
+
+from __future__ import annotations
+
+from kron.rules.run import Run, State
+from kron.rules.state import ScheduleState
+from kron.timing.due import due_of, window_extent
+from kron.timing.job import Job
+from kron.timing.key import key_of
+from kron.timing.period import next_nominal
+from kron.timing.schedule.constraint import UNCONSTRAINED
+from kron.timing.schedule.policy import MILLISECOND, Catchup
+
+_LAUNCHING = State.LAUNCHING
+_CAUGHT_UP = (Catchup.LATEST, Catchup.ALL)  # a single late period is launched like any other
+
+
+def plan_fast(case: ScheduleState, now: int, owner: str, lease: int) -> tuple[int, int, Run | None] | None:
+    """Return the new cursor, the time of the next check, and the run to launch now, if any.
+
+    Returns None if the full plan is needed.
+    """
+    job, _, cursor, since, paused, deleted, _, opened, ahead, _, _, downtime, _ = case
+    schedule, policy = job.schedule, job.schedule.policy
+    if opened or ahead or paused or deleted or policy.suspend or job.start is not None or job.end is not None:
+        return None
+    nominal = next_nominal(schedule, cursor)
+    if nominal is None or (following := next_nominal(schedule, nominal)) is None:
+        return None
+    at, upcoming = nominal * 1000, following * 1000  # no other period is due before `others`
+    others = upcoming
+    if schedule.window.duration or policy.jitter or schedule.constraints is not UNCONSTRAINED:
+        at, upcoming, others = _placed(job, nominal, following)
+    if at <= since or nominal * 1000 <= since:  # an older revision may be responsible for the period
+        return None
+    if now < at <= min(upcoming, others):
+        return cursor, at, None
+    on_time = (now - at) * MILLISECOND < policy.resolution or (
+        policy.deadline is None
+        and (
+            policy.catchup in _CAUGHT_UP
+            or not downtime.covers(at)
+            or downtime.after(at, now) * MILLISECOND < policy.grace
+        )
+    )
+    if not (at <= now < upcoming <= others and on_time):
+        return None
+    key = key_of(job.identity, nominal)
+    run = Run(key, job.identity, nominal, case.revision, at, _LAUNCHING,
+              "", None, None, 1, owner, lease, 0, False, now, now, now)  # fmt: skip
+    return nominal if nominal * 1000 <= now else cursor, lease if lease < upcoming else upcoming, run
+
+
+def _placed(job: Job, nominal: int, following: int) -> tuple[int, int, int]:
+    """Return the three times for a schedule whose periods need not be due at their nominal times.
+
+    If one of the periods is unschedulable, the times are in an impossible order, so that the full plan is used.
+    """
+    first, second = due_of(job, nominal), due_of(job, following)
+    third = next_nominal(job.schedule, following)
+    if third is None or not first.schedulable or not second.schedulable:
+        return 0, -1, -1  # an order that real times cannot have
+    return first.at, second.at, (third - window_extent(job)[0]) * 1000

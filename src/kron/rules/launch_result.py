@@ -1,0 +1,182 @@
+"""Launch results: what a launcher or a target reported, and the resulting state of the run."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+from zlib import crc32
+
+from kron.rules.outcome import Outcome, Reason
+from kron.rules.run import ACTIVE, RUNNING, Run, State, ended
+from kron.timing.schedule.policy import MILLISECOND, Completion, Overlap, Policy, WorkerLossPolicy
+
+MAX_RETRY_AFTER_MS = 3_600_000  # milliseconds: upper limit of the delay that a target can request
+LAST_ATTEMPT_MARGIN_MS = 250  # milliseconds before the deadline: last attempt, if the next would be too late
+MAX_BACKOFF_MS = 60_000  # milliseconds between two attempts, if the target requests no delay
+
+
+class LaunchResult(StrEnum):
+    """Result of one launch attempt."""
+
+    OK = "ok"  # the target has accepted the run, now or in an earlier attempt
+    REJECTED = "rejected"  # the target will never accept the run
+    RETRYABLE = "retryable"  # the target has not accepted the run, and may accept it later
+    UNKNOWN = "unknown"  # Kron cannot know whether the run arrived
+    UNSENT = "unsent"  # certainly nothing was sent, and the target did not cause this
+
+
+class Report(StrEnum):
+    """Report of a target on a run that it has accepted."""
+
+    STARTED = "started"  # also: is still in progress
+    SUCCESS = "success"
+    FAILED = "failed"
+
+
+class LaunchResponse(NamedTuple):
+    """Launch result with the details that came with it.
+
+    A run that is over already, and whose launcher reports its end itself, has `over` set: the report of the end also
+    tells that the run started.
+    """
+
+    result: LaunchResult
+    retry_after_ms: int = 0  # milliseconds
+    run_id: str = ""  # the target's name for the run
+    report: Report | None = None
+    over: bool = False
+
+
+def answered(
+    run: Run, answer: LaunchResult, policy: Policy, now: int, patience: int = 0, report: Report | None = None
+) -> Run:
+    """Return the run after its launcher has answered.
+
+    Args:
+        run: The run that was launched.
+        answer: Result of the attempt.
+        policy: Policy of the revision under which the run was recorded.
+        now: Current time in milliseconds.
+        patience: Minimum milliseconds to wait before the next attempt, as requested by the target. The deadline still
+            applies.
+        report: What the answer says about the run itself. A target that answers `started` reports the end later.
+    """
+    if answer is LaunchResult.OK:
+        return _accepted(run, policy, now, report)
+    if answer is LaunchResult.UNSENT:
+        return run._replace(
+            state=State.RETRY, not_before=now + patience, lease=None, changed=now, unsent=run.unsent + 1
+        )
+    if answer is LaunchResult.REJECTED:
+        return failed_launch(_refused(run), now)
+    if answer is LaunchResult.UNKNOWN and policy.on_worker_loss is WorkerLossPolicy.LOST:
+        return ended(run, State.UNKNOWN, now, Outcome.EXECUTED, Reason.UNKNOWN)
+    run = _refused(run) if answer is LaunchResult.RETRYABLE else run._replace(maybe_delivered=True)
+    again = _next_attempt(run, policy, now, min(patience, MAX_RETRY_AFTER_MS))
+    if again is None:
+        return failed_launch(run, now)
+    return run._replace(state=State.RETRY, not_before=again, lease=None, changed=now)
+
+
+def _next_attempt(run: Run, policy: Policy, now: int, patience: int) -> int | None:
+    """Return when the next attempt is made; None if there is none.
+
+    Attempts are made up to the deadline, and without a deadline for the time that the policy states.
+    """
+    again = now + max(backoff(run, policy), patience)
+    if run.outcome is not None:  # the run was executed before, and is to run again
+        return again
+    if policy.deadline is None:
+        return None if tried_for_long(run, policy, again) else again
+    last = last_launch(run, policy)
+    if again <= last:
+        return again
+    return None if patience or last - now < 2 * LAST_ATTEMPT_MARGIN_MS else last - LAST_ATTEMPT_MARGIN_MS
+
+
+def last_launch(run: Run, policy: Policy) -> int:
+    """Return the last millisecond at which an attempt may be made, where the policy has a deadline."""
+    return run.due + max(policy.deadline or 0, policy.resolution) // MILLISECOND
+
+
+def tried_for_long(run: Run, policy: Policy, now: int) -> bool:
+    """Return whether Kron stops retrying a launch without a deadline.
+
+    Both the elapsed time and the total backoff of the attempts must have reached the policy's limit.
+    """
+    most = policy.launch_for // MILLISECOND
+    return now - max(run.due, run.created) > most and _waited(run, policy) >= most
+
+
+def _waited(run: Run, policy: Policy) -> int:
+    """Total backoff of the attempts so far in milliseconds, without jitter. Withheld attempts do not count."""
+    first = max(1, policy.launch_backoff // MILLISECOND)
+    return sum(min(max(first, MAX_BACKOFF_MS), first << min(n, 20)) for n in range(min(run.tries, 1_000)))
+
+
+def _refused(run: Run) -> Run:
+    """Return the run after its target rejected it. The reason records this while the run waits for the next attempt."""
+    return run if run.outcome is not None else run._replace(reason=Reason.LAUNCH_FAILED)
+
+
+def _accepted(run: Run, policy: Policy, now: int, report: Report | None) -> Run:
+    """Return an acknowledged run: finished where no report is expected, otherwise leased until a report arrives."""
+    if report is None and policy.completion is Completion.ACCEPTED:
+        return ended(run._replace(reason=None), State.SUCCESS, now, Outcome.EXECUTED)
+    lease = now + policy.run_lease // MILLISECOND
+    taken = run._replace(state=State.ENQUEUED, outcome=Outcome.EXECUTED, reason=None, lease=lease, changed=now)
+    return taken if report is None else reported(taken, report, policy, now, run.attempt) or taken
+
+
+def reported(run: Run, report: Report, policy: Policy, now: int, attempt: int | None = None) -> Run | None:
+    """Return the run after its target reported on an attempt; None if the report is too late to count."""
+    if run.state not in ACTIVE or (run.state not in RUNNING and report is Report.STARTED):
+        return None
+    if report is not Report.SUCCESS and run.outcome is not None and attempt is not None and attempt < run.attempt:
+        return None  # a later attempt ran since: this report is about an older one
+    run = run._replace(outcome=Outcome.EXECUTED, reason=None)
+    if report is Report.STARTED:
+        return run._replace(state=State.STARTED, lease=now + policy.run_lease // MILLISECOND, changed=now)
+    if report is Report.SUCCESS:
+        return ended(run, State.SUCCESS, now)
+    if policy.retry_after is not None:
+        at = now + policy.retry_after // MILLISECOND
+        return run._replace(state=State.WAITING, reason=Reason.FAILED, not_before=at, lease=None, changed=now)
+    return ended(run, State.FAILED, now, reason=Reason.FAILED)
+
+
+def next_check_after(run: Run, policy: Policy, now: int) -> int:
+    """Return when a worker must check the schedule after a run has changed, in milliseconds.
+
+    This is `now` if another run can take the place of this one.
+    """
+    if not run.active or (run.state in RUNNING and policy.overlap is Overlap.REPLACE):
+        return now
+    return run.not_before if run.lease is None else run.lease
+
+
+def failed_launch(run: Run, now: int) -> Run:
+    """Return the end of a run that could not be launched in time.
+
+    If an attempt may have arrived, the outcome is unknown. If no target rejected the run, the deadline was exceeded.
+    """
+    if run.outcome is not None:  # the run was executed before
+        return ended(run, State.FAILED, now, reason=Reason.LAUNCH_FAILED)
+    if run.maybe_delivered:
+        return ended(run, State.UNKNOWN, now, Outcome.EXECUTED, Reason.UNKNOWN)
+    if run.reason is not Reason.LAUNCH_FAILED:
+        return ended(run, State.MISSED, now, Outcome.MISSED, Reason.DEADLINE)
+    return ended(run, State.FAILED, now, Outcome.MISSED, Reason.LAUNCH_FAILED)
+
+
+def backoff(run: Run, policy: Policy) -> int:
+    """Return the milliseconds to wait before the next attempt: doubled each time, up to 1 minute, less some jitter.
+
+    The attempts of a run that was executed before include restarts as well as rejections. For such a run the limit is
+    30 seconds. The jitter follows from the key and the attempt, so that runs that were rejected together are not
+    launched again together.
+    """
+    first = policy.launch_backoff // MILLISECOND
+    most = max(first, MAX_BACKOFF_MS if run.outcome is None else MAX_BACKOFF_MS // 2)
+    wait = min(most, first << min(run.tries - 1, 20))
+    return wait - wait * (crc32(f"{run.key}:{run.attempt}".encode()) % 256) // 1024

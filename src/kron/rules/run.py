@@ -1,0 +1,133 @@
+"""Runs: the record of a period from the time it is due. A run is recorded before it is launched."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from kron.rules.outcome import Outcome, Reason
+from kron.timing.schedule.policy import Overlap, Policy
+
+
+class State(StrEnum):
+    """Position of a run in its life cycle. A run only moves forward."""
+
+    PENDING = "pending"  # due, and waiting for its turn
+    LAUNCHING = "launching"  # claimed by a worker that is about to launch it
+    RETRY = "retry"  # the last attempt failed or its result is unknown; to be launched again
+    ENQUEUED = "enqueued"  # accepted by the target
+    STARTED = "started"  # reported as started by the target
+    WAITING = "waiting"  # failed, and will run again
+    SUCCESS = "success"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    LOST = "lost"  # executed, and stopped reporting
+    UNKNOWN = "unknown"  # may have been executed
+    SKIPPED = "skipped"
+    MISSED = "missed"
+    UNSCHEDULABLE = "unschedulable"
+
+
+OPEN = frozenset({State.PENDING, State.LAUNCHING, State.RETRY, State.ENQUEUED, State.STARTED, State.WAITING})
+ACTIVE = frozenset({State.LAUNCHING, State.RETRY, State.ENQUEUED, State.STARTED})  # may be in progress
+RUNNING = frozenset({State.ENQUEUED, State.STARTED})
+
+
+class Run(NamedTuple):
+    """Record of a due period or a manual request.
+
+    Times are milliseconds since 1970-01-01T00:00:00Z, `nominal` is seconds.
+    """
+
+    key: str
+    identity: str
+    nominal: int
+    revision: int
+    due: int
+    state: State
+    trigger: str = ""  # empty for the calendar; the name of the request for a manual run or a backfill
+    outcome: Outcome | None = None
+    reason: Reason | None = None
+    attempt: int = 0
+    owner: str = ""  # the worker that launches the run, by its incarnation
+    lease: int | None = None  # when the claim or the run lease expires
+    not_before: int = 0
+    maybe_delivered: bool = False  # an attempt was sent, and its result is unknown
+    created: int = 0
+    changed: int = 0
+    sent: int = 0  # when the last attempt was claimed
+    unsent: int = 0  # attempts that were claimed and withheld: certainly never sent
+
+    @property
+    def tries(self) -> int:
+        """Number of attempts that may have been sent."""
+        return self.attempt - self.unsent
+
+    @property
+    def open(self) -> bool:
+        """Whether the run is not finished."""
+        return self.state in OPEN
+
+    @property
+    def active(self) -> bool:
+        """Whether the run may be in progress."""
+        return self.state in ACTIVE
+
+    @property
+    def dead(self) -> bool:
+        """Whether the run is a dead letter: given up before its target ever accepted it."""
+        return self.state is State.FAILED and self.outcome is Outcome.MISSED
+
+    @property
+    def token(self) -> tuple[str, int, str, int | None]:
+        """Fencing token: a write about this attempt must find the same state, attempt number, owner and lease."""
+        return self.state, self.attempt, self.owner, self.lease
+
+
+BACKFILL, REDRIVE = "backfill", "redrive"
+OWN = (f"{BACKFILL}:", f"{BACKFILL}/", f"{REDRIVE}:", f"{REDRIVE}/")  # prefixes that no other request may have
+
+
+def trigger_of(kind: str, request: str, overlap: Overlap = Overlap.QUEUE) -> str:
+    """Return the trigger of a backfill or a redrive.
+
+    It is `backfill:r`, or `backfill/skip:r` with another overlap policy than `queue`.
+    """
+    return f"{kind}:{request}" if overlap is Overlap.QUEUE else f"{kind}/{overlap}:{request}"
+
+
+def overlap_of(run: Run, policy: Policy) -> Overlap:
+    """Return the overlap policy of a run. The trigger of a backfill or a redrive names its own."""
+    if not run.trigger.startswith(OWN):
+        return policy.overlap
+    _, slash, named = run.trigger.partition(":")[0].partition("/")
+    return Overlap(named) if slash else Overlap.QUEUE
+
+
+def exclusive(run: Run, policy: Policy) -> bool:
+    """Return whether a run may not be launched while another one is active."""
+    return overlap_of(run, policy) is not Overlap.ALLOW
+
+
+_RANK = {State.PENDING: 0, State.LAUNCHING: 1, State.RETRY: 1, State.ENQUEUED: 2, State.STARTED: 3, State.WAITING: 4}
+
+
+def is_valid_transition(before: Run, after: Run) -> bool:
+    """Return whether a run can change this way: state only forward, outcome set once, attempt number never smaller."""
+    if not before.open or before.key != after.key or after.attempt < before.attempt:
+        return False
+    if before.outcome is not None and after.outcome is not before.outcome:
+        return False
+    return not after.open or after.attempt > before.attempt or _RANK[after.state] >= _RANK[before.state]
+
+
+def ended(run: Run, state: State, now: int, outcome: Outcome | None = None, reason: Reason | None = None) -> Run:
+    """Return the run at its end. An outcome that was already written stays."""
+    return run._replace(
+        state=state, outcome=run.outcome or outcome, reason=reason or run.reason, lease=None, changed=now
+    )
+
+
+def claimed(run: Run, owner: str, lease: int, now: int) -> Run:
+    """Return the run claimed by a worker for its next attempt."""
+    return run._replace(state=State.LAUNCHING, attempt=run.attempt + 1, owner=owner, lease=lease, changed=now, sent=now)

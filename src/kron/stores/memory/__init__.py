@@ -1,0 +1,5 @@
+"""In-memory store."""
+
+from kron.stores.memory.store import MemoryStore
+
+__all__ = ["MemoryStore"]

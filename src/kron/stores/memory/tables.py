@@ -1,0 +1,24 @@
+"""Tables of the in-memory store: records by schedule identity or run key."""
+
+from __future__ import annotations
+
+from kron.rules.outcome import GapRecord
+from kron.rules.run import Run
+from kron.rules.state import ScheduleState
+from kron.rules.update import Revision, ScheduleAction
+
+
+class Tables:
+    """All tables as dictionaries."""
+
+    def __init__(self) -> None:
+        self.cases: dict[str, ScheduleState] = {}
+        self.ordered: list[str] = []  # sorted identities of `cases`, as of the last call of `identities`
+        self.ledger: dict[str, dict[str, Run]] = {}  # identity -> key -> run
+        self.open: dict[str, dict[str, Run]] = {}  # the open runs of `ledger`
+        self.owner_of: dict[str, str] = {}  # key -> identity
+        self.names: dict[str, str] = {}  # key -> the target's own run id
+        self.dropped: dict[str, list[GapRecord]] = {}
+        self.history: dict[str, tuple[Revision, ...]] = {}
+        self.recorded_actions: dict[str, list[ScheduleAction]] = {}
+        self.ahead: dict[str, set[int]] = {}  # identity -> handled periods beyond its cursor

@@ -1,0 +1,18 @@
+"""Health metrics of a database, for monitoring. Reads only."""
+
+from __future__ import annotations
+
+from kron.stores.postgres.pool import Session
+
+
+async def vitals(talk: Session) -> dict[str, int]:
+    """Return the health metrics by name.
+
+    Returns:
+        `workers`: living workers. `unlaunchable`: due schedules that no living worker can launch. `aside`: schedules
+        that are set aside. `waiting`: due schedules that wait. `oldest`: the longest wait in milliseconds.
+    """
+    ((workers, unlaunchable, aside),) = await talk.rows("served")
+    ((waiting, oldest),) = await talk.rows("lag")
+    found = {"workers": workers, "unlaunchable": unlaunchable, "aside": aside}
+    return found | {"waiting": waiting, "oldest": oldest}

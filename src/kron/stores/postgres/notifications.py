@@ -1,0 +1,95 @@
+"""Wake-up notifications (LISTEN/NOTIFY): a write that is due now wakes idle workers. Correctness does not need them.
+
+If a notification is lost, a worker only handles the schedule later, at the end of its tick (`TICK_MS`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+
+import psycopg
+
+from kron.errors import KronError
+from kron.rules.update import ScheduleUpdate
+from kron.stores.postgres.connection import connect
+from kron.stores.postgres.pool import Pool
+from kron.stores.postgres.statements import QUERIES
+
+SOON, LATE = 1.0, 30.0  # minimum and maximum seconds before a listener reconnects
+
+
+def urgent(settlement: ScheduleUpdate, now: int) -> bool:
+    """Return whether a user requested the update and it is due now. Workers' own plans send no notification."""
+    wake, asked = settlement.after.next_check_at, settlement.revision or settlement.act
+    return bool(asked or (settlement.new and settlement.new[0].trigger)) and wake is not None and wake <= now
+
+
+class Notifier:
+    """Sender of notifications, outside of the transaction that caused them: a NOTIFY's lock would serialize commits.
+
+    It sends one notification at a time. Requests that arrive meanwhile share the next one.
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool, self.again = pool, False
+        self.ringing: asyncio.Task[None] | None = None
+
+    def notify(self) -> None:
+        """Send a notification in the background."""
+        self.again = True
+        if self.ringing is None or self.ringing.done():
+            self.ringing = asyncio.ensure_future(self._ring())
+
+    async def rest(self) -> None:
+        """Wait until the current notification is sent."""
+        if self.ringing is not None and not self.ringing.done():
+            await asyncio.wait({self.ringing})
+
+    async def _ring(self) -> None:
+        while self.again:
+            self.again = False
+            with suppress(KronError):
+                await self.pool.query("ring", whose=self.pool.whose)
+
+
+class Listener:
+    """Listener for the notifications of a tenant, on its own connection. It calls `heard` for each of them."""
+
+    def __init__(self, conninfo: str, whose: str, heard: Callable[[], None]) -> None:
+        self.conninfo, self.whose, self.heard = conninfo, whose, heard
+        self.wait = SOON
+
+    async def run(self) -> None:
+        """Listen until canceled. Returns at once behind a pooler that shares connections, where LISTEN cannot work."""
+        while True:
+            with suppress(psycopg.Error, OSError):
+                if not await self._listen():
+                    return
+            await asyncio.sleep(self.wait)
+            self.wait = min(LATE, self.wait * 2)
+
+    async def _listen(self) -> bool:
+        async with await connect(self.conninfo) as connection:
+            found = await (await connection.execute(QUERIES["process"])).fetchone()
+            if found is None or found[0] != connection.info.backend_pid:
+                return False  # behind a pooler: LISTEN would stay in a session that others use
+            await connection.execute(QUERIES["listen"])
+            self.wait = SOON
+            self.heard()  # for notifications that were sent before
+            async for told in connection.notifies():
+                if told.payload == self.whose:
+                    self.heard()
+        return True
+
+
+@asynccontextmanager
+async def listening(listener: Listener) -> AsyncIterator[None]:
+    """Listen in a background task while the context is active."""
+    task = asyncio.ensure_future(listener.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait({task})

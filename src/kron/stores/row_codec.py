@@ -1,0 +1,125 @@
+"""Row codec: converts values of one type to rows or JSON, field by field, and reads them back strictly."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from types import NoneType
+from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints
+
+Reader = Callable[[Any], Any]
+T = TypeVar("T")
+
+
+class DecodeError(ValueError):
+    """Error: a field has the wrong type or is missing. It holds the field name, the value found and the wanted type."""
+
+    def __init__(self, message: str, field: str, value: object, wanted: type, *, missing: bool = False) -> None:
+        super().__init__(message)
+        self.field, self.value, self.wanted, self.missing = field, value, wanted, missing
+
+
+class RowCodec(Generic[T]):
+    """Codec of a dataclass or named tuple. A value that a field's annotation does not allow is a ValueError.
+
+    Args:
+        kind: The dataclass or named tuple.
+        without: Names of fields that are left out.
+    """
+
+    def __init__(self, kind: type[T], without: Sequence[str] = ()) -> None:
+        self.kind = kind
+        self.hints = {name: hint for name, hint in get_type_hints(kind).items() if name not in without}
+        self.readers = {name: _reader(hint) for name, hint in self.hints.items()}
+        self.choices = [name for name, hint in self.hints.items() if _is_choice(hint)]
+
+    def row(self, value: T) -> dict[str, Any]:
+        """Return the fields by name, as database values."""
+        fields = value if isinstance(value, tuple) else [getattr(value, name) for name in self.readers]
+        found = dict(zip(self.readers, fields, strict=True))
+        for name in self.choices:
+            if found[name] is not None:
+                found[name] = found[name].value
+        return found
+
+    def read(self, row: Sequence[Any]) -> T:
+        """Return the value of a row, which has the fields in their order."""
+        return self.kind(*[self._field(name, each) for name, each in zip(self.readers, row, strict=True)])
+
+    def text(self, value: T) -> str:
+        """Return the value as JSON with every field. Equal values have equal texts."""
+        found = {name: getattr(value, name) for name in self.readers}
+        return json.dumps(found, separators=(",", ":"), sort_keys=True)
+
+    def read_text(self, text: str) -> T:
+        """Return the value of a JSON text. Unknown and missing fields are errors: a default would be a guess."""
+        found = json.loads(text)
+        if not isinstance(found, dict) or found.keys() - self.readers.keys():
+            raise ValueError(f"{self.kind.__name__} is not an object of {', '.join(self.readers)}")
+        for name in self.readers:
+            if name not in found:
+                raise DecodeError(f"{self.kind.__name__} has no {name}", name, None, self._wanted(name), missing=True)
+        return self.kind(**{name: self._field(name, found[name]) for name in self.readers})
+
+    def some(self, value: T, names: Sequence[str]) -> dict[str, Any]:
+        """Return the named fields as JSON values."""
+        return {name: getattr(value, name) for name in names if name in self.readers}
+
+    def read_some(self, found: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of a partial value. Raises ValueError for an unknown field."""
+        if found.keys() - self.readers.keys():
+            raise ValueError(f"{self.kind.__name__} is not an object of {', '.join(self.readers)}")
+        return {name: self._field(name, value) for name, value in found.items()}
+
+    def _field(self, name: str, value: Any) -> Any:
+        try:
+            return self.readers[name](value)
+        except (ValueError, TypeError) as error:
+            raise DecodeError(f"{name}: {error}", name, value, self._wanted(name)) from error
+
+    def _wanted(self, name: str) -> type:
+        """Return the plain type of a field: the type that a text or a row holds."""
+        kind, *_ = get_args(self.hints[name]) or (self.hints[name],)
+        return next((plain for plain in (bool, int, str) if isinstance(kind, type) and issubclass(kind, plain)), object)
+
+
+def _is_choice(hint: Any) -> bool:
+    kind, *_ = get_args(hint) or (hint,)
+    return isinstance(kind, type) and issubclass(kind, StrEnum)
+
+
+def _reader(hint: Any) -> Reader:
+    if get_origin(hint) is tuple:
+        return _pairs
+    kinds = get_args(hint)
+    if NoneType in kinds:
+        read = _reader(kinds[0])
+        return lambda value: None if value is None else read(value)
+    plain: dict[Any, Reader] = {str: text_of, int: number_of, bool: _truth}
+    found: Reader = plain.get(hint, hint)  # an enumeration reads itself
+    return found
+
+
+def text_of(value: Any) -> str:
+    """Return `value` if it is a string; else raise ValueError."""
+    if type(value) is not str:
+        raise ValueError(f"{value!r} is not a text")
+    return value
+
+
+def number_of(value: Any) -> int:
+    """Return `value` if it is an integer (not a bool); else raise ValueError."""
+    if type(value) is not int:
+        raise ValueError(f"{value!r} is not a whole number")
+    return value
+
+
+def _truth(value: Any) -> bool:
+    if type(value) not in (int, bool) or value not in (0, 1):  # some databases have no boolean type
+        raise ValueError(f"{value!r} is neither true nor false")
+    return bool(value)
+
+
+def _pairs(value: Any) -> tuple[tuple[str, str], ...]:
+    return tuple((text_of(name), text_of(text)) for name, text in value)

@@ -1,0 +1,171 @@
+"""Assertions about schedules, for tests: when a schedule fires, and the outcomes of its periods after an outage."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from itertools import islice, zip_longest
+
+from kron.engine.audit import audit
+from kron.engine.launcher import Launch
+from kron.engine.registrar import Registrar
+from kron.engine.store import Store
+from kron.engine.worker import Worker
+from kron.errors import KronError, did_you_mean
+from kron.language import parse
+from kron.rules.launch_result import LaunchResult, Report
+from kron.rules.run import Run
+from kron.stores.memory import MemoryStore
+from kron.testing.clock import VirtualClock, VirtualTimer
+from kron.testing.loop import run
+from kron.testing.time_travel import instant_at
+from kron.timing.decision import decide
+from kron.timing.job import Job
+from kron.timing.period import periods
+from kron.timing.schedule import Schedule
+from kron.timing.schedule.policy import APPLICATION, DECLARATIVE, KRON, SERVICE, Policy
+from kron.timing.zone import instant, moment
+
+IDENTITY = "test"
+START = "2026-01-01 00:00"
+MOST = 10_000  # runs that are read from the store after an outage
+AHEAD = 1_000  # periods that are checked before a schedule is said never to fire
+PRESETS = {"scheduler": APPLICATION, "kron": KRON, "service": SERVICE, "declarative": DECLARATIVE}
+
+Time = str | datetime
+
+
+def assert_fires(
+    schedule: Schedule | str, times: Iterable[Time], *, after: Time, dialect: str = "kron", identity: str = IDENTITY
+) -> None:
+    """Assert that the first times after `after` at which a schedule fires are exactly `times`.
+
+    Args:
+        schedule: The schedule, or its text in `dialect`.
+        times: Expected times in order: instants, or texts in local time of the schedule's time zone. An empty list
+            means that the schedule never fires again; 1,000 periods are checked.
+        after: Fire times later than this time are compared.
+        dialect: Dialect of a schedule text.
+        identity: Identity that seeds the decisions.
+
+    Raises:
+        AssertionError: The schedule fires at other times.
+        KronError: `times` is a single time (`BAD_TIME`), or a text is invalid.
+    """
+    if isinstance(times, str | datetime):
+        raise KronError("BAD_TIME", f"times is the single time {times!r}, not a list", hint="put it in brackets")
+    wanted = _schedule(schedule, dialect, identity, KRON)
+    home, expected = wanted.zone.name, list(times)
+    begin = _instant(after, home)
+    ahead = islice(periods(wanted, moment(begin)), 2 * len(expected) or AHEAD)
+    fires = (at for period in ahead if (at := decide(wanted, period, identity).chosen) is not None)
+    found = sorted(fires)[: len(expected)] if expected else list(islice(fires, 1))
+    asked = [_instant(time, home) for time in expected]
+    if found != asked:
+        lines = [_compared(a, b, wanted) for a, b in zip_longest(asked, found)]
+        raise AssertionError("\n".join(["the schedule fires at other times (expected, found):", *lines]))
+
+
+def assert_survives(
+    schedule: Schedule | str,
+    outage: tuple[Time, Time] | timedelta,
+    *,
+    expect: str | None = None,
+    dialect: str = "kron",
+    start: Time = START,
+    preset: str = "scheduler",
+) -> str:
+    """Assert that every period has exactly one outcome after an outage in which no worker runs.
+
+    Args:
+        schedule: The schedule, or its text in `dialect`. A Schedule has its own policy, and `preset` is ignored.
+        outage: Start and end of the outage, or its length from `start` on.
+        expect: Expected summary of the outcomes, such as `1 executed, 3 missed (coalesced)`; None accepts any.
+        dialect: Dialect of a schedule text.
+        start: Start of the outage if `outage` is a length.
+        preset: Policy preset of a schedule text: `scheduler` (as in Scheduler), `kron`, `service` or `declarative`.
+
+    Returns:
+        The summary of the outcomes.
+
+    Raises:
+        AssertionError: A period has no outcome or two, or the summary differs from `expect`.
+        KronError: The preset is unknown (`UNKNOWN_PRESET`), or a text is invalid.
+    """
+    if preset not in PRESETS:
+        hint = did_you_mean(str(preset), PRESETS, f"use one of {', '.join(PRESETS)}")
+        raise KronError("UNKNOWN_PRESET", f"unknown preset {preset!r}", hint=hint)
+    wanted = _schedule(schedule, dialect, IDENTITY, PRESETS[preset])
+    home = wanted.zone.name
+    if isinstance(outage, timedelta):
+        down = _instant(start, home)
+        up = down + int(outage.total_seconds())
+    else:
+        down, up = _instant(outage[0], home), _instant(outage[1], home)
+    story, sound = run(_lived(wanted, down, up))
+    if not sound:
+        raise AssertionError(f"a period has no outcome, or two: {story}")
+    if expect is not None and story != expect:
+        raise AssertionError(f"outcomes after the outage: {story}; expected: {expect}")
+    return story
+
+
+class _Target:
+    """Launcher that accepts every run and reports its success."""
+
+    def __init__(self, registrar: Registrar) -> None:
+        self.registrar, self.tasks = registrar, set[asyncio.Task[bool]]()
+
+    async def start(self, launch: Launch) -> LaunchResult:
+        ending = asyncio.create_task(self.registrar.report(launch.run.key, Report.SUCCESS))
+        self.tasks.add(ending)
+        return LaunchResult.OK
+
+    async def cancel(self, run: Run) -> None:
+        return
+
+
+async def _lived(schedule: Schedule, down: int, up: int) -> tuple[str, bool]:
+    """Run a worker for the minute before the outage, none during it, and a second worker until a minute after it."""
+    loop = asyncio.get_running_loop()
+    clock, timer = VirtualClock(loop, float(down - 60)), VirtualTimer(loop)
+    store = MemoryStore(clock)
+    registrar = Registrar(store)
+    await registrar.upsert(Job(IDENTITY, schedule, target="test:it"))
+    for life, until in ((1, down), (2, up + 60)):
+        worker = Worker(store, {"test": _Target(registrar)}, timer, owner=f"life {life}")
+        stop = asyncio.Event()
+        working = asyncio.create_task(worker.run(stop))
+        await asyncio.sleep(until - clock.now())
+        stop.set()
+        await working
+        if life == 1:
+            await asyncio.sleep(up - clock.now())
+    return await _story(store), all([account.sound async for account in audit(store, [IDENTITY])])
+
+
+async def _story(store: Store) -> str:
+    counts: Counter[str] = Counter()
+    for gap in await store.gaps(IDENTITY):
+        counts[f"{gap.outcome} ({gap.reason})"] += gap.count
+    for one in await store.runs(IDENTITY, MOST):
+        counts[f"{one.outcome} ({one.reason})" if one.reason else str(one.outcome or one.state)] += 1
+    return ", ".join(f"{count} {what}" for what, count in sorted(counts.items())) or "nothing"
+
+
+def _schedule(schedule: Schedule | str, dialect: str, identity: str, policy: Policy) -> Schedule:
+    if isinstance(schedule, Schedule):
+        return schedule
+    return parse(schedule, dialect=dialect, identity=identity if dialect == "fuzzy" else "", policy=policy)
+
+
+def _instant(time: Time, home: str) -> int:
+    return instant(time) if isinstance(time, datetime) else instant_at(time, home)
+
+
+def _compared(wanted: int | None, found: int | None, schedule: Schedule) -> str:
+    mark = "  " if wanted == found else "! "
+    left, right = ("never" if time is None else schedule.zone.wall(time).text for time in (wanted, found))
+    return f"{mark}{left:26}   {right}"

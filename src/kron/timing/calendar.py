@@ -1,0 +1,83 @@
+"""Gregorian calendar as tables: the month of each day, and the weekday on which each month begins.
+
+Day numbers count from 1970-01-01, which is day 0. The calendar repeats every 400 years, weekdays included, so tables
+of one cycle are enough for all years.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+CYCLE = 146_097  # days in 400 years, a whole number of weeks
+MONTHS = 4_800  # months in 400 years
+
+MONTH_OF: list[int] = []  # day of the cycle -> month of the cycle
+FIRST_DAY: list[int] = []  # month of the cycle -> day of the cycle that begins it
+WEEKDAY: list[int] = []  # month of the cycle -> weekday of its first day, 0 = Sunday
+DAYS: list[int] = []  # month of the cycle -> bit set of its days, bit 0 = the 1st
+
+_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+def _lay_out() -> None:
+    day = 0
+    for index in range(MONTHS):
+        year, month = 1970 + index // 12, index % 12
+        leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+        length = 29 if leap and month == 1 else _LENGTHS[month]
+        FIRST_DAY.append(day)
+        WEEKDAY.append((day + 4) % 7)  # 1970-01-01 was a Thursday
+        DAYS.append((1 << length) - 1)
+        MONTH_OF.extend([index] * length)
+        day += length
+
+
+_lay_out()
+
+
+class Date(NamedTuple):
+    """Date: year, month (1-12) and day of the month (from 1)."""
+
+    year: int
+    month: int
+    day: int
+
+    @property
+    def text(self) -> str:
+        """ISO 8601 text, such as 2026-03-01."""
+        return f"{self.year:04d}-{self.month:02d}-{self.day:02d}"
+
+
+def date_of(day: int) -> Date:
+    """Return the date of a day number."""
+    cycles, day = divmod(day, CYCLE)
+    index = MONTH_OF[day]
+    return Date(1970 + 400 * cycles + index // 12, index % 12 + 1, day - FIRST_DAY[index] + 1)
+
+
+def day_of(date: Date) -> int | None:
+    """Return the day number of a date, or None if the date does not exist."""
+    if not 1 <= date.month <= 12 or date.day < 1:
+        return None
+    cycles, year = divmod(date.year - 1970, 400)
+    index = year * 12 + date.month - 1
+    if not DAYS[index] >> (date.day - 1) & 1:
+        return None
+    return cycles * CYCLE + FIRST_DAY[index] + date.day - 1
+
+
+def weekday_of(day: int) -> int:
+    """Return the weekday of a day number, 0 = Sunday."""
+    return (day + 4) % 7
+
+
+def iso_week(day: int) -> str:
+    """Return the ISO 8601 week of a day number, as 2026-W53. A week belongs to the year of its Thursday."""
+    thursday = day - (day + 3) % 7 + 3
+    year = date_of(thursday).year
+    return f"{year:04d}-W{(thursday - _new_year(year)) // 7 + 1:02d}"
+
+
+def _new_year(year: int) -> int:
+    cycles, year = divmod(year - 1970, 400)
+    return cycles * CYCLE + FIRST_DAY[year * 12]

@@ -1,0 +1,63 @@
+"""Due times: when the engine handles a period."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kron.timing.decision import choose, period_key
+from kron.timing.job import Job
+from kron.timing.key import key_of
+from kron.timing.period import next_nominal
+from kron.timing.schedule.constraint import UNCONSTRAINED
+from kron.timing.schedule.policy import MILLISECOND
+from kron.timing.schedule.sampling import draw
+
+
+class Due(NamedTuple):
+    """A period and its due time.
+
+    Attributes:
+        nominal: Nominal time, in seconds since 1970-01-01 UTC.
+        at: Due time, in milliseconds since 1970-01-01 UTC.
+        schedulable: False if no candidate satisfied the constraints; then `at` is the start of the window.
+    """
+
+    nominal: int
+    at: int
+    schedulable: bool = True
+
+
+def due_of(job: Job, nominal: int) -> Due:
+    """Return the due time of the period at `nominal`: the chosen time, or the nominal time plus jitter."""
+    schedule = job.schedule
+    if schedule.policy.jitter:
+        return Due(nominal, _jittered(job, nominal))
+    if not schedule.window.duration and schedule.constraints == UNCONSTRAINED:  # no decision is needed
+        return Due(nominal, nominal * 1000)
+    at, _ = choose(schedule, nominal, schedule.seed.hash(job.identity, period_key(schedule, nominal)))
+    if at is None:
+        return Due(nominal, -(-schedule.window.at(nominal).start // MILLISECOND), schedulable=False)
+    return Due(nominal, at * 1000)
+
+
+def window_extent(job: Job) -> tuple[int, int]:
+    """Return how many seconds before and after its nominal time a period can be due."""
+    if job.schedule.policy.jitter:
+        seconds = -(-job.schedule.policy.jitter // (1000 * MILLISECOND))
+        return seconds, seconds
+    return -job.schedule.window.origin, job.schedule.window.last
+
+
+def _jittered(job: Job, nominal: int) -> int:
+    """Return the due time with jitter, within the validity of the job. Drawn from the key, so restarts keep it."""
+    most = job.schedule.policy.jitter // MILLISECOND
+    at = nominal * 1000 - most + int(draw(key_of(job.identity, nominal), 1) * (2 * most + 1))
+    if job.start is not None:
+        at = max(at, job.start * 1000)
+    return at if job.end is None else min(at, job.end * 1000)
+
+
+def has_period(job: Job, nominal: int) -> bool:
+    """Return whether the job has a period with the nominal time `nominal`, within the validity of the job."""
+    valid = (job.start is None or nominal > job.start) and (job.end is None or nominal <= job.end)
+    return valid and next_nominal(job.schedule, nominal - 1) == nominal

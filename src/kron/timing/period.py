@@ -1,0 +1,69 @@
+"""Periods: the scheduling opportunities of a schedule, one at each nominal time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from kron.timing.schedule import Schedule
+from kron.timing.zone import LATEST, UTC_ZONE, instant, moment, rfc3339
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Period:
+    """One scheduling opportunity, identified by its nominal time in seconds since 1970-01-01T00:00:00Z."""
+
+    nominal: int
+
+    @property
+    def id(self) -> str:
+        """Identifier of the period: its nominal time as RFC 3339 in UTC."""
+        return rfc3339(self.nominal)
+
+    @property
+    def time(self) -> datetime:
+        """Nominal time, in UTC."""
+        return moment(self.nominal)
+
+
+def periods(schedule: Schedule, after: datetime) -> Iterator[Period]:
+    """Yield the periods later than `after`, in order, until the schedule has no more.
+
+    Raises:
+        ValueError: `after` has no time zone.
+    """
+    nominal = next_nominal(schedule, instant(after))
+    while nominal is not None:
+        yield Period(nominal)
+        nominal = next_nominal(schedule, nominal)
+
+
+def last_period(schedule: Schedule, upto: datetime) -> Period | None:
+    """Return the last period not later than `upto`, or None if there is none.
+
+    Raises:
+        ValueError: `upto` has no time zone.
+    """
+    nominal = prev_nominal(schedule, instant(upto))
+    return None if nominal is None else Period(nominal)
+
+
+def next_nominal(schedule: Schedule, t: int) -> int | None:
+    """Return the first nominal time later than the instant `t`, or None if there is none."""
+    cron, zone = schedule.cron, schedule.zone
+    if zone is UTC_ZONE:  # local time equals the instant
+        nominal = cron.after(t)
+        return None if nominal is None or nominal > LATEST else nominal
+    _, end, offset = zone.spell(t)
+    wall = cron.after(t + offset)
+    if wall is not None and wall <= LATEST:
+        nominal = wall - offset
+        if nominal < end:
+            return nominal
+    return zone.first_after(cron.after, t)  # the offset changes before the next match
+
+
+def prev_nominal(schedule: Schedule, t: int) -> int | None:
+    """Return the last nominal time not later than the instant `t`, or None if there is none."""
+    return schedule.zone.last_upto(schedule.cron.upto, t)

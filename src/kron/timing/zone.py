@@ -1,0 +1,265 @@
+"""Time zones: conversion between wall-clock times and instants. The only module that knows DST gaps and DST folds.
+
+One rule applies: a wall-clock time stands for exactly the instants at which a clock in that zone shows it. A time in
+a DST gap stands for none, a time in a DST fold for two.
+
+Instants are seconds since 1970-01-01T00:00:00Z. Between two changes of its offset, a zone is plain arithmetic. So a
+zone is stored as a sequence of spells (intervals with one offset). Spells are found by bisection, one stretch of 388
+days at a time, on first use.
+"""
+
+from __future__ import annotations
+
+import re
+import zoneinfo
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from functools import lru_cache
+from typing import NamedTuple
+
+from kron.timing.calendar import Date, date_of, weekday_of
+
+DAY = 86_400
+_STRETCH = 25  # spells are found 2**25 seconds (388 days) at a time
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST, _LAST = -62_135_596_800, 253_402_300_799  # first and last second of the years 1 to 9999
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*", re.ASCII)
+_RFC3339 = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})"
+)
+_NOT_ZONES = {"localtime", "posixrules", "Factory", "posix", "right"}
+
+# With these limits, every period and its longest possible window have dates from the year 1 to the year 9999.
+EARLIEST = -52_000_000_000  # the year 322
+LATEST = 244_000_000_000  # the year 9702
+
+Search = Callable[[int], int | None]
+
+# Interval `start <= t < end` in which local time is `offset` seconds ahead of UTC: (start, end, offset).
+Spell = tuple[int, int, int]
+
+
+class Shift(NamedTuple):
+    """Instant at which a zone's offset changes: a DST gap if the offset grows, a DST fold if it shrinks."""
+
+    at: int
+    before: int
+    after: int
+
+
+class Wall(NamedTuple):
+    """Local date and time at one instant."""
+
+    date: Date
+    day: int
+    hour: int
+    minute: int
+    second: int
+    weekday: int
+    offset: int
+
+    @property
+    def text(self) -> str:
+        """Text such as 2026-03-29 03:00:00 +02:00."""
+        sign, rest = ("-" if self.offset < 0 else "+"), abs(self.offset)
+        zone = f"{sign}{rest // 3600:02d}:{rest // 60 % 60:02d}" + (f":{rest % 60:02d}" if rest % 60 else "")
+        return f"{self.date.text} {self.hour:02d}:{self.minute:02d}:{self.second:02d} {zone}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Zone:
+    """Time zone of the tz database. Get one with `zone(name)`, which returns the same Zone for the same name."""
+
+    name: str
+    rules: tzinfo
+    fixed: int | None  # the offset, if it never changes
+    stretches: dict[int, list[Spell]]  # found so far
+
+    def __repr__(self) -> str:
+        return f"zone({self.name!r})"
+
+    def __reduce__(self) -> tuple[Callable[[str], Zone], tuple[str]]:
+        return zone, (self.name,)
+
+    def first_after(self, after: Search, t: int) -> int | None:
+        """Return the first instant later than `t` whose local time is one that `after` returns, or None."""
+        if self.fixed is not None:
+            wall = after(t + self.fixed)
+            return None if wall is None or wall > LATEST else wall - self.fixed
+        _, end, offset = self.spell(t)
+        passed = t + offset
+        wall = after(passed)
+        while wall is not None and wall <= LATEST:
+            found = wall - offset
+            if found < end:
+                return found
+            start, end, offset = self.spell(end)
+            opening = start + offset
+            if wall < opening or opening <= passed:  # in a DST gap, or a DST fold repeats passed times
+                wall = after(opening - 1)
+            passed = opening - 1
+        return None
+
+    def last_upto(self, upto: Search, t: int) -> int | None:
+        """Return the last instant not later than `t` whose local time is one that `upto` returns, or None."""
+        if self.fixed is not None:
+            wall = upto(t + self.fixed)
+            return None if wall is None or wall < EARLIEST else wall - self.fixed
+        start, _, offset = self.spell(t)
+        passed = t + offset
+        wall = upto(passed)
+        while wall is not None and wall >= EARLIEST:
+            if wall - offset >= start:
+                return wall - offset
+            start, end, offset = self.spell(start - 1)
+            closing = end + offset - 1
+            if wall > closing or closing > passed:
+                wall = upto(closing)
+            passed = closing
+        return None
+
+    def wall(self, t: int) -> Wall:
+        """Return the local date and time at an instant."""
+        offset = self.fixed if self.fixed is not None else self.spell(t)[2]
+        day, second = divmod(t + offset, DAY)
+        return Wall(date_of(day), day, second // 3600, second // 60 % 60, second % 60, weekday_of(day), offset)
+
+    def instants(self, wall: int) -> list[int]:
+        """Return the instants of a wall-clock time: one, none in a DST gap, two in a DST fold."""
+        around = self.spells_between(wall - 2 * DAY, wall + 2 * DAY)
+        return [wall - offset for start, end, offset in around if start <= wall - offset < end]
+
+    def shifts(self, start: int, end: int) -> Iterator[Shift]:
+        """Yield the offset changes from `start` (included) to `end` (excluded)."""
+        _, at, before = self.spell(start - 1)
+        while at < end:
+            _, close, offset = self.spell(at)
+            if offset != before and at >= start:
+                yield Shift(at, before, offset)
+            at, before = close, offset
+
+    def spells_between(self, start: int, end: int) -> Iterator[Spell]:
+        """Yield the spells from `start` (included) to `end` (excluded), cut to this interval."""
+        while start < end:
+            _, close, offset = self.spell(start) if self.fixed is None else (start, end, self.fixed)
+            yield start, min(close, end), offset
+            start = close
+
+    def spell(self, t: int) -> Spell:
+        """Return the spell that contains an instant. A spell ends with its stretch even if the offset continues."""
+        index = t >> _STRETCH
+        try:
+            stretch = self.stretches[index]
+        except KeyError:
+            stretch = self.stretches[index] = list(self._spells(index))
+        for spell in stretch:
+            if t < spell[1]:
+                return spell
+        raise AssertionError("the spells of a stretch must cover it completely")
+
+    def _spells(self, index: int) -> Iterator[Spell]:
+        start, end = index << _STRETCH, (index + 1) << _STRETCH
+        offset, opened = self._offset(start), start
+        for noon in range(start, end, DAY):  # no zone has ever changed its offset and reverted it within one day
+            evening = min(noon + DAY, end - 1)
+            if self._offset(evening) != offset:
+                change = self._change(noon, evening)
+                yield opened, change, offset
+                offset, opened = self._offset(change), change
+        yield opened, end, offset
+
+    def _change(self, before: int, after: int) -> int:
+        old = self._offset(before)
+        while after - before > 1:
+            middle = (before + after) // 2
+            if self._offset(middle) == old:
+                before = middle
+            else:
+                after = middle
+        return after
+
+    def _offset(self, t: int) -> int:
+        offset = datetime.fromtimestamp(min(max(t, EARLIEST), LATEST), self.rules).utcoffset()
+        assert offset is not None  # noqa: S101  a ZoneInfo always knows
+        return offset.days * DAY + offset.seconds
+
+
+@lru_cache(1024)
+def zone(name: str) -> Zone:
+    """Return the time zone with this name in the tz database.
+
+    Raises:
+        LookupError: The name is unknown.
+    """
+    if not _NAME.fullmatch(name) or name.partition("/")[0] in _NOT_ZONES or len(name) > 64:
+        raise LookupError(name)
+    try:
+        rules: tzinfo = zoneinfo.ZoneInfo(name)
+    except (OSError, ValueError, zoneinfo.ZoneInfoNotFoundError):
+        if name != "UTC":  # UTC needs no database
+            raise LookupError(name) from None
+        rules = UTC
+    fixed = rules.utcoffset(None)
+    return Zone(name, rules, None if fixed is None else fixed.days * DAY + fixed.seconds, {})
+
+
+@lru_cache(1)  # because it reads a directory tree
+def zone_names() -> frozenset[str]:
+    """Return all names that `zone` accepts and that the tz database lists."""
+    return frozenset(n for n in zoneinfo.available_timezones() if n.partition("/")[0] not in _NOT_ZONES)
+
+
+UTC_ZONE = zone("UTC")
+
+
+def instant(moment: datetime) -> int:
+    """Return the whole second that contains a datetime.
+
+    Raises:
+        ValueError: The datetime has no time zone.
+    """
+    if moment.tzinfo is None or moment.utcoffset() is None:
+        raise ValueError(f"{moment.isoformat()} has no zone; pass an aware datetime, such as one in datetime.UTC")
+    return (moment - _EPOCH) // timedelta(seconds=1)
+
+
+def instant_of(text: str) -> int:
+    """Return the second of an RFC 3339 text.
+
+    Raises:
+        ValueError: The text is not an RFC 3339 time.
+    """
+    if not _RFC3339.fullmatch(text):
+        raise ValueError(f"{text[:40]!r} is not an instant such as 2026-03-01T00:00:00Z")
+    return instant(datetime.fromisoformat(text))
+
+
+def moment(t: int) -> datetime:
+    """Return an instant as a UTC datetime; if it is out of the range of datetime, the nearest one in the range."""
+    return _EPOCH + timedelta(seconds=min(max(t, _FIRST), _LAST))
+
+
+def wall_text(wall: int) -> str:
+    """Return a wall-clock time as text, such as 2026-03-29 02:30."""
+    day, second = divmod(wall, DAY)
+    return f"{date_of(day).text} {second // 3600:02d}:{second // 60 % 60:02d}"
+
+
+def rfc3339(t: int, nanos: int = 0) -> str:
+    """Return an instant as RFC 3339 in UTC, such as 2026-03-01T00:00:00Z, with a fraction only if it is not zero."""
+    day, second = divmod(t, DAY)
+    minute = second // 60
+    fraction = f".{nanos:09d}".rstrip("0") if nanos else ""
+    return "%sT%02d:%02d:%02d%sZ" % (_date_text(day), minute // 60, minute % 60, second % 60, fraction)  # noqa: UP031
+
+
+def rfc3339_ms(milliseconds: int) -> str:
+    """Return milliseconds as RFC 3339 in UTC, always with three decimals, so that texts sort like instants."""
+    seconds, rest = divmod(milliseconds, 1000)
+    return f"{rfc3339(seconds)[:-1]}.{rest:03d}Z"
+
+
+@lru_cache(1024)
+def _date_text(day: int) -> str:
+    return date_of(day).text

@@ -1,0 +1,54 @@
+"""The page on metrics, from the tables of `kron.engine.metrics` and of the store's health."""
+
+from kron.apps.service.observe.health import WORDS
+from kron.engine.metrics import BUCKETS, DRIFTS, GAUGES, OWN, PLAIN
+from tests.docs.reference.markdown import NOTE, code, table, texts
+
+HEAD = f"""\
+# Metrics
+
+{NOTE}
+
+`kron serve` serves metrics at `GET /metrics` with the scope `metrics:read`. `kron worker --listen HOST:PORT` serves
+them without a token. The format is the Prometheus text format. No label names a schedule, so the number of series is
+bounded.
+
+## Process
+
+Each process counts these from its start. The names without the prefix `kron_` come from the cron-service specification.
+Each of them is also available with the prefix, such as `kron_runs_emitted`.
+
+<!-- test: metrics -->
+"""
+STORE = """
+## Store
+
+A process asks the store for these at each scrape. Only stores that several processes share have them (PostgreSQL).
+
+"""
+FOOT = """
+## Histogram buckets
+
+The upper bounds of the histograms are, in seconds: {}.
+"""
+
+
+def page() -> str:
+    """Return the page."""
+    kinds = {name: kind for name, (kind, _) in PLAIN.items()} | dict.fromkeys(DRIFTS, "histogram")
+    kinds |= dict.fromkeys(GAUGES, "gauge") | dict.fromkeys(OWN, "counter")
+    bounds = ", ".join(f"{bound:g}" for bound in BUCKETS)
+    return HEAD + _table(kinds) + STORE + _table(dict.fromkeys(WORDS, "gauge")) + FOOT.format(bounds)
+
+
+def _table(kinds: dict[str, str]) -> str:
+    found = texts()
+    rows = [
+        [code(name), kind, found["labels"].get(name, ""), _unit(name), found["metrics"][name]]
+        for name, kind in kinds.items()
+    ]
+    return table(["Metric", "Type", "Labels", "Unit", "Meaning"], rows)
+
+
+def _unit(name: str) -> str:
+    return "seconds" if name.endswith("_seconds") else ""
