@@ -104,7 +104,7 @@ def test_sink_hears_the_end_of_runs():
 
 
 def test_outage_of_the_store_is_told_when_it_begins_and_ends(caplog, monkeypatch):
-    monkeypatch.setattr("kron.apps.embedded.passes.AFTER_FAILURE", 0.1)
+    monkeypatch.setattr("kron.engine.worker.AFTER_OUTAGE", 0.1)
 
     async def script():
         async with Scheduler("memory:") as s:
@@ -116,7 +116,7 @@ def test_outage_of_the_store_is_told_when_it_begins_and_ends(caplog, monkeypatch
                 raise KronError("STORE_FAILED", "the database: gone")
 
             store.poll = fails
-            s._inside.passes.notify()
+            s._inside.worker.notify()
             await until(lambda: len(failed) >= 3)
             store.poll = poll
             await until(lambda: len(said(caplog)) >= 2)

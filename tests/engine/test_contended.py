@@ -5,10 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from kron import parse
-from kron.engine.launcher import Launch
+from kron import KronError, parse
 from kron.engine.registrar import NO_ACTOR
-from kron.engine.report_writer import Reports
+from kron.engine.report_writer import ReportWriter
 from kron.rules.launch_result import LaunchResponse, LaunchResult, Report
 from kron.rules.outcome import Outcome, Reason
 from kron.rules.run import State
@@ -68,7 +67,7 @@ def test_report_that_loses_is_written_again_before_it_is_confirmed(times):
         await world.tick()
         (run,) = await world.store.runs("job", 1)
         lost = losing(world, "update_runs", times)
-        said = Reports(world.store).say(Launch(run, case.job, 0), Report.SUCCESS)
+        said = ReportWriter(world.store).write(run.key, Report.SUCCESS, policy=case.policy)
         assert await asyncio.wait_for(said, 5)
         assert len(lost) == times
         assert (await world.store.runs_by_key([run.key]))[0].state is State.SUCCESS
@@ -84,8 +83,8 @@ def test_report_that_loses_again_and_again_is_an_error():
         await world.tick()
         (run,) = await world.store.runs("job", 1)
         losing(world, "update_runs", times=1_000)
-        with pytest.raises(TimeoutError):
-            await Reports(world.store).say(Launch(run, case.job, 0), Report.SUCCESS)
+        with pytest.raises(KronError, match="CONTENDED"):
+            await ReportWriter(world.store).write(run.key, Report.SUCCESS, policy=case.policy)
 
     play(script())
 

@@ -3,6 +3,7 @@
 import pytest
 
 from kron.engine.prefetch import Prefetcher
+from kron.engine.registrar import Registrar
 from kron.engine.settings import Settings
 from kron.engine.worker import Worker
 from kron.rules.run import State
@@ -30,7 +31,7 @@ class Asked(MemoryStore):
 async def world_of(now, *texts, settings=SETTINGS, **more):
     world = World(now, duration=1)
     store = Asked(world.clock)
-    world.store = world.registrar.store = store
+    world.store, world.registrar = store, Registrar(store)
     world.worker = Worker(store, {"test": world.target}, Still(), owner="w1", settings=settings)
     for n, text in enumerate(texts):
         await world.define(text, identity=f"s{n}", **more)

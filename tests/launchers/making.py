@@ -11,6 +11,7 @@ from kron.timing.key import key_of
 from kron.timing.schedule.policy import KRON
 
 NOMINAL = 1_772_359_200
+NOW = NOMINAL * 1000  # milliseconds
 
 
 def a_launch(target="", *, command=None, nominal=NOMINAL, policy=KRON, attempt=1):

@@ -14,9 +14,7 @@ from kron.apps.redacted import redacted
 from kron.engine.clock import Clock, SystemClock, SystemTimer
 from kron.engine.events import Sink, silent
 from kron.engine.launcher import Launch, Launcher, Tell
-from kron.engine.registrar import Registrar
-from kron.engine.report_writer import Reports
-from kron.engine.retrying import until_written
+from kron.engine.report_writer import ReportWriter
 from kron.engine.store import Store
 from kron.errors import KronError
 from kron.launchers.python import PythonLauncher
@@ -139,10 +137,10 @@ def launchers(
             running there are tracked from now on.
         kubernetes: Whether to create Kubernetes Jobs.
     """
-    reports = Reports(store, sink)  # batched, because many runs can end at once
+    reports = ReportWriter(store, sink)  # batched, because many runs can end at once
 
     async def report(launch: Launch, said: Report, error: BaseException | None) -> None:
-        await reports.say(launch, said)
+        await reports.write(launch.run.key, said, launch.run.attempt, policy=launch.job.schedule.policy)
 
     async def nothing(launch: Launch) -> None:
         """Finish at once."""
@@ -174,24 +172,21 @@ def _teller(store: Store, sink: Sink) -> Tell:
 
     Heartbeats are sent in the background; the end of a run is retried until it is recorded.
     """
-    registrar, beats = Registrar(store, sink), dict[str, asyncio.Task[None]]()
+    reports, beats = ReportWriter(store, sink, SystemTimer()), dict[str, asyncio.Task[None]]()
 
-    async def report(key: str, said: Report) -> None:
+    async def write(key: str, report: Report, longest: float) -> None:
+        def failed(error: Exception) -> None:
+            log.warning("run %s is %s; recording it failed and is retried: %s", key, report, error)
+
         try:
-            await registrar.report(key, said)
+            await reports.write(key, report, longest=longest, failed=failed)
         except KronError as error:
             if error.code != "NOT_FOUND":
                 raise
 
-    async def insist(key: str, said: Report, longest: float) -> None:
-        def failed(error: Exception) -> None:
-            log.warning("run %s is %s; recording it failed and is retried: %s", key, said, error)
-
-        await until_written(lambda: report(key, said), SystemTimer(), failed=failed, longest=longest)
-
     async def beat(key: str) -> None:
         try:
-            await insist(key, Report.STARTED, BEAT)
+            await write(key, Report.STARTED, BEAT)
         except Exception as error:  # the next heartbeat tries again
             log.warning("heartbeat of run %s failed: %s", key, error)
         finally:
@@ -201,7 +196,7 @@ def _teller(store: Store, sink: Sink) -> Tell:
         if said is not Report.STARTED:
             if key in beats:
                 beats[key].cancel()  # the run has ended, so its heartbeat is obsolete
-            await insist(key, said, LONGEST)
+            await write(key, said, LONGEST)
         elif key not in beats:  # in the background: the caller must observe the time limit of the run
             beats[key] = asyncio.create_task(beat(key))
 

@@ -1,8 +1,8 @@
 """Batch writer: writes entries together, and keeps and retries entries that it could not write.
 
 Entries that arrive while others are being written wait, and one task writes them together. If a write fails, its
-entries are retried in smaller batches, until the entry that cannot be written is alone. Only that entry is dropped,
-when `given_up` says so. While the store fails all writes, no entry is dropped.
+entries are retried in smaller batches, until the entry that cannot be written is alone. `given_up` decides which
+entries are dropped instead.
 """
 
 from __future__ import annotations
@@ -21,15 +21,24 @@ FIRST_WAIT, LONGEST_WAIT = 0.05, 1.0  # seconds between two attempts of a write 
 
 
 class BatchWriter(Generic[T]):
-    """Writer of entries, in order, by `write`. `given_up` tells whether an entry is no longer of use."""
+    """Writer of entries, in order."""
 
     def __init__(
         self,
         write: Callable[[list[T]], Awaitable[None]],
         timer: Timer,
-        given_up: Callable[[T], bool],
-        failed: Callable[[Exception], None],
+        given_up: Callable[[T, Exception, bool], bool],
+        failed: Callable[[Exception], None] = lambda error: None,
     ) -> None:
+        """Create a writer.
+
+        Args:
+            write: Writes entries, all or none of them.
+            timer: Waits between two attempts.
+            given_up: Called for each entry of a failed write with the error, and with whether the entry was written
+                alone. Returns whether to drop the entry.
+            failed: Called with the error of each failed write.
+        """
         self.write, self.timer, self.given_up, self.failed = write, timer, given_up, failed
         self.waiting: deque[T] = deque()
         self.size = BATCH
@@ -55,17 +64,19 @@ class BatchWriter(Generic[T]):
                 await self.write(some)
             except Exception as error:
                 self.failed(error)
-                self._keep(some)
+                self._keep(some, error)
                 await self.timer.sleep(wait)
                 wait = min(LONGEST_WAIT, wait * 2)
             else:
                 self.size, wait = min(BATCH, self.size * 2), FIRST_WAIT
                 self.written = self.timer.monotonic()
 
-    def _keep(self, some: list[T]) -> None:
+    def _keep(self, some: list[T], error: Exception) -> None:
         """Retry with half as many entries. An entry that fails alone goes to the end, behind those that may succeed."""
-        if len(some) > 1:
-            self.waiting.extendleft(reversed(some))
-        elif not self.given_up(some[0]):
-            self.waiting.append(some[0])
+        alone = len(some) == 1
+        kept = [entry for entry in some if not self.given_up(entry, error, alone)]
+        if alone:
+            self.waiting.extend(kept)
+        else:
+            self.waiting.extendleft(reversed(kept))
         self.size = max(1, min(self.size, len(some)) // 2)

@@ -7,7 +7,7 @@ half its lease, or if its tenant or host has too many slow launches. Event sinks
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kron.engine.batch_writer import BatchWriter
@@ -82,6 +82,9 @@ class Dispatcher:
         self.store, self.launchers, self.timer, self.settings, self.sink = store, launchers, timer, settings, sink
         self.lanes: Lanes[Claim] = Lanes(settings.max_concurrent_launches, settings.max_slow_launches)
         self.writer = BatchWriter(self._write, timer, self._expired, self._failed)
+        self.backlogs: list[Callable[[], int]] = [
+            each.unrecorded for each in launchers.values() if hasattr(each, "unrecorded")
+        ]
         self.busy: dict[str, int] = {}
         self.going: set[asyncio.Task[None]] = set()
         self.pace = SLOW  # average seconds that a launch holds its fast slot
@@ -95,7 +98,7 @@ class Dispatcher:
         """How many more runs can be claimed: at most as many as can be sent within half their lease."""
         rate = self.settings.max_concurrent_launches / max(self.pace, 0.001)
         most = min(self.settings.inflight, max(1, int(rate * self.settings.lease / 2000 * 0.8)))
-        return most - len(self.busy) + self.lanes.held_back
+        return most - len(self.busy) - sum(count() for count in self.backlogs) + self.lanes.held_back
 
     def submit(self, plans: Sequence[Plan], began: float, now: int) -> None:
         """Launch the runs of committed plans. The plans were made at `now`, when the timer showed `began`."""
@@ -233,14 +236,14 @@ class Dispatcher:
             name = "launch_completed" if written else "launch_fenced"
             self._tell(new, result.receipt, result.sent, now, name)
 
-    def _expired(self, result: Result) -> bool:
+    def _expired(self, result: Result, error: Exception, alone: bool) -> bool:
         """Return whether a result cannot be written although others could: another worker has long taken over the run.
 
         While the store is unavailable, no worker can take over. The result is kept, and recorded under its token
         afterwards.
         """
         written = self.writer.written
-        over = written is not None and written - result.claim.began > self.settings.keep / 1000
+        over = alone and written is not None and written - result.claim.began > self.settings.keep / 1000
         if over:
             self.busy.pop(result.claim.run.key, None)
         return over

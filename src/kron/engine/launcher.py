@@ -34,6 +34,7 @@ class Launcher(Protocol):
     - `names()`: the targets that it knows, if it does not know all targets of its scheme.
     - `lane(job)`: the host that a job's launches go to, for fair shares.
     - `holds(key)`: whether this launcher itself is executing the run with that key.
+    - `unrecorded()`: how many runs have ended here without a record of their end.
     """
 
     async def start(self, launch: Launch) -> LaunchResult | LaunchResponse:

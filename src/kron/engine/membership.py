@@ -73,5 +73,5 @@ class Membership:
         """Count a long time without a pass as a downtime: the host slept, or the process was stopped."""
         if now - self.last > self.settings.lease or kinds != self.kinds:
             self.downtimes = dict.fromkeys(kinds, Downtime(self.last + 1, now))
-            self.shares = (Share(ALL_SHARDS, kinds),)
+        self.shares = (Share(ALL_SHARDS, kinds),)
         self.last = max(self.last, now)

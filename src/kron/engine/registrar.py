@@ -9,16 +9,17 @@ from collections.abc import Callable, Sequence
 
 from kron.engine.events import Sink, about, guarded, silent
 from kron.engine.failpoint import fail_point
+from kron.engine.report_writer import ReportWriter
 from kron.engine.store import Store
 from kron.errors import KronError
 from kron.rules.edit import defined, deleted
-from kron.rules.launch_result import Report, next_check_after, reported
+from kron.rules.launch_result import Report
 from kron.rules.outcome import Outcome, Reason
 from kron.rules.pause import NO_ACTOR, Actor, pause_expired_update, paused, resumed
 from kron.rules.run import BACKFILL, OWN, REDRIVE, Run, State, ended, trigger_of
 from kron.rules.state import ScheduleState
 from kron.rules.upcoming import upcoming
-from kron.rules.update import RunUpdate, ScheduleUpdate
+from kron.rules.update import ScheduleUpdate
 from kron.timing.job import Job
 from kron.timing.key import key_of
 from kron.timing.period import next_nominal
@@ -40,6 +41,7 @@ class Registrar:
 
     def __init__(self, store: Store, sink: Sink = silent) -> None:
         self.store, self.sink = store, sink if sink is silent else guarded(sink)
+        self.reports = ReportWriter(store, sink)
 
     async def upsert(self, job: Job, asker: Actor = NO_ACTOR, *, expected: int | None = None) -> ScheduleState:
         """Create or replace a schedule. Periods that are already due are recorded first; a pause stays.
@@ -175,35 +177,8 @@ class Registrar:
         return await self.store.dead_letters(prefix, _page(limit), before)
 
     async def report(self, key: str, report: Report, attempt: int | None = None) -> bool:
-        """Record a target's report on a run.
-
-        Args:
-            key: Key of the run.
-            report: What the target reports.
-            attempt: Attempt that the report is about: the last one that the target has seen. A target whose reports can
-                arrive twice must give it.
-
-        Returns:
-            False if the report is too late to count.
-
-        Raises:
-            KronError: `NOT_FOUND` or `CONTENDED`.
-        """
-        for _ in range(TRIES):
-            (run,) = await self.store.runs_by_key([key])
-            if run is None:
-                raise KronError("NOT_FOUND", f"run {key} does not exist", hint="use the key that the run was sent with")
-            (case,), now = await self.store.get_with_time([run.identity])
-            case = _known(case, run.identity, deleted=True)
-            after = reported(run, report, case.job_of(run).schedule.policy, now, attempt)
-            if after is None:
-                return False
-            if (await self.store.update_runs([RunUpdate(run, after, next_check_after(after, case.policy, now))], now))[
-                0
-            ]:
-                self._tell(after, now)
-                return True
-        raise _contended(key)
+        """Record a target's report on a run, as `ReportWriter.write`. Returns False if it is too late to count."""
+        return await self.reports.write(key, report, attempt)
 
     async def get(self, identity: str) -> ScheduleState:
         """Return the present state of a schedule."""

@@ -1,108 +1,151 @@
-"""Report writer: reports of functions in this process. Reports that arrive during a write are written together."""
+"""Report writer: records what functions, commands, Jobs and targets report on their runs.
+
+Reports that arrive during a write are written together.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
+from kron.engine.batch_writer import BatchWriter
+from kron.engine.clock import SystemTimer, Timer
 from kron.engine.events import Sink, about, guarded, silent
-from kron.engine.launcher import Launch
 from kron.engine.store import Store
+from kron.errors import KronError
 from kron.rules.launch_result import Report, next_check_after, reported
 from kron.rules.run import Run
 from kron.rules.update import RunUpdate
+from kron.timing.schedule.policy import Policy
 
-BATCH = 1_000  # reports written together
 TRIES = 20  # attempts of a write that concurrent writers can defeat
 
 
-class _Said(NamedTuple):
-    launch: Launch
+@dataclass(slots=True, eq=False)
+class _Entry:
+    key: str
     report: Report
-    heard: asyncio.Future[bool]
+    attempt: int | None
+    policy: Policy | None
+    until: float  # timer time until which a failed write is retried
+    failed: Callable[[Exception], None] | None  # called for the first failure; None afterwards
+    accepted: asyncio.Future[bool]
 
 
-class Reports:
-    """Batched writer of the reports of functions. `sink` receives the runs that end by them."""
+class ReportWriter:
+    """Batched writer of reports. `sink` receives the runs that end by them."""
 
-    def __init__(self, store: Store, sink: Sink = silent) -> None:
+    def __init__(self, store: Store, sink: Sink = silent, timer: Timer | None = None) -> None:
         self.store, self.sink = store, sink if sink is silent else guarded(sink)
-        self.waiting: list[_Said] = []
-        self.writing = False
-        self.left: set[asyncio.Task[None]] = set()
+        self.timer = timer or SystemTimer()
+        self.writer: BatchWriter[_Entry] = BatchWriter(self._write, self.timer, self._given_up)
+        self.latest = float("inf")  # timer time after which no failed write is retried
 
-    async def say(self, launch: Launch, report: Report) -> bool:
-        """Report on a launched attempt. Returns whether the report counts; raises if it could not be written."""
-        said = _Said(launch, report, asyncio.get_running_loop().create_future())
-        self.waiting.append(said)
-        if not self.writing:
-            await self._write_all()
-        return await said.heard
+    async def write(
+        self,
+        key: str,
+        report: Report,
+        attempt: int | None = None,
+        *,
+        policy: Policy | None = None,
+        longest: float = 0.0,
+        failed: Callable[[Exception], None] | None = None,
+    ) -> bool:
+        """Record a report on a run.
 
-    async def _write_all(self) -> None:
-        """Write the waiting reports, and those that arrive meanwhile. The first reporting task writes for all."""
-        self.writing = True
-        try:
-            while self.waiting:
-                some, self.waiting = self.waiting[:BATCH], self.waiting[BATCH:]
-                await self._attempt(some)
-        except asyncio.CancelledError:
-            self._hand_over()
-            raise
-        finally:
-            self.writing = False
+        Args:
+            key: Key of the run.
+            report: What the target reports.
+            attempt: Attempt that the report is about: the last one that the target has seen. A target whose reports can
+                arrive twice must give it.
+            policy: Policy of the run's revision; None reads it from the store.
+            longest: Seconds for which a failed write is retried; then its error is raised.
+            failed: Called with the error of the first failed write, if the write is retried.
 
-    async def _attempt(self, some: list[_Said]) -> None:
-        try:
-            await self._write(some)
-        except Exception as error:
-            _tell(some, error)
-        except asyncio.CancelledError:
-            _tell(some, TimeoutError("the task that wrote the report was canceled"))
-            raise
+        Returns:
+            False if the report is too late to count.
 
-    def _hand_over(self) -> None:
-        """Start a task for the waiting reports, because the task that writes for all is canceled."""
-        if self.waiting:
-            task = asyncio.create_task(self._write_all())
-            self.left.add(task)
-            task.add_done_callback(self.left.discard)
+        Raises:
+            KronError: `NOT_FOUND`, if the run does not exist; `CONTENDED`, if it was modified concurrently too often.
+        """
+        accepted: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        until = self.timer.monotonic() + longest
+        self.writer.put(_Entry(key, report, attempt, policy, until, failed, accepted))
+        return await accepted
 
-    async def _write(self, some: list[_Said]) -> None:
+    def stop_retrying(self, longest: float) -> None:
+        """Retry failed writes for `longest` more seconds at most, because the process is stopping."""
+        self.latest = self.timer.monotonic() + longest
+
+    def _given_up(self, entry: _Entry, error: Exception, alone: bool) -> bool:
+        """Return whether the time of an entry is over; then its error is raised to the task that waits for it."""
+        if entry.accepted.done() or self.timer.monotonic() >= min(entry.until, self.latest):
+            _raise(entry, error)
+            return True
+        if entry.failed:
+            entry.failed(error)
+            entry.failed = None
+        return False
+
+    async def _write(self, entries: list[_Entry]) -> None:
         """Write reports. Runs that were modified concurrently are read again."""
         for _ in range(TRIES):
-            changes = await self._changes(some)
-            held = await self.store.update_runs(list(changes.values()), await self.store.now()) if changes else []
-            won = dict(zip(changes, held, strict=True))
-            for number, said in enumerate(some):
-                if won.get(number, True) and not said.heard.done():
-                    said.heard.set_result(number in won)
-                if won.get(number) and self.sink is not silent:
-                    self._tell(changes[number].after)
-            some = [said for number, said in enumerate(some) if not won.get(number, True)]
-            if not some:
+            updates, now = await self._updates(entries)
+            written = await self.store.update_runs([update for _, update in updates], now) if updates else []
+            entries = []
+            for (entry, update), is_written in zip(updates, written, strict=True):
+                if not is_written:
+                    entries.append(entry)
+                    continue
+                _accept(entry, True)
+                if self.sink is not silent and not update.after.open:
+                    self.sink(about("run_finished", now, update.after))
+            if not entries:
                 return
-        raise TimeoutError(f"runs were modified concurrently; gave up after {TRIES} attempts")
+        for entry in entries:
+            message = f"{entry.key!r} was modified concurrently; gave up after {TRIES} attempts"
+            _raise(entry, KronError("CONTENDED", message, hint="retry the request"))
 
-    def _tell(self, run: Run) -> None:
-        if not run.open:
-            self.sink(about("run_finished", run.changed, run))
+    async def _updates(self, entries: Sequence[_Entry]) -> tuple[list[tuple[_Entry, RunUpdate]], int]:
+        """Return the run update of each report that counts, and the time of the store. The others are answered."""
+        runs, now = await self.store.runs_by_key([entry.key for entry in entries]), await self.store.now()
+        pairs = [(run, entry) for run, entry in zip(runs, entries, strict=True) if run]
+        for entry in set(entries) - {entry for _, entry in pairs}:
+            hint = "use the key that the run was sent with"
+            _raise(entry, KronError("NOT_FOUND", f"run {entry.key} does not exist", hint=hint))
+        policies = await self._policies([run for run, entry in pairs if entry.policy is None])
+        updates = list[tuple[_Entry, RunUpdate]]()
+        for run, entry in pairs:
+            policy, present = (entry.policy, entry.policy) if entry.policy else policies[run.key]
+            after = reported(run, entry.report, policy, now, entry.attempt)
+            if after is None:
+                _accept(entry, False)
+            else:
+                updates.append((entry, RunUpdate(run, after, next_check_after(after, present, now))))
+        return updates, now
 
-    async def _changes(self, some: list[_Said]) -> dict[int, RunUpdate]:
-        """Return the run update of each report, by its number; none for reports that are too late."""
-        runs, now = await self.store.runs_by_key([said.launch.run.key for said in some]), await self.store.now()
-        found = dict[int, RunUpdate]()
-        for number, (run, said) in enumerate(zip(runs, some, strict=True)):
-            policy = said.launch.job.schedule.policy
-            after = run and reported(run, said.report, policy, now, said.launch.run.attempt)
-            if run and after:
-                found[number] = RunUpdate(run, after, next_check_after(after, policy, now))
-        return found
+    async def _policies(self, runs: Sequence[Run]) -> dict[str, tuple[Policy, Policy]]:
+        """Return the policy of each run's revision, and the present policy of its schedule, by the key of the run."""
+        if not runs:
+            return {}
+        names = sorted({run.identity for run in runs})
+        states = dict(zip(names, await self.store.get(names), strict=True))
+        policies = dict[str, tuple[Policy, Policy]]()
+        for run in runs:
+            state = states[run.identity]
+            assert state is not None  # noqa: S101  a run is stored with its schedule
+            policies[run.key] = state.job_of(run).schedule.policy, state.policy
+        return policies
 
 
-def _tell(some: list[_Said], error: Exception) -> None:
-    """Give the waiting tasks the error because of which a report was not written, or may not have been."""
-    for said in some:
-        if not said.heard.done():
-            said.heard.set_exception(error)
-            said.heard.exception()  # marks the error as retrieved: a task may wait for it, but need not
+def _accept(entry: _Entry, accepted: bool) -> None:
+    if not entry.accepted.done():
+        entry.accepted.set_result(accepted)
+
+
+def _raise(entry: _Entry, error: Exception) -> None:
+    """Raise an error to the task that waits for the entry."""
+    if not entry.accepted.done():
+        entry.accepted.set_exception(error)
+        entry.accepted.exception()  # marks the error as retrieved: the task may have been canceled

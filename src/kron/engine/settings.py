@@ -10,6 +10,8 @@ class Settings:
     """Settings of a worker. Times are in milliseconds."""
 
     tick: int = 1_000  # maximum time between two passes of an idle worker
+    aligned: bool = False  # an idle worker makes its passes at multiples of the tick
+    shortest: int = 0  # minimum time between two passes, unless more schedules are due than one pass can launch
     lookahead: int = 0  # how long before its due time a period may be planned; 0: no prefetch
     batch: int = 500  # maximum schedules read in one pass
     parallel_commits: int = 2  # prefetched batches committed concurrently

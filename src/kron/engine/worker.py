@@ -3,39 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from kron.engine.clock import Clock, Timer
 from kron.engine.clock_skew import Skew, compare
 from kron.engine.dispatcher import Dispatcher
-from kron.engine.events import Event, Sink, about, guarded, silent
+from kron.engine.events import Event, Sink, guarded, silent
 from kron.engine.failpoint import fail_point
 from kron.engine.fleet import Share
 from kron.engine.launcher import Launcher
 from kron.engine.membership import Membership
+from kron.engine.passes import Pass, events_of
 from kron.engine.prefetch import Batch, Prefetcher
 from kron.engine.setting_aside import SettingAside
 from kron.engine.settings import Settings
 from kron.engine.store import Store, Unreadable
+from kron.errors import KronError
 from kron.rules.pause import pause_expired_update
 from kron.rules.plan import Plan, plan
 from kron.rules.state import ScheduleState
 from kron.rules.update import update_of
 
-GATHERING = 0.01  # seconds from a wake-up notification to the pass
+GATHERING = 0.01  # minimum seconds between two passes after wake-up notifications
+log = logging.getLogger("kron.worker")
 AFTER_OUTAGE = 2.0  # seconds after a store outage in which every process records what it knows
-
-
-class Pass(NamedTuple):
-    """Result of a pass: the committed plans, and the times that they are based on."""
-
-    plans: list[Plan]
-    began: float
-    now: int
-    pause: int  # milliseconds until the next pass
-    looked: int = 0  # schedules that were read or prefetched
-    made: bool = True  # False: the clock skew is too large, and nothing was read
 
 
 class Worker:
@@ -241,46 +234,52 @@ class Worker:
     async def _pause(self, shares: Sequence[Share], now: int, wake: int | None) -> int:
         if self.settings.lookahead and await self.prefetcher.fill(shares[0], now, self.membership.informed, self.batch):
             return 0
-        return self.settings.tick if wake is None else max(0, min(self.settings.tick, wake - now))
+        tick = self.settings.tick - (now % self.settings.tick if self.settings.aligned else 0)
+        return tick if wake is None else max(0, min(tick, wake - now))
 
     def _shortly(self) -> int:
         """Return a short pause: other workers were faster, or a run waits for this process."""
         return min(self.settings.tick, 100)
 
     async def _rest(self, pause: int, stopped: asyncio.Future[Any]) -> None:
-        """Sleep until the pause is over, a launch ends, a wake-up notification arrives, or the worker is stopped."""
-        nap = asyncio.ensure_future(self.timer.sleep(pause / 1000))
+        """Sleep until the pause is over, a wake-up notification arrives, or the worker is stopped.
+
+        If there is no room for more launches, the end of a launch wakes the worker, too.
+        """
+        began, shortest = self.timer.monotonic(), 0 if self.full else self.settings.shortest
         self.dispatcher.ended.clear()
-        reasons = [asyncio.ensure_future(event.wait()) for event in (self.notified, self.dispatcher.ended)]
-        await asyncio.wait({nap, stopped, *reasons}, return_when=asyncio.FIRST_COMPLETED)
-        for waiting in (nap, *reasons):
+        events = [self.notified, *([self.dispatcher.ended] if self.dispatcher.room <= 0 else [])]
+        reasons = [asyncio.ensure_future(event.wait()) for event in events]
+        await self._sleep(max(pause, shortest) / 1000, stopped, *reasons)
+        for waiting in reasons:
             waiting.cancel()
-        if self.notified.is_set():
-            await self.timer.sleep(GATHERING)  # collects requests that arrive together into one pass
+        if self.notified.is_set():  # collects requests that arrive together into one pass
+            await self._sleep(began + max(GATHERING, shortest / 1000) - self.timer.monotonic(), stopped)
             self.notified.clear()
 
+    async def _sleep(self, seconds: float, *reasons: asyncio.Future[Any]) -> None:
+        """Sleep until the time is over, or there is a reason to end the sleep."""
+        if seconds > 0 or len(reasons) > 1:
+            nap = asyncio.ensure_future(self.timer.sleep(max(0.0, seconds)))
+            await asyncio.wait({nap, *reasons}, return_when=asyncio.FIRST_COMPLETED)
+            nap.cancel()
+
     def _failed(self, error: Exception) -> None:
-        self.sink(Event("pass_failed", 0, {"owner": self.owner, "error": repr(error)}))
+        """Report a failed pass. The next pass tries again; due periods stay due."""
+        if not isinstance(error, KronError):
+            log.error("a pass failed; the next pass tries again", exc_info=error)
+        known = error.message if isinstance(error, KronError) else repr(error)
+        self.sink(Event("pass_failed", 0, {"owner": self.owner, "error": known}))
 
     def _tell_all(self, passed: Pass) -> None:
         if self.sink is silent or not passed.made:
             return
-        for p in passed.plans:
-            self._tell(p, passed.now)
+        for event in events_of(passed):
+            self.sink(event)
         facts = {"examined": passed.looked, "committed": len(passed.plans), "skew": self.skew.ahead}
         if self.settings.shard_lease:
             facts["shards"] = len(frozenset().union(*(share.shards for share in self.membership.shares)))
         self.sink(Event("pass", passed.now, {"owner": self.owner, **facts}))
-
-    def _tell(self, p: Plan, now: int) -> None:
-        for run in p.new:
-            self.sink(about("run_recorded" if run.open else "run_finished", now, run, p.case.job))
-        for _, run in p.changed:
-            self.sink(about("run_recorded" if run.open else "run_finished", now, run))
-        if p.gap:
-            facts = {"identity": p.case.identity, "first": p.gap.first, "last": p.gap.last, "count": p.gap.count}
-            why = {"outcome": str(p.gap.outcome), "reason": str(p.gap.reason)}
-            self.sink(Event("gap_recorded", now, facts | why))
 
 
 def _affordable(plans: list[Plan], room: int) -> list[Plan]:

@@ -37,7 +37,6 @@ class PythonLauncher:
         self.function_of, self.report, self.names = function_of, report, names
         self.tasks: dict[str, asyncio.Task[None]] = {}
         self.going: set[str] = set()  # keys of `tasks` whose functions have not ended
-        self.fewer = asyncio.Event()
 
     async def start(self, launch: Launch) -> LaunchResult | LaunchResponse:
         """Start the function, unless the key is running already. `over` in the response: the function has ended."""
@@ -66,11 +65,9 @@ class PythonLauncher:
         while self.tasks:
             await asyncio.wait(self.tasks.values())
 
-    async def recorded(self, most: int) -> None:
-        """Wait until at most `most` functions have ended without a record of their end."""
-        while len(self.tasks) - len(self.going) > most:
-            self.fewer.clear()
-            await self.fewer.wait()
+    def unrecorded(self) -> int:
+        """Return how many functions have ended without a record of their end."""
+        return len(self.tasks) - len(self.going)
 
     async def _run(self, function: Function, launch: Launch) -> None:
         """Run the function and report how it ended. The key stays known until the report is recorded."""
@@ -81,7 +78,6 @@ class PythonLauncher:
         finally:
             self.going.discard(launch.run.key)
             self.tasks.pop(launch.run.key, None)
-            self.fewer.set()
 
 
 async def _outcome(function: Function, launch: Launch) -> tuple[Report, BaseException | None]:

@@ -110,18 +110,20 @@ def can_commit(settlement: ScheduleUpdate, stored: ScheduleState | None, taken: 
 
 
 def is_simple_insert(settlement: ScheduleUpdate) -> bool:
-    """Return whether an update only adds a calendar period to a schedule without open runs, as nearly all do.
+    """Return whether an update only adds scheduled periods, as nearly all do.
 
-    Then `can_commit` needs two checks only: the schedule is unchanged, and the key is new.
+    Then a store needs two checks only: the schedule is unchanged since it was read, and the keys are new.
     """
     before, after, new, changed, gap, revision, act = settlement
-    if before is None or changed or gap or revision or act or len(new) > 1 or any(run.trigger for run in new):
+    if before is None or changed or gap or revision or act or any(run.trigger for run in new):
         return False
-    if before.open_runs or before.paused or before.deleted or after.paused or after.deleted:
+    if before.paused or before.deleted or after.paused or after.deleted:
         return False
-    same = (
-        after.job is before.job and after.revision == before.revision and after.effective_from == before.effective_from
-    )
+    if after.effective_from != before.effective_from:
+        return False
+    if before.open_runs or len(new) > 1:  # the overlap policy may forbid a run to start
+        return can_commit(settlement, before, ())
+    same = after.job is before.job and after.revision == before.revision
     return same and after.cursor >= before.cursor and all(map(is_consistent, new))
 
 

@@ -7,17 +7,16 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from kron.apps.declarative.registration import Task
-from kron.engine.clock import Timer
 from kron.engine.events import Event
 from kron.engine.launcher import Launch
-from kron.engine.report_writer import Reports
+from kron.engine.report_writer import ReportWriter
 from kron.launchers.python import Function, PythonLauncher, call
 from kron.launchers.threads import Threads
 from kron.rules.launch_result import Report
 from kron.rules.run import State
 
-LONGEST_WAIT = 60  # maximum seconds between two attempts to record an end
-LAST_TRIES = 3  # when the scheduler stops; after that, the next scheduler starts the task again
+LAST_TRIES_S = 5.0  # seconds of retries when the scheduler stops; then the next scheduler starts the task again
+LONGEST = float("inf")  # seconds for which recording an end is retried: another process cannot do it
 log = logging.getLogger("kron.declarative")
 
 Say = Callable[..., None]
@@ -26,13 +25,17 @@ Say = Callable[..., None]
 class Callbacks:
     """Calls the callbacks of tasks, and tracks those that are running."""
 
-    def __init__(self, tasks: Mapping[str, Task], reports: Reports, timer: Timer, say: Say) -> None:
-        self.tasks, self.reports, self.timer, self.say = tasks, reports, timer, say
+    def __init__(self, tasks: Mapping[str, Task], reports: ReportWriter, say: Say) -> None:
+        self.tasks, self.reports, self.say = tasks, reports, say
         self.ended: Callable[[], None] = lambda: None  # called when a callback has ended
-        self.stopping = False
         self.threads = Threads()
         self.launcher = PythonLauncher(self._function, self._report)
         self.slowest = 60_000 * max(1, len(tasks) // 10_000)  # lateness in milliseconds above which a start is logged
+
+    async def stop(self) -> None:
+        """Wait until no callback runs. An end that cannot be recorded is given up after some seconds."""
+        self.reports.stop_retrying(LAST_TRIES_S)
+        await self.launcher.ended()
 
     def _function(self, name: str) -> Function | None:
         return partial(self._call, self.tasks[name]) if name in self.tasks else None
@@ -47,20 +50,21 @@ class Callbacks:
         await call(task.callback, self.threads)
 
     async def _report(self, launch: Launch, report: Report, error: BaseException | None) -> None:
-        name, tries = launch.job.name, 0
+        name, run, policy = launch.job.name, launch.run, launch.job.schedule.policy
         if error is not None:
             log.warning("task %r failed", name, exc_info=error)
-        while True:
-            try:
-                held = await self.reports.say(launch, report)
-                break
-            except Exception as trouble:
-                tries += 1
-                log.warning("recording the end of task %r failed: %s", name, trouble)
-                if self.stopping and tries >= LAST_TRIES:
-                    return
-            await self.timer.sleep(min(LONGEST_WAIT, 2 ** min(tries, 10) / 2))
-        if not held:
+
+        def failed(trouble: Exception) -> None:
+            log.warning("recording the end of task %r failed and is retried: %s", name, trouble)
+
+        try:
+            accepted = await self.reports.write(
+                run.key, report, run.attempt, policy=policy, longest=LONGEST, failed=failed
+            )
+        except Exception as trouble:
+            log.error("the end of task %r could not be recorded: %s", name, trouble)
+            return
+        if not accepted:
             log.warning("the end of task %r came too late: another scheduler has taken it over", name)
         elif report is Report.SUCCESS:
             self.say("TaskRunCompleted", taskName=name)

@@ -19,7 +19,7 @@ from kron.apps.declarative.registration import SCHEME, Registration, Task, read_
 from kron.apps.wiring import open_store
 from kron.engine.clock import Clock, SystemClock, SystemTimer, Timer
 from kron.engine.events import Event, Sink, line, silent
-from kron.engine.report_writer import Reports
+from kron.engine.report_writer import ReportWriter
 from kron.engine.store import Store
 from kron.engine.worker import Worker
 from kron.errors import KronError
@@ -153,11 +153,11 @@ class DeclarativeScheduler:
                 self._say("TaskRetryPreempted", taskName=name)
 
         known, sink = {task.name: task for task in tasks}, silent if self._sink is silent else hear
-        callbacks = Callbacks(known, Reports(store), self._timer, self._say)
+        callbacks = Callbacks(known, ReportWriter(store, timer=self._timer), self._say)
         owner = f"scheduler-{uuid4().hex}"  # unique per start: runs with another owner are orphans
         launchers = {SCHEME: callbacks.launcher}
         worker = Worker(store, launchers, self._timer, owner=owner, settings=SETTINGS, sink=sink)
-        return Polling(worker, callbacks, self._clock, self._timer, self._say)
+        return Polling(worker, callbacks, self._say)
 
     def _failed(self, error: BaseException) -> None:
         self._state = SchedulerState.UNINITIALIZED

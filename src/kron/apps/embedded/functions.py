@@ -12,8 +12,7 @@ from kron.apps.embedded.declared import Declared
 from kron.engine.clock import Timer
 from kron.engine.events import Sink, silent
 from kron.engine.launcher import Launch
-from kron.engine.report_writer import Reports
-from kron.engine.retrying import until_written
+from kron.engine.report_writer import ReportWriter
 from kron.engine.store import Store, Transactional
 from kron.errors import KronError
 from kron.launchers.python import Function, PythonLauncher, call, plain
@@ -38,11 +37,11 @@ class Functions:
     ) -> None:
         self.declared, self.store, self.timer = declared, store, timer
         self.ending: Callable[[], None] = lambda: None  # called when a function has ended
-        self.reports, self.threads = Reports(store, sink), Threads(threads)
+        self.reports, self.threads = ReportWriter(store, sink, timer), Threads(threads)
         self.threaded: set[str] = set()  # keys of runs whose functions run in a thread
         self.left: set[str] = set()  # those of them that are no longer awaited
         self.python = PythonLauncher(self._function, self._report, lambda: list(self.declared))
-        self.names, self.holds = self.python.names, self.python.holds
+        self.names, self.holds, self.unrecorded = self.python.names, self.python.holds, self.python.unrecorded
 
     async def start(self, launch: Launch) -> LaunchResult | LaunchResponse:
         """Start the function, if this process declares it."""
@@ -106,7 +105,7 @@ class Functions:
             await self.timer.sleep(launch.job.schedule.policy.run_lease / SECOND / BEATS)
             try:
                 if begun.is_set():
-                    await self.reports.say(launch, Report.STARTED)
+                    await self._write(launch, Report.STARTED)
                 else:
                     await self._hold(launch)
             except Exception as trouble:
@@ -139,6 +138,12 @@ class Functions:
             log.warning("job %r was canceled", name)
         await self._record(launch, report)
 
+    async def _write(
+        self, launch: Launch, report: Report, longest: float = 0.0, failed: Callable[[Exception], None] | None = None
+    ) -> bool:
+        run, policy = launch.run, launch.job.schedule.policy
+        return await self.reports.write(run.key, report, run.attempt, policy=policy, longest=longest, failed=failed)
+
     async def _record(self, launch: Launch, report: Report) -> None:
         name = launch.job.name
 
@@ -146,9 +151,7 @@ class Functions:
             log.warning("recording the end of job %r failed and is retried: %s", name, trouble)
 
         try:
-            held = await until_written(
-                lambda: self.reports.say(launch, report), self.timer, failed=failed, longest=LONGEST
-            )
+            held = await self._write(launch, report, longest=LONGEST, failed=failed)
         except Exception as trouble:
             log.error("the end of job %r could not be recorded: %s", name, trouble)
             return

@@ -1,4 +1,4 @@
-"""Parts of a running scheduler: its store, its functions and the passes of its worker."""
+"""Parts of a running scheduler: its store, its functions and its worker."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from uuid import uuid4
 
 from kron.apps.embedded.declared import SCHEME, Declared
 from kron.apps.embedded.functions import Functions
-from kron.apps.embedded.passes import Passes
 from kron.apps.wiring import open_store
 from kron.engine.clock import Clock, Timer
 from kron.engine.events import Event, Sink, all_of, guarded
@@ -60,12 +59,12 @@ class Running:
         self.defined_names: set[str] = set()
         self.registrar: Registrar
         self.functions: Functions
-        self.passes: Passes
         self.worker: Worker
+        self.stopping = asyncio.Event()
         self.working: asyncio.Task[None]
 
     async def begin(self) -> None:
-        """Open the store, define the declared jobs, and start the passes."""
+        """Open the store, define the declared jobs, and start the worker."""
         outer = self.setup
         store = await self.held.enter_async_context(open_store(outer.url, outer.clock))
         try:
@@ -80,9 +79,8 @@ class Running:
         self.shared = not isinstance(store, MemoryStore)
         settings = outer.settings if self.shared else ALONE
         self.worker = Worker(store, launchers, outer.timer, owner=owner, settings=settings, sink=self.sink)
-        self.passes = Passes(self.worker, outer.timer)
-        self.functions.ending = self.passes.notify
-        self.working = asyncio.create_task(self.passes.run())
+        self.functions.ending = self.worker.notify
+        self.working = asyncio.create_task(self.worker.run(self.stopping))
         upkeep = Maintenance(store, outer.timer, days=outer.retention, sink=self.sink)
         await self.held.enter_async_context(maintaining(upkeep))
 
@@ -121,15 +119,14 @@ class Running:
     async def end(self, patience: float) -> None:
         """Launch nothing more, wait up to `patience` seconds for running functions, and close the store."""
         until = self.loop.time() + patience
-        self.passes.stop()
+        self.stopping.set()
         try:
             await self._defined()
         finally:
             _, late = await asyncio.wait([self.working], timeout=max(1.0, patience))
-            for pass_ in late:
-                pass_.cancel()
+            for working in late:
+                working.cancel()
             await self.functions.ended(until - self.loop.time())
-            await self.worker.leave()
             await self.held.aclose()
             self.log.close()
 
@@ -149,7 +146,7 @@ class Running:
             self.setup.declared.pop(declared.name, None)
             raise
         self.defined_names.add(declared.name)
-        self.passes.notify()
+        self.worker.notify()
 
 
 def _log(told: Sink, event: Event) -> None:

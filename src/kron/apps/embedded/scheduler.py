@@ -176,7 +176,7 @@ class Scheduler:
 
         async def ask() -> None:
             await inside.registrar.resume(name, ASKER)
-            inside.passes.notify()
+            inside.worker.notify()
 
         await inside.ask(ask)
 
@@ -186,7 +186,7 @@ class Scheduler:
 
         async def ask() -> str:
             run = await inside.registrar.trigger(name, uuid4().hex)
-            inside.passes.notify()
+            inside.worker.notify()
             return run.key
 
         return await inside.ask(ask)

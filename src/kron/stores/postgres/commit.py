@@ -1,4 +1,4 @@
-"""Commits of schedule updates: plain ones by compare-and-set, thousands in two statements; others under a row lock."""
+"""Commits of schedule updates: simple inserts by compare-and-set, thousands in two statements; others under locks."""
 
 from __future__ import annotations
 
@@ -27,26 +27,11 @@ from kron.stores.postgres.rows import (
 )
 from kron.timing.schedule.policy import Overlap
 
-_NOTHING_MORE = [(), None, None, None]  # no changed run, no gap record, no revision, no action
 _COLUMNS = ["revisions", "cursors", "seens", "next_cursors", "sinces", "wakes", "next_seens", "reaches", "nexts"]
 
 
-def plain(settlement: ScheduleUpdate) -> bool:
-    """Return whether an update only adds scheduled periods. Then a compare with what was read is a complete check."""
-    if is_simple_insert(settlement):
-        return True
-    before, after, new, *more = settlement
-    if before is None or more != _NOTHING_MORE or before.paused or before.deleted or after.paused or after.deleted:
-        return False
-    return (
-        not any(run.trigger for run in new)
-        and after.effective_from == before.effective_from
-        and can_commit(settlement, before, ())
-    )
-
-
 async def advance(talk: Session, settlements: Sequence[ScheduleUpdate], columns: dict[str, Any]) -> set[str]:
-    """Commit the plain updates whose schedules are unchanged since they were read. Returns their identities.
+    """Commit the simple inserts whose schedules are unchanged since they were read. Returns their identities.
 
     A key that exists already fails the whole batch; the caller then uses `settle_exactly`.
     """
@@ -59,7 +44,7 @@ async def advance(talk: Session, settlements: Sequence[ScheduleUpdate], columns:
 
 
 class Ready(list[ScheduleUpdate]):
-    """Plain updates of different schedules with their columns, ready to be sent."""
+    """Simple inserts of different schedules with their columns, ready to be sent."""
 
     def __init__(self, settlements: Iterable[ScheduleUpdate]) -> None:
         super().__init__(settlements)
@@ -67,16 +52,16 @@ class Ready(list[ScheduleUpdate]):
 
 
 def prepare(settlements: list[ScheduleUpdate]) -> list[ScheduleUpdate]:
-    """Return the updates, with their columns if all of them are plain and of different schedules."""
+    """Return the updates, with their columns if all of them are simple inserts of different schedules."""
     apart = len({s.after.job.identity for s in settlements}) == len(settlements)
-    return Ready(settlements) if settlements and apart and all(map(plain, settlements)) else settlements
+    return Ready(settlements) if settlements and apart and all(map(is_simple_insert, settlements)) else settlements
 
 
 def columns_of(settlements: Sequence[ScheduleUpdate]) -> dict[str, Any]:
-    """Return the columns of plain updates. They are built before the transaction, so that no lock waits for Python."""
+    """Return the columns of simple inserts. They are built before the transaction, so that no lock waits for Python."""
     rows, fresh = [], []
     for before, after, new, *_ in settlements:
-        assert before is not None  # noqa: S101  plain updates have one
+        assert before is not None  # noqa: S101  simple inserts have one
         old, digest, cursor = before.cursor, fold(before.open_runs) if before.open_runs else 0, after.cursor
         reach = max([run.nominal for run in new]) if new else cursor
         job = after.job

@@ -11,7 +11,8 @@ from contextlib import asynccontextmanager, suppress
 
 import psycopg
 
-from kron.errors import KronError
+from kron.engine.batch_writer import BatchWriter
+from kron.engine.clock import SystemTimer
 from kron.rules.update import ScheduleUpdate
 from kron.stores.postgres.connection import connect
 from kron.stores.postgres.pool import Pool
@@ -33,25 +34,19 @@ class Notifier:
     """
 
     def __init__(self, pool: Pool) -> None:
-        self.pool, self.again = pool, False
-        self.ringing: asyncio.Task[None] | None = None
+        self.pool = pool
+        self.writer: BatchWriter[None] = BatchWriter(self._send, SystemTimer(), lambda *_: True)
 
     def notify(self) -> None:
         """Send a notification in the background."""
-        self.again = True
-        if self.ringing is None or self.ringing.done():
-            self.ringing = asyncio.ensure_future(self._ring())
+        self.writer.put(None)
 
     async def rest(self) -> None:
         """Wait until the current notification is sent."""
-        if self.ringing is not None and not self.ringing.done():
-            await asyncio.wait({self.ringing})
+        await self.writer.drain()
 
-    async def _ring(self) -> None:
-        while self.again:
-            self.again = False
-            with suppress(KronError):
-                await self.pool.query("ring", whose=self.pool.whose)
+    async def _send(self, requests: list[None]) -> None:
+        await self.pool.query("ring", whose=self.pool.whose)
 
 
 class Listener:

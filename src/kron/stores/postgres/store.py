@@ -14,11 +14,11 @@ from kron.errors import KronError
 from kron.rules.outcome import GapRecord
 from kron.rules.run import Run
 from kron.rules.state import ScheduleState
-from kron.rules.update import Revision, RunUpdate, ScheduleAction, ScheduleUpdate
+from kron.rules.update import Revision, RunUpdate, ScheduleAction, ScheduleUpdate, is_simple_insert
 from kron.stores.codec import read_act, read_gap, read_revision, read_run
 from kron.stores.postgres.arrays import numbers, octets, texts
 from kron.stores.postgres.cases import Jobs, readable, whole
-from kron.stores.postgres.commit import Ready, advance, columns_of, plain, prepare, settle_exactly
+from kron.stores.postgres.commit import Ready, advance, columns_of, prepare, settle_exactly
 from kron.stores.postgres.fleet import downtimes_of, informed, lease
 from kron.stores.postgres.health import vitals
 from kron.stores.postgres.maintain import DEADLINE_S, DEFAULT, Limits, maintained
@@ -111,7 +111,7 @@ class PostgresStore:
         await self.pool.write(lambda talk: talk.execute("set_aside", schedule=identity, until=until, reason=reason))
 
     def prepare(self, settlements: list[ScheduleUpdate]) -> list[ScheduleUpdate]:
-        """Return the updates, with their columns built if they are plain."""
+        """Return the updates, with their columns built if they are simple inserts."""
         return prepare(settlements)
 
     async def commit(self, settlements: Sequence[ScheduleUpdate], now: int, *, together: bool = False) -> list[bool]:
@@ -239,7 +239,7 @@ class PostgresStore:
 
     async def _settle(self, settlements: dict[str, ScheduleUpdate], now: int) -> set[str]:
         """Commit updates of different schedules in the order of their identities. Returns the committed identities."""
-        easy = [s for s in settlements.values() if plain(s)]
+        easy = [s for s in settlements.values() if is_simple_insert(s)]
         held = await self._advance(easy, columns_of(easy), now) if easy else set()
         names = {s.after.identity for s in easy}
         return held | await self._exactly([s for name, s in settlements.items() if name not in names], now)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from kron.engine.batch_writer import BatchWriter
+from kron.engine.clock import SystemTimer
 from kron.errors import KronError
 from kron.stores.sqlite.connection import connect, transaction
 from kron.stores.sqlite.locking import retry_locked
@@ -19,6 +20,7 @@ from kron.stores.sqlite.statements import QUERIES, insertion
 BLOCK = 50  # rows per INSERT; old SQLite versions allow at most 999 parameters in a statement
 T = TypeVar("T")
 Work = Callable[[], Any]
+Request = tuple[Work, asyncio.Future[Any]]
 
 
 class File:
@@ -30,7 +32,7 @@ class File:
             self.connection = connect(path, patience)
         self.files = _files(path)
         self.thread = ThreadPoolExecutor(1, "kron-sqlite")
-        self.waiting: deque[tuple[Work, Future[Any]]] = deque()
+        self.writer: BatchWriter[Request] = BatchWriter(self._write, SystemTimer(), lambda *_: True)
 
     async def read(self, work: Callable[[], T]) -> T:
         """Return the result of read-only work, which sees one snapshot of the file."""
@@ -39,14 +41,14 @@ class File:
 
     async def write(self, work: Callable[[], T]) -> T:
         """Return the result of work that holds the write lock."""
-        done: Future[T] = Future()
-        self.waiting.append((work, done))
-        self.thread.submit(self._write)
+        done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self.writer.put((work, done))
         with _translated(self.path):
-            return await asyncio.wrap_future(done)
+            return await done
 
     async def close(self) -> None:
         """Finish the work that has begun, then close the file."""
+        await self.writer.drain()
         await asyncio.get_running_loop().run_in_executor(self.thread, self.connection.close)
         self.thread.shutdown()
 
@@ -74,26 +76,30 @@ class File:
 
         return retry_locked(once, self.patience)
 
-    def _write(self) -> None:
+    async def _write(self, requests: list[Request]) -> None:
         """Do all waiting work in one transaction, so that concurrent requests share one write to disk."""
-        asked = [self.waiting.popleft() for _ in range(len(self.waiting))]
-        asked = [(work, done) for work, done in asked if done.set_running_or_notify_cancel()]
-        if not asked:
-            return
+        requests = [(work, done) for work, done in requests if not done.done()]  # the others were canceled
+        works = [work for work, _ in requests]
+        results: list[tuple[Any, Exception | None]] = []
         try:
-            results = retry_locked(lambda: self._attempts([work for work, _ in asked]), self.patience)
-        except BaseException as error:
-            results = [(None, error) for _ in asked]
-        for (_, done), (result, failure) in zip(asked, results, strict=True):
+            results = await asyncio.get_running_loop().run_in_executor(self.thread, self._attempts, works)
+        except Exception as error:
+            results = [(None, error) for _ in works]
+        for (_, done), (result, failure) in zip(requests, results, strict=True):
+            if done.done():
+                continue
             if failure is None:
                 done.set_result(result)
             else:
                 done.set_exception(failure)
 
-    def _attempts(self, works: list[Work]) -> list[tuple[Any, BaseException | None]]:
-        self._see_that_it_is_there()
-        with transaction(self.connection, "begin"):
-            return [self._attempt(work) for work in works]
+    def _attempts(self, works: list[Work]) -> list[tuple[Any, Exception | None]]:
+        def once() -> list[tuple[Any, Exception | None]]:
+            self._see_that_it_is_there()
+            with transaction(self.connection, "begin"):
+                return [self._attempt(work) for work in works]
+
+        return retry_locked(once, self.patience) if works else []
 
     def _see_that_it_is_there(self) -> None:
         """Raise STORE_FAILED if the file was removed or replaced: writes to it would be lost."""
@@ -101,7 +107,7 @@ class File:
             hint = "stop every process that uses it, restore the file without its -wal and -shm files, and start again"
             raise KronError("STORE_FAILED", f"{self.path} was removed or replaced while it was in use", hint=hint)
 
-    def _attempt(self, work: Callable[[], T]) -> tuple[T | None, BaseException | None]:
+    def _attempt(self, work: Callable[[], T]) -> tuple[T | None, Exception | None]:
         """Return the result of one work of several, or its error. After an error only this work is rolled back."""
         self.rows("attempt")
         try:

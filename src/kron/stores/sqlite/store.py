@@ -225,7 +225,7 @@ class SqliteStore:
         """Commit an update that only adds scheduled periods, by compare-and-set. If it fails, `can_commit` decides."""
         before, after = settlement.before, settlement.after
         assert before is not None  # noqa: S101  the update is a simple insert
-        if any(run.key in taken for run in settlement.new):
+        if before.open_runs or any(run.key in taken for run in settlement.new):  # open runs are not compared
             return False
         moved = {
             "cursor": after.cursor,

@@ -1,0 +1,34 @@
+"""Passes of a worker: what one pass has done, and the events that tell about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kron.engine.events import Event, about
+from kron.rules.plan import Plan
+
+
+class Pass(NamedTuple):
+    """Result of a pass: the committed plans, and the times that they are based on."""
+
+    plans: list[Plan]
+    began: float
+    now: int
+    pause: int  # milliseconds until the next pass
+    looked: int = 0  # schedules that were read or prefetched
+    made: bool = True  # False: the clock skew is too large, and nothing was read
+
+
+def events_of(passed: Pass) -> Iterator[Event]:
+    """Yield the events of the runs and gaps that a pass has recorded."""
+    for plan in passed.plans:
+        for run in plan.new:
+            yield about("run_recorded" if run.open else "run_finished", passed.now, run, plan.case.job)
+        for _, run in plan.changed:
+            yield about("run_recorded" if run.open else "run_finished", passed.now, run)
+        if plan.gap:
+            gap, identity = plan.gap, plan.case.identity
+            facts = {"identity": identity, "first": gap.first, "last": gap.last, "count": gap.count}
+            why = {"outcome": str(gap.outcome), "reason": str(gap.reason)}
+            yield Event("gap_recorded", passed.now, facts | why)
