@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup check lint test lowest requirements docs docs-site docs-pictures fuzz oracle dst-board bench-next bench-spread bench-plan bench-service bench-webhooks campaigns protocol kills nemesis nemesis-document simulate mutants year bench-ticks traces embedded-kills transaction-kills embedded-together embedded-sharing schemathesis service-kills bench-million failover bench-edit soak bench-sizes bench-embedded alerts alerts-quiet burst burst-hanging
+.PHONY: help setup check lint test lowest requirements docs docs-site docs-pictures fuzz oracle dst-board bench-next bench-spread bench-plan bench-service bench-webhooks campaigns protocol crash-sqlite chaos chaos-reference simulate mutation-tests year bench-ticks trace-tests embedded-kills transaction-kills embedded-together embedded-sharing schemathesis service-kills bench-million failover bench-edit soak bench-sizes bench-embedded alerts alerts-quiet burst burst-hanging
 
 help:  ## list the targets; also the default target
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { name[++n] = $$1; text[n] = $$2; if (length($$1) > width) width = length($$1) } \
@@ -95,11 +95,11 @@ dst-board:  ## write the DST comparison into docs/explanation/time-zones.md
 protocol:  ## check the protocol model in every event order, and without each safeguard; needs Java
 	$(RUN) docs/protocol/check.py
 
-nemesis:  ## run workers on PostgreSQL for 30 minutes under fault injection
-	$(RUN) -m tests.campaigns.nemesis
+chaos:  ## run workers on PostgreSQL for 30 minutes under fault injection
+	$(RUN) -m tests.campaigns.chaos
 
-nemesis-document:  ## compare the cron-service protocol and Kron's under the same fault injection, 1 minute each
-	$(RUN) -m tests.campaigns.nemesis.compare
+chaos-reference:  ## compare the cron-service protocol and Kron's under the same fault injection, 1 minute each
+	$(RUN) -m tests.campaigns.chaos.compare
 
 failover:  ## kill the leader of a Patroni pair three times under load, without and with synchronous replication
 	$(RUN) -m tests.campaigns.failover
@@ -110,7 +110,7 @@ SOAK_RATE ?= 100
 soak:  ## run a steady load for SOAK_MINUTES; check that tables and lateness stay flat; write docs/pictures/soak.svg
 	$(RUN) -m tests.campaigns.soak --minutes $(SOAK_MINUTES) --rate $(SOAK_RATE) --picture docs/pictures/soak.svg
 
-kills:  ## kill -9 workers on one SQLite file 200 times under load; then audit every period
+crash-sqlite:  ## kill -9 workers on one SQLite file 200 times under load; then audit every period
 	$(RUN) -m tests.campaigns.sqlite_kills
 
 SEEDS ?= 1350
@@ -118,13 +118,13 @@ SEEDS ?= 1350
 simulate:  ## simulate 10,000 cluster hours with 100,000 crashes and pauses, on every core; then audit every period
 	$(RUN) -m tests.simulation run $(SEEDS)
 
-mutants:  ## plant bugs, and count the seeds that find each
+mutation-tests:  ## plant bugs, and count the seeds that find each
 	$(RUN) -m tests.simulation mutants
 
 year:  ## simulate a year of 10,000 daily schedules, and print the digest of the ledger
 	$(RUN) -m tests.simulation year
 
-traces:  ## check 200,000 random life cycles of the embedded scheduler against its specification
+trace-tests:  ## check 200,000 random life cycles of the embedded scheduler against its specification
 	$(RUN) -m tests.embedded.traces
 
 embedded-kills:  ## kill -9 an application 100 times during callbacks; every orphan restarts once

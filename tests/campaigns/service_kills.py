@@ -24,14 +24,14 @@ from pathlib import Path
 
 from kron.apps.wiring import open_store
 from kron.stores.postgres.migrate import migrate
-from tests.campaigns.nemesis.findings import DROPPED, examine
+from tests.campaigns.chaos.findings import DROPPED, examine
 from tests.postgres import free_port, running
 from tests.service.http import LOOPBACK, NDJSON, REPORT, SECRET, Service
 from tests.service.tokens import settings, token
 
 KRON = str(Path(sys.executable).parent / "kron")
 PROCESSES = ("api0", "api1", "worker0", "worker1")
-KINDS = {  # of a tenant's schedules; the nemesis knows them by these names
+KINDS = {  # of a tenant's schedules; the chaos knows them by these names
     "skip-none": {},
     "allow-all": {"overlap_policy": "allow", "catchup_policy": "fire_immediately"},
     "queue-all": {"overlap_policy": "queue", "catchup_policy": "fire_immediately"},

@@ -1,4 +1,4 @@
-"""Workers on one SQLite file, killed with kill -9 at random moments and started anew: `make kills`.
+"""Workers on one SQLite file, killed with kill -9 at random moments and started anew: `make crash-sqlite`.
 
 Each effect is appended to a file before the launcher answers. Meanwhile schedules are paused, edited and triggered by
 hand. Afterwards the database and that file alone must tell what became of every period: none lost, none recorded

@@ -21,7 +21,7 @@ from kron.engine.registrar import Registrar
 from kron.engine.settings import Settings
 from kron.engine.worker import Worker
 from kron.timing.schedule.policy import SERVICE
-from tests.campaigns.nemesis.faults import faketime
+from tests.campaigns.chaos.faults import faketime
 from tests.engine.world import Still, World, play
 from tests.stores.making import a_job
 

@@ -1,4 +1,4 @@
-"""A simulated cluster: real workers and registrars over a store in memory, in virtual time, under a nemesis."""
+"""A simulated cluster: real workers and registrars over a store in memory, in virtual time, under a chaos."""
 
 from __future__ import annotations
 
@@ -106,9 +106,9 @@ class World:
         self.loop.create_task(self._restarts())
         end = setting.hours * 3600
         if setting.faults:
-            nemesis = self.loop.create_task(self._nemesis(end))
+            chaos = self.loop.create_task(self._chaos(end))
             requests = self.loop.create_task(self._requests(end))
-            await nemesis
+            await chaos
             await requests
         await _until(self.loop, end)
         since, shown = self._quiesce()
@@ -227,7 +227,7 @@ class World:
     def _fault(self, name: str, about: str = "") -> None:
         self.history.fault(self.loop.time(), name, about)
 
-    async def _nemesis(self, end: float) -> None:
+    async def _chaos(self, end: float) -> None:
         random = self.random
         while self.loop.time() < end:
             await _until(self.loop, self.loop.time() + random.expovariate(1 / self.setting.between_faults))

@@ -1,4 +1,4 @@
-"""A short run of the campaign that `make kills` runs at length."""
+"""A short run of the campaign that `make crash-sqlite` runs at length."""
 
 import pytest
 

@@ -13,10 +13,10 @@ import pytest
 from kron import KronError
 from kron.apps.wiring import open_store
 from kron.stores.postgres.migrate import Migration, check, migrate, migrations
-from tests.campaigns.nemesis.findings import examine
+from tests.campaigns.chaos.findings import examine
 from tests.postgres import connect
 from tests.stores.making import ALL, NOW
-from tests.stores.test_nemesis import define, receiver, spawn
+from tests.stores.test_chaos import define, receiver, spawn
 
 NEXT = Migration(
     migrations()[-1].number + 1,
@@ -123,7 +123,7 @@ def test_workers_of_both_versions_work_through_an_upgrade(server, older, tmp_pat
 
 
 def life(url, port, name, folder):
-    return spawn("-m", "tests.campaigns.nemesis.life", url, port, name, folder / "log", 1_800)
+    return spawn("-m", "tests.campaigns.chaos.life", url, port, name, folder / "log", 1_800)
 
 
 async def told(server, name, log):

@@ -21,12 +21,12 @@ from pathlib import Path
 
 from kron.apps.wiring import open_store
 from kron.engine.registrar import Registrar
+from tests.campaigns.chaos.__main__ import disturb, load, report, resume, say, watch
+from tests.campaigns.chaos.faults import WORKERS, Fleet
+from tests.campaigns.chaos.findings import examine
+from tests.campaigns.chaos.schedules import names
 from tests.campaigns.failover.losses import losses, pauses
 from tests.campaigns.failover.pair import Pair, available
-from tests.campaigns.nemesis.__main__ import disturb, load, report, resume, say, watch
-from tests.campaigns.nemesis.faults import WORKERS, Fleet
-from tests.campaigns.nemesis.findings import examine
-from tests.campaigns.nemesis.schedules import names
 from tests.postgres import free_port
 
 BEHIND = 2.0  # seconds by which an asynchronous standby is behind
@@ -73,9 +73,9 @@ async def play(given, pair, folder):
     known, port, log = names(given.schedules), free_port(), folder / "received"
     log.touch()
     url, deaths, snapshots = pair.url("kron"), Deaths(), {}
-    words = ["-m", "tests.campaigns.nemesis.receiver", str(port), url, str(log), str(given.seed)]
+    words = ["-m", "tests.campaigns.chaos.receiver", str(port), url, str(log), str(given.seed)]
     receiver = subprocess.Popen([sys.executable, *words])
-    crew = Crew(pair, "kron", port, folder, "tests.campaigns.nemesis.life")
+    crew = Crew(pair, "kron", port, folder, "tests.campaigns.chaos.life")
     try:
         async with open_store(url) as store:
             registrar = Registrar(store)

@@ -18,7 +18,7 @@ from pathlib import Path
 import psycopg
 
 from kron.stores.postgres.migrate import migrate
-from tests.campaigns.nemesis.proxy import Proxy
+from tests.campaigns.chaos.proxy import Proxy
 from tests.postgres import BINARIES, connect, free_port
 
 NAMES = ("a", "b")

@@ -1,4 +1,4 @@
-"""The protocol of the cron-service document and ours under the same nemesis, a minute each: `make nemesis-document`."""
+"""The protocol of the cron-service document and ours under the same chaos, a minute each: `make chaos-reference`."""
 
 import asyncio
 import json
@@ -17,8 +17,8 @@ from kron.engine.registrar import Registrar
 from kron.timing.job import Job
 from kron.timing.key import key_of
 from kron.timing.schedule.policy import MILLISECOND, SECOND, SERVICE, Catchup, FirstPeriod, Overlap
-from tests.campaigns.nemesis.document import TABLES
-from tests.campaigns.nemesis.faults import Fleet, Nemesis
+from tests.campaigns.chaos.document import TABLES
+from tests.campaigns.chaos.faults import Chaos, Fleet
 from tests.postgres import free_port, running
 
 NAMES = [f"s{n:02d}" for n in range(20)]
@@ -58,17 +58,17 @@ async def play(protocol, server, database, seed):
     log = folder / "received"
     log.touch()
     receiver = subprocess.Popen(
-        [sys.executable, "-m", "tests.campaigns.nemesis.receiver", str(port), server.url(database), str(log), str(seed)]
+        [sys.executable, "-m", "tests.campaigns.chaos.receiver", str(port), server.url(database), str(log), str(seed)]
     )
-    life = "tests.campaigns.nemesis." + {"document": "document", "kron": "life"}[protocol]
+    life = "tests.campaigns.chaos." + {"document": "document", "kron": "life"}[protocol]
     fleet = Fleet(server, database, port, folder, life)
-    nemesis = Nemesis(fleet, random.Random(seed), 5)
+    chaos = Chaos(fleet, random.Random(seed), 5)
     try:
         await prepare(protocol, server, database)
         await fleet.open()
         await asyncio.sleep(4)
         began = int(time.time())
-        faults = asyncio.create_task(nemesis.run())
+        faults = asyncio.create_task(chaos.run())
         await asyncio.sleep(SECONDS)
         faults.cancel()
         await asyncio.gather(faults, return_exceptions=True)
@@ -79,7 +79,7 @@ async def play(protocol, server, database, seed):
         await fleet.close()
         receiver.kill()
         receiver.wait()
-    return _count(protocol, server, database, log, began), nemesis
+    return _count(protocol, server, database, log, began), chaos
 
 
 def _count(protocol, server, database, log, began):
@@ -105,8 +105,8 @@ def main():
     found = {}
     with running({"shared_buffers": "256MB"}) as server:
         for protocol in ("document", "kron"):
-            found[protocol], nemesis = asyncio.run(play(protocol, server, server.database(), seed))
-            print(f"{protocol}: {dict(nemesis.count)}", flush=True)
+            found[protocol], chaos = asyncio.run(play(protocol, server, server.database(), seed))
+            print(f"{protocol}: {dict(chaos.count)}", flush=True)
     print(f"{'':36}{'document':>10}{'Kron':>10}")
     for what in found["kron"]:
         print(f"{what:36}{found['document'][what]:>10}{found['kron'][what]:>10}")

@@ -1,6 +1,6 @@
-"""Real workers on a real PostgreSQL, while everything goes wrong that may: `make nemesis`.
+"""Real workers on a real PostgreSQL, while everything goes wrong that may: `make chaos`.
 
-    python -m tests.campaigns.nemesis [--minutes 30] [--schedules 20000] [--every 5] [--seed N]
+    python -m tests.campaigns.chaos [--minutes 30] [--schedules 20000] [--every 5] [--seed N]
 
 Workers are killed, stopped and let go on, cut off one way or both, and their clock is set; the database crashes, its
 backends are terminated; the receiver is slow, full or hangs up; schedules are edited, paused and triggered. Afterwards
@@ -22,9 +22,9 @@ from kron import KronError
 from kron.apps.wiring import open_store
 from kron.engine.registrar import Registrar
 from kron.rules.pause import NO_ACTOR
-from tests.campaigns.nemesis.faults import Fleet, Nemesis
-from tests.campaigns.nemesis.findings import examine
-from tests.campaigns.nemesis.schedules import job_of, names
+from tests.campaigns.chaos.faults import Chaos, Fleet
+from tests.campaigns.chaos.findings import examine
+from tests.campaigns.chaos.schedules import job_of, names
 from tests.postgres import free_port, running
 
 SETTINGS = {"shared_buffers": "512MB", "max_connections": "100", "max_wal_size": "2GB"}
@@ -74,16 +74,16 @@ async def load(registrar, known, every):
             say(f"{start + 200} schedules, {time.monotonic() - began:.0f} s")
 
 
-async def campaign(given, server, database, folder, life="tests.campaigns.nemesis.life"):
+async def campaign(given, server, database, folder, life="tests.campaigns.chaos.life"):
     """All of it; what was found, what went wrong on purpose, and the receiver's port is let go."""
     chance, known, port = random.Random(given.seed), names(given.schedules), free_port()
     log, url = folder / "received", server.url(database)
     log.touch()
     receiver = subprocess.Popen(
-        [sys.executable, "-m", "tests.campaigns.nemesis.receiver", str(port), url, str(log), str(given.seed)]
+        [sys.executable, "-m", "tests.campaigns.chaos.receiver", str(port), url, str(log), str(given.seed)]
     )
     fleet = Fleet(server, database, port, folder, life)
-    nemesis, snapshots = Nemesis(fleet, chance, given.pace), {}
+    chaos, snapshots = Chaos(fleet, chance, given.pace), {}
     try:
         async with open_store(url) as store:
             registrar = Registrar(store)
@@ -91,16 +91,14 @@ async def campaign(given, server, database, folder, life="tests.campaigns.nemesi
             await load(registrar, known, given.every)
             say(f"{given.schedules} schedules, {given.minutes:g} minutes")
             beside = [
-                asyncio.create_task(nemesis.run()),
-                asyncio.create_task(
-                    disturb(registrar, random.Random(given.seed + 1), known, given.every, nemesis.count)
-                ),
+                asyncio.create_task(chaos.run()),
+                asyncio.create_task(disturb(registrar, random.Random(given.seed + 1), known, given.every, chaos.count)),
                 asyncio.create_task(watch(server, database, snapshots)),
             ]
             end = time.monotonic() + given.minutes * 60
             while time.monotonic() < end:
                 await asyncio.sleep(min(30, max(0.1, end - time.monotonic())))
-                say(f"{sum(nemesis.count.values())} faults, {nemesis.count['kill -9 of a worker']} kills")
+                say(f"{sum(chaos.count.values())} faults, {chaos.count['kill -9 of a worker']} kills")
             for task in beside:
                 task.cancel()
             await asyncio.gather(*beside, return_exceptions=True)
@@ -110,12 +108,12 @@ async def campaign(given, server, database, folder, life="tests.campaigns.nemesi
             say(f"calm for {given.calm} s")
             await asyncio.sleep(given.calm)
             await fleet.stop()
-            found = await examine(store, server, database, log, snapshots, calm, nemesis.at, say)
+            found = await examine(store, server, database, log, snapshots, calm, chaos.at, say)
     finally:
         await fleet.close()
         receiver.kill()
         receiver.wait()
-    return found, nemesis, (folder / "log")
+    return found, chaos, (folder / "log")
 
 
 async def resume(registrar, known):
@@ -133,8 +131,8 @@ async def _resumed(registrar, name):
             await asyncio.sleep(0.5)
 
 
-def report(found, nemesis, log, seed):
-    for what, count in sorted(nemesis.count.items()):
+def report(found, chaos, log, seed):
+    for what, count in sorted(chaos.count.items()):
         say(f"{count:8d}  {what}")
     for outcome, count in sorted(found.outcomes.items()):
         say(f"{count:8d}  {outcome}")
@@ -150,7 +148,7 @@ def report(found, nemesis, log, seed):
         for each in getattr(found, kind)[:10]:
             say(f"{kind}: {each}")
     say(
-        f"{'PASS' if found.good else 'FAIL'}: {sum(nemesis.count.values())} faults, {found.periods} periods, "
+        f"{'PASS' if found.good else 'FAIL'}: {sum(chaos.count.values())} faults, {found.periods} periods, "
         f"{len(found.lost)} lost, {len(found.missed)} missed, {len(found.doubled)} recorded or sent twice, "
         f"{len(found.unexplained)} unexplained, "
         f"{len(found.changed)} changed outcomes; {found.arrivals} keys received; seed {seed}"
@@ -166,10 +164,10 @@ def main(args):
     parser.add_argument("--calm", type=int, default=60, help="seconds without faults at the end")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 30))
     given = parser.parse_args(args)
-    folder = Path(tempfile.mkdtemp(prefix="kron-nemesis-"))
+    folder = Path(tempfile.mkdtemp(prefix="kron-chaos-"))
     with running(SETTINGS) as server:
-        found, nemesis, log = asyncio.run(campaign(given, server, server.database(), folder))
-        report(found, nemesis, log, given.seed)
+        found, chaos, log = asyncio.run(campaign(given, server, server.database(), folder))
+        report(found, chaos, log, given.seed)
     if found.good:
         shutil.rmtree(folder)
     return 0 if found.good else 1

@@ -1,6 +1,6 @@
 """The target: takes what is posted, writes down its effect before it answers, and reports when it is done.
 
-    python -m tests.campaigns.nemesis.receiver PORT DATABASE-URL LOG SEED
+    python -m tests.campaigns.chaos.receiver PORT DATABASE-URL LOG SEED
 
 It is slow at times, full at others, and sometimes hangs up without an answer, before or after the effect.
 """

@@ -17,16 +17,16 @@ from kron.apps.wiring import open_store
 from kron.engine.failpoint import POINTS
 from kron.engine.registrar import Registrar
 from kron.timing.job import Job
-from tests.campaigns.nemesis import __main__ as nemesis
-from tests.campaigns.nemesis.findings import examine
-from tests.campaigns.nemesis.schedules import POLICIES
+from tests.campaigns.chaos import __main__ as chaos
+from tests.campaigns.chaos.findings import examine
+from tests.campaigns.chaos.schedules import POLICIES
 from tests.postgres import free_port, running
 
 LEASE = 900  # milliseconds, so that what the dead leave behind is soon taken over
 NAMES = [f"{policy}/00000" for policy in POLICIES]
 WORKED = [point for point in POINTS if point not in ("K11", "K12")]
 MIGRATE = "import asyncio, sys; from kron.stores.postgres.migrate import migrate; asyncio.run(migrate(sys.argv[1]))"
-DEFINE = "import asyncio, sys; from tests.stores.test_nemesis import define; asyncio.run(define(sys.argv[1]))"
+DEFINE = "import asyncio, sys; from tests.stores.test_chaos import define; asyncio.run(define(sys.argv[1]))"
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def died(process):
 @contextmanager
 def receiver(url, log):
     port = free_port()
-    process = spawn("-m", "tests.campaigns.nemesis.receiver", port, url, log, 7)
+    process = spawn("-m", "tests.campaigns.chaos.receiver", port, url, log, 7)
     try:
         yield port
     finally:
@@ -75,9 +75,9 @@ def killed_and_followed(server, tmp_path, fails):
     asyncio.run(define(url))
     with receiver(url, log) as port:
         for n, fail in enumerate(fails):
-            life = spawn("-m", "tests.campaigns.nemesis.life", url, port, f"w{n}", tmp_path / "log", LEASE, fail=fail)
+            life = spawn("-m", "tests.campaigns.chaos.life", url, port, f"w{n}", tmp_path / "log", LEASE, fail=fail)
             assert died(life), f"{fail} was never passed"
-        last = spawn("-m", "tests.campaigns.nemesis.life", url, port, "last", tmp_path / "log", LEASE)
+        last = spawn("-m", "tests.campaigns.chaos.life", url, port, "last", tmp_path / "log", LEASE)
         time.sleep(1.5)
         calm = int(time.time() * 1000)
         time.sleep(3 * LEASE / 1000)
@@ -125,6 +125,6 @@ def test_at_any_time(server, tmp_path, point, passage):
 
 @pytest.mark.slow
 @pytest.mark.first
-def test_a_short_nemesis_finds_nothing(tmp_path):
+def test_a_short_chaos_finds_nothing(tmp_path):
     words = ["--minutes", "0.8", "--schedules", "1000", "--every", "1", "--pace", "4", "--calm", "35"]
-    assert nemesis.main([*words, "--seed", str(random.randrange(1 << 30))]) == 0
+    assert chaos.main([*words, "--seed", str(random.randrange(1 << 30))]) == 0

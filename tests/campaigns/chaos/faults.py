@@ -10,7 +10,7 @@ from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
 
-from tests.campaigns.nemesis.proxy import Proxy
+from tests.campaigns.chaos.proxy import Proxy
 
 WORKERS = 4
 
@@ -87,7 +87,7 @@ class Fleet:
             await road.close()
 
 
-class Nemesis:
+class Chaos:
     """Lets things go wrong until it is told to stop, and counts them."""
 
     def __init__(self, fleet, chance, pace):

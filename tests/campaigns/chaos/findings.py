@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from kron.engine.audit import audit
 from kron.timing.schedule.policy import WorkerLossPolicy
-from tests.campaigns.nemesis.schedules import policy_of
+from tests.campaigns.chaos.schedules import policy_of
 
 DROPPED = "dropped"  # in the receiver's log: a request that arrived, and had no effect and no answer
 

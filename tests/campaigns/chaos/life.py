@@ -1,4 +1,4 @@
-"""One life of a worker: `python -m tests.campaigns.nemesis.life DATABASE-URL RECEIVER-PORT OWNER LOG`."""
+"""One life of a worker: `python -m tests.campaigns.chaos.life DATABASE-URL RECEIVER-PORT OWNER LOG`."""
 
 import asyncio
 import json

@@ -1,6 +1,6 @@
 """A worker after the pseudo-code of the cron-service document, step by step: launch, then insert, then advance.
 
-    python -m tests.campaigns.nemesis.document DATABASE-URL RECEIVER-PORT OWNER LOG
+    python -m tests.campaigns.chaos.document DATABASE-URL RECEIVER-PORT OWNER LOG
 
 Its look-ahead is two seconds instead of sixty, to be kind: what it keeps in memory dies with it.
 """
@@ -17,7 +17,7 @@ from kron.engine.launcher import Launch
 from kron.rules.run import Run, State
 from kron.timing.key import key_of
 from kron.timing.period import next_nominal
-from tests.campaigns.nemesis.life import Post
+from tests.campaigns.chaos.life import Post
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS doc_schedules (schedule_id text PRIMARY KEY, cron text, next_run_at bigint, overlap text);
