@@ -147,7 +147,12 @@ SERVICE = (
         "scan_due(case, case.cursor, now, bound)",
         "scan_due(case, case.cursor, now, MAX_PERIODS_PER_PASS)",
     ),
-    Patch("SVC-DM-NEXT", SHOWN, "else rfc3339(nominal)", "else rfc3339(nominal + job.schedule.zone.spell(nominal)[2])"),
+    Patch(
+        "SVC-DM-NEXT",
+        SHOWN,
+        "else rfc3339(nominal)",
+        "else rfc3339(nominal + case.job.schedule.zone.spell(nominal)[2])",
+    ),
     Patch("SVC-DEPLOY-LEADER", MEMBERSHIP, "if leads else ()", "if kinds else ()"),
     Patch(
         "SVC-PC-LEADER",

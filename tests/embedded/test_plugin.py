@@ -6,12 +6,16 @@ import sys
 import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import islice, pairwise
 
 import pytest
 
 from kron import KronError, Scheduler, parse
 from kron.testing import instant_at
+from kron.timing.decision import decide
+from kron.timing.period import periods
 from kron.timing.schedule.policy import DECLARATIVE, SERVICE
+from kron.timing.zone import moment
 
 
 def test_time_travel_is_instant(travel):
@@ -130,6 +134,22 @@ def test_assert_fires_without_times_fails_for_a_schedule_that_fires(assert_fires
         assert_fires("30 2 * * *", [], after="2026-03-28 00:00")
     assert_fires("0 0 31 2 *", [], after="2026-03-28 00:00", dialect="posix")
     assert_fires("0 9 * * * @only(hours=10-12)", [], after="2026-03-28 00:00")
+
+
+def test_assert_fires_compares_fire_times_and_not_nominal_times(assert_fires):
+    """As in `kron next`, a period counts if its chosen time is later than `after`, whatever its nominal time is."""
+    schedule = parse("0 0 * * * @win(around,20h)", dialect="kron")
+    decisions = [decide(schedule, period, "a") for period in islice(periods(schedule, moment(1_780_000_000)), 5)]
+    chosen = [decision.chosen for decision in decisions]
+    for decision, following in pairwise(chosen):
+        for after in (decision, decision + 1, following - 1):
+            assert_fires(schedule, [moment(following)], after=moment(after), identity="a")
+    assert {chosen[n] < decisions[n].period.nominal for n in range(5)} == {True, False}
+
+
+def test_assert_fires_finds_times_behind_many_closed_periods(assert_fires):
+    line = "0 * * * * @only(dow=SUN)"
+    assert_fires(line, ["2026-03-15 00:00", "2026-03-15 01:00"], after="2026-03-09 00:00")
 
 
 def test_assert_fires_shows_times_that_are_missing(assert_fires):

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import pytest
 
+from kron.apps.service.schemas.views import next_run_at
 from kron.rules.run import State
 from kron.rules.update import RunUpdate, ScheduleUpdate
 from kron.timing.schedule.policy import Overlap
-from tests.stores.making import NOW, a_case, a_revision, a_run, now
+from tests.stores.making import NOW, SECONDS, a_case, a_revision, a_run, now
 
 SCHEDULES = (
     *("schedule_id", "workflow_id", "version", "user_id", "cron_expr", "timezone", "start_at", "end_at"),
@@ -72,6 +73,31 @@ def test_view_of_schedules_has_the_columns_and_meanings_of_the_specification(sho
     assert view("schedules")[0]["next_run_at"][:19] == "2027-01-15T08:01:00"
     assert store.commit([ScheduleUpdate(now(store), now(store)._replace(paused=True))], NOW) == [True]
     assert view("schedules")[0]["next_run_at"] is None
+
+
+@pytest.mark.parametrize(
+    ("change", "bounds", "recorded", "following"),
+    [
+        ({}, {}, [], "08:01:00"),
+        ({}, {}, [1, 2, 4], "08:03:00"),
+        ({"paused": True, "paused_until": NOW + 600_500}, {}, [1], "08:11:00"),
+        ({"paused": True, "paused_until": NOW + 600_000}, {}, [1], "08:10:00"),
+        ({"paused": True, "paused_until": NOW + 600_000}, {}, [10], "08:11:00"),
+        ({"paused": True, "paused_until": NOW + 7_200_000}, {"end": SECONDS + 3_600}, [], None),
+        ({"cursor": SECONDS - 60}, {"start": SECONDS + 1_800}, [], "08:31:00"),
+        ({"cursor": SECONDS + 3_600}, {"end": SECONDS + 3_600}, [], None),
+        ({"owed": frozenset({SECONDS - 120}), "cursor": SECONDS - 180}, {}, [], "07:58:00"),
+    ],
+)
+def test_view_of_schedules_and_http_api_name_the_same_period(shown, change, bounds, recorded, following):
+    store, view = shown
+    case = a_case()._replace(**change)
+    case = case._replace(job=replace(case.job, **bounds))
+    runs = tuple(a_run(State.SUCCESS, minute) for minute in recorded)
+    assert store.commit([ScheduleUpdate(None, case, runs, revision=a_revision(case))], NOW) == [True]
+    (row,) = view("schedules")
+    assert (row["next_run_at"] and row["next_run_at"][:19]) == (following and f"2027-01-15T{following}")
+    assert next_run_at(now(store)) == (following and f"2027-01-15T{following}Z")
 
 
 def test_view_of_schedules_has_no_workflow_for_another_target(shown):

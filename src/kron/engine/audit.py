@@ -21,7 +21,7 @@ from kron.rules.survey import responsible, unhandled
 from kron.rules.update import ActionKind, Revision, ScheduleAction
 from kron.timing.due import due_of, has_period, window_extent
 from kron.timing.key import key_of
-from kron.timing.period import next_nominal
+from kron.timing.period import nominals
 
 PAGE = 500
 NEWEST = 1_000_000  # maximum records read per schedule
@@ -141,11 +141,10 @@ def _tenure(
     if created:
         begin = max(revision.cursor, revision.at // 1000 - max(window_extent(job)[1], 60) - 1)
     last = case.cursor if end is None else end // 1000
-    nominal = next_nominal(job.schedule, begin if job.start is None else max(begin, job.start))
-    while nominal is not None and nominal <= last and (job.end is None or nominal <= job.end):
+    last = last if job.end is None else min(last, job.end)
+    for nominal in nominals(job.schedule, begin if job.start is None else max(begin, job.start), last):
         if responsible(then, due_of(job, nominal)):
             yield nominal
-        nominal = next_nominal(job.schedule, nominal)
 
 
 def _deleted(acts: Sequence[ScheduleAction], since: int, after: Revision | None) -> int | None:

@@ -13,7 +13,7 @@ from kron.language.sentences.replacement import sentence_of
 from kron.language.sentences.scatter import scatter
 from kron.language.sentences.translate import kron_line
 from kron.timing.decision import decide
-from kron.timing.period import Period, next_nominal
+from kron.timing.period import Period, nominals
 from kron.timing.schedule import Schedule
 from kron.timing.schedule.window import SECOND, Mode, Window
 from kron.timing.zone import UTC_ZONE
@@ -68,14 +68,12 @@ def load(pieces: Iterable[Piece], start: int, end: int) -> Load:
 def _runs(piece: Piece, start: int, end: int) -> Iterator[int]:
     schedule = piece.schedule
     reach = schedule.window.duration // SECOND + 1
-    nominal = next_nominal(schedule, start - reach - 1)
-    while nominal is not None and nominal < end + reach:
+    for nominal in nominals(schedule, start - reach - 1, end + reach - 1):
         at: int | None = nominal
         if schedule.window.duration:
             at = decide(schedule, Period(nominal), piece.identity).chosen
         if at is not None and start <= at < end:
             yield at
-        nominal = next_nominal(schedule, nominal)
 
 
 def spread(piece: Piece, by: By) -> Piece:

@@ -72,12 +72,18 @@ def pause_expired_update(case: ScheduleState) -> ScheduleUpdate:
 
 
 def _ended(case: ScheduleState, upto: int, act: ScheduleAction) -> ScheduleUpdate:
-    after = case._replace(paused=False, paused_until=None, next_check_at=act.at)
+    dropped = case.policy.resume is Resume.DROP
+    gap = periods_during_pause(case, upto, Reason.PAUSED) if dropped else None
+    return ScheduleUpdate(case, after_pause(case, upto)._replace(next_check_at=act.at), gap=gap, act=act)
+
+
+def after_pause(case: ScheduleState, upto: int) -> ScheduleState:
+    """Return the state of a schedule whose pause ended. `upto` is the last millisecond of the pause."""
+    after = case._replace(paused=False, paused_until=None)
     if case.policy.resume is Resume.BY_DEADLINE:
-        return ScheduleUpdate(case, after, act=act)
-    gap = periods_during_pause(case, upto, Reason.PAUSED)
+        return after
     cursor = max(case.cursor, upto // 1000)  # earlier periods are in the gap record, or were never owed
-    return ScheduleUpdate(case, after._replace(cursor=cursor, effective_from=upto, owed=frozenset()), gap=gap, act=act)
+    return after._replace(cursor=cursor, effective_from=upto, owed=frozenset())
 
 
 def periods_during_pause(case: ScheduleState, upto: int, reason: Reason) -> GapRecord | None:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from bisect import insort
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import chain, islice, takewhile
 
+from kron.rules.pause import after_pause
+from kron.rules.run import Run
 from kron.rules.state import ScheduleState
 from kron.rules.survey import responsible, unhandled
 from kron.timing.calendar import date_of, weekday_of
 from kron.timing.due import Due, due_of, window_extent
 from kron.timing.job import Job
+from kron.timing.period import next_nominal, nominals
 from kron.timing.schedule import Schedule
 from kron.timing.schedule.constraint import UNCONSTRAINED, Constraints, Reading
+from kron.timing.schedule.policy import FirstPeriod
+from kron.timing.upcoming import in_time_order
 from kron.timing.zone import rfc3339
 
 DAY = 86_400
 CENTURY = 36_525 * DAY
 MAX_PERIODS_SCANNED = 20_000  # periods scanned
+MAX_PERIODS_PLACED = 250  # periods whose due time is computed in search of one that a new schedule owes
 MAX_DAYS_SCANNED = 4_000  # days scanned for one that satisfies the constraints
 OFFSET = 15 * 3_600  # seconds: no time zone is further from UTC
 
@@ -27,7 +33,8 @@ def upcoming(case: ScheduleState, now: int, count: int, enough: Callable[[], boo
     """Return the next runs of a schedule after `now` (milliseconds), in the order of their due times.
 
     Only runs that will happen are returned. Handled periods, periods that this revision does not owe, and periods of a
-    schedule that is deleted, suspended, or paused without an end are left out.
+    schedule that is deleted, suspended, or paused without an end are left out. If the pause has an end, the runs after
+    this end are returned.
 
     Args:
         case: State of the schedule.
@@ -38,16 +45,40 @@ def upcoming(case: ScheduleState, now: int, count: int, enough: Callable[[], boo
     """
     if rests(case):
         return []
-    job, (before, _), found = case.job, window_extent(case.job), list[Due]()
-    now = now if case.paused_until is None else max(now, case.paused_until - 1)  # the pause excludes its end
-    for nominal in _candidates(case, now):
-        full = len(found) >= count and (nominal - before) * 1000 > found[count - 1].at
-        if full or enough():
-            break
+    case, now = _resumed(case, now)
+    job, (before, _) = case.job, window_extent(case.job)
+
+    def placed(nominal: int) -> tuple[int, Due] | None:
         due = due_of(job, nominal)
-        if due.schedulable and due.at > now and responsible(case, due):
-            insort(found, due, key=lambda due: due.at)
-    return found[:count]
+        return (due.at, due) if due.schedulable and due.at > now and responsible(case, due) else None
+
+    ahead = takewhile(lambda _: not enough(), _candidates(case, now))
+    return list(islice(in_time_order(ahead, placed, lambda nominal: (nominal - before) * 1000), count))
+
+
+def next_period(case: ScheduleState, new: Sequence[Run] = ()) -> int | None:
+    """Return the nominal time (seconds) of the earliest period that this revision owes and that has no record.
+
+    The period can be overdue, and it can turn out to be unschedulable. For a paused schedule, it is the first period
+    after the end of the pause. Stores keep this value for readers; no decision depends on it.
+
+    Args:
+        case: State of the schedule.
+        new: Runs that are recorded together with this state and are not part of it yet.
+
+    Returns:
+        The nominal time; None if no period is planned, as in `rests` or after the last period.
+    """
+    handled = case.handled_ahead.union(run.nominal for run in new if not run.trigger) if new else case.handled_ahead
+    job, cursor = case.job, case.cursor
+    if case.paused or case.deleted or job.schedule.policy.suspend:
+        return None if rests(case) else _first_owed(*_resumed(case, cursor * 1000), handled)
+    if cursor < _certain(case):
+        return _first_owed(case, cursor * 1000, handled)
+    nominal = next_nominal(job.schedule, cursor if job.start is None or job.start < cursor else job.start)
+    while nominal in handled and nominal is not None:
+        nominal = next_nominal(job.schedule, nominal)
+    return None if nominal is None or (job.end is not None and nominal > job.end) else nominal
 
 
 def rests(case: ScheduleState) -> str:
@@ -66,11 +97,50 @@ def nothing(case: ScheduleState, now: int) -> str:
         return rests(case)
     if job.end is not None and now // 1000 >= job.end:
         return f"the schedule ended at {rfc3339(job.end)}"
+    case, now = _resumed(case, now)
     nominal = next(unhandled(case, _begin(case, now)), None)
     if nominal is None:
         return "the schedule has no further period" + ("" if job.end is None else f" until {rfc3339(job.end)}")
+    if nominal > now // 1000 + CENTURY:
+        return f"the next period is more than 100 years ahead, at {rfc3339(nominal)}"
     *_, last = _candidates(case, now)
     return f"no period until {rfc3339(last)} has a time that satisfies the constraints"
+
+
+def _resumed(case: ScheduleState, now: int) -> tuple[ScheduleState, int]:
+    """Return the state after the pause, and the later one of `now` and the last millisecond of the pause."""
+    if not case.paused or case.paused_until is None:
+        return case, now
+    upto = case.paused_until - 1  # the pause excludes its end
+    return after_pause(case, upto), max(now, upto)
+
+
+def _certain(case: ScheduleState) -> int:
+    """Return a second after which the revision owes every period."""
+    since, schedule = case.effective_from // 1000, case.job.schedule
+    if case.owed is not None or schedule.policy.first_period is not FirstPeriod.CHOSEN:
+        return since
+    return since + window_extent(case.job)[0] if schedule.policy.jitter else since - schedule.window.origin
+
+
+def _first_owed(case: ScheduleState, upto: int, handled: frozenset[int]) -> int | None:
+    """Return the earliest owed period without a record whose nominal time or due time is later than `upto`."""
+    job, (before, after), since = case.job, window_extent(case.job), case.effective_from // 1000
+    start = max(case.cursor, upto // 1000 - after - 1, case.cursor if job.start is None else job.start)
+    first = {
+        FirstPeriod.CHOSEN: since - after - 1,
+        FirstPeriod.AFTER: since,
+        FirstPeriod.CURRENT_MINUTE: since // 60 * 60 - 1,
+    }[case.policy.first_period if case.owed is None else FirstPeriod.AFTER]
+    early = sorted(nominal for nominal in case.owed or () if start < nominal <= since)
+    certain = max(_certain(case), upto // 1000 + before)
+    uncertain = nominals(job.schedule, max(start, first), certain if job.end is None else min(certain, job.end))
+    for nominal in islice(chain(early, uncertain), MAX_PERIODS_PLACED):
+        due = due_of(job, nominal)
+        if nominal not in handled and responsible(case, due) and max(nominal * 1000, due.at) > upto:
+            return nominal
+    later = nominals(job.schedule, max(start, certain), job.end)
+    return next((nominal for nominal in later if nominal not in handled), None)
 
 
 def _begin(case: ScheduleState, now: int) -> int:

@@ -22,7 +22,6 @@ from kron.rules.update import Revision, ScheduleAction
 from kron.stores.presets import BUILT_IN, Presets
 from kron.stores.row_codec import RowCodec, number_of
 from kron.timing.job import Command, Job
-from kron.timing.period import next_nominal
 from kron.timing.schedule import Schedule
 from kron.timing.schedule.cron import possible
 from kron.timing.schedule.policy import KRON, Policy
@@ -123,21 +122,6 @@ def read_owed(text: str | None) -> frozenset[int] | None:
     if not isinstance(found, list):
         raise ValueError(f"{text!r} is not a list of seconds")
     return frozenset(map(number_of, found))
-
-
-def next_at(case: ScheduleState, new: Sequence[Run] = ()) -> int | None:
-    """Return the nominal time (seconds) of the next period without a record, now or in `new`; None if there is none.
-
-    It is stored for the views only: no decision reads it.
-    """
-    job = case.job
-    if case.is_inactive:
-        return None
-    handled = case.handled_ahead.union(run.nominal for run in new if not run.trigger) if new else case.handled_ahead
-    nominal = next_nominal(job.schedule, max(case.cursor, case.effective_from // 1000, job.start or case.cursor))
-    while nominal in handled and nominal is not None:
-        nominal = next_nominal(job.schedule, nominal)
-    return None if nominal is None or (job.end is not None and nominal > job.end) else nominal
 
 
 def read_case(row: Row, presets: Presets = BUILT_IN) -> ScheduleState:

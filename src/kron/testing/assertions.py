@@ -21,12 +21,11 @@ from kron.stores.memory import MemoryStore
 from kron.testing.clock import VirtualClock, VirtualTimer
 from kron.testing.loop import run
 from kron.testing.time_travel import instant_at
-from kron.timing.decision import decide
 from kron.timing.job import Job
-from kron.timing.period import periods
 from kron.timing.schedule import Schedule
 from kron.timing.schedule.policy import APPLICATION, DECLARATIVE, KRON, SERVICE, Policy
-from kron.timing.zone import instant, moment
+from kron.timing.upcoming import MAX_PERIODS_DECIDED, upcoming_decisions
+from kron.timing.zone import instant
 
 IDENTITY = "test"
 START = "2026-01-01 00:00"
@@ -45,8 +44,9 @@ def assert_fires(
     Args:
         schedule: The schedule, or its text in `dialect`.
         times: Expected times in order: instants, or texts in local time of the schedule's time zone. An empty list
-            means that the schedule never fires again; 1,000 periods are checked.
-        after: Fire times later than this time are compared.
+            means that the schedule never fires again; 1,000 periods are checked. Otherwise, up to 20,000 periods are
+            checked for a time that satisfies the constraints.
+        after: Fire times later than this time are compared, also if the nominal time of the period is earlier.
         dialect: Dialect of a schedule text.
         identity: Identity that seeds the decisions.
 
@@ -59,9 +59,9 @@ def assert_fires(
     wanted = _schedule(schedule, dialect, identity, KRON)
     home, expected = wanted.zone.name, list(times)
     begin = _instant(after, home)
-    ahead = islice(periods(wanted, moment(begin)), 2 * len(expected) or AHEAD)
-    fires = (at for period in ahead if (at := decide(wanted, period, identity).chosen) is not None)
-    found = sorted(fires)[: len(expected)] if expected else list(islice(fires, 1))
+    decisions = upcoming_decisions(wanted, identity, begin, MAX_PERIODS_DECIDED if expected else AHEAD)
+    fires = (decision.chosen for decision in decisions if decision.chosen is not None)
+    found = list(islice(fires, len(expected) or 1))
     asked = [_instant(time, home) for time in expected]
     if found != asked:
         lines = [_compared(a, b, wanted) for a, b in zip_longest(asked, found)]

@@ -39,6 +39,14 @@ def periods(schedule: Schedule, after: datetime) -> Iterator[Period]:
         nominal = next_nominal(schedule, nominal)
 
 
+def nominals(schedule: Schedule, after: int, upto: int | None = None) -> Iterator[int]:
+    """Yield the nominal times later than `after` and not later than `upto`, in order; all without `upto`."""
+    nominal = next_nominal(schedule, after)
+    while nominal is not None and (upto is None or nominal <= upto):
+        yield nominal
+        nominal = next_nominal(schedule, nominal)
+
+
 def last_period(schedule: Schedule, upto: datetime) -> Period | None:
     """Return the last period not later than `upto`, or None if there is none.
 

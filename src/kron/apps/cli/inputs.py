@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from kron.apps.cli.console import Screen
@@ -11,7 +12,9 @@ from kron.engine.clock import SystemClock
 from kron.errors import KronError, did_you_mean
 from kron.language import parse
 from kron.language.krontab import Table, read_table
+from kron.timing.decision import Decision
 from kron.timing.schedule import Schedule
+from kron.timing.upcoming import upcoming_decisions
 from kron.timing.zone import instant_of
 
 LARGEST = 16 << 20  # maximum file size in bytes
@@ -26,6 +29,18 @@ class Subject:
     schedule: Schedule
     identity: str
     name: str = ""
+
+    def upcoming(self, after: int, count: int) -> list[Decision]:
+        """Return the next `count` decisions after `after` (seconds since the epoch), in the order of their times.
+
+        Raises:
+            KronError: `NEVER`, if no upcoming period exists.
+        """
+        decisions = list(islice(upcoming_decisions(self.schedule, self.identity, after), count))
+        if not decisions:
+            message = "the schedule never runs: no month has such a day"
+            raise KronError("NEVER", message, hint="choose a day that exists")
+        return decisions
 
 
 def usage(message: str, hint: str) -> KronError:

@@ -6,8 +6,9 @@ from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 from kron.rules.run import Run, exclusive
+from kron.rules.upcoming import next_period
 from kron.rules.update import Revision, ScheduleUpdate, can_commit, is_simple_insert
-from kron.stores.codec import next_at, write_job
+from kron.stores.codec import write_job
 from kron.stores.postgres.arrays import numbers, octets, texts
 from kron.stores.postgres.cases import Jobs, whole
 from kron.stores.postgres.pool import Session
@@ -68,7 +69,7 @@ def columns_of(settlements: Sequence[ScheduleUpdate]) -> dict[str, Any]:
         rows.append(
             (
                 *(job.identity, before.revision, old, digest, cursor),
-                *(after.effective_from, after.next_check_at, digest ^ fold(new), reach, next_at(after, new)),
+                *(after.effective_from, after.next_check_at, digest ^ fold(new), reach, next_period(after, new)),
             )
         )
         exclusive = job.schedule.policy.overlap is not Overlap.ALLOW
@@ -164,7 +165,7 @@ def _seen(settlement: ScheduleUpdate) -> int:
 
 def _next(settlement: ScheduleUpdate) -> int | None:
     """Return the next period (seconds) that has no row after the update; None if there is none."""
-    return next_at(settlement.after, settlement.new)
+    return next_period(settlement.after, settlement.new)
 
 
 def _reach(settlement: ScheduleUpdate) -> int:

@@ -12,8 +12,9 @@ from kron.errors import KronError
 from kron.rules.outcome import GapRecord
 from kron.rules.run import OPEN, Run, State
 from kron.rules.state import ScheduleState
+from kron.rules.upcoming import next_period
 from kron.rules.update import Revision, ScheduleAction
-from kron.stores.codec import Definition, next_at, read_case, write_job, write_owed
+from kron.stores.codec import Definition, read_case, write_job, write_owed
 from kron.stores.postgres.arrays import numbers, octets, texts, truths
 from kron.stores.presets import Presets
 from kron.timing.job import Job
@@ -122,7 +123,7 @@ def standings(
         "oweds": texts(write_owed(case.owed) for case in cases),
         "kinds": texts(kind_of(case.job.target) for case in cases),
         "shards": numbers(shard_of(case.identity) for case in cases),
-        "nexts": numbers(map(next_at, cases) if nexts is None else nexts),
+        "nexts": numbers(map(next_period, cases) if nexts is None else nexts),
     }
 
 

@@ -13,6 +13,7 @@ from kron.engine.store import FIRST, Found, Maintained
 from kron.rules.outcome import GapRecord
 from kron.rules.run import Run, exclusive
 from kron.rules.state import ScheduleState
+from kron.rules.upcoming import next_period
 from kron.rules.update import (
     Revision,
     RunUpdate,
@@ -28,7 +29,6 @@ from kron.stores.codec import (
     GAP,
     RUN,
     STANDING,
-    next_at,
     read_act,
     read_gap,
     read_revision,
@@ -209,7 +209,7 @@ class SqliteStore:
         stored = self.cases.get(after.identity)
         if not can_commit(settlement, stored, taken):
             return False
-        self._keep(stored, after, next_at(after, settlement.new))
+        self._keep(stored, after, next_period(after, settlement.new))
         for _, run in sorted(settlement.changed, key=lambda pair: pair[1].active):  # end runs before others start
             self.rows("move", **RUN.row(run), exclusive=exclusive(run, after.policy))
         if settlement.gap:
@@ -231,7 +231,7 @@ class SqliteStore:
             "cursor": after.cursor,
             "wake": after.next_check_at,
             "revision": before.revision,
-            "next_at": next_at(after, settlement.new),
+            "next_at": next_period(after, settlement.new),
         }
         read = {"schedule_id": after.identity, "old_cursor": before.cursor, "old_since": before.effective_from}
         return self.file.count("go_on", **moved, **read) == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from kron.apps.cli.coming import coming
 from kron.apps.cli.console import Screen
 from kron.apps.cli.inputs import Subject, now, subjects, usage, with_identity
 from kron.apps.cli.window_chart import picture
@@ -38,7 +37,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
 def _decision(args: argparse.Namespace, subject: Subject) -> Decision:
     schedule = subject.schedule
     if args.period is None:
-        return coming(subject, now(args), 1)[0]
+        return subject.upcoming(now(args), 1)[0]
     try:
         wanted = instant_of(args.period)
     except ValueError as error:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from kron.apps.cli.coming import coming, when
 from kron.apps.cli.console import Screen
 from kron.apps.cli.inputs import Subject, now, subjects, with_identity
 from kron.language.record import to_record
 from kron.timing.decision import Decision
+from kron.timing.upcoming import time_of
 from kron.timing.zone import rfc3339
 
 Run = tuple[Decision, Subject]
@@ -18,8 +18,8 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     """Show the next decisions, in the order in which they run."""
     found = [with_identity(subject) for subject in subjects(args, screen)]
     start = now(args)
-    runs = [(decision, subject) for subject in found for decision in coming(subject, start, args.count)]
-    runs.sort(key=lambda run: (when(run[0]), run[1].name))
+    runs = [(decision, subject) for subject in found for decision in subject.upcoming(start, args.count)]
+    runs.sort(key=lambda run: (time_of(run[0]), run[1].name))
     del runs[args.count :]
     if args.output == "json":
         screen.json([to_record(decision) for decision, _ in runs])

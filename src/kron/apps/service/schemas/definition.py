@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
-from itertools import islice, pairwise, takewhile
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
@@ -18,18 +16,16 @@ from kron.language.contradiction import contradiction
 from kron.language.service import seconds_last
 from kron.launchers.target import check_url
 from kron.timing.job import Job
-from kron.timing.period import periods
 from kron.timing.schedule import Schedule
 from kron.timing.schedule.constraint import UNCONSTRAINED
 from kron.timing.schedule.policy import KRON, MILLISECOND, Completion, Overlap, Policy
 from kron.timing.schedule.sampling import STABLE_SEED, UNIFORM
 from kron.timing.schedule.window import INSTANT
-from kron.timing.zone import instant_of, moment, rfc3339
+from kron.timing.upcoming import minimum_interval
+from kron.timing.zone import instant_of, rfc3339
 
 WORKFLOW = "workflow:"
-_LOOKED_AT = 100  # upcoming periods that are examined for their minimum interval
 _DAY = 86_400
-_FOR = 400 * _DAY  # maximum time range that is examined
 
 
 def of_document(asked: Upsert) -> Definition:
@@ -160,7 +156,7 @@ def _target(asked: Definition, config: Config) -> str:
 
 def _warnings(job: Job, config: Config, now: int) -> list[str]:
     """Return warnings about likely mistakes. A schedule that runs too often is rejected."""
-    closest = _closest(job.schedule, max(now, job.start or now) // _DAY * _DAY)
+    closest = minimum_interval(job.schedule, max(now, job.start or now) // _DAY * _DAY)
     if closest == 0:
         return ["the schedule never runs: no month has such a day"]
     if closest is not None and closest * 1000 < config.min_interval_ms:
@@ -175,17 +171,6 @@ def _warnings(job: Job, config: Config, now: int) -> list[str]:
     if job.schedule.policy.jitter // MILLISECOND > closest * 500:
         warnings.append("the jitter exceeds half the interval, so runs can start out of order")
     return warnings
-
-
-@lru_cache(16_384)  # many schedules that are defined together share their text
-def _closest(schedule: Schedule, begin: int) -> int | None:
-    """Return the minimum seconds between two upcoming periods; None for a single period, 0 for none."""
-    ahead = (period.nominal for period in islice(periods(schedule, moment(begin)), _LOOKED_AT))
-    first = next(ahead, None)
-    if first is None:
-        return 0
-    coming = [first, *takewhile(lambda nominal: nominal < first + _FOR, ahead)]
-    return min((b - a for a, b in pairwise(coming)), default=None)
 
 
 def _instant(text: str | None, field: str) -> int | None:

@@ -11,8 +11,7 @@ from kron.engine.registrar import Registrar
 from kron.language.english import describe
 from kron.rules.run import Run, State
 from kron.rules.state import ScheduleState
-from kron.rules.upcoming import rests
-from kron.timing.period import next_nominal
+from kron.rules.upcoming import next_period
 from kron.timing.zone import rfc3339, rfc3339_ms
 
 STATUS = {  # the five statuses of the cron-service specification
@@ -31,14 +30,9 @@ PREVIEW = 5
 
 
 def next_run_at(case: ScheduleState) -> str | None:
-    """Return the planned time of the earliest unhandled period; for a paused schedule, of the first after its pause."""
-    if rests(case):
-        return None
-    job = case.job
-    after = max(case.cursor, case.effective_from // 1000, case.cursor if job.start is None else job.start)
-    after = max(after, (case.paused_until - 1) // 1000) if case.paused_until is not None else after
-    nominal = next_nominal(job.schedule, after)
-    return None if nominal is None or (job.end is not None and nominal > job.end) else rfc3339(nominal)
+    """Return the nominal time of the next period as RFC 3339; None if no period is planned."""
+    nominal = next_period(case)
+    return None if nominal is None else rfc3339(nominal)
 
 
 async def row(registrar: Registrar, case: ScheduleState, caller: Caller, config: Config) -> responses.Row:
