@@ -1,8 +1,10 @@
 """The client and `kron schedules`, against a service on a socket."""
 
 import asyncio
+import inspect
 import json
 import os
+import re
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -90,6 +92,83 @@ def test_the_client_of_asyncio_is_the_same(guarded):
         await client.delete("j4")
 
     asyncio.run(script())
+
+
+def test_async_client_backfills_previews_and_explains(guarded):
+    async def script():
+        client = AsyncClient(f"http://127.0.0.1:{guarded.port}", token("async-more"))
+        made = await client.apply("a", DEFINITION, revision=0)
+        with pytest.raises(KronError, match="REVISION"):
+            await client.apply("a", {**DEFINITION, "schedule": "1 1 * * *"}, revision=made["revision"] + 1)
+        days = ("2026-01-01T00:00:00Z", "2026-01-04T00:00:00Z")
+        runs = await client.backfill("a", *days, key="k", overlap="allow")
+        assert [run["period"] for run in runs] == [f"2026-01-0{day}T09:00:00Z" for day in (1, 2, 3)]
+        assert await client.backfill("a", *days, key="k") == runs
+        shown = await client.preview("new", DEFINITION, n=3)
+        assert len(shown["runs"]) == 3
+        assert (await client.next("a", 7, until=shown["runs"][2]["at"]))["runs"] == shown["runs"]
+        assert (await client.why("a", runs[1]["period"]))["period"] == runs[1]["period"]
+        assert await client.dead_letters("a") == []
+        with pytest.raises(KronError, match="NOT_DEAD"):
+            await client.redrive(runs[0]["key"], overlap="allow")
+        assert [each["id"] for each in await client.schedules("a", False, 1)] == ["a"]
+        assert (await client.request("GET", "/v1/schedules/a"))["id"] == "a"
+        with pytest.raises(KronError, match="REVISION"):
+            await client.delete("a", note="gone", revision=7)
+        await client.delete("a", note="gone", revision=1)
+        with pytest.raises(LanguageError):
+            await client.preview("new", {**DEFINITION, "schedule": "0 25 * * *"})
+
+    asyncio.run(script())
+
+
+def public_methods(kind):
+    return {name: member for name, member in inspect.getmembers(kind, callable) if not name.startswith("_")}
+
+
+def test_both_clients_have_the_same_methods_and_signatures():
+    blocking, asynchronous = public_methods(Client), public_methods(AsyncClient)
+    assert asynchronous.keys() == blocking.keys()
+    for name, method in blocking.items():
+        assert inspect.iscoroutinefunction(asynchronous[name])
+        expected, signature = inspect.signature(method), inspect.signature(asynchronous[name])
+        assert signature.parameters == expected.parameters, name
+        if name == "schedules":
+            assert (signature.return_annotation, expected.return_annotation) == ("list[Schedule]", "Iterator[Schedule]")
+        else:
+            assert signature.return_annotation == expected.return_annotation, name
+            assert asynchronous[name].__doc__ == method.__doc__
+    assert inspect.signature(AsyncClient) == inspect.signature(Client)
+
+
+TYPED = """
+from typing import Any, assert_type
+from kron.client import AsyncClient, DeadLetter, Run, Schedule, UpcomingRuns
+
+async def script(client: AsyncClient) -> None:
+    assert_type(await client.get("a"), Schedule)
+    assert_type(await client.apply("a", {}, revision=1), Schedule)
+    assert_type(await client.schedules("a", paused=True, page=5), list[Schedule])
+    assert_type(await client.backfill("a", "b", "c", key="k", overlap="queue"), list[Run])
+    assert_type(await client.preview("a", {}, n=3, until=None), UpcomingRuns)
+    assert_type(await client.dead_letters(limit=3), list[DeadLetter])
+    assert_type(await client.why("a", at=None), dict[str, Any])
+    assert_type(await client.report("k", "success", attempt=1), bool)
+    await client.pause("a", untill="x")
+    await client.get(5)
+    await client.trigger()
+"""
+
+
+def test_type_checkers_know_the_methods_of_the_async_client(tmp_path):
+    pytest.importorskip("mypy")
+    (tmp_path / "typed.py").write_text(TYPED)
+    source = Path(__file__).parents[2] / "src"
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", f"--cache-dir={tmp_path}", "typed.py"]
+    env = {**os.environ, "MYPYPATH": str(source)}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=env, check=False)
+    errors = re.findall(r"^typed\.py:(\d+): error: .*\[(.+)\]$", done.stdout, re.MULTILINE)
+    assert errors == [("14", "call-arg"), ("15", "arg-type"), ("16", "call-arg")], done.stdout + done.stderr
 
 
 def test_the_command_line_from_a_file_to_the_runs(guarded, tmp_path):

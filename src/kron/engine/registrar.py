@@ -7,30 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from kron.engine.backfill import backfill_range, request_update, requested_run, run_again
 from kron.engine.events import Sink, about, guarded, silent
 from kron.engine.failpoint import fail_point
 from kron.engine.report_writer import ReportWriter
+from kron.engine.request_check import TRIES, contended, known, page_size, unchanged
 from kron.engine.store import Store
 from kron.errors import KronError
 from kron.rules.edit import defined, deleted
 from kron.rules.launch_result import Report
 from kron.rules.outcome import Outcome, Reason
 from kron.rules.pause import NO_ACTOR, Actor, pause_expired_update, paused, resumed
-from kron.rules.run import BACKFILL, OWN, REDRIVE, Run, State, ended, trigger_of
+from kron.rules.run import BACKFILL, OWN, REDRIVE, Run, State, ended
 from kron.rules.state import ScheduleState
 from kron.rules.upcoming import upcoming
 from kron.rules.update import ScheduleUpdate
 from kron.timing.job import Job
 from kron.timing.key import key_of
-from kron.timing.period import next_nominal
 from kron.timing.schedule.policy import Overlap
 
-__all__ = ["MOST_BACKFILL", "Actor", "Registrar"]
+__all__ = ["Actor", "Registrar"]
 
-TRIES = 20  # attempts of a write that concurrent writers can defeat
 REDRIVEN = frozenset({State.FAILED, State.UNKNOWN, State.LOST})
-MOST_BACKFILL = 1_000  # periods in one request
-MOST_ON_A_PAGE = 1_000
 
 
 class Registrar:
@@ -75,7 +73,7 @@ class Registrar:
             if held.get(number):
                 found.append(changing[number].after)
             elif number in wanted and wanted[number] is None:
-                found.append(_known(case, job.identity))
+                found.append(known(case, job.identity))
             else:
                 found.append(await self.upsert(job, asker))
         return found
@@ -90,7 +88,7 @@ class Registrar:
         """
 
         def change(case: ScheduleState | None, now: int) -> ScheduleUpdate | None:
-            return paused(_known(case, identity), now, until, asker)
+            return paused(known(case, identity), now, until, asker)
 
         return await self._write(identity, change, expected)
 
@@ -99,11 +97,11 @@ class Registrar:
 
         The policy decides on the periods that passed: they are dropped, or each one is subject to its deadline.
         """
-        return await self._write(identity, lambda case, now: resumed(_known(case, identity), now, asker), expected)
+        return await self._write(identity, lambda case, now: resumed(known(case, identity), now, asker), expected)
 
     async def delete(self, identity: str, asker: Actor = NO_ACTOR, *, expected: int | None = None) -> ScheduleState:
         """Delete a schedule. Its history stays, so that a new schedule of this name cannot run a period twice."""
-        return await self._write(identity, lambda case, now: deleted(_known(case, identity), now, asker), expected)
+        return await self._write(identity, lambda case, now: deleted(known(case, identity), now, asker), expected)
 
     async def trigger(self, identity: str, request: str) -> Run:
         """Run a schedule now, in addition to its calendar, and also while it is paused.
@@ -126,14 +124,14 @@ class Registrar:
             if run is not None:
                 return run
             (case,), now = await self.store.get_with_time([identity])
-            case = _known(case, identity)
-            new = _manual(case, key, now // 1000, request, now)
+            case = known(case, identity)
+            new = requested_run(case, key, now // 1000, request, now)
             if case.policy.overlap is Overlap.SKIP and any(map(_first, case.open_runs)):
                 new = ended(new, State.SKIPPED, now, Outcome.SKIPPED, Reason.OVERLAP)
-            if (await self.store.commit([_settled(case, (new,), now)], now))[0]:
+            if (await self.store.commit([request_update(case, (new,), now)], now))[0]:
                 self._tell(new, now)
                 return new
-        raise _contended(identity)
+        raise contended(identity)
 
     async def backfill(
         self, identity: str, first: int, last: int, request: str, overlap: Overlap = Overlap.QUEUE
@@ -147,8 +145,8 @@ class Registrar:
             KronError: `NOT_FOUND` or `CONTENDED`; `TOO_MANY`, if the range has more than 1,000 periods.
         """
         (case,) = await self.store.get([identity])
-        case = _known(case, identity)
-        return await self._runs_again(identity, _range(case.job, first, last), BACKFILL, request, overlap)
+        case = known(case, identity)
+        return await run_again(self.store, identity, backfill_range(case.job, first, last), BACKFILL, request, overlap)
 
     async def redrive(self, key: str, overlap: Overlap = Overlap.QUEUE) -> Run:
         """Run the period of a failed, lost or unknown run again.
@@ -169,12 +167,12 @@ class Registrar:
         if dead.state not in REDRIVEN:
             message = f"run is {dead.state}; only failed, lost and unknown runs can be redriven"
             raise KronError("NOT_DEAD", message, hint="trigger the schedule instead")
-        (run,) = await self._runs_again(dead.identity, [dead.nominal], REDRIVE, key, overlap)
+        (run,) = await run_again(self.store, dead.identity, [dead.nominal], REDRIVE, key, overlap)
         return run
 
     async def dead(self, prefix: str = "", *, before: str = "", limit: int = 20) -> list[Run]:
         """Return a page of dead letters, latest first. `before` is the last key of the previous page."""
-        return await self.store.dead_letters(prefix, _page(limit), before)
+        return await self.store.dead_letters(prefix, page_size(limit), before)
 
     async def report(self, key: str, report: Report, attempt: int | None = None) -> bool:
         """Record a target's report on a run, as `ReportWriter.write`. Returns False if it is too late to count."""
@@ -183,7 +181,7 @@ class Registrar:
     async def get(self, identity: str) -> ScheduleState:
         """Return the present state of a schedule."""
         (case,) = await self.store.get([identity])
-        return _known(case, identity)
+        return known(case, identity)
 
     async def schedules(
         self, prefix: str = "", *, paused: bool | None = None, deleted: bool = False, after: str = "", limit: int = 100
@@ -192,35 +190,20 @@ class Registrar:
 
         `after` is the last name of the previous page.
         """
-        names = await self.store.identities(after, _page(limit), prefix, paused, deleted)
+        names = await self.store.identities(after, page_size(limit), prefix, paused, deleted)
         return [case for case in await self.store.get(names) if case]
 
     async def runs(self, identity: str, *, before: str = "", limit: int = 20) -> list[Run]:
         """Return a page of the runs of a schedule, newest first. `before` is the last key of the previous page."""
         (case,) = await self.store.get([identity])
-        _known(case, identity, deleted=True)
-        return await self.store.runs(identity, _page(limit), before)
+        known(case, identity, deleted=True)
+        return await self.store.runs(identity, page_size(limit), before)
 
     async def preview(self, identity: str, count: int = 5) -> list[int]:
         """Return the due times of the next runs, in milliseconds."""
         (case,), now = await self.store.get_with_time([identity])
-        case = _known(case, identity)
+        case = known(case, identity)
         return [due.at for due in upcoming(case, now, count)]
-
-    async def _runs_again(
-        self, identity: str, nominals: Sequence[int], kind: str, request: str, overlap: Overlap
-    ) -> list[Run]:
-        """Return one run for each period of a request. The overlap policy is not part of the request's identity."""
-        keys, trigger = again(identity, nominals, kind, request), trigger_of(kind, request, overlap)
-        for _ in range(TRIES):
-            present = {run.key for run in await self.store.runs_by_key(keys) if run}
-            (case,), now = await self.store.get_with_time([identity])
-            case = _known(case, identity)
-            pairs = [(n, k) for n, k in zip(nominals, keys, strict=True) if k not in present]
-            new = tuple(_manual(case, key, nominal, trigger, now) for nominal, key in pairs)
-            if not new or (await self.store.commit([_settled(case, new, now)], now))[0]:
-                return [run for run in await self.store.runs_by_key(keys) if run]
-        raise _contended(identity)
 
     def _tell(self, run: Run, now: int) -> None:
         if not run.open:
@@ -234,78 +217,16 @@ class Registrar:
             if case and case.pause_expired(now):  # end the pause first: the change applies after it
                 await self.store.commit([pause_expired_update(case)], now)
                 continue
-            _unchanged(case, identity, expected)
+            unchanged(case, identity, expected)
             wanted = change(case, now)
             if wanted is None:
-                return _known(case, identity)
+                return known(case, identity)
             fail_point("K11")
             if (await self.store.commit([wanted], now))[0]:
                 return wanted.after
-        raise _contended(identity)
-
-
-def again(identity: str, nominals: Sequence[int], kind: str, request: str) -> list[str]:
-    """Return the keys of the runs that a backfill or a redrive makes for these periods."""
-    return [key_of(identity, nominal, trigger_of(kind, request)) for nominal in nominals]
-
-
-def _manual(case: ScheduleState, key: str, nominal: int, request: str, now: int) -> Run:
-    return Run(
-        key, case.identity, nominal, case.revision, now, State.PENDING, trigger=request, created=now, changed=now
-    )
+        raise contended(identity)
 
 
 def _first(run: Run) -> bool:
     """Return whether an open run precedes one that is requested now."""
     return run.active or (run.state is State.PENDING and run.trigger != "")
-
-
-def _settled(case: ScheduleState, new: tuple[Run, ...], now: int) -> ScheduleUpdate:
-    return ScheduleUpdate(case, case._replace(next_check_at=now), new)
-
-
-def _range(job: Job, first: int, last: int) -> list[int]:
-    found, nominal = list[int](), next_nominal(job.schedule, first - 1)
-    while nominal is not None and nominal <= last:
-        found.append(nominal)
-        if len(found) > MOST_BACKFILL:
-            message = f"range has more than {MOST_BACKFILL} periods"
-            raise KronError("TOO_MANY", message, hint="use a shorter range")
-        nominal = next_nominal(job.schedule, nominal)
-    return found
-
-
-def _page(limit: int) -> int:
-    if not 1 <= limit <= MOST_ON_A_PAGE:
-        raise KronError(
-            "LIMIT", f"page size {limit} is out of range (1-{MOST_ON_A_PAGE})", hint="request several pages"
-        )
-    return limit
-
-
-def _known(case: ScheduleState | None, identity: str, *, deleted: bool = False) -> ScheduleState:
-    if case is None or (case.deleted and not deleted):
-        raise KronError("NOT_FOUND", f"schedule {identity!r} does not exist", hint="define the schedule first")
-    return case
-
-
-def _unchanged(case: ScheduleState | None, identity: str, expected: int | None) -> None:
-    """Raise if the schedule has another revision than the caller expects."""
-    standing = 0 if case is None or case.deleted else case.revision
-    if expected is not None and expected != standing:
-        message = (
-            f"schedule {identity!r} has revision {standing}, expected {expected}"
-            if standing
-            else f"schedule {identity!r} does not exist"
-        )
-        hint = (
-            "read the schedule again, and repeat the change"
-            if standing
-            else "define the schedule without an expected revision"
-        )
-        raise KronError("REVISION", message, hint=hint, details={"revision": standing})
-
-
-def _contended(identity: str) -> KronError:
-    message = f"{identity!r} was modified concurrently; gave up after {TRIES} attempts"
-    return KronError("CONTENDED", message, hint="retry the request")

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from kron.engine.batch_writer import BatchWriter
 from kron.engine.clock import SystemTimer, Timer
 from kron.engine.events import Sink, about, guarded, silent
+from kron.engine.request_check import TRIES, contended
 from kron.engine.store import Store
 from kron.errors import KronError
 from kron.rules.launch_result import Report, next_check_after, reported
 from kron.rules.run import Run
 from kron.rules.update import RunUpdate
 from kron.timing.schedule.policy import Policy
-
-TRIES = 20  # attempts of a write that concurrent writers can defeat
 
 
 @dataclass(slots=True, eq=False)
@@ -104,8 +103,7 @@ class ReportWriter:
             if not entries:
                 return
         for entry in entries:
-            message = f"{entry.key!r} was modified concurrently; gave up after {TRIES} attempts"
-            _raise(entry, KronError("CONTENDED", message, hint="retry the request"))
+            _raise(entry, contended(entry.key))
 
     async def _updates(self, entries: Sequence[_Entry]) -> tuple[list[tuple[_Entry, RunUpdate]], int]:
         """Return the run update of each report that counts, and the time of the store. The others are answered."""

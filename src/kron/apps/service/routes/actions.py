@@ -15,7 +15,7 @@ from kron.apps.service.routes.schedules import IfMatch, Key, revision_of
 from kron.apps.service.schemas import requests, responses
 from kron.apps.service.schemas.requests import Id, NoteBody, Pausing, Range, RunKey, RunReport
 from kron.apps.service.schemas.views import run_shown, shown
-from kron.engine.registrar import MOST_BACKFILL
+from kron.engine.backfill import MOST_BACKFILL
 from kron.errors import KronError
 from kron.rules.launch_result import Report
 from kron.timing.count import count_nominals

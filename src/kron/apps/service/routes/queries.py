@@ -16,7 +16,7 @@ from kron.apps.service.schemas import responses
 from kron.apps.service.schemas.definition import job_of
 from kron.apps.service.schemas.requests import Id, PreviewRequest, RunKey
 from kron.apps.service.schemas.views import run_shown
-from kron.engine.registrar import again
+from kron.engine.backfill import request_keys
 from kron.engine.why import why
 from kron.errors import KronError
 from kron.language.canonical import unparse
@@ -87,7 +87,7 @@ async def dead_letters(
     if page_token:
         await _page_run(page_token, caller, parts)
     found = await parts.registrar.dead(caller.prefix + prefix, before=page_token, limit=limit)
-    keys = [again(run.identity, [run.nominal], REDRIVE, run.key)[0] for run in found]
+    keys = [request_keys(run.identity, [run.nominal], REDRIVE, run.key)[0] for run in found]
     driven = {run.key for run in await parts.store.runs_by_key(keys) if run}
     letters = [
         responses.DeadLetter(**run_shown(run, caller).model_dump(), redriven_by=key if key in driven else None)

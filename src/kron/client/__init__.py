@@ -1,0 +1,7 @@
+"""HTTP API clients: `Client` (blocking) and `AsyncClient`. Error responses are raised with the service's error code."""
+
+from kron.client.asynchronous import AsyncClient
+from kron.client.blocking import Client
+from kron.client.results import DeadLetter, Json, Run, Schedule, UpcomingRun, UpcomingRuns
+
+__all__ = ["AsyncClient", "Client", "DeadLetter", "Json", "Run", "Schedule", "UpcomingRun", "UpcomingRuns"]

@@ -1,0 +1,75 @@
+"""Results of the HTTP API clients: dictionaries with these keys."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+Json = dict[str, Any]
+
+
+class Schedule(TypedDict):
+    """A schedule with its current state."""
+
+    id: str
+    revision: int
+    schedule: str
+    dialect: str
+    timezone: str
+    summary: str
+    target: str | None
+    workflow_id: str | None
+    version: int | None
+    user_id: str | None
+    description: str
+    start_at: str | None
+    end_at: str | None
+    jitter_ms: int
+    overlap_policy: str
+    catchup_policy: str
+    completion: str
+    deadline_ms: int | None
+    paused: bool
+    paused_until: str | None
+    next_run_at: str | None
+    warnings: list[str]
+
+
+class UpcomingRun(TypedDict):
+    """An upcoming run: its period and the instant at which it is due."""
+
+    period: str
+    at: str
+
+
+class UpcomingRuns(TypedDict):
+    """Upcoming runs. `has_more` is true if there are more runs than requested."""
+
+    runs: list[UpcomingRun]
+    has_more: bool
+    summary: str
+    warnings: list[str]
+    reason: str | None
+
+
+class Run(TypedDict):
+    """A run, as the ledger records it."""
+
+    key: str
+    schedule_id: str
+    period: str
+    due: str
+    state: str
+    outcome: str | None
+    reason: str | None
+    trigger: str | None
+    revision: int
+    attempt: int
+    run_id: str | None
+    created_at: str
+    updated_at: str
+
+
+class DeadLetter(Run):
+    """A dead letter: a run that could not be launched. `redriven_by` is the key of its redrive, None without one."""
+
+    redriven_by: str | None

@@ -1,0 +1,82 @@
+"""Transport: sends requests to one service, and raises its error responses with the service's error code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from kron.client.results import Json
+from kron.errors import KronError, LanguageError, Place
+
+
+class Transport:
+    """Connection settings of one service. Threads can share a transport: each request opens its own connection.
+
+    Args:
+        url: Base URL of the service, such as `https://kron.example.org`.
+        token: Bearer token; empty sends none.
+        timeout: Seconds to wait for a connection and for each read.
+    """
+
+    def __init__(self, url: str, token: str = "", *, timeout: float = 30.0) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise KronError("USAGE", f"invalid service URL {url!r}", hint="use a URL such as https://kron.example.org")
+        self.secure, self.host, self.port = parts.scheme == "https", parts.hostname, parts.port
+        self.path, self.timeout, self._token = parts.path.rstrip("/"), timeout, token
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: Json | None = None,
+        *,
+        query: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Json:
+        """Send any request to the HTTP API and return the JSON object of the response.
+
+        Fields of `body` that are None are left out.
+
+        Raises:
+            LanguageError: The service rejected a schedule text; the error has the position.
+            KronError: The service rejected the request (its code), or did not answer (UNREACHABLE).
+        """
+        where = self.path + path + (f"?{urlencode(query)}" if query else "")
+        text = None if body is None else json.dumps({k: v for k, v in body.items() if v is not None})
+        sent = {"Accept": "application/json", **(headers or {})}
+        sent |= {"Content-Type": "application/json"} if text is not None else {}
+        sent |= {"Authorization": f"Bearer {self._token}"} if self._token else {}
+        kind = HTTPSConnection if self.secure else HTTPConnection
+        connection = kind(self.host, self.port, timeout=self.timeout)
+        try:
+            connection.request(method, where, text, sent)
+            answer = connection.getresponse()
+            return _read(answer.status, answer.read())
+        except (OSError, HTTPException) as error:
+            message = f"the service at {self.host} does not answer: {error}"
+            raise KronError("UNREACHABLE", message, hint="check the URL and that the service is running") from None
+        finally:
+            connection.close()
+
+
+def _read(status: int, body: bytes) -> Json:
+    try:
+        said = json.loads(body) if body else {}
+    except ValueError:
+        said = {"detail": f"HTTP status {status} with a body that is not valid JSON"}
+    if status < 400:
+        return said if isinstance(said, dict) else {}
+    code, detail, hint = (
+        said.get("code", "HTTP"),
+        said.get("detail", said.get("title", str(status))),
+        said.get("hint", ""),
+    )
+    if "span" in said:
+        start, end = said["span"]
+        place = Place(said["text"], start, end, said.get("field", ""))
+        raise LanguageError(code, detail, place, hint=hint)
+    raise KronError(code, detail, hint=hint, details={"status": status})

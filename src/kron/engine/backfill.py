@@ -1,0 +1,77 @@
+"""Backfills and redrives: runs that are requested for periods of the calendar."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+
+from kron.engine.request_check import TRIES, contended, known
+from kron.engine.store import Store
+from kron.errors import KronError
+from kron.rules.run import Run, State, trigger_of
+from kron.rules.state import ScheduleState
+from kron.rules.update import ScheduleUpdate
+from kron.timing.job import Job
+from kron.timing.key import key_of
+from kron.timing.period import nominals
+from kron.timing.schedule.policy import Overlap
+
+MOST_BACKFILL = 1_000  # periods in one request
+
+
+def backfill_range(job: Job, first: int, last: int) -> list[int]:
+    """Return the periods of a job from `first` to `last` (seconds, both included).
+
+    Raises:
+        KronError: `TOO_MANY`, if the range has more than 1,000 periods.
+    """
+    periods = list(islice(nominals(job.schedule, first - 1, last), MOST_BACKFILL + 1))
+    if len(periods) > MOST_BACKFILL:
+        message = f"range has more than {MOST_BACKFILL} periods"
+        raise KronError("TOO_MANY", message, hint="use a shorter range")
+    return periods
+
+
+def request_keys(identity: str, periods: Sequence[int], kind: str, request: str) -> list[str]:
+    """Return the keys of the runs that a backfill or a redrive makes for these periods."""
+    return [key_of(identity, nominal, trigger_of(kind, request)) for nominal in periods]
+
+
+async def run_again(
+    store: Store, identity: str, periods: Sequence[int], kind: str, request: str, overlap: Overlap
+) -> list[Run]:
+    """Return one run for each period of a request. Runs that do not exist yet are recorded.
+
+    Args:
+        store: Where the runs are recorded.
+        identity: The schedule.
+        periods: Nominal times of the periods, in seconds.
+        kind: `BACKFILL` or `REDRIVE`.
+        request: Name of the request. The same request repeated gives the same runs.
+        overlap: Overlap policy of the runs. It is not part of the request's identity.
+
+    Raises:
+        KronError: `NOT_FOUND` or `CONTENDED`.
+    """
+    keys, trigger = request_keys(identity, periods, kind, request), trigger_of(kind, request, overlap)
+    for _ in range(TRIES):
+        present = {run.key for run in await store.runs_by_key(keys) if run}
+        (case,), now = await store.get_with_time([identity])
+        case = known(case, identity)
+        pairs = [(n, k) for n, k in zip(periods, keys, strict=True) if k not in present]
+        new = tuple(requested_run(case, key, nominal, trigger, now) for nominal, key in pairs)
+        if not new or (await store.commit([request_update(case, new, now)], now))[0]:
+            return [run for run in await store.runs_by_key(keys) if run]
+    raise contended(identity)
+
+
+def requested_run(case: ScheduleState, key: str, nominal: int, request: str, now: int) -> Run:
+    """Return the pending run of a request for the period at `nominal` (seconds)."""
+    return Run(
+        key, case.identity, nominal, case.revision, now, State.PENDING, trigger=request, created=now, changed=now
+    )
+
+
+def request_update(case: ScheduleState, new: tuple[Run, ...], now: int) -> ScheduleUpdate:
+    """Return the update that records requested runs and lets a worker read the schedule at once."""
+    return ScheduleUpdate(case, case._replace(next_check_at=now), new)
