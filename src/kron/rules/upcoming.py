@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import chain, islice, takewhile
+from itertools import chain, islice
 
 from kron.rules.pause import after_pause
 from kron.rules.run import Run
@@ -52,7 +52,7 @@ def upcoming(case: ScheduleState, now: int, count: int, enough: Callable[[], boo
         due = due_of(job, nominal)
         return (due.at, due) if due.schedulable and due.at > now and responsible(case, due) else None
 
-    ahead = takewhile(lambda _: not enough(), _candidates(case, now))
+    ahead = _candidates(case, now, enough)
     return list(islice(in_time_order(ahead, placed, lambda nominal: (nominal - before) * 1000), count))
 
 
@@ -147,8 +147,8 @@ def _begin(case: ScheduleState, now: int) -> int:
     return max(case.cursor, now // 1000 - window_extent(case.job)[1] - 1)
 
 
-def _candidates(case: ScheduleState, now: int) -> Iterator[int]:
-    """Yield the unhandled periods, without those on days that the constraints exclude."""
+def _candidates(case: ScheduleState, now: int, enough: Callable[[], bool] = lambda: False) -> Iterator[int]:
+    """Yield the unhandled periods, without those on days that the constraints exclude, until there are enough."""
     cursor, job = _begin(case, now), case.job
     free = (
         job.schedule.constraints is UNCONSTRAINED
@@ -157,7 +157,7 @@ def _candidates(case: ScheduleState, now: int) -> Iterator[int]:
     )
     for _ in range(MAX_PERIODS_SCANNED):
         nominal = next(unhandled(case, cursor), None)
-        if nominal is None or nominal > now // 1000 + CENTURY:
+        if nominal is None or nominal > now // 1000 + CENTURY or enough():
             return
         yield nominal
         cursor = nominal if free else max(nominal, _leap(job, nominal))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from heapq import heappop, heappush
 from itertools import islice, pairwise
 from typing import TypeVar
 
@@ -65,12 +65,12 @@ def in_time_order(
     for nominal in periods:
         bound = earliest(nominal)
         while waiting and waiting[0][0] <= bound:
-            yield heappop(waiting)[2]
+            yield waiting.pop(0)[2]
         entry = placed(nominal)
         if entry is not None:
-            heappush(waiting, (entry[0], nominal, entry[1]))
-    while waiting:
-        yield heappop(waiting)[2]
+            insort(waiting, (entry[0], nominal, entry[1]))  # no two entries have the same nominal time
+    for _, _, value in waiting:
+        yield value
 
 
 @lru_cache(16_384)  # many schedules that are defined together share their text
