@@ -30,6 +30,70 @@ class KronError(Exception):
         return report(self.code, self.message, None, self.hint)
 
 
+class InvalidInput(KronError):
+    """A value, a field of a request or a line of a file is invalid; base class of `InvalidSchedule`."""
+
+
+class InvalidSchedule(InvalidInput):
+    """A schedule is invalid: its text, its dialect, its target or its options; base class of `LanguageError`."""
+
+
+class InvalidSetting(KronError):
+    """A setting or store URL is invalid, or needs a package, a platform or a part that is missing."""
+
+
+class UsageError(KronError):
+    """A command or a Python call is wrong, such as a job whose function cannot be called."""
+
+
+class NotFound(KronError):
+    """The schedule, run, period or file does not exist."""
+
+
+class AlreadyExists(KronError):
+    """The name or the idempotency key is already in use."""
+
+
+class RevisionConflict(KronError):
+    """The schedule does not have the revision that the request names."""
+
+
+class Contended(KronError):
+    """Other requests changed the same schedule at the same time, and Kron gave up after several attempts."""
+
+
+class AccessDenied(KronError):
+    """The service does not accept the token, or the token does not permit the request."""
+
+
+class QuotaExceeded(KronError):
+    """A limit of the service is reached: schedules, manual runs, concurrent requests or event streams."""
+
+
+class Unavailable(KronError):
+    """The service, or something that it needs, does not answer in time; base class of `StoreUnavailable`."""
+
+
+class StoreUnavailable(Unavailable):
+    """The store failed or did not answer in time; a write can have been done."""
+
+
+class StoreUnsuitable(KronError):
+    """The store answers, but Kron cannot use it: its tables are missing, too old, too new or of another program."""
+
+
+class WriteRejected(KronError):
+    """A constraint of the database rejected a write; nothing of the write was stored."""
+
+
+class UnreadableRecord(KronError):
+    """A stored record cannot be read."""
+
+
+class Fenced(KronError):
+    """The run belongs to another attempt or has ended; the transaction of this attempt was rolled back."""
+
+
 class Place(NamedTuple):
     """Part of a text: the characters `text[start:end]`, and the file and line, or the field, that the text is from.
 
@@ -63,8 +127,8 @@ class Place(NamedTuple):
         return f"  {head}{plain}{tail}\n  {' ' if head else ''}{''.join(lead)}{'^' * max(1, width)}"
 
 
-class LanguageError(KronError):
-    """Invalid text of a schedule or of a file of schedules: a KronError with the place of the problem.
+class LanguageError(InvalidSchedule):
+    """The text of a schedule or of a file of schedules is invalid; the error has the place of the problem.
 
     Attributes:
         place: Where in the text the problem is.
@@ -90,6 +154,62 @@ class LanguageError(KronError):
 
     def __str__(self) -> str:
         return report(self.code, self.message, self.place, self.hint)
+
+
+_CODES: dict[type[KronError], str] = {
+    InvalidInput: """
+        BAD_FIELD BAD_FILE BAD_LINE BAD_REQUEST BAD_URL INVALID LIMIT MEDIA_TYPE METHOD MISSING_FIELD
+        NOT_A_DECISION NOT_DEAD NOT_STORABLE NO_REPOSITORY NO_ROUTE NO_SUCH_TIME OUTSIDE PAST
+        TOO_LARGE TOO_MANY UNKNOWN_FIELD
+    """,
+    InvalidSchedule: """
+        BAD_CHARACTER BAD_CLAUSE BAD_DATE BAD_DURATION BAD_PARAMETER BAD_PATH BAD_SCHEDULE BAD_STEP BAD_TARGET
+        BAD_TIME BAD_VALUE BAD_WINDOW CANNOT_WRITE DUPLICATE_KEY DUPLICATE_MODIFIER DUPLICATE_NAME
+        DUPLICATE_PARAMETER DURATION_TOO_LONG EMPTY_CLAUSE EMPTY_ELEMENT EMPTY_IDENTIFIER EMPTY_MODIFIER
+        FIELD_COUNT HOUR_OUT_OF_RANGE INCOMPLETE_RANGE INTERVAL_TOO_SMALL INVALID_12H INVALID_OFFSET
+        INVALID_SEED INVALID_TIME_FORMAT INVALID_WINDOW MACRO MALFORMED_MODIFIER MALFORMED_OFFSET
+        MINUTE_OUT_OF_RANGE MISSING_COMPONENT MISSING_KEY MISSING_TIME_SPEC MODIFIER_FIRST NAME
+        NEGATIVE_DURATION NEVER NON_INTEGER_INTERVAL NON_POSITIVE_INTERVAL NOT_A_CRONTAB NOT_A_MODIFIER
+        NOT_A_NUMBER NOT_A_PAIR NOT_A_SCHEDULE NOT_CRON NOT_GITHUB_CRON NOT_POSIX NOT_YAML NO_CRON NO_SENTENCE
+        OPEN_FRONT_MATTER OPEN_RANGE OUT_OF_RANGE QUARTZ REVERSED_RANGE SENTENCE_ZONE SHARED_LINE STAR_IN_LIST
+        STEP STEP_NEEDS_RANGE STRAY_ESCAPE STRAY_QUOTE TOO_DEEP TOO_LONG TOO_MANY_ERRORS TWO_DOCUMENTS
+        TWO_SENTENCES TWO_ZONES UNCLOSED_MODIFIER UNCLOSED_QUOTE UNESCAPED_SPACE UNEXPECTED_TOKEN
+        UNKNOWN_CADENCE UNKNOWN_CLAUSE UNKNOWN_DIALECT UNKNOWN_DISTRIBUTION UNKNOWN_KEY UNKNOWN_KEYWORD
+        UNKNOWN_MODE UNKNOWN_MODIFIER UNKNOWN_NAME UNKNOWN_PARAMETER UNKNOWN_PLACEHOLDER UNKNOWN_SECONDS
+        UNKNOWN_STRATEGY UNKNOWN_UNIT UNKNOWN_WEEKDAY UNKNOWN_ZONE UNSUPPORTED_INTERVAL UNSUPPORTED_SYNTAX
+        ZERO_DURATION_RANGE
+    """,
+    InvalidSetting: """
+        BAD_SCHEMA CONFIG MISSING_PACKAGE MISSING_PART NEEDS_LINUX NEEDS_YAML NOT_POSTGRES NO_CLUSTER NO_FILE
+        NO_LOCAL_ZONE UNKNOWN_STORE
+    """,
+    UsageError: """
+        BAD_ARGUMENTS BAD_NAME BAD_OPTION IN_A_LOOP NOT_ASYNC NOT_CALLABLE NOT_IMPORTABLE NOT_RUNNING
+        NO_TRANSACTION RUNNING TRANSACTION_ENDED UNDECLARED UNKNOWN_OPTION UNKNOWN_PRESET USAGE
+    """,
+    NotFound: "NOT_FOUND",
+    AlreadyExists: "DUPLICATE_JOB EXISTS GONE",
+    RevisionConflict: "REVISION",
+    Contended: "CONTENDED",
+    AccessDenied: "FORBIDDEN FOREIGN_HOST FOREIGN_ORIGIN UNAUTHENTICATED",
+    QuotaExceeded: "QUOTA",
+    Unavailable: "AUDIT KEYS NO_ANSWER SLOW_BODY UNREACHABLE",
+    StoreUnavailable: "STORE_FAILED STORE_TIMEOUT",
+    StoreUnsuitable: "MIGRATION_CHANGED NOT_A_STORE STORE_TOO_NEW STORE_TOO_OLD STORE_UNSUITABLE",
+    WriteRejected: "STORE_REFUSED",
+    UnreadableRecord: "CORRUPT_ROW",
+    Fenced: "FENCED",
+    KronError: "HTTP INTERNAL",
+}
+FAMILIES = {code: family for family, codes in _CODES.items() for code in codes.split()}
+
+
+def error_of(code: str, message: str, *, hint: str = "", details: Mapping[str, object] | None = None) -> KronError:
+    """Return an error of the class that its code belongs to; a plain `KronError` if the code is unknown.
+
+    The HTTP client calls it, so that it raises the class that the service raised.
+    """
+    return FAMILIES.get(code, KronError)(code, message, hint=hint, details=details)
 
 
 def report(code: str, message: str, place: Place | None, hint: str = "", *, level: str = "error") -> str:

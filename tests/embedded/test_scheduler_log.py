@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from kron import KronError, Scheduler
+from kron import Scheduler, StoreUnavailable
 
 LOG = "kron.scheduler"
 NEVER = "0 0 1 1 *"
@@ -113,7 +113,7 @@ def test_outage_of_the_store_is_told_when_it_begins_and_ends(caplog, monkeypatch
 
             async def fails(shares):
                 failed.append(1)
-                raise KronError("STORE_FAILED", "the database: gone")
+                raise StoreUnavailable("STORE_FAILED", "the database: gone")
 
             store.poll = fails
             s._inside.worker.notify()

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from kron import KronError, Scheduler
+from kron import KronError, Scheduler, StoreUnavailable
 from kron.apps.wiring import open_store
 from kron.rules.run import State
 from kron.testing import VirtualClock, VirtualLoop, VirtualTimer
@@ -314,7 +314,7 @@ def test_end_of_a_run_is_recorded_after_a_failover_of_a_minute(caplog):
 
             async def fails(*args, **more):
                 if loop.time() < up:
-                    raise KronError("UNAVAILABLE", "the database fails over")
+                    raise StoreUnavailable("STORE_FAILED", "the database fails over")
                 return await change(*args, **more)
 
             store.update_runs = fails

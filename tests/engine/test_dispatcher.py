@@ -13,7 +13,7 @@ from kron.engine.registrar import Registrar
 from kron.engine.settings import Settings
 from kron.engine.store import Unreadable
 from kron.engine.worker import Worker
-from kron.errors import KronError
+from kron.errors import StoreUnavailable, WriteRejected
 from kron.rules.launch_result import LaunchResponse, LaunchResult
 from kron.rules.outcome import Outcome, Reason
 from kron.rules.plan import Plan
@@ -159,7 +159,7 @@ class Laborious(MemoryStore):
 
     async def commit(self, settlements, now, *, together=False):
         if len(settlements) > self.most:
-            raise KronError("STORE_FAILED", "canceling statement due to statement timeout", hint="")
+            raise StoreUnavailable("STORE_FAILED", "canceling statement due to statement timeout", hint="")
         return await super().commit(settlements, now, together=together)
 
 
@@ -208,7 +208,7 @@ class Away(MemoryStore):
     def reach(self):
         self.cut = self.cut or self.clock.now() > self.first
         if self.cut and self.clock.now() < self.last:
-            raise KronError("STORE_FAILED", "connection refused", hint="")
+            raise StoreUnavailable("STORE_FAILED", "connection refused", hint="")
 
     async def now(self):
         self.reach()
@@ -222,7 +222,7 @@ class Away(MemoryStore):
         held = await super().commit(settlements, now, together=together)
         if now == self.first * 1000:
             self.cut = True
-            raise KronError("STORE_FAILED", "connection reset", hint="")
+            raise StoreUnavailable("STORE_FAILED", "connection reset", hint="")
         return held
 
     async def update_runs(self, changes, now):
@@ -254,7 +254,7 @@ class Picky(MemoryStore):
 
     async def update_runs(self, changes, now):
         if any(change.before.identity == "s7" for change in changes):
-            raise KronError("STORE_REFUSED", "no", hint="")
+            raise WriteRejected("STORE_REFUSED", "no", hint="")
         return await super().update_runs(changes, now)
 
 
@@ -444,7 +444,7 @@ def test_schedule_that_cannot_be_committed_is_set_aside():
     class Stubborn(MemoryStore):
         async def commit(self, settlements, now, *, together=False):
             if any(s.before and s.after.identity == "bad" for s in settlements):
-                raise KronError("STORE_REFUSED", "its key is taken", hint="")
+                raise WriteRejected("STORE_REFUSED", "its key is taken", hint="")
             return await super().commit(settlements, now, together=together)
 
     async def script():

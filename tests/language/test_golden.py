@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import kron.language
+from kron.errors import FAMILIES
 from tests.language import golden
 
 CASES = [case for parser in golden.PARSERS for case in golden.read(parser)]
@@ -14,7 +15,8 @@ READERS = [
     *("__init__", "constraints", "duration", "field_errors", "fields", "grammar", "kron", "krontab", "manifest"),
     *("modifier_args", "posix", "quoting", "record", "service", "tokens"),
 ]  # sentences have cases of their own
-RAISING = {"Fault", "KronError", "LanguageError", "_fault", "_expression", "_choice", "_unknown"}
+CLASSES = {family.__name__ for family in FAMILIES.values()}
+RAISING = {*CLASSES, "Fault", "LanguageError", "_fault", "_expression", "_choice", "_unknown"}
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

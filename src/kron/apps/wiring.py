@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from kron.engine.events import Sink, silent
 from kron.engine.launcher import Launch, Launcher, Tell
 from kron.engine.report_writer import ReportWriter
 from kron.engine.store import Store
-from kron.errors import KronError
+from kron.errors import InvalidSetting, NotFound
 from kron.launchers.python import PythonLauncher
 from kron.rules.launch_result import Report
 from kron.stores.presets import BUILT_IN, Presets
@@ -61,7 +61,7 @@ def existing(url: str) -> str:
     """Return the URL of a store that is only read. A SQLite file must exist, so that a mistyped name creates none."""
     scheme, _, path = check_url(url).partition(":")
     if scheme == "sqlite" and not Path(path).exists():
-        raise KronError("NO_FILE", f"file {path!r} does not exist", hint="check the path after sqlite:")
+        raise InvalidSetting("NO_FILE", f"file {path!r} does not exist", hint="check the path after sqlite:")
     return url
 
 
@@ -83,7 +83,7 @@ def check_url(url: str) -> str:
         hint = "use memory:"
     elif scheme.partition("+")[0] in POSTGRES:
         hint = "use postgresql://user@host/database, without a driver"
-    raise KronError("UNKNOWN_STORE", f"{_shown(url)} is not a store URL", hint=hint)
+    raise InvalidSetting("UNKNOWN_STORE", f"{_shown(url)} is not a store URL", hint=hint)
 
 
 def _misread(path: str) -> bool:
@@ -120,7 +120,7 @@ def durable(url: str) -> str:
     """Return the URL if it is a PostgreSQL URL; raise an error for others."""
     if url.partition(":")[0] not in POSTGRES:
         hint = "use postgresql://user@host/database; other stores need no such maintenance"
-        raise KronError("NOT_POSTGRES", f"{redacted(url)!r} is not a PostgreSQL URL", hint=hint)
+        raise InvalidSetting("NOT_POSTGRES", f"{redacted(url)!r} is not a PostgreSQL URL", hint=hint)
     _postgres()
     return url
 
@@ -156,7 +156,7 @@ def launchers(
 def _commands(store: Store, sink: Sink, folder: str) -> Launcher:
     if not Path("/proc/self/stat").exists():
         message = "host commands need Linux, because Kron identifies processes by /proc"
-        raise KronError(
+        raise InvalidSetting(
             "NEEDS_LINUX", message, hint="run `kron worker --command-journal` on Linux; other targets work everywhere"
         )
     from kron.launchers.command import CommandLauncher
@@ -178,11 +178,8 @@ def _teller(store: Store, sink: Sink) -> Tell:
         def failed(error: Exception) -> None:
             log.warning("run %s is %s; recording it failed and is retried: %s", key, report, error)
 
-        try:
+        with suppress(NotFound):  # the run no longer exists
             await reports.write(key, report, longest=longest, failed=failed)
-        except KronError as error:
-            if error.code != "NOT_FOUND":
-                raise
 
     async def beat(key: str) -> None:
         try:
@@ -212,11 +209,11 @@ def _kubernetes(store: Store, sink: Sink) -> Launcher:
         from kron.launchers.kubernetes import KubernetesLauncher
     except ImportError as error:
         message = f"Kubernetes targets need lightkube: {error}"
-        raise KronError("MISSING_PACKAGE", message, hint="run pip install 'kron-py[kubernetes]'") from error
+        raise InvalidSetting("MISSING_PACKAGE", message, hint="run pip install 'kron-py[kubernetes]'") from error
     try:
         return KubernetesLauncher(AsyncClient(), _teller(store, sink))
     except ConfigError as error:
-        raise KronError(
+        raise InvalidSetting(
             "NO_CLUSTER", f"no Kubernetes cluster configured: {error}", hint="set KUBECONFIG, or run inside a cluster"
         ) from error
 
@@ -227,4 +224,4 @@ def _postgres() -> Any:
         return import_module("kron.stores.postgres")
     except ImportError as error:
         message = f"PostgreSQL stores need psycopg: {error}"
-        raise KronError("MISSING_PACKAGE", message, hint="run pip install 'kron-py[postgres]'") from error
+        raise InvalidSetting("MISSING_PACKAGE", message, hint="run pip install 'kron-py[postgres]'") from error

@@ -13,8 +13,9 @@ from kron.client.transport import Transport
 class Client(Transport):
     """Blocking client of one service. Threads can share it: each call opens its own connection.
 
-    Every method raises `KronError` with the service's error code if the service rejects the call; `LanguageError` if
-    the error has a position in a schedule text; and `KronError` (UNREACHABLE) if the service does not answer.
+    If the service rejects a call, the method raises the error that the service raised, such as `NotFound` or
+    `RevisionConflict`. It raises `LanguageError` if the error has a position in a schedule text, and `Unavailable` if
+    the service does not answer.
 
     Args:
         url: Base URL of the service, such as `https://kron.example.org`.

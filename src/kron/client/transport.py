@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from kron.client.results import Json
-from kron.errors import KronError, LanguageError, Place
+from kron.errors import LanguageError, Place, Unavailable, UsageError, error_of
 
 
 class Transport:
@@ -24,7 +24,7 @@ class Transport:
     def __init__(self, url: str, token: str = "", *, timeout: float = 30.0) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise KronError("USAGE", f"invalid service URL {url!r}", hint="use a URL such as https://kron.example.org")
+            raise UsageError("USAGE", f"invalid service URL {url!r}", hint="use a URL such as https://kron.example.org")
         self.secure, self.host, self.port = parts.scheme == "https", parts.hostname, parts.port
         self.path, self.timeout, self._token = parts.path.rstrip("/"), timeout, token
 
@@ -58,7 +58,7 @@ class Transport:
             return _read(answer.status, answer.read())
         except (OSError, HTTPException) as error:
             message = f"the service at {self.host} does not answer: {error}"
-            raise KronError("UNREACHABLE", message, hint="check the URL and that the service is running") from None
+            raise Unavailable("UNREACHABLE", message, hint="check the URL and that the service is running") from None
         finally:
             connection.close()
 
@@ -79,4 +79,4 @@ def _read(status: int, body: bytes) -> Json:
         start, end = said["span"]
         place = Place(said["text"], start, end, said.get("field", ""))
         raise LanguageError(code, detail, place, hint=hint)
-    raise KronError(code, detail, hint=hint, details={"status": status})
+    raise error_of(code, detail, hint=hint, details={"status": status})

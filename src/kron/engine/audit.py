@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kron.engine.store import Store
-from kron.errors import KronError
+from kron.errors import NotFound
 from kron.rules.outcome import GapRecord
 from kron.rules.run import Run, State
 from kron.rules.state import ScheduleState
@@ -60,7 +60,7 @@ async def audit(store: Store, identities: Sequence[str] | None = None) -> AsyncI
         identities: Schedules to audit; None: all schedules.
 
     Raises:
-        KronError: `NOT_FOUND`, if a schedule is not visible in this store.
+        NotFound: A schedule is not visible in this store.
     """
     if identities is not None:
         for identity in identities:
@@ -76,7 +76,7 @@ async def audit(store: Store, identities: Sequence[str] | None = None) -> AsyncI
 async def _audit(store: Store, identity: str) -> Audit:
     (case,), now = await store.get_with_time([identity])
     if case is None:
-        raise KronError(
+        raise NotFound(
             "NOT_FOUND",
             f"schedule {identity!r} is not visible here",
             hint="use the identity of a schedule in this store",

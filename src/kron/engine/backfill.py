@@ -7,7 +7,7 @@ from itertools import islice
 
 from kron.engine.request_check import TRIES, contended, known
 from kron.engine.store import Store
-from kron.errors import KronError
+from kron.errors import InvalidInput
 from kron.rules.run import Run, State, trigger_of
 from kron.rules.state import ScheduleState
 from kron.rules.update import ScheduleUpdate
@@ -23,12 +23,12 @@ def backfill_range(job: Job, first: int, last: int) -> list[int]:
     """Return the periods of a job from `first` to `last` (seconds, both included).
 
     Raises:
-        KronError: `TOO_MANY`, if the range has more than 1,000 periods.
+        InvalidInput: The range has more than 1,000 periods.
     """
     periods = list(islice(nominals(job.schedule, first - 1, last), MOST_BACKFILL + 1))
     if len(periods) > MOST_BACKFILL:
         message = f"range has more than {MOST_BACKFILL} periods"
-        raise KronError("TOO_MANY", message, hint="use a shorter range")
+        raise InvalidInput("TOO_MANY", message, hint="use a shorter range")
     return periods
 
 
@@ -51,7 +51,8 @@ async def run_again(
         overlap: Overlap policy of the runs. It is not part of the request's identity.
 
     Raises:
-        KronError: `NOT_FOUND` or `CONTENDED`.
+        NotFound: The schedule does not exist.
+        Contended: The schedule is changed concurrently.
     """
     keys, trigger = request_keys(identity, periods, kind, request), trigger_of(kind, request, overlap)
     for _ in range(TRIES):

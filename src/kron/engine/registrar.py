@@ -13,7 +13,7 @@ from kron.engine.failpoint import fail_point
 from kron.engine.report_writer import ReportWriter
 from kron.engine.request_check import TRIES, contended, known, page_size, unchanged
 from kron.engine.store import Store
-from kron.errors import KronError
+from kron.errors import InvalidInput, NotFound
 from kron.rules.edit import defined, deleted
 from kron.rules.launch_result import Report
 from kron.rules.outcome import Outcome, Reason
@@ -50,7 +50,7 @@ class Registrar:
             expected: Revision that the caller has seen, here and in the methods below; 0: no schedule; None: any.
 
         Raises:
-            KronError: `REVISION`, if the schedule has another revision than `expected`; then nothing is written.
+            RevisionConflict: The schedule has another revision than `expected`. Nothing is written.
                 `CONTENDED`, if it was modified concurrently too often.
         """
         return await self._write(job.identity, lambda case, now: defined(job, case, now, asker), expected)
@@ -84,7 +84,10 @@ class Registrar:
         """Pause a schedule until `until` (milliseconds), or until it is resumed.
 
         Raises:
-            KronError: `NOT_FOUND`, `REVISION` or `CONTENDED`; `PAST`, if `until` is not in the future.
+            NotFound: The schedule does not exist.
+            RevisionConflict: The schedule has another revision than `expected`.
+            InvalidInput: `until` is not in the future.
+            Contended: The schedule is changed concurrently.
         """
 
         def change(case: ScheduleState | None, now: int) -> ScheduleUpdate | None:
@@ -113,11 +116,13 @@ class Registrar:
             request: Name of the request. The same request repeated gives one run.
 
         Raises:
-            KronError: `NOT_FOUND` or `CONTENDED`; `BAD_REQUEST`, if the name is reserved for backfills and redrives.
+            NotFound: The schedule does not exist.
+            InvalidInput: The name is reserved for backfills and redrives.
+            Contended: The schedule is changed concurrently.
         """
         if request.startswith(OWN):
             message = f"request name {request!r} has a prefix that is reserved for backfills and redrives"
-            raise KronError("BAD_REQUEST", message, hint="choose another request name")
+            raise InvalidInput("BAD_REQUEST", message, hint="choose another request name")
         key = key_of(identity, 0, request)
         for _ in range(TRIES):
             (run,) = await self.store.runs_by_key([key])
@@ -142,7 +147,9 @@ class Registrar:
         `overlap` says otherwise.
 
         Raises:
-            KronError: `NOT_FOUND` or `CONTENDED`; `TOO_MANY`, if the range has more than 1,000 periods.
+            NotFound: The schedule does not exist.
+            InvalidInput: The range has more than 1,000 periods.
+            Contended: The schedule is changed concurrently.
         """
         (case,) = await self.store.get([identity])
         case = known(case, identity)
@@ -155,18 +162,20 @@ class Registrar:
         run can be redriven in its turn.
 
         Raises:
-            KronError: `NOT_FOUND` or `CONTENDED`; `NOT_DEAD`, if the run is in another state.
+            NotFound: The run does not exist.
+            InvalidInput: The run is in another state.
+            Contended: The schedule is changed concurrently.
         """
         (dead,) = await self.store.runs_by_key([key])
         if dead is None:
-            raise KronError(
+            raise NotFound(
                 "NOT_FOUND",
                 f"run {key} does not exist",
                 hint="use the key of a run that failed, was lost or is unknown",
             )
         if dead.state not in REDRIVEN:
             message = f"run is {dead.state}; only failed, lost and unknown runs can be redriven"
-            raise KronError("NOT_DEAD", message, hint="trigger the schedule instead")
+            raise InvalidInput("NOT_DEAD", message, hint="trigger the schedule instead")
         (run,) = await run_again(self.store, dead.identity, [dead.nominal], REDRIVE, key, overlap)
         return run
 

@@ -14,7 +14,7 @@ from kron.engine.clock import SystemTimer, Timer
 from kron.engine.events import Sink, about, guarded, silent
 from kron.engine.request_check import TRIES, contended
 from kron.engine.store import Store
-from kron.errors import KronError
+from kron.errors import NotFound
 from kron.rules.launch_result import Report, next_check_after, reported
 from kron.rules.run import Run
 from kron.rules.update import RunUpdate
@@ -66,7 +66,8 @@ class ReportWriter:
             False if the report is too late to count.
 
         Raises:
-            KronError: `NOT_FOUND`, if the run does not exist; `CONTENDED`, if it was modified concurrently too often.
+            NotFound: The run does not exist.
+            Contended: The run is changed concurrently.
         """
         accepted: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         until = self.timer.monotonic() + longest
@@ -111,7 +112,7 @@ class ReportWriter:
         pairs = [(run, entry) for run, entry in zip(runs, entries, strict=True) if run]
         for entry in set(entries) - {entry for _, entry in pairs}:
             hint = "use the key that the run was sent with"
-            _raise(entry, KronError("NOT_FOUND", f"run {entry.key} does not exist", hint=hint))
+            _raise(entry, NotFound("NOT_FOUND", f"run {entry.key} does not exist", hint=hint))
         policies = await self._policies([run for run, entry in pairs if entry.policy is None])
         updates = list[tuple[_Entry, RunUpdate]]()
         for run, entry in pairs:

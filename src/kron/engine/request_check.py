@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kron.errors import KronError
+from kron.errors import Contended, InvalidInput, NotFound, RevisionConflict
 from kron.rules.state import ScheduleState
 
 TRIES = 20  # attempts of a write that concurrent writers can defeat
@@ -13,10 +13,10 @@ def known(case: ScheduleState | None, identity: str, *, deleted: bool = False) -
     """Return the state of a schedule that exists. If `deleted` is true, a deleted schedule is accepted.
 
     Raises:
-        KronError: `NOT_FOUND`, if the schedule does not exist.
+        NotFound: The schedule does not exist.
     """
     if case is None or (case.deleted and not deleted):
-        raise KronError("NOT_FOUND", f"schedule {identity!r} does not exist", hint="define the schedule first")
+        raise NotFound("NOT_FOUND", f"schedule {identity!r} does not exist", hint="define the schedule first")
     return case
 
 
@@ -24,7 +24,7 @@ def unchanged(case: ScheduleState | None, identity: str, expected: int | None) -
     """Raise if the schedule has another revision than the caller expects.
 
     Raises:
-        KronError: `REVISION`, if the revisions differ.
+        RevisionConflict: The revisions differ.
     """
     standing = 0 if case is None or case.deleted else case.revision
     if expected is not None and expected != standing:
@@ -38,23 +38,23 @@ def unchanged(case: ScheduleState | None, identity: str, expected: int | None) -
             if standing
             else "define the schedule without an expected revision"
         )
-        raise KronError("REVISION", message, hint=hint, details={"revision": standing})
+        raise RevisionConflict("REVISION", message, hint=hint, details={"revision": standing})
 
 
 def page_size(limit: int) -> int:
     """Return a page size that is within its range.
 
     Raises:
-        KronError: `LIMIT`, if the page size is out of range.
+        InvalidInput: The page size is out of range.
     """
     if not 1 <= limit <= MOST_ON_A_PAGE:
-        raise KronError(
+        raise InvalidInput(
             "LIMIT", f"page size {limit} is out of range (1-{MOST_ON_A_PAGE})", hint="request several pages"
         )
     return limit
 
 
-def contended(identity: str) -> KronError:
+def contended(identity: str) -> Contended:
     """Return the error of a write that concurrent writers defeated."""
     message = f"{identity!r} was modified concurrently; gave up after {TRIES} attempts"
-    return KronError("CONTENDED", message, hint="retry the request")
+    return Contended("CONTENDED", message, hint="retry the request")

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 from kron.engine.events import Event, Sink
 from kron.engine.store import Store, Unreadable
-from kron.errors import KronError
+from kron.errors import InvalidInput, UnreadableRecord, WriteRejected
 from kron.rules.state import ScheduleState
 from kron.rules.update import ScheduleUpdate
 
 REFUSALS = 20  # failed commits in a row, after which a schedule is set aside
 FOR = 60_000  # milliseconds until the schedule is read again
 REMEMBERED = 10_000  # schedules whose failures are counted
-HOPELESS = frozenset({"STORE_REFUSED", "NOT_STORABLE", "CORRUPT_ROW"})  # errors of one schedule, not of the store
+HOPELESS = (WriteRejected, InvalidInput, UnreadableRecord)  # errors of one schedule, not of the store
 
 
 class SettingAside:
@@ -40,9 +40,7 @@ class SettingAside:
             return []
         try:
             held = await self.store.commit(settlements, now)
-        except KronError as error:
-            if error.code not in HOPELESS:
-                raise
+        except HOPELESS:
             held = [await self._alone(each, now) for each in settlements]
         if all(held) and not self.refusals:
             return held
@@ -53,9 +51,7 @@ class SettingAside:
     async def _alone(self, settlement: ScheduleUpdate, now: int) -> bool:
         try:
             return (await self.store.commit([settlement], now))[0]
-        except KronError as error:
-            if error.code not in HOPELESS:
-                raise
+        except HOPELESS as error:
             await self._set_aside(settlement.after.identity, now, error.message)
             return False
 

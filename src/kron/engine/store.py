@@ -159,6 +159,6 @@ class Transactional(Protocol):
         """Return a connection whose writes are committed with the success of the attempt, or not at all.
 
         Raises:
-            KronError: `FENCED`, at the end of the block, if another attempt has taken over the run or the run has
-                ended. Then nothing is written.
+            Fenced: At the end of the block, another attempt has taken over the run or the run has ended. Nothing is
+                written.
         """

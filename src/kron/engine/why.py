@@ -8,7 +8,7 @@ from typing import Any
 
 from kron.engine.fleet import kind_of
 from kron.engine.store import Store
-from kron.errors import KronError
+from kron.errors import InvalidSchedule, NotFound
 from kron.language.canonical import unparse
 from kron.language.duration import write_duration
 from kron.language.record import record_of
@@ -146,11 +146,12 @@ async def why(store: Store, identity: str, at: int, *, shared: bool = True) -> P
         shared: Whether workers register in this store. A worker that has the store to itself does not.
 
     Raises:
-        KronError: `NOT_FOUND`, if the schedule does not exist; `NEVER`, if it has no period.
+        NotFound: The schedule does not exist.
+        InvalidSchedule: The schedule has no period.
     """
     (case,), now = await store.get_with_time([identity])
     if case is None:
-        raise KronError(
+        raise NotFound(
             "NOT_FOUND", f"schedule {identity!r} does not exist", hint="use the identity of a schedule in this store"
         )
     history = await store.revisions(identity)
@@ -182,7 +183,9 @@ def _period(job: Job, at: int) -> Period:
     if nominal is None:
         nominal = next_nominal(schedule, at // 1000)
     if nominal is None:
-        raise KronError("NEVER", "the schedule never runs: no month has such a day", hint="choose a day that exists")
+        raise InvalidSchedule(
+            "NEVER", "the schedule never runs: no month has such a day", hint="choose a day that exists"
+        )
     return Period(nominal)
 
 

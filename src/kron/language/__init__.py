@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from kron.errors import KronError, clip, did_you_mean
+from kron.errors import InvalidSchedule, clip, did_you_mean
 from kron.language import kron, posix, service
 from kron.language.fault import Fault
 from kron.language.modifier_args import read_zone
@@ -42,7 +42,8 @@ def parse(
 
     Raises:
         LanguageError: The text is invalid.
-        KronError: The dialect, the cadence or the position of the seconds is unknown, or another option is invalid.
+        InvalidSchedule: The dialect, the cadence or the position of the seconds is unknown, or another option is
+            invalid.
     """
     home = UTC_ZONE if zone == "UTC" else _zone(zone)
     try:
@@ -60,7 +61,7 @@ def parse(
     except Fault as fault:
         raise fault.within(text) from None
     hint = did_you_mean(dialect, DIALECTS, f"use one of {', '.join(DIALECTS)}")
-    raise KronError("UNKNOWN_DIALECT", f"unknown dialect {clip(dialect)!r}", hint=hint)
+    raise InvalidSchedule("UNKNOWN_DIALECT", f"unknown dialect {clip(dialect)!r}", hint=hint)
 
 
 def _zone(name: str) -> Zone:

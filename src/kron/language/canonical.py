@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from kron.errors import KronError
+from kron.errors import InvalidSchedule
 from kron.language.duration import write_duration
 from kron.language.grammar import DAY, HOUR, MINUTE, MONTH, SECOND, WEEKDAY, Kind
 from kron.language.modifier_args import CONCURRENCY
@@ -27,7 +27,7 @@ def unparse(schedule: Schedule) -> str:
     """Return the canonical text of a schedule, in the dialect that `dialect_of` returns.
 
     Raises:
-        KronError: The schedule counts days across months, which no cron line can express (`NOT_CRON`).
+        InvalidSchedule: The schedule counts days across months, which no cron line can express.
     """
     if dialect_of(schedule) == "service":  # the service dialect keeps its time zone outside the text
         return write_cron(schedule.cron)
@@ -58,7 +58,7 @@ def write_cron(cron: Cron) -> str:
     """Return the canonical cron fields, with names for months and weekdays."""
     if isinstance(cron, Cadence):
         hint = "store the sentence and its identity instead"
-        raise KronError("NOT_CRON", f"no cron line can express every {cron.every} days across months", hint=hint)
+        raise InvalidSchedule("NOT_CRON", f"no cron line can express every {cron.every} days across months", hint=hint)
     fields = [_field(*field) for field in _fields(cron)]
     if cron.seconds != 1:
         fields.insert(0, "*" if cron.seconds == SECOND.all else _field(cron.seconds, SECOND))

@@ -28,7 +28,7 @@ def step(text: str, kind: Kind, grammar: Grammar, values: int) -> Fault:
     """Return the fault of `*/15` where steps are not supported. `values` is the bit set of what it would select."""
     listed = ",".join(str(kind.low + bit) for bit in range(values.bit_length()) if values >> bit & 1)
     hint = f"write {listed}" if listed else "list the values"
-    return _fault("STEP", text, 0, kind, f"has a step, {grammar.lacks}", hint)
+    return _unsupported(_fault("STEP", text, 0, kind, f"has a step, {grammar.lacks}", hint))
 
 
 def star(text: str, kind: Kind) -> Fault:
@@ -97,7 +97,7 @@ def _no_name(text: str, start: int, kind: Kind, grammar: Grammar) -> Fault:
     number = kind.number(text[:3])
     if not grammar.names:
         hint = f"use {grammar.allowed(kind) if number is None else number}"
-        return _fault("NAME", text, start, kind, f"has the name {clip(text)}, {grammar.lacks}", hint)
+        return _unsupported(_fault("NAME", text, start, kind, f"has the name {clip(text)}, {grammar.lacks}", hint))
     hint = did_you_mean(text, kind.names, f"use {grammar.allowed(kind)}")
     if number is not None:
         hint = f"did you mean '{kind.names[number - kind.low]}'?"
@@ -117,6 +117,7 @@ def miscount(text: str, grammar: Grammar, most: int = 5) -> Fault:
     message = f"expected 5{' or 6' if most == 6 else ''} fields, got {count}"
     details: dict[str, object] = {"field": "expression", "reason": f"has {count} fields"}
     if surplus:
+        details["surplus"] = text[surplus.start : end]
         return Fault("FIELD_COUNT", message, surplus.start, end, _surplus(surplus.text, count, grammar), details)
     return Fault("FIELD_COUNT", message, end, end + 1, f"write {ORDER}", details)
 
@@ -151,6 +152,12 @@ def _expression(code: str, word: Token, message: str, hint: str) -> Fault:
 def _fault(code: str, text: str, start: int, kind: Kind, reason: str, hint: str) -> Fault:
     details: dict[str, object] = {"field": kind.name, "reason": reason}
     return Fault(code, f"{kind.name} {kind.noun} {reason}", start, start + len(text), hint, details)
+
+
+def _unsupported(fault: Fault) -> Fault:
+    """Mark a fault about syntax that another dialect supports."""
+    fault.details["unsupported"] = True
+    return fault
 
 
 def _top(like: str, kind: Kind) -> str | int:

@@ -115,7 +115,8 @@ def _no_modifier(text: str, at: int) -> Fault:
     hint = "remove the comment" if word.startswith("#") else "write only modifiers after the first modifier"
     if word.partition("(")[0] in MODIFIERS:
         hint = f"did you mean '@{clip(word)}'?"
-    return Fault("NOT_A_MODIFIER", f"{clip(word)!r} is not a modifier", at, at + len(word), hint)
+    message = f"{clip(word)!r} is not a modifier"
+    return Fault("NOT_A_MODIFIER", message, at, at + len(word), hint, {"surplus": word})
 
 
 def _glued(name: str, text: str, at: int) -> Fault:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from kron.errors import KronError, LanguageError, clip, did_you_mean
+from kron.errors import InvalidSchedule, LanguageError, clip, did_you_mean
 from kron.language import kron
 from kron.language.duration import read_duration
 from kron.language.fault import Fault
@@ -63,7 +63,7 @@ def read_table(text: str, path: str) -> Table:
         The valid lines, and one error per invalid line. Reading stops after 100,000 lines or 100 errors.
 
     Raises:
-        KronError: The path cannot be part of an identity (`BAD_PATH`).
+        InvalidSchedule: The path cannot be part of an identity.
     """
     _check_path(path)
     lines: list[Line] = []
@@ -101,7 +101,7 @@ def _check_path(path: str) -> None:
         good = False
     if not good:
         message = f"path {clip(path)!r} has a line feed or is not valid UTF-8, so it cannot be part of an identity"
-        raise KronError("BAD_PATH", message, hint="rename the file")
+        raise InvalidSchedule("BAD_PATH", message, hint="rename the file")
 
 
 def _limit(number: int, errors: int, end: int) -> Fault | None:
@@ -139,8 +139,8 @@ def _schedule(text: str) -> Schedule:
     try:
         return _remembered(text) if len(text) <= 256 else kron.read(text, UTC_ZONE)
     except Fault as fault:
-        surplus = text[fault.start : fault.end].strip(" \t")
-        if fault.code in ("FIELD_COUNT", "NOT_A_MODIFIER") and surplus and surplus[0] not in "#@":
+        surplus = str(fault.details.get("surplus", ""))
+        if surplus and surplus[0] not in "#@":
             fault.hint = f'write the command as command="{clip(surplus)}"'
         elif not text.strip(" \t"):
             fault.hint = "begin the line with a schedule; set variables per job with env=NAME=value"

@@ -41,6 +41,7 @@ class Finding:
     message: str
     place: Place
     hint: str = ""
+    never_runs: bool = False  # no date satisfies the schedule
 
 
 def lint(
@@ -75,7 +76,8 @@ def _never(text: str, fields: list[Token], schedule: Schedule) -> Iterator[Findi
     if not possible(schedule.cron):
         day, month = fields[-3:-1]
         hint = "choose a day that one of the months has"
-        yield Finding("warning", "NEVER", "never runs: no selected month has such a day", _at(text, day, month), hint)
+        message, place = "never runs: no selected month has such a day", _at(text, day, month)
+        yield Finding("warning", "NEVER", message, place, hint, never_runs=True)
 
 
 def _days(text: str, fields: list[Token], schedule: Schedule) -> Iterator[Finding]:

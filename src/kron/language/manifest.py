@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kron.errors import KronError, clip, did_you_mean
+from kron.errors import InvalidInput, clip, did_you_mean
 from kron.language.fault import Fault
 from kron.language.kron import assemble
 from kron.language.modifier_args import READERS
@@ -37,17 +37,17 @@ def define(fields: Mapping[str, Any]) -> Job:
             body of the modifier. None means that the field is not set.
 
     Raises:
-        KronError: A field is unknown, missing or invalid.
+        InvalidInput: A field is unknown, missing or invalid.
         LanguageError: The text of a field is invalid.
     """
     for field in fields:
         if field not in FIELDS:
             hint = did_you_mean(str(field), FIELDS, f"use one of {', '.join(FIELDS)}")
-            raise KronError("UNKNOWN_FIELD", f"unknown field {clip(str(field))!r}", hint=hint)
+            raise InvalidInput("UNKNOWN_FIELD", f"unknown field {clip(str(field))!r}", hint=hint)
     given = {field: value for field, value in fields.items() if value is not None}
     for field in ("identity", "schedule"):
         if not given.get(field):
-            raise KronError("MISSING_FIELD", f"field {field} is missing", hint=f"add {field}")
+            raise InvalidInput("MISSING_FIELD", f"field {field} is missing", hint=f"add {field}")
     identity, schedule = _text(given["identity"], "identity"), _text(given["schedule"], "schedule")
     try:
         checked(identity)
@@ -75,7 +75,7 @@ def _bodies(given: Mapping[str, Any]) -> dict[str, str]:
     bodies["policy"] = ",".join(_pairs(_mapping(given, "policy")))
     for name, clauses in _mapping(given, "constraints").items():
         if name not in ("only", "avoid"):
-            raise KronError("UNKNOWN_FIELD", f"unknown constraint {clip(name)!r}", hint="use only or avoid")
+            raise InvalidInput("UNKNOWN_FIELD", f"unknown constraint {clip(name)!r}", hint="use only or avoid")
         bodies[name] = _text(clauses, name)
     return {name: body for name, body in bodies.items() if body}
 
@@ -110,8 +110,8 @@ def _text(value: object, field: str) -> str:
     return value
 
 
-def _bad(field: str, reason: str, hint: str) -> KronError:
-    return KronError("BAD_FIELD", f"field {clip(field)} is invalid: {reason}", hint=hint)
+def _bad(field: str, reason: str, hint: str) -> InvalidInput:
+    return InvalidInput("BAD_FIELD", f"field {clip(field)} is invalid: {reason}", hint=hint)
 
 
 def _read(name: str, body: str) -> Any:

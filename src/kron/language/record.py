@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kron.errors import KronError
+from kron.errors import InvalidInput
 from kron.language import parse
 from kron.language.canonical import dialect_of, unparse, write_clauses
 from kron.language.duration import write_duration
@@ -128,7 +128,7 @@ def verify(recorded: Json | str) -> list[Difference]:
         recorded: The record, as a mapping or as JSON text.
 
     Raises:
-        KronError: The input is not a recorded decision (`NOT_A_DECISION`), or its schedule text is invalid.
+        InvalidInput: The input is not a recorded decision, or its schedule text is invalid.
     """
     given = _fields(recorded)
     zone = "UTC" if given["dialect"] == "kron" else given["timezone"]  # a text in the kron dialect names its time zone
@@ -176,8 +176,8 @@ def _fields(recorded: Json | str) -> Json:
     return given
 
 
-def _malformed(reason: str) -> KronError:
-    return KronError(
+def _malformed(reason: str) -> InvalidInput:
+    return InvalidInput(
         "NOT_A_DECISION", f"not a recorded decision: {reason}", hint="use the output of kron next or kron explain"
     )
 

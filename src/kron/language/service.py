@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeVar
 
-from kron.errors import KronError
+from kron.errors import InvalidSchedule
 from kron.language.fault import Fault
 from kron.language.field_errors import miscount
 from kron.language.fields import cron, find_fault
@@ -27,7 +27,7 @@ def read(text: str, seconds: Seconds = "first") -> Cron:
     """Parse a text in the service dialect. `seconds` is the position of the seconds in six fields."""
     if seconds not in ("first", "last"):  # a deployment setting, so not always one of the literals
         message = f"unknown position {seconds!r} of the seconds"
-        raise KronError("UNKNOWN_SECONDS", message, hint="use first or last")
+        raise InvalidSchedule("UNKNOWN_SECONDS", message, hint="use first or last")
     fields = words(text)
     if len(fields) not in (5, 6):
         raise miscount(text, SERVICE, most=6)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
-from kron.errors import KronError
+from kron.errors import InvalidSetting
 
 Network = IPv4Network | IPv6Network
 Address = IPv4Address | IPv6Address
@@ -43,11 +43,13 @@ DENIED = tuple(
 
 
 def networks(texts: Sequence[str]) -> tuple[Network, ...]:
-    """Return the networks of a list of texts. Raises `KronError` (CONFIG) if a text is not a network."""
+    """Return the networks of a list of texts. Raises `InvalidSetting` if a text is not a network."""
     try:
         return tuple(ip_network(text) for text in texts)
     except ValueError as error:
-        raise KronError("CONFIG", f"invalid network: {error}", hint="use CIDR notation, such as 10.1.0.0/16") from None
+        raise InvalidSetting(
+            "CONFIG", f"invalid network: {error}", hint="use CIDR notation, such as 10.1.0.0/16"
+        ) from None
 
 
 def forbidden(text: str, allowed: Sequence[Network] = ()) -> bool:

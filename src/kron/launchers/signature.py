@@ -11,7 +11,7 @@ from binascii import Error
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
-from kron.errors import KronError
+from kron.errors import InvalidSetting
 
 TOLERANCE = 300  # seconds
 _PREFIX = "whsec_"
@@ -59,7 +59,7 @@ def read_secret(text: str) -> bytes:
     """Return the key of a secret: `whsec_` followed by the base64 of 24 to 64 bytes.
 
     Raises:
-        KronError: The text is not such a secret (CONFIG). The message does not contain the secret.
+        InvalidSetting: The text is not such a secret. The message does not contain the secret.
     """
     try:
         key = b64decode(text.removeprefix(_PREFIX), validate=True)
@@ -67,7 +67,9 @@ def read_secret(text: str) -> bytes:
         key = b""
     if not text.startswith(_PREFIX) or not 24 <= len(key) <= 64:
         hint = "use whsec_ followed by the base64 of 32 random bytes"
-        raise KronError("CONFIG", "invalid webhook secret: expected whsec_ and the base64 of 24 to 64 bytes", hint=hint)
+        raise InvalidSetting(
+            "CONFIG", "invalid webhook secret: expected whsec_ and the base64 of 24 to 64 bytes", hint=hint
+        )
     return key
 
 
@@ -94,7 +96,7 @@ def verify(secret: str, headers: Mapping[str, str], body: bytes, now: float) -> 
         now: Current time in seconds since 1970.
 
     Raises:
-        KronError: The secret is invalid (CONFIG).
+        InvalidSetting: The secret is invalid.
     """
     identifier, said = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
     if not identifier or not said.isascii() or not said.isdigit() or len(said) > 12:

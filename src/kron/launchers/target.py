@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from kron.errors import KronError
+from kron.errors import InvalidSchedule
 
 LONGEST = 2_048
 _PORTS = {"http": 80, "https": 443}
@@ -42,7 +42,7 @@ def read_url(text: str, *, plain: bool = False) -> Url:
     allows `http://`, without TLS.
 
     Raises:
-        KronError: The URL is invalid (BAD_TARGET).
+        InvalidSchedule: The URL is invalid.
     """
     if len(text) > LONGEST or not text.isascii() or not text.isprintable() or any(c in text for c in ' "<>\\^`{|}'):
         raise _bad("it is too long or has invalid characters", "use up to 2048 ASCII characters; percent-encode others")
@@ -63,5 +63,5 @@ def read_url(text: str, *, plain: bool = False) -> Url:
     return Url(parts.scheme, parts.hostname, port or _PORTS[parts.scheme], path)
 
 
-def _bad(reason: str, hint: str) -> KronError:
-    return KronError("BAD_TARGET", f"invalid target URL: {reason}", hint=hint)
+def _bad(reason: str, hint: str) -> InvalidSchedule:
+    return InvalidSchedule("BAD_TARGET", f"invalid target URL: {reason}", hint=hint)

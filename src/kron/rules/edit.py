@@ -89,7 +89,7 @@ def revision_of(case: ScheduleState, now: int, asker: Actor) -> Revision:
     """Return the revision that keeps the definition of a schedule.
 
     Raises:
-        KronError: If no schedule text can express the definition, such as every 3 days.
+        InvalidSchedule: No schedule text can express the definition, such as every 3 days.
     """
     write_cron(case.job.schedule.cron)  # raises for a schedule that no text can express, such as every 3 days
     return Revision(case.job, case.revision, now, asker.name, asker.note, case.cursor)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import islice, takewhile
 
-from kron.errors import KronError
+from kron.errors import InvalidInput
 from kron.rules.outcome import Outcome, Reason
 from kron.rules.pause import periods_during_pause
 from kron.rules.plan import Plan, new_run, record_due
@@ -40,7 +40,7 @@ def undue(case: ScheduleState, now: int, handled: Plan | None = None) -> list[Du
     """Return the periods whose nominal time has passed and whose due time has not, oldest first.
 
     Raises:
-        KronError: `TOO_MANY`, if one window has more periods than a pass handles.
+        InvalidInput: One window has more periods than a pass handles.
     """
     (_, after), second = window_extent(case.job), now // 1000
     if not after:
@@ -53,7 +53,7 @@ def undue(case: ScheduleState, now: int, handled: Plan | None = None) -> list[Du
     )
     if len(nominals) > MAX_PERIODS_PER_PASS:
         message = f"schedule {case.identity!r} has more than {MAX_PERIODS_PER_PASS} periods in one window"
-        raise KronError("TOO_MANY", message, hint="delete the schedule, and define it again with a shorter window")
+        raise InvalidInput("TOO_MANY", message, hint="delete the schedule, and define it again with a shorter window")
     dues = (due_of(case.job, nominal) for nominal in nominals if nominal not in taken)
     return [due for due in dues if due.at > now and responsible(case, due)]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kron.errors import KronError
+from kron.errors import InvalidInput
 from kron.rules.outcome import GapRecord, Outcome, Reason
 from kron.rules.state import ScheduleState
 from kron.rules.survey import count_owed, not_owed, unhandled
@@ -38,11 +38,11 @@ def paused(case: ScheduleState, now: int, until: int | None, asker: Actor) -> Sc
         asker: Who requests the pause.
 
     Raises:
-        KronError: `PAST`, if `until` is not in the future.
+        InvalidInput: `until` is not in the future.
     """
     if until is not None and until <= now:
         message = f"pause end {rfc3339(until // 1000)} is in the past"
-        raise KronError("PAST", message, hint="use a future time, or omit it to pause until resumed")
+        raise InvalidInput("PAST", message, hint="use a future time, or omit it to pause until resumed")
     if case.paused and case.paused_until == until and asker == NO_ACTOR:
         return None
     wake = case.next_check_at if until is None or case.next_check_at is None else min(case.next_check_at, until)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
-from kron.errors import KronError, LanguageError
+from kron.errors import InvalidInput, KronError, LanguageError, UnreadableRecord
 from kron.language import parse
 from kron.language.canonical import dialect_of, unparse, write_cron
 from kron.rules.outcome import GapRecord
@@ -80,7 +80,7 @@ def write_job(job: Job) -> Definition:
     """Return the row of a job.
 
     Raises:
-        KronError: The job would not come back equal (NOT_STORABLE).
+        InvalidInput: The job would not come back equal.
     """
     text, dialect = _said(job.schedule)
     policy = _policy(job.schedule.policy)
@@ -90,7 +90,7 @@ def write_job(job: Job) -> Definition:
     reason = _unstorable(job, row)
     if reason:
         hint = "build the schedule by parsing a text"
-        raise KronError("NOT_STORABLE", f"job {job.identity!r} cannot be stored: {reason}", hint=hint)
+        raise InvalidInput("NOT_STORABLE", f"job {job.identity!r} cannot be stored: {reason}", hint=hint)
     return row
 
 
@@ -132,7 +132,7 @@ def read_case(row: Row, presets: Presets = BUILT_IN) -> ScheduleState:
         presets: Policies that fill in what the author of the schedule left open.
 
     Raises:
-        KronError: The row cannot be read (CORRUPT_ROW).
+        UnreadableRecord: The row cannot be read.
     """
     identity, definition, standing = row[0], row[1 : WIDTH + 1], row[WIDTH + 1 :]
     try:
@@ -183,11 +183,11 @@ def read_act(identity: str, row: Row) -> ScheduleAction:
     return _read("schedule_actions", f"{identity} at {row[1]}", ACT, row)
 
 
-def corrupt(table: str, row: object, error: object) -> KronError:
-    """Return the CORRUPT_ROW error of a row that cannot be read, with its table, name and cause."""
+def corrupt(table: str, row: object, error: object) -> UnreadableRecord:
+    """Return the error of a row that cannot be read, with its table, name and cause."""
     message = f"row {row!r} of {table} cannot be read: {error}"
     hint = "restore the row from a backup: another program wrote it, or the disk failed"
-    return KronError("CORRUPT_ROW", message, hint=hint, details={"table": table, "row": row})
+    return UnreadableRecord("CORRUPT_ROW", message, hint=hint, details={"table": table, "row": row})
 
 
 def _read(table: str, name: object, form: RowCodec[T], row: Row) -> T:

@@ -13,7 +13,7 @@ from kron.engine.launcher import Launch
 from kron.engine.registrar import Registrar
 from kron.engine.store import Store
 from kron.engine.worker import Worker
-from kron.errors import KronError, did_you_mean
+from kron.errors import InvalidSchedule, UsageError, did_you_mean
 from kron.language import parse
 from kron.rules.launch_result import LaunchResult, Report
 from kron.rules.run import Run
@@ -52,10 +52,10 @@ def assert_fires(
 
     Raises:
         AssertionError: The schedule fires at other times.
-        KronError: `times` is a single time (`BAD_TIME`), or a text is invalid.
+        InvalidSchedule: `times` is a single time, or a text is invalid.
     """
     if isinstance(times, str | datetime):
-        raise KronError("BAD_TIME", f"times is the single time {times!r}, not a list", hint="put it in brackets")
+        raise InvalidSchedule("BAD_TIME", f"times is the single time {times!r}, not a list", hint="put it in brackets")
     wanted = _schedule(schedule, dialect, identity, KRON)
     home, expected = wanted.zone.name, list(times)
     begin = _instant(after, home)
@@ -92,11 +92,12 @@ def assert_survives(
 
     Raises:
         AssertionError: A period has no outcome or two, or the summary differs from `expect`.
-        KronError: The preset is unknown (`UNKNOWN_PRESET`), or a text is invalid.
+        UsageError: The preset is unknown.
+        InvalidSchedule: A text is invalid.
     """
     if preset not in PRESETS:
         hint = did_you_mean(str(preset), PRESETS, f"use one of {', '.join(PRESETS)}")
-        raise KronError("UNKNOWN_PRESET", f"unknown preset {preset!r}", hint=hint)
+        raise UsageError("UNKNOWN_PRESET", f"unknown preset {preset!r}", hint=hint)
     wanted = _schedule(schedule, dialect, IDENTITY, PRESETS[preset])
     home = wanted.zone.name
     if isinstance(outage, timedelta):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from datetime import datetime
 from typing import Any, TypeVar
 
-from kron.errors import KronError
+from kron.errors import InvalidInput, InvalidSchedule
 from kron.testing.clock import VirtualClock, VirtualTimer
 from kron.testing.loop import VirtualLoop
 from kron.timing.zone import Zone, instant_of, moment, wall_text, zone, zone_names
@@ -27,8 +27,7 @@ def instant_at(text: str, home: str = "UTC") -> int:
         home: Time zone of a local time that names none.
 
     Raises:
-        KronError: The text is not a time (`BAD_TIME`), the local time is in a DST gap (`NO_SUCH_TIME`), or the time
-            zone is unknown (`UNKNOWN_ZONE`).
+        InvalidInput: The text is not a time, the local time is in a DST gap, or the time zone is unknown.
     """
     found = _WALL.fullmatch(text)
     if not found:
@@ -36,13 +35,13 @@ def instant_at(text: str, home: str = "UTC") -> int:
             return instant_of(text)
         except ValueError as error:
             hint = "write it as 2026-03-08 01:59 America/New_York"
-            raise KronError("BAD_TIME", str(error), hint=hint) from None
+            raise InvalidSchedule("BAD_TIME", str(error), hint=hint) from None
     date, minute, second, name = found.groups()
     place, wall = _zone(name or home), instant_of(f"{date}T{minute}{second or ':00'}Z")
     instants = place.instants(wall)
     if not instants:
         message = f"{wall_text(wall)} does not exist in {place.name}: clocks skip it (DST gap)"
-        raise KronError("NO_SUCH_TIME", message, hint="use a time before or after the gap")
+        raise InvalidInput("NO_SUCH_TIME", message, hint="use a time before or after the gap")
     return instants[0]
 
 
@@ -80,4 +79,4 @@ def _zone(name: str) -> Zone:
         return zone(name)
     except LookupError:
         hint = "write a name such as Europe/Paris" if zone_names() else "install a tz database: pip install tzdata"
-        raise KronError("UNKNOWN_ZONE", f"unknown time zone {name!r}", hint=hint) from None
+        raise InvalidSchedule("UNKNOWN_ZONE", f"unknown time zone {name!r}", hint=hint) from None

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import kron
+from kron.errors import FAMILIES
 
 SOURCE = Path(kron.__file__).parent
-RAISING = {
+CLASSES = {family.__name__ for family in FAMILIES.values()}
+FAULTS = {  # they become a LanguageError when the whole text is known
     "Fault",
-    "Finding",
-    "KronError",
     "LanguageError",
     "_choice",
     "_expression",
@@ -23,9 +23,8 @@ RAISING = {
     "_unknown",
     "bad_time",
     "refuse",
-    "tables",
-    "usage",
 }
+RAISING = {*CLASSES, *FAULTS, "Finding", "tables", "usage"}
 FIXED = {"usage": "USAGE"}  # functions that raise one code, and are given the message first
 CODE = re.compile(r"[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)*")
 
@@ -52,8 +51,8 @@ def codes() -> dict[str, Code]:
     for path in sorted(SOURCE.rglob("*.py")):
         module = path.relative_to(SOURCE).as_posix()
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        for scope, call in _calls(tree):
-            for name, message, hint in _raised(call, scope):
+        for scope, call in calls(tree):
+            for name, message, hint in raised(call, scope):
                 found[name].add(message, hint, module)
                 found[name].finding |= call.func.id == "Finding" if isinstance(call.func, ast.Name) else False
         if module.endswith("problem.py"):
@@ -62,7 +61,8 @@ def codes() -> dict[str, Code]:
     return dict(sorted(found.items()))
 
 
-def _calls(tree: ast.Module) -> Iterator[tuple[ast.AST, ast.Call]]:
+def calls(tree: ast.Module) -> Iterator[tuple[ast.AST, ast.Call]]:
+    """Yield every call with the innermost function that contains it."""
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     seen: set[int] = set()
     for scope in [*reversed(functions), tree]:  # inner functions first
@@ -72,7 +72,8 @@ def _calls(tree: ast.Module) -> Iterator[tuple[ast.AST, ast.Call]]:
                 yield scope, node
 
 
-def _raised(call: ast.Call, scope: ast.AST) -> Iterator[tuple[str, str, str]]:
+def raised(call: ast.Call, scope: ast.AST) -> Iterator[tuple[str, str, str]]:
+    """Yield the code, the message and the hint of each error that a call can create."""
     name = call.func.id if isinstance(call.func, ast.Name) else ""
     if name not in RAISING or not call.args:
         return

@@ -6,7 +6,7 @@ import os
 import sys
 
 from kron.apps.cli.console import Screen
-from kron.errors import KronError
+from kron.errors import KronError, UsageError
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -25,7 +25,7 @@ def main(argv: list[str] | None = None) -> int:
         sys.stdout.flush()
     except KronError as error:
         screen.error(error)
-        return 2 if error.code == "USAGE" else 1
+        return 2 if isinstance(error, UsageError) else 1
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:

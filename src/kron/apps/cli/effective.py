@@ -12,7 +12,7 @@ from kron.apps.redacted import redacted
 from kron.apps.service.config import Config
 from kron.apps.service.config_check import SECRET
 from kron.apps.service.config_reader import Setting, read_config, read_settings, unknown_variables
-from kron.errors import KronError
+from kron.errors import UsageError
 
 
 def settings_of(
@@ -48,7 +48,7 @@ def flags_of(args: argparse.Namespace, names: Sequence[str]) -> dict[str, str]:
     for word in args.set:
         name, equals, value = word.partition("=")
         if not equals:
-            raise KronError("USAGE", f"--set {word!r} has no value", hint="use NAME=VALUE, such as --set TICK_MS=500")
+            raise UsageError("USAGE", f"--set {word!r} has no value", hint="use NAME=VALUE, such as --set TICK_MS=500")
         flags[name] = value
     return flags
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kron.apps.cli.console import Screen
 from kron.engine.clock import SystemClock
-from kron.errors import KronError, did_you_mean
+from kron.errors import InvalidSchedule, NotFound, UsageError
 from kron.language import parse
 from kron.language.krontab import Table, read_table
 from kron.timing.decision import Decision
@@ -34,18 +34,18 @@ class Subject:
         """Return the next `count` decisions after `after` (seconds since the epoch), in the order of their times.
 
         Raises:
-            KronError: `NEVER`, if no upcoming period exists.
+            InvalidSchedule: No upcoming period exists.
         """
         decisions = list(islice(upcoming_decisions(self.schedule, self.identity, after), count))
         if not decisions:
             message = "the schedule never runs: no month has such a day"
-            raise KronError("NEVER", message, hint="choose a day that exists")
+            raise InvalidSchedule("NEVER", message, hint="choose a day that exists")
         return decisions
 
 
-def usage(message: str, hint: str) -> KronError:
+def usage(message: str, hint: str) -> UsageError:
     """Return an error for a wrong command line, with a hint that corrects it."""
-    return KronError("USAGE", message, hint=hint)
+    return UsageError("USAGE", message, hint=hint)
 
 
 def subjects(args: argparse.Namespace, screen: Screen) -> list[Subject]:
@@ -65,7 +65,7 @@ def subjects(args: argparse.Namespace, screen: Screen) -> list[Subject]:
     if not found:
         names = [line.job.name for line in table.lines]
         what = f"no job {args.name!r}" if args.name else "no jobs"
-        raise KronError(
+        raise NotFound(
             "NOT_FOUND",
             f"{args.file} has {what}",
             hint=did_you_mean(args.name or "", names, f"its jobs: {', '.join(names[:10]) or 'none'}"),
@@ -100,12 +100,12 @@ def read_text(path: str) -> str:
         with Path(path).open("rb") as file:
             content = file.read(LARGEST + 1)
         if len(content) > LARGEST:
-            raise KronError("TOO_LONG", f"{path} is larger than {LARGEST >> 20} MiB")
+            raise InvalidSchedule("TOO_LONG", f"{path} is larger than {LARGEST >> 20} MiB")
         return content.decode("utf-8")
     except OSError as error:
-        raise KronError("NOT_FOUND", f"{path}: {error.strerror}") from None
+        raise NotFound("NOT_FOUND", f"{path}: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise KronError("BAD_CHARACTER", f"{path}: byte {error.start} is not UTF-8") from None
+        raise InvalidSchedule("BAD_CHARACTER", f"{path}: byte {error.start} is not UTF-8") from None
 
 
 def now(args: argparse.Namespace) -> int:

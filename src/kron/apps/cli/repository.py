@@ -8,7 +8,7 @@ import subprocess
 from functools import lru_cache
 from pathlib import Path
 
-from kron.errors import KronError
+from kron.errors import InvalidInput, UsageError
 from kron.language.sentences.scatter import workflow_identifier
 
 _SLUG = re.compile(r"[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+")
@@ -20,21 +20,22 @@ def identifier(path: Path, repository: str | None) -> str:
     """Return `owner/repo/path` of a file, with the repository from `--repo` or else from the git remote `origin`.
 
     Raises:
-        KronError: `NO_REPOSITORY` if neither names a repository; `OUTSIDE` if the file is outside of the working tree.
+        InvalidInput: Neither names a repository, or the file is outside of the working tree.
+        UsageError: The given repository is not `OWNER/NAME`.
     """
     folder = path.absolute().parent.resolve()
     root = _root(folder)
     slug = checked(repository) if repository else _origin(folder)
     place = folder / path.name
     if not place.is_relative_to(root):
-        raise KronError("OUTSIDE", f"{path} is outside of {root}", hint="run kron at the root of the repository")
+        raise InvalidInput("OUTSIDE", f"{path} is outside of {root}", hint="run kron at the root of the repository")
     return workflow_identifier(slug, place.relative_to(root).as_posix())
 
 
 def checked(repository: str) -> str:
     """Return the repository if it has the form owner/name."""
     if not _SLUG.fullmatch(repository):
-        raise KronError("USAGE", f"{repository[:60]!r} is not a repository", hint="use OWNER/NAME")
+        raise UsageError("USAGE", f"{repository[:60]!r} is not a repository", hint="use OWNER/NAME")
     return repository
 
 
@@ -55,10 +56,10 @@ def _root(folder: Path) -> Path:
 def _origin(folder: Path) -> str:
     remote = _git(folder, "remote", "get-url", "origin")
     if not remote:
-        raise KronError("NO_REPOSITORY", f"{folder} has no git remote named origin", hint=_HINT)
+        raise InvalidInput("NO_REPOSITORY", f"{folder} has no git remote named origin", hint=_HINT)
     found = slug(remote)
     if not found:
-        raise KronError("NO_REPOSITORY", f"the git remote {remote[:60]!r} does not end in owner/name", hint=_HINT)
+        raise InvalidInput("NO_REPOSITORY", f"the git remote {remote[:60]!r} does not end in owner/name", hint=_HINT)
     return found
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from kron.apps.declarative.errors import CronCalculationError, FieldParseError, InvalidCronExpressionError
-from kron.errors import KronError, LanguageError
+from kron.errors import InvalidSchedule, LanguageError
 from kron.language import parse
 from kron.language.tokens import words
 from kron.timing.period import next_nominal
@@ -31,7 +31,7 @@ def next_occurrence(schedule: Schedule, text: str, now: int) -> int:
     """Return the first occurrence after `now`, in seconds. Raise CronCalculationError if there is none."""
     found = next_nominal(schedule, now)
     if found is None:
-        never = KronError("NEVER", "no month has such a day", hint="choose a day that exists")
+        never = InvalidSchedule("NEVER", "no month has such a day", hint="choose a day that exists")
         raise CronCalculationError(text, rfc3339(now), never) from never
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from kron.errors import KronError
+from kron.errors import InvalidSetting
 from kron.timing.zone import zone, zone_names
 
 _LINK, _FILE = Path("/etc/localtime"), Path("/etc/timezone")
@@ -32,8 +32,8 @@ def _known(name: str, source: str) -> str:
         raise _nameless(source) from None
 
 
-def _nameless(source: str) -> KronError:
+def _nameless(source: str) -> InvalidSetting:
     hint = 'pass the zone: DeclarativeScheduler(zone="Europe/Paris")'
     if not zone_names():
         hint = "install a tz database: pip install tzdata"
-    return KronError("NO_LOCAL_ZONE", f"{source} names no zone of the tz database", hint=hint)
+    return InvalidSetting("NO_LOCAL_ZONE", f"{source} names no zone of the tz database", hint=hint)

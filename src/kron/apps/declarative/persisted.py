@@ -17,7 +17,7 @@ from kron.apps.declarative.errors import (
 )
 from kron.apps.declarative.registration import SCHEME
 from kron.engine.store import Store
-from kron.errors import KronError, LanguageError
+from kron.errors import KronError, LanguageError, UnreadableRecord
 from kron.rules.run import Run, State
 from kron.rules.state import ScheduleState
 from kron.stores.row_codec import DecodeError
@@ -103,7 +103,7 @@ def state_of(runs: Sequence[Run]) -> TaskState:
 
 def unreadable(error: KronError) -> KronError:
     """Return the specified error for an unreadable row; any other error unchanged."""
-    if error.code != "CORRUPT_ROW":
+    if not isinstance(error, UnreadableRecord):
         return error
     cause = error.__cause__
     if isinstance(cause, DecodeError):

@@ -9,7 +9,7 @@ from inspect import isasyncgenfunction, iscoroutine, iscoroutinefunction, isgene
 from typing import Any
 
 from kron.apps.embedded.options import Options
-from kron.errors import KronError, LanguageError, clip
+from kron.errors import InvalidSchedule, LanguageError, UsageError, clip
 from kron.language import parse
 from kron.language.fault import Fault
 from kron.language.modifier_args import read_zone
@@ -51,7 +51,9 @@ def declare(
     job = Job(known, schedule, name=known, description=words, target=f"{SCHEME}:{known}")
     if options.transaction and not iscoroutinefunction(called):
         message = f"{known!r} is a plain function, and transaction=True needs an async function"
-        raise KronError("NOT_ASYNC", message, hint="declare it with `async def`, and await the calls of the connection")
+        raise UsageError(
+            "NOT_ASYNC", message, hint="declare it with `async def`, and await the calls of the connection"
+        )
     _check_arguments(called, known, args, kwargs, options.transaction)
     return Declared(known, job, called, tuple(args), dict(kwargs), options.transaction)
 
@@ -60,7 +62,7 @@ def check_words(words: object) -> None:
     """Reject a schedule that is not a string: a decorator without parentheses passes its function."""
     if not isinstance(words, str):
         what = "the decorator has no schedule" if callable(words) else f"schedule {clip(repr(words))} is not a string"
-        raise KronError("BAD_SCHEDULE", what, hint=_EXAMPLE)
+        raise InvalidSchedule("BAD_SCHEDULE", what, hint=_EXAMPLE)
 
 
 def imported(path: str) -> Callable[..., Any]:
@@ -72,9 +74,9 @@ def imported(path: str) -> Callable[..., Any]:
             found = getattr(found, part)
     except (ImportError, AttributeError, ValueError) as error:
         message = f"{clip(path)!r} cannot be imported: {error}"
-        raise KronError("NOT_IMPORTABLE", message, hint="use package.module:function") from error
+        raise UsageError("NOT_IMPORTABLE", message, hint="use package.module:function") from error
     if not callable(found):
-        raise KronError("NOT_CALLABLE", f"{clip(path)!r} is not a function", hint="use the name of a function")
+        raise UsageError("NOT_CALLABLE", f"{clip(path)!r} is not a function", hint="use the name of a function")
     return found
 
 
@@ -83,12 +85,12 @@ def _check_callable(function: object) -> None:
         function.close()  # avoids Python's warning that it was never awaited
         name = function.__name__
         hint = f"pass the function without parentheses: {name} instead of {name}()"
-        raise KronError("NOT_CALLABLE", f"got the coroutine of {name}(), which can run only once", hint=hint)
+        raise UsageError("NOT_CALLABLE", f"got the coroutine of {name}(), which can run only once", hint=hint)
     if not callable(function):
-        raise KronError("NOT_CALLABLE", f"{clip(repr(function))} is not a function", hint="pass a function")
+        raise UsageError("NOT_CALLABLE", f"{clip(repr(function))} is not a function", hint="pass a function")
     if isgeneratorfunction(function) or isasyncgenfunction(function):
         message = f"{getattr(function, '__name__', 'it')!r} is a generator function: a call does not run its body"
-        raise KronError("NOT_CALLABLE", message, hint="use a function without yield")
+        raise UsageError("NOT_CALLABLE", message, hint="use a function without yield")
 
 
 def _name(function: Callable[..., Any], given: object) -> str:
@@ -98,7 +100,7 @@ def _name(function: Callable[..., Any], given: object) -> str:
             raise ValueError(f"{clip(repr(name))} is not a string")
         checked(name)
     except ValueError as error:
-        raise KronError("BAD_NAME", f"the job has no usable name: {error}", hint='add a name: name="report"') from None
+        raise UsageError("BAD_NAME", f"the job has no usable name: {error}", hint='add a name: name="report"') from None
     return name
 
 
@@ -106,9 +108,9 @@ def _check_arguments(function: Callable[..., Any], name: str, args: object, kwar
     """Reject arguments that the function does not accept; a function without a signature accepts any."""
     if isinstance(args, str) or not isinstance(args, Sequence):
         hint = f"use a tuple: args=({args!r},)" if isinstance(args, str | int) else 'use a tuple: args=("a", 1)'
-        raise KronError("BAD_ARGUMENTS", f"args cannot be {clip(repr(args))}", hint=hint)
+        raise UsageError("BAD_ARGUMENTS", f"args cannot be {clip(repr(args))}", hint=hint)
     if not isinstance(kwargs, Mapping) or not all(isinstance(key, str) for key in kwargs):
-        raise KronError("BAD_ARGUMENTS", f"kwargs cannot be {clip(repr(kwargs))}", hint='use kwargs={"name": value}')
+        raise UsageError("BAD_ARGUMENTS", f"kwargs cannot be {clip(repr(kwargs))}", hint='use kwargs={"name": value}')
     try:
         takes = signature(function)
     except (ValueError, TypeError):  # some builtins have no signature
@@ -118,7 +120,7 @@ def _check_arguments(function: Callable[..., Any], name: str, args: object, kwar
     except TypeError as error:
         hint = "the first argument is the connection; " if transaction else ""
         hint += "pass its arguments: args=(...), kwargs={...}"
-        raise KronError("BAD_ARGUMENTS", f"{name!r} does not accept these arguments: {error}", hint=hint) from None
+        raise UsageError("BAD_ARGUMENTS", f"{name!r} does not accept these arguments: {error}", hint=hint) from None
 
 
 def _schedule(words: str, name: str, options: Options) -> Schedule:
@@ -131,7 +133,7 @@ def _schedule(words: str, name: str, options: Options) -> Schedule:
         raise
     if not possible(schedule.cron):
         hint = "choose a day that exists"
-        raise KronError("NEVER", f"{clip(words)!r} never runs: no month has such a day", hint=hint)
+        raise InvalidSchedule("NEVER", f"{clip(words)!r} never runs: no month has such a day", hint=hint)
     return schedule
 
 
@@ -144,7 +146,7 @@ def _sentence(words: str, name: str, options: Options) -> Schedule:
         return schedule
     if read_sentence(words).offset:
         message = "the sentence has a UTC offset, and zone= is given too"
-        raise KronError("TWO_ZONES", message, hint="remove the offset from the sentence, or remove zone=")
+        raise InvalidSchedule("TWO_ZONES", message, hint="remove the offset from the sentence, or remove zone=")
     try:
         return replace(schedule, zone=read_zone(options.zone))
     except Fault as fault:
@@ -157,8 +159,8 @@ def _hint(error: LanguageError, dialect: str, words: str) -> str:
         if len(words.split()) == 6:
             return f'for a cron line with seconds, use dialect="service": @s.job("{words}", dialect="service")'
         return "for a cron line, use @s.cron(...), or @s.kron(...) for steps, names and windows"
-    if dialect == "posix" and error.code in ("STEP", "NAME"):
+    if dialect == "posix" and error.details.get("unsupported"):
         return f"{error.hint}; or use @s.kron(...), which accepts steps and names"
-    if error.code == "FIELD_COUNT" and len(words.split()) == 6:
+    if error.details.get("surplus") and len(words.split()) == 6 and "@" not in words:
         return f'for a cron line with seconds, use @s.job("{words}", dialect="service")'
     return error.hint

@@ -14,7 +14,7 @@ from kron.engine.events import Sink, silent
 from kron.engine.launcher import Launch
 from kron.engine.report_writer import ReportWriter
 from kron.engine.store import Store, Transactional
-from kron.errors import KronError
+from kron.errors import Fenced
 from kron.launchers.python import Function, PythonLauncher, call, plain
 from kron.launchers.threads import Threads
 from kron.rules.launch_result import LaunchResponse, LaunchResult, Report, next_check_after
@@ -129,7 +129,7 @@ class Functions:
         if report is Report.SUCCESS and declared and declared.transaction:
             self.ending()
             return  # recorded in the transaction of the function
-        if isinstance(error, KronError) and error.code == "FENCED":
+        if isinstance(error, Fenced):
             log.warning("job %r: %s", name, error.message)
             return  # another worker is responsible for the run
         if error is not None:

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypedDict, TypeVar
 from zoneinfo import ZoneInfo
 
 from kron.engine.settings import Settings
-from kron.errors import KronError, clip, did_you_mean
+from kron.errors import InvalidSchedule, UsageError, clip, did_you_mean
 from kron.language.duration import read_duration
 from kron.language.fault import Fault
 from kron.timing.schedule.policy import APPLICATION, Catchup, Overlap, Policy, WorkerLossPolicy
@@ -86,7 +86,7 @@ def read_options(given: Mapping[str, Any]) -> Options:
     for name in given:
         if name not in NAMES:
             hint = _ELSEWHERE.get(name) or did_you_mean(name, NAMES, f"use one of {', '.join(NAMES)}")
-            raise KronError("UNKNOWN_OPTION", f"unknown job option {clip(name)!r}", hint=hint)
+            raise UsageError("UNKNOWN_OPTION", f"unknown job option {clip(name)!r}", hint=hint)
     zone = given.get("zone")
     if zone == "":
         raise _bad("zone", zone, 'use the name of a time zone: zone="Europe/Paris", or omit it for UTC')
@@ -122,7 +122,7 @@ def nanoseconds(duration: Duration, option: str) -> int:
     """Return a duration in nanoseconds; it must not be negative."""
     if isinstance(duration, timedelta):
         if duration < timedelta(0):
-            raise KronError("BAD_DURATION", f"{duration} is negative", hint="use a duration of at least 0")
+            raise InvalidSchedule("BAD_DURATION", f"{duration} is negative", hint="use a duration of at least 0")
         return duration // timedelta(microseconds=1) * 1_000
     if not isinstance(duration, str):
         unit = f'"{duration}s"' if isinstance(duration, int) and not isinstance(duration, bool) else '"10m"'
@@ -141,6 +141,6 @@ def _word(kind: type[Word], word: str, option: str) -> Word:
         raise _bad(option, word, did_you_mean(word, kind, hint) if isinstance(word, str) else hint) from None
 
 
-def _bad(option: str, value: object, hint: str) -> KronError:
+def _bad(option: str, value: object, hint: str) -> UsageError:
     shown = repr(clip(value)) if isinstance(value, str) else clip(repr(value))
-    return KronError("BAD_OPTION", f"{option} cannot be {shown}", hint=hint)
+    return UsageError("BAD_OPTION", f"{option} cannot be {shown}", hint=hint)

@@ -21,7 +21,7 @@ from kron.engine.maintenance import Maintenance, maintaining
 from kron.engine.registrar import Actor, Registrar
 from kron.engine.settings import Settings
 from kron.engine.worker import Worker
-from kron.errors import KronError
+from kron.errors import Unavailable
 from kron.stores.memory import MemoryStore
 
 ASKER = Actor("Scheduler")
@@ -108,7 +108,7 @@ class Running:
             asked.cancel()
             self.setup.declared.pop(declared.name, None)
             message = f"job {declared.name!r} was not added: the event loop of the scheduler does not respond"
-            raise KronError("NO_ANSWER", message, hint="find what blocks it, or add the job from within it") from None
+            raise Unavailable("NO_ANSWER", message, hint="find what blocks it, or add the job from within it") from None
 
     async def ask(self, question: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Return the result of a coroutine, from any event loop. It runs after all declared jobs are defined."""

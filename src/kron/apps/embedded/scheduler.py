@@ -20,7 +20,7 @@ from kron.engine.events import Sink, silent
 from kron.engine.maintenance import RETENTION_DAYS
 from kron.engine.settings import Settings
 from kron.engine.why import PeriodReport, why
-from kron.errors import KronError
+from kron.errors import AlreadyExists, UsageError
 from kron.launchers.threads import THREADS
 from kron.timing.zone import instant, moment
 
@@ -121,11 +121,11 @@ class Scheduler:
         declared = declare(function, schedule, read_options(options), name, args, {} if kwargs is None else kwargs)
         if declared.transaction and self._setup.url.partition(":")[0] not in POSTGRES:
             message = f"job {declared.name!r} has transaction=True, which needs a PostgreSQL store"
-            raise KronError("NO_TRANSACTION", message, hint="use the postgresql:// URL of the job's own tables")
+            raise UsageError("NO_TRANSACTION", message, hint="use the postgresql:// URL of the job's own tables")
         with self._lock:
             if declared.name in self.declared:
                 hint = f"use another name, or first `await s.delete({declared.name!r})`"
-                raise KronError("DUPLICATE_JOB", f"job {declared.name!r} already exists", hint=hint)
+                raise AlreadyExists("DUPLICATE_JOB", f"job {declared.name!r} already exists", hint=hint)
             self.declared[declared.name] = declared
             inside = self._inside
         if inside:
@@ -203,7 +203,7 @@ class Scheduler:
 
     async def __aenter__(self) -> Scheduler:
         if self._inside:
-            raise KronError("RUNNING", "the scheduler is running already", hint="create another Scheduler")
+            raise UsageError("RUNNING", "the scheduler is running already", hint="create another Scheduler")
         inside = Running(self._setup)
         await inside.begin()
         while not self._entered(inside):
@@ -229,7 +229,7 @@ class Scheduler:
         """Run until `stop` is called from another thread or from a job, or until Ctrl-C."""
         if current_loop():
             hint = "use `async with scheduler:`, or call run() in a separate thread"
-            raise KronError("IN_A_LOOP", "run() cannot be called inside an event loop", hint=hint)
+            raise UsageError("IN_A_LOOP", "run() cannot be called inside an event loop", hint=hint)
         loop, pool = asyncio.new_event_loop(), ThreadPoolExecutor(thread_name_prefix="kron-loop")
         loop.set_default_executor(pool)  # threads of asyncio's own executor could not be abandoned
         serving = loop.create_task(self._serve(loop))
@@ -258,5 +258,5 @@ class Scheduler:
 
     def _running(self) -> Running:
         if not self._inside:
-            raise KronError("NOT_RUNNING", "the scheduler is not running", hint="call it inside `async with`")
+            raise UsageError("NOT_RUNNING", "the scheduler is not running", hint="call it inside `async with`")
         return self._inside

@@ -16,7 +16,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.requests import ClientDisconnect
 
-from kron.errors import KronError
+from kron.errors import InvalidInput, Unavailable
 
 INLINE_BYTES = 64 * 1024  # larger bodies are parsed in a thread
 MOST_DEPTH = 100  # maximum nesting of lists and objects
@@ -42,7 +42,7 @@ def check_type(route: APIRoute, request: Request) -> None:
     if not streamed(route) and (kind == "application/json" or re.fullmatch(r"application/[a-z0-9.-]+\+json", kind)):
         return
     wanted = "application/x-ndjson" if streamed(route) else "application/json"
-    raise KronError("MEDIA_TYPE", "unsupported content type", hint=f"send Content-Type: {wanted}")
+    raise InvalidInput("MEDIA_TYPE", "unsupported content type", hint=f"send Content-Type: {wanted}")
 
 
 def streamed(route: APIRoute) -> bool:
@@ -57,7 +57,7 @@ async def read_json(route: APIRoute, request: Request) -> Any:
     try:
         body = await asyncio.wait_for(request.body(), SECONDS)
     except TimeoutError:
-        raise KronError("SLOW_BODY", f"the body did not arrive within {SECONDS:.0f} s", hint="retry") from None
+        raise Unavailable("SLOW_BODY", f"the body did not arrive within {SECONDS:.0f} s", hint="retry") from None
     except ClientDisconnect:
         raise HTTPException(400) from None
     if not body:
@@ -78,7 +78,7 @@ async def pieces(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         except StopAsyncIteration:
             return
         except TimeoutError:
-            raise KronError("SLOW_BODY", f"no data arrived for {SECONDS:.0f} s", hint="retry") from None
+            raise Unavailable("SLOW_BODY", f"no data arrived for {SECONDS:.0f} s", hint="retry") from None
 
 
 def parse(body: bytes) -> Any:

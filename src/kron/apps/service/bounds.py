@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kron.apps.service.problem import answer
-from kron.errors import KronError
+from kron.errors import InvalidInput
 
 BODY = 64 * 1024
 LARGER = {"/v1/schedules:bulk": 256 * 1024 * 1024, "/v1/workflows/": 1024 * 1024}  # maximum bytes by path prefix
@@ -40,5 +40,7 @@ class Bounded:
         await self.app(scope, counted, send)
 
 
-def _too_large(most: int) -> KronError:
-    return KronError("TOO_LARGE", f"the body is longer than {most} bytes", hint="split the request into smaller ones")
+def _too_large(most: int) -> InvalidInput:
+    return InvalidInput(
+        "TOO_LARGE", f"the body is longer than {most} bytes", hint="split the request into smaller ones"
+    )

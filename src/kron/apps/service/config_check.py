@@ -10,7 +10,7 @@ from typing import Any
 
 from kron.apps.redacted import redacted
 from kron.apps.service.config import Config
-from kron.errors import KronError, did_you_mean
+from kron.errors import InvalidSetting, KronError, did_you_mean
 from kron.launchers.signature import read_secret
 from kron.launchers.target import read_url
 from kron.timing.zone import zone_names
@@ -72,10 +72,10 @@ def check(config: Config, *, serves: bool) -> None:
         _auth(config)
 
 
-def bad_setting(name: str, value: object, reason: str, hint: str) -> KronError:
+def bad_setting(name: str, value: object, reason: str, hint: str) -> InvalidSetting:
     """Return the error of one setting. The value of a secret is never shown."""
     shown = "" if name in SECRET else f" {redacted(str(value))!r}" if name == "store" else f" {_clipped(value)}"
-    return KronError("CONFIG", f"the setting {name.upper()}{shown} {reason}", hint=hint, details={"setting": name})
+    return InvalidSetting("CONFIG", f"the setting {name.upper()}{shown} {reason}", hint=hint, details={"setting": name})
 
 
 def _clipped(value: Any) -> str:

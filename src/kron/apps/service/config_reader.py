@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from kron.apps.service.config import Config
 from kron.apps.service.config_check import bad_setting, check
-from kron.errors import KronError, did_you_mean
+from kron.errors import InvalidSetting, did_you_mean
 
 # Names from the specification are also read without the prefix: TICK_MS as well as KRON_TICK_MS.
 BARE = frozenset(
@@ -56,7 +56,7 @@ def read_config(
         worker: Whether the process is `kron worker`.
 
     Raises:
-        KronError: `CONFIG`, for the first wrong setting.
+        InvalidSetting: A setting is wrong; the error names the first one.
     """
     settings = read_settings(environment, flags, path)
     known = {each.name: str(each.type) for each in fields(Config)}
@@ -80,7 +80,7 @@ def read_settings(environment: Mapping[str, str], flags: Mapping[str, str], path
         if name not in known:
             hint = did_you_mean(name.upper(), sorted(map(str.upper, known)), LISTED)
             source = path if setting.source == "file" else setting.source
-            raise KronError("CONFIG", f"unknown setting {name.upper()} ({source})", hint=hint)
+            raise InvalidSetting("CONFIG", f"unknown setting {name.upper()} ({source})", hint=hint)
     return found
 
 
@@ -96,10 +96,12 @@ def _file(path: str) -> dict[str, Any]:
     try:
         table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise KronError("CONFIG", f"cannot read the settings file {path}: {error}", hint="use a TOML file") from None
+        raise InvalidSetting(
+            "CONFIG", f"cannot read the settings file {path}: {error}", hint="use a TOML file"
+        ) from None
     found = table.get("service", table)
     if not isinstance(found, dict):
-        raise KronError("CONFIG", f"{path}: 'service' is not a table", hint="put the settings under [service]")
+        raise InvalidSetting("CONFIG", f"{path}: 'service' is not a table", hint="put the settings under [service]")
     return {name.lower(): value for name, value in found.items()}
 
 

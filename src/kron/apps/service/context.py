@@ -34,7 +34,8 @@ class Authenticator(Protocol):
         """Return the caller.
 
         Raises:
-            KronError: `UNAUTHENTICATED` if the caller is not authenticated; `KEYS` if that cannot be checked now.
+            AccessDenied: The caller is not authenticated.
+            Unavailable: That cannot be checked now.
         """
 
     async def keep(self) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -10,8 +11,23 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
-from kron.errors import KronError, LanguageError
+from kron.errors import (
+    AccessDenied,
+    AlreadyExists,
+    Contended,
+    KronError,
+    LanguageError,
+    NotFound,
+    QuotaExceeded,
+    RevisionConflict,
+    StoreUnavailable,
+    StoreUnsuitable,
+    Unavailable,
+    UnreadableRecord,
+    WriteRejected,
+)
 
+_Answer = TypeVar("_Answer", int, str)
 MEDIA = "application/problem+json"
 WORDS = {  # descriptions of the error responses
     400: "The URL contains a NUL character",
@@ -29,55 +45,51 @@ WORDS = {  # descriptions of the error responses
     501: "The part is not configured",
     503: "The store, the issuer's keys or the audit log is unavailable",
 }
-_STATUS = {
+_STATUS: dict[type[KronError] | str, int] = {  # a code takes precedence over its class
+    AccessDenied: 403,
+    NotFound: 404,
+    AlreadyExists: 409,
+    RevisionConflict: 412,
+    QuotaExceeded: 429,
+    WriteRejected: 500,
+    UnreadableRecord: 500,
+    Unavailable: 503,
+    StoreUnsuitable: 503,
+    Contended: 503,
     "BAD_URL": 400,
-    "SLOW_BODY": 408,
     "UNAUTHENTICATED": 401,
-    "FORBIDDEN": 403,
-    "FOREIGN_HOST": 403,
-    "FOREIGN_ORIGIN": 403,
-    "NOT_FOUND": 404,
-    "EXISTS": 409,
+    "SLOW_BODY": 408,
     "NOT_DEAD": 409,
     "GONE": 410,
-    "REVISION": 412,
     "TOO_LARGE": 413,
     "MEDIA_TYPE": 415,
-    "QUOTA": 429,
-    "STORE_REFUSED": 500,
-    "CORRUPT_ROW": 500,
-    "STORE_FAILED": 503,
-    "STORE_TIMEOUT": 503,
-    "NOT_A_STORE": 503,
-    "CONTENDED": 503,
-    "KEYS": 503,
-    "AUDIT": 503,
     "MISSING_PART": 501,
 }
-_PLAIN = {  # messages without internals; schedules of other tenants look as if they did not exist
-    "NOT_FOUND": "unknown schedule or run",
-    "STORE_REFUSED": "write rejected by the store",
-    "CORRUPT_ROW": "a stored record is unreadable",
-    "STORE_FAILED": "the store is unavailable",
+_PLAIN: dict[type[KronError] | str, str] = {  # without internals; another tenant's schedule seems not to exist
+    NotFound: "unknown schedule or run",
+    WriteRejected: "write rejected by the store",
+    UnreadableRecord: "a stored record is unreadable",
+    StoreUnavailable: "the store is unavailable",
     "STORE_TIMEOUT": "the store did not answer in time",
-    "NOT_A_STORE": "the store is not ready",
-    "CONTENDED": "the schedule was modified concurrently",
-    "REVISION": "the schedule has another revision, or does not exist",
+    StoreUnsuitable: "the store is not ready",
+    Contended: "the schedule was modified concurrently",
+    RevisionConflict: "the schedule has another revision, or does not exist",
 }
 
 
 def problem(error: KronError) -> dict[str, Any]:
     """Return an error as a problem: a stable code, the message, the place in the text, and the hint."""
+    plain = _entry(_PLAIN, error)
     said: dict[str, Any] = {
         "type": f"urn:kron:problem:{error.code.lower().replace('_', '-')}",
         "title": error.code.replace("_", " ").capitalize(),
         "status": status_of(error),
         "code": error.code,
-        "detail": _PLAIN.get(error.code, error.message),
+        "detail": plain or error.message,
     }
-    if error.hint and error.code not in _PLAIN:
+    if error.hint and not plain:
         said["hint"] = error.hint
-    if error.code == "UNAUTHENTICATED" and "reason" in error.details:
+    if isinstance(error, AccessDenied) and "reason" in error.details:
         said["reason"] = error.details["reason"]
     if isinstance(error, LanguageError):
         said |= {"span": list(error.span), "text": error.place.text[:1000], "excerpt": error.place.excerpt()}
@@ -88,12 +100,19 @@ def problem(error: KronError) -> dict[str, Any]:
 def status_of(error: Exception) -> int:
     """Return the HTTP status of an error."""
     if isinstance(error, KronError):
-        return _STATUS.get(error.code, 422)
+        return _entry(_STATUS, error) or 422
     if isinstance(error, RequestValidationError):
         return 422
     if isinstance(error, HTTPException):
         return 422 if error.status_code == 400 else error.status_code
     return 500
+
+
+def _entry(table: Mapping[type[KronError] | str, _Answer], error: KronError) -> _Answer | None:
+    """Return the entry of the error's code, else that of its class or of the nearest base class."""
+    keys: list[type[KronError] | str] = [error.code]
+    keys += [base for base in type(error).__mro__ if issubclass(base, KronError)]
+    return next((table[key] for key in keys if key in table), None)
 
 
 def may(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -11,7 +11,7 @@ from kron.apps.service.auth.caller import Caller
 from kron.apps.service.config import Config
 from kron.engine.clock import Timer
 from kron.engine.store import Store
-from kron.errors import KronError
+from kron.errors import AccessDenied, QuotaExceeded
 
 FRESH = 10.0  # seconds for which a count is trusted, plus what was added since
 
@@ -46,24 +46,24 @@ class Quotas:
         finally:
             self.pending[tenant] -= taken
 
-    def full(self) -> KronError:
+    def full(self) -> QuotaExceeded:
         """Return the error for a schedule above the limit."""
         message = f"limit of {self.config.max_schedules_per_tenant} schedules reached"
-        return KronError("QUOTA", message, hint="delete schedules, or ask the operator for a higher limit")
+        return QuotaExceeded("QUOTA", message, hint="delete schedules, or ask the operator for a higher limit")
 
     def spend(self, caller: Caller, starts: int = 1) -> None:
         """Count manual runs. Raise QUOTA above the limit per minute."""
         rate = self.config.max_triggers_per_minute
         if rate == 0:
             hint = "ask the operator to raise MAX_TRIGGERS_PER_MINUTE, which is 0"
-            raise KronError("FORBIDDEN", "manual runs are disabled", hint=hint)
+            raise AccessDenied("FORBIDDEN", "manual runs are disabled", hint=hint)
         now, starts = self.timer.monotonic(), min(starts, rate)  # a larger request uses up the whole minute
         then, left = self.buckets.get(caller.tenant, (now, float(rate)))
         left = min(float(rate), left + (now - then) * rate / 60)
         if left < starts:
             wait = int((starts - left) * 60 / rate) + 1
             message = f"limit of {rate} manual runs per minute reached"
-            raise KronError("QUOTA", message, hint=f"retry in {wait} s", details={"retry_after": wait})
+            raise QuotaExceeded("QUOTA", message, hint=f"retry in {wait} s", details={"retry_after": wait})
         self.buckets[caller.tenant] = (now, left - starts)
 
     async def _judge(self, caller: Caller, identities: Sequence[str]) -> tuple[frozenset[str], int]:

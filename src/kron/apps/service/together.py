@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kron.engine.store import Store
-from kron.errors import KronError
+from kron.errors import Contended
 from kron.rules.edit import defined, deleted
 from kron.rules.pause import Actor, pause_expired_update
 from kron.rules.state import ScheduleState
@@ -30,7 +30,7 @@ async def put_together(store: Store, jobs: Sequence[Job], gone: Sequence[str], a
         ends = [deleted(case, now, asker) for case in cases[len(jobs) :] if case and not case.deleted]
         if await _settled(store, [*(each for each in wanted if each), *ends], now):
             return [_after(each, case) for each, case in zip(wanted, cases[: len(jobs)], strict=True)]
-    raise KronError("CONTENDED", "the schedules were modified concurrently", hint="retry the request")
+    raise Contended("CONTENDED", "the schedules were modified concurrently", hint="retry the request")
 
 
 async def _settled(store: Store, wanted: list[ScheduleUpdate], now: int) -> bool:

@@ -23,7 +23,7 @@ from kron.engine.metrics import Metrics
 from kron.engine.settings import Settings
 from kron.engine.store import Store
 from kron.engine.worker import Worker
-from kron.errors import KronError
+from kron.errors import InvalidSetting
 from kron.launchers.address import networks
 from kron.launchers.signature import Secrets
 from kron.launchers.target import read_url
@@ -142,7 +142,7 @@ def _workflows(config: Config, store: Store) -> Any:
     in_store: Callable[[], Any] | None = getattr(store, "workflows", None)
     if in_store is None:
         hint = "use a PostgreSQL STORE, or set WORKFLOWS to a folder"
-        raise KronError("CONFIG", "the setting WORKFLOWS 'store:' needs a PostgreSQL store", hint=hint)
+        raise InvalidSetting("CONFIG", "the setting WORKFLOWS 'store:' needs a PostgreSQL store", hint=hint)
     return in_store()
 
 
@@ -152,5 +152,5 @@ def _http() -> tuple[Any, Any]:
         from kron.launchers import http, post
     except ImportError as error:
         message = f"webhooks need a package that is not installed: {error.name}"
-        raise KronError("MISSING_PACKAGE", message, hint="run pip install 'kron-py[service]'") from None
+        raise InvalidSetting("MISSING_PACKAGE", message, hint="run pip install 'kron-py[service]'") from None
     return http, post

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-from kron.errors import KronError, clip
+from kron.errors import InvalidSchedule, clip
 from kron.language.fault import Fault
 from kron.language.sentences import github, grammar
 from kron.language.sentences.grammar import Sentence
@@ -25,9 +25,9 @@ def read(text: str, identity: str, cadence: Counting = "cron", zone: Zone = UTC_
     """Parse a sentence into the schedule of one identity."""
     if zone != UTC_ZONE:
         hint = "write the offset into the sentence, such as daily around 9am utc+2"
-        raise KronError("SENTENCE_ZONE", f"sentences are always in UTC, not in {clip(zone.name)}", hint=hint)
+        raise InvalidSchedule("SENTENCE_ZONE", f"sentences are always in UTC, not in {clip(zone.name)}", hint=hint)
     if cadence not in get_args(Counting):
-        raise KronError("UNKNOWN_CADENCE", f"unknown cadence {clip(str(cadence))!r}", hint="use cron or exact")
+        raise InvalidSchedule("UNKNOWN_CADENCE", f"unknown cadence {clip(str(cadence))!r}", hint="use cron or exact")
     sentence = grammar.read(text)
     cron = github.read(scatter(sentence, identity).cron)
     return Schedule(exactly(sentence, cron, identity) if cadence == "exact" else cron)

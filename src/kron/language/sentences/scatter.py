@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kron.errors import KronError, Place
+from kron.errors import InvalidSchedule, Place
 from kron.language.lint import Finding
 from kron.language.sentences import github
 from kron.language.sentences.clocktime import DAY
@@ -62,12 +62,12 @@ def seed_of(identifier: str, hasher: Hash = fnv1a) -> int:
     """Return the seed of an identifier. There is no default and no randomness: an identifier is required.
 
     Raises:
-        KronError: The identifier is empty (`EMPTY_IDENTIFIER`), or the seed is not a 32-bit number (`INVALID_SEED`).
+        InvalidSchedule: The identifier is empty, or the seed is not a 32-bit number.
     """
     if not identifier:
         hint = "name the workflow as owner/repo/path/to/workflow.md"
         message, details = "the identifier is empty", tables("EMPTY_IDENTIFIER")
-        raise KronError("EMPTY_IDENTIFIER", message, hint=hint, details=details)
+        raise InvalidSchedule("EMPTY_IDENTIFIER", message, hint=hint, details=details)
     try:
         seed = hasher(identifier.encode("utf-8", "surrogateescape"))
     except UnicodeEncodeError:
@@ -77,21 +77,21 @@ def seed_of(identifier: str, hasher: Hash = fnv1a) -> int:
     return seed
 
 
-def _bad_seed(reason: str) -> KronError:
+def _bad_seed(reason: str) -> InvalidSchedule:
     hint = "derive a whole number from 0 to 4294967295 from the identifier"
     message, details = f"no seed can be derived: {reason}", tables("INVALID_SEED")
-    return KronError("INVALID_SEED", message, hint=hint, details=details)
+    return InvalidSchedule("INVALID_SEED", message, hint=hint, details=details)
 
 
 def draw(seed: int, window: int) -> int:
     """Return the minute of a window that the seed selects, counted from 0.
 
     Raises:
-        KronError: The window is not 1 to 1440 minutes long (`INVALID_WINDOW`).
+        InvalidSchedule: The window is not 1 to 1440 minutes long.
     """
     if not 1 <= window <= DAY:
         hint = f"use a window of 1 to {DAY} minutes"
-        raise KronError("INVALID_WINDOW", f"window of {window} minutes is out of range", hint=hint)
+        raise InvalidSchedule("INVALID_WINDOW", f"window of {window} minutes is out of range", hint=hint)
     return seed % window
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kron.errors import KronError
+from kron.errors import InvalidSetting
 from kron.language.fault import Fault
 
 LONGEST = 4 << 20  # maximum length of a file, in characters
@@ -77,7 +77,7 @@ def _library() -> Any:
         import yaml  # deferred, because PyYAML is an optional dependency
     except ImportError:
         hint = 'install it with: pip install "kron-py[yaml]"'
-        raise KronError("NEEDS_YAML", "reading workflow files needs PyYAML", hint=hint) from None
+        raise InvalidSetting("NEEDS_YAML", "reading workflow files needs PyYAML", hint=hint) from None
     return yaml
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kron.engine.store import Found, Unreadable
-from kron.errors import KronError
+from kron.errors import KronError, UnreadableRecord
 from kron.rules.run import Run
 from kron.rules.state import ScheduleState
 from kron.stores.codec import corrupt, read_owed, read_revision, read_run
@@ -81,10 +81,8 @@ async def readable(talk: Session, jobs: Jobs, rows: Sequence[Row]) -> list[Found
     """Return the schedule states of those rows. Each row that cannot be read becomes an `Unreadable`."""
     try:
         return list(await whole(talk, jobs, rows))
-    except KronError as error:
-        if error.code != "CORRUPT_ROW":
-            raise
-    return [await _one(talk, jobs, row) for row in rows]
+    except UnreadableRecord:
+        return [await _one(talk, jobs, row) for row in rows]
 
 
 async def _one(talk: Session, jobs: Jobs, row: Row) -> ScheduleState | Unreadable:

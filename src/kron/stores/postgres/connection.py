@@ -18,7 +18,7 @@ from psycopg.adapt import AdaptersMap, Dumper
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Format
 
-from kron.errors import KronError
+from kron.errors import InvalidSetting, StoreUnavailable, StoreUnsuitable, WriteRejected
 from kron.stores.postgres.arrays import KINDS, Column
 
 Connection = psycopg.AsyncConnection[tuple[Any, ...]]
@@ -75,7 +75,7 @@ def schema_of(url: str) -> str:
     _, schema = _parted(url)
     if not _SCHEMA_NAME.fullmatch(schema):
         hint = "use lower-case letters, digits and _ (at most 63, not starting with a digit or pg_)"
-        raise KronError("BAD_SCHEMA", f"invalid schema name {schema!r} in the store URL", hint=hint)
+        raise InvalidSetting("BAD_SCHEMA", f"invalid schema name {schema!r} in the store URL", hint=hint)
     return schema
 
 
@@ -126,14 +126,14 @@ def translated(place: str) -> Iterator[None]:
         yield
     except psycopg.IntegrityError as error:
         hint = "report this bug in Kron; nothing was written"
-        raise KronError(
+        raise WriteRejected(
             "STORE_REFUSED", f"{place}: write rejected by a database constraint: {_first(error)}", hint=hint
         ) from error
     except psycopg.errors.UndefinedTable as error:
         hint = "run `kron migrate --store URL` first"
-        raise KronError("NOT_A_STORE", f"{place} has no Kron tables: {_first(error)}", hint=hint) from error
+        raise StoreUnsuitable("NOT_A_STORE", f"{place} has no Kron tables: {_first(error)}", hint=hint) from error
     except psycopg.Error as error:
-        raise KronError("STORE_FAILED", f"{place}: {_first(error)}", hint=_hint(error)) from error
+        raise StoreUnavailable("STORE_FAILED", f"{place}: {_first(error)}", hint=_hint(error)) from error
 
 
 def _first(error: psycopg.Error) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import psycopg
 
 from kron.engine.failpoint import fail_point
-from kron.errors import KronError
+from kron.errors import StoreUnsuitable
 from kron.stores.postgres.connection import Connection, address, begun, connect, qualified, schema_of, translated
 
 TRIES = 30  # attempts to get a lock, 1 s apart
@@ -66,8 +66,7 @@ async def migrate(url: str, *, dry: bool = False, scripts: tuple[Migration, ...]
         The migrations that were missing.
 
     Raises:
-        KronError: The database is newer than this Kron (STORE_TOO_NEW), or an applied script has changed since
-            (MIGRATION_CHANGED).
+        StoreUnsuitable: The database is newer than this Kron, or an applied script has changed since.
     """
     known = migrations() if scripts is None else scripts
     with translated("the database"):
@@ -87,7 +86,7 @@ async def check(url: str, *, scripts: tuple[Migration, ...] | None = None) -> No
     workers.
 
     Raises:
-        KronError: The tables are too old (STORE_TOO_OLD) or too new (STORE_TOO_NEW).
+        StoreUnsuitable: The tables are too old or too new.
     """
     newest = max(migration.number for migration in (migrations() if scripts is None else scripts))
     with translated("the database"):
@@ -96,10 +95,10 @@ async def check(url: str, *, scripts: tuple[Migration, ...] | None = None) -> No
             found = max(await _applied(connection), default=0)
     if found < newest:
         message = f"the database has migrations up to {found}, this Kron requires up to {newest}"
-        raise KronError("STORE_TOO_OLD", message, hint="run `kron migrate --store URL` first")
+        raise StoreUnsuitable("STORE_TOO_OLD", message, hint="run `kron migrate --store URL` first")
     if found > newest + 1:
         message = f"the database has migrations up to {found}, this Kron supports up to {newest + 1}"
-        raise KronError("STORE_TOO_NEW", message, hint="upgrade Kron on this host; the database is unchanged")
+        raise StoreUnsuitable("STORE_TOO_NEW", message, hint="upgrade Kron on this host; the database is unchanged")
 
 
 async def _migrate(connection: Connection, schema: str, known: tuple[Migration, ...], dry: bool) -> list[Migration]:
@@ -132,10 +131,12 @@ async def _missing(connection: Connection, scripts: tuple[Migration, ...]) -> li
     for number, (name, checksum) in applied.items():
         if number not in known:
             message = f"the database has migration {name}, which this Kron does not know"
-            raise KronError("STORE_TOO_NEW", message, hint="upgrade Kron on this host; the database is unchanged")
+            raise StoreUnsuitable("STORE_TOO_NEW", message, hint="upgrade Kron on this host; the database is unchanged")
         if known[number].checksum != checksum:
             message = f"migration {name} was changed after it ran: its checksum differs"
-            raise KronError("MIGRATION_CHANGED", message, hint="restore the script and put the change into a new one")
+            raise StoreUnsuitable(
+                "MIGRATION_CHANGED", message, hint="restore the script and put the change into a new one"
+            )
     return [migration for migration in scripts if migration.number not in applied]
 
 

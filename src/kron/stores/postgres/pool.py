@@ -10,7 +10,7 @@ import psycopg
 
 from kron.engine.failpoint import fail_point
 from kron.engine.tenant_scope import tenant_scope
-from kron.errors import KronError
+from kron.errors import StoreUnavailable
 from kron.stores.postgres.connection import Connection, address, begun, connect, cut, qualified, schema_of, translated
 from kron.stores.postgres.statements import QUERIES
 
@@ -131,9 +131,9 @@ class Pool:
             raise self._late("did not answer") from task.exception()
         return task.result()
 
-    def _late(self, what: str) -> KronError:
+    def _late(self, what: str) -> StoreUnavailable:
         message = f"{self.place} {what} within {self.deadline:g} s"
-        return KronError("STORE_TIMEOUT", message, hint="check whether the request was done before you retry it")
+        return StoreUnavailable("STORE_TIMEOUT", message, hint="check whether the request was done before you retry it")
 
     async def _transaction(self, connection: Connection, begin: str, work: Callable[[Session], Awaitable[T]]) -> T:
         warnings: list[str] = []

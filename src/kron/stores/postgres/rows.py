@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any
 
 from kron.engine.fleet import kind_of, shard_of
-from kron.errors import KronError
+from kron.errors import InvalidInput, KronError
 from kron.rules.outcome import GapRecord
 from kron.rules.run import OPEN, Run, State
 from kron.rules.state import ScheduleState
@@ -25,14 +25,14 @@ NEVER = (1, 0, 0, False, False, None, None, None)  # progress columns of a defin
 
 
 def key_bytes(key: str) -> bytes:
-    """Return a key as it is stored: 32 bytes. Raises `KronError` (NOT_STORABLE) for any other text."""
+    """Return a key as it is stored: 32 bytes. Raises `InvalidInput` for any other text."""
     try:
         found = bytes.fromhex(key)
     except ValueError:
         found = b""
     if len(found) != 32 or found.hex() != key:
         hint = "use the run's key: a SHA-256 in lower-case hexadecimal (64 characters)"
-        raise KronError("NOT_STORABLE", f"{key!r} is not an idempotency key", hint=hint)
+        raise InvalidInput("NOT_STORABLE", f"{key!r} is not an idempotency key", hint=hint)
     return found
 
 

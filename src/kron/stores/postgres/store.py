@@ -10,7 +10,7 @@ from kron.engine.clock import Clock
 from kron.engine.fleet import SHARDS, Fleet, Share
 from kron.engine.store import FIRST, Found, Maintained
 from kron.engine.tenant_scope import tenant_scope
-from kron.errors import KronError
+from kron.errors import WriteRejected
 from kron.rules.outcome import GapRecord
 from kron.rules.run import Run
 from kron.rules.state import ScheduleState
@@ -261,9 +261,7 @@ class PostgresStore:
     async def _advance(self, settlements: list[ScheduleUpdate], columns: dict[str, Any], now: int) -> set[str]:
         try:
             return await self.pool.write(lambda talk: advance(talk, settlements, columns))
-        except KronError as error:
-            if error.code != "STORE_REFUSED":
-                raise
+        except WriteRejected:
             return await self._exactly(settlements, now)
 
     async def _exactly(self, settlements: list[ScheduleUpdate], now: int) -> set[str]:

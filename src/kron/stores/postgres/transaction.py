@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from kron.engine.failpoint import fail_point
-from kron.errors import KronError
+from kron.errors import Fenced, UsageError
 from kron.rules.launch_result import Report, next_check_after, reported
 from kron.rules.run import Run
 from kron.rules.update import RunUpdate
@@ -48,8 +48,8 @@ class Transactions:
         may have happened: the run shows whether it did, and a reader of the run waits until that is decided.
 
         Raises:
-            KronError: The run belongs to another attempt or has ended (FENCED), or the body ended the transaction
-                itself (TRANSACTION_ENDED).
+            Fenced: The run belongs to another attempt or has ended.
+            UsageError: The body ended the transaction itself.
         """
         async with self.gate:
             with translated("the database"):
@@ -67,7 +67,7 @@ class Transactions:
         ((inside, path),) = await (await connection.execute(_SQL["still_inside"])).fetchall()
         if not inside:
             hint = "do not commit or roll back; for a part that can fail, use `async with connection.transaction()`"
-            raise KronError("TRANSACTION_ENDED", "the function ended the transaction that Kron commits", hint=hint)
+            raise UsageError("TRANSACTION_ENDED", "the function ended the transaction that Kron commits", hint=hint)
         await connection.execute(QUERIES["bounds"])  # others wait for the row that is locked next
         await connection.execute(begun(_SQL["ours"], schema=self.schema))
         now, talk = await self.now(), Session(connection, self.tenant)
@@ -77,6 +77,6 @@ class Transactions:
         same = (stored.attempt, stored.owner) == (run.attempt, run.owner)
         if not same or after is None:
             message = f"attempt {run.attempt} of {run.identity!r} has lost its run: it has ended or has another attempt"
-            raise KronError("FENCED", message, hint="check the run's outcome; this attempt was rolled back")
+            raise Fenced("FENCED", message, hint="check the run's outcome; this attempt was rolled back")
         await change(talk, [RunUpdate(stored, after, next_check_after(after, policy, now))])
         await connection.execute(_SQL["theirs"], {"path": path})

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kron.engine.store import Found, Unreadable
-from kron.errors import KronError
+from kron.errors import KronError, UnreadableRecord
 from kron.rules.run import Run
 from kron.rules.state import NOTHING, ScheduleState
 from kron.stores.codec import WIDTH, Standing, read_ahead, read_case, read_revision, read_run
@@ -29,11 +29,9 @@ class Cases:
         """Return the schedule states of a query. A row that cannot be read becomes an `Unreadable`."""
         try:
             return list(self.of(query, **values))
-        except KronError as error:
-            if error.code != "CORRUPT_ROW":
-                raise
-        names = [(row[0], row[WAKE]) for row in self.rows(query, **values)]
-        return [self._one(name, wake) for name, wake in names]
+        except UnreadableRecord:
+            names = [(row[0], row[WAKE]) for row in self.rows(query, **values)]
+            return [self._one(name, wake) for name, wake in names]
 
     def _one(self, name: str, wake: int) -> ScheduleState | Unreadable:
         try:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from kron.errors import KronError
+from kron.errors import StoreUnsuitable
 from kron.stores.sqlite.locking import retry_locked
 from kron.stores.sqlite.statements import QUERIES, SCHEMA
 
@@ -33,7 +33,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
         _version(connection, path)  # before anything in the file is changed
     if _value(connection, "write_ahead") != "wal":
         hint = "move the file to a local disk; network file systems are not supported"
-        raise KronError("STORE_UNSUITABLE", f"{path} cannot have a write-ahead log", hint=hint)
+        raise StoreUnsuitable("STORE_UNSUITABLE", f"{path} cannot have a write-ahead log", hint=hint)
     connection.execute(QUERIES["be_durable"])
     connection.execute(QUERIES["keep_references"])
     connection.execute(QUERIES["have_room"])
@@ -62,10 +62,12 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
         return 0
     version = _value(connection, "version")
     if _value(connection, "application") != KRON:
-        raise KronError("NOT_A_STORE", f"{path} is a database of another program", hint="use a separate file for Kron")
+        raise StoreUnsuitable(
+            "NOT_A_STORE", f"{path} is a database of another program", hint="use a separate file for Kron"
+        )
     if version > VERSION:
         message = f"{path} has schema version {version}, this Kron supports up to {VERSION}"
-        raise KronError("STORE_TOO_NEW", message, hint="upgrade Kron on this host; the file is unchanged")
+        raise StoreUnsuitable("STORE_TOO_NEW", message, hint="upgrade Kron on this host; the file is unchanged")
     return int(version)
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from kron.engine.batch_writer import BatchWriter
 from kron.engine.clock import SystemTimer
-from kron.errors import KronError
+from kron.errors import StoreUnavailable, WriteRejected
 from kron.stores.sqlite.connection import connect, transaction
 from kron.stores.sqlite.locking import retry_locked
 from kron.stores.sqlite.statements import QUERIES, insertion
@@ -105,7 +105,9 @@ class File:
         """Raise STORE_FAILED if the file was removed or replaced: writes to it would be lost."""
         if _files(self.path) != self.files:
             hint = "stop every process that uses it, restore the file without its -wal and -shm files, and start again"
-            raise KronError("STORE_FAILED", f"{self.path} was removed or replaced while it was in use", hint=hint)
+            raise StoreUnavailable(
+                "STORE_FAILED", f"{self.path} was removed or replaced while it was in use", hint=hint
+            )
 
     def _attempt(self, work: Callable[[], T]) -> tuple[T | None, Exception | None]:
         """Return the result of one work of several, or its error. After an error only this work is rolled back."""
@@ -142,11 +144,11 @@ def _translated(path: Path) -> Iterator[None]:
         yield
     except sqlite3.IntegrityError as error:
         hint = "report this bug in Kron; nothing was written"
-        raise KronError(
+        raise WriteRejected(
             "STORE_REFUSED", f"{path}: write rejected by a database constraint: {error}", hint=hint
         ) from error
     except sqlite3.Error as error:
-        raise KronError("STORE_FAILED", f"{path}: {error}", hint=_hint(error)) from error
+        raise StoreUnavailable("STORE_FAILED", f"{path}: {error}", hint=_hint(error)) from error
 
 
 def _hint(error: sqlite3.Error) -> str:

@@ -14,7 +14,7 @@ from kron.apps.cli.console import Screen
 from kron.apps.cli.inputs import read_text
 from kron.client import Client, UpcomingRuns
 from kron.engine.clock import SystemClock
-from kron.errors import KronError
+from kron.errors import InvalidInput, KronError, NotFound
 from kron.timing.zone import rfc3339
 
 MOST = 1_000  # maximum number of runs to compare
@@ -61,13 +61,13 @@ def manifest(path: str) -> dict[str, dict[str, Any]]:
     try:
         loaded = _load(text, path)
     except ValueError as error:
-        raise KronError("BAD_FILE", f"{path} cannot be read: {error}", hint="use valid TOML or JSON") from None
+        raise InvalidInput("BAD_FILE", f"{path} cannot be read: {error}", hint="use valid TOML or JSON") from None
     named = loaded.get("schedules", loaded) if isinstance(loaded, dict) else loaded
     if isinstance(named, dict):
         named = [{"id": name, **each} if isinstance(each, dict) else each for name, each in named.items()]
     if not isinstance(named, list) or not all(isinstance(each, dict) and each.get("id") for each in named):
         hint = 'add a table [schedules.ID] for each schedule, or a list of objects with an "id"'
-        raise KronError("BAD_FILE", f"{path} contains no schedules", hint=hint)
+        raise InvalidInput("BAD_FILE", f"{path} contains no schedules", hint=hint)
     return {str(each["id"]): {k: v for k, v in each.items() if k != "id"} for each in named}
 
 
@@ -127,9 +127,7 @@ def _one(client: Client, name: str, definition: dict[str, Any], upto: str) -> Di
     after = client.preview(name, definition, MOST, upto)
     try:
         before: UpcomingRuns | None = client.next(name, MOST, upto)
-    except KronError as error:
-        if error.code != "NOT_FOUND":
-            raise
+    except NotFound:
         return difference(None, after, upto)
     return replace(difference(before, after, upto), changes=_changes(client.get(name), definition))
 

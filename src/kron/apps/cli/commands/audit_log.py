@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kron.apps.cli.console import Screen
 from kron.apps.service.auth.chain import FIRST, Verdict, verify
-from kron.errors import KronError
+from kron.errors import NotFound
 
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
@@ -37,7 +37,7 @@ def _lines(paths: list[str], sizes: list[tuple[str, int]]) -> Iterator[str]:
                     yield line
         except OSError as error:
             message = f"{path} cannot be read: {error.strerror}"
-            raise KronError("NOT_FOUND", message, hint="use the file that the setting AUDIT_LOG names") from None
+            raise NotFound("NOT_FOUND", message, hint="use the file that the setting AUDIT_LOG names") from None
 
 
 def _place(found: Verdict, sizes: list[tuple[str, int]]) -> tuple[str, int]:

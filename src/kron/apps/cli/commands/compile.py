@@ -12,7 +12,7 @@ from kron.apps.cli.console import Screen, colourful
 from kron.apps.cli.heatmap import heatmap
 from kron.apps.cli.inputs import now, read_text, usage
 from kron.apps.cli.repository import identifier
-from kron.errors import KronError, report
+from kron.errors import InvalidInput, InvalidSchedule, LanguageError, report
 from kron.language.lint import Finding
 from kron.language.workflows.compile import Compiled, Status, Workflow, collisions, compile_workflow
 from kron.language.workflows.rewrite import rewrite
@@ -65,14 +65,14 @@ def _load(path: Path, repository: str | None) -> Workflow:
     text = read_text(str(path))
     try:
         name, refusal = identifier(path, repository), None
-    except KronError as error:
-        if error.code == "USAGE":
-            raise
+    except InvalidInput as error:
         name, refusal = "", error
     try:
         return compile_workflow(text, str(path), name)
-    except KronError as error:
-        raise refusal if refusal and error.code == "EMPTY_IDENTIFIER" else error from None
+    except LanguageError:
+        raise
+    except InvalidSchedule as error:  # a sentence without an identifier: say why there is none
+        raise refusal or error from None
 
 
 def _show(schedules: list[Compiled], shared: list[Finding], at: int, screen: Screen) -> None:

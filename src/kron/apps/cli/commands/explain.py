@@ -7,7 +7,7 @@ import argparse
 from kron.apps.cli.console import Screen
 from kron.apps.cli.inputs import Subject, now, subjects, usage, with_identity
 from kron.apps.cli.window_chart import picture
-from kron.errors import KronError
+from kron.errors import NotFound
 from kron.language.canonical import unparse
 from kron.language.english import describe, english_policy
 from kron.language.record import to_record
@@ -45,7 +45,7 @@ def _decision(args: argparse.Namespace, subject: Subject) -> Decision:
     nominal = next_nominal(schedule, wanted - 1)
     if nominal != wanted:
         hint = f"the next period is {rfc3339(nominal)}" if nominal is not None else "it has no later period"
-        raise KronError("NOT_FOUND", f"{args.period} is not a period of this schedule", hint=hint)
+        raise NotFound("NOT_FOUND", f"{args.period} is not a period of this schedule", hint=hint)
     return decide(schedule, Period(wanted), subject.identity)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kron.apps.cli.console import Screen
 from kron.apps.cli.inputs import given, load, read_text, usage
-from kron.errors import KronError
+from kron.errors import InvalidSchedule
 from kron.language.canonical import to_posix, unparse
 from kron.language.english import describe
 from kron.timing.schedule import Schedule
@@ -58,7 +58,7 @@ def _canonical(schedule: Schedule, to: str) -> str:
         return unparse(schedule)
     if schedule.cron.seconds != 1 or unparse(schedule).count("@") - unparse(schedule).count("@tz("):
         hint = "use only five plain cron fields, or --to kron"
-        raise KronError("NOT_POSIX", "the schedule cannot be expressed in strict POSIX cron", hint=hint)
+        raise InvalidSchedule("NOT_POSIX", "the schedule cannot be expressed in strict POSIX cron", hint=hint)
     return to_posix(schedule.cron)
 
 

@@ -52,7 +52,7 @@ def _of_file(args: argparse.Namespace) -> list[Finding]:
 
 
 def _impossible_is_an_error(findings: list[Finding]) -> list[Finding]:
-    return [replace(f, level="error") if f.code == "NEVER" else f for f in findings]
+    return [replace(f, level="error") if f.never_runs else f for f in findings]
 
 
 def _finding(error: LanguageError) -> Finding:

@@ -17,7 +17,7 @@ from kron.apps.cli.console import Screen, describe, plural
 from kron.apps.wiring import open_store
 from kron.engine.registrar import Registrar
 from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
-from kron.errors import KronError, clip
+from kron.errors import InvalidInput, KronError, clip
 from kron.language.manifest import define
 from kron.rules.pause import Actor
 from kron.timing.job import Command, Job
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
         with path.open("rb") as file:
             return asyncio.run(_load(args, file, Progress(screen, path.stat().st_size)))
     except OSError as error:
-        raise KronError("BAD_FILE", f"{args.path} cannot be read: {error.strerror}", hint="give a file") from None
+        raise InvalidInput("BAD_FILE", f"{args.path} cannot be read: {error.strerror}", hint="give a file") from None
 
 
 async def _load(args: argparse.Namespace, file: BinaryIO, progress: Progress) -> int:
@@ -117,13 +117,13 @@ def _job(line: bytes) -> Job:
             raise ValueError(f"longer than {LONGEST} bytes")
         fields = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise KronError("BAD_LINE", f"line is not valid JSON: {error}", hint=hint) from None
+        raise InvalidInput("BAD_LINE", f"line is not valid JSON: {error}", hint=hint) from None
     if not isinstance(fields, dict):
-        raise KronError("BAD_LINE", "line is not a JSON object", hint=hint)
+        raise InvalidInput("BAD_LINE", "line is not a JSON object", hint=hint)
     own: dict[str, Any] = {name: fields.pop(name) for name in OWN if name in fields}
     for name, value in own.items():
         if not isinstance(value, str) or "\0" in value:
-            raise KronError("BAD_FIELD", f"field {name} is not a string", hint=hint)
+            raise InvalidInput("BAD_FIELD", f"field {name} is not a string", hint=hint)
     if "target" in own:
         scheme, colon, rest = own["target"].partition(":")
         own["target"] = scheme.lower() + colon + rest  # the scheme selects the launcher
@@ -143,4 +143,4 @@ def _completion(text: str, target: str) -> Completion:
         return Completion(text)
     except ValueError:
         hint = f"write {' or '.join(Completion)}"
-        raise KronError("BAD_FIELD", f"unknown completion {clip(text)!r}", hint=hint) from None
+        raise InvalidInput("BAD_FIELD", f"unknown completion {clip(text)!r}", hint=hint) from None

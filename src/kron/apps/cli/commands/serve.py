@@ -12,7 +12,7 @@ from kron.apps.open_files import allow_more
 from kron.apps.redacted import redacted
 from kron.apps.service.config import Config
 from kron.apps.service.config_check import bad_setting
-from kron.errors import KronError
+from kron.errors import InvalidSetting
 
 FLAGS = ("store", "listen", "auth")
 
@@ -26,7 +26,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
         from kron.apps.service.server import server_of
     except ImportError as error:
         message = f"the service needs a package that is not installed: {error.name}"
-        raise KronError("MISSING_PACKAGE", message, hint="run pip install 'kron-py[service]'") from None
+        raise InvalidSetting("MISSING_PACKAGE", message, hint="run pip install 'kron-py[service]'") from None
     config = settings_of(args, screen, FLAGS)
     if config is None:
         return 0

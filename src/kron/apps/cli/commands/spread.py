@@ -11,7 +11,7 @@ from kron.apps.cli.commands.compile import ENDINGS, files
 from kron.apps.cli.console import Screen, plural
 from kron.apps.cli.inputs import now, read_text
 from kron.apps.cli.repository import identifier
-from kron.errors import KronError, LanguageError
+from kron.errors import KronError, LanguageError, NotFound
 from kron.language.crontab import read_crontab
 from kron.language.density import Load, Piece, load, spread
 from kron.language.krontab import read_table
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     if errors:
         return 1
     if not pieces:
-        raise KronError("NOT_FOUND", "no schedules found", hint="use a crontab, a krontab or workflow files")
+        raise NotFound("NOT_FOUND", "no schedules found", hint="use a crontab, a krontab or workflow files")
     start = now(args) // DAY * DAY
     end = start + args.days * DAY
     spread_out = [spread(piece, args.by) for piece in pieces]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from kron.apps.cli.console import Screen
-from kron.errors import KronError
+from kron.errors import InvalidSchedule
 from kron.language import parse
 from kron.language.english import describe
 from kron.language.fault import Fault
@@ -46,5 +46,5 @@ def _of_cron(text: str) -> dict[str, str]:
     sentence = sentence_for(text)
     if not sentence:
         hint = "use days, weekdays, weeks, hours and minutes; sentences have no lists, months or days of the month"
-        raise KronError("NO_SENTENCE", f"no sentence can express {text!r}", hint=hint)
+        raise InvalidSchedule("NO_SENTENCE", f"no sentence can express {text!r}", hint=hint)
     return {"cron": text, "in words": words, "sentence": sentence, "kron": kron_line(grammar.read(sentence))}

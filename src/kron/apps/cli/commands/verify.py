@@ -9,7 +9,7 @@ from typing import Any
 
 from kron.apps.cli.console import Screen
 from kron.apps.cli.inputs import LARGEST, read_text
-from kron.errors import KronError
+from kron.errors import InvalidInput
 from kron.language.record import Difference, verify
 
 
@@ -53,9 +53,9 @@ def _inside(value: Any) -> Any:
     return value
 
 
-def _not_json(reason: str) -> KronError:
+def _not_json(reason: str) -> InvalidInput:
     hint = "use the output of kron next --output json, or one decision per line"
-    return KronError("NOT_A_DECISION", f"not a recorded decision: {reason}", hint=hint)
+    return InvalidInput("NOT_A_DECISION", f"not a recorded decision: {reason}", hint=hint)
 
 
 def _lines(recorded: dict[str, Any], differences: list[Difference]) -> list[str]:

@@ -15,7 +15,7 @@ from kron.apps.service.auth.caller import Caller
 from kron.apps.service.auth.chain import Chain
 from kron.apps.service.auth.throttle import Throttle
 from kron.engine.clock import Clock, SystemTimer
-from kron.errors import KronError
+from kron.errors import InvalidSetting, Unavailable
 
 CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 LONGEST_VALUE = 2_048  # maximum characters of a recorded value
@@ -36,13 +36,13 @@ class Audit:
         self.chain = Chain(Path(self.path)) if self.path else None
         if self.chain and not self._quietly({"kind": "opened"}):
             hint = "set AUDIT_LOG to a writable file"
-            raise KronError("CONFIG", f"the audit log {self.path} is not writable", hint=hint)
+            raise InvalidSetting("CONFIG", f"the audit log {self.path} is not writable", hint=hint)
 
     async def intend(self, facts: Mapping[str, Any], asked: Any = None) -> int:
         """Record an intended change durably, and return its number.
 
         Raises:
-            KronError: `AUDIT` if that fails; then the change must not be made.
+            Unavailable: That fails; then the change must not be made.
         """
         if not self.path:
             return 0
@@ -51,7 +51,7 @@ class Audit:
             await self._sync(number)
         except OSError:
             message = "the audit log is not writable, so changes are rejected"
-            raise KronError("AUDIT", message, hint="ask the operator to repair the audit log") from None
+            raise Unavailable("AUDIT", message, hint="ask the operator to repair the audit log") from None
         return number
 
     def result(self, intent: int, status: int) -> bool:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Request
 from fastapi.routing import APIRoute
 
-from kron.errors import KronError
+from kron.errors import AccessDenied, InvalidInput, UsageError
 from kron.rules.pause import Actor
 
 SCOPES = {
@@ -46,7 +46,7 @@ class Caller:
         """Return the identity of a schedule of the tenant."""
         if not NAME.fullmatch(schedule_id):
             hint = "use up to 200 letters, digits and . _ : ~ -, starting with a letter or digit"
-            raise KronError("BAD_FIELD", "invalid schedule id", hint=hint)
+            raise InvalidInput("BAD_FIELD", "invalid schedule id", hint=hint)
         return self.prefix + schedule_id
 
     def owns(self, identity: str) -> bool:
@@ -72,7 +72,9 @@ class RequireScope:
         """Return the caller that the route's guard authenticated before it read the body."""
         caller: Caller = request.state.caller
         if self.scope not in caller.scopes:
-            raise KronError("FORBIDDEN", f"the token lacks the scope {self.scope}", hint="use a token with this scope")
+            raise AccessDenied(
+                "FORBIDDEN", f"the token lacks the scope {self.scope}", hint="use a token with this scope"
+            )
         return caller
 
 
@@ -98,4 +100,4 @@ def check_routes(routes: list[Any]) -> None:
         if path in OPEN:
             continue
         if not isinstance(route, APIRoute) or scope_of(route) not in SCOPES:
-            raise KronError("UNDECLARED", f"the route {path} declares no scope", hint="add a RequireScope dependency")
+            raise UsageError("UNDECLARED", f"the route {path} declares no scope", hint="add a RequireScope dependency")

@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kron.errors import KronError
+from kron.errors import InvalidSetting
 
 try:
     import fcntl
@@ -30,10 +30,10 @@ class Chain:
             self.fd = self._open()
         except BlockingIOError:
             message = f"the audit log {path} is in use by another process"
-            raise KronError("CONFIG", message, hint="set AUDIT_LOG to a different file for each process") from None
+            raise InvalidSetting("CONFIG", message, hint="set AUDIT_LOG to a different file for each process") from None
         except OSError as error:
             message = f"the audit log {path} is not writable: {error.strerror}"
-            raise KronError("CONFIG", message, hint="set AUDIT_LOG to a writable file") from None
+            raise InvalidSetting("CONFIG", message, hint="set AUDIT_LOG to a writable file") from None
         last = _last_line(self.fd)
         self.hash = sha256(last).hexdigest() if last else FIRST
 

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kron.apps.service.config import Config
 from kron.apps.service.problem import answer
-from kron.errors import KronError
+from kron.errors import AccessDenied, InvalidInput
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 STREAMS = frozenset({"/v1/events"})  # endless responses, for which HEAD is not served
@@ -35,25 +35,25 @@ class Entry:
             scope = {**scope, "method": "GET"}  # the server itself omits the body
         await self.app(scope, receive, send)
 
-    def _foreign(self, scope: Scope) -> KronError | None:
+    def _foreign(self, scope: Scope) -> AccessDenied | None:
         """Return an error if a request can come from a web page (CSRF, DNS rebinding). Tokens would prevent that."""
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
         if len(hosts) != 1 or _name(hosts[0]) not in self.hosts:
             hint = "use 127.0.0.1 or localhost, or configure tokens"
-            return KronError("FOREIGN_HOST", "the Host header names another host", hint=hint)
+            return AccessDenied("FOREIGN_HOST", "the Host header names another host", hint=hint)
         if scope["method"] in SAFE:
             return None
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
         if (origin is not None and urlsplit(origin).netloc != hosts[0]) or site not in ("none", "same-origin"):
             hint = "configure tokens for calls from web pages"
-            return KronError("FOREIGN_ORIGIN", "the request comes from another origin", hint=hint)
+            return AccessDenied("FOREIGN_ORIGIN", "the request comes from another origin", hint=hint)
         return None
 
 
-def _nul(scope: Scope) -> KronError | None:
+def _nul(scope: Scope) -> InvalidInput | None:
     if "\0" in scope["path"] or b"%00" in scope["query_string"]:
-        return KronError("BAD_URL", "the URL contains a NUL character", hint="remove %00")
+        return InvalidInput("BAD_URL", "the URL contains a NUL character", hint="remove %00")
     return None
 
 

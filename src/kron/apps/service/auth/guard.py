@@ -19,7 +19,7 @@ from kron.apps.service.bodies import check_type, read_json
 from kron.apps.service.problem import status_of
 from kron.engine.events import Event
 from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
-from kron.errors import KronError
+from kron.errors import AccessDenied, KronError, QuotaExceeded
 
 Handle = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -54,7 +54,7 @@ class Flights:
         """Count one request while it is in progress. Raise QUOTA if the tenant has too many."""
         if self.count[caller.tenant] >= MOST_IN_FLIGHT:
             message = f"limit of {MOST_IN_FLIGHT} concurrent requests reached"
-            raise KronError("QUOTA", message, hint="wait for the responses", details={"retry_after": 1})
+            raise QuotaExceeded("QUOTA", message, hint="wait for the responses", details={"retry_after": 1})
         self.count[caller.tenant] += 1
         try:
             yield
@@ -89,7 +89,9 @@ async def _answered(route: APIRoute, scope: str, caller: Caller, request: Reques
     with parts.flights.of(caller):
         try:
             if scope not in caller.scopes:
-                raise KronError("FORBIDDEN", f"the token lacks the scope {scope}", hint="use a token with this scope")
+                raise AccessDenied(
+                    "FORBIDDEN", f"the token lacks the scope {scope}", hint="use a token with this scope"
+                )
             if changing:
                 check_type(route, request)
             asked = await read_json(route, request)

@@ -13,7 +13,7 @@ import jwt
 from kron.apps.service.auth.fetch import LARGEST_BYTES, fetch
 from kron.apps.service.config import Config
 from kron.engine.clock import Timer
-from kron.errors import KronError
+from kron.errors import InvalidSetting, Unavailable
 
 FRESH = 300.0  # seconds between two refreshes
 RETRY = 10.0  # seconds after a failed refresh
@@ -61,7 +61,7 @@ class Keys:
         elif since > FRESH:
             self._begin()
         if not self.ready or (kid not in self.keys and self.asked > self.read):
-            raise KronError("KEYS", "the issuer's keys are unavailable", hint="retry later")
+            raise Unavailable("KEYS", "the issuer's keys are unavailable", hint="retry later")
         return self.keys.get(kid)
 
     async def refresh(self) -> None:
@@ -93,7 +93,9 @@ def check_keys(config: Config) -> None:
         read_keys(_content(config.jwks))
     except (OSError, ValueError, RecursionError) as error:
         message = f"the setting JWKS {config.jwks!r} is unusable: {error}"
-        raise KronError("CONFIG", message, hint="use a JWKS with Ed25519, P-256 or RSA keys that have ids") from None
+        raise InvalidSetting(
+            "CONFIG", message, hint="use a JWKS with Ed25519, P-256 or RSA keys that have ids"
+        ) from None
 
 
 def read_keys(text: bytes) -> dict[str, Key]:

@@ -17,7 +17,7 @@ from kron.apps.service.auth.proxies import address_of
 from kron.apps.service.config import Config
 from kron.engine.clock import Clock, SystemClock, SystemTimer
 from kron.engine.events import Event, Sink, silent
-from kron.errors import KronError
+from kron.errors import AccessDenied
 
 ALGORITHMS = frozenset({"EdDSA", "ES256", "RS256"})  # asymmetric: no shared secret to guess or to confuse with a key
 TYPES = frozenset({"jwt", "at+jwt"})
@@ -134,10 +134,10 @@ class JwtAuthenticator:
         self.sink(Event("keys_failed", int(self.clock.now() * 1000), {"source": self.config.jwks, "error": reason}))
 
 
-def unauthenticated(reason: str, message: str) -> KronError:
+def unauthenticated(reason: str, message: str) -> AccessDenied:
     """Return the error for an unauthenticated caller. The class of the reason is stable; its text can change."""
     hint = "send Authorization: Bearer with a token of the configured issuer"
-    return KronError("UNAUTHENTICATED", message, hint=hint, details={"reason": reason})
+    return AccessDenied("UNAUTHENTICATED", message, hint=hint, details={"reason": reason})
 
 
 def _object(part: str) -> dict[str, Any]:

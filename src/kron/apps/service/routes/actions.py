@@ -16,7 +16,7 @@ from kron.apps.service.schemas import requests, responses
 from kron.apps.service.schemas.requests import Id, NoteBody, Pausing, Range, RunKey, RunReport
 from kron.apps.service.schemas.views import run_shown, shown
 from kron.engine.backfill import MOST_BACKFILL
-from kron.errors import KronError
+from kron.errors import InvalidInput
 from kron.rules.launch_result import Report
 from kron.timing.count import count_nominals
 from kron.timing.schedule.policy import Overlap
@@ -78,9 +78,11 @@ async def backfill(
 
 def _check_range(first: int, last: int) -> None:
     if last < first:
-        raise KronError("BAD_FIELD", "last is earlier than first", hint="use a value of last that is not before first")
+        raise InvalidInput(
+            "BAD_FIELD", "last is earlier than first", hint="use a value of last that is not before first"
+        )
     if last > first + LONGEST:
-        raise KronError("BAD_FIELD", "the range is longer than 366 days", hint="split it into several ranges")
+        raise InvalidInput("BAD_FIELD", "the range is longer than 366 days", hint="split it into several ranges")
 
 
 @router.post("/runs/{key}/redrive", status_code=202, responses=may(409, 429))

@@ -18,7 +18,7 @@ from kron.apps.service.schemas import responses
 from kron.apps.service.schemas.definition import job_of, of_document
 from kron.apps.service.schemas.requests import Id, Pause, Start, Upsert
 from kron.apps.service.schemas.views import next_run_at, row, run_row
-from kron.errors import KronError
+from kron.errors import InvalidInput, InvalidSetting
 from kron.timing.zone import instant_of
 
 router = APIRouter(route_class=Guarded, tags=["document"])
@@ -83,11 +83,11 @@ async def get_runs(
 async def start(asked: Start, caller: Starter, parts: AppContext = Used) -> responses.Started:
     """Start a run of a workflow. Returns false if the workflow does not exist."""
     if parts.starter is None:
-        raise KronError("MISSING_PART", "this service has no executor", hint="set WORKFLOWS and EXECUTOR")
+        raise InvalidSetting("MISSING_PART", "this service has no executor", hint="set WORKFLOWS and EXECUTOR")
     try:
         instant_of(asked.scheduled_for)
     except ValueError as error:
-        raise KronError("BAD_FIELD", str(error), hint="use an instant such as 2026-03-01T00:00:00Z") from None
+        raise InvalidInput("BAD_FIELD", str(error), hint="use an instant such as 2026-03-01T00:00:00Z") from None
     name, key = caller.prefix + asked.workflow_id, await _key(asked.idempotency_key, caller, parts)
     started = await parts.starter.start(
         name, asked.version, asked.user_id, asked.scheduled_for, key, tenant=caller.tenant

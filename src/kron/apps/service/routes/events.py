@@ -13,7 +13,7 @@ from kron.apps.service.auth.guard import Guarded
 from kron.apps.service.context import AppContext, Used
 from kron.apps.service.event_stream import Feed
 from kron.apps.service.problem import answer, may
-from kron.errors import KronError
+from kron.errors import QuotaExceeded
 
 router = APIRouter(route_class=Guarded, prefix="/v1", tags=["asking"])
 
@@ -38,7 +38,7 @@ class Listening(StreamingResponse):
         """Answer."""
         if self.feed.listeners[self.prefix] >= MOST_LISTENERS:
             message, details = f"limit of {MOST_LISTENERS} open event streams reached", {"retry_after": 10}
-            await answer(KronError("QUOTA", message, hint="close a stream", details=details))(scope, receive, send)
+            await answer(QuotaExceeded("QUOTA", message, hint="close a stream", details=details))(scope, receive, send)
             return
         self.feed.listeners[self.prefix] += 1
         try:

@@ -18,7 +18,7 @@ from kron.apps.service.schemas.requests import Id, PreviewRequest, RunKey
 from kron.apps.service.schemas.views import run_shown
 from kron.engine.backfill import request_keys
 from kron.engine.why import why
-from kron.errors import KronError
+from kron.errors import InvalidInput, NotFound
 from kron.language.canonical import unparse
 from kron.language.english import describe
 from kron.rules.run import REDRIVE, Run
@@ -119,7 +119,7 @@ async def history(schedule_id: Id, caller: Reader, parts: AppContext = Used) -> 
     identity = caller.identity(schedule_id)
     revisions = (await parts.store.revisions(identity))[-MOST_CHANGES:]
     if not revisions:
-        raise KronError("NOT_FOUND", f"unknown schedule {schedule_id!r}", hint="define it first")
+        raise NotFound("NOT_FOUND", f"unknown schedule {schedule_id!r}", hint="define it first")
     done = [
         (
             r.at,
@@ -150,7 +150,7 @@ async def run_of(key: str, caller: Caller, parts: AppContext) -> Run:
     """Return the run of a key if it belongs to the caller; a run of another tenant looks as if it did not exist."""
     found = (await parts.store.runs_by_key([key]))[0] if _KEY.fullmatch(key) else None
     if found is None or not caller.owns(found.identity):
-        raise KronError("NOT_FOUND", "unknown run", hint="use the key that the run was sent with")
+        raise NotFound("NOT_FOUND", "unknown run", hint="use the key that the run was sent with")
     return found
 
 
@@ -164,12 +164,14 @@ async def _page_run(token: str, caller: Caller, parts: AppContext) -> Run:
     """Return the run that a page token names: the last run of the previous page."""
     try:
         return await run_of(token, caller, parts)
-    except KronError as error:
-        raise _bad_token() if error.code == "NOT_FOUND" else error from None
+    except NotFound:
+        raise _bad_token() from None
 
 
-def _bad_token() -> KronError:
-    return KronError("BAD_FIELD", "the page token does not belong to this list", hint="use next_page_token unchanged")
+def _bad_token() -> InvalidInput:
+    return InvalidInput(
+        "BAD_FIELD", "the page token does not belong to this list", hint="use next_page_token unchanged"
+    )
 
 
 def milliseconds(text: str) -> int:
@@ -177,7 +179,7 @@ def milliseconds(text: str) -> int:
     try:
         return instant_of(text) * 1000
     except ValueError as error:
-        raise KronError("BAD_FIELD", str(error), hint="use an instant such as 2026-03-01T00:00:00Z") from None
+        raise InvalidInput("BAD_FIELD", str(error), hint="use an instant such as 2026-03-01T00:00:00Z") from None
 
 
 async def _upcoming_runs(case: ScheduleState, now: int, count: int, until: str | None) -> responses.UpcomingRuns:

@@ -21,7 +21,7 @@ from kron.apps.service.schemas import responses
 from kron.apps.service.schemas.definition import job_of, stated
 from kron.apps.service.schemas.requests import NO_NUL, Definition, Id, Patch
 from kron.apps.service.schemas.views import shown
-from kron.errors import KronError
+from kron.errors import AlreadyExists, Contended, InvalidInput, RevisionConflict
 
 router = APIRouter(route_class=Guarded, prefix="/v1", tags=["schedules"])
 
@@ -129,7 +129,7 @@ async def _replaced(
     """Redefine an existing schedule."""
     (case,) = await parts.store.get([caller.identity(schedule_id)])
     if case is None or case.deleted:
-        raise KronError("REVISION", f"unknown schedule {schedule_id!r}", hint="define it without If-Match")
+        raise RevisionConflict("REVISION", f"unknown schedule {schedule_id!r}", hint="define it without If-Match")
     return await define(schedule_id, asked, caller, parts, response, expected=case.revision)
 
 
@@ -138,11 +138,11 @@ async def _again(attempt: Callable[[], Awaitable[responses.ScheduleView]]) -> re
     for n in range(TRIES):
         try:
             return await attempt()
-        except KronError as error:
-            if error.code != "REVISION" or not error.details.get("revision"):
+        except RevisionConflict as error:
+            if not error.details.get("revision"):
                 raise
         await asyncio.sleep(random.uniform(0, 0.01 * 2 ** min(n, 4)))  # noqa: S311  avoids repeated collisions
-    raise KronError("CONTENDED", "the schedule was modified concurrently", hint="retry the request")
+    raise Contended("CONTENDED", "the schedule was modified concurrently", hint="retry the request")
 
 
 async def define(
@@ -163,13 +163,13 @@ async def define(
     try:
         async with parts.quotas.room(caller, identity):
             case = await parts.registrar.upsert(job, caller.asks(asked.note), expected=expected)
-    except KronError as error:
-        if error.code != "REVISION" or not again:
+    except RevisionConflict:
+        if not again:
             raise
         case = await parts.registrar.get(identity)
         if case.job != job:
             hint = "use a new Idempotency-Key for another schedule"
-            raise KronError("EXISTS", "this Idempotency-Key was used for another definition", hint=hint) from None
+            raise AlreadyExists("EXISTS", "this Idempotency-Key was used for another definition", hint=hint) from None
     if response is not None:
         response.headers["ETag"] = f'"{case.revision}"'
         response.headers["Location"] = f"/v1/schedules/{schedule_id}"
@@ -181,7 +181,7 @@ async def _check_not_deleted(identity: str, parts: AppContext) -> None:
     (case,) = await parts.store.get([identity])
     if case is not None and case.deleted:
         hint = "use a new Idempotency-Key"
-        raise KronError("GONE", "the schedule of this Idempotency-Key was deleted", hint=hint)
+        raise AlreadyExists("GONE", "the schedule of this Idempotency-Key was deleted", hint=hint)
 
 
 def revision_of(text: str | None) -> int | None:
@@ -190,7 +190,7 @@ def revision_of(text: str | None) -> int | None:
         return None
     number = text.removeprefix('"').removesuffix('"')
     if not (number.isascii() and number.isdigit() and len(number) < 10) or text != f'"{number}"':
-        raise KronError("BAD_FIELD", "If-Match is not a revision", hint='use the ETag unchanged, such as "3"')
+        raise InvalidInput("BAD_FIELD", "If-Match is not a revision", hint='use the ETag unchanged, such as "3"')
     return int(number) or -1  # no schedule has revision 0
 
 
@@ -207,4 +207,4 @@ def _merged(standing: dict[str, Any], asked: Patch) -> Definition:
         return Definition(**merged)
     except ValidationError as error:
         place = error.errors()[0]
-        raise KronError("BAD_FIELD", f"{'/'.join(map(str, place['loc']))}: {place['msg']}", hint="") from None
+        raise InvalidInput("BAD_FIELD", f"{'/'.join(map(str, place['loc']))}: {place['msg']}", hint="") from None

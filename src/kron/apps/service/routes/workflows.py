@@ -19,7 +19,7 @@ from kron.apps.service.schemas.definition import job_of, of_document, whereto
 from kron.apps.service.schemas.requests import Strict, Text, Upsert
 from kron.apps.service.schemas.views import next_run_at
 from kron.apps.service.together import put_together
-from kron.errors import KronError
+from kron.errors import Contended, InvalidInput, InvalidSetting, KronError
 from kron.launchers.workflow import WorkflowStore
 from kron.timing.job import Job
 
@@ -51,13 +51,13 @@ async def deploy(
     Schedules of triggers that only the previous version had are deleted.
     """
     if parts.workflows is None:
-        raise KronError("MISSING_PART", "this service has no workflow store", hint="set WORKFLOWS")
+        raise InvalidSetting("MISSING_PART", "this service has no workflow store", hint="set WORKFLOWS")
     found = schedules_of(workflow_id, version, asked)
     now = await parts.store.now()
     jobs = await compute(_jobs, found, caller, parts, now)
     names = [job.identity for job, _ in jobs]
     if len(set(names)) != len(names):
-        raise KronError("BAD_FIELD", "two triggers have the same id", hint="use a different id for each trigger")
+        raise InvalidInput("BAD_FIELD", "two triggers have the same id", hint="use a different id for each trigger")
     async with parts.quotas.room(caller, *names), _kept(parts.workflows, caller.prefix + workflow_id, version):
         gone = await _dropped(workflow_id, set(names), caller, parts)
         await parts.workflows.save_dag(caller.prefix + workflow_id, version, asked.dag)
@@ -78,8 +78,8 @@ async def _kept(workflows: WorkflowStore, name: str, version: int) -> AsyncItera
     before = await workflows.load_dag(name, version)
     try:
         yield
-    except KronError as error:
-        if error.code == "CONTENDED" and before is not None:
+    except Contended:
+        if before is not None:
             await workflows.save_dag(name, version, before)
         raise
 
@@ -122,7 +122,9 @@ def schedules_of(workflow_id: str, version: int, asked: Deployment) -> list[Upse
     """Return the schedules that a DAG requires. The whole DAG is checked before any schedule is defined."""
     triggers = asked.dag.get("triggers", [])
     if not isinstance(triggers, list) or len(triggers) > MOST:
-        raise KronError("BAD_FIELD", f"triggers must be a list, at most {MOST}", hint="see docs/reference/http-api.md")
+        raise InvalidInput(
+            "BAD_FIELD", f"triggers must be a list, at most {MOST}", hint="see docs/reference/http-api.md"
+        )
     wanted = [each for each in triggers if isinstance(each, dict) and each.get("type") == TRIGGER]
     try:
         return [
@@ -137,6 +139,6 @@ def schedules_of(workflow_id: str, version: int, asked: Deployment) -> list[Upse
         ]
     except ValidationError as error:
         place = error.errors()[0]
-        raise KronError(
+        raise InvalidInput(
             "BAD_FIELD", f"a trigger: {'/'.join(map(str, place['loc']))}: {place['msg']}", hint=""
         ) from None

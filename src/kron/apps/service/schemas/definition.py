@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode
 from kron.apps.service.config import Config
 from kron.apps.service.preset import CATCHUPS, preset_of
 from kron.apps.service.schemas.requests import Definition, Upsert
-from kron.errors import KronError
+from kron.errors import InvalidInput
 from kron.language import parse
 from kron.language.canonical import dialect_of, unparse, write_cron
 from kron.language.contradiction import contradiction
@@ -44,7 +44,7 @@ def job_of(asked: Definition, identity: str, config: Config, now: int) -> tuple[
         now: Current time in seconds since the epoch.
 
     Raises:
-        KronError: `BAD_FIELD`, with the field in `details`.
+        InvalidInput: A field is invalid; `details` names the field.
     """
     zone = asked.timezone or "UTC"
     seconds: Any = config.cron_seconds_position
@@ -180,5 +180,5 @@ def _instant(text: str | None, field: str) -> int | None:
         raise _bad(field, str(error), "use an instant such as 2026-03-01T00:00:00Z") from None
 
 
-def _bad(field: str, reason: str, hint: str) -> KronError:
-    return KronError("BAD_FIELD", f"invalid field {field}: {reason}", hint=hint, details={"field": field})
+def _bad(field: str, reason: str, hint: str) -> InvalidInput:
+    return InvalidInput("BAD_FIELD", f"invalid field {field}: {reason}", hint=hint, details={"field": field})
