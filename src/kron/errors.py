@@ -199,7 +199,7 @@ _CODES: dict[type[KronError], str] = {
     WriteRejected: "STORE_REFUSED",
     UnreadableRecord: "CORRUPT_ROW",
     Fenced: "FENCED",
-    KronError: "HTTP INTERNAL",
+    KronError: "INTERNAL",
 }
 FAMILIES = {code: family for family, codes in _CODES.items() for code in codes.split()}
 

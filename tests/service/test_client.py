@@ -14,7 +14,7 @@ import pytest
 
 from kron.apps.cli.commands.apply import difference
 from kron.client import AsyncClient, Client
-from kron.errors import KronError, LanguageError
+from kron.errors import AccessDenied, LanguageError, NotFound, RevisionConflict, Unavailable
 from tests.service.http import serving
 from tests.service.tokens import settings, token
 
@@ -42,7 +42,7 @@ def test_the_client_does_all_that_may_be_done(guarded):
     client = Client(f"http://127.0.0.1:{guarded.port}", token("client"))
     made = client.apply("a", DEFINITION, revision=0)
     assert (made["id"], made["revision"]) == ("a", 1)
-    with pytest.raises(KronError, match="REVISION"):
+    with pytest.raises(RevisionConflict, match="REVISION"):
         client.apply("a", {**DEFINITION, "schedule": "1 1 * * *"}, revision=0)
     assert client.apply("a", {**DEFINITION, "schedule": "1 1 * * *"}, revision=1)["revision"] == 2
     for n in range(5):
@@ -59,7 +59,7 @@ def test_the_client_does_all_that_may_be_done(guarded):
     assert client.why("a")["explanation"]
     assert client.report(key, "success") is False  # nobody has sent it yet
     client.delete("b4", note="gone")
-    with pytest.raises(KronError) as caught:
+    with pytest.raises(NotFound) as caught:
         client.get("b4")
     assert caught.value.code == "NOT_FOUND"
 
@@ -70,9 +70,9 @@ def test_an_error_of_the_language_comes_with_its_place(guarded):
         client.apply("bad", {**DEFINITION, "schedule": "0 25 * * *"})
     assert caught.value.span == (2, 4)
     assert "^^" in str(caught.value)
-    with pytest.raises(KronError, match="UNAUTHENTICATED"):
+    with pytest.raises(AccessDenied, match="UNAUTHENTICATED"):
         Client(f"http://127.0.0.1:{guarded.port}").get("a")
-    with pytest.raises(KronError, match="does not answer"):
+    with pytest.raises(Unavailable, match="does not answer"):
         Client("http://127.0.0.1:9", timeout=1).get("a")
 
 

@@ -43,7 +43,8 @@ class Transport:
 
         Raises:
             LanguageError: The service rejected a schedule text; the error has the position.
-            KronError: The service rejected the request (its code), or did not answer (UNREACHABLE).
+            KronError: The service rejected the request; the class is that of the error's code.
+            Unavailable: The service does not answer.
         """
         where = self.path + path + (f"?{urlencode(query)}" if query else "")
         text = None if body is None else json.dumps({k: v for k, v in body.items() if v is not None})

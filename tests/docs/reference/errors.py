@@ -1,9 +1,10 @@
 """The page on error codes: causes and fixes of errors.toml, messages of the source, and the golden diagnostics."""
 
 from kron.apps.declarative import errors as declarative
-from kron.apps.service.problem import _STATUS
+from kron.apps.service.problem import status_of
+from kron.errors import FAMILIES, KronError, LanguageError
 from tests.docs.reference.codes import Code, codes
-from tests.docs.reference.markdown import NOTE, texts
+from tests.docs.reference.markdown import NOTE, table, texts
 from tests.language import golden
 
 HEAD = f"""\
@@ -15,10 +16,18 @@ Every error has a code that never changes, a message, and a hint. Errors in a te
 messages and hints can change.
 
 - **Command line**: `error[CODE]: message` on stderr. The exit code is 1, or 2 for `USAGE`.
-- **Python**: `KronError` with `code`, `message`, `hint` and `details`. `LanguageError` also has `span`.
+- **Python**: a subclass of `KronError` with `code`, `message`, `hint` and `details`. See [Classes](#classes).
 - **HTTP**: a problem (RFC 9457) with `code`, `detail` and `hint`. The status is 422 unless the entry names another.
 
 In messages, `…` stands for a value.
+
+"""
+CLASSES = """\
+## Classes
+
+Programs catch classes and log codes. `except` with a base class also catches its subclasses. The
+[client](python-client.md) raises the class that the service raised. For examples, see
+[Handle errors in Python](../how-to/handle-errors.md).
 
 """
 DECLARATIVE = """
@@ -27,6 +36,13 @@ DECLARATIVE = """
 `DeclarativeScheduler` raises subclasses of `SchedulerError`. Their code is the class name.
 
 """
+UNANSWERED = (  # the service does not answer requests with the errors of these modules
+    "apps/cli/",
+    "apps/embedded/",
+    "client.py",
+    "stores/postgres/migrate.py",
+    "stores/sqlite/connection.py",
+)
 GROUPS = {
     "Sentences": "language/sentences/",
     "Workflow files": "language/workflows/",
@@ -57,7 +73,7 @@ def page() -> str:
         groups, key=lambda title: (title not in ORDER, [*ORDER, title].index(title), title == "Other", title)
     )
     parts = [f"## {title}\n\n" + "\n".join(groups[title]) for title in order]
-    return HEAD + "\n".join(parts) + DECLARATIVE + "\n".join(_classes())
+    return HEAD + CLASSES + _families() + "\n" + "\n".join(parts) + DECLARATIVE + "\n".join(_classes())
 
 
 def _group(each: Code) -> str:
@@ -70,13 +86,35 @@ def _group(each: Code) -> str:
 def _entry(name: str, each: Code, reason: list[str], example: str) -> str:
     cause, fix = reason
     lines = [f"### {name}\n", f"{cause}\n", f"**Fix:** {fix}\n"]
-    if name in _STATUS:
-        lines.append(f"**HTTP status:** {_STATUS[name]}\n")
+    if name in FAMILIES:
+        lines.append(f"**Class:** `{FAMILIES[name].__name__}`\n")
+    if (status := _status(name, each)) != 422:
+        lines.append(f"**HTTP status:** {status}\n")
     if example:
         lines.append(f"```text\n{example}\n```\n")
     elif messages := [text.replace("\n", " ") for text in each.messages if text.strip("… :")]:
         lines.append("**Messages:** " + " · ".join(f"`{text.replace('`', chr(39))}`" for text in messages[:4]) + "\n")
     return "\n".join(lines)
+
+
+def _status(name: str, each: Code) -> int:
+    answered = any(not module.startswith(UNANSWERED) for module in each.modules)
+    return status_of(FAMILIES[name](name, "")) if answered and name in FAMILIES else 422
+
+
+def _families() -> str:
+    """The table of the classes: their docstrings, and what to do."""
+    actions = texts()["error_classes"]
+    families = list(dict.fromkeys(FAMILIES.values()))
+    families.insert(families.index(LanguageError.__base__) + 1, LanguageError)
+    rows = [_family(family, actions[family.__name__]) for family in families if family is not KronError]
+    return table(("Class", "Base class", "Raised if", "What to do"), rows)
+
+
+def _family(family: type[KronError], action: str) -> tuple[str, ...]:
+    name, base = family.__name__, family.__base__.__name__
+    reason = (family.__doc__ or "").partition("\n")[0].partition("; base class")[0]
+    return f"[`{name}`](python-api.md#{name.lower()})", f"`{base}`", reason.rstrip(".") + ".", action
 
 
 def _examples() -> dict[str, str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kron.apps.cli.console import Screen
 from kron.engine.clock import SystemClock
-from kron.errors import InvalidSchedule, NotFound, UsageError
+from kron.errors import InvalidSchedule, NotFound, UsageError, did_you_mean
 from kron.language import parse
 from kron.language.krontab import Table, read_table
 from kron.timing.decision import Decision
