@@ -42,8 +42,7 @@ def parse(
 
     Raises:
         LanguageError: The text is invalid.
-        InvalidSchedule: The dialect, the cadence or the position of the seconds is unknown, or another option is
-            invalid.
+        InvalidSchedule: The dialect, the cadence, the position of the seconds or another option is invalid.
     """
     home = UTC_ZONE if zone == "UTC" else _zone(zone)
     try:

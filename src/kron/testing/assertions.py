@@ -92,8 +92,7 @@ def assert_survives(
 
     Raises:
         AssertionError: A period has no outcome or two, or the summary differs from `expect`.
-        UsageError: The preset is unknown.
-        InvalidSchedule: A text is invalid.
+        UsageError: The preset is unknown. An invalid text raises `InvalidSchedule`.
     """
     if preset not in PRESETS:
         hint = did_you_mean(str(preset), PRESETS, f"use one of {', '.join(PRESETS)}")
