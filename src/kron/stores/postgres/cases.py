@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kron.engine.store import Found, Unreadable
-from kron.errors import KronError, UnreadableRecord
+from kron.errors import UnreadableRecord
 from kron.rules.run import Run
 from kron.rules.state import ScheduleState
 from kron.stores.codec import corrupt, read_owed, read_revision, read_run
@@ -88,7 +88,7 @@ async def readable(talk: Session, jobs: Jobs, rows: Sequence[Row]) -> list[Found
 async def _one(talk: Session, jobs: Jobs, row: Row) -> ScheduleState | Unreadable:
     try:
         (case,) = await whole(talk, jobs, [row])
-    except KronError as error:
+    except UnreadableRecord as error:
         return Unreadable(row[0], row[7], error.message)
     return case
 

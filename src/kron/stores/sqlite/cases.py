@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kron.engine.store import Found, Unreadable
-from kron.errors import KronError, UnreadableRecord
+from kron.errors import UnreadableRecord
 from kron.rules.run import Run
 from kron.rules.state import NOTHING, ScheduleState
 from kron.stores.codec import WIDTH, Standing, read_ahead, read_case, read_revision, read_run
@@ -36,7 +36,7 @@ class Cases:
     def _one(self, name: str, wake: int) -> ScheduleState | Unreadable:
         try:
             case = self.get(name)
-        except KronError as error:
+        except UnreadableRecord as error:
             return Unreadable(name, wake, error.message)
         return case or Unreadable(name, wake, "the schedule no longer exists")
 
