@@ -107,7 +107,7 @@ KRON_SPEC = (
     Patch("KSPEC-DEADLINE-WITHIN", PLAN, "* MILLISECOND > policy.deadline", "* MILLISECOND >= policy.deadline"),
     Patch("KSPEC-CONC-FORBID", OVERLAP, "elif not active or overlap is Overlap.ALLOW", "elif True"),
     Patch("KSPEC-CONC-REPLACE", OVERLAP, "            draft.cancels.append(other)\n", ""),
-    Patch("KSPEC-CHANGE-WHAT", EDIT, "None if case.job == job", "None if case.identity == job.identity"),
+    Patch("KSPEC-CHANGE-WHAT", EDIT, "None if case.job.same_definition(job)", "None if case.identity == job.identity"),
     Patch("KSPEC-SM-MONO", RUN, "after.attempt > before.attempt or _RANK", "True or _RANK"),
     Patch("KSPEC-INV-4", CATCHUP, "bound = case.policy.catchup_limit", "bound = 1_000_000"),
     Patch("KSPEC-DIST-DEFAULTS", CHANCE, "return 1 / 6 if self.sigma", "return 1 / 5 if self.sigma"),

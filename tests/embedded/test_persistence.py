@@ -375,7 +375,7 @@ def without_delay(text):
     return json.dumps({**json.loads(text), "retry_after": None})
 
 
-MISSING = [("description", "", "cronExpression"), ("policy", without_delay, "retryDelayMs")]
+MISSING = [("source", "", "cronExpression"), ("policy", without_delay, "retryDelayMs")]
 
 
 def spoiled(path, column, value):

@@ -182,7 +182,7 @@ def test_only_where_it_can_be_kept():
 def test_what_dies_in_its_transaction_may_run_again(options, interrupted):
     async def job(connection): ...
 
-    found = declared.declare(job, "daily", declared.Options(transaction=True, **options), None, (), {})
+    found = declared.declare(job, "daily", {"transaction": True, **options}, None, (), {})
     assert found.job.schedule.policy.on_worker_loss is WorkerLossPolicy(interrupted)
 
 

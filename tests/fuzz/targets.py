@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from kron.errors import KronError, LanguageError
 from kron.language import parse
-from kron.language.canonical import dialect_of, to_posix, unparse
+from kron.language.canonical import canonical, to_posix, unparse
 from kron.language.english import describe
 from kron.language.krontab import read_table
 from kron.language.lint import lint
@@ -68,7 +68,7 @@ def _dialect(text: str, dialect: str) -> bool:
 
 
 def _written(schedule: Schedule) -> None:
-    text, dialect = unparse(schedule), dialect_of(schedule)
+    text, dialect = unparse(schedule), canonical(schedule).dialect
     assert parse(text, dialect=dialect, zone=schedule.zone.name) == schedule
     assert unparse(parse(text, dialect=dialect, zone=schedule.zone.name)) == text
     if schedule.cron.seconds == 1:

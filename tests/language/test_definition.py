@@ -9,7 +9,7 @@ from kron.language.krontab import read_table
 from kron.language.manifest import FIELDS, define
 from kron.language.modifier_args import CONCURRENCY
 from kron.timing.decision import decide
-from kron.timing.job import Job
+from kron.timing.job import Job, Source
 from kron.timing.period import Period
 from kron.timing.schedule.policy import Overlap, Policy
 from kron.timing.schedule.sampling import Exponential, Normal, SkewEarly, SkewLate
@@ -147,7 +147,7 @@ def test_the_policy_forbids_overlap_allows_no_lateness_and_is_not_suspended_by_d
 def test_the_identity_is_kept_as_it_is_and_sets_the_decisions_apart():
     schedule = kron("0 0 * * * @win(after,3h)")
     one, other = define({**MINIMAL, "identity": "prod/a"}), define({**MINIMAL, "identity": "prod/b"})
-    assert one == Job("prod/a", one.schedule)
+    assert one == Job("prod/a", one.schedule, source=Source(MINIMAL["schedule"], "kron", "UTC"))
     assert one.schedule == other.schedule
     assert decide(schedule, Period(0), one.identity) == decide(schedule, Period(0), "prod/a")
     assert decide(schedule, Period(0), one.identity).chosen != decide(schedule, Period(0), other.identity).chosen

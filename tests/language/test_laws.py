@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kron.errors import LanguageError
 from kron.language import parse
-from kron.language.canonical import dialect_of, to_posix, unparse, write_cron
+from kron.language.canonical import canonical, to_posix, unparse, write_cron
 from kron.language.english import describe
 from kron.timing.schedule import Schedule
 from kron.timing.schedule.cron import possible
@@ -22,7 +22,7 @@ THOROUGH = settings(max_examples=150, deadline=None)
 
 def again(schedule):
     """The schedule read back from its canonical text."""
-    return parse(unparse(schedule), dialect=dialect_of(schedule), zone=schedule.zone.name)
+    return parse(unparse(schedule), dialect=canonical(schedule).dialect, zone=schedule.zone.name)
 
 
 def read(text, dialect="kron"):
@@ -218,4 +218,4 @@ def test_the_canonical_fields_are_short_and_plain(cron):
 def test_a_schedule_that_never_runs_is_written_in_the_dialect_that_can_say_so():
     schedule = parse("0 0 30 2 *", dialect="posix", zone="Europe/Paris")
     assert not possible(schedule.cron)
-    assert (unparse(schedule), dialect_of(schedule)) == ("0 0 30 FEB *", "service")
+    assert canonical(schedule) == ("0 0 30 FEB *", "service")

@@ -11,11 +11,11 @@ from kron.rules.outcome import GapRecord, Outcome, Reason
 from kron.rules.run import Run, State
 from kron.rules.update import Revision
 from kron.stores.codec import (
-    DEFINITION,
     GAP,
+    JOB,
     POLICY,
     RUN,
-    Definition,
+    JobRow,
     read_case,
     read_gap,
     read_revision,
@@ -24,7 +24,7 @@ from kron.stores.codec import (
     write_revision,
     write_standing,
 )
-from kron.timing.job import Command, Job
+from kron.timing.job import Command, Job, Source
 from kron.timing.schedule import Constraints, Schedule, Seed, Window
 from kron.timing.schedule.constraint import Clauses
 from kron.timing.schedule.cron import Cron
@@ -141,7 +141,8 @@ commands = st.builds(
 def jobs(draw, schedules, texts):
     schedule = replace(draw(schedules), policy=draw(policies | st.sampled_from([KRON, SERVICE, DECLARATIVE])))
     command, start, end = draw(st.none() | commands), draw(times), draw(times)
-    return Job(draw(texts), schedule, draw(texts), draw(texts), command, draw(texts), start, end)
+    source = draw(st.none() | st.builds(Source, texts, texts, st.none() | texts))
+    return Job(draw(texts), schedule, draw(texts), draw(texts), command, draw(texts), start, end, source)
 
 
 def read(job, row):
@@ -156,7 +157,7 @@ def test_every_axis_of_the_policy_is_tried():
 @given(jobs(parsed(), storable))
 def test_a_job_that_a_text_can_say_comes_back_equal(job):
     row = write_job(job)
-    assert read(job, DEFINITION.row(row).values()) == job
+    assert read(job, JOB.row(row).values()) == job
     assert read(job, row).schedule.zone is job.schedule.zone
     assert write_job(read(job, row)) == row
 
@@ -239,7 +240,7 @@ revisions = st.builds(Revision, jobs(parsed(), storable), whole, whole, texts, t
 def test_runs_gaps_and_revisions_come_back_equal(run, gap, revision):
     assert read_run([*RUN.row(run).values()]) == run
     assert read_gap("a", [*GAP.row(gap).values()]) == gap
-    assert read_revision([*write_revision(revision).values()]) == revision
+    assert read_revision([*write_revision(revision, write_job(revision.job)).values()]) == revision
 
 
 WRONG = st.sampled_from([None, 1.5, b"x", "nonsense", 7, -1, "", "[]", "{}"])
@@ -295,4 +296,4 @@ def test_a_policy_is_read_whole_or_not_at_all(text):
 
 
 def test_the_columns_of_a_definition_are_those_of_a_job_but_its_identity():
-    assert len(Definition._fields) == len(fields(Job)) - 1 + 3  # text, dialect, zone and policy are its schedule
+    assert len(JobRow._fields) == len(fields(Job)) - 1 + 3 + 2  # its schedule has 4 columns, and its source text 3

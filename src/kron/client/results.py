@@ -14,7 +14,8 @@ class Schedule(TypedDict):
     revision: int
     schedule: str
     dialect: str
-    timezone: str
+    timezone: str | None
+    canonical: str
     summary: str
     target: str | None
     workflow_id: str | None

@@ -64,7 +64,7 @@ class PeriodReport:
         r = self.revision
         made = f" by {r.actor}" if r.actor else ""
         note = f" ({r.note})" if r.note else ""
-        yield f"revision {r.number}{made}, {rfc3339(r.at // 1000)}: {unparse(r.job.schedule)}{note}"
+        yield f"revision {r.number}{made}, {rfc3339(r.at // 1000)}: {_text_of(r.job)}{note}"
         chosen = self.decision["chosen_time"] if self.due.schedulable else "none: no second satisfies the constraints"
         yield f"period {self.period.id}: chosen {chosen}" + self._jitter()
         if self.act is not None:
@@ -203,6 +203,14 @@ def _standing(acts: list[ScheduleAction], history: list[Revision], at: int) -> S
         return None
     defined_again = last.kind is ActionKind.DELETED and any(last.at < revision.at <= at for revision in history)
     return None if defined_again else last
+
+
+def _text_of(job: Job) -> str:
+    """Return the source text of a job, and its canonical text if that differs."""
+    canonical = unparse(job.schedule)
+    if job.source is None or job.source.text == canonical:
+        return canonical
+    return f"{job.source.text} (canonical: {canonical})"
 
 
 def _of_act(act: ScheduleAction) -> str:

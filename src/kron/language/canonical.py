@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from kron.errors import InvalidSchedule
 from kron.language.duration import write_duration
@@ -15,7 +17,7 @@ from kron.timing.schedule import Schedule
 from kron.timing.schedule.cadence import Cadence
 from kron.timing.schedule.constraint import Clauses
 from kron.timing.schedule.cron import Cron, possible
-from kron.timing.schedule.policy import Policy
+from kron.timing.schedule.policy import KRON, Policy
 from kron.timing.schedule.sampling import Exponential, Normal, Seed, SkewEarly, SkewLate
 from kron.timing.schedule.window import Window
 
@@ -23,23 +25,40 @@ Pairs = dict[str, str]
 _CONCURRENCY = {overlap: name for name, overlap in CONCURRENCY.items()}
 
 
-def unparse(schedule: Schedule) -> str:
-    """Return the canonical text of a schedule, in the dialect that `dialect_of` returns.
+class Canonical(NamedTuple):
+    """Canonical text of a schedule, and its dialect.
+
+    The dialect is `kron`, or `service` if the schedule has seconds or never runs, which only the service dialect can
+    express. A text in the kron dialect names its time zone unless that is UTC. The service dialect cannot name one.
+    """
+
+    text: str
+    dialect: str
+
+
+def canonical(schedule: Schedule) -> Canonical:
+    """Return the canonical text of a schedule without its policy, and the dialect of the text.
 
     Raises:
         InvalidSchedule: The schedule counts days across months, which no cron line can express.
     """
-    if dialect_of(schedule) == "service":  # the service dialect keeps its time zone outside the text
-        return write_cron(schedule.cron)
-    return " ".join([write_cron(schedule.cron), *_modifiers(schedule)])
+    return _canonical(schedule if schedule.policy == KRON else replace(schedule, policy=KRON))
 
 
-def dialect_of(schedule: Schedule) -> str:
-    """Return the dialect of the canonical text.
+def unparse(schedule: Schedule) -> str:
+    """Return the canonical text of a schedule, with the fields of its policy that `@policy` can express.
 
-    It is `kron`, or `service` if the schedule has seconds or never runs, which only the service dialect can express.
+    Raises:
+        KronError: The schedule counts days across months, which no cron line can express (`NOT_CRON`).
     """
-    return "kron" if schedule.cron.seconds == 1 and possible(schedule.cron) else "service"
+    return _canonical(schedule).text
+
+
+@lru_cache(4_096)  # defining a schedule calls this several times, and many schedules have the same text
+def _canonical(schedule: Schedule) -> Canonical:
+    if schedule.cron.seconds != 1 or not possible(schedule.cron):
+        return Canonical(write_cron(schedule.cron), "service")
+    return Canonical(" ".join([write_cron(schedule.cron), *_modifiers(schedule)]), "kron")
 
 
 def to_posix(cron: Cron) -> str:
@@ -53,7 +72,7 @@ def to_posix(cron: Cron) -> str:
     return " ".join(",".join(_ranges(*field)) or "*" for field in _fields(cron))
 
 
-@lru_cache(4_096)  # defining a schedule calls this three times, and many schedules have the same fields
+@lru_cache(4_096)  # many schedules have the same fields
 def write_cron(cron: Cron) -> str:
     """Return the canonical cron fields, with names for months and weekdays."""
     if isinstance(cron, Cadence):

@@ -13,6 +13,7 @@ from kron.language import kron
 from kron.language.duration import read_duration
 from kron.language.fault import Fault
 from kron.language.quoting import WORD, check, spans, unquote
+from kron.language.source import source_of
 from kron.language.tokens import admit
 from kron.timing.job import Command, Job
 from kron.timing.schedule import Schedule
@@ -132,7 +133,8 @@ def _line(text: str, number: int, path: str) -> Line:
         message, hint = f"line has no {'= and no '.join(missing)}=", f"add {'=… '.join(missing)}=…"
         end = len(text.rstrip(" \t"))
         raise Fault("MISSING_KEY", message, end, end + 1, hint)
-    return Line(number, text[:cut].strip(" \t"), text[cut:], _job(path, schedule, pairs))
+    source = text[:cut].strip(" \t")
+    return Line(number, source, text[cut:], _job(path, source, schedule, pairs))
 
 
 def _schedule(text: str) -> Schedule:
@@ -200,10 +202,10 @@ def _unquote_variable(text: str) -> str:
         raise fault.moved(len(name) + 1) from None
 
 
-def _job(path: str, schedule: Schedule, pairs: dict[str, Any]) -> Job:
+def _job(path: str, text: str, schedule: Schedule, pairs: dict[str, Any]) -> Job:
     name, description = pairs.pop("name"), pairs.pop("description", "")
-    command = Command(pairs.pop("command"), **pairs)
-    return Job(identity_of(path, name), schedule, name, description, command)
+    command, source = Command(pairs.pop("command"), **pairs), source_of(text, "kron", schedule)
+    return Job(identity_of(path, name), schedule, name, description, command, source=source)
 
 
 def _taken(line: Line, by: int, length: int) -> Fault:

@@ -10,6 +10,7 @@ from kron.language.fault import Fault
 from kron.language.kron import assemble
 from kron.language.modifier_args import READERS
 from kron.language.quoting import quote
+from kron.language.source import shared_source
 from kron.language.tokens import admit
 from kron.timing.decision import checked
 from kron.timing.job import Job
@@ -30,6 +31,8 @@ FIELDS = (
 
 def define(fields: Mapping[str, Any]) -> Job:
     """Return the job that the fields describe. Its schedule equals that of the same values on one line.
+
+    That line is the source text of the job, without `@tz`: the time zone is a field of its own.
 
     Args:
         fields: Values by field name; the names are in `FIELDS`. `distribution` and `policy` are mappings of their
@@ -53,11 +56,14 @@ def define(fields: Mapping[str, Any]) -> Job:
         checked(identity)
     except ValueError as error:
         raise _bad("identity", str(error), "use one line of text") from None
-    parts = {name: _read(name, body) for name, body in _bodies(given).items()}
+    bodies = _bodies(given)
+    parts = {name: _read(name, body) for name, body in bodies.items()}
     try:
-        return Job(identity, assemble(schedule, parts))
+        found = assemble(schedule, parts)
     except Fault as fault:
         raise fault.within(schedule, "schedule") from None
+    line = " ".join([schedule, *(f"@{name}({body})" for name, body in bodies.items() if name != "tz")])
+    return Job(identity, found, source=shared_source(line, "kron", found.zone.name))
 
 
 def _bodies(given: Mapping[str, Any]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from kron.errors import InvalidInput
 from kron.language import parse
-from kron.language.canonical import dialect_of, unparse, write_clauses
+from kron.language.canonical import canonical, unparse, write_clauses
 from kron.language.duration import write_duration
 from kron.timing.decision import Decision, decide, tally
 from kron.timing.due import due_of
@@ -41,7 +41,7 @@ def to_record(decision: Decision) -> Json:
     schedule = decision.schedule
     return {
         "identity": decision.identity,
-        "dialect": dialect_of(schedule),
+        "dialect": canonical(schedule).dialect,
         "schedule": unparse(schedule),
         "timezone": schedule.zone.name,
         "period_id": decision.period.id,

@@ -5,6 +5,7 @@ The service dialect has five fields, or six with the seconds first, and accepts 
 
 from __future__ import annotations
 
+import re
 from typing import Literal, TypeVar
 
 from kron.errors import InvalidSchedule
@@ -21,6 +22,10 @@ SERVICE = Grammar("service", steps=True, names=True, seven=True)
 
 Seconds = Literal["first", "last"]
 T = TypeVar("T")
+
+_FIVE = r"\S+(?:[ \t]+\S+){4}"
+_SECONDS_LAST = re.compile(rf"([ \t]*)({_FIVE})([ \t]+)(\S+)([ \t]*)")
+_SECONDS_FIRST = re.compile(rf"([ \t]*)(\S+)([ \t]+)({_FIVE})([ \t]*)")
 
 
 def read(text: str, seconds: Seconds = "first") -> Cron:
@@ -42,10 +47,19 @@ def baseline(text: str) -> Cron:
     return five(text, BASELINE)
 
 
+def seconds_first(text: str) -> str:
+    """Move the seconds of a service text from the last field to the first. A text of five fields is unchanged.
+
+    The spaces between the fields are kept, so that `seconds_last` gives the same text again.
+    """
+    found = _SECONDS_LAST.fullmatch(text)
+    return f"{found[1]}{found[4]}{found[3]}{found[2]}{found[5]}" if found else text
+
+
 def seconds_last(text: str) -> str:
     """Move the seconds of a service text from the first field to the last. A text of five fields is unchanged."""
-    fields = text.split()
-    return " ".join([*fields[1:], fields[0]]) if len(fields) == 6 else text
+    found = _SECONDS_FIRST.fullmatch(text)
+    return f"{found[1]}{found[4]}{found[3]}{found[2]}{found[5]}" if found else text
 
 
 def _seconds_first(fields: list[T], seconds: Seconds) -> list[T]:

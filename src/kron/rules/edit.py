@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from kron.language.canonical import write_cron
+from kron.language.canonical import canonical
 from kron.rules.handover import recorded, undue
 from kron.rules.launch_result import failed_launch
 from kron.rules.outcome import Outcome, Reason
@@ -40,7 +40,7 @@ def defined(job: Job, case: ScheduleState | None, now: int, asker: Actor) -> Sch
     """Return the update that gives a schedule the definition `job`; None if it has this definition already."""
     if case is None or case.deleted:
         return created(job, case, now, asker)
-    return None if case.job == job else _redefined(job, case, now, asker)
+    return None if case.job.same_definition(job) else _redefined(job, case, now, asker)
 
 
 def _redefined(job: Job, case: ScheduleState, now: int, asker: Actor) -> ScheduleUpdate:
@@ -91,5 +91,5 @@ def revision_of(case: ScheduleState, now: int, asker: Actor) -> Revision:
     Raises:
         InvalidSchedule: No schedule text can express the definition, such as every 3 days.
     """
-    write_cron(case.job.schedule.cron)  # raises for a schedule that no text can express, such as every 3 days
+    canonical(case.job.schedule)  # raises for a schedule that no text can express, such as every 3 days
     return Revision(case.job, case.revision, now, asker.name, asker.note, case.cursor)

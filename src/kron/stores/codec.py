@@ -1,7 +1,8 @@
 """Conversion of values to rows and back. A value that would not come back equal is rejected before it is written.
 
-A schedule is stored as its canonical text with its dialect and time zone; a policy and a command as JSON with every
-field. A row that cannot be read is reported with its name and never repaired.
+A schedule is stored as its canonical text with its dialect and time zone, and is read from that text. Its source text
+is stored next to it, for people. A policy and a command are JSON with every field. A row that cannot be read is
+reported with its name and never repaired.
 """
 
 from __future__ import annotations
@@ -14,17 +15,17 @@ from typing import Any, NamedTuple, TypeVar
 
 from kron.errors import InvalidInput, KronError, LanguageError, UnreadableRecord
 from kron.language import parse
-from kron.language.canonical import dialect_of, unparse, write_cron
+from kron.language.canonical import canonical
+from kron.language.source import shared_source
 from kron.rules.outcome import GapRecord
 from kron.rules.run import Run
 from kron.rules.state import ScheduleState
 from kron.rules.update import Revision, ScheduleAction
 from kron.stores.presets import BUILT_IN, Presets
 from kron.stores.row_codec import RowCodec, number_of
-from kron.timing.job import Command, Job
+from kron.timing.job import Command, Job, Source
 from kron.timing.schedule import Schedule
-from kron.timing.schedule.cron import possible
-from kron.timing.schedule.policy import KRON, Policy
+from kron.timing.schedule.policy import Policy
 
 Row = Sequence[Any]
 T = TypeVar("T")
@@ -32,8 +33,8 @@ T = TypeVar("T")
 MOST = 1 << 63  # integers n satisfy -MOST <= n < MOST
 
 
-class Definition(NamedTuple):
-    """A job without its identity, in columns."""
+class JobRow(NamedTuple):
+    """Columns of a job, without its identity. Stores read and write them; everything else uses `Job`."""
 
     schedule: str
     dialect: str
@@ -45,6 +46,9 @@ class Definition(NamedTuple):
     target: str
     start_at: int | None
     end_at: int | None
+    source: str | None
+    source_dialect: str | None
+    source_timezone: str | None
 
 
 class Standing(NamedTuple):
@@ -71,22 +75,24 @@ class Made(NamedTuple):
 
 
 POLICY = RowCodec(Policy, without=("preset", "given"))
-COMMAND, DEFINITION, STANDING = RowCodec(Command), RowCodec(Definition), RowCodec(Standing)
+COMMAND, JOB, STANDING = RowCodec(Command), RowCodec(JobRow), RowCodec(Standing)
 RUN, GAP, MADE, ACT = RowCodec(Run), RowCodec(GapRecord), RowCodec(Made), RowCodec(ScheduleAction)
-WIDTH = len(Definition._fields)
+WIDTH = len(JobRow._fields)
+_NO_SOURCE = (None, None, None)
 
 
-def write_job(job: Job) -> Definition:
-    """Return the row of a job.
+def write_job(job: Job) -> JobRow:
+    """Return the row of a job. A store calls it once for each definition that it writes.
 
     Raises:
         InvalidInput: The job would not come back equal.
     """
-    text, dialect = _said(job.schedule)
-    policy = _policy(job.schedule.policy)
+    text, dialect = canonical(job.schedule)
+    zone, policy = job.schedule.zone.name, _policy(job.schedule.policy)
     command = None if job.command is None else COMMAND.text(job.command)
-    zone = job.schedule.zone.name
-    row = Definition(text, dialect, zone, policy, job.name, job.description, command, job.target, job.start, job.end)
+    source = _NO_SOURCE if job.source is None else (job.source.text, job.source.dialect, job.source.timezone)
+    about = (job.name, job.description, command, job.target, job.start, job.end)
+    row = JobRow(text, dialect, zone, policy, *about, *source)
     reason = _unstorable(job, row)
     if reason:
         hint = "build the schedule by parsing a text"
@@ -128,7 +134,7 @@ def read_case(row: Row, presets: Presets = BUILT_IN) -> ScheduleState:
     """Return the schedule state of a row: identity, definition and progress. Runs are stored in another table.
 
     Args:
-        row: Identity, then the columns of `Definition`, then the columns of `Standing`.
+        row: Identity, then the columns of `JobRow`, then the columns of `Standing`.
         presets: Policies that fill in what the author of the schedule left open.
 
     Raises:
@@ -136,7 +142,7 @@ def read_case(row: Row, presets: Presets = BUILT_IN) -> ScheduleState:
     """
     identity, definition, standing = row[0], row[1 : WIDTH + 1], row[WIDTH + 1 :]
     try:
-        job, at = _job(identity, DEFINITION.read(definition), presets), STANDING.read(standing)
+        job, at = _job(identity, JOB.read(definition), presets), STANDING.read(standing)
         owed = read_owed(at.owed)
     except (ValueError, TypeError, KronError, RecursionError) as error:
         raise corrupt("schedules", identity, error) from error
@@ -163,17 +169,17 @@ def read_gap(identity: str, row: Row) -> GapRecord:
     return _read("schedule_gaps", f"{identity} from {row[0]}", GAP, row)
 
 
-def write_revision(revision: Revision) -> dict[str, Any]:
-    """Return the row of a revision: its complete definition, and who made it, when and why."""
+def write_revision(revision: Revision, row: JobRow) -> dict[str, Any]:
+    """Return the row of a revision: its complete definition as `row`, and who made it, when and why."""
     made = Made(revision.number, revision.at, revision.actor, revision.note, revision.cursor)
-    return {"schedule_id": revision.identity, **DEFINITION.row(write_job(revision.job)), **MADE.row(made)}
+    return {"schedule_id": revision.identity, **JOB.row(row), **MADE.row(made)}
 
 
 def read_revision(row: Row, presets: Presets = BUILT_IN) -> Revision:
     """Return the revision of a row: the identity, its definition, then the columns of `Made`."""
     identity, definition, made = row[0], row[1 : WIDTH + 1], row[WIDTH + 1 :]
     try:
-        return Revision(_job(identity, DEFINITION.read(definition), presets), *MADE.read(made))
+        return Revision(_job(identity, JOB.read(definition), presets), *MADE.read(made))
     except (ValueError, TypeError, KronError, RecursionError) as error:
         raise corrupt("schedule_revisions", f"{identity} number {made[0] if made else '?'}", error) from error
 
@@ -197,18 +203,19 @@ def _read(table: str, name: object, form: RowCodec[T], row: Row) -> T:
         raise corrupt(table, name, error) from error
 
 
-@lru_cache(1_024)
-def _said(schedule: Schedule) -> tuple[str, str]:
-    """Return the text of a schedule without its policy, and the dialect of the text."""
-    if dialect_of(schedule) == "service" or not possible(schedule.cron):  # `kron` rejects dates that never occur
-        return write_cron(schedule.cron), "service"
-    return unparse(replace(schedule, policy=KRON)), "kron"
-
-
-def _job(identity: str, row: Definition, presets: Presets) -> Job:
+def _job(identity: str, row: JobRow, presets: Presets) -> Job:
     schedule = _schedule(row.schedule, row.dialect, row.timezone, row.policy, presets)
     command = None if row.command is None else _command(row.command)
-    return Job(identity, schedule, row.name, row.description, command, row.target, row.start_at, row.end_at)
+    source = _source(row.source, row.source_dialect, row.source_timezone)
+    return Job(identity, schedule, row.name, row.description, command, row.target, row.start_at, row.end_at, source)
+
+
+def _source(text: str | None, dialect: str | None, timezone: str | None) -> Source | None:
+    if text is not None and dialect is not None:
+        return shared_source(text, dialect, timezone)
+    if (text, dialect, timezone) != _NO_SOURCE:
+        raise ValueError("a source text needs its dialect")
+    return None
 
 
 @lru_cache(16_384)  # parsing dominates the cost of a row, and many rows share few texts
@@ -238,7 +245,7 @@ def _command(text: str) -> Command:
     return COMMAND.read_text(text)
 
 
-def _unstorable(job: Job, row: Definition) -> str:
+def _unstorable(job: Job, row: JobRow) -> str:
     """Return why a job would not come back equal; empty if it would."""
     if not all(_plain(value) for value in (job.identity, *row) if isinstance(value, str)):
         return "a text contains a character that databases cannot store (NUL or a surrogate)"

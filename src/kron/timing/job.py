@@ -1,8 +1,8 @@
-"""Job: an identity, its schedule, and its target."""
+"""Job: the definition of a schedule, with its identity, its target and the text that its author wrote."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kron.timing.schedule import Schedule
 
@@ -24,10 +24,23 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """A schedule with identity and target.
+class Source:
+    """Source text of a schedule: what its author wrote. It is shown to people; no decision reads it.
 
-    The identity is an input of every decision and of every idempotency key, so it must not change.
+    Six fields of the service dialect start with the seconds, whatever the setting of the service that read them.
+    """
+
+    text: str
+    dialect: str
+    timezone: str | None = None  # time zone that applies to the text; None if the text names one
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The definition of a schedule: identity, schedule, target and source text.
+
+    This is the only type that holds a definition. Files, requests and rows are read into it and written from it. The
+    identity is an input of every decision and of every idempotency key, so it must not change.
     """
 
     identity: str
@@ -38,3 +51,14 @@ class Job:
     target: str = ""  # URL-like; its scheme selects the launcher
     start: int | None = None  # second; only periods strictly after it are valid
     end: int | None = None  # second; only periods not later than it are valid
+    source: Source | None = None  # None: the schedule was not built from one text
+
+    def same_definition(self, other: Job) -> bool:
+        """Return whether `other` is the same definition, so that no new revision is needed.
+
+        Another source text is another definition, even if both texts mean the same schedule. A job without a source
+        text says nothing about the text: it is the same definition as one with any text.
+        """
+        if self.source is None or other.source is None:
+            return replace(self, source=None) == replace(other, source=None)
+        return self == other

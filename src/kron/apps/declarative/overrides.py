@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from kron.apps.declarative.errors import SchedulerError
-from kron.apps.declarative.persisted import read_cases
+from kron.apps.declarative.persisted import expression_of, read_cases
 from kron.apps.declarative.registration import Task
 from kron.engine.store import Store
 from kron.rules.edit import created, revision_of, withdrawn
@@ -84,7 +84,8 @@ async def _resolve(store: Store, tasks: Sequence[Task], cases: dict[str, Schedul
 def _kind(task: Task, case: ScheduleState) -> Kind:
     if any(run.active for run in case.open_runs):
         return Kind.ORPHANED
-    same = case.job.description == task.expression and case.policy.retry_after == task.schedule.policy.retry_after
+    delay = case.policy.retry_after
+    same = expression_of(case.job) == task.expression and delay == task.schedule.policy.retry_after
     return Kind.PRESERVED if same else Kind.OVERRIDDEN
 
 

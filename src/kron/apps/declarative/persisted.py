@@ -21,13 +21,14 @@ from kron.errors import KronError, LanguageError, UnreadableRecord
 from kron.rules.run import Run, State
 from kron.rules.state import ScheduleState
 from kron.stores.row_codec import DecodeError
+from kron.timing.job import Job
 
 log = logging.getLogger("kron.declarative")
 
 PAGE = 1_000
 NEWEST = 1_000  # runs that are read for the timestamps of a task
 
-_NAMES = {"schedule": "cronExpression", "description": "cronExpression", "retry_after": "retryDelayMs"}
+_NAMES = {"schedule": "cronExpression", "source": "cronExpression", "retry_after": "retryDelayMs"}
 _KINDS = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null", bytes: "bytes"}
 
 
@@ -83,7 +84,7 @@ async def read_record(store: Store, name: str) -> TaskRecord | None:
     last = max(runs, key=lambda run: run.sent, default=None)
     return TaskRecord(
         name=name,
-        expression=case.job.description,
+        expression=expression_of(case.job),
         delay=timedelta(microseconds=(case.policy.retry_after or 0) // 1_000),
         state=state_of(case.open_runs),
         last_attempt_at=(last.sent or None) if last else None,
@@ -92,6 +93,11 @@ async def read_record(store: Store, name: str) -> TaskRecord | None:
         pending_retry_until=max(waiting, default=None),
         scheduler=last.owner if last else "",
     )
+
+
+def expression_of(job: Job) -> str:
+    """Return the expression of a persisted task, as it was written; empty if it is missing."""
+    return "" if job.source is None else job.source.text
 
 
 def state_of(runs: Sequence[Run]) -> TaskState:
@@ -128,7 +134,7 @@ def _named(case: ScheduleState, registered: Collection[str]) -> str:
     job, delay = case.job, case.policy.retry_after
     if not job.name:
         raise TaskMissingFieldError("name")
-    missing = "cronExpression" if not job.description else "retryDelayMs" if delay is None else ""
+    missing = "cronExpression" if not expression_of(job) else "retryDelayMs" if delay is None else ""
     if missing and job.name not in registered:
         raise TaskMissingFieldError(missing)
     if missing:

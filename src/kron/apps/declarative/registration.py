@@ -18,6 +18,7 @@ from kron.apps.declarative.errors import (
     ScheduleDuplicateTaskError,
 )
 from kron.apps.declarative.expression import next_occurrence, read_expression, with_delay
+from kron.language.source import source_of
 from kron.language.tokens import LONGEST
 from kron.timing.job import Job
 from kron.timing.schedule import Schedule
@@ -39,8 +40,8 @@ class Task:
 
     def job(self, identity: str) -> Job:
         """Return the task as a job of the engine, under an identity."""
-        target = f"{SCHEME}:{self.name}"
-        return Job(identity, self.schedule, name=self.name, description=self.expression, target=target)
+        source = source_of(self.expression, "posix", self.schedule)
+        return Job(identity, self.schedule, name=self.name, target=f"{SCHEME}:{self.name}", source=source)
 
 
 def read_registrations(registrations: object, zone: str, now: int) -> list[Task]:

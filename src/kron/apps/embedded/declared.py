@@ -8,17 +8,19 @@ from importlib import import_module
 from inspect import isasyncgenfunction, iscoroutine, iscoroutinefunction, isgeneratorfunction, signature
 from typing import Any
 
-from kron.apps.embedded.options import Options
+from kron.apps.embedded.options import JobOptions, policy_of, zone_of
 from kron.errors import InvalidSchedule, LanguageError, UsageError, clip
 from kron.language import parse
 from kron.language.fault import Fault
 from kron.language.modifier_args import read_zone
+from kron.language.source import source_of
 from kron.timing.decision import checked
 from kron.timing.job import Job
 from kron.timing.schedule import Schedule
 from kron.timing.schedule.cron import possible
 
 SCHEME = "python"
+DIALECT = "fuzzy"  # dialect of a job that names none
 _EXAMPLE = 'give the schedule as a string in parentheses: @s.job("daily around 14:00")'
 
 
@@ -37,7 +39,7 @@ class Declared:
 def declare(
     function: Callable[..., Any] | str,
     words: str,
-    options: Options,
+    options: JobOptions,
     name: str | None,
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
@@ -47,15 +49,16 @@ def declare(
     called = imported(function) if isinstance(function, str) else function
     _check_callable(called)
     known = _name(called, name)
-    schedule = _schedule(words, known, options)
-    job = Job(known, schedule, name=known, description=words, target=f"{SCHEME}:{known}")
-    if options.transaction and not iscoroutinefunction(called):
+    schedule, transaction = _schedule(words, known, options), bool(options.get("transaction"))
+    source = source_of(words, options.get("dialect", DIALECT), schedule)
+    job = Job(known, schedule, name=known, target=f"{SCHEME}:{known}", source=source)
+    if transaction and not iscoroutinefunction(called):
         message = f"{known!r} is a plain function, and transaction=True needs an async function"
         raise UsageError(
             "NOT_ASYNC", message, hint="declare it with `async def`, and await the calls of the connection"
         )
-    _check_arguments(called, known, args, kwargs, options.transaction)
-    return Declared(known, job, called, tuple(args), dict(kwargs), options.transaction)
+    _check_arguments(called, known, args, kwargs, transaction)
+    return Declared(known, job, called, tuple(args), dict(kwargs), transaction)
 
 
 def check_words(words: object) -> None:
@@ -123,13 +126,14 @@ def _check_arguments(function: Callable[..., Any], name: str, args: object, kwar
         raise UsageError("BAD_ARGUMENTS", f"{name!r} does not accept these arguments: {error}", hint=hint) from None
 
 
-def _schedule(words: str, name: str, options: Options) -> Schedule:
+def _schedule(words: str, name: str, options: JobOptions) -> Schedule:
+    dialect = options.get("dialect", DIALECT)
     try:
-        if options.dialect == "fuzzy":
+        if dialect == "fuzzy":
             return _sentence(words, name, options)
-        schedule = parse(words, dialect=options.dialect, zone=options.zone or "UTC", policy=options.policy)
+        schedule = parse(words, dialect=dialect, zone=zone_of(options) or "UTC", policy=policy_of(options))
     except LanguageError as error:
-        error.hint = _hint(error, options.dialect, words)
+        error.hint = _hint(error, dialect, words)
         raise
     if not possible(schedule.cron):
         hint = "choose a day that exists"
@@ -137,20 +141,20 @@ def _schedule(words: str, name: str, options: Options) -> Schedule:
     return schedule
 
 
-def _sentence(words: str, name: str, options: Options) -> Schedule:
+def _sentence(words: str, name: str, options: JobOptions) -> Schedule:
     """Return the schedule of a sentence in the local time of the zone; a sentence with a UTC offset excludes `zone`."""
     from kron.language.sentences.read import read_sentence
 
-    schedule = parse(words, dialect="fuzzy", identity=name, policy=options.policy)
-    if not options.zone:
+    schedule, zone = parse(words, dialect="fuzzy", identity=name, policy=policy_of(options)), zone_of(options)
+    if not zone:
         return schedule
     if read_sentence(words).offset:
         message = "the sentence has a UTC offset, and zone= is given too"
         raise InvalidSchedule("TWO_ZONES", message, hint="remove the offset from the sentence, or remove zone=")
     try:
-        return replace(schedule, zone=read_zone(options.zone))
+        return replace(schedule, zone=read_zone(zone))
     except Fault as fault:
-        raise fault.within(options.zone) from None
+        raise fault.within(zone) from None
 
 
 def _hint(error: LanguageError, dialect: str, words: str) -> str:

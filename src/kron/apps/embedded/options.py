@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from datetime import timedelta
-from typing import Any, Literal, TypedDict, TypeVar
+from typing import Any, Literal, TypedDict, TypeVar, cast
 from zoneinfo import ZoneInfo
 
 from kron.engine.settings import Settings
@@ -19,7 +19,11 @@ Duration = str | timedelta
 
 
 class JobOptions(TypedDict, total=False):
-    """Options of `Scheduler.job`, `cron`, `kron` and `add`, in addition to schedule, name and arguments."""
+    """Options of `Scheduler.job`, `cron`, `kron` and `add`, in addition to schedule, name and arguments.
+
+    Durations are strings such as `90s`, or timedeltas. The type exists for the keyword arguments of these methods: the
+    definition that they make is a `Job`.
+    """
 
     dialect: Literal["fuzzy", "posix", "service", "kron"]
     zone: str | ZoneInfo | None
@@ -27,40 +31,11 @@ class JobOptions(TypedDict, total=False):
     catchup: Literal["latest", "none", "all", "spread", "by-deadline"] | None
     deadline: Duration | None
     retry: Duration | None
-    restart: bool | None
+    restart: bool | None  # None: only if it is safe
     transaction: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """Options of one job. Durations are strings such as `90s`, or timedeltas."""
-
-    dialect: str = "fuzzy"
-    zone: str | None = None
-    overlap: str | None = None
-    catchup: str | None = None
-    deadline: Duration | None = None
-    retry: Duration | None = None
-    restart: bool | None = None  # None: only if it is safe
-    transaction: bool = False
-
-    @property
-    def policy(self) -> Policy:
-        """Return the embedded policy with the options applied. The policy in the schedule text overrides it."""
-        policy = APPLICATION
-        if self.overlap is not None:
-            policy = replace(policy, overlap=_word(Overlap, self.overlap, "overlap"))
-        if self.catchup is not None:
-            policy = replace(policy, catchup=_word(Catchup, self.catchup, "catchup"), catchup_limit=100)
-        if self.deadline is not None:
-            policy = replace(policy, deadline=nanoseconds(self.deadline, "deadline"))
-        if self.retry is not None:
-            policy = replace(policy, retry_after=nanoseconds(self.retry, "retry"))
-        restart = self.transaction if self.restart is None else self.restart  # a crash left no effects
-        return replace(policy, on_worker_loss=WorkerLossPolicy.RESTART) if restart else policy
-
-
-NAMES = tuple(field.name for field in fields(Options))
+NAMES = tuple(JobOptions.__annotations__)
 _ELSEWHERE = {  # option names of other schedulers, and what to use here
     "coalesce": 'use catchup="latest", which is the default',
     "executor": "remove it: plain functions run in the threads of the scheduler, Scheduler(threads=32)",
@@ -81,7 +56,7 @@ _ELSEWHERE = {  # option names of other schedulers, and what to use here
 }
 
 
-def read_options(given: Mapping[str, Any]) -> Options:
+def read_options(given: Mapping[str, Any]) -> JobOptions:
     """Return the given options. Raise an error for the first invalid one."""
     for name in given:
         if name not in NAMES:
@@ -90,14 +65,37 @@ def read_options(given: Mapping[str, Any]) -> Options:
     zone = given.get("zone")
     if zone == "":
         raise _bad("zone", zone, 'use the name of a time zone: zone="Europe/Paris", or omit it for UTC')
-    if isinstance(zone, ZoneInfo) and zone.key:
-        given = {**given, "zone": zone.key}
-    elif zone is not None and not isinstance(zone, str):
+    if zone is not None and not isinstance(zone, str) and not (isinstance(zone, ZoneInfo) and zone.key):
         raise _bad("zone", zone, 'use the name of a time zone: zone="Europe/Paris"')
     for name in ("restart", "transaction"):
         if not isinstance(given.get(name), bool | None):
             raise _bad(name, given[name], f"use {name}=True or {name}=False")
-    return Options(**given)
+    return cast(JobOptions, dict(given))
+
+
+def zone_of(options: JobOptions) -> str:
+    """Return the name of the given time zone; empty without one."""
+    zone = options.get("zone")
+    return zone.key if isinstance(zone, ZoneInfo) else zone or ""
+
+
+def policy_of(options: JobOptions) -> Policy:
+    """Return the embedded policy with the options applied. The policy in the schedule text overrides it."""
+    policy = APPLICATION
+    overlap, catchup = options.get("overlap"), options.get("catchup")
+    deadline, retry = options.get("deadline"), options.get("retry")
+    if overlap is not None:
+        policy = replace(policy, overlap=_word(Overlap, overlap, "overlap"))
+    if catchup is not None:
+        policy = replace(policy, catchup=_word(Catchup, catchup, "catchup"), catchup_limit=100)
+    if deadline is not None:
+        policy = replace(policy, deadline=nanoseconds(deadline, "deadline"))
+    if retry is not None:
+        policy = replace(policy, retry_after=nanoseconds(retry, "retry"))
+    restart = options.get("restart")
+    if restart is None:
+        restart = options.get("transaction")  # a crash left no effects
+    return replace(policy, on_worker_loss=WorkerLossPolicy.RESTART) if restart else policy
 
 
 def check_given(threads: object, patience: object, retention: object, sink: object, settings: object) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from kron.rules.run import Run, exclusive
 from kron.rules.upcoming import next_period
-from kron.rules.update import Revision, ScheduleUpdate, can_commit, is_simple_insert
-from kron.stores.codec import write_job
+from kron.rules.update import ScheduleUpdate, can_commit, is_simple_insert
+from kron.stores.codec import JobRow, write_job
 from kron.stores.postgres.arrays import numbers, octets, texts
 from kron.stores.postgres.cases import Jobs, whole
 from kron.stores.postgres.pool import Session
@@ -88,15 +88,18 @@ async def settle_exactly(talk: Session, jobs: Jobs, settlements: Sequence[Schedu
     stored = {case.identity: case for case in await whole(talk, jobs, rows)}
     taken = await _taken(talk, [run for s in settlements for run in s.new])
     held = [s for s in settlements if can_commit(s, stored.get(s.after.identity), taken)]
-    held = await _define(talk, held, stored, now)
+    written = {s.after.identity: write_job(s.after.job) for s in held if s.revision or s.after.identity not in stored}
+    held = await _define(talk, held, stored, written, now)
     edited, others = list[ScheduleUpdate](), list[ScheduleUpdate]()
     for s in held:
         (edited if s.revision and s.after.identity in stored else others).append(s)
     if edited:
-        await talk.execute("edit", **_edited(edited), now=now)
+        await talk.execute("edit", **_edited(edited, written), now=now)
     if others:
-        await _stand(talk, others, {row[0]: row for row in rows})
-    await _write(talk, held, [s.revision for s in others if s.revision])
+        digests = {row[0]: row[1] for row in rows}
+        await _stand(talk, others, digests | {name: digest(row) for name, row in written.items()})
+    revisions = [s.revision for s in others if s.revision]
+    await _write(talk, held, revised(revisions, written) if revisions else None)
     names = {s.after.identity for s in held}
     return [s.after.identity in names for s in settlements]
 
@@ -108,30 +111,30 @@ async def _taken(talk: Session, runs: Sequence[Run]) -> set[str]:
     return {row[0] for row in (*found, *again)}
 
 
-async def _define(talk: Session, held: list[ScheduleUpdate], known: Container[str], now: int) -> list[ScheduleUpdate]:
+async def _define(
+    talk: Session, held: list[ScheduleUpdate], known: Container[str], written: Mapping[str, JobRow], now: int
+) -> list[ScheduleUpdate]:
     """Write new schedules. Drop the updates whose schedule another transaction has just created."""
-    created = [s.after.job for s in held if s.after.identity not in known]
-    if not created:
+    new = {name: row for name, row in written.items() if name not in known}
+    if not new:
         return held
-    made = {name for (name,) in await talk.rows("define", **definitions(created), now=now)}
+    made = {name for (name,) in await talk.rows("define", **definitions(new), now=now)}
     return [s for s in held if s.after.identity in known or s.after.identity in made]
 
 
-def _edited(edited: Sequence[ScheduleUpdate]) -> dict[str, Any]:
+def _edited(edited: Sequence[ScheduleUpdate], written: Mapping[str, JobRow]) -> dict[str, Any]:
     """Return the columns of schedules with a new revision: their revisions and their progress."""
     afters, revisions = [s.after for s in edited], [s.revision for s in edited if s.revision]
-    return revised(revisions) | standings(afters, map(_seen, edited), map(_reach, edited), map(_next, edited))
+    return revised(revisions, written) | standings(afters, map(_seen, edited), map(_reach, edited), map(_next, edited))
 
 
-async def _stand(talk: Session, held: Sequence[ScheduleUpdate], rows: dict[str, Sequence[Any]]) -> None:
+async def _stand(talk: Session, held: Sequence[ScheduleUpdate], digests: Mapping[str, int]) -> None:
     afters = [s.after for s in held]
-    digests = [rows[case.identity][1] if case.identity in rows else digest(write_job(case.job)) for case in afters]
-    await talk.execute(
-        "stand", **standings(afters, map(_seen, held), map(_reach, held), map(_next, held)), digests=numbers(digests)
-    )
+    progress = standings(afters, map(_seen, held), map(_reach, held), map(_next, held))
+    await talk.execute("stand", **progress, digests=numbers(digests[case.identity] for case in afters))
 
 
-async def _write(talk: Session, held: Sequence[ScheduleUpdate], revisions: Sequence[Revision]) -> None:
+async def _write(talk: Session, held: Sequence[ScheduleUpdate], revisions: dict[str, Any] | None) -> None:
     changed = [(after, exclusive(after, s.after.policy)) for s in held for _, after in s.changed]
     for starts in (False, True):  # end runs before others start
         moved = [(run, exclusive) for run, exclusive in changed if run.active is starts]
@@ -146,7 +149,7 @@ async def _write(talk: Session, held: Sequence[ScheduleUpdate], revisions: Seque
     if gaps:
         await talk.execute("drop", **dropped(gaps))
     if revisions:
-        await talk.execute("revise", **revised(revisions))
+        await talk.execute("revise", **revisions)
     acts = [(s.after.identity, s.act) for s in held if s.act]
     if acts:
         await talk.execute("act", **acted(acts))

@@ -118,7 +118,7 @@ FROM (VALUES (0)) AS once LEFT JOIN LATERAL (
 SELECT r.*
 FROM unnest(%(schedules)s, %(revisions)s) AS s (schedule_id, number), LATERAL (
     SELECT schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
-           number, at, actor, note, cursor
+           source, source_dialect, source_timezone, number, at, actor, note, cursor
     FROM schedule_revisions
     WHERE tenant_id = %(tenant)s AND schedule_id = s.schedule_id AND number = s.number
     OFFSET 0) AS r;
@@ -133,7 +133,8 @@ FOR NO KEY UPDATE;
 -- definitions: definitions by identity
 SELECT d.*
 FROM unnest(%(schedules)s) AS s (schedule_id), LATERAL (
-    SELECT schedule_id, digest, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at
+    SELECT schedule_id, digest, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
+           source, source_dialect, source_timezone
     FROM definitions
     WHERE tenant_id = %(tenant)s AND schedule_id = s.schedule_id
     OFFSET 0) AS d;
@@ -183,32 +184,37 @@ RETURNING d.schedule_id;
 
 -- define: insert new schedules; returns the inserted ones
 INSERT INTO definitions (tenant_id, schedule_id, digest, schedule, dialect, timezone, policy, name, description,
-                         command, target, start_at, end_at, updated_at)
+                         command, target, start_at, end_at, source, source_dialect, source_timezone, updated_at)
 SELECT %(tenant)s, s.*, %(now)s
 FROM unnest(%(schedules)s, %(digests)s, %(texts)s, %(dialects)s, %(zones)s, %(policies)s, %(names)s,
-            %(descriptions)s, %(commands)s, %(targets)s, %(starts)s, %(ends)s) AS s
+            %(descriptions)s, %(commands)s, %(targets)s, %(starts)s, %(ends)s, %(sources)s,
+            %(source_dialects)s, %(source_timezones)s) AS s
 ON CONFLICT DO NOTHING
 RETURNING schedule_id;
 
 -- edit: write new revisions of schedules, under the lock: definition, progress, and the permanent revision record
 WITH defined AS (
     INSERT INTO definitions (tenant_id, schedule_id, digest, schedule, dialect, timezone, policy, name, description,
-                             command, target, start_at, end_at, updated_at)
+                             command, target, start_at, end_at, source, source_dialect, source_timezone, updated_at)
     SELECT %(tenant)s, s.*, %(now)s
     FROM unnest(%(schedules)s, %(digests)s, %(texts)s, %(dialects)s, %(zones)s, %(policies)s, %(names)s,
-                %(descriptions)s, %(commands)s, %(targets)s, %(starts)s, %(ends)s) AS s
+                %(descriptions)s, %(commands)s, %(targets)s, %(starts)s, %(ends)s, %(sources)s,
+                %(source_dialects)s, %(source_timezones)s) AS s
     ON CONFLICT (tenant_id, schedule_id) DO UPDATE SET
         digest = excluded.digest, schedule = excluded.schedule, dialect = excluded.dialect,
         timezone = excluded.timezone, policy = excluded.policy, name = excluded.name,
         description = excluded.description, command = excluded.command, target = excluded.target,
-        start_at = excluded.start_at, end_at = excluded.end_at, updated_at = excluded.updated_at
+        start_at = excluded.start_at, end_at = excluded.end_at, source = excluded.source,
+        source_dialect = excluded.source_dialect, source_timezone = excluded.source_timezone,
+        updated_at = excluded.updated_at
 ), revised AS (
     INSERT INTO schedule_revisions (tenant_id, schedule_id, schedule, dialect, timezone, policy, name, description,
-                                    command, target, start_at, end_at, number, at, actor, note, cursor)
+                                    command, target, start_at, end_at, source, source_dialect, source_timezone, number,
+                                    at, actor, note, cursor)
     SELECT %(tenant)s, r.*
     FROM unnest(%(schedules)s, %(texts)s, %(dialects)s, %(zones)s, %(policies)s, %(names)s, %(descriptions)s,
-                %(commands)s, %(targets)s, %(starts)s, %(ends)s, %(numbers)s::integer[], %(ats)s, %(actors)s, %(notes)s,
-                %(froms)s) AS r
+                %(commands)s, %(targets)s, %(starts)s, %(ends)s, %(sources)s, %(source_dialects)s, %(source_timezones)s,
+                %(numbers)s::integer[], %(ats)s, %(actors)s, %(notes)s, %(froms)s) AS r
 )
 UPDATE schedule_state d SET
     digest = s.digest, revision = s.revision, cursor = s.cursor, since = s.since, paused = s.paused,
@@ -268,11 +274,12 @@ SELECT %(tenant)s, g.* FROM unnest(%(schedules)s, %(firsts)s, %(lasts)s, %(count
 
 -- revise: insert revisions: complete definitions, kept permanently
 INSERT INTO schedule_revisions (tenant_id, schedule_id, schedule, dialect, timezone, policy, name, description,
-                                command, target, start_at, end_at, number, at, actor, note, cursor)
+                                command, target, start_at, end_at, source, source_dialect, source_timezone, number,
+                                at, actor, note, cursor)
 SELECT %(tenant)s, r.*
 FROM unnest(%(schedules)s, %(texts)s, %(dialects)s, %(zones)s, %(policies)s, %(names)s, %(descriptions)s,
-            %(commands)s, %(targets)s, %(starts)s, %(ends)s, %(numbers)s::integer[], %(ats)s, %(actors)s, %(notes)s,
-            %(froms)s) AS r;
+            %(commands)s, %(targets)s, %(starts)s, %(ends)s, %(sources)s, %(source_dialects)s, %(source_timezones)s,
+            %(numbers)s::integer[], %(ats)s, %(actors)s, %(notes)s, %(froms)s) AS r;
 
 -- act: insert recorded actions, kept permanently
 INSERT INTO schedule_actions (tenant_id, schedule_id, action, at, until, actor, note)
@@ -349,7 +356,7 @@ ORDER BY first;
 
 -- revisions: revisions of a schedule, oldest first
 SELECT schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
-       number, at, actor, note, cursor
+       source, source_dialect, source_timezone, number, at, actor, note, cursor
 FROM schedule_revisions
 WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s
 ORDER BY number;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any
@@ -14,7 +14,7 @@ from kron.rules.run import OPEN, Run, State
 from kron.rules.state import ScheduleState
 from kron.rules.upcoming import next_period
 from kron.rules.update import Revision, ScheduleAction
-from kron.stores.codec import Definition, read_case, write_job, write_owed
+from kron.stores.codec import JobRow, read_case, write_owed
 from kron.stores.postgres.arrays import numbers, octets, texts, truths
 from kron.stores.presets import Presets
 from kron.timing.job import Job
@@ -56,9 +56,9 @@ def _token(state: State, attempt: int, owner: str, lease: int | None) -> int:
     return int.from_bytes(sha256(token.encode()).digest()[:8], "big") | 1
 
 
-def digest(definition: Definition) -> int:
+def digest(row: JobRow) -> int:
     """Return the digest of a definition (64 bits, signed)."""
-    return int.from_bytes(sha256(repr(tuple(definition)).encode()).digest()[:8], "big", signed=True)
+    return int.from_bytes(sha256(repr(tuple(row)).encode()).digest()[:8], "big", signed=True)
 
 
 def read_job(row: Row, presets: Presets) -> tuple[tuple[str, int], Job]:
@@ -73,7 +73,9 @@ def read_job(row: Row, presets: Presets) -> tuple[tuple[str, int], Job]:
 
 def borne_by(identity: str, job: Job) -> Job:
     """Return the same definition with another identity."""
-    return Job(identity, job.schedule, job.name, job.description, job.command, job.target, job.start, job.end)
+    return Job(
+        identity, job.schedule, job.name, job.description, job.command, job.target, job.start, job.end, job.source
+    )
 
 
 @lru_cache(16_384)
@@ -82,13 +84,14 @@ def _defined(presets: Presets, *definition: Any) -> Job:
     return read_case(("", *definition, *NEVER), presets).job
 
 
-def definitions(jobs: Sequence[Job]) -> dict[str, Any]:
-    """Return the columns of definitions."""
-    rows = [write_job(job) for job in jobs]
-    (text, dialect, zone, policy, name, description, command, target, start, end) = zip(*rows, strict=True)
+def definitions(rows: Mapping[str, JobRow]) -> dict[str, Any]:
+    """Return the columns of definitions, which are given by identity."""
+    text, dialect, zone, policy, name, description, command, target, start, end, *source = zip(
+        *rows.values(), strict=True
+    )
     return {
-        "schedules": texts(job.identity for job in jobs),
-        "digests": numbers(map(digest, rows)),
+        "schedules": texts(rows),
+        "digests": numbers(map(digest, rows.values())),
         "texts": texts(text),
         "dialects": texts(dialect),
         "zones": texts(zone),
@@ -99,6 +102,9 @@ def definitions(jobs: Sequence[Job]) -> dict[str, Any]:
         "targets": texts(target),
         "starts": numbers(start),
         "ends": numbers(end),
+        "sources": texts(source[0]),
+        "source_dialects": texts(source[1]),
+        "source_timezones": texts(source[2]),
     }
 
 
@@ -219,10 +225,10 @@ def dropped(gaps: Sequence[tuple[str, GapRecord]]) -> dict[str, Any]:
     }
 
 
-def revised(revisions: Sequence[Revision]) -> dict[str, Any]:
-    """Return the columns of revisions, each with its complete definition."""
+def revised(revisions: Sequence[Revision], rows: Mapping[str, JobRow]) -> dict[str, Any]:
+    """Return the columns of revisions, each with its complete definition, which is given by identity."""
     return {
-        **definitions([revision.job for revision in revisions]),
+        **definitions({revision.identity: rows[revision.identity] for revision in revisions}),
         "numbers": numbers(revision.number for revision in revisions),
         "ats": numbers(revision.at for revision in revisions),
         "actors": texts(revision.actor for revision in revisions),

@@ -64,7 +64,7 @@ ON CONFLICT (kind) DO UPDATE SET
 
 -- look: schedules that are due for a check, the longest waiting first
 SELECT schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
-       revision, cursor, since, paused, deleted, wake, paused_until, owed
+       source, source_dialect, source_timezone, revision, cursor, since, paused, deleted, wake, paused_until, owed
 FROM schedules
 WHERE wake IS NOT NULL AND wake <= :upto AND (wake, schedule_id) > (:after, :identity)
   AND shard IN (SELECT value FROM json_each(:shards)) AND kind IN (SELECT value FROM json_each(:kinds))
@@ -83,7 +83,7 @@ LIMIT 1;
 
 -- schedules: schedules by identity
 SELECT schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
-       revision, cursor, since, paused, deleted, wake, paused_until, owed
+       source, source_dialect, source_timezone, revision, cursor, since, paused, deleted, wake, paused_until, owed
 FROM schedules
 WHERE schedule_id IN (SELECT value FROM json_each(:names));
 
@@ -113,15 +113,18 @@ SELECT idempotency_key FROM schedule_runs WHERE idempotency_key IN (SELECT value
 -- define: insert a new schedule
 INSERT INTO schedules (
     schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
+    source, source_dialect, source_timezone,
     revision, cursor, since, paused, deleted, wake, paused_until, shard, kind, next_at, owed)
 VALUES (
     :schedule_id, :schedule, :dialect, :timezone, :policy, :name, :description, :command, :target, :start_at, :end_at,
+    :source, :source_dialect, :source_timezone,
     :revision, :cursor, :since, :paused, :deleted, :wake, :paused_until, :shard, :kind, :next_at, :owed);
 
 -- redefine: write a new revision of a schedule
 UPDATE schedules SET
     schedule = :schedule, dialect = :dialect, timezone = :timezone, policy = :policy, name = :name,
     description = :description, command = :command, target = :target, start_at = :start_at, end_at = :end_at,
+    source = :source, source_dialect = :source_dialect, source_timezone = :source_timezone,
     revision = :revision, cursor = :cursor, since = :since, paused = :paused, deleted = :deleted, wake = :wake,
     paused_until = :paused_until, kind = :kind, aside = NULL, next_at = :next_at, owed = :owed
 WHERE schedule_id = :schedule_id;
@@ -176,10 +179,10 @@ VALUES (:schedule_id, :first, :last, :count, :outcome, :reason);
 -- revise: insert a revision: a complete definition, kept permanently
 INSERT INTO schedule_revisions (
     schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
-    number, at, actor, note, cursor)
+    source, source_dialect, source_timezone, number, at, actor, note, cursor)
 VALUES (
     :schedule_id, :schedule, :dialect, :timezone, :policy, :name, :description, :command, :target, :start_at, :end_at,
-    :number, :at, :actor, :note, :cursor);
+    :source, :source_dialect, :source_timezone, :number, :at, :actor, :note, :cursor);
 
 -- identities: a page of identities; `beyond` sorts after all that start with the prefix
 SELECT schedule_id FROM schedules
@@ -238,7 +241,7 @@ SELECT first, last, count, outcome, reason FROM schedule_gaps WHERE schedule_id 
 
 -- revisions: revisions of a schedule, oldest first
 SELECT schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
-       number, at, actor, note, cursor
+       source, source_dialect, source_timezone, number, at, actor, note, cursor
 FROM schedule_revisions
 WHERE schedule_id = :schedule_id
 ORDER BY number;

@@ -23,6 +23,9 @@ CREATE TABLE schedules (
     target      TEXT    NOT NULL,
     start_at    INTEGER,           -- seconds, like end_at
     end_at      INTEGER,
+    source      TEXT,              -- source text: as its author wrote it; NULL without one. No decision reads it
+    source_dialect  TEXT CHECK ((source_dialect IS NULL) = (source IS NULL)),
+    source_timezone TEXT CHECK (source_timezone IS NULL OR source IS NOT NULL),  -- NULL if the source text names one
     cursor      INTEGER NOT NULL,  -- every period up to it is handled
     since       INTEGER NOT NULL,  -- periods that were due earlier do not belong to this revision
     paused      INTEGER NOT NULL CHECK (paused IN (0, 1)),
@@ -60,13 +63,14 @@ WHEN new.schedule_id <> old.schedule_id OR new.revision < old.revision OR new.cu
 BEGIN SELECT RAISE(ABORT, 'the revision and the cursor of a schedule only grow'); END;
 
 CREATE TRIGGER schedules_are_revised BEFORE UPDATE OF
-    schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at ON schedules
+    schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
+    source, source_dialect, source_timezone ON schedules
 WHEN new.revision = old.revision
  AND (new.schedule, new.dialect, new.timezone, new.policy, new.name, new.description, new.command, new.target,
-      new.start_at, new.end_at)
+      new.start_at, new.end_at, new.source, new.source_dialect, new.source_timezone)
      IS NOT
      (old.schedule, old.dialect, old.timezone, old.policy, old.name, old.description, old.command, old.target,
-      old.start_at, old.end_at)
+      old.start_at, old.end_at, old.source, old.source_dialect, old.source_timezone)
 BEGIN SELECT RAISE(ABORT, 'a definition changes with its revision only'); END;
 
 -- All revisions of all schedules.
@@ -83,6 +87,9 @@ CREATE TABLE schedule_revisions (
     target      TEXT    NOT NULL,
     start_at    INTEGER,
     end_at      INTEGER,
+    source      TEXT,
+    source_dialect  TEXT,
+    source_timezone TEXT,
     at          INTEGER NOT NULL,
     actor         TEXT    NOT NULL,
     note        TEXT    NOT NULL,
@@ -267,7 +274,7 @@ SELECT schedule_id,
             THEN CAST(substr(target, instr(target, 'version=') + 8) AS INTEGER) END AS version,
        CASE WHEN holder GLOB '*%[89A-Fa-f]*' THEN holder
             ELSE json_extract('"' || replace(replace(holder, '+', ' '), '%', '\u00') || '"', '$') END AS user_id,
-       schedule AS cron_expr,
+       coalesce(source, schedule) AS cron_expr,
        timezone,
        strftime('%Y-%m-%dT%H:%M:%SZ', start_at, 'unixepoch') AS start_at,
        strftime('%Y-%m-%dT%H:%M:%SZ', end_at, 'unixepoch') AS end_at,
@@ -282,7 +289,8 @@ SELECT schedule_id,
        target,
        name,
        description,
-       dialect,
+       coalesce(source_dialect, dialect) AS dialect,
+       schedule AS canonical,
        revision,
        strftime('%Y-%m-%dT%H:%M:%SZ', cursor, 'unixepoch') AS handled_until,
        strftime('%Y-%m-%dT%H:%M:%fZ', paused_until / 1000.0, 'unixepoch') AS paused_until,

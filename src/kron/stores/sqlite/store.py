@@ -25,10 +25,11 @@ from kron.rules.update import (
 )
 from kron.stores.codec import (
     ACT,
-    DEFINITION,
     GAP,
+    JOB,
     RUN,
     STANDING,
+    JobRow,
     read_act,
     read_gap,
     read_revision,
@@ -209,14 +210,16 @@ class SqliteStore:
         stored = self.cases.get(after.identity)
         if not can_commit(settlement, stored, taken):
             return False
-        self._keep(stored, after, next_period(after, settlement.new))
+        unchanged = stored is not None and stored.revision == after.revision
+        row = None if unchanged else write_job(after.job)
+        self._keep(stored, after, next_period(after, settlement.new), row)
         for _, run in sorted(settlement.changed, key=lambda pair: pair[1].active):  # end runs before others start
             self.rows("move", **RUN.row(run), exclusive=exclusive(run, after.policy))
         if settlement.gap:
             self.rows("drop", schedule_id=after.identity, **GAP.row(settlement.gap))
         self._record(_rows(settlement))
-        if settlement.revision:
-            self.rows("revise", **write_revision(settlement.revision))
+        if settlement.revision and row:
+            self.rows("revise", **write_revision(settlement.revision, row))
         if settlement.act:
             self.rows("act", schedule_id=after.identity, **ACT.row(settlement.act))
         return True
@@ -240,15 +243,17 @@ class SqliteStore:
         self.file.put("record", rows)
         rows.clear()
 
-    def _keep(self, stored: ScheduleState | None, after: ScheduleState, following: int | None) -> None:
+    def _keep(
+        self, stored: ScheduleState | None, after: ScheduleState, following: int | None, row: JobRow | None
+    ) -> None:
+        """Write a schedule: its definition, which is None if it is unchanged, and its progress."""
         standing = {**STANDING.row(write_standing(after)), "next_at": following}
-        if stored is not None and stored.revision == after.revision:
+        if row is None:
             self.rows("advance", schedule_id=after.identity, **standing)
             return
         query = "define" if stored is None else "redefine"
-        definition = DEFINITION.row(write_job(after.job))
         place = {"shard": shard_of(after.identity), "kind": kind_of(after.job.target)}
-        self.rows(query, schedule_id=after.identity, **place, **definition, **standing)
+        self.rows(query, schedule_id=after.identity, **place, **JOB.row(row), **standing)
 
     def _change(self, change: RunUpdate) -> bool:
         before, after = change.before, change.after

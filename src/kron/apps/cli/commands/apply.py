@@ -18,7 +18,7 @@ from kron.errors import InvalidInput, KronError, NotFound
 from kron.timing.zone import rfc3339
 
 MOST = 1_000  # maximum number of runs to compare
-FIELDS = ("target", "name", "description", "overlap_policy", "catchup_policy")
+FIELDS = ("schedule", "dialect", "timezone", "target", "name", "description", "overlap_policy", "catchup_policy")
 SHOWN = 10  # maximum number of lines shown of each kind
 DAY = 86_400
 

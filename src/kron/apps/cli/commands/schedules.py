@@ -39,7 +39,8 @@ def _get(args: argparse.Namespace, screen: Screen, client: Client) -> int:
     if args.output != "table":
         return _said(args, screen, found, [found["id"]])
     for name, value in found.items():
-        if value not in (None, "", []):
+        repeated = name == "canonical" and value == found["schedule"]
+        if value not in (None, "", []) and not repeated:
             screen.line(f"{name.replace('_', ' '):<15} {value}")
     return 0
 
@@ -105,7 +106,7 @@ def _redrive(args: argparse.Namespace, screen: Screen, client: Client) -> int:
 def _schedules(args: argparse.Namespace, screen: Screen, found: list[Schedule], *, one: bool = False) -> int:
     if args.output != "table":
         return _said(args, screen, found[0] if one else found, [each["id"] for each in found])
-    rows = [(s["id"], s["schedule"], s["timezone"], s["next_run_at"] or "-", _rests(s)) for s in found]
+    rows = [(s["id"], s["schedule"], s["timezone"] or "-", s["next_run_at"] or "-", _rests(s)) for s in found]
     screen.table(("ID", "SCHEDULE", "ZONE", "NEXT", "RESTS"), rows)
     return 0
 

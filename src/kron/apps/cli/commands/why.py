@@ -30,10 +30,11 @@ async def _account(args: argparse.Namespace) -> PeriodReport:
 
 
 def _json(account: PeriodReport) -> dict[str, object]:
-    run, gap, act = account.run, account.gap, account.act
+    run, gap, act, source = account.run, account.gap, account.act, account.revision.job.source
     ending = run or gap
     return {
         "revision": account.revision.number,
+        "source": {"text": source.text, "dialect": source.dialect, "timezone": source.timezone} if source else None,
         "decision": account.decision,
         "outcome": str(ending.outcome) if ending and ending.outcome else None,
         "reason": str(ending.reason) if ending and ending.reason else None,

@@ -15,11 +15,10 @@ from kron.apps.service.routes.schedules import Limit, Token
 from kron.apps.service.schemas import responses
 from kron.apps.service.schemas.definition import job_of
 from kron.apps.service.schemas.requests import Id, PreviewRequest, RunKey
-from kron.apps.service.schemas.views import run_shown
+from kron.apps.service.schemas.views import revision_shown, run_shown
 from kron.engine.backfill import request_keys
 from kron.engine.why import why
 from kron.errors import InvalidInput, NotFound
-from kron.language.canonical import unparse
 from kron.language.english import describe
 from kron.rules.run import REDRIVE, Run
 from kron.rules.state import ScheduleState
@@ -120,20 +119,7 @@ async def history(schedule_id: Id, caller: Reader, parts: AppContext = Used) -> 
     revisions = (await parts.store.revisions(identity))[-MOST_CHANGES:]
     if not revisions:
         raise NotFound("NOT_FOUND", f"unknown schedule {schedule_id!r}", hint="define it first")
-    done = [
-        (
-            r.at,
-            responses.Change(
-                action="defined",
-                at=rfc3339_ms(r.at),
-                actor=r.actor,
-                note=r.note,
-                revision=r.number,
-                schedule=unparse(r.job.schedule),
-            ),
-        )
-        for r in revisions
-    ]
+    done = [(revision.at, revision_shown(revision, parts.config)) for revision in revisions]
     done += [
         (
             a.at,

@@ -167,7 +167,7 @@ async def define(
         if not again:
             raise
         case = await parts.registrar.get(identity)
-        if case.job != job:
+        if not case.job.same_definition(job):
             hint = "use a new Idempotency-Key for another schedule"
             raise AlreadyExists("EXISTS", "this Idempotency-Key was used for another definition", hint=hint) from None
     if response is not None:

@@ -11,15 +11,13 @@ from kron.apps.service.preset import CATCHUPS, preset_of
 from kron.apps.service.schemas.requests import Definition, Upsert
 from kron.errors import InvalidInput
 from kron.language import parse
-from kron.language.canonical import dialect_of, unparse, write_cron
 from kron.language.contradiction import contradiction
-from kron.language.service import seconds_last
+from kron.language.service import seconds_first, seconds_last
+from kron.language.source import names_zone, shown_source, source_of
 from kron.launchers.target import check_url
-from kron.timing.job import Job
+from kron.timing.job import Job, Source
 from kron.timing.schedule import Schedule
-from kron.timing.schedule.constraint import UNCONSTRAINED
 from kron.timing.schedule.policy import KRON, MILLISECOND, Completion, Overlap, Policy
-from kron.timing.schedule.sampling import STABLE_SEED, UNIFORM
 from kron.timing.schedule.window import INSTANT
 from kron.timing.upcoming import minimum_interval
 from kron.timing.zone import instant_of, rfc3339
@@ -46,11 +44,7 @@ def job_of(asked: Definition, identity: str, config: Config, now: int) -> tuple[
     Raises:
         InvalidInput: A field is invalid; `details` names the field.
     """
-    zone = asked.timezone or "UTC"
-    seconds: Any = config.cron_seconds_position
-    if asked.dialect == "kron" and asked.timezone and "@tz" in asked.schedule:
-        raise _bad("timezone", "the schedule already names a time zone", "remove one of the two")
-    schedule = parse(asked.schedule, dialect=asked.dialect, zone=zone, seconds=seconds, identity=identity)
+    schedule, source = _parsed(asked, identity, config)
     if config.allowed_timezones and schedule.zone.name not in config.allowed_timezones:
         raise _bad(
             "timezone", "time zone not allowed by the service", f"use one of {', '.join(config.allowed_timezones[:10])}"
@@ -69,20 +63,30 @@ def job_of(asked: Definition, identity: str, config: Config, now: int) -> tuple[
     start, end = _instant(asked.start_at, "start_at"), _instant(asked.end_at, "end_at")
     if start is not None and end is not None and end < start:
         raise _bad("end_at", "it is before start_at", "use a later time")
-    job = Job(identity, schedule, description=asked.description, target=_target(asked, config), start=start, end=end)
+    target = _target(asked, config)
+    job = Job(identity, schedule, "", asked.description, None, target, start, end, source)
     return job, _warnings(job, config, now)
+
+
+def _parsed(asked: Definition, identity: str, config: Config) -> tuple[Schedule, Source]:
+    """Return the schedule of a definition, and the text that its author wrote."""
+    seconds: Any = config.cron_seconds_position
+    schedule = parse(
+        asked.schedule, dialect=asked.dialect, zone=asked.timezone or "UTC", seconds=seconds, identity=identity
+    )
+    if asked.timezone and names_zone(asked.schedule, asked.dialect):
+        raise _bad("timezone", "the schedule already names a time zone", "remove one of the two")
+    last = asked.dialect == "service" and seconds == "last"
+    return schedule, source_of(seconds_first(asked.schedule) if last else asked.schedule, asked.dialect, schedule)
 
 
 def described(job: Job, config: Config) -> dict[str, Any]:
     """Return the definition of a job, by field names of `Definition`. `job_of` would read it as the same job."""
-    schedule, policy = job.schedule, job.schedule.policy
-    text, dialect = said(schedule)
-    if dialect == "service" and config.cron_seconds_position == "last":
-        text = seconds_last(text)
+    source, policy = source_shown(job, config), job.schedule.policy
     return {
-        "schedule": text,
-        "dialect": dialect,
-        "timezone": schedule.zone.name if dialect == "service" else None,
+        "schedule": source.text,
+        "dialect": source.dialect,
+        "timezone": source.timezone,
         **whereto(job.target),
         "description": job.description,
         "start_at": None if job.start is None else rfc3339(job.start),
@@ -105,12 +109,11 @@ def stated(job: Job, config: Config) -> dict[str, Any]:
     return {name: value for name, value in described(job, config).items() if name not in unsaid}
 
 
-def said(schedule: Schedule) -> tuple[str, str]:
-    """Return the canonical text and its dialect. The zone is separate for plain cron, and in the text for `kron`."""
-    plain = (schedule.window, schedule.distribution, schedule.seed, schedule.constraints)
-    if dialect_of(schedule) == "service" or plain == (INSTANT, UNIFORM, STABLE_SEED, UNCONSTRAINED):
-        return write_cron(schedule.cron), "service"
-    return unparse(replace(schedule, policy=KRON)), "kron"
+def source_shown(job: Job, config: Config) -> Source:
+    """Return the source text of a job, with the seconds where this service expects them."""
+    source = shown_source(job)
+    last = source.dialect == "service" and config.cron_seconds_position == "last"
+    return replace(source, text=seconds_last(source.text)) if last else source
 
 
 def workflow_target(workflow_id: str, version: int, user_id: str) -> str:

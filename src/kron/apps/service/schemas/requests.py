@@ -68,6 +68,7 @@ class Start(Strict):
 class Definition(Strict):
     """A schedule: when it runs, and its target: either `target`, or a workflow with its version and user."""
 
+    # This model documents and checks the request; `job_of` reads it into a `Job`, which is the definition.
     schedule: Expression
     dialect: Literal["service", "kron", "posix", "fuzzy"] = "service"
     timezone: Zone | None = None

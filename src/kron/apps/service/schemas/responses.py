@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 
 class Upserted(BaseModel):
@@ -63,9 +63,13 @@ class ScheduleView(BaseModel):
 
     id: str
     revision: int
-    schedule: str
-    dialect: str
-    timezone: str
+    schedule: str = Field(description="as its author wrote it")
+    dialect: str = Field(description="dialect of `schedule`")
+    timezone: str | None = Field(description="time zone of `schedule`; null if the text names its own with `@tz`")
+    canonical: str = Field(
+        description="canonical text: equal for all texts that mean the same schedule. It is in the kron dialect; in "
+        "the service dialect, without a time zone, if the schedule has seconds or never runs"
+    )
     summary: str
     target: str | None
     workflow_id: str | None
@@ -174,7 +178,10 @@ class Change(BaseModel):
     actor: str
     note: str
     revision: int | None = None
-    schedule: str | None = None
+    schedule: str | None = Field(default=None, description="as the author of the revision wrote it")
+    dialect: str | None = None
+    timezone: str | None = None
+    canonical: str | None = None
     until: str | None = None
 
 

@@ -6,12 +6,14 @@ from kron.apps.service.auth.caller import Caller
 from kron.apps.service.compute import coming_soon
 from kron.apps.service.config import Config
 from kron.apps.service.schemas import responses
-from kron.apps.service.schemas.definition import described
+from kron.apps.service.schemas.definition import described, source_shown
 from kron.engine.registrar import Registrar
+from kron.language.canonical import canonical, write_cron
 from kron.language.english import describe
 from kron.rules.run import Run, State
 from kron.rules.state import ScheduleState
 from kron.rules.upcoming import next_period
+from kron.rules.update import Revision
 from kron.timing.zone import rfc3339, rfc3339_ms
 
 STATUS = {  # the five statuses of the cron-service specification
@@ -43,7 +45,7 @@ async def row(registrar: Registrar, case: ScheduleState, caller: Caller, config:
     changes += [act.at for act in await registrar.store.actions(case.identity)]
     return responses.Row(
         schedule_id=caller.name(case.identity),
-        cron_expr=said["schedule"],
+        cron_expr=said["schedule"] if said["dialect"] != "fuzzy" else write_cron(case.job.schedule.cron),
         timezone=case.job.schedule.zone.name,
         next_run_at=next_run_at(case),
         paused=case.paused,
@@ -60,7 +62,8 @@ def shown(
     """Return the current state of a schedule."""
     said = described(case.job, config)
     return responses.ScheduleView(
-        **{**said, "timezone": case.job.schedule.zone.name},
+        **said,
+        canonical=canonical(case.job.schedule).text,
         id=caller.name(case.identity),
         revision=case.revision,
         summary=describe(case.job.schedule),
@@ -68,6 +71,22 @@ def shown(
         paused_until=None if case.paused_until is None else rfc3339(case.paused_until // 1000),
         next_run_at=next_run_at(case),
         warnings=warnings or [],
+    )
+
+
+def revision_shown(revision: Revision, config: Config) -> responses.Change:
+    """Return a revision as a change of its schedule, with the text that its author wrote."""
+    source = source_shown(revision.job, config)
+    return responses.Change(
+        action="defined",
+        at=rfc3339_ms(revision.at),
+        actor=revision.actor,
+        note=revision.note,
+        revision=revision.number,
+        schedule=source.text,
+        dialect=source.dialect,
+        timezone=source.timezone,
+        canonical=canonical(revision.job.schedule).text,
     )
 
 

@@ -1,0 +1,43 @@
+"""Source texts: what the author of a schedule wrote, and what is shown for a schedule that was built without a text."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from kron.language.canonical import canonical
+from kron.language.kron import scan
+from kron.timing.job import Job, Source
+from kron.timing.schedule import Schedule
+
+
+def source_of(text: str, dialect: str, schedule: Schedule) -> Source:
+    """Return the source text of a schedule.
+
+    Args:
+        text: The text as it was written. Six fields of the service dialect start with the seconds.
+        dialect: Dialect of the text.
+        schedule: Schedule that the text was parsed into. Its time zone is kept unless the text names one.
+    """
+    return shared_source(text, dialect, None if names_zone(text, dialect) else schedule.zone.name)
+
+
+def shown_source(job: Job) -> Source:
+    """Return the source text of a job; its canonical text if it has none."""
+    if job.source is not None:
+        return job.source
+    text, dialect = canonical(job.schedule)
+    return source_of(text, dialect, job.schedule)
+
+
+def names_zone(text: str, dialect: str) -> bool:
+    """Return whether a valid text names its time zone: only the kron dialect can, with `@tz`."""
+    if dialect != "kron" or "@tz" not in text:
+        return False
+    _, modifiers = scan(text)
+    return any(modifier.name == "tz" for modifier in modifiers)
+
+
+@lru_cache(16_384)  # many schedules that are defined or read together have the same text
+def shared_source(text: str, dialect: str, timezone: str | None) -> Source:
+    """Return a source text. Equal source texts are usually one object."""
+    return Source(text, dialect, timezone)
