@@ -7,6 +7,7 @@ import pytest
 
 from kron.apps.wiring import open_store
 from kron.engine.registrar import Registrar
+from kron.timing.job import Source
 from tests.cli.test_postgres import asked
 
 GOOD = {"identity": "a/b", "schedule": "*/5 * * * *", "timezone": "Europe/Paris", "target": "python:pass"}
@@ -44,6 +45,7 @@ def test_they_are_defined_once_however_often_they_are_loaded(kron, database, fil
     assert [(case.job.description, case.revision) for case in found] == [("number 1499", 1)]
     assert found[0].job.target == "python:pass"
     assert found[0].job.schedule.zone.name == "Europe/Paris"
+    assert found[0].job.source == Source("*/5 * * * *", "kron", "Europe/Paris")
     (revision,) = asked(database, lambda store: store.revisions("s0"))
     assert (revision.actor, revision.note) == ("kron load", "moved here")
     assert len(asked(database, lambda store: store.identities("", 10_000))) == 1_500

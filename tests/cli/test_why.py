@@ -12,7 +12,7 @@ from kron.engine.registrar import Actor, Registrar
 from kron.engine.worker import Worker
 from kron.rules.launch_result import LaunchResult, Report
 from kron.stores.sqlite import SqliteStore
-from kron.timing.job import Job
+from kron.timing.job import Job, Source
 from kron.timing.zone import instant_of
 from tests.engine.world import Still
 
@@ -146,3 +146,21 @@ def test_an_audit_counts_the_runs_that_failed_in_the_line_of_their_schedule(kron
     asyncio.run(history(tmp_path / "failed.db", Report.FAILED))
     told = kron("audit", "--store", f"sqlite:{tmp_path / 'failed.db'}").out
     assert told == "ok     billing, revision 1: 1 executed: failed, 1 missed: deadline\n"
+
+
+def test_source_is_shown_and_the_canonical_text_where_it_differs(kron, tmp_path):
+    async def define():
+        store = SqliteStore(tmp_path / "kron.db", ManualClock(instant_of("2026-03-01T00:00:00Z")))
+        for text in ("0 3 * * 1-5", "0 3 * * MON-FRI @tz(Europe/Paris)"):
+            schedule = parse(text, dialect="kron", zone="Europe/Paris")
+            source = Source(text, "kron", None if "@tz" in text else "Europe/Paris")
+            await Registrar(store).upsert(Job(text[:9], schedule, target="test:it", source=source))
+        await store.close()
+
+    asyncio.run(define())
+    asked = ("--store", f"sqlite:{tmp_path / 'kron.db'}", "--at", "2026-03-04T12:00:00Z")
+    both, one = (kron("why", name, *asked).out.splitlines()[0] for name in ("0 3 * * 1", "0 3 * * M"))
+    assert both.endswith(": 0 3 * * 1-5 (canonical: 0 3 * * MON-FRI @tz(Europe/Paris))")
+    assert one.endswith("Z: 0 3 * * MON-FRI @tz(Europe/Paris)")
+    found = json.loads(kron("why", "0 3 * * 1", *asked, "--output", "json").out)
+    assert found["source"] == {"text": "0 3 * * 1-5", "dialect": "kron", "timezone": "Europe/Paris"}

@@ -67,6 +67,7 @@ def test_source_of_named_fields_means_their_schedule(given_fields, identity):
     job = define({**given_fields, "identity": identity})
     assert job.source.text.startswith(given_fields["schedule"])
     assert job.source.timezone == given_fields.get("timezone", "UTC")
+    assert "@policy" not in job.source.text
     check(job, job.source.text, "kron")
 
 

@@ -250,3 +250,23 @@ def test_dry_run_names_a_changed_target_and_a_wrong_id(guarded, tmp_path):
     told = run(guarded, "apply", "-f", str(path), "--dry-run")
     assert f"  * target: {DEFINITION['target']} -> {HOOK}-other" in told
     run(guarded, "delete", "t")
+
+
+def test_another_spelling_is_shown_as_a_change_of_the_text(guarded, tmp_path):
+    path = tmp_path / "s.json"
+    body = {**DEFINITION, "schedule": "0 9 * * 1-5"}
+    path.write_text(json.dumps({"schedules": {"spelled": body}}))
+    run(guarded, "apply", "-f", str(path))
+    shown = run(guarded, "get", "spelled")
+    assert "schedule        0 9 * * 1-5\n" in shown
+    assert "canonical       0 9 * * MON-FRI\n" in shown
+    path.write_text(json.dumps({"schedules": {"spelled": {**body, "schedule": "0 9 * * MON-FRI"}}}))
+    dry = run(guarded, "apply", "-f", str(path), "--dry-run")
+    assert dry.startswith("spelled: no run changes until ")
+    assert "  * schedule: 0 9 * * 1-5 -> 0 9 * * MON-FRI\n" in dry
+    assert run(guarded, "apply", "-f", str(path)).startswith("spelled: revision 2, ")
+    assert "canonical" not in run(guarded, "get", "spelled"), "it is the text itself"
+    body = {"schedule": "0 9 * * * @tz(Europe/Paris)", "dialect": "kron", "target": HOOK}
+    path.write_text(json.dumps({"schedules": {"spelled": body}}))
+    run(guarded, "apply", "-f", str(path))
+    assert "@tz(Europe/Paris)  -  " in run(guarded, "list")

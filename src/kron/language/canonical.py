@@ -48,6 +48,9 @@ def canonical(schedule: Schedule) -> Canonical:
 def unparse(schedule: Schedule) -> str:
     """Return the canonical text of a schedule, with the fields of its policy that `@policy` can express.
 
+    The text is in the kron dialect. If the schedule has seconds or never runs, it is in the service dialect, which
+    cannot name the time zone.
+
     Raises:
         KronError: The schedule counts days across months, which no cron line can express (`NOT_CRON`).
     """

@@ -27,12 +27,13 @@ FIELDS = (
     "constraints",
     "policy",
 )
+_APART = ("tz", "policy")  # modifiers that are fields of their own, and not part of the source text
 
 
 def define(fields: Mapping[str, Any]) -> Job:
     """Return the job that the fields describe. Its schedule equals that of the same values on one line.
 
-    That line is the source text of the job, without `@tz`: the time zone is a field of its own.
+    That line is the source text of the job, without `@tz` and `@policy`, which are not part of the text.
 
     Args:
         fields: Values by field name; the names are in `FIELDS`. `distribution` and `policy` are mappings of their
@@ -62,7 +63,7 @@ def define(fields: Mapping[str, Any]) -> Job:
         found = assemble(schedule, parts)
     except Fault as fault:
         raise fault.within(schedule, "schedule") from None
-    line = " ".join([schedule, *(f"@{name}({body})" for name, body in bodies.items() if name != "tz")])
+    line = " ".join([schedule, *(f"@{name}({body})" for name, body in bodies.items() if name not in _APART)])
     return Job(identity, found, source=shared_source(line, "kron", found.zone.name))
 
 

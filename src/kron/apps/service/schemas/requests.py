@@ -1,4 +1,7 @@
-"""Request bodies of the HTTP API. Unknown fields and values of another type are rejected."""
+"""Request bodies of the HTTP API. Unknown fields and values of another type are rejected.
+
+The models check requests and document the API. `job_of` reads a request into a `Job`, which is the definition.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +71,6 @@ class Start(Strict):
 class Definition(Strict):
     """A schedule: when it runs, and its target: either `target`, or a workflow with its version and user."""
 
-    # This model documents and checks the request; `job_of` reads it into a `Job`, which is the definition.
     schedule: Expression
     dialect: Literal["service", "kron", "posix", "fuzzy"] = "service"
     timezone: Zone | None = None
