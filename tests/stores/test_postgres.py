@@ -16,6 +16,7 @@ from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
 from kron.rules.outcome import Outcome
 from kron.rules.run import State
 from kron.rules.update import RunUpdate, ScheduleUpdate
+from kron.stores.codec import write_job
 from kron.stores.postgres import PostgresStore
 from kron.stores.postgres.arrays import numbers, octets, texts
 from kron.stores.postgres.cases import Jobs
@@ -306,6 +307,11 @@ class TestViews:
         assert all(statuses[name.lower()] == name for name in set(statuses.values()))
 
 
+def rows_of(cases):
+    """The columns of their definitions, by identity."""
+    return {case.identity: write_job(case.job) for case in cases}
+
+
 @pytest.mark.parametrize("size", [1, 100])
 @pytest.mark.parametrize("known", [False, True], ids=["a table that has just grown", "a table that is known"])
 def test_a_batch_is_found_row_by_row_in_its_own_order(postgres, sql, known, size):
@@ -322,7 +328,9 @@ def test_a_batch_is_found_row_by_row_in_its_own_order(postgres, sql, known, size
     anew = [case._replace(revision=2) for case in stored]
     values = {
         "advance": ready.columns["due"],
-        "edit": revised(list(map(a_revision, anew))) | standings(anew, [0] * size, [0] * size) | {"now": NOW},
+        "edit": revised(list(map(a_revision, anew)), rows_of(anew))
+        | standings(anew, [0] * size, [0] * size)
+        | {"now": NOW},
         "stir": {"schedules": texts(names), "deltas": numbers([1] * size), "wakes": numbers([NOW] * size)},
     }
 
@@ -363,7 +371,7 @@ def test_no_batch_goes_through_a_table_that_has_just_grown(server, database, run
     names, some = texts([run.identity for run in runs[:500]]), runs[:500]
     cases = [a_case(run.identity, revision=2) for run in some]
     values = {
-        **revised([a_revision(case) for case in cases]),
+        **revised([a_revision(case) for case in cases], rows_of(cases)),
         **standings(cases, [0] * 500, [0] * 500),
         **moves((run, False) for run in some),
         "now": NOW,

@@ -236,8 +236,8 @@ GUARDS = {
     "changes with its revision": "UPDATE schedules SET end_at = 5",
     "a revision never changes": "UPDATE schedule_revisions SET note = 'other'",
     "a revision stays": "DELETE FROM schedule_revisions",
-    "numbered upwards": "INSERT INTO schedule_revisions SELECT schedule_id, 0, '', '', '', '', '', '', '', '', 0, 0, 0,"
-    " '', '', 0 FROM schedules",
+    "numbered upwards": "INSERT INTO schedule_revisions SELECT schedule_id, 0, '', '', '', '', '', '', '', '', 0, 0,"
+    " NULL, NULL, NULL, 0, '', '', 0 FROM schedules",
     "a run only moves forward": "UPDATE schedule_runs SET status = 'pending' WHERE status = 'started'",
     "only moves forward": "UPDATE schedule_runs SET attempt = 0 WHERE status = 'started'",
     "moves forward": "UPDATE schedule_runs SET outcome = 'missed' WHERE status = 'started'",
