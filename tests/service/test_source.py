@@ -104,6 +104,13 @@ def test_cron_expr_of_the_specification_is_the_text_or_the_line_of_a_sentence(pl
     made = plain.put("/v1/schedules/c2", {"schedule": "daily around 14:00", "dialect": "fuzzy", "target": HOOK}).json
     row = plain.get("/schedules/c2").json
     assert (row["cron_expr"], row["timezone"]) == (made["canonical"], "UTC")
+    for text, shown in {
+        "0 9 * * 1-5  @tz(Europe/Paris)": "0 9 * * 1-5",
+        "0 9 * * 1-5 @tz(Europe/Paris) @win(after,1h)": "0 9 * * 1-5 @tz(Europe/Paris) @win(after,1h)",
+    }.items():
+        plain.put("/v1/schedules/c3", {"schedule": text, "dialect": "kron", "target": HOOK})
+        row = plain.get("/schedules/c3").json
+        assert (row["cron_expr"], row["timezone"]) == (shown, "Europe/Paris")
 
 
 def test_explanation_has_both_texts(plain):

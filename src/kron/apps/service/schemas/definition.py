@@ -82,7 +82,7 @@ def _parsed(asked: Definition, identity: str, config: Config) -> tuple[Schedule,
 
 def described(job: Job, config: Config) -> dict[str, Any]:
     """Return the definition of a job, by field names of `Definition`. `job_of` would read it as the same job."""
-    source, policy = source_shown(job, config), job.schedule.policy
+    source, policy = configured_source(job, config), job.schedule.policy
     return {
         "schedule": source.text,
         "dialect": source.dialect,
@@ -109,7 +109,7 @@ def stated(job: Job, config: Config) -> dict[str, Any]:
     return {name: value for name, value in described(job, config).items() if name not in unsaid}
 
 
-def source_shown(job: Job, config: Config) -> Source:
+def configured_source(job: Job, config: Config) -> Source:
     """Return the source text of a job, with the seconds where this service expects them."""
     source = shown_source(job)
     last = source.dialect == "service" and config.cron_seconds_position == "last"

@@ -6,14 +6,16 @@ from kron.apps.service.auth.caller import Caller
 from kron.apps.service.compute import coming_soon
 from kron.apps.service.config import Config
 from kron.apps.service.schemas import responses
-from kron.apps.service.schemas.definition import described, source_shown
+from kron.apps.service.schemas.definition import configured_source, described
 from kron.engine.registrar import Registrar
 from kron.language.canonical import canonical, write_cron
 from kron.language.english import describe
+from kron.language.kron import scan
 from kron.rules.run import Run, State
 from kron.rules.state import ScheduleState
 from kron.rules.upcoming import next_period
 from kron.rules.update import Revision
+from kron.timing.schedule import Schedule
 from kron.timing.zone import rfc3339, rfc3339_ms
 
 STATUS = {  # the five statuses of the cron-service specification
@@ -45,7 +47,7 @@ async def row(registrar: Registrar, case: ScheduleState, caller: Caller, config:
     changes += [act.at for act in await registrar.store.actions(case.identity)]
     return responses.Row(
         schedule_id=caller.name(case.identity),
-        cron_expr=said["schedule"] if said["dialect"] != "fuzzy" else write_cron(case.job.schedule.cron),
+        cron_expr=_cron_expr(said["schedule"], said["dialect"], case.job.schedule),
         timezone=case.job.schedule.zone.name,
         next_run_at=next_run_at(case),
         paused=case.paused,
@@ -54,6 +56,17 @@ async def row(registrar: Registrar, case: ScheduleState, caller: Caller, config:
         **{name: said[name] for name in ("workflow_id", "version", "user_id", "start_at", "end_at", "jitter_ms")},
         **{name: said[name] for name in ("overlap_policy", "catchup_policy")},
     )
+
+
+def _cron_expr(text: str, dialect: str, schedule: Schedule) -> str:
+    """Return the source text as the specification wants it: the cron fields alone, if they say everything but the zone.
+
+    A sentence becomes its cron line. A text with a window or constraints stays whole.
+    """
+    if dialect == "fuzzy":
+        return write_cron(schedule.cron)
+    cron_part, modifiers = scan(text) if dialect == "kron" else (text, [])
+    return cron_part.strip(" \t") if [modifier.name for modifier in modifiers] == ["tz"] else text
 
 
 def shown(
@@ -76,7 +89,7 @@ def shown(
 
 def revision_shown(revision: Revision, config: Config) -> responses.Change:
     """Return a revision as a change of its schedule, with the text that its author wrote."""
-    source = source_shown(revision.job, config)
+    source = configured_source(revision.job, config)
     return responses.Change(
         action="defined",
         at=rfc3339_ms(revision.at),
