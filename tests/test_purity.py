@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[2] / "src" / "kron"
+SOURCE = Path(__file__).parents[1] / "src" / "kron"
 FILES = sorted(path for part in ("timing", "language", "rules") for path in (SOURCE / part).rglob("*.py"))
 ZONE = SOURCE / "timing" / "zone.py"
 PERIOD = SOURCE / "timing" / "period.py"
