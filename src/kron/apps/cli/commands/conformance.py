@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from kron.apps.cli.conformance import Report
+from kron.apps.cli.conformance.fuzzy import report
 from kron.apps.cli.console import Screen
-from kron.language.conformance import Report
-from kron.language.conformance.fuzzy import report
 
 
 def run(args: argparse.Namespace, screen: Screen) -> int:

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from kron.language.conformance import Check, conform
-from kron.language.conformance.fuzzy import CHECKS, EVIDENCE, report
+from kron.apps.cli.conformance import Check, conform
+from kron.apps.cli.conformance.fuzzy import CHECKS, EVIDENCE, report
 from tests.conftest import REQUIREMENTS, known_requirements
 
 # Section 10.3, the checklist: level -> tests that it marks as required.

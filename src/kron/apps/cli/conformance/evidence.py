@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kron.language.conformance import Pairs
+from kron.apps.cli.conformance import Pairs
 from kron.language.fault import Fault
 from kron.language.sentences import github, grammar
 from kron.language.sentences.clocktime import ClockTime, read_time

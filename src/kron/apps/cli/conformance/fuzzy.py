@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kron.language.conformance import Check, Pairs, Report, conform
-from kron.language.conformance.evidence import (
+from kron.apps.cli.conformance import Check, Pairs, Report, conform
+from kron.apps.cli.conformance.evidence import (
     IDENTIFIERS,
     INTERVALS,
     SCATTERED,
