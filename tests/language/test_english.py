@@ -7,6 +7,7 @@ code write what it says now, and to review it as a diff:
 """
 
 from collections import defaultdict
+from dataclasses import replace
 from itertools import islice, product
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from kron import describe, parse, periods
 from kron.language.english import english_policy, spell
 from kron.timing.schedule import Schedule
 from kron.timing.schedule.cron import Cron
-from kron.timing.schedule.policy import Overlap, Policy
+from kron.timing.schedule.policy import KRON, SERVICE, Overlap, Policy
 from kron.timing.zone import instant_of, moment
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "english.txt"
@@ -109,6 +110,8 @@ def test_durations_in_words(nanoseconds, words):
             "Starts in its chosen second or not at all; cancels the previous run if that is still active."
             " Suspended: nothing runs.",
         ),
+        (SERVICE, "Has no deadline; is skipped while the previous run is active."),
+        (replace(KRON, deadline=None), "Has no deadline; is skipped while the previous run is active."),
     ],
 )
 def test_policies_in_words(policy, sentence):

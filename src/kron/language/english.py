@@ -50,8 +50,15 @@ def english_policy(policy: Policy) -> str:
         Overlap.QUEUE: "waits while the previous run is active",
         Overlap.COALESCE: "waits while the previous run is active, and is replaced by a newer one",
     }[policy.overlap]
-    late = f"up to {spell(policy.deadline)} late" if policy.deadline else "in its chosen second or not at all"
-    return f"Starts {late}; {overlap}." + (" Suspended: nothing runs." if policy.suspend else "")
+    late = _late(policy.deadline)
+    return f"{late}; {overlap}." + (" Suspended: nothing runs." if policy.suspend else "")
+
+
+def _late(deadline: int | None) -> str:
+    """Describe how late a run can start. The catch-up policy can refuse a late run even without a deadline."""
+    if deadline is None:
+        return "Has no deadline"
+    return f"Starts up to {spell(deadline)} late" if deadline else "Starts in its chosen second or not at all"
 
 
 def spell(nanoseconds: int) -> str:
