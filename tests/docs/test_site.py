@@ -18,6 +18,7 @@ import pytest
 import kron
 from kron.apps.cli.parser import parser
 from kron.apps.service.config import Config
+from kron.engine.events import about
 from kron.engine.metrics import Metrics
 from kron.rules.outcome import Outcome, Reason
 from kron.rules.run import ACTIVE, OPEN, State
@@ -25,6 +26,7 @@ from tests.docs import pictures
 from tests.docs.page import DOCS, PAGES, ROOT, table
 from tests.docs.reference import GENERATED, cli, codes, events
 from tests.docs.test_examples import ids
+from tests.stores.making import a_run
 
 REFERENCE = DOCS / "reference"
 RUN_STATES = REFERENCE / "run-states.md"
@@ -101,6 +103,14 @@ def test_metrics_page_documents_every_metric():
 
 def test_events_page_documents_every_event():
     assert {*events.stated(), *events.said()} <= anchors(REFERENCE / "events.md")
+
+
+def test_events_page_names_the_fields_of_a_run():
+    """Each run field is one that the engine writes; `decision` is added by the log."""
+    finished = about("launch_completed", 0, a_run(State.SUCCESS, trigger="again"))
+    assert {row[0] for row in table(REFERENCE / "events.md", "run fields")} == {*finished.facts, "decision"}
+    scheduled = about("launch_completed", 0, a_run(State.SUCCESS), result="ok", sent=0)
+    assert events.SAMPLE.facts.keys() == scheduled.facts.keys()
 
 
 def test_cli_page_documents_every_option():

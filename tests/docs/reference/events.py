@@ -35,6 +35,7 @@ These fields are in every line:
 
 The **run fields** are in every event about a run:
 
+<!-- test: run fields -->
 | Field | Type | Meaning |
 |---|---|---|
 | `identity` | text | Identity of the schedule |
@@ -42,7 +43,7 @@ The **run fields** are in every event about a run:
 | `due` | integer | Due time, in milliseconds |
 | `key` | text | Idempotency key of the run |
 | `state` | text | [State](run-states.md) of the run |
-| `verdict` | text | [Outcome](run-states.md#outcomes), if it is known |
+| `outcome` | text | [Outcome](run-states.md#outcomes), if it is known |
 | `reason` | text | [Reason](run-states.md#reasons) of the outcome, or null |
 | `attempt` | integer | Number of the attempt; 0 before the first |
 | `trigger` | text | Name of the request, for a manual run, a backfill or a redrive |
@@ -59,7 +60,7 @@ STREAM = """
 
 `GET /v1/events` sends the events that have an `identity` as server-sent events. `event:` is the name from the table
 above. `data:` is a JSON object with `at`, `schedule_id` and, where they apply, `key`, `period`, `state`, `outcome`,
-`reason`, `attempt`, `trigger` and `answer`. Two events exist in the stream only:
+`reason`, `attempt`, `trigger` and `result`. Two events exist in the stream only:
 
 | Event | Meaning |
 |---|---|
@@ -80,7 +81,7 @@ SAMPLE = Event(
         "key": "4bf8…",
         "state": "success",
         "due": 1_772_332_340_000,
-        "verdict": "executed",
+        "outcome": "executed",
         "reason": None,
         "attempt": 1,
         "result": "ok",
