@@ -102,6 +102,7 @@ class TestDoctor:
             "skew": "ok",
         }
         assert all(one["hint"] for one in found.values() if one["level"] != "ok")
+        assert found["lag"]["message"].startswith("1 due schedule waiting, the oldest for ")
 
     def test_what_was_done_about_it(self, kron, database):
         kron("maintain", "--store", database)

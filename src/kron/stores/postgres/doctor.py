@@ -72,16 +72,17 @@ async def _rights(talk: Session) -> list[Finding]:
     if lacking:
         some = ", ".join(f"{role}: {right}" for role, right in lacking[:3]) + (", ..." if lacking[3:] else "")
         hint = "run `kron migrate` as the owner: it grants what is missing, also to roles that were created later"
-        return [Finding("error", "rights", f"{len(lacking)} privileges are missing ({some})", hint)]
+        return [Finding("error", "rights", f"{_counted(len(lacking), 'privilege')} missing ({some})", hint)]
     return [Finding("ok", "rights", "kron_api, kron_worker and kron_auditor have their privileges, where they exist")]
 
 
 async def _lag(talk: Session) -> list[Finding]:
     ((count, oldest),) = await talk.rows("lag")
+    waiting = f"{_counted(count, 'due schedule')} waiting"
     if oldest > LATE:
         hint = "check that workers run and can reach the database; add a worker if they are busy"
-        return [Finding("error", "lag", f"{count} due schedules wait, the oldest for {oldest // 1000} s", hint)]
-    return [Finding("ok", "lag", f"{count} due schedules wait, for {oldest} ms at most")]
+        return [Finding("error", "lag", f"{waiting}, the oldest for {oldest // 1000} s", hint)]
+    return [Finding("ok", "lag", f"{waiting}, for {oldest} ms at most")]
 
 
 async def _bloat(talk: Session) -> list[Finding]:
@@ -99,7 +100,8 @@ async def _partitions(talk: Session) -> list[Finding]:
     strays = [hole for hole in _between(there) if (await talk.rows("strays", first=hole[0], last=hole[1]))[0][0]]
     missing = [start for start in weeks(now // 1000, 1) if start not in there]
     if missing or strays:
-        what = f"{len(missing)} weeks of the ledger have no partition" if missing else "the default partition has rows"
+        weekly = f"no partition for {_counted(len(missing), 'week')} of the ledger"
+        what = weekly if missing else "the default partition has rows"
         hint = "check that a worker runs, which creates partitions once an hour, or run `kron maintain`"
         return [Finding("warning", "partitions", what, hint)]
     return [Finding("ok", "partitions", f"the ledger has {len(there)} weekly partitions, this and next week included")]
@@ -119,7 +121,7 @@ async def _workers(talk: Session) -> list[Finding]:
         return [Finding("warning", "workers", "no worker is alive", hint)]
     found = [Finding("ok", "workers", f"{living} alive")]
     for kind, count in await talk.rows("unlaunchable"):
-        message = f"no living worker can launch {kind!r}, the target of {count} schedule{'s' * (count != 1)}"
+        message = f"no living worker can launch {kind!r}, the target of {_counted(count, 'schedule')}"
         hint = "start a worker that can (for `python:`, the application): see docs/reference/targets.md"
         found.append(Finding("warning", "workers", message, hint))
     return found
@@ -141,3 +143,7 @@ async def _skew(store: PostgresStore, clock: Clock) -> Finding:
     if abs(skew) > SKEW:
         return Finding("warning", "skew", message, "synchronize both clocks with NTP; Kron uses the database clock")
     return Finding("ok", "skew", message)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"
