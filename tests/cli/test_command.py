@@ -1,5 +1,6 @@
 """The command as a process: streams, colours, exit codes, completion, and what it costs."""
 
+import argparse
 import errno
 import io
 import os
@@ -14,6 +15,7 @@ import pytest
 
 from kron.apps.cli import options
 from kron.apps.cli.console import Screen
+from kron.apps.cli.parser import parser
 from kron.language import DIALECTS
 from tests.cli.conftest import command
 
@@ -40,6 +42,23 @@ def test_every_command_has_help_with_an_example(name):
     result = command(name, "--help")
     assert result.returncode == 0
     assert "example:\n  kron " in result.stdout
+
+
+def parsers(command, *words):
+    """The parser of each command, under its words: `kron schedules next`."""
+    yield words, command
+    for action in command._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, each in action.choices.items():
+                yield from parsers(each, *words, name)
+
+
+@pytest.mark.parametrize(
+    "command", [pytest.param(each, id=" ".join(words)) for words, each in parsers(parser(), "kron")]
+)
+def test_every_argument_has_a_help_text(command):
+    values = [action for action in command._actions if not isinstance(action, argparse._SubParsersAction)]
+    assert [action.dest for action in values if not action.help] == []
 
 
 def test_the_dialects_to_choose_from_are_those_of_the_language():

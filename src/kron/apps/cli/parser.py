@@ -156,4 +156,4 @@ def _conformance(commands: Any) -> None:
 
 def _completion(commands: Any) -> None:
     command = define(commands, "completion", "print a completion script", "completion bash > ~/.kron-completion")
-    command.add_argument("shell", choices=("bash", "zsh", "fish"))
+    command.add_argument("shell", choices=("bash", "zsh", "fish"), help="shell that reads the script")

@@ -51,9 +51,10 @@ def add_verbs(command: argparse.ArgumentParser) -> None:
     for name, verb in made.items():
         verb.add_argument("--url", help="service URL (default: $KRON_URL, or http://127.0.0.1:8080)")
         verb.add_argument("--token-file", metavar="FILE", help="file with the token (default: $KRON_TOKEN itself)")
-        verb.add_argument("-o", "--output", choices=("table", "json", "name"), default="table")
+        shown = "output format (default table)"
+        verb.add_argument("-o", "--output", choices=("table", "json", "name"), default="table", help=shown)
         if name not in ("list", "apply", "dead-letters", "redrive"):
-            verb.add_argument("id", metavar="ID")
+            verb.add_argument("id", metavar="ID", help="id of the schedule")
     _options(made)
 
 
@@ -67,15 +68,15 @@ def _options(verbs: dict[str, Any]) -> None:
         verbs[name].add_argument("--note", default="", help="reason, stored with the change")
     verbs["pause"].add_argument("--until", metavar="INSTANT", help="end of the pause (default: until resumed)")
     verbs["dead-letters"].add_argument("--prefix", default="", help="only schedules whose ids start with this prefix")
-    verbs["dead-letters"].add_argument("-n", "--count", type=int, default=20)
+    verbs["dead-letters"].add_argument("-n", "--count", type=int, default=20, help="number of runs (default 20)")
     verbs["redrive"].add_argument(
         "keys", metavar="KEY", nargs="+", help="as printed by `kron schedules dead-letters -o name`"
     )
-    verbs["next"].add_argument("-n", "--count", type=int, default=5)
-    verbs["runs"].add_argument("-n", "--count", type=int, default=20)
+    verbs["next"].add_argument("-n", "--count", type=int, default=5, help="number of runs (default 5)")
+    verbs["runs"].add_argument("-n", "--count", type=int, default=20, help="number of runs (default 20)")
     verbs["why"].add_argument("--at", metavar="INSTANT", help="last period up to this instant (default: now)")
-    verbs["backfill"].add_argument("--first", required=True, metavar="INSTANT")
-    verbs["backfill"].add_argument("--last", required=True, metavar="INSTANT")
+    verbs["backfill"].add_argument("--first", required=True, metavar="INSTANT", help="start of the range, included")
+    verbs["backfill"].add_argument("--last", required=True, metavar="INSTANT", help="end of the range, included")
     for name in ("backfill", "redrive"):
         rules = ("allow", "skip", "queue")
         verbs[name].add_argument("--overlap", choices=rules, default="queue", help="overlap policy (default queue)")
