@@ -10,14 +10,19 @@ WORDS = ("nobody", "somebody", "whoever", "beside", "anew", "for ever")  # the o
 FOUND = re.compile(rf"\b(?:{'|'.join(WORDS)})\b", re.IGNORECASE)
 KINDS = {".md", ".py", ".sql", ".tla", ".toml", ".txt", ".yaml", ".yml"}
 SPECIFICATION = ROOT / "docs" / "spec"  # the documents are quoted as they are
+FOLDERS = ("src", "docs", "deploy")
 FILES = sorted(
     path
-    for path in (ROOT / "README.md", *(ROOT / "src").rglob("*"), *(ROOT / "docs").rglob("*"))
+    for path in (
+        ROOT / "README.md",
+        ROOT / "compose.yaml",
+        *(path for name in FOLDERS for path in (ROOT / name).rglob("*")),
+    )
     if path.suffix in KINDS and SPECIFICATION not in path.parents
 )
 
 
-@pytest.mark.parametrize("folder", ["src/kron/rules", "docs/reference", "docs/how-to"])
+@pytest.mark.parametrize("folder", ["src/kron/rules", "docs/reference", "docs/how-to", "deploy"])
 def test_words_are_looked_for_in(folder):
     assert any((ROOT / folder) in path.parents for path in FILES)
 

@@ -31,7 +31,7 @@ ALERTS = yaml.safe_load((ROOT / "deploy" / "alerts.yaml").read_text())
 BOARD = json.loads((ROOT / "deploy" / "grafana.json").read_text())
 OURS = ("api", "worker")
 SECRETS = {"API_PASSWORD": "a", "WORKER_PASSWORD": "w", "OWNER_PASSWORD": "o", "WEBHOOK_SECRET": SECRET}
-SECRETS |= {"ISSUER": ISSUER, "JWKS_FILE": "/jwks.json"}
+SECRETS |= {"AUDITOR_PASSWORD": "r", "ISSUER": ISSUER, "JWKS_FILE": "/jwks.json"}
 
 
 def filled(text):
@@ -104,6 +104,15 @@ def test_compose_starts_the_service_with_settings_that_it_has(tmp_path):
             parser().parse_args([filled(word) for word in service["command"]])
             assert service["read_only"] is True
             assert service["cap_drop"] == ["ALL"]
+
+
+def test_roles_of_the_deployment_are_those_of_the_documentation():
+    script = (ROOT / "deploy" / "roles.sh").read_text()
+    page = (ROOT / "docs" / "how-to" / "postgresql.md").read_text()
+    documented = set(re.findall(r"^CREATE ROLE (\w+)", page, re.MULTILINE)) - {"kron_owner"}  # compose names it owner
+    assert set(re.findall(r"^CREATE ROLE (\w+)", script, re.MULTILINE)) == documented
+    given = COMPOSE["services"]["database"]["environment"]
+    assert set(re.findall(r"\$(\w+)", script)) <= set(given)
 
 
 def steps():
