@@ -68,7 +68,7 @@ class Feed:
             stirred = self.stirred
             hole = hole or place < self.number - len(self.ring)
             if hole:
-                yield f"id: {self.life}.{place}\nevent: hole\ndata: {{}}\n\n"
+                yield f"id: {self.life}.{place}\nevent: events_lost\ndata: {{}}\n\n"
             place, told = self._told(prefix, max(place, self.number - len(self.ring)))
             hole = False
             if told:
