@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import dedent
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -11,20 +12,29 @@ PAGES = sorted(
     [ROOT / "README.md", *(path for path in DOCS.rglob("*.md") if path.relative_to(DOCS).parts[0] not in APART)]
 )
 
-_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(
+    r"^(?P<mark> *<!-- illustration: [^\n]+ -->\n)?(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```$",
+    re.MULTILINE | re.DOTALL,
+)
 
 
 @dataclass
 class Block:
+    """A fenced block. The comment `<!-- illustration: REASON -->` before a block says that no test runs it."""
+
     language: str
     text: str
     line: int
+    illustration: bool = False
 
 
 def blocks(path: Path) -> list[Block]:
-    """The fenced blocks of a page."""
+    """The fenced blocks of a page, also those in a list."""
     text = path.read_text(encoding="utf-8")
-    return [Block(m[1], m[2], text.count("\n", 0, m.start()) + 1) for m in _FENCE.finditer(text)]
+    return [
+        Block(m["language"], dedent(m["text"]), text.count("\n", 0, m.start("indent")) + 1, bool(m["mark"]))
+        for m in _FENCE.finditer(text)
+    ]
 
 
 def table(path: Path, name: str) -> list[list[str]]:

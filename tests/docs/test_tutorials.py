@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 from itertools import zip_longest
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.page import ROOT, Block, blocks
+from tests.docs.shell import end_session
 from tests.postgres import BINARIES, free_port
 
 STARTED = ROOT / "docs" / "get-started"
@@ -40,39 +40,28 @@ def follow(
     for old, new in changed.items():
         script = script.replace(old, new)
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}:{BINARIES}"
-    shell = subprocess.Popen(
-        ["bash", "-c", script + "kill $(jobs -p) 2> /dev/null\n"],
-        cwd=folder,
-        env={**os.environ, "PATH": path, "NO_COLOR": "1", **env},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        printed, _ = shell.communicate(timeout=timeout)
-    finally:
-        end(shell.pid)
+    errors = folder / "stderr"
+    with errors.open("w", encoding="utf-8") as file:
+        shell = subprocess.Popen(
+            ["bash", "-c", script + "kill $(jobs -p) 2> /dev/null\n"],
+            cwd=folder,
+            env={**os.environ, "PATH": path, "NO_COLOR": "1", **env},
+            stdout=subprocess.PIPE,
+            stderr=file,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            printed, _ = shell.communicate(timeout=timeout)
+        finally:
+            end_session(shell.pid)
+    failures = errors.read_text(encoding="utf-8")
     outputs = re.split(r"=== \d+\n", printed)[1:]
-    assert len(outputs) == len(steps) >= 5, printed
+    assert len(outputs) == len(steps) >= 5, printed + failures
+    assert not re.search(r"Traceback|^(?:error|usage)[:\[]|command not found", failures, re.MULTILINE), failures
     for (step, shown), output in zip(steps, outputs, strict=True):
         pattern = "(?s)" + re.escape(shown.strip()).replace("…", ".*?")
-        assert re.fullmatch(pattern, output.strip()), f"{page.name}:{step.line}\n{output}"
-
-
-def end(session: int) -> None:
-    """Kill what is left of a shell's session: its jobs have process groups of their own."""
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:  # it ended meanwhile
-            continue
-        if int(fields[3]) == session:
-            with_pid = int(stat.parent.name)
-            try:
-                os.kill(with_pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
+        assert re.fullmatch(pattern, output.strip()), f"{page.name}:{step.line}\n{output}\n{failures}"
 
 
 def test_service_tutorial_prints_what_it_shows(tmp_path):

@@ -1,0 +1,85 @@
+"""Data blocks of the pages: job lines, settings, krontab lines, workflow steps and webhook bodies are read by Kron."""
+
+import json
+import re
+import shlex
+
+import pytest
+import yaml
+
+from kron.apps.cli.parser import parser
+from kron.apps.service.config_reader import read_settings
+from kron.language.krontab import read_table
+from tests.docs.page import DOCS, blocks
+from tests.docs.shell import run_shell
+from tests.service.http import REPORT, receiving, serving, until
+
+HOW_TO, REFERENCE = DOCS / "how-to", DOCS / "reference"
+JOBS = ("from-cron.md", "host-commands.md", "kubernetes-jobs.md")
+
+
+def block_of(page, language):
+    """The one block of a page in a language."""
+    (block,) = [block.text for block in blocks(page) if block.language == language]
+    return block
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_job_line_of_page_loads(name, tmp_path):
+    line = block_of(HOW_TO / name, "json")
+    assert json.loads(line)["identity"]
+    (tmp_path / "jobs.ndjson").write_text(line, encoding="utf-8")
+    (tmp_path / "page.md").write_text("```sh\nkron load jobs.ndjson --store sqlite:k.db 2>&1\n```\n", encoding="utf-8")
+    (printed,) = run_shell(tmp_path / "page.md", tmp_path)
+    assert printed.startswith("1 schedule defined")
+
+
+def test_settings_of_page_are_settings(tmp_path):
+    (tmp_path / "kron.toml").write_text(block_of(HOW_TO / "authenticate.md", "toml"), encoding="utf-8")
+    given = read_settings({}, {}, str(tmp_path / "kron.toml"))
+    assert {"auth", "jwks", "issuer", "audience"} <= given.keys()
+
+
+def test_krontab_of_page_is_read():
+    table = read_table(block_of(REFERENCE / "krontab.md", "krontab"), "krontab")
+    assert [job.name for job in table.jobs] == ["backup"]
+
+
+@pytest.mark.parametrize("page", ["get-started/workflow-files.md", "how-to/manage-as-code.md"])
+def test_workflow_steps_of_page_are_commands(page):
+    steps = [step["run"] for step in yaml.safe_load(block_of(DOCS / page, "yaml"))]
+    commands = [shlex.split(step) for step in steps if step.startswith("kron ")]
+    assert commands
+    assert all(parser().parse_args(words[1:]).command for words in commands)
+
+
+def test_workflow_file_of_page_compiles(tmp_path):
+    folder = tmp_path / ".github" / "workflows"
+    folder.mkdir(parents=True)
+    text = block_of(REFERENCE / "sentences.md", "yaml") + "jobs:\n  a: {runs-on: ubuntu-latest, steps: [{run: echo}]}\n"
+    (folder / "a.yml").write_text(text, encoding="utf-8")
+    (tmp_path / "page.md").write_text(
+        "```sh\nkron compile --repo octo-org/site .github/workflows\n```\n", encoding="utf-8"
+    )
+    (printed,) = run_shell(tmp_path / "page.md", tmp_path)
+    assert re.search(r"\b\d+ \d+ \* \* 1\b", printed)
+
+
+def test_role_of_page_allows_what_the_launcher_calls():
+    role = yaml.safe_load(block_of(HOW_TO / "kubernetes-jobs.md", "yaml"))
+    allowed = {(resource, verb) for rule in role["rules"] for resource in rule["resources"] for verb in rule["verbs"]}
+    assert allowed == {("cronjobs", "get"), ("jobs", "get"), ("jobs", "create"), ("jobs", "delete")}
+
+
+def test_webhook_body_of_page_has_the_fields_of_a_real_one():
+    shown = json.loads(block_of(REFERENCE / "webhook-format.md", "json"))
+    working = {"run_worker": True, "tick_ms": 50, "public_url": "https://kron.example", "report_secret": REPORT}
+    with receiving() as receiver, serving(**working) as service:
+        job = {"schedule": "* * * * * *", "target": receiver.url, "completion": "reported", "deadline_ms": 600_000}
+        service.put("/v1/schedules/hello", job)
+        body = json.loads(until(lambda: receiver.seen)[0][2])
+    assert shown.keys() == body.keys()
+    assert shown["data"].keys() == body["data"].keys()
+    assert shown["data"]["report"].keys() == body["data"]["report"].keys()
+    constant = ("specversion", "source", "type", "subject", "datacontenttype")
+    assert {name: shown[name] for name in constant} == {name: body[name] for name in constant}
