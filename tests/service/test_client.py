@@ -14,7 +14,7 @@ import pytest
 
 from kron.apps.cli.commands.apply import difference
 from kron.client import AsyncClient, Client
-from kron.errors import AccessDenied, LanguageError, NotFound, RevisionConflict, Unavailable
+from kron.errors import AccessDenied, InvalidInput, LanguageError, NotFound, RevisionConflict, Unavailable
 from tests.service.http import serving
 from tests.service.tokens import settings, token
 
@@ -98,7 +98,7 @@ def test_async_client_backfills_previews_and_explains(guarded):
     async def script():
         client = AsyncClient(f"http://127.0.0.1:{guarded.port}", token("async-more"))
         made = await client.apply("a", DEFINITION, revision=0)
-        with pytest.raises(KronError, match="REVISION"):
+        with pytest.raises(RevisionConflict, match="REVISION"):
             await client.apply("a", {**DEFINITION, "schedule": "1 1 * * *"}, revision=made["revision"] + 1)
         days = ("2026-01-01T00:00:00Z", "2026-01-04T00:00:00Z")
         runs = await client.backfill("a", *days, key="k", overlap="allow")
@@ -109,11 +109,11 @@ def test_async_client_backfills_previews_and_explains(guarded):
         assert (await client.next("a", 7, until=shown["runs"][2]["at"]))["runs"] == shown["runs"]
         assert (await client.why("a", runs[1]["period"]))["period"] == runs[1]["period"]
         assert await client.dead_letters("a") == []
-        with pytest.raises(KronError, match="NOT_DEAD"):
+        with pytest.raises(InvalidInput, match="NOT_DEAD"):
             await client.redrive(runs[0]["key"], overlap="allow")
         assert [each["id"] for each in await client.schedules("a", False, 1)] == ["a"]
         assert (await client.request("GET", "/v1/schedules/a"))["id"] == "a"
-        with pytest.raises(KronError, match="REVISION"):
+        with pytest.raises(RevisionConflict, match="REVISION"):
             await client.delete("a", note="gone", revision=7)
         await client.delete("a", note="gone", revision=1)
         with pytest.raises(LanguageError):
