@@ -28,7 +28,7 @@ HOOK = "https://example.org/"
 
 def meaning(source: Source, identity: str):
     """The schedule that a source text means, without a policy."""
-    home = source.timezone or "UTC"
+    home = source.zone or "UTC"
     if source.dialect == "fuzzy":  # a sentence is in UTC, unless its zone is given next to it
         return replace(parse(source.text, dialect="fuzzy", identity=identity), zone=zone(home))
     return replace(parse(source.text, dialect=source.dialect, zone=home), policy=KRON)
@@ -66,7 +66,7 @@ def test_source_of_a_krontab_line_means_its_schedule(text, name):
 def test_source_of_named_fields_means_their_schedule(given_fields, identity):
     job = define({**given_fields, "identity": identity})
     assert job.source.text.startswith(given_fields["schedule"])
-    assert job.source.timezone == given_fields.get("timezone", "UTC")
+    assert job.source.zone == given_fields.get("timezone", "UTC")
     assert "@policy" not in job.source.text
     check(job, job.source.text, "kron")
 
@@ -79,7 +79,7 @@ def test_source_of_an_embedded_job_means_its_schedule(text, home, identity, dial
     except KronError:
         return
     check(job, text, dialect)
-    assert job.source.timezone == home
+    assert job.source.zone == home
     assert job.description == ""
 
 
@@ -103,13 +103,13 @@ def test_source_of_a_registration_is_its_expression():
     (task,) = read_registrations([("a", "0  9 * * 1-5", print, timedelta(0))], "Europe/Paris", 0)
     job = task.job("a")
     check(job, "0  9 * * 1-5", "posix")
-    assert (job.source.timezone, job.description) == ("Europe/Paris", "")
+    assert (job.source.zone, job.description) == ("Europe/Paris", "")
 
 
 def test_zone_in_the_text_is_not_repeated():
     paris = parse("0 9 * * * @tz(Europe/Paris)", dialect="kron")
-    assert source_of("0 9 * * * @tz(Europe/Paris)", "kron", paris).timezone is None
-    assert source_of("0 9 * * *", "service", paris).timezone == "Europe/Paris"
+    assert source_of("0 9 * * * @tz(Europe/Paris)", "kron", paris).zone is None
+    assert source_of("0 9 * * *", "service", paris).zone == "Europe/Paris"
     assert not names_zone('0 9 * * * @seed(stable,salt="@tz(UTC)")', "kron")
 
 

@@ -35,7 +35,7 @@ def made(text, dialect, timezone, identity="a"):
     else:
         schedule = parse(text, dialect=dialect, zone=timezone or "UTC")
     job = Job(identity, schedule, target="test:it", source=source_of(text, dialect, schedule))
-    assert job.source.timezone == timezone
+    assert job.source.zone == timezone
     return job
 
 

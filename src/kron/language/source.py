@@ -38,6 +38,6 @@ def names_zone(text: str, dialect: str) -> bool:
 
 
 @lru_cache(16_384)  # many schedules that are defined or read together have the same text
-def shared_source(text: str, dialect: str, timezone: str | None) -> Source:
+def shared_source(text: str, dialect: str, zone: str | None) -> Source:
     """Return a source text. Equal source texts are usually one object."""
-    return Source(text, dialect, timezone)
+    return Source(text, dialect, zone)

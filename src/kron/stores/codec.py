@@ -90,7 +90,7 @@ def write_job(job: Job) -> JobRow:
     text, dialect = canonical(job.schedule)
     zone, policy = job.schedule.zone.name, _policy(job.schedule.policy)
     command = None if job.command is None else COMMAND.text(job.command)
-    source = _NO_SOURCE if job.source is None else (job.source.text, job.source.dialect, job.source.timezone)
+    source = _NO_SOURCE if job.source is None else (job.source.text, job.source.dialect, job.source.zone)
     about = (job.name, job.description, command, job.target, job.start, job.end)
     row = JobRow(text, dialect, zone, policy, *about, *source)
     reason = _unstorable(job, row)
@@ -210,10 +210,10 @@ def _job(identity: str, row: JobRow, presets: Presets) -> Job:
     return Job(identity, schedule, row.name, row.description, command, row.target, row.start_at, row.end_at, source)
 
 
-def _source(text: str | None, dialect: str | None, timezone: str | None) -> Source | None:
+def _source(text: str | None, dialect: str | None, zone: str | None) -> Source | None:
     if text is not None and dialect is not None:
-        return shared_source(text, dialect, timezone)
-    if (text, dialect, timezone) != _NO_SOURCE:
+        return shared_source(text, dialect, zone)
+    if (text, dialect, zone) != _NO_SOURCE:
         raise ValueError("a source text needs its dialect")
     return None
 

@@ -32,7 +32,7 @@ class Source:
 
     text: str
     dialect: str
-    timezone: str | None = None  # time zone that applies to the text; None if the text names one
+    zone: str | None = None  # time zone that applies to the text; None if the text names one
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ def _json(account: PeriodReport) -> dict[str, object]:
     ending = run or gap
     return {
         "revision": account.revision.number,
-        "source": {"text": source.text, "dialect": source.dialect, "timezone": source.timezone} if source else None,
+        "source": {"text": source.text, "dialect": source.dialect, "timezone": source.zone} if source else None,
         "decision": account.decision,
         "outcome": str(ending.outcome) if ending and ending.outcome else None,
         "reason": str(ending.reason) if ending and ending.reason else None,

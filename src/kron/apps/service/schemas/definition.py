@@ -86,7 +86,7 @@ def described(job: Job, config: Config) -> dict[str, Any]:
     return {
         "schedule": source.text,
         "dialect": source.dialect,
-        "timezone": source.timezone,
+        "timezone": source.zone,
         **whereto(job.target),
         "description": job.description,
         "start_at": None if job.start is None else rfc3339(job.start),

@@ -98,7 +98,7 @@ def revision_shown(revision: Revision, config: Config) -> responses.Change:
         revision=revision.number,
         schedule=source.text,
         dialect=source.dialect,
-        timezone=source.timezone,
+        timezone=source.zone,
         canonical=canonical(revision.job.schedule).text,
     )
 
