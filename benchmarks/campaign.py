@@ -91,7 +91,7 @@ def difference(case: Case) -> str:
     stretch = case.stretch
     expected = occurrences(case.expression, look_at(stretch))
     try:
-        schedule = kron.parse(case.expression, dialect=case.dialect, zone=stretch.zone)
+        schedule = kron.parse(case.expression, dialect=case.dialect, timezone=stretch.zone)
     except kron.KronError as error:
         return f"{error.code} although there is {moment(expected[0])}" if expected or error.code != "NEVER" else ""
     most = len(expected) + 2  # more is wrong already

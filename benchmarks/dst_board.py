@@ -152,7 +152,7 @@ def kron(case: Case) -> Iterator[float]:
     from kron import parse
     from kron.timing.period import next_nominal, prev_nominal
 
-    schedule = parse(case.expression, dialect="kron", zone=case.change.zone)
+    schedule = parse(case.expression, dialect="kron", timezone=case.change.zone)
     t = case.end - 1 if case.backwards else case.start - 1
     while (found := prev_nominal(schedule, t) if case.backwards else next_nominal(schedule, t)) is not None:
         yield found

@@ -75,7 +75,7 @@ def next_of_each(zone: str) -> dict[str, Asked]:
     tz: tzinfo = UTC if zone == "UTC" else ZoneInfo(zone)
     moments = [datetime.fromtimestamp(t, tz) for t in STARTS]
     both = list(zip(EXPRESSIONS, moments, strict=True))
-    schedules = [parse(expression, dialect="kron", zone=zone) for expression in EXPRESSIONS]
+    schedules = [parse(expression, dialect="kron", timezone=zone) for expression in EXPRESSIONS]
     iters = [croniter.croniter(expression, moment) for expression, moment in both]
     rusty = [croniter_rs.croniter(expression, moment) for expression, moment in both]
     sims = [cronsim.CronSim(expression, moment) for expression, moment in both]

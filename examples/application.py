@@ -7,13 +7,13 @@ from kron import Scheduler
 scheduler = Scheduler("sqlite:jobs.db")
 
 
-@scheduler.job("weekly on friday around 17:00", zone="Europe/Paris", overlap="skip")
+@scheduler.job("weekly on friday around 17:00", timezone="Europe/Paris", overlap="skip")
 async def report() -> None:
     """An async function runs in the event loop."""
     print("the report is written")
 
 
-@scheduler.cron("0 3 * * *", zone="Europe/Paris", retry="5m", args=("/tmp",))
+@scheduler.cron("0 3 * * *", timezone="Europe/Paris", retry_delay="5m", args=("/tmp",))
 def clean_up(folder: str) -> None:
     """A plain function runs in a thread."""
     print(f"{folder} is clean")

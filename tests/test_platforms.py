@@ -93,8 +93,8 @@ def test_zone_without_a_tz_database_says_what_to_install(tmp_path):
 from kron import KronError, Scheduler, parse
 from kron.testing import travel
 for question in (
-    lambda: Scheduler("memory:").cron("0 9 * * *", zone="Europe/Paris")(print),
-    lambda: Scheduler("memory:").add(print, "daily", zone="Europe/Paris"),
+    lambda: Scheduler("memory:").cron("0 9 * * *", timezone="Europe/Paris")(print),
+    lambda: Scheduler("memory:").add(print, "daily", timezone="Europe/Paris"),
     lambda: parse("0 9 * * * @tz(Europe/Paris)", dialect="kron"),
     lambda: travel("2026-03-08 01:59 America/New_York"),
 ):

@@ -29,7 +29,7 @@ async def measure(url: str, count: int) -> Result:
     expression = f"{boundary // 60 % 60} * * * *"
     registrations: list[Any] = [(f"task-{n}", expression, callback, DELAY) for n in range(count)]
     memory, began = Memory(), time.perf_counter()
-    scheduler = DeclarativeScheduler(url, zone="UTC", sink=silent)
+    scheduler = DeclarativeScheduler(url, timezone="UTC", on_event=silent)
     await scheduler.initialize(registrations)
     begin, held = time.perf_counter() - began, memory.now()
     print(f"  {begin:.1f} s to begin, {boundary - time.time():.0f} s to go", file=sys.stderr, flush=True)
@@ -40,7 +40,7 @@ async def measure(url: str, count: int) -> Result:
     await scheduler.stop()
     began = time.perf_counter()
     if not url.startswith("memory"):
-        scheduler = DeclarativeScheduler(url, zone="UTC", sink=silent)
+        scheduler = DeclarativeScheduler(url, timezone="UTC", on_event=silent)
     await scheduler.initialize(registrations)
     again = time.perf_counter() - began
     await scheduler.stop()

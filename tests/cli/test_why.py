@@ -152,7 +152,7 @@ def test_source_is_shown_and_the_canonical_text_where_it_differs(kron, tmp_path)
     async def define():
         store = SqliteStore(tmp_path / "kron.db", ManualClock(instant_of("2026-03-01T00:00:00Z")))
         for text in ("0 3 * * 1-5", "0 3 * * MON-FRI @tz(Europe/Paris)"):
-            schedule = parse(text, dialect="kron", zone="Europe/Paris")
+            schedule = parse(text, dialect="kron", timezone="Europe/Paris")
             source = Source(text, "kron", None if "@tz" in text else "Europe/Paris")
             await Registrar(store).upsert(Job(text[:9], schedule, target="test:it", source=source))
         await store.close()

@@ -96,7 +96,7 @@ async def main(folder: str, url: str, epoch: str) -> None:
 
         return name, expression, callback, timedelta(seconds=delay)
 
-    scheduler = DeclarativeScheduler(url, zone=ZONE, clock=clock, timer=clock, sink=journal.hear)
+    scheduler = DeclarativeScheduler(url, timezone=ZONE, clock=clock, timer=clock, on_event=journal.hear)
     asked = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asked.set)
     journal.write("init", [registered(), True])

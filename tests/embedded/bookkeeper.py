@@ -80,7 +80,7 @@ async def _work(url: str, fate: Fate) -> None:
 
     for number in range(JOBS):
         name = f"job{number}"
-        options = {"dialect": "service", "overlap": "allow", "retry": "1s", "transaction": True}
+        options = {"dialect": "service", "overlap": "allow", "retry_delay": "1s", "transaction": True}
         scheduler.add(write, "* * * * * *", name=name, args=(name,), **options)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asked.set)
     async with scheduler:

@@ -24,13 +24,13 @@ from kron.timing.schedule.policy import SECOND
 
 JOBS: dict[str, dict[str, Any]] = {
     "skip": {"overlap": "skip"},
-    "skip, restart": {"overlap": "skip", "restart": True},
+    "skip, restart": {"overlap": "skip", "restart_lost": True},
     "allow": {"overlap": "allow", "catchup": "all"},
-    "allow, restart": {"overlap": "allow", "restart": True, "retry": "1s"},
+    "allow, restart": {"overlap": "allow", "restart_lost": True, "retry_delay": "1s"},
     "queue": {"overlap": "queue", "catchup": "all"},
-    "queue, restart": {"overlap": "queue", "restart": True},
+    "queue, restart": {"overlap": "queue", "restart_lost": True},
     "coalesce": {"overlap": "coalesce"},
-    "coalesce, restart": {"overlap": "coalesce", "restart": True, "retry": "2s"},
+    "coalesce, restart": {"overlap": "coalesce", "restart_lost": True, "retry_delay": "2s"},
 }
 LONGEST = {"skip": 1.8, "allow": 2.5, "queue": 0.7, "coalesce": 1.8}  # seconds that a run takes
 FAILS = 0.1

@@ -48,7 +48,7 @@ class Stage:
         """A scheduler of a new life."""
         self.life = Life(self)
         store = Mortal(more.pop("store", self.store), self.life)
-        given = {"zone": self.zone, "clock": self.clock, "timer": self.timer, "sink": self.life.hear} | more
+        given = {"timezone": self.zone, "clock": self.clock, "timer": self.timer, "on_event": self.life.hear} | more
         return DeclarativeScheduler(store, **given)
 
     def kill(self) -> None:

@@ -43,7 +43,7 @@ def test_kron_policy_concurrency_changes_overlap_alone():
 
 
 def test_kron_policy_text_wins_over_an_option_key_by_key():
-    found = policy("0 9 * * * @policy(deadline=5m)", deadline="10m", overlap="queue", retry="1m")
+    found = policy("0 9 * * * @policy(deadline=5m)", deadline="10m", overlap="queue", retry_delay="1m")
     assert (found.deadline, found.overlap, found.retry_after) == (300 * 10**9, Overlap.QUEUE, 60 * 10**9)
 
 
@@ -123,19 +123,19 @@ def test_arguments_that_fit_are_kept():
     ("options", "said"),
     [
         ({"max_instances": 1}, "overlap="),
-        ({"timezone": "UTC"}, "zone="),
+        ({"tz": "UTC"}, "timezone="),
         ({"misfire_grace_time": 60}, "deadline="),
         ({"coalesce": True}, "catchup="),
         ({"jitter": 10}, "@win"),
         ({"id": "x"}, "name="),
         ({"overlapp": "skip"}, "did you mean 'overlap'"),
         ({"deadline": 600}, 'deadline="600s"'),
-        ({"retry": 3}, 'retry="3s"'),
+        ({"retry_delay": 3}, 'retry_delay="3s"'),
         ({"overlap": True}, "use one of allow, skip"),
-        ({"restart": "yes"}, "restart=True"),
-        ({"zone": 5}, "Europe/Paris"),
-        ({"zone": ""}, "Europe/Paris"),
-        ({"zone": "Europe/Pariz"}, "did you mean 'Europe/Paris'"),
+        ({"restart_lost": "yes"}, "restart_lost=True"),
+        ({"timezone": 5}, "Europe/Paris"),
+        ({"timezone": ""}, "Europe/Paris"),
+        ({"timezone": "Europe/Pariz"}, "did you mean 'Europe/Paris'"),
         ({"name": 5}, "name="),
         ({"name": ""}, "name="),
     ],
@@ -146,18 +146,18 @@ def test_wrong_option_is_refused_with_what_to_write(options, said):
 
 def test_zone_may_be_a_zoneinfo():
     s = Scheduler("memory:")
-    s.add(nothing, "daily", zone=ZoneInfo("Europe/Paris"))
+    s.add(nothing, "daily", timezone=ZoneInfo("Europe/Paris"))
     assert s.declared["nothing"].job.schedule.zone.name == "Europe/Paris"
 
 
 @pytest.mark.parametrize("text", ["daily around 9am est", "daily around 9am utc+2", "daily between 9am and 5pm jst"])
 def test_sentence_with_an_offset_and_a_zone_is_refused(text):
-    assert refusal(nothing, text, zone="Asia/Tokyo").code == "TWO_ZONES"
+    assert refusal(nothing, text, timezone="Asia/Tokyo").code == "TWO_ZONES"
 
 
 def test_sentence_with_a_zone_alone_is_read_there():
     s = Scheduler("memory:")
-    s.add(nothing, "daily around 9am", zone="Asia/Tokyo")
+    s.add(nothing, "daily around 9am", timezone="Asia/Tokyo")
     assert s.declared["nothing"].job.schedule.zone.name == "Asia/Tokyo"
 
 
@@ -220,9 +220,9 @@ def test_threads_that_are_no_number_are_refused(threads):
 @pytest.mark.parametrize(
     "given",
     [
-        *({"patience": value} for value in (-1, "30", None, float("inf"), float("nan"), True)),
+        *({"shutdown_timeout": value} for value in (-1, "30", None, float("inf"), float("nan"), True)),
         *({"retention": value} for value in (0, -5, "90", 1.5, True)),
-        {"sink": 3},
+        {"on_event": 3},
         {"settings": {}},
     ],
 )

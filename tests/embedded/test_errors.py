@@ -45,7 +45,7 @@ def refused(registrations):
     heard, found = Memory(), []
 
     async def script():
-        scheduler = DeclarativeScheduler("memory:", zone="UTC", sink=heard)
+        scheduler = DeclarativeScheduler("memory:", timezone="UTC", on_event=heard)
         with pytest.raises(SchedulerError) as caught:
             scheduler.initialize(registrations)  # not awaited: the call itself raises
         found.append(caught.value)
@@ -259,7 +259,7 @@ async def _started_once(stage):
 def test_a_store_that_does_not_exist_is_an_error_of_the_scheduler(tmp_path):
     async def script():
         with pytest.raises(SchedulerError) as caught:
-            await DeclarativeScheduler(f"sqlite:{tmp_path}/no/such/folder.db", zone="UTC").initialize([])
+            await DeclarativeScheduler(f"sqlite:{tmp_path}/no/such/folder.db", timezone="UTC").initialize([])
         assert caught.value.message == "Cannot initialize scheduler: STORE_FAILED"
 
     asyncio.run(script())

@@ -285,7 +285,7 @@ def test_a_sink_that_fails_stops_nothing():
         raise ValueError("I cannot hear")
 
     async def script(stage):
-        scheduler = stage.scheduler(sink=fail)
+        scheduler = stage.scheduler(on_event=fail)
         await scheduler.initialize([stage.task("a", "* * * * *")])
         await asyncio.sleep(100)
         await scheduler.stop()

@@ -193,7 +193,7 @@ def test_overrides_are_written_together_or_not_at_all(kind, request, tmp_path, m
         return found
 
     async def script():
-        scheduler = DeclarativeScheduler(url, zone="UTC", sink=heard)
+        scheduler = DeclarativeScheduler(url, timezone="UTC", on_event=heard)
         await scheduler.initialize([(name, "0 0 1 1 *", _ok, timedelta(0)) for name in "abc"])
         await scheduler.stop()
         monkeypatch.setattr(overrides, "_resolve", spoiled)
@@ -348,7 +348,7 @@ CORRUPT = [
 def test_state_that_cannot_be_read_is_refused_and_left_alone(tmp_path, column, value, kind, message, details):
     path, heard = tmp_path / "s.db", Memory()
     tasks = [("a", HOURLY, _ok, timedelta(seconds=1)), ("b", HOURLY, _ok, timedelta(seconds=1))]
-    scheduler = DeclarativeScheduler(f"sqlite:{path}", zone="UTC", sink=heard)
+    scheduler = DeclarativeScheduler(f"sqlite:{path}", timezone="UTC", on_event=heard)
 
     async def once(given):
         await scheduler.initialize(given)
@@ -383,7 +383,7 @@ def spoiled(path, column, value):
     ran = []
 
     async def once():
-        scheduler = DeclarativeScheduler(f"sqlite:{path}", zone="UTC")
+        scheduler = DeclarativeScheduler(f"sqlite:{path}", timezone="UTC")
         await scheduler.initialize([("a", "* * * * *", lambda: ran.append(1), timedelta(seconds=7))])
         async with asyncio.timeout(10):
             while not ran:
@@ -404,7 +404,7 @@ def test_what_a_registered_task_has_lost_is_repaired_from_its_registration(tmp_p
     spoiled(path, column, value)
 
     async def again():
-        scheduler = DeclarativeScheduler(f"sqlite:{path}", zone="UTC", sink=heard)
+        scheduler = DeclarativeScheduler(f"sqlite:{path}", timezone="UTC", on_event=heard)
         await scheduler.initialize([("a", HOURLY, _ok, timedelta(seconds=9))])
         await scheduler.stop()
         async with open_store(f"sqlite:{path}") as store:
@@ -430,7 +430,7 @@ def test_what_nobody_registers_cannot_be_repaired(tmp_path, column, value, field
 
 
 async def _initialized(path):
-    await DeclarativeScheduler(f"sqlite:{path}", zone="UTC").initialize([("b", HOURLY, _ok, timedelta(0))])
+    await DeclarativeScheduler(f"sqlite:{path}", timezone="UTC").initialize([("b", HOURLY, _ok, timedelta(0))])
 
 
 def dump(path):
@@ -446,7 +446,7 @@ def test_a_file_keeps_tasks_from_one_process_to_the_next(tmp_path, monkeypatch):
     heard, ran = Memory(), []
 
     async def once():
-        scheduler = DeclarativeScheduler(zone="UTC", sink=heard)
+        scheduler = DeclarativeScheduler(timezone="UTC", on_event=heard)
         await scheduler.initialize([("a", "* * * * *", lambda: ran.append(1), timedelta(0))])
         async with asyncio.timeout(10):
             while not heard.named("TaskRunCompleted"):

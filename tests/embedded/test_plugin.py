@@ -35,7 +35,7 @@ def test_an_application_lives_through_a_change_of_clocks(travel):
     async def script(trip):
         scheduler = Scheduler("memory:", clock=trip.clock, timer=trip.timer)
 
-        @scheduler.cron("30 2,3 * * *", zone="America/New_York")
+        @scheduler.cron("30 2,3 * * *", timezone="America/New_York")
         async def job():
             ran.append(trip.now.strftime("%d %H:%M"))
 

@@ -23,7 +23,7 @@ def test_thousands_of_tasks_start_within_a_minute(tmp_path):
         return f"task {number}", "* * * * *", callback, timedelta(seconds=5)
 
     async def script():
-        scheduler = DeclarativeScheduler(f"sqlite:{tmp_path}/s.db", zone="UTC")
+        scheduler = DeclarativeScheduler(f"sqlite:{tmp_path}/s.db", timezone="UTC")
         await scheduler.initialize([task(number) for number in range(TASKS)])
         async with asyncio.timeout(60):
             while len(started) < TASKS:

@@ -67,10 +67,10 @@ def ran(words, seconds, *, lasts=0, fails=0, **options):
 
 def test_a_sentence_a_cron_line_and_a_line_of_krons_own():
     async def script(s):
-        @s.job("weekly on friday around 17:00", zone="Europe/Paris", overlap="skip")
+        @s.job("weekly on friday around 17:00", timezone="Europe/Paris", overlap="skip")
         async def report(): ...
 
-        @s.cron("30 9 * * 1-5", zone="Europe/Paris")
+        @s.cron("30 9 * * 1-5", timezone="Europe/Paris")
         async def post(): ...
 
         @s.kron("0 3 * * * @tz(Asia/Tokyo)")
@@ -105,18 +105,18 @@ def test_what_overlaps(overlap, minutes):
 
 
 def test_a_run_that_fails_may_run_again(caplog):
-    assert ran("5 * * * *", 600, dialect="posix", fails=2, retry="30s") == [
+    assert ran("5 * * * *", 600, dialect="posix", fails=2, retry_delay="30s") == [
         "2026-03-10T12:05:00Z",
         "2026-03-10T12:05:30Z",
         "2026-03-10T12:06:00Z",
     ]
     assert "job 'job' failed" in caplog.text
     assert ran("5 * * * *", 600, dialect="posix", fails=2) == ["2026-03-10T12:05:00Z"]
-    assert len(ran("5 * * * *", 600, dialect="posix", fails=1, retry=timedelta(seconds=1))) == 2
+    assert len(ran("5 * * * *", 600, dialect="posix", fails=1, retry_delay=timedelta(seconds=1))) == 2
 
 
 def test_a_long_run_is_not_taken_for_lost():
-    assert ran("5 12 * * *", 7200, dialect="posix", lasts=4000, restart=True) == ["2026-03-10T12:05:00Z"]
+    assert ran("5 12 * * *", 7200, dialect="posix", lasts=4000, restart_lost=True) == ["2026-03-10T12:05:00Z"]
 
 
 def test_pause_resume_trigger_and_why():
@@ -182,10 +182,10 @@ BAD = [
     (("nonsense", {}), "error"),
     (("daily", {"overlap": "sometimes"}), "overlap cannot be"),
     (("daily", {"catchup": "al"}), "did you mean 'all'"),
-    (("daily", {"retry": "5 parsecs"}), "not a valid duration|unit"),
-    (("daily", {"retry": timedelta(-1)}), "negative"),
-    (("daily around 9:00 utc+2", {"zone": "Europe/Paris"}), "has a UTC offset"),
-    (("daily", {"zone": "Mars/Base"}), "unknown time zone"),
+    (("daily", {"retry_delay": "5 parsecs"}), "not a valid duration|unit"),
+    (("daily", {"retry_delay": timedelta(-1)}), "negative"),
+    (("daily around 9:00 utc+2", {"timezone": "Europe/Paris"}), "has a UTC offset"),
+    (("daily", {"timezone": "Mars/Base"}), "unknown time zone"),
     (("* * * * *", {"dialect": "quartz"}), "unknown dialect"),
     (("daily", {"name": "a\nb"}), "no usable name"),
 ]
@@ -318,7 +318,7 @@ def test_in_a_thread_without_signals_or_root_loggers(tmp_path):
 
 def test_a_function_that_does_not_end_is_waited_for_only_so_long(tmp_path):
     async def script():
-        async with Scheduler(f"sqlite:{tmp_path}/jobs.db", patience=0.2) as s:
+        async with Scheduler(f"sqlite:{tmp_path}/jobs.db", shutdown_timeout=0.2) as s:
             s.add(_for_ever, "daily", name="hung")
             await s.trigger("hung")
             await until(lambda: called)

@@ -94,7 +94,7 @@ def test_sink_hears_the_end_of_runs():
     heard = []
 
     async def script():
-        async with Scheduler("memory:", sink=heard.append) as s:
+        async with Scheduler("memory:", on_event=heard.append) as s:
             s.add(lambda: None, NEVER, dialect="posix", name="job")
             await s.trigger("job")
             await until(lambda: [e for e in heard if e.name == "run_finished"])

@@ -23,8 +23,8 @@ async def started(url, *declarations):
 
 JOBS = [
     ("fuzzy", "daily around 14:00", {}),
-    ("local", "daily around 14:00", {"zone": "Europe/Paris"}),
-    ("posix", "0 9 * * 1-5", {"dialect": "posix", "zone": "Europe/Paris"}),
+    ("local", "daily around 14:00", {"timezone": "Europe/Paris"}),
+    ("posix", "0 9 * * 1-5", {"dialect": "posix", "timezone": "Europe/Paris"}),
     ("kron", "0 9 * * mon-fri @tz(Europe/Paris) @win(after,30m)", {"dialect": "kron"}),
     ("service", "*/30 * * * * *", {"dialect": "service"}),
 ]

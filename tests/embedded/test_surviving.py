@@ -100,7 +100,7 @@ def test_keyboard_interrupt_in_a_job_ends_the_application():
 async def three_ticks(sink):
     """The states of the runs of a job that was called three times."""
     ticks = []
-    async with Scheduler("memory:", sink=sink) as s:
+    async with Scheduler("memory:", on_event=sink) as s:
         s.add(lambda: ticks.append(1), **SECOND, name="tick")
         await until(lambda: len(ticks) >= 3)
         return [run.state for run in await runs(s, "tick")]
@@ -256,7 +256,7 @@ def test_end_honours_patience_though_a_plain_function_hangs():
         begun.append(1)
         gate.wait(30)
 
-    s = Scheduler("memory:", patience=1)
+    s = Scheduler("memory:", shutdown_timeout=1)
     s.add(hung, **SECOND, name="hung")
     with running(s) as thread:
         wait_for(lambda: begun)
@@ -271,7 +271,7 @@ def test_end_honours_patience_though_a_plain_function_hangs():
 HUNG = """
 import sys, time
 from kron import Scheduler
-s = Scheduler(sys.argv[1], patience=0.5)
+s = Scheduler(sys.argv[1], shutdown_timeout=0.5)
 def hung():
     s.stop()
     time.sleep(60)

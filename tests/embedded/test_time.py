@@ -107,7 +107,7 @@ def test_without_a_zone_the_host_decides(monkeypatch):
     monkeypatch.setitem(os.environ, "TZ", "Asia/Kathmandu")
 
     async def script(stage):
-        scheduler = stage.scheduler(zone=None)
+        scheduler = stage.scheduler(timezone=None)
         await scheduler.initialize([stage.task("a", "0 0 * * *")])
         await stage.until("2026-03-11T12:00:00Z")
         await scheduler.stop()
@@ -236,7 +236,7 @@ def test_any_callable_without_arguments_will_do(tmp_path):
             "returns an awaitable": lambda: plain(),
             "object": Callable(),
         }
-        scheduler = DeclarativeScheduler(f"sqlite:{tmp_path}/s.db", zone="UTC")
+        scheduler = DeclarativeScheduler(f"sqlite:{tmp_path}/s.db", timezone="UTC")
         await scheduler.initialize([(name, "* * * * *", one, timedelta(0)) for name, one in everything.items()])
         async with asyncio.timeout(10):
             while len(called) < 4:

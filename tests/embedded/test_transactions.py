@@ -177,7 +177,7 @@ def test_only_where_it_can_be_kept():
 
 @pytest.mark.parametrize(
     ("options", "interrupted"),
-    [({}, "restart"), ({"restart": True}, "restart"), ({"restart": False}, "lost")],
+    [({}, "restart"), ({"restart_lost": True}, "restart"), ({"restart_lost": False}, "lost")],
 )
 def test_what_dies_in_its_transaction_may_run_again(options, interrupted):
     async def job(connection): ...

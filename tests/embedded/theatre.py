@@ -127,7 +127,7 @@ class Theatre:
         self.life = life = Life(self)
         store, timer = Mortal(self.store, life), VirtualTimer(self.loop)
         scheduler = DeclarativeScheduler(
-            store, zone=self.scenario.base.zone, clock=self.clock, timer=timer, sink=life.hear
+            store, timezone=self.scenario.base.zone, clock=self.clock, timer=timer, on_event=life.hear
         )
         if random.random() < 0.15:
             life.doom = random.randrange(1, 40)

@@ -149,7 +149,7 @@ def a_definition(dice):
     if dice.random() < 0.3:
         catchup = dice.choice([Catchup.NONE, Catchup.ALL])
         policy = replace(SERVICE, jitter=dice.choice([0, 90, 2400]) * SECOND, catchup=catchup)
-        schedule = parse(cron, dialect="service", zone=zone)
+        schedule = parse(cron, dialect="service", timezone=zone)
     else:
         policy = replace(KRON, deadline=dice.choice([0, 600 * SECOND, 36_000 * SECOND]))
         salt = dice.randrange(5)

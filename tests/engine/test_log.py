@@ -74,7 +74,7 @@ def test_a_line_says_when_it_was_decided_what_became_of_it_and_why():
     assert (skipped["event"], skipped["reason"], skipped["attempt"]) == ("run_finished", "overlap", 0)
     sent = next(each for each in said if each["event"] == "launch_completed")
     assert (sent["result"], sent["state"]) == ("ok", "enqueued")
-    assert sent["sent"] >= sent["due"]
+    assert sent["sent"] >= sent["due_at"]
 
 
 @pytest.mark.req("KSPEC-SEED-CANON")
@@ -113,7 +113,7 @@ def test_log_record_of_a_jittered_run_carries_the_jitter_and_verifies():
     assert decided
     for said in decided:
         assert said["decision"]["jitter_ms"] == 200_000
-        assert said["decision"]["chosen_time"] == rfc3339_ms(said["due"])
+        assert said["decision"]["chosen_time"] == rfc3339_ms(said["due_at"])
     told = verify("".join(json.dumps(said) + "\n" for said in decided))
     assert (told.returncode, told.stderr.strip()) == (0, f"{len(decided)} of {len(decided)} decisions are correct")
     moved = decided[0] | {"decision": decided[0]["decision"] | {"jitter_ms": 100_000}}

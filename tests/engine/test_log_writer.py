@@ -13,7 +13,7 @@ from kron.engine.log_events import DEBUG, ERROR, INFO, WARNING, level_of, text_o
 from kron.engine.log_writer import LogWriter, log_stream, log_with
 from kron.engine.transitions import Transitions
 
-RUN = {"identity": "a", "nominal": 0, "key": "k", "due": 0, "attempt": 1}
+RUN = {"identity": "a", "nominal": 0, "key": "k", "due_at": 0, "attempt": 1}
 LEVELS = [
     (Event("pass", 1, {"examined": 0, "committed": 0, "skew": 0}), DEBUG, ""),
     (Event("run_recorded", 1, {**RUN, "state": "pending"}), DEBUG, "recorded"),

@@ -76,15 +76,15 @@ def test_a_schedule_is_registered_modified_paused_and_deleted():
 
 @pytest.mark.req("SVC-DM-CRON", "SVC-DM-TZ", "SVC-SEC-VALIDATE")
 def test_five_or_six_fields_in_a_zone_of_the_tz_database_and_nothing_else():
-    assert parse("0 12 * * *", dialect="service", zone="America/New_York")
-    assert parse("30 0 12 * * *", dialect="service", zone="America/New_York")
+    assert parse("0 12 * * *", dialect="service", timezone="America/New_York")
+    assert parse("30 0 12 * * *", dialect="service", timezone="America/New_York")
     bad_fields = ["0 12 * *", "0 0 12 * * * 2026", "", "61 * * * *", "0 12 * * * ; rm -rf /", "@daily"]
     for text in bad_fields:
         with pytest.raises(KronError):
-            parse(text, dialect="service", zone="UTC")
+            parse(text, dialect="service", timezone="UTC")
     for zone in ("Mars/Olympus", "../../etc/passwd", "/etc/localtime", "", "UTC\0", "EST5EDT4,M3.2.0"):
         with pytest.raises(KronError):
-            parse("0 12 * * *", dialect="service", zone=zone)
+            parse("0 12 * * *", dialect="service", timezone=zone)
 
 
 @pytest.mark.req("SVC-DEPLOY-SINGLE")

@@ -36,7 +36,7 @@ def file(tmp_path):
         clock = ManualClock(NOON - 600)
         store = SqliteStore(tmp_path / "kron.db", clock)
         registrar = Registrar(store)
-        schedule = replace(parse("0 12 * * *", dialect="service", zone="Europe/Paris"), policy=FOLLOWED)
+        schedule = replace(parse("0 12 * * *", dialect="service", timezone="Europe/Paris"), policy=FOLLOWED)
         await registrar.upsert(Job("deploy:42", schedule, target="test:it"))
         clock.time = NOON + 0.3
         await Worker(store, {"test": Target(Now(clock))}, Still(), owner="w1").tick()

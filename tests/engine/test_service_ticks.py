@@ -73,7 +73,7 @@ def test_all_that_fell_due_in_an_outage_is_expanded_hour_by_hour_of_the_wall_clo
 @pytest.mark.req("SVC-PC-CRONNEXT")
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "Australia/Lord_Howe", "Asia/Kathmandu"])
 def test_the_next_tick_is_strictly_after(zone):
-    schedule = parse("*/15 * * * *", dialect="service", zone=zone)
+    schedule = parse("*/15 * * * *", dialect="service", timezone=zone)
     t = instant_of("2026-03-28T22:00:00Z")
     for _ in range(200):
         following = next_nominal(schedule, t)

@@ -68,7 +68,7 @@ class World:
         self.worker = Worker(self.store, {"test": self.target}, Still(), owner=f"w{self.born}")
 
     async def define(self, text, policy: Policy | None = None, identity="job", dialect="kron", zone="UTC", **more):
-        schedule = parse(text, dialect=dialect, zone=zone)
+        schedule = parse(text, dialect=dialect, timezone=zone)
         schedule = replace(schedule, policy=policy) if policy else schedule
         return await self.registrar.upsert(Job(identity, schedule, target="test:it", **more))
 

@@ -69,8 +69,8 @@ def _dialect(text: str, dialect: str) -> bool:
 
 def _written(schedule: Schedule) -> None:
     text, dialect = unparse(schedule), canonical(schedule).dialect
-    assert parse(text, dialect=dialect, zone=schedule.zone.name) == schedule
-    assert unparse(parse(text, dialect=dialect, zone=schedule.zone.name)) == text
+    assert parse(text, dialect=dialect, timezone=schedule.zone.name) == schedule
+    assert unparse(parse(text, dialect=dialect, timezone=schedule.zone.name)) == text
     if schedule.cron.seconds == 1:
         assert parse(to_posix(schedule.cron), dialect="posix").cron == schedule.cron
     assert schedule.zone.name in describe(schedule)

@@ -22,7 +22,7 @@ THOROUGH = settings(max_examples=150, deadline=None)
 
 def again(schedule):
     """The schedule read back from its canonical text."""
-    return parse(unparse(schedule), dialect=canonical(schedule).dialect, zone=schedule.zone.name)
+    return parse(unparse(schedule), dialect=canonical(schedule).dialect, timezone=schedule.zone.name)
 
 
 def read(text, dialect="kron"):
@@ -74,7 +74,7 @@ def test_a_posix_text_means_what_its_fields_list(text):
 @THOROUGH
 @given(texts.service_texts, st.sampled_from(texts.ZONES))
 def test_a_service_text_means_what_its_fields_list(text, zone):
-    schedule = parse(text, dialect="service", zone=zone)
+    schedule = parse(text, dialect="service", timezone=zone)
     assert_means(schedule.cron, text.split())
     assert again(schedule) == schedule
 
@@ -216,6 +216,6 @@ def test_the_canonical_fields_are_short_and_plain(cron):
 
 
 def test_a_schedule_that_never_runs_is_written_in_the_dialect_that_can_say_so():
-    schedule = parse("0 0 30 2 *", dialect="posix", zone="Europe/Paris")
+    schedule = parse("0 0 30 2 *", dialect="posix", timezone="Europe/Paris")
     assert not possible(schedule.cron)
     assert canonical(schedule) == ("0 0 30 FEB *", "service")

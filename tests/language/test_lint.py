@@ -26,7 +26,7 @@ NOW = instant_of("2025-02-28T12:00:00Z")  # in the past, which no tz database wi
 
 
 def found(text, *, dialect="kron", zone="UTC", now=NOW, **how):
-    schedule = parse(text, dialect=dialect, zone=zone, **how)
+    schedule = parse(text, dialect=dialect, timezone=zone, **how)
     return lint(text, schedule, now, dialect=dialect, **how)
 
 

@@ -79,7 +79,7 @@ PARSERS = {
     "service": lambda text: parse(text, dialect="service"),
     "kron": lambda text: unparse(parse(text, dialect="kron")),
     "table": lambda text: [str(error) for error in read_table(text, "/t").errors[:3]],
-    "zone": lambda text: parse(MIDNIGHT, dialect="posix", zone=text),
+    "zone": lambda text: parse(MIDNIGHT, dialect="posix", timezone=text),
     "json": verify,
     "record": lambda text: verify({**RECORDED, "schedule": text}),
     "identity": lambda text: verify({**RECORDED, "identity": text, "period_id": text}),

@@ -91,7 +91,7 @@ def test_the_parameters_are_those_in_force_defaults_included(window, distributio
 @pytest.mark.req("KSPEC-TIME-RFC3339")
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['identity']}@{row['period_id']}")
 def test_every_time_is_rfc_3339_in_utc(row):
-    schedule = parse(row["schedule"], dialect=row["dialect"], zone=row["timezone"])
+    schedule = parse(row["schedule"], dialect=row["dialect"], timezone=row["timezone"])
     found = to_record(decide(schedule, Period(instant_of(row["period_id"])), row["identity"]))
     for field in ("period_id", "nominal_time", "window_start", "window_end", "chosen_time"):
         assert found[field] is None or RFC3339.fullmatch(found[field])
@@ -109,7 +109,7 @@ def test_the_bounds_of_a_window_keep_their_nanoseconds():
 @pytest.mark.req("KSPEC-OBS-REPRO")
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['identity']}@{row['period_id']}")
 def test_the_line_of_a_log_is_enough_to_compute_the_decision_again(row):
-    schedule = parse(row["schedule"], dialect=row["dialect"], zone=row["timezone"])
+    schedule = parse(row["schedule"], dialect=row["dialect"], timezone=row["timezone"])
     line = json.dumps(to_record(decide(schedule, Period(instant_of(row["period_id"])), row["identity"])))
     assert verify(line) == []
     assert verify(json.loads(line)) == []
@@ -260,7 +260,7 @@ def test_a_question_that_cannot_be_asked_is_an_error_of_ours(field, value, code)
 
 @pytest.mark.req("KSPEC-OBS-REPRO")
 def test_a_schedule_with_seconds_is_recorded_with_its_zone_and_verified_in_it():
-    right = made("*/20 30 9 * * 1-5", "2026-03-01T22:30:20Z", "svc", dialect="service", zone="Australia/Lord_Howe")
+    right = made("*/20 30 9 * * 1-5", "2026-03-01T22:30:20Z", "svc", dialect="service", timezone="Australia/Lord_Howe")
     assert (right["dialect"], right["timezone"]) == ("service", "Australia/Lord_Howe")
     assert right["schedule"] == "*/20 30 9 * * MON-FRI"
     assert verify(json.dumps(right)) == []

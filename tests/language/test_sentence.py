@@ -94,7 +94,7 @@ def test_other_sentences_are_the_same_in_either_cadence():
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        ({"zone": "Europe/Paris", "identity": WHO}, "SENTENCE_ZONE"),
+        ({"timezone": "Europe/Paris", "identity": WHO}, "SENTENCE_ZONE"),
         ({"cadence": "precise", "identity": WHO}, "UNKNOWN_CADENCE"),
         ({}, "EMPTY_IDENTIFIER"),
     ],

@@ -31,7 +31,7 @@ def meaning(source: Source, identity: str):
     home = source.zone or "UTC"
     if source.dialect == "fuzzy":  # a sentence is in UTC, unless its zone is given next to it
         return replace(parse(source.text, dialect="fuzzy", identity=identity), zone=zone(home))
-    return replace(parse(source.text, dialect=source.dialect, zone=home), policy=KRON)
+    return replace(parse(source.text, dialect=source.dialect, timezone=home), policy=KRON)
 
 
 def stored(job: Job) -> Job:
@@ -44,7 +44,7 @@ def check(job: Job, text: str, dialect: str) -> None:
     schedule = replace(job.schedule, policy=KRON)
     assert meaning(job.source, job.identity) == schedule
     said = canonical(job.schedule)
-    assert parse(said.text, dialect=said.dialect, zone=job.schedule.zone.name) == schedule
+    assert parse(said.text, dialect=said.dialect, timezone=job.schedule.zone.name) == schedule
     assert stored(job) == job
 
 
@@ -122,7 +122,7 @@ def test_zone_in_the_text_is_not_repeated():
     ],
 )
 def test_schedule_without_a_source_is_shown_by_its_canonical_text(text, dialect, shown):
-    job = Job("a", parse(text, dialect=dialect, zone="Europe/Paris"))
+    job = Job("a", parse(text, dialect=dialect, timezone="Europe/Paris"))
     assert shown_source(job) == shown
     assert canonical(job.schedule).text == unparse(job.schedule)
 

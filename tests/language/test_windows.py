@@ -23,8 +23,8 @@ def test_a_zone_is_a_name_of_the_tz_database():
 @pytest.mark.req("KSYN-TZ-DEFAULT")
 def test_the_zone_is_utc_unless_said_otherwise():
     assert kron("0 0 * * *").zone is UTC_ZONE
-    assert parse("0 0 * * *", dialect="kron", zone="Asia/Tokyo").zone.name == "Asia/Tokyo"
-    assert parse("0 0 * * * @tz(UTC)", dialect="kron", zone="Asia/Tokyo").zone is UTC_ZONE
+    assert parse("0 0 * * *", dialect="kron", timezone="Asia/Tokyo").zone.name == "Asia/Tokyo"
+    assert parse("0 0 * * * @tz(UTC)", dialect="kron", timezone="Asia/Tokyo").zone is UTC_ZONE
 
 
 @pytest.mark.req("KSYN-TZ-EX")

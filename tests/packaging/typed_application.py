@@ -10,10 +10,10 @@ from kron.client import Schedule as StoredSchedule
 from kron.language.record import Difference
 from kron.testing import VirtualTime, assert_fires, assert_survives, travel
 
-scheduler = Scheduler("memory:", patience=5.0)
+scheduler = Scheduler("memory:", shutdown_timeout=5.0)
 
 
-@scheduler.job("weekly on friday around 17:00", zone="Europe/Paris", overlap="skip")
+@scheduler.job("weekly on friday around 17:00", timezone="Europe/Paris", overlap="skip")
 async def report(year: int = 2026) -> str:
     return f"report of {year}"
 

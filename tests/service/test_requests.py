@@ -82,8 +82,8 @@ def test_search_for_runs_that_never_come_is_bounded(plain):
     body = {**DEFINITION, "schedule": "0 9 * * * @win(after,30m) @only(hours=12)", "dialect": "kron"}
     assert plain.put("/v1/schedules/never", body).status == 200
     assert _seconds(lambda: plain.get("/schedules/never")) < 1.5
-    assert _seconds(lambda: plain.get("/v1/schedules/never/next?n=1000")) < 1.5
-    assert plain.get("/v1/schedules/never/next?n=1000").json["has_more"]
+    assert _seconds(lambda: plain.get("/v1/schedules/never/upcoming?n=1000")) < 1.5
+    assert plain.get("/v1/schedules/never/upcoming?n=1000").json["has_more"]
 
 
 def test_searches_of_one_tenant_do_not_hold_up_others(tmp_path):
@@ -95,7 +95,7 @@ def test_searches_of_one_tenant_do_not_hold_up_others(tmp_path):
             for _ in range(6):
                 pool.submit(lambda: [slow.post("/v1/preview?n=1000", {"definition": body}) for _ in _until(stop)])
             time.sleep(0.3)
-            took = [_seconds(lambda: other.get("/v1/schedules/x/next")) for _ in range(5)]
+            took = [_seconds(lambda: other.get("/v1/schedules/x/upcoming")) for _ in range(5)]
             took += [_seconds(lambda: service.get("/healthz")) for _ in range(10)]
             stop.set()
         assert max(took) < 1.0

@@ -161,11 +161,11 @@ def test_previews_agree_with_what_is_defined(plain):
     before = plain.post("/v1/preview?n=10", asked).json
     assert plain.get("/v1/schedules/n1").status == 404  # nothing was stored
     plain.put("/v1/schedules/n1", asked["definition"])
-    after = plain.get("/v1/schedules/n1/next?n=10").json
+    after = plain.get("/v1/schedules/n1/upcoming?n=10").json
     assert before["runs"] == after["runs"]
     assert after["has_more"] is True
     assert all(0 <= instant_of(f["at"]) - instant_of(f["period"]) < 3 * 3600 for f in after["runs"])
-    until_then = plain.get(f"/v1/schedules/n1/next?n=100&until={after['runs'][2]['at']}").json
+    until_then = plain.get(f"/v1/schedules/n1/upcoming?n=100&until={after['runs'][2]['at']}").json
     assert (len(until_then["runs"]), until_then["has_more"]) == (3, False)
 
 

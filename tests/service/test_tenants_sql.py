@@ -75,7 +75,7 @@ def test_with_the_role_of_the_service_sql_shows_the_tenant_that_was_said_and_els
         def seen(whose, tenant="default"):
             connection.execute("SELECT set_config('app.tenant', %s, true)", (tenant,))
             if whose is not None:
-                connection.execute("SELECT set_config('app.within', %s, true)", (whose,))
+                connection.execute("SELECT set_config('app.tenant_prefix', %s, true)", (whose,))
             found = [connection.execute(f"SELECT count(*) FROM {t}").fetchone()[0] for t in (*TABLES, *VIEWS)]
             connection.rollback()
             return [count > 0 for count in found]
@@ -89,7 +89,9 @@ def test_with_the_role_of_the_service_sql_shows_the_tenant_that_was_said_and_els
             assert seen(whose) == wanted, whose
         assert not any(seen("acme/", tenant=""))
         for table in ("workers", "kinds"):
-            connection.execute("SELECT set_config('app.tenant', 'default', true), set_config('app.within', 'x/', true)")
+            connection.execute(
+                "SELECT set_config('app.tenant', 'default', true), set_config('app.tenant_prefix', 'x/', true)"
+            )
             assert connection.execute(f"SELECT * FROM {table}").fetchall() == []
             connection.rollback()
 
@@ -105,7 +107,9 @@ def test_with_the_role_of_the_service_sql_shows_the_tenant_that_was_said_and_els
 )
 def test_a_row_of_another_cannot_be_written(house, api, statement):
     with connect(api) as connection:
-        connection.execute("SELECT set_config('app.tenant', 'default', true), set_config('app.within', 'beta/', true)")
+        connection.execute(
+            "SELECT set_config('app.tenant', 'default', true), set_config('app.tenant_prefix', 'beta/', true)"
+        )
         try:
             changed = connection.execute(statement).rowcount
         except psycopg.errors.InsufficientPrivilege as error:

@@ -34,12 +34,12 @@ def job_of(random: Random, identity: str, setting: Setting) -> Job:
     policy = policy_of(random, keyed)
     home = setting.zone if random.random() < 0.6 else random.choice(sorted(STARTS))
     if policy.jitter:
-        schedule = parse(random.choice(CRONS), dialect="service", zone=home)
+        schedule = parse(random.choice(CRONS), dialect="service", timezone=home)
     else:
         window = random.choice(WINDOWS) if policy.first_period is not FirstPeriod.CURRENT_MINUTE else ""
         rule = random.choice(["", "", " @avoid(hours=23)", " @only(between=00:00-20:00)"]) if window else ""
         salt = f" @seed(stable,salt=x{random.randrange(9)})" if window else ""
-        schedule = parse(f"{random.choice(CRONS)} {window}{salt}{rule}".strip(), dialect="kron", zone=home)
+        schedule = parse(f"{random.choice(CRONS)} {window}{salt}{rule}".strip(), dialect="kron", timezone=home)
     start = end = None
     if random.random() < 0.1:
         start = setting.start + random.randrange(int(setting.hours * 3600))

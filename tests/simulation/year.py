@@ -71,7 +71,7 @@ async def _cell(loop: VirtualLoop, part: int, schedules: int, days: int) -> tupl
         window = "" if n % 20 else "@win(around,1h)"
         zone = ("UTC", "Europe/Berlin", "America/New_York")[n % 3]
         text = f"{n % 4 * 15} {n // 4 % 24} * * * {window}".strip()
-        await registrar.upsert(Job(f"job-{n}", parse(text, dialect="kron", zone=zone), target="prompt:"))
+        await registrar.upsert(Job(f"job-{n}", parse(text, dialect="kron", timezone=zone), target="prompt:"))
     timer, settings = VirtualTimer(loop), Settings(tick=600_000, shard_lease=1_500_000)
     worker = Worker(store, {"prompt": Prompt(loop, registrar)}, timer, owner="only", settings=settings)
     while loop.time() < days * 86_400:

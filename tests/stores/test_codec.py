@@ -93,7 +93,7 @@ def parsed(draw):
     """A schedule that some dialect can say."""
     dialect = draw(st.sampled_from(["kron", "service", "service"]))
     if dialect == "service":
-        return parse(draw(five | six), dialect="service", zone=draw(zones))
+        return parse(draw(five | six), dialect="service", timezone=draw(zones))
     found = draw(modifiers)
     try:
         return parse(" ".join([draw(five), *(f"@{name}({body})" for name, body in found.items())]), dialect="kron")

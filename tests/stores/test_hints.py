@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from kron import parse
-from kron.apps.wiring import heeding, open_store
+from kron.apps.wiring import open_store, with_notifications
 from kron.engine.clock import ManualClock, SystemTimer
 from kron.engine.registrar import Registrar
 from kron.engine.settings import Settings
@@ -45,7 +45,7 @@ async def resting(url, tick):
         for name in ("a", "b"):
             await registrar.upsert(Job(name, parse("0 0 1 1 *", dialect="kron"), target="test:it"))
         worker = Worker(own, {"test": target}, SystemTimer(), owner="w", settings=Settings(tick=tick))
-        async with heeding(own, worker.notify):
+        async with with_notifications(own, worker.notify):
             working = asyncio.create_task(worker.run(stop))
             await asyncio.sleep(0.7)  # by then it listens, and has been woken for what was rung before
             yield registrar, target
@@ -91,7 +91,7 @@ def test_a_bell_of_somebody_else_is_not_heard_and_a_listener_ends_with_its_store
     heard = []
 
     async def script():
-        async with open_store(database) as store, heeding(store, lambda: heard.append(1)):
+        async with open_store(database) as store, with_notifications(store, lambda: heard.append(1)):
             await asyncio.sleep(0.5)
             sql("SELECT pg_notify('kron', 'kron/another'), pg_notify('kron', 'other/default')")
             await asyncio.sleep(0.2)
@@ -106,7 +106,7 @@ def test_a_bell_of_somebody_else_is_not_heard_and_a_listener_ends_with_its_store
 
 def test_a_store_that_cannot_tell_is_only_slower():
     async def script():
-        async with heeding(MemoryStore(ManualClock()), lambda: None):
+        async with with_notifications(MemoryStore(ManualClock()), lambda: None):
             return True
 
     assert asyncio.run(script())

@@ -33,7 +33,7 @@ def made(text, dialect, timezone, identity="a"):
     if dialect == "fuzzy":
         schedule = replace(parse(text, dialect=dialect, identity=identity), zone=zone(timezone))
     else:
-        schedule = parse(text, dialect=dialect, zone=timezone or "UTC")
+        schedule = parse(text, dialect=dialect, timezone=timezone or "UTC")
     job = Job(identity, schedule, target="test:it", source=source_of(text, dialect, schedule))
     assert job.source.zone == timezone
     return job

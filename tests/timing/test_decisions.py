@@ -356,7 +356,7 @@ def test_the_frozen_decisions_are_still_the_frozen_ones():
 @pytest.mark.req("KSPEC-COMPAT-STABLE", "KSPEC-INV-3")
 @pytest.mark.parametrize("row", golden(), ids=lambda row: f"{row['identity']}@{row['period_id']}")
 def test_a_frozen_decision_is_computed_again(row):
-    schedule = parse(row["schedule"], dialect=row["dialect"], zone=row["timezone"])
+    schedule = parse(row["schedule"], dialect=row["dialect"], timezone=row["timezone"])
     nominal = instant_of(row["nominal_time"])
     assert next_nominal(schedule, nominal - 1) == nominal
     decision = decide(schedule, Period(nominal), row["identity"])
@@ -377,7 +377,7 @@ from kron import Period, decide, parse, to_record
 from kron.timing.zone import instant_of
 for line in open(sys.argv[1], encoding="utf-8"):
     row = json.loads(line)
-    schedule = parse(row["schedule"], dialect=row["dialect"], zone=row["timezone"])
+    schedule = parse(row["schedule"], dialect=row["dialect"], timezone=row["timezone"])
     print(json.dumps(to_record(decide(schedule, Period(instant_of(row["period_id"])), row["identity"]))))
 """
 
@@ -400,7 +400,7 @@ def interpreters():
 
 
 def here():
-    rows = [(parse(row["schedule"], dialect=row["dialect"], zone=row["timezone"]), row) for row in golden()]
+    rows = [(parse(row["schedule"], dialect=row["dialect"], timezone=row["timezone"]), row) for row in golden()]
     made = [
         to_record(decide(schedule, Period(instant_of(row["period_id"])), row["identity"])) for schedule, row in rows
     ]

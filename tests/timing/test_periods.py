@@ -25,7 +25,7 @@ def at(text: str) -> datetime:
 
 
 def ids(text: str, after: str, count: int, dialect: str = "kron", zone: str = "UTC") -> list[str]:
-    schedule = kron.parse(text, dialect=dialect, zone=zone)
+    schedule = kron.parse(text, dialect=dialect, timezone=zone)
     return [period.id for period in islice(kron.periods(schedule, at(after)), count)]
 
 
@@ -93,7 +93,7 @@ def test_the_latest_period_may_be_now():
 @pytest.mark.parametrize("text", ["* * * * *", "0 0 29 2 *", "30 2 * * *", "15 9 1,15 * MON"])
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "Australia/Lord_Howe", "Pacific/Apia"])
 def test_next_and_latest_undo_each_other(text, zone):
-    schedule = kron.parse(text, dialect="kron", zone=zone)
+    schedule = kron.parse(text, dialect="kron", timezone=zone)
     for period in islice(kron.periods(schedule, at("2011-12-28T00:00:00Z")), 500):
         assert prev_nominal(schedule, period.nominal) == period.nominal
         before = prev_nominal(schedule, period.nominal - 1)
@@ -124,7 +124,7 @@ def test_a_leap_day_is_found_across_the_century_that_has_none(after, found):
 
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
 def test_the_walk_ends_before_dates_do(zone):
-    yearly = kron.parse("0 0 1 1 *", dialect="kron", zone=zone)
+    yearly = kron.parse("0 0 1 1 *", dialect="kron", timezone=zone)
     last = list(kron.periods(yearly, at("9690-06-01T00:00:00Z")))[-1]
     assert last.time.year == 9702
     assert next_nominal(yearly, last.nominal) is None
@@ -176,7 +176,7 @@ def test_a_moment_without_a_zone_is_refused():
 def test_the_two_times_of_a_fold_are_two_periods():
     found = ids("30 2 * * * @tz(Europe/Berlin)", "2026-10-24T12:00:00Z", 2)
     assert found == ["2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"]
-    berlin, schedule = ZoneInfo("Europe/Berlin"), kron.parse("30 2 * * *", dialect="kron", zone="Europe/Berlin")
+    berlin, schedule = ZoneInfo("Europe/Berlin"), kron.parse("30 2 * * *", dialect="kron", timezone="Europe/Berlin")
     between = [datetime(2026, 10, 25, 2, 45, fold=fold, tzinfo=berlin) for fold in (0, 1)]
     assert [kron.last_period(schedule, time).id for time in between] == found
 

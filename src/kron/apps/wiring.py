@@ -109,9 +109,9 @@ async def check_served(url: str) -> None:
         await check(url)
 
 
-def heeding(store: Store, heard: Callable[[], None]) -> AbstractAsyncContextManager[None]:
+def with_notifications(store: Store, heard: Callable[[], None]) -> AbstractAsyncContextManager[None]:
     """Call `heard` inside the context whenever another process requests something, if the store has notifications."""
-    hear = getattr(store, "heeding", None)
+    hear = getattr(store, "with_notifications", None)
     found: AbstractAsyncContextManager[None] = hear(heard) if hear else nullcontext()
     return found
 

@@ -58,7 +58,7 @@ class Run(TypedDict):
     key: str
     schedule_id: str
     period: str
-    due: str
+    due_at: str
     state: str
     outcome: str | None
     reason: str | None

@@ -31,10 +31,11 @@ class Event:
 
 def about(name: str, at: int, run: Run, job: Job | None = None, **facts: str | int) -> Event:
     """Return an event about a run."""
-    known = {"identity": run.identity, "nominal": run.nominal, "key": run.key, "state": str(run.state), "due": run.due}
+    known = {"identity": run.identity, "nominal": run.nominal, "key": run.key, "state": str(run.state)}
+    known |= {"due_at": run.due, "attempt": run.attempt}
     outcome = {"outcome": str(run.outcome), "reason": str(run.reason) if run.reason else None} if run.outcome else {}
-    asked = {"trigger": run.trigger} if run.trigger else {}
-    return Event(name, at, {**known, **outcome, **asked, "attempt": run.attempt, **facts}, job)
+    trigger = {"trigger": run.trigger} if run.trigger else {}
+    return Event(name, at, {**known, **outcome, **trigger, **facts}, job)
 
 
 def silent(event: Event) -> None:

@@ -126,7 +126,7 @@ class Metrics:
         self.values["runs_emitted"] += 1
         if "trigger" not in facts:  # a requested run has no nominal time to drift from
             self.drifts["scheduling_drift_seconds"].observe(abs(facts["sent"] - facts["nominal"] * 1000) / 1000)
-            self.drifts["scheduling_lateness_seconds"].observe(abs(facts["sent"] - facts["due"]) / 1000)
+            self.drifts["scheduling_lateness_seconds"].observe(abs(facts["sent"] - facts["due_at"]) / 1000)
 
     def _not_run(self, outcome: str, reason: str, count: int) -> None:
         self.labelled["kron_periods_not_executed_total"][f'outcome="{outcome}",reason="{reason}"'] += count

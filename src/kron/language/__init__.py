@@ -22,7 +22,7 @@ def parse(
     text: str,
     *,
     dialect: str,
-    zone: str = "UTC",
+    timezone: str = "UTC",
     seconds: Seconds = "first",
     identity: str = "",
     cadence: Literal["cron", "exact"] = "cron",
@@ -33,7 +33,7 @@ def parse(
     Args:
         text: The schedule text.
         dialect: `posix`, `service`, `kron` or `fuzzy`.
-        zone: Time zone of a text that names none. Sentences of the fuzzy dialect are always in UTC.
+        timezone: Time zone of a text that names none. Sentences of the fuzzy dialect are always in UTC.
         seconds: Position of the seconds in the six fields of the service dialect.
         identity: Identity that selects the time of a sentence; used by the fuzzy dialect only.
         cadence: With `exact`, days and weeks of a sentence are counted across the ends of months, which its cron line
@@ -44,7 +44,7 @@ def parse(
         LanguageError: The text is invalid.
         InvalidSchedule: The dialect, the cadence, the position of the seconds or another option is invalid.
     """
-    home = UTC_ZONE if zone == "UTC" else _zone(zone)
+    home = UTC_ZONE if timezone == "UTC" else _zone(timezone)
     try:
         admit(text)
         if dialect == "posix":

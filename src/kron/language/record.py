@@ -132,7 +132,7 @@ def verify(recorded: Json | str) -> list[Difference]:
     """
     given = _fields(recorded)
     zone = "UTC" if given["dialect"] == "kron" else given["timezone"]  # a text in the kron dialect names its time zone
-    schedule = parse(given["schedule"], dialect=given["dialect"], zone=zone)
+    schedule = parse(given["schedule"], dialect=given["dialect"], timezone=zone)
     try:
         nominal = instant_of(given["period_id"])
     except ValueError:

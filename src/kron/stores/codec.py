@@ -220,7 +220,7 @@ def _source(text: str | None, dialect: str | None, zone: str | None) -> Source |
 
 @lru_cache(16_384)  # parsing dominates the cost of a row, and many rows share few texts
 def _schedule(text: str, dialect: str, zone: str, policy: str, presets: Presets) -> Schedule:
-    return replace(parse(text, dialect=dialect, zone=zone), policy=_read_policy(policy, presets))
+    return replace(parse(text, dialect=dialect, timezone=zone), policy=_read_policy(policy, presets))
 
 
 def _read_policy(text: str, presets: Presets) -> Policy:

@@ -40,7 +40,7 @@ The **run fields** are in every event about a run:
 |---|---|---|
 | `identity` | text | Identity of the schedule |
 | `nominal` | integer | Nominal time of the period, in seconds since 1970-01-01T00:00:00Z |
-| `due` | integer | Due time, in milliseconds |
+| `due_at` | integer | Due time, in milliseconds |
 | `key` | text | Idempotency key of the run |
 | `state` | text | [State](run-states.md) of the run |
 | `outcome` | text | [Outcome](run-states.md#outcomes), if it is known |
@@ -80,7 +80,7 @@ SAMPLE = Event(
         "nominal": 1_772_323_200,
         "key": "4bf8…",
         "state": "success",
-        "due": 1_772_332_340_000,
+        "due_at": 1_772_332_340_000,
         "outcome": "executed",
         "reason": None,
         "attempt": 1,

@@ -77,7 +77,7 @@ def given(args: argparse.Namespace) -> Subject:
     """Return the schedule given on the command line."""
     if args.name is None:
         raise usage("no schedule given", 'give a schedule in quotes, such as "0 9 * * MON-FRI", or a file with -f')
-    schedule = parse(args.name, dialect=args.dialect, zone=args.zone, identity=args.identity or "")
+    schedule = parse(args.name, dialect=args.dialect, timezone=args.timezone, identity=args.identity or "")
     return Subject(args.name, schedule, args.identity or NO_ACTOR)
 
 

@@ -40,7 +40,9 @@ def add_subject(command: argparse.ArgumentParser) -> None:
     command.add_argument("-f", "--file", help="krontab file")
     command.add_argument("--identity", help="identity of the job; times in windows depend on it")
     command.add_argument("--dialect", choices=DIALECTS, default="kron", help="dialect of SCHEDULE (default kron)")
-    command.add_argument("--zone", default="UTC", help="time zone if SCHEDULE names none (default UTC)")
+    command.add_argument(
+        "--timezone", metavar="ZONE", default="UTC", help="time zone if SCHEDULE names none (default UTC)"
+    )
     add_format(command)
 
 

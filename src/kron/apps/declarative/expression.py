@@ -21,7 +21,7 @@ FOR_EVER = 3_650 * 86_400 * 1_000 * MILLISECOND  # only a restart declares a cal
 def read_expression(text: str, zone: str) -> Schedule:
     """Return the schedule of an expression. Raise InvalidCronExpressionError if it is invalid."""
     try:
-        return parse(text, dialect="posix", zone=zone)
+        return parse(text, dialect="posix", timezone=zone)
     except LanguageError as error:
         field, reason = str(error.details.get("field")), str(error.details.get("reason"))
         raise InvalidCronExpressionError(text, field, reason, _field_error(text, field, reason)) from error

@@ -33,7 +33,7 @@ def _known(name: str, source: str) -> str:
 
 
 def _nameless(source: str) -> InvalidSetting:
-    hint = 'pass the zone: DeclarativeScheduler(zone="Europe/Paris")'
+    hint = 'pass the zone: DeclarativeScheduler(timezone="Europe/Paris")'
     if not zone_names():
         hint = "install a tz database: pip install tzdata"
     return InvalidSetting("NO_LOCAL_ZONE", f"{source} names no zone of the tz database", hint=hint)

@@ -51,22 +51,22 @@ class DeclarativeScheduler:
 
     Args:
         store: Store URL, by default a SQLite file in the working directory, or a Store.
-        zone: Name of a time zone; None for that of the host, which is determined at each `initialize`.
-        sink: Function that receives the events.
+        timezone: Name of a time zone; None for that of the host, which is determined at each `initialize`.
+        on_event: Function that receives the events.
     """
 
     def __init__(
         self,
         store: str | Store = "sqlite:scheduler.db",
         *,
-        zone: str | None = None,
-        sink: Sink = logged,
+        timezone: str | None = None,
+        on_event: Sink = logged,
         clock: Clock | None = None,
         timer: Timer | None = None,
     ) -> None:
         self._clock, self._timer = clock or SystemClock(), timer or SystemTimer()
         self._place = MemoryStore(self._clock) if store == "memory:" else store  # lives as long as this object
-        self._zone, self._sink = zone, sink
+        self._zone, self._sink = timezone, on_event
         self._state = SchedulerState.UNINITIALIZED
         self._beginning: asyncio.Task[None] | None = None
         self._ending: asyncio.Task[None] | None = None

@@ -131,7 +131,7 @@ def _schedule(words: str, name: str, options: JobOptions) -> Schedule:
     try:
         if dialect == "fuzzy":
             return _sentence(words, name, options)
-        schedule = parse(words, dialect=dialect, zone=zone_of(options) or "UTC", policy=policy_of(options))
+        schedule = parse(words, dialect=dialect, timezone=zone_of(options) or "UTC", policy=policy_of(options))
     except LanguageError as error:
         error.hint = _hint(error, dialect, words)
         raise
@@ -142,15 +142,15 @@ def _schedule(words: str, name: str, options: JobOptions) -> Schedule:
 
 
 def _sentence(words: str, name: str, options: JobOptions) -> Schedule:
-    """Return the schedule of a sentence in the local time of the zone; a sentence with a UTC offset excludes `zone`."""
+    """Return the schedule of a sentence in the local time of its zone. Its own UTC offset excludes `timezone`."""
     from kron.language.sentences.read import read_sentence
 
     schedule, zone = parse(words, dialect="fuzzy", identity=name, policy=policy_of(options)), zone_of(options)
     if not zone:
         return schedule
     if read_sentence(words).offset:
-        message = "the sentence has a UTC offset, and zone= is given too"
-        raise InvalidSchedule("TWO_ZONES", message, hint="remove the offset from the sentence, or remove zone=")
+        message = "the sentence has a UTC offset, and timezone= is given too"
+        raise InvalidSchedule("TWO_ZONES", message, hint="remove the offset from the sentence, or remove timezone=")
     try:
         return replace(schedule, zone=read_zone(zone))
     except Fault as fault:

@@ -18,21 +18,26 @@ Word = TypeVar("Word", Overlap, Catchup)
 Duration = str | timedelta
 
 
-class JobOptions(TypedDict, total=False):
-    """Options of `Scheduler.job`, `cron`, `kron` and `add`, in addition to schedule, name and arguments.
+class CronOptions(TypedDict, total=False):
+    """Options of `Scheduler.cron` and `kron`, in addition to schedule, name and arguments.
 
     Durations are strings such as `90s`, or timedeltas. The type exists for the keyword arguments of these methods: the
     definition that they make is a `Job`.
     """
 
-    dialect: Literal["fuzzy", "posix", "service", "kron"]
-    zone: str | ZoneInfo | None
+    timezone: str | ZoneInfo | None
     overlap: Literal["skip", "allow", "queue", "coalesce", "replace"] | None
     catchup: Literal["latest", "none", "all", "spread", "by-deadline"] | None
     deadline: Duration | None
-    retry: Duration | None
-    restart: bool | None  # None: only if it is safe
+    retry_delay: Duration | None
+    restart_lost: bool | None  # None: only if it is safe
     transaction: bool
+
+
+class JobOptions(CronOptions, total=False):
+    """Options of `Scheduler.job` and `add`: those of `cron`, and the dialect of the schedule."""
+
+    dialect: Literal["fuzzy", "posix", "service", "kron"]
 
 
 NAMES = tuple(JobOptions.__annotations__)
@@ -50,9 +55,9 @@ _ELSEWHERE = {  # option names of other schedulers, and what to use here
     "replace_existing": "remove it: a stored job of the same name is always replaced",
     "seconds": 'use a cron line with seconds: @s.job("*/10 * * * * *", dialect="service")',
     "timeout": "use asyncio.timeout() inside the function",
-    "timezone": 'use zone="Europe/Paris"',
     "trigger": 'use a string as the schedule: @s.cron("0 9 * * 1-5")',
-    "tz": 'use zone="Europe/Paris"',
+    "tz": 'use timezone="Europe/Paris"',
+    "zone": 'use timezone="Europe/Paris"',
 }
 
 
@@ -62,12 +67,12 @@ def read_options(given: Mapping[str, Any]) -> JobOptions:
         if name not in NAMES:
             hint = _ELSEWHERE.get(name) or did_you_mean(name, NAMES, f"use one of {', '.join(NAMES)}")
             raise UsageError("UNKNOWN_OPTION", f"unknown job option {clip(name)!r}", hint=hint)
-    zone = given.get("zone")
+    zone = given.get("timezone")
     if zone == "":
-        raise _bad("zone", zone, 'use the name of a time zone: zone="Europe/Paris", or omit it for UTC')
+        raise _bad("timezone", zone, 'use the name of a time zone: timezone="Europe/Paris", or omit it for UTC')
     if zone is not None and not isinstance(zone, str) and not (isinstance(zone, ZoneInfo) and zone.key):
-        raise _bad("zone", zone, 'use the name of a time zone: zone="Europe/Paris"')
-    for name in ("restart", "transaction"):
+        raise _bad("timezone", zone, 'use the name of a time zone: timezone="Europe/Paris"')
+    for name in ("restart_lost", "transaction"):
         if not isinstance(given.get(name), bool | None):
             raise _bad(name, given[name], f"use {name}=True or {name}=False")
     return cast(JobOptions, dict(given))
@@ -75,7 +80,7 @@ def read_options(given: Mapping[str, Any]) -> JobOptions:
 
 def zone_of(options: JobOptions) -> str:
     """Return the name of the given time zone; empty without one."""
-    zone = options.get("zone")
+    zone = options.get("timezone")
     return zone.key if isinstance(zone, ZoneInfo) else zone or ""
 
 
@@ -83,7 +88,7 @@ def policy_of(options: JobOptions) -> Policy:
     """Return the embedded policy with the options applied. The policy in the schedule text overrides it."""
     policy = APPLICATION
     overlap, catchup = options.get("overlap"), options.get("catchup")
-    deadline, retry = options.get("deadline"), options.get("retry")
+    deadline, retry = options.get("deadline"), options.get("retry_delay")
     if overlap is not None:
         policy = replace(policy, overlap=_word(Overlap, overlap, "overlap"))
     if catchup is not None:
@@ -91,27 +96,30 @@ def policy_of(options: JobOptions) -> Policy:
     if deadline is not None:
         policy = replace(policy, deadline=nanoseconds(deadline, "deadline"))
     if retry is not None:
-        policy = replace(policy, retry_after=nanoseconds(retry, "retry"))
-    restart = options.get("restart")
+        policy = replace(policy, retry_after=nanoseconds(retry, "retry_delay"))
+    restart = options.get("restart_lost")
     if restart is None:
         restart = options.get("transaction")  # a crash left no effects
     return replace(policy, on_worker_loss=WorkerLossPolicy.RESTART) if restart else policy
 
 
-def check_given(threads: object, patience: object, retention: object, sink: object, settings: object) -> None:
+def check_given(
+    threads: object, shutdown_timeout: object, retention: object, on_event: object, settings: object
+) -> None:
     """Reject invalid arguments of a scheduler."""
     if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
         raise _bad("threads", threads, "use an integer of at least 1")
-    if isinstance(patience, bool) or not isinstance(patience, int | float) or not 0 <= patience < float("inf"):
-        raise _bad("patience", patience, "use a number of seconds of at least 0")
+    seconds = shutdown_timeout
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < float("inf"):
+        raise _bad("shutdown_timeout", seconds, "use a number of seconds of at least 0")
     if (
         isinstance(retention, bool)
         or not isinstance(retention, int | None)
         or (retention is not None and retention < 1)
     ):
         raise _bad("retention", retention, "use an integer of at least 1 (days), or None to keep everything")
-    if not callable(sink):
-        raise _bad("sink", sink, "use a function that takes an event")
+    if not callable(on_event):
+        raise _bad("on_event", on_event, "use a function that takes an event")
     if not isinstance(settings, Settings):
         raise _bad("settings", settings, "use a kron.engine.settings.Settings")
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, Unpack
 from uuid import uuid4
 
 from kron.apps.embedded.declared import check_words, declare
-from kron.apps.embedded.options import JobOptions, check_given, read_options
+from kron.apps.embedded.options import CronOptions, JobOptions, check_given, read_options
 from kron.apps.embedded.running import ASKER, Running, Setup, current_loop
 from kron.apps.wiring import POSTGRES, check_url
 from kron.engine.clock import Clock, SystemTimer, Timer
@@ -35,8 +35,8 @@ class Scheduler:
 
     Args:
         store: Store URL: `sqlite:PATH`, `postgresql://HOST/DATABASE` or `memory:`.
-        sink: Function that receives every event.
-        patience: Seconds for which the shutdown waits for functions that are still running.
+        on_event: Function that receives every event.
+        shutdown_timeout: Seconds for which the shutdown waits for functions that are still running.
         threads: Maximum number of plain functions that run concurrently.
         clock: Clock of the store; None for the default. For tests.
         timer: Timer of the worker; None for the default. For tests.
@@ -48,8 +48,8 @@ class Scheduler:
         self,
         store: str = "sqlite:jobs.db",
         *,
-        sink: Sink = silent,
-        patience: float = 30.0,
+        on_event: Sink = silent,
+        shutdown_timeout: float = 30.0,
         threads: int = THREADS,
         clock: Clock | None = None,
         timer: Timer | None = None,
@@ -57,9 +57,9 @@ class Scheduler:
         retention: int | None = RETENTION_DAYS,
     ) -> None:
         check_url(store)
-        check_given(threads, patience, retention, sink, settings)
-        self._setup = Setup(store, sink, threads, clock, timer or SystemTimer(), settings, retention)
-        self.declared, self.patience = self._setup.declared, patience
+        check_given(threads, shutdown_timeout, retention, on_event, settings)
+        self._setup = Setup(store, on_event, threads, clock, timer or SystemTimer(), settings, retention)
+        self.declared, self.patience = self._setup.declared, shutdown_timeout
         self._lock = Lock()  # a caller of `add` and a start of the scheduler see the same jobs
         self._inside: Running | None = None
         self._asked: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None
@@ -83,8 +83,9 @@ class Scheduler:
             name: Name of the job; by default that of the function.
             args: Positional arguments of the function.
             kwargs: Keyword arguments of the function.
-            **options: `dialect` and `zone` say how the text is read. `overlap`, `catchup`, `deadline`, `retry` and
-                `restart` set the policy for runs that overlap, were missed, are late, fail, or lose their process.
+            **options: `dialect` and `timezone` say how the text is read. `overlap`, `catchup`, `deadline`,
+                `retry_delay` and `restart_lost` set the policy for runs that overlap, were missed, are late, fail, or
+                lose their process.
         """
         check_words(schedule)
         read_options(options)
@@ -95,13 +96,29 @@ class Scheduler:
 
         return declared
 
-    def cron(self, schedule: str, **more: Any) -> Callable[[F], F]:
+    def cron(
+        self,
+        schedule: str,
+        *,
+        name: str | None = None,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        **options: Unpack[CronOptions],
+    ) -> Callable[[F], F]:
         """Declare a job with a POSIX cron line: `@s.cron("0 9 * * 1-5")`. The options are those of `job`."""
-        return self.job(schedule, dialect="posix", **more)
+        return self.job(schedule, dialect="posix", name=name, args=args, kwargs=kwargs, **options)
 
-    def kron(self, schedule: str, **more: Any) -> Callable[[F], F]:
+    def kron(
+        self,
+        schedule: str,
+        *,
+        name: str | None = None,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        **options: Unpack[CronOptions],
+    ) -> Callable[[F], F]:
         """Declare a job in the `kron` dialect: `@s.kron("0 9 * * MON-FRI @win(after,30m)")`. Options as in `job`."""
-        return self.job(schedule, dialect="kron", **more)
+        return self.job(schedule, dialect="kron", name=name, args=args, kwargs=kwargs, **options)
 
     def add(
         self,

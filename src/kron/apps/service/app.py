@@ -27,7 +27,7 @@ from kron.apps.service.problem import register_error_handlers
 from kron.apps.service.quota import Quotas
 from kron.apps.service.routes import actions, bulk, document, events, queries, schedules, status, workflows
 from kron.apps.service.working import make_worker, make_working, targets_of
-from kron.apps.wiring import check_served, heeding, open_store
+from kron.apps.wiring import check_served, open_store, with_notifications
 from kron.engine.clock import SystemClock, SystemTimer
 from kron.engine.events import Sink
 from kron.engine.maintenance import Maintenance, maintaining
@@ -98,7 +98,7 @@ async def _work(parts: AppContext, stop: asyncio.Event) -> None:
     set_tenant_scope(ALL_TENANTS)
     worker = make_worker(parts.config, parts.store, parts.launchers, parts.working)
     upkeep = Maintenance(parts.store, SystemTimer(), days=parts.config.retention_days or None, sink=parts.sink)
-    async with heeding(parts.store, worker.notify), maintaining(upkeep):
+    async with with_notifications(parts.store, worker.notify), maintaining(upkeep):
         await worker.run(stop)
 
 

@@ -47,7 +47,7 @@ def describe(app: FastAPI) -> None:
 
 
 def _completed(said: dict[str, Any], routes: list[APIRoute]) -> dict[str, Any]:
-    for route in routes:
+    for route in (route for route in routes if route.include_in_schema):
         for method in route.methods or ():
             operation, scope = said["paths"][route.path_format][method.lower()], scope_of(route)
             answers = {

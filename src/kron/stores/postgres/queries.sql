@@ -37,7 +37,7 @@ SET LOCAL enable_sort = off;
 SET LOCAL max_parallel_workers_per_gather = 0;
 
 -- narrow: sent with `begin`: only schedules whose identities start with this text are visible
-SET LOCAL app.within = {within};
+SET LOCAL app.tenant_prefix = {within};
 
 -- commit: commit; durable when it returns
 COMMIT;

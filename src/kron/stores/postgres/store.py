@@ -70,7 +70,7 @@ class PostgresStore:
         await self.bell.rest()
         await self.pool.close()
 
-    def heeding(self, heard: Callable[[], None]) -> AbstractAsyncContextManager[None]:
+    def with_notifications(self, heard: Callable[[], None]) -> AbstractAsyncContextManager[None]:
         """Call `heard` for each wake-up notification while the context is active, at once or soon after."""
         return listening(Listener(self.pool.conninfo, self.pool.whose, heard))
 

@@ -114,7 +114,7 @@ def _schedules(args: argparse.Namespace, screen: Screen, found: list[Schedule], 
 def _shown_runs(args: argparse.Namespace, screen: Screen, found: list[Run]) -> int:
     if args.output != "table":
         return _said(args, screen, found, [each["key"] for each in found])
-    rows = [(r["period"], r["due"], r["state"], r["reason"] or "-", str(r["attempt"]), r["key"][:12]) for r in found]
+    rows = [(r["period"], r["due_at"], r["state"], r["reason"] or "-", str(r["attempt"]), r["key"][:12]) for r in found]
     screen.table(("PERIOD", "DUE", "STATE", "REASON", "ATTEMPT", "KEY"), rows)
     return 0
 

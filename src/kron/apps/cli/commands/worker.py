@@ -18,7 +18,7 @@ from kron.apps.service.observe.readiness import not_ready
 from kron.apps.service.preset import presets_of
 from kron.apps.service.routes.probe import Probe, probing
 from kron.apps.service.working import make_worker, make_working, targets_of
-from kron.apps.wiring import check_served, heeding, open_store
+from kron.apps.wiring import check_served, open_store, with_notifications
 from kron.engine.clock import SystemTimer
 from kron.engine.events import Event
 from kron.engine.maintenance import Maintenance, maintaining
@@ -76,7 +76,7 @@ async def _work(config: Config) -> None:
             where = {"metrics": f"http://{config.address[0]}:{port}/metrics"} if port else {}
             working.sink(Event("worker_started", 0, facts | where))
             upkeep = Maintenance(store, SystemTimer(), days=config.retention_days or None, sink=working.sink)
-            async with heeding(store, worker.notify), maintaining(upkeep):
+            async with with_notifications(store, worker.notify), maintaining(upkeep):
                 await worker.run(stop)
         targets.close()
     working.sink(Event("worker_stopped", 0, {"owner": worker.owner}))

@@ -34,8 +34,9 @@ At = Annotated[str | None, Query(max_length=40)]
 _KEY = re.compile(r"[0-9a-f]{64}")
 
 
-@router.get("/schedules/{schedule_id}/next")
-async def next_runs(
+@router.get("/schedules/{schedule_id}/next", include_in_schema=False)  # the earlier name of the same route
+@router.get("/schedules/{schedule_id}/upcoming")
+async def upcoming_runs(
     schedule_id: Id, caller: Reader, n: Count = 5, until: At = None, parts: AppContext = Used
 ) -> responses.UpcomingRuns:
     """Return the upcoming runs of a schedule, optionally up to an instant."""

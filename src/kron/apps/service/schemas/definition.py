@@ -72,7 +72,7 @@ def _parsed(asked: Definition, identity: str, config: Config) -> tuple[Schedule,
     """Return the schedule of a definition, and the text that its author wrote."""
     seconds: Any = config.cron_seconds_position
     schedule = parse(
-        asked.schedule, dialect=asked.dialect, zone=asked.timezone or "UTC", seconds=seconds, identity=identity
+        asked.schedule, dialect=asked.dialect, timezone=asked.timezone or "UTC", seconds=seconds, identity=identity
     )
     if asked.timezone and names_zone(asked.schedule, asked.dialect):
         raise _bad("timezone", "the schedule already names a time zone", "remove one of the two")

@@ -119,7 +119,7 @@ class RunView(BaseModel):
     key: str
     schedule_id: str
     period: str
-    due: str
+    due_at: str
     state: str
     outcome: str | None
     reason: str | None

@@ -336,14 +336,14 @@ $$ SELECT nullif(current_setting('app.tenant', true), '') $$;
 -- A tenant of the service is a prefix of identities: `acme/`. In addition, each transaction of the service sets its
 -- prefix, and sees and writes no other rows, even if the code is wrong:
 --
---     app.within = 'acme/'   schedules whose identities start with it, and their records
---     app.within = '*'       all schedules: a worker, or an operator's command
+--     app.tenant_prefix = 'acme/'   schedules whose identities start with it, and their records
+--     app.tenant_prefix = '*'       all schedules: a worker, or an operator's command
 --     not set                all schedules; none for the role of the API
 CREATE FUNCTION kron_within() RETURNS text LANGUAGE sql STABLE PARALLEL SAFE AS $$
-SELECT CASE coalesce(current_setting('app.within', true), '')
+SELECT CASE coalesce(current_setting('app.tenant_prefix', true), '')
        WHEN '*' THEN NULL
        WHEN '' THEN CASE WHEN current_user = 'kron_api' THEN '/' END  -- no identity starts with this
-       ELSE current_setting('app.within') END
+       ELSE current_setting('app.tenant_prefix') END
 $$;
 
 -- Both functions are evaluated once per statement, not per row. For the two tables that every pass of a worker reads,
@@ -373,7 +373,7 @@ END $$;
 CREATE FUNCTION kron_poll(whose text, place text, wanted text[], held bigint[]) RETURNS TABLE (now bigint, wake bigint)
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
-    PERFORM set_config('app.tenant', whose, true), set_config('app.within', place, true);
+    PERFORM set_config('app.tenant', whose, true), set_config('app.tenant_prefix', place, true);
     RETURN QUERY SELECT kron_now(), (
         SELECT min(d.wake)
         FROM unnest(wanted) AS k (kind), LATERAL (
