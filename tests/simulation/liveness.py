@@ -22,7 +22,8 @@ class Watch:
         self.since = result.calm_from + SETTLED
         self.patience = result.setting.tick + 5_000
         self.lives = result.history.health.lives.values()
-        self.free: dict[str, int] = {}  # since when nothing stands in the way of the schedule's next run
+        self.free: dict[str, int] = {}  # since when no other run stands in the way of the schedule's next run
+        self.edited: dict[str, int] = {}  # when a request last changed the schedule
         self.resumed: dict[str, int] = {}  # when its last pause ended, if one ever did
 
     def of_write(self, write: Write, story: Story) -> Iterator[str]:
@@ -40,7 +41,9 @@ class Watch:
             yield f"missed for {run.reason} though all was calm: {about}, {write.now - run.due} ms"
         if run.state is not State.LAUNCHING or (before is not None and before.state is State.LAUNCHING):
             return
-        ready = max(run.due, run.not_before, self.free.get(run.identity, 0), run.created)
+        ready = max(run.due, run.not_before, self.edited.get(run.identity, 0), run.created)
+        if story.case is None or overlap_of(run, story.case.policy) is not Overlap.ALLOW:  # a backfill has its own
+            ready = max(ready, self.free.get(run.identity, 0))
         if any(was is not None and active(was) and not active(now) for was, now in write.runs):
             ready = max(ready, write.now)  # what stood in its way ends with this very write
         if before is not None and before.state in RUNNING:
@@ -58,13 +61,13 @@ class Watch:
 
     def _note(self, write: Write, story: Story) -> None:
         """Whatever changes what may start resets the watch."""
-        policy = story.case.policy if story.case else None
         moved = any(before is None or before.state is not run.state for before, run in write.runs)
         act = write.what.act if isinstance(write.what, ScheduleUpdate) else None
         if act and act.kind is ActionKind.RESUMED:
             self.resumed[story.identity] = act.at
-        edited = isinstance(write.what, ScheduleUpdate) and (write.what.revision is not None or act is not None)
-        if policy and (moved or edited) and (policy.overlap is not Overlap.ALLOW or edited):
+        if isinstance(write.what, ScheduleUpdate) and (write.what.revision is not None or act is not None):
+            self.edited[story.identity] = write.now
+        if moved:
             self.free[story.identity] = write.now
 
 
