@@ -272,7 +272,9 @@ def test_result_that_cannot_be_written_holds_up_no_other():
 def test_result_that_cannot_be_written_is_given_up_while_others_are_written():
     async def script(loop):
         store = Picky(VirtualClock(loop, START - 30))
-        worker = Worker(store, {"test": Slow()}, VirtualTimer(loop), owner="w1", settings=Settings(keep=90_000))
+        worker = Worker(
+            store, {"test": Slow()}, VirtualTimer(loop), owner="w1", settings=Settings(max_result_age=90_000)
+        )
         for n in (7, 8):
             await Registrar(store).upsert(a_job(n))
         stop = asyncio.Event()

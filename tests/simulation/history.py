@@ -102,7 +102,7 @@ def _of_write(w: Write) -> list[str]:
         if w.what.revision:
             lines.append(f"{w.who}: {after.identity} r{after.revision} {unparse(after.job.schedule)} {after.policy}")
     else:
-        lines.append(f"{w.who}: {w.what.after.identity} now {w.now} wake {w.what.wake}")
+        lines.append(f"{w.who}: {w.what.after.identity} now {w.now} wake {w.what.next_check_at}")
     return lines
 
 

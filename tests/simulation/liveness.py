@@ -62,7 +62,7 @@ class Watch:
     def _note(self, write: Write, story: Story) -> None:
         """Whatever changes what may start resets the watch."""
         moved = any(before is None or before.state is not run.state for before, run in write.runs)
-        act = write.what.act if isinstance(write.what, ScheduleUpdate) else None
+        act = write.what.action if isinstance(write.what, ScheduleUpdate) else None
         if act and act.kind is ActionKind.RESUMED:
             self.resumed[story.identity] = act.at
         if isinstance(write.what, ScheduleUpdate) and (write.what.revision is not None or act is not None):

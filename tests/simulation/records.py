@@ -258,7 +258,7 @@ def _of_case(write: Write, settlement: ScheduleUpdate, story: Story) -> Iterator
 
 def _of_definition(write: Write, settlement: ScheduleUpdate, case: ScheduleState) -> Iterator[str]:
     """Only who is asked changes a definition or a pause, and what it answers for starts when it does."""
-    after, act = settlement.after, settlement.act
+    after, act = settlement.after, settlement.action
     if act and act.kind is ActionKind.RESUMED and act.at == case.paused_until:
         yield from _of_awakening(write, after, case)
         return

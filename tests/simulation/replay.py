@@ -113,7 +113,7 @@ class Replay:
                 story.recorded[run.nominal] = run.key
         story.touched = write.now
         if isinstance(write.what, RunUpdate):
-            wakes = [wake for wake in (story.wake, write.what.wake) if wake is not None]
+            wakes = [wake for wake in (story.wake, write.what.next_check_at) if wake is not None]
             story.wake = min(wakes, default=None)
             return
         story.wake = write.what.after.next_check_at
@@ -131,7 +131,7 @@ class Replay:
         )
         if fresh:
             if last and last.ended is None:
-                awoke = settlement.act and before and settlement.act.at == before.paused_until
+                awoke = settlement.action and before and settlement.action.at == before.paused_until
                 last.ended, last.idle = after.effective_from if awoke else now, bool(before and before.is_inactive)
                 last.resumed = bool(before and after.revision == before.revision)
                 last.dropped = bool(before and before.paused) or last.resumed

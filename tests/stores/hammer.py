@@ -82,7 +82,7 @@ class Hammer:
         won = await self.store.commit([update_of(made) for made in plans], now)
         for made, held in zip(plans, won, strict=True):
             for run in made.launches if held else ():
-                await self.answer(made.case, run)
+                await self.answer(made.state, run)
 
     async def answer(self, case, run):
         after = answered(run, self.chance.choice(list(LaunchResult)), case.policy, await self.store.now())

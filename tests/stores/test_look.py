@@ -230,7 +230,7 @@ def test_acts_in_the_order_in_which_they_were_written_and_for_ever(store):
         ScheduleAction(ActionKind.DELETED, NOW + 1, None, "bob", "ö\n'; --"),
     ]
     for act, state in zip(acts, ({"paused": True, "paused_until": NOW + 60_000}, {}, {"deleted": True}), strict=True):
-        (held,) = store.commit([ScheduleUpdate(now(store), case._replace(**state), act=act)], NOW)
+        (held,) = store.commit([ScheduleUpdate(now(store), case._replace(**state), action=act)], NOW)
         assert held
         assert now(store).paused_until == state.get("paused_until")
     assert store.actions("a") == acts
@@ -243,7 +243,7 @@ def test_an_act_is_written_with_its_settlement_or_not_at_all(store):
     case = define(store)
     stale = case._replace(cursor=case.cursor - 60)
     act = ScheduleAction(ActionKind.PAUSED, NOW)
-    assert store.commit([ScheduleUpdate(stale, stale._replace(paused=True), act=act)], NOW) == [False]
+    assert store.commit([ScheduleUpdate(stale, stale._replace(paused=True), action=act)], NOW) == [False]
     assert store.actions("a") == []
 
 

@@ -120,7 +120,7 @@ def deleted(store, identity, at):
     assert store.commit([ScheduleUpdate(None, case, revision=revision)], NOW) == [True]
     case = now(store, identity)
     gone = case._replace(deleted=True, next_check_at=None)
-    assert store.commit([ScheduleUpdate(case, gone, act=ScheduleAction(ActionKind.DELETED, at))], NOW) == [True]
+    assert store.commit([ScheduleUpdate(case, gone, action=ScheduleAction(ActionKind.DELETED, at))], NOW) == [True]
 
 
 def test_maintain_removes_schedules_deleted_before_the_retention(store):

@@ -103,11 +103,11 @@ class Dispatcher:
     def submit(self, plans: Sequence[Plan], began: float, now: int) -> None:
         """Launch the runs of committed plans. The plans were made at `now`, when the timer showed `began`."""
         for plan in plans:
-            cancels = tuple((plan.case.job_of(run), run) for run in plan.cancels)
+            cancels = tuple((plan.state.job_of(run), run) for run in plan.cancels)
             for run in plan.launches:
-                job = plan.case.job_of(run)
+                job = plan.state.job_of(run)
                 self.busy[run.key] = run.attempt
-                self.lanes.put(self._lane(job), Claim(job, run, began, now, plan.case.policy, cancels))
+                self.lanes.put(self._lane(job), Claim(job, run, began, now, plan.state.policy, cancels))
                 cancels = ()
             if cancels:
                 self._begin(self._cancel_all(cancels))
@@ -117,7 +117,7 @@ class Dispatcher:
         """Withhold the claims of plans whose commit is uncertain. If they were committed, nothing was sent."""
         for plan in plans:
             for run in plan.launches:
-                self._withhold(Claim(plan.case.job_of(run), run, began, now, plan.case.policy), UNCERTAIN)
+                self._withhold(Claim(plan.state.job_of(run), run, began, now, plan.state.policy), UNCERTAIN)
 
     async def drain(self) -> None:
         """Wait until every run is launched and every result is recorded."""
@@ -243,7 +243,7 @@ class Dispatcher:
         afterwards.
         """
         written = self.writer.written
-        over = alone and written is not None and written - result.claim.began > self.settings.keep / 1000
+        over = alone and written is not None and written - result.claim.began > self.settings.max_result_age / 1000
         if over:
             self.busy.pop(result.claim.run.key, None)
         return over

@@ -24,11 +24,11 @@ def events_of(passed: Pass) -> Iterator[Event]:
     """Yield the events of the runs and gaps that a pass has recorded."""
     for plan in passed.plans:
         for run in plan.new:
-            yield about("run_recorded" if run.open else "run_finished", passed.now, run, plan.case.job)
+            yield about("run_recorded" if run.open else "run_finished", passed.now, run, plan.state.job)
         for _, run in plan.changed:
             yield about("run_recorded" if run.open else "run_finished", passed.now, run)
         if plan.gap:
-            gap, identity = plan.gap, plan.case.identity
+            gap, identity = plan.gap, plan.state.identity
             facts = {"identity": identity, "first": gap.first, "last": gap.last, "count": gap.count}
             why = {"outcome": str(gap.outcome), "reason": str(gap.reason)}
             yield Event("gap_recorded", passed.now, facts | why)

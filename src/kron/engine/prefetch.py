@@ -27,7 +27,7 @@ class Batch(NamedTuple):
 
     at: int
     plans: list[Plan]
-    settlements: Sequence[ScheduleUpdate]
+    updates: Sequence[ScheduleUpdate]
 
 
 class Prefetcher:
@@ -84,7 +84,7 @@ class Prefetcher:
             if batch.at > now:
                 left.append(batch)
                 continue
-            self.held.difference_update(p.case.identity for p in batch.plans)
+            self.held.difference_update(p.state.identity for p in batch.plans)
             room -= len(batch.plans)
             if batch.at >= now - MAX_LATENESS_MS and (room >= 0 or not found):
                 found.append(batch)
@@ -99,7 +99,7 @@ class Prefetcher:
             plans = [p for p in made if p.new]
             if plans:
                 self.batches.append(Batch(at, plans, self.store.prepare([update_of(p) for p in plans])))
-                self.held.update(p.case.identity for p in plans)
+                self.held.update(p.state.identity for p in plans)
         self.batches.sort(key=lambda batch: batch.at)
 
     def _forget(self) -> None:

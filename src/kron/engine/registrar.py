@@ -41,19 +41,19 @@ class Registrar:
         self.store, self.sink = store, sink if sink is silent else guarded(sink)
         self.reports = ReportWriter(store, sink)
 
-    async def upsert(self, job: Job, asker: Actor = NO_ACTOR, *, expected: int | None = None) -> ScheduleState:
+    async def upsert(self, job: Job, actor: Actor = NO_ACTOR, *, expected: int | None = None) -> ScheduleState:
         """Create or replace a schedule. Periods that are already due are recorded first; a pause stays.
 
         Args:
             job: The new definition.
-            asker: Who requests the change, and why.
+            actor: Who requests the change, and why.
             expected: Revision that the caller has seen, here and in the methods below; 0: no schedule; None: any.
 
         Raises:
             RevisionConflict: The schedule has another revision than `expected`. Nothing is written.
                 `CONTENDED`, if it was modified concurrently too often.
         """
-        return await self._write(job.identity, lambda case, now: defined(job, case, now, asker), expected)
+        return await self._write(job.identity, lambda case, now: defined(job, case, now, actor), expected)
 
     async def upsert_all(self, asked: Sequence[tuple[Job, Actor]]) -> list[ScheduleState]:
         """Create or replace many schedules in one write.
@@ -62,24 +62,24 @@ class Registrar:
         """
         cases, now = await self.store.get_with_time([job.identity for job, _ in asked])
         names, wanted = set[str](), dict[int, ScheduleUpdate | None]()
-        for number, ((job, asker), case) in enumerate(zip(asked, cases, strict=True)):
+        for number, ((job, actor), case) in enumerate(zip(asked, cases, strict=True)):
             if job.identity not in names and not (case and case.pause_expired(now)):
-                wanted[number] = defined(job, case, now, asker)
+                wanted[number] = defined(job, case, now, actor)
             names.add(job.identity)
         changing = {number: settlement for number, settlement in wanted.items() if settlement}
         held = dict(zip(changing, await self.store.commit(list(changing.values()), now), strict=True))
         found: list[ScheduleState] = []
-        for number, ((job, asker), case) in enumerate(zip(asked, cases, strict=True)):
+        for number, ((job, actor), case) in enumerate(zip(asked, cases, strict=True)):
             if held.get(number):
                 found.append(changing[number].after)
             elif number in wanted and wanted[number] is None:
                 found.append(known(case, job.identity))
             else:
-                found.append(await self.upsert(job, asker))
+                found.append(await self.upsert(job, actor))
         return found
 
     async def pause(
-        self, identity: str, asker: Actor = NO_ACTOR, *, until: int | None = None, expected: int | None = None
+        self, identity: str, actor: Actor = NO_ACTOR, *, until: int | None = None, expected: int | None = None
     ) -> ScheduleState:
         """Pause a schedule until `until` (milliseconds), or until it is resumed.
 
@@ -91,20 +91,20 @@ class Registrar:
         """
 
         def change(case: ScheduleState | None, now: int) -> ScheduleUpdate | None:
-            return paused(known(case, identity), now, until, asker)
+            return paused(known(case, identity), now, until, actor)
 
         return await self._write(identity, change, expected)
 
-    async def resume(self, identity: str, asker: Actor = NO_ACTOR, *, expected: int | None = None) -> ScheduleState:
+    async def resume(self, identity: str, actor: Actor = NO_ACTOR, *, expected: int | None = None) -> ScheduleState:
         """End a pause.
 
         The policy decides on the periods that passed: they are dropped, or each one is subject to its deadline.
         """
-        return await self._write(identity, lambda case, now: resumed(known(case, identity), now, asker), expected)
+        return await self._write(identity, lambda case, now: resumed(known(case, identity), now, actor), expected)
 
-    async def delete(self, identity: str, asker: Actor = NO_ACTOR, *, expected: int | None = None) -> ScheduleState:
+    async def delete(self, identity: str, actor: Actor = NO_ACTOR, *, expected: int | None = None) -> ScheduleState:
         """Delete a schedule. Its history stays, so that a new schedule of this name cannot run a period twice."""
-        return await self._write(identity, lambda case, now: deleted(known(case, identity), now, asker), expected)
+        return await self._write(identity, lambda case, now: deleted(known(case, identity), now, actor), expected)
 
     async def trigger(self, identity: str, request: str) -> Run:
         """Run a schedule now, in addition to its calendar, and also while it is paused.
@@ -166,17 +166,17 @@ class Registrar:
             InvalidInput: The run is in another state.
             Contended: The schedule is changed concurrently.
         """
-        (dead,) = await self.store.runs_by_key([key])
-        if dead is None:
+        (dead_letters,) = await self.store.runs_by_key([key])
+        if dead_letters is None:
             raise NotFound(
                 "NOT_FOUND",
                 f"run {key} does not exist",
                 hint="use the key of a run that failed, was lost or is unknown",
             )
-        if dead.state not in REDRIVEN:
-            message = f"run is {dead.state}; only failed, lost and unknown runs can be redriven"
+        if dead_letters.state not in REDRIVEN:
+            message = f"run is {dead_letters.state}; only failed, lost and unknown runs can be redriven"
             raise InvalidInput("NOT_DEAD", message, hint="trigger the schedule instead")
-        (run,) = await run_again(self.store, dead.identity, [dead.nominal], REDRIVE, key, overlap)
+        (run,) = await run_again(self.store, dead_letters.identity, [dead_letters.nominal], REDRIVE, key, overlap)
         return run
 
     async def dead(self, prefix: str = "", *, before: str = "", limit: int = 20) -> list[Run]:

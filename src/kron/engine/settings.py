@@ -11,14 +11,16 @@ class Settings:
 
     tick: int = 1_000  # maximum time between two passes of an idle worker
     aligned: bool = False  # an idle worker makes its passes at multiples of the tick
-    shortest: int = 0  # minimum time between two passes, unless more schedules are due than one pass can launch
+    min_pass_interval: int = (
+        0  # minimum time between two passes, unless more schedules are due than one pass can launch
+    )
     lookahead: int = 0  # how long before its due time a period may be planned; 0: no prefetch
     batch: int = 500  # maximum schedules read in one pass
     parallel_commits: int = 2  # prefetched batches committed concurrently
     max_concurrent_launches: int = 20  # fast launch slots; a slow launch leaves its slot to another
     max_slow_launches: int = 1_000  # slow launches at once; a tenant or a host has a share of them
     inflight: int = 2_000  # maximum claimed runs without a result; at this limit the worker reads no more schedules
-    keep: int = 120_000  # how long a result is kept that cannot be written while others can
+    max_result_age: int = 120_000  # how long a result is kept that cannot be written while others can
     lease: int = 30_000  # length of a claim
     shard_lease: int = 15_000  # 0: the worker works alone and reads all shards without registering
     leader_election: bool = (

@@ -167,7 +167,7 @@ class Worker:
             raise
         self.batch = min(self.settings.batch, self.batch + max(1, self.batch // 8))
         self.full = len(found) >= room or len(plans) < len(planned)
-        onward = self.full or any(p.wake is None or p.wake > now or not p.empty for p in mine)
+        onward = self.full or any(p.next_check_at is None or p.next_check_at > now or not p.empty for p in mine)
         return Pass(mine, began, now, 0 if onward else self._shortly(), len(found))
 
     def _shrink(self, plans: Sequence[Plan]) -> None:
@@ -198,7 +198,7 @@ class Worker:
             async with lanes:
                 fail_point("K1")
                 try:
-                    won = await self.store.commit(batch.settlements, now)
+                    won = await self.store.commit(batch.updates, now)
                 except Exception:
                     self._shrink(batch.plans)
                     self.dispatcher.withdraw(batch.plans, began, now)
@@ -246,7 +246,7 @@ class Worker:
 
         If there is no room for more launches, the end of a launch wakes the worker, too.
         """
-        began, shortest = self.timer.monotonic(), 0 if self.full else self.settings.shortest
+        began, shortest = self.timer.monotonic(), 0 if self.full else self.settings.min_pass_interval
         self.dispatcher.ended.clear()
         events = [self.notified, *([self.dispatcher.ended] if self.dispatcher.room <= 0 else [])]
         reasons = [asyncio.ensure_future(event.wait()) for event in events]

@@ -18,13 +18,13 @@ from kron.timing.job import Job
 from kron.timing.schedule.policy import FirstPeriod
 
 
-def created(job: Job, tombstone: ScheduleState | None, now: int, asker: Actor) -> ScheduleUpdate:
+def created(job: Job, tombstone: ScheduleState | None, now: int, actor: Actor) -> ScheduleUpdate:
     """Return the update that creates a schedule. If its name was used before, its handled periods stay handled."""
     cursor = _first_cursor(job.schedule.policy.first_period, *window_extent(job), now)
     number = tombstone.revision + 1 if tombstone else 1
     cursor = max(cursor, tombstone.cursor) if tombstone else cursor
     case = ScheduleState(job, number, cursor, now, next_check_at=now)
-    return ScheduleUpdate(tombstone, case, revision=revision_of(case, now, asker))
+    return ScheduleUpdate(tombstone, case, revision=revision_of(case, now, actor))
 
 
 @lru_cache(256)  # computed once for all schedules that are defined together
@@ -36,14 +36,14 @@ def _first_cursor(sight: FirstPeriod, before: int, after: int, now: int) -> int:
     }[sight]
 
 
-def defined(job: Job, case: ScheduleState | None, now: int, asker: Actor) -> ScheduleUpdate | None:
+def defined(job: Job, case: ScheduleState | None, now: int, actor: Actor) -> ScheduleUpdate | None:
     """Return the update that gives a schedule the definition `job`; None if it has this definition already."""
     if case is None or case.deleted:
-        return created(job, case, now, asker)
-    return None if case.job.same_definition(job) else _redefined(job, case, now, asker)
+        return created(job, case, now, actor)
+    return None if case.job.same_definition(job) else _redefined(job, case, now, actor)
 
 
-def _redefined(job: Job, case: ScheduleState, now: int, asker: Actor) -> ScheduleUpdate:
+def _redefined(job: Job, case: ScheduleState, now: int, actor: Actor) -> ScheduleUpdate:
     """Return the update for a new revision. It takes over the open periods that its calendar has, and keeps a pause."""
     due = recorded(case, now, lifted=case.policy.suspend and not job.schedule.policy.suspend)
     left = undue(case, now, due)
@@ -53,7 +53,7 @@ def _redefined(job: Job, case: ScheduleState, now: int, asker: Actor) -> Schedul
     after = case._replace(
         job=job, revision=case.revision + 1, cursor=cursor, effective_from=now, owed=owed, next_check_at=now
     )
-    return ScheduleUpdate(case, after, (*due.new, *gone), due.changed, due.gap, revision_of(after, now, asker))
+    return ScheduleUpdate(case, after, (*due.new, *gone), due.changed, due.gap, revision_of(after, now, actor))
 
 
 def _superseded(case: ScheduleState, due: Due, now: int) -> Run:
@@ -61,7 +61,7 @@ def _superseded(case: ScheduleState, due: Due, now: int) -> Run:
     return ended(new_run(case, due, now), State.SKIPPED, now, Outcome.SKIPPED, Reason.SUPERSEDED)
 
 
-def deleted(case: ScheduleState, now: int, asker: Actor) -> ScheduleUpdate:
+def deleted(case: ScheduleState, now: int, actor: Actor) -> ScheduleUpdate:
     """Return the update that deletes a schedule.
 
     Due periods are recorded. Runs that wait for their first attempt or for another one end.
@@ -71,7 +71,9 @@ def deleted(case: ScheduleState, now: int, asker: Actor) -> ScheduleUpdate:
     waiting = [run for run in case.open_runs if run.state in (State.PENDING, State.RETRY, State.WAITING)]
     changed = tuple((run, withdrawn(run, now)) for run in waiting)
     after = case._replace(deleted=True, cursor=due.cursor, next_check_at=now, paused_until=None)
-    return ScheduleUpdate(case, after, new, changed, due.gap, act=ScheduleAction(ActionKind.DELETED, now, None, *asker))
+    return ScheduleUpdate(
+        case, after, new, changed, due.gap, action=ScheduleAction(ActionKind.DELETED, now, None, *actor)
+    )
 
 
 def withdrawn(run: Run, now: int) -> Run:
@@ -85,11 +87,11 @@ def withdrawn(run: Run, now: int) -> Run:
     return ended(run, State.SKIPPED, now, Outcome.SKIPPED, Reason.DELETED) if run.open else run
 
 
-def revision_of(case: ScheduleState, now: int, asker: Actor) -> Revision:
+def revision_of(case: ScheduleState, now: int, actor: Actor) -> Revision:
     """Return the revision that keeps the definition of a schedule.
 
     Raises:
         InvalidSchedule: No schedule text can express the definition, such as every 3 days.
     """
     canonical(case.job.schedule)  # raises for a schedule that no text can express, such as every 3 days
-    return Revision(case.job, case.revision, now, asker.name, asker.note, case.cursor)
+    return Revision(case.job, case.revision, now, actor.name, actor.note, case.cursor)

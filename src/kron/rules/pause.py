@@ -28,14 +28,14 @@ class Actor(NamedTuple):
 NO_ACTOR = Actor()
 
 
-def paused(case: ScheduleState, now: int, until: int | None, asker: Actor) -> ScheduleUpdate | None:
+def paused(case: ScheduleState, now: int, until: int | None, actor: Actor) -> ScheduleUpdate | None:
     """Return the update that pauses a schedule; None if it is paused in the same way already.
 
     Args:
         case: State of the schedule.
         now: Current time in milliseconds.
         until: When the pause ends, in milliseconds; None: when it is resumed.
-        asker: Who requests the pause.
+        actor: Who requests the pause.
 
     Raises:
         InvalidInput: `until` is not in the future.
@@ -43,19 +43,19 @@ def paused(case: ScheduleState, now: int, until: int | None, asker: Actor) -> Sc
     if until is not None and until <= now:
         message = f"pause end {rfc3339(until // 1000)} is in the past"
         raise InvalidInput("PAST", message, hint="use a future time, or omit it to pause until resumed")
-    if case.paused and case.paused_until == until and asker == NO_ACTOR:
+    if case.paused and case.paused_until == until and actor == NO_ACTOR:
         return None
     wake = case.next_check_at if until is None or case.next_check_at is None else min(case.next_check_at, until)
     after = case._replace(paused=True, paused_until=until, next_check_at=until if wake is None else wake)
-    return ScheduleUpdate(case, after, act=ScheduleAction(ActionKind.PAUSED, now, until, *asker))
+    return ScheduleUpdate(case, after, action=ScheduleAction(ActionKind.PAUSED, now, until, *actor))
 
 
-def resumed(case: ScheduleState, now: int, asker: Actor) -> ScheduleUpdate | None:
+def resumed(case: ScheduleState, now: int, actor: Actor) -> ScheduleUpdate | None:
     """Return the update that resumes a schedule; None if it is not paused.
 
     The policy decides on the periods that passed: they are dropped, or each one is subject to its deadline.
     """
-    return _ended(case, now, ScheduleAction(ActionKind.RESUMED, now, None, *asker)) if case.paused else None
+    return _ended(case, now, ScheduleAction(ActionKind.RESUMED, now, None, *actor)) if case.paused else None
 
 
 def pause_expired_update(case: ScheduleState) -> ScheduleUpdate:
@@ -74,7 +74,7 @@ def pause_expired_update(case: ScheduleState) -> ScheduleUpdate:
 def _ended(case: ScheduleState, upto: int, act: ScheduleAction) -> ScheduleUpdate:
     dropped = case.policy.resume is Resume.DROP
     gap = periods_during_pause(case, upto, Reason.PAUSED) if dropped else None
-    return ScheduleUpdate(case, after_pause(case, upto)._replace(next_check_at=act.at), gap=gap, act=act)
+    return ScheduleUpdate(case, after_pause(case, upto)._replace(next_check_at=act.at), gap=gap, action=act)
 
 
 def after_pause(case: ScheduleState, upto: int) -> ScheduleState:

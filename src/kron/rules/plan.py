@@ -29,9 +29,9 @@ ASK_AGAIN = 1_000  # milliseconds until the next check for the launch result of 
 class Plan(NamedTuple):
     """Changes to one schedule: written completely, or not at all."""
 
-    case: ScheduleState
+    state: ScheduleState
     cursor: int
-    wake: int | None  # milliseconds: next check; None: nothing will ever be due
+    next_check_at: int | None  # milliseconds: next check; None: nothing will ever be due
     new: tuple[Run, ...] = ()
     changed: tuple[tuple[Run, Run], ...] = ()  # before and after
     gap: GapRecord | None = None
@@ -48,7 +48,7 @@ class Plan(NamedTuple):
     @property
     def empty(self) -> bool:
         """Whether the plan changes nothing but the time of the next check."""
-        return not (self.new or self.changed or self.gap) and self.cursor == self.case.cursor
+        return not (self.new or self.changed or self.gap) and self.cursor == self.state.cursor
 
 
 def plan(case: ScheduleState, now: int, *, owner: str, lease: int) -> Plan:

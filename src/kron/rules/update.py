@@ -73,7 +73,7 @@ class ScheduleUpdate(NamedTuple):
     changed: tuple[tuple[Run, Run], ...] = ()
     gap: GapRecord | None = None
     revision: Revision | None = None
-    act: ScheduleAction | None = None
+    action: ScheduleAction | None = None
 
 
 class RunUpdate(NamedTuple):
@@ -81,14 +81,14 @@ class RunUpdate(NamedTuple):
 
     before: Run
     after: Run
-    wake: int | None
+    next_check_at: int | None
     run_id: str = ""  # the target's name for the run, if reported
 
 
 def update_of(plan: Plan) -> ScheduleUpdate:
     """Return the update that commits a plan."""
-    after = plan.case._replace(cursor=plan.cursor, next_check_at=plan.wake)
-    return ScheduleUpdate(plan.case, after, plan.new, plan.changed, plan.gap)
+    after = plan.state._replace(cursor=plan.cursor, next_check_at=plan.next_check_at)
+    return ScheduleUpdate(plan.state, after, plan.new, plan.changed, plan.gap)
 
 
 def can_commit(settlement: ScheduleUpdate, stored: ScheduleState | None, taken: Collection[str]) -> bool:

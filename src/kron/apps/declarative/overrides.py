@@ -115,7 +115,7 @@ def _dropped(case: ScheduleState, now: int) -> ScheduleUpdate:
     changed = tuple((run, _forgotten(run, now)) for run in case.open_runs)
     act = ScheduleAction(ActionKind.DELETED, now, None, *ASKER)
     return ScheduleUpdate(
-        case, case._replace(deleted=True, next_check_at=None, paused_until=None), changed=changed, act=act
+        case, case._replace(deleted=True, next_check_at=None, paused_until=None), changed=changed, action=act
     )
 
 

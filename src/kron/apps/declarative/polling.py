@@ -11,7 +11,7 @@ from kron.engine.worker import Worker
 
 MINUTE = 60_000
 SETTINGS = Settings(
-    tick=MINUTE, aligned=True, shortest=1_000, batch=10_000, inflight=10_000, lease=10 * MINUTE, shard_lease=0
+    tick=MINUTE, aligned=True, min_pass_interval=1_000, batch=10_000, inflight=10_000, lease=10 * MINUTE, shard_lease=0
 )
 
 

@@ -15,7 +15,7 @@ from kron.timing.job import Job
 TRIES = 20  # attempts against concurrent writers
 
 
-async def put_together(store: Store, jobs: Sequence[Job], gone: Sequence[str], asker: Actor) -> list[ScheduleState]:
+async def put_together(store: Store, jobs: Sequence[Job], gone: Sequence[str], actor: Actor) -> list[ScheduleState]:
     """Define the jobs and delete the schedules `gone` in one transaction. Return the jobs' states in their order."""
     names = [*(job.identity for job in jobs), *gone]
     if not names:
@@ -26,8 +26,8 @@ async def put_together(store: Store, jobs: Sequence[Job], gone: Sequence[str], a
         if asleep:  # their pauses have ended; apply that first, separately
             await store.commit([pause_expired_update(case) for case in asleep], now)
             continue
-        wanted = [defined(job, case, now, asker) for job, case in zip(jobs, cases[: len(jobs)], strict=True)]
-        ends = [deleted(case, now, asker) for case in cases[len(jobs) :] if case and not case.deleted]
+        wanted = [defined(job, case, now, actor) for job, case in zip(jobs, cases[: len(jobs)], strict=True)]
+        ends = [deleted(case, now, actor) for case in cases[len(jobs) :] if case and not case.deleted]
         if await _settled(store, [*(each for each in wanted if each), *ends], now):
             return [_after(each, case) for each, case in zip(wanted, cases[: len(jobs)], strict=True)]
     raise Contended("CONTENDED", "the schedules were modified concurrently", hint="retry the request")

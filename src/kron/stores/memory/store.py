@@ -208,8 +208,8 @@ class MemoryStore(Tables):
             self.dropped.setdefault(after.identity, []).append(settlement.gap)
         if settlement.revision:
             self.history[after.identity] = (*self.history.get(after.identity, ()), settlement.revision)
-        if settlement.act:
-            self.recorded_actions.setdefault(after.identity, []).append(settlement.act)
+        if settlement.action:
+            self.recorded_actions.setdefault(after.identity, []).append(settlement.action)
         return True
 
     def _change(self, change: RunUpdate) -> bool:
@@ -219,8 +219,10 @@ class MemoryStore(Tables):
         if change.run_id:
             self.names[change.after.key] = change.run_id
         case = self.cases[change.after.identity]
-        if change.wake is not None and (case.next_check_at is None or change.wake < case.next_check_at):
-            self._keep(case._replace(next_check_at=change.wake))
+        if change.next_check_at is not None and (
+            case.next_check_at is None or change.next_check_at < case.next_check_at
+        ):
+            self._keep(case._replace(next_check_at=change.next_check_at))
         return True
 
     def _keep(self, case: ScheduleState) -> None:

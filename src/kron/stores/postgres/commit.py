@@ -150,7 +150,7 @@ async def _write(talk: Session, held: Sequence[ScheduleUpdate], revisions: dict[
         await talk.execute("drop", **dropped(gaps))
     if revisions:
         await talk.execute("revise", **revisions)
-    acts = [(s.after.identity, s.act) for s in held if s.act]
+    acts = [(s.after.identity, s.action) for s in held if s.action]
     if acts:
         await talk.execute("act", **acted(acts))
 

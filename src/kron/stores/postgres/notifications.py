@@ -23,7 +23,7 @@ SOON, LATE = 1.0, 30.0  # minimum and maximum seconds before a listener reconnec
 
 def urgent(settlement: ScheduleUpdate, now: int) -> bool:
     """Return whether a user requested the update and it is due now. Workers' own plans send no notification."""
-    wake, asked = settlement.after.next_check_at, settlement.revision or settlement.act
+    wake, asked = settlement.after.next_check_at, settlement.revision or settlement.action
     return bool(asked or (settlement.new and settlement.new[0].trigger)) and wake is not None and wake <= now
 
 

@@ -24,8 +24,8 @@ async def change(talk: Session, changes: Sequence[RunUpdate]) -> list[bool]:
             after[key] = one.after
             if one.run_id:
                 called[key] = one
-            if one.wake is not None:
-                wakes[name] = min(one.wake, wakes.get(name, one.wake))
+            if one.next_check_at is not None:
+                wakes[name] = min(one.next_check_at, wakes.get(name, one.next_check_at))
     moved = [run for key, run in after.items() if run is not before[key]]
     if moved:
         await talk.execute("move", **moves((run, False) for run in moved))  # a report never starts a run

@@ -220,8 +220,8 @@ class SqliteStore:
         self._record(_rows(settlement))
         if settlement.revision and row:
             self.rows("revise", **write_revision(settlement.revision, row))
-        if settlement.act:
-            self.rows("act", schedule_id=after.identity, **ACT.row(settlement.act))
+        if settlement.action:
+            self.rows("act", schedule_id=after.identity, **ACT.row(settlement.action))
         return True
 
     def _go_on(self, settlement: ScheduleUpdate, taken: set[str]) -> bool:
@@ -264,8 +264,8 @@ class SqliteStore:
             return False
         if change.run_id:
             self.rows("call", key=after.key, run_id=change.run_id)
-        if change.wake is not None:
-            self.rows("wake_earlier", schedule_id=after.identity, wake=change.wake)
+        if change.next_check_at is not None:
+            self.rows("wake_earlier", schedule_id=after.identity, wake=change.next_check_at)
         return True
 
 

@@ -75,14 +75,14 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
 
 
 async def _load(args: argparse.Namespace, file: BinaryIO, progress: Progress) -> int:
-    asker, lanes = Actor("kron load", args.note), asyncio.Semaphore(LANES)
+    actor, lanes = Actor("kron load", args.note), asyncio.Semaphore(LANES)
     set_tenant_scope(ALL_TENANTS)  # with row-level security, the API role sees no rows without a tenant scope
     async with open_store(args.store) as store, asyncio.TaskGroup() as writing:
         registrar = Registrar(store)
 
         async def write(jobs: list[Job], place: int) -> None:
             try:
-                await registrar.upsert_all([(job, asker) for job in jobs])
+                await registrar.upsert_all([(job, actor) for job in jobs])
             finally:
                 lanes.release()
             progress.defined += len(jobs)

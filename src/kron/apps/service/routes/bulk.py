@@ -38,7 +38,7 @@ class Asked(NamedTuple):
     """Parsed line of a request."""
 
     job: Job
-    asker: Actor
+    actor: Actor
 
 
 class Asking(NamedTuple):
@@ -115,7 +115,7 @@ async def _all(lines: list[bytes], before: int, asking: Asking) -> list[str]:
 async def _done(read: list[Asked | dict[str, Any]], caller: Caller, parts: AppContext) -> list[dict[str, Any]]:
     asked = [each for each in read if isinstance(each, Asked)]
     try:
-        made = iter(await parts.registrar.upsert_all([(each.job, each.asker) for each in asked]))
+        made = iter(await parts.registrar.upsert_all([(each.job, each.actor) for each in asked]))
         return [_said(next(made), caller) if isinstance(each, Asked) else each for each in read]
     except KronError:  # one of them cannot be stored: define them one by one to find it
         return [await _alone(each, caller, parts) if isinstance(each, Asked) else each for each in read]
@@ -155,7 +155,7 @@ def _is_one_of(asked: Asked | dict[str, Any], names: frozenset[str]) -> bool:
 
 async def _alone(asked: Asked, caller: Caller, parts: AppContext) -> dict[str, Any]:
     try:
-        return _said(await parts.registrar.upsert(asked.job, asked.asker), caller)
+        return _said(await parts.registrar.upsert(asked.job, asked.actor), caller)
     except KronError as error:
         return _refused(error)
 
