@@ -74,7 +74,7 @@ class Patch(NamedTuple):
 
 
 KRON_SPEC = (
-    Patch("KSPEC-OUTC-ONCE", STORE, "run.key not in taken and is_consistent(run)", "sound(run)"),
+    Patch("KSPEC-OUTC-ONCE", STORE, "run.key not in taken and is_consistent(run)", "is_consistent(run)"),
     Patch("KSPEC-OUTC-ONCE", RUN, "before.outcome is not None and after.outcome is not before.outcome", "False"),
     Patch("KSPEC-OUTC-NOMORE", RUN, "if not before.open or before.key", "if before.key"),
     Patch("KSPEC-CLOCK-PERSIST", SQLITE_QUERIES, "SET cursor = :cursor,", "SET"),
@@ -138,7 +138,7 @@ SERVICE = (
         "SVC-PC-INFLIGHT", RUN, "State.RETRY, State.ENQUEUED, State.STARTED})  #", "State.RETRY, State.ENQUEUED})  #"
     ),
     Patch("SVC-PC-INFLIGHT", RUN, "State.RETRY, State.ENQUEUED, State.STARTED})  #", "State.RETRY, State.STARTED})  #"),
-    Patch("SVC-SEC-VALIDATE", DEFINITION, "if config.zones and", "if False and"),
+    Patch("SVC-SEC-VALIDATE", DEFINITION, "if config.allowed_timezones and", "if False and"),
     Patch("SVC-SEC-VALIDATE", GRAMMAR, 'MINUTE = Kind("minute", 0, 59)', 'MINUTE = Kind("minute", 0, 61)'),
     Patch("SVC-SEC-BOUND", CONFIG, "LONGEST_LOOKAHEAD_MS = 3_600_000", "LONGEST_LOOKAHEAD_MS = 3_600_000_000"),
     Patch(
