@@ -74,7 +74,7 @@ class Patch(NamedTuple):
 
 
 KRON_SPEC = (
-    Patch("KSPEC-OUTC-ONCE", STORE, "run.key not in taken and is_consistent(run)", "is_consistent(run)"),
+    Patch("KSPEC-OUTC-ONCE", STORE, "run.key not in existing_keys and is_consistent(run)", "is_consistent(run)"),
     Patch("KSPEC-OUTC-ONCE", RUN, "before.outcome is not None and after.outcome is not before.outcome", "False"),
     Patch("KSPEC-OUTC-NOMORE", RUN, "if not before.open or before.key", "if before.key"),
     Patch("KSPEC-CLOCK-PERSIST", SQLITE_QUERIES, "SET cursor = :cursor,", "SET"),
@@ -107,9 +107,11 @@ KRON_SPEC = (
     Patch("KSPEC-DEADLINE-WITHIN", PLAN, "* MILLISECOND > policy.deadline", "* MILLISECOND >= policy.deadline"),
     Patch("KSPEC-CONC-FORBID", OVERLAP, "elif not active or overlap is Overlap.ALLOW", "elif True"),
     Patch("KSPEC-CONC-REPLACE", OVERLAP, "            draft.cancels.append(other)\n", ""),
-    Patch("KSPEC-CHANGE-WHAT", EDIT, "None if case.job.same_definition(job)", "None if case.identity == job.identity"),
+    Patch(
+        "KSPEC-CHANGE-WHAT", EDIT, "None if state.job.same_definition(job)", "None if state.identity == job.identity"
+    ),
     Patch("KSPEC-SM-MONO", RUN, "after.attempt > before.attempt or _RANK", "True or _RANK"),
-    Patch("KSPEC-INV-4", CATCHUP, "bound = case.policy.catchup_limit", "bound = 1_000_000"),
+    Patch("KSPEC-INV-4", CATCHUP, "limit = state.policy.catchup_limit", "limit = 1_000_000"),
     Patch("KSPEC-DIST-DEFAULTS", CHANCE, "return 1 / 6 if self.sigma", "return 1 / 5 if self.sigma"),
 )
 KRON_SYNTAX = (
@@ -132,8 +134,8 @@ SERVICE = (
     ),
     Patch("SVC-RUN-RUNAT", SHOWN, "run_at=rfc3339(run.nominal)", "run_at=rfc3339_ms(run.due)"),
     Patch("SVC-TICK-CATCHUP", PLAN, "if policy.catchup is Catchup.SPREAD:", "if False:"),
-    Patch("SVC-TICK-CATCHUP", PLAN, "if case.policy.catchup is Catchup.NONE:", "if False:"),
-    Patch("SVC-TICK-CATCHUP", CATCHUP, "case.policy.catchup in _OLDEST_FIRST and not", "False and not"),
+    Patch("SVC-TICK-CATCHUP", PLAN, "if state.policy.catchup is Catchup.NONE:", "if False:"),
+    Patch("SVC-TICK-CATCHUP", CATCHUP, "state.policy.catchup in _OLDEST_FIRST_POLICIES and not", "False and not"),
     Patch(
         "SVC-PC-INFLIGHT", RUN, "State.RETRY, State.ENQUEUED, State.STARTED})  #", "State.RETRY, State.ENQUEUED})  #"
     ),
@@ -144,8 +146,8 @@ SERVICE = (
     Patch(
         "SVC-SEC-BOUND",
         CATCHUP,
-        "scan_due(case, case.cursor, now, bound)",
-        "scan_due(case, case.cursor, now, MAX_PERIODS_PER_PASS)",
+        "scan_due(state, state.cursor, now, limit)",
+        "scan_due(state, state.cursor, now, MAX_PERIODS_PER_PASS)",
     ),
     Patch(
         "SVC-DM-NEXT",
@@ -167,14 +169,17 @@ SERVICE = (
         'f"{identity}:{nominal}" if not trigger',
         'f"{identity}/{nominal}" if not trigger',
     ),
-    Patch("SVC-OVERLAP-QUEUE", OVERLAP, "> draft.case.policy.queue_limit", ">= 0"),
+    Patch("SVC-OVERLAP-QUEUE", OVERLAP, "> draft.state.policy.queue_limit", ">= 0"),
     Patch("SVC-JITTER-UNIFORM", "timing/due.py", "1) * (2 * most + 1)", "1) * (most + 1)"),
     Patch("SVC-MET-SKIPPED", METRICS, '+= reason == "overlap"', '+= reason == "deadline"'),
     Patch("SVC-RETRY-LAUNCH", POLICY, "launch_for: int = 10 * MINUTE", "launch_for: int = MINUTE"),
     Patch(
-        "SVC-PC-ENUM", DUE, "next_nominal(case.job.schedule, nominal)", "next_nominal(case.job.schedule, nominal + 900)"
+        "SVC-PC-ENUM",
+        DUE,
+        "next_nominal(state.job.schedule, nominal)",
+        "next_nominal(state.job.schedule, nominal + 900)",
     ),
-    Patch("SVC-API-DELETE", EDIT, "case._replace(deleted=True, ", "case._replace("),
+    Patch("SVC-API-DELETE", EDIT, "state._replace(deleted=True, ", "state._replace("),
 )
 FUZZY = (
     Patch("FUZZY-2.1-IMPL", POOL, 'Tier("BEST", 3,', 'Tier("BEST", 4,'),

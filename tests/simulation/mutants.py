@@ -199,12 +199,15 @@ def _any_token(stored: Run | None, before: Run, after: Run) -> bool:
 
 
 def _crowd(draft: Any, run: Run) -> None:
-    overlap._start(draft, run)
+    overlap._start_run(draft, run)
 
 
 @contextmanager
 def _overlap_unchecked() -> Iterator[Parts]:
-    with patch.object(overlap, "_trigger", _crowd), patch.object(update, "_crowded", lambda *_: False):
+    with (
+        patch.object(overlap, "_apply_overlap_policy", _crowd),
+        patch.object(update, "_violates_overlap", lambda *_: False),
+    ):
         yield Parts()
 
 
@@ -222,14 +225,14 @@ def _without_gap(p: plan.Plan) -> update.ScheduleUpdate:
     return _settlement(p)._replace(gap=None)
 
 
-_seen = update._seen
-_settlement, _gap, _taken_on, _redefined = update.update_of, catchup._gap, plan._taken_on, edit._redefined
+_seen = update._compared_fields
+_settlement, _gap, _taken_on, _redefined = update.update_of, catchup._gap_record, plan._due_runs, edit._redefined
 _answered, _resumed, _key_of, _late, _queue = (
     launch_result.answered,
     pause.resumed,
     key.key_of,
-    plan._late,
-    overlap._queue,
+    plan._late_run,
+    overlap._queue_run,
 )
 
 
@@ -243,7 +246,7 @@ def _unrecorded_misses(*args: Any) -> list[Run]:
 
 
 def _dropped_from_the_queue(draft: Any, run: Run) -> None:
-    if all(other.key != run.key for other in draft.case.open_runs):
+    if all(other.key != run.key for other in draft.state.open_runs):
         del draft.runs[run.key]
 
 
@@ -256,7 +259,7 @@ def _far_cursor(case: Any, seen: survey.DueScan, gap: Any, now: int) -> int:
     return max([case.cursor, *(d.nominal for d in seen.due if d.nominal <= now)])
 
 
-_cursor, _over = plan._cursor, expiry._over
+_cursor, _over = plan._new_cursor, expiry._lease_expired
 
 
 def _cursor_ahead(case: Any, seen: survey.DueScan, gap: Any, now: int) -> int:
@@ -366,7 +369,7 @@ MUTANTS: dict[str, Mutant] = {
     "lease not released": _swap(membership.Membership, "leave", _stays),
     "downtime not known": _swap(membership.Membership, "informed", _uninformed),
     "heartbeat ignored": _swap(Run, "token", property(lambda self: (self.state, self.attempt, self.owner, None))),
-    "extended pause undone": _swap(update, "_seen", _seen_without_until),
+    "extended pause undone": _swap(update, "_compared_fields", _seen_without_until),
     "open runs follow edits": _swap(ScheduleState, "job_of", _latest_definition),
     "launch before the record": _with(worker=LaunchFirst),
     "timers in memory": _with(worker=MemoryTimers),
@@ -376,27 +379,27 @@ MUTANTS: dict[str, Mutant] = {
     "lost wake-up by a report": _with(store=Deaf),
     "no self-fence, no not_after": _with(worker=NeverTooLate),
     "no compare-and-set on the case": _swap(update, "is_unchanged", _same_revision),
-    "open runs not compared": _swap(update, "_seen", _seen_without_runs),
+    "open runs not compared": _swap(update, "_compared_fields", _seen_without_runs),
     "no attempt token": _swap(update, "run_is_unchanged", _any_token),
     "token without incarnation": _swap(Run, "token", property(lambda self: (self.state, self.attempt, "", self.lease))),
     "overlap not looked at": _overlap_unchecked,
     "unknown does not count as running": _retry_is_idle,
     "gaps not recorded": _swap(worker, "update_of", _without_gap),
-    "gaps miscounted": _swap(catchup, "_gap", _miscounted),
-    "misses not recorded": _swap(plan, "_taken_on", _unrecorded_misses),
-    "queued periods dropped": _swap(overlap, "_queue", _dropped_from_the_queue),
+    "gaps miscounted": _swap(catchup, "_gap_record", _miscounted),
+    "misses not recorded": _swap(plan, "_due_runs", _unrecorded_misses),
+    "queued periods dropped": _swap(overlap, "_queue_run", _dropped_from_the_queue),
     "jitter drawn anew": _swap(due, "_jittered", _rerolled),
-    "cursor beyond what is handled": _swap(plan, "_cursor", _far_cursor),
-    "cursor ahead of the clock": _swap(plan, "_cursor", _cursor_ahead),
+    "cursor beyond what is handled": _swap(plan, "_new_cursor", _far_cursor),
+    "cursor ahead of the clock": _swap(plan, "_new_cursor", _cursor_ahead),
     "revision in the key": _keyed_by_revision,
-    "deadline not looked at": _swap(plan, "_late", _no_deadline),
+    "deadline not looked at": _swap(plan, "_late_run", _no_deadline),
     "replay without a bound": _swap(plan, "catch_up", _unbounded),
     "timeout recorded as failure": _swap(dispatcher, "answered", _timeout_is_failure),
     "timeout recorded as withheld": _swap(dispatcher, "answered", _timeout_is_withheld),
     "doubt forgotten": _swap(dispatcher, "answered", _forgetful_answer),
     "commands sent again": _commands_again,
-    "claims of the dead kept": _swap(expiry, "_over", _claims_kept),
-    "silent runs kept": _swap(expiry, "_over", _silence_kept),
+    "claims of the dead kept": _swap(expiry, "_lease_expired", _claims_kept),
+    "silent runs kept": _swap(expiry, "_lease_expired", _silence_kept),
     "an edit drops what was due": _swap(edit, "_redefined", _edit_from_now),
     "an edit answers for the past": _swap(edit, "_redefined", _edit_into_the_past),
     "a resumption wakes nobody": _swap(registrar, "resumed", _dormant),

@@ -10,9 +10,9 @@ from tests.simulation.mutants import MUTANTS, _swap
 @pytest.mark.parametrize(
     "stale",
     [
-        _swap(expiry, "_over", lambda run: False),  # called by a worker
+        _swap(expiry, "_lease_expired", lambda run: False),  # called by a worker
         _swap(edit, "_redefined", lambda job, case: None),  # called by a registrar
-        _swap(expiry, "_over", lambda run, draft: run.no_such_field),
+        _swap(expiry, "_lease_expired", lambda run, draft: run.no_such_field),
     ],
 )
 def test_hunt_does_not_count_a_crashing_mutant_as_found(monkeypatch, stale):

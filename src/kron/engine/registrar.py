@@ -18,7 +18,7 @@ from kron.rules.edit import defined, deleted
 from kron.rules.launch_result import Report
 from kron.rules.outcome import Outcome, Reason
 from kron.rules.pause import NO_ACTOR, Actor, pause_expired_update, paused, resumed
-from kron.rules.run import BACKFILL, OWN, REDRIVE, Run, State, ended
+from kron.rules.run import BACKFILL, REDRIVE, RESERVED_PREFIXES, Run, State, ended
 from kron.rules.state import ScheduleState
 from kron.rules.upcoming import upcoming
 from kron.rules.update import ScheduleUpdate
@@ -120,7 +120,7 @@ class Registrar:
             InvalidInput: The name is reserved for backfills and redrives.
             Contended: The schedule is changed concurrently.
         """
-        if request.startswith(OWN):
+        if request.startswith(RESERVED_PREFIXES):
             message = f"request name {request!r} has a prefix that is reserved for backfills and redrives"
             raise InvalidInput("BAD_REQUEST", message, hint="choose another request name")
         key = key_of(identity, 0, request)

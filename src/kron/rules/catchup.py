@@ -10,62 +10,62 @@ from kron.timing.period import prev_nominal
 from kron.timing.schedule.policy import Catchup
 from kron.timing.zone import LATEST
 
-_OLDEST_FIRST = (Catchup.ALL, Catchup.SPREAD)
-_CATCHING_UP = (*_OLDEST_FIRST, Catchup.LATEST)  # elsewhere the deadline alone decides, not the job's end
-_WHY = {Catchup.NONE: Reason.CATCHUP_NONE, Catchup.LATEST: Reason.COALESCED}
+_OLDEST_FIRST_POLICIES = (Catchup.ALL, Catchup.SPREAD)
+_CATCHUP_POLICIES = (*_OLDEST_FIRST_POLICIES, Catchup.LATEST)  # elsewhere the deadline alone decides, not the job's end
+_GAP_REASONS = {Catchup.NONE: Reason.CATCHUP_NONE, Catchup.LATEST: Reason.COALESCED}
 
 
-def catch_up(case: ScheduleState, now: int, *, at_once: bool = False) -> tuple[DueScan, GapRecord | None]:
+def catch_up(state: ScheduleState, now: int, *, at_once: bool = False) -> tuple[DueScan, GapRecord | None]:
     """Return the periods to handle in this pass, and the gap record of the older ones, if any.
 
     If more periods are due than the catch-up limit, the newest are handled and the rest becomes a gap record. Where all
     periods are to run, and for periods that fell due while a worker was alive, the oldest are handled first and the
     rest is left to the next pass. `at_once` means that there is no next pass.
     """
-    bound = case.policy.catchup_limit
-    seen = scan_due(case, case.cursor, now, bound)
-    if not seen.more or (case.policy.catchup in _OLDEST_FIRST and not at_once and not has_ended(case, now)):
-        return seen, None
-    first, newest = seen.due[0].nominal, _newest(case, now, bound)
-    cut = min(newest, _end_of_downtime(case, first))
-    gap = _gap(case, first, cut, now)
-    most = (
-        MAX_PERIODS_PER_PASS if cut == newest or at_once else bound
+    limit = state.policy.catchup_limit
+    scan = scan_due(state, state.cursor, now, limit)
+    if not scan.more or (state.policy.catchup in _OLDEST_FIRST_POLICIES and not at_once and not has_ended(state, now)):
+        return scan, None
+    first, newest_start = scan.due[0].nominal, _start_of_newest(state, now, limit)
+    cut = min(newest_start, _end_of_downtime(state, first))
+    gap = _gap_record(state, first, cut, now)
+    scan_limit = (
+        MAX_PERIODS_PER_PASS if cut == newest_start or at_once else limit
     )  # at most the periods that fit into their windows, or one pass
-    return scan_due(case, gap.last if gap else case.cursor, now, most), gap
+    return scan_due(state, gap.last if gap else state.cursor, now, scan_limit), gap
 
 
-def _end_of_downtime(case: ScheduleState, first: int) -> int:
+def _end_of_downtime(state: ScheduleState, first: int) -> int:
     """Return the nominal time before which all periods from `first` on fell due in a downtime; `first` if none did."""
-    before, after = window_extent(case.job)
-    if (first - before) * 1000 < case.downtime.start:
+    before, after = window_extent(state.job)
+    if (first - before) * 1000 < state.downtime.start:
         return first
-    return min(case.downtime.end // 1000 - after, LATEST)
+    return min(state.downtime.end // 1000 - after, LATEST)
 
 
-def has_ended(case: ScheduleState, now: int) -> bool:
+def has_ended(state: ScheduleState, now: int) -> bool:
     """Return whether periods are not caught up because the validity of the job has ended."""
-    return case.job.end is not None and now // 1000 > case.job.end and case.policy.catchup in _CATCHING_UP
+    return state.job.end is not None and now // 1000 > state.job.end and state.policy.catchup in _CATCHUP_POLICIES
 
 
-def _newest(case: ScheduleState, now: int, count: int) -> int:
+def _start_of_newest(state: ScheduleState, now: int, count: int) -> int:
     """Return the nominal time from which there are `count` periods up to now; later if one may not be due yet."""
-    before, after = window_extent(case.job)
+    before, after = window_extent(state.job)
     t = now // 1000 + before
-    t = t if case.job.end is None else min(t, case.job.end)
+    t = t if state.job.end is None else min(t, state.job.end)
     for _ in range(count):
-        nominal = prev_nominal(case.job.schedule, t)
-        if nominal is None or nominal <= case.cursor:
-            return case.cursor + 1
+        nominal = prev_nominal(state.job.schedule, t)
+        if nominal is None or nominal <= state.cursor:
+            return state.cursor + 1
         t = nominal - 1
     return min(t + 1, now // 1000 - after)
 
 
-def _gap(case: ScheduleState, first: int, cut: int, now: int) -> GapRecord | None:
+def _gap_record(state: ScheduleState, first: int, cut: int, now: int) -> GapRecord | None:
     """Return the gap record of the unrecorded periods from `first` to before `cut`; None if there are none."""
-    last = prev_nominal(case.job.schedule, cut - 1)
+    last = prev_nominal(state.job.schedule, cut - 1)
     if last is None or last < first:
         return None
-    count = count_owed(case, first, last)
-    reason = Reason.ENDED if has_ended(case, now) else _WHY.get(case.policy.catchup, Reason.REPLAY_BOUND)
+    count = count_owed(state, first, last)
+    reason = Reason.ENDED if has_ended(state, now) else _GAP_REASONS.get(state.policy.catchup, Reason.REPLAY_BOUND)
     return GapRecord(first, last, count, Outcome.MISSED, reason) if count else None

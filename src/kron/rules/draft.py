@@ -12,7 +12,7 @@ from kron.rules.state import ScheduleState
 class PlanBuilder:
     """Schedule state, time and worker that a plan is made for, and the decisions so far."""
 
-    case: ScheduleState
+    state: ScheduleState
     now: int
     owner: str
     lease: int  # milliseconds: when a claim made now expires

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from kron.language.canonical import canonical
-from kron.rules.handover import recorded, undue
+from kron.rules.handover import not_yet_due, recorded
 from kron.rules.launch_result import failed_launch
 from kron.rules.outcome import Outcome, Reason
 from kron.rules.pause import Actor
@@ -23,56 +23,58 @@ def created(job: Job, tombstone: ScheduleState | None, now: int, actor: Actor) -
     cursor = _first_cursor(job.schedule.policy.first_period, *window_extent(job), now)
     number = tombstone.revision + 1 if tombstone else 1
     cursor = max(cursor, tombstone.cursor) if tombstone else cursor
-    case = ScheduleState(job, number, cursor, now, next_check_at=now)
-    return ScheduleUpdate(tombstone, case, revision=revision_of(case, now, actor))
+    state = ScheduleState(job, number, cursor, now, next_check_at=now)
+    return ScheduleUpdate(tombstone, state, revision=revision_of(state, now, actor))
 
 
 @lru_cache(256)  # computed once for all schedules that are defined together
-def _first_cursor(sight: FirstPeriod, before: int, after: int, now: int) -> int:
+def _first_cursor(first_period: FirstPeriod, before: int, after: int, now: int) -> int:
     return {
         FirstPeriod.CHOSEN: now // 1000 - after - 1,
         FirstPeriod.AFTER: now // 1000 - before - after - 1,
         FirstPeriod.CURRENT_MINUTE: now // 60_000 * 60 - 1,
-    }[sight]
+    }[first_period]
 
 
-def defined(job: Job, case: ScheduleState | None, now: int, actor: Actor) -> ScheduleUpdate | None:
+def defined(job: Job, state: ScheduleState | None, now: int, actor: Actor) -> ScheduleUpdate | None:
     """Return the update that gives a schedule the definition `job`; None if it has this definition already."""
-    if case is None or case.deleted:
-        return created(job, case, now, actor)
-    return None if case.job.same_definition(job) else _redefined(job, case, now, actor)
+    if state is None or state.deleted:
+        return created(job, state, now, actor)
+    return None if state.job.same_definition(job) else _redefined(job, state, now, actor)
 
 
-def _redefined(job: Job, case: ScheduleState, now: int, actor: Actor) -> ScheduleUpdate:
+def _redefined(job: Job, state: ScheduleState, now: int, actor: Actor) -> ScheduleUpdate:
     """Return the update for a new revision. It takes over the open periods that its calendar has, and keeps a pause."""
-    due = recorded(case, now, lifted=case.policy.suspend and not job.schedule.policy.suspend)
-    left = undue(case, now, due)
-    owed = frozenset(each.nominal for each in left if has_period(job, each.nominal))
-    gone = [_superseded(case, each, now) for each in left if each.nominal not in owed]
-    cursor = max(due.cursor, min(owed, default=now // 1000 + 1) - 1)  # no other period before now is owed
-    after = case._replace(
-        job=job, revision=case.revision + 1, cursor=cursor, effective_from=now, owed=owed, next_check_at=now
+    plan = recorded(state, now, lifted=state.policy.suspend and not job.schedule.policy.suspend)
+    open_dues = not_yet_due(state, now, plan)
+    owed = frozenset(due.nominal for due in open_dues if has_period(job, due.nominal))
+    superseded = [_superseded(state, due, now) for due in open_dues if due.nominal not in owed]
+    cursor = max(plan.cursor, min(owed, default=now // 1000 + 1) - 1)  # no other period before now is owed
+    after = state._replace(
+        job=job, revision=state.revision + 1, cursor=cursor, effective_from=now, owed=owed, next_check_at=now
     )
-    return ScheduleUpdate(case, after, (*due.new, *gone), due.changed, due.gap, revision_of(after, now, actor))
+    return ScheduleUpdate(
+        state, after, (*plan.new, *superseded), plan.changed, plan.gap, revision_of(after, now, actor)
+    )
 
 
-def _superseded(case: ScheduleState, due: Due, now: int) -> Run:
+def _superseded(state: ScheduleState, due: Due, now: int) -> Run:
     """Return the skipped run of a period that was open when a calendar without this period replaced its own."""
-    return ended(new_run(case, due, now), State.SKIPPED, now, Outcome.SKIPPED, Reason.SUPERSEDED)
+    return ended(new_run(state, due, now), State.SKIPPED, now, Outcome.SKIPPED, Reason.SUPERSEDED)
 
 
-def deleted(case: ScheduleState, now: int, actor: Actor) -> ScheduleUpdate:
+def deleted(state: ScheduleState, now: int, actor: Actor) -> ScheduleUpdate:
     """Return the update that deletes a schedule.
 
     Due periods are recorded. Runs that wait for their first attempt or for another one end.
     """
-    due = recorded(case, now)
-    new = tuple(withdrawn(run, now) for run in due.new)
-    waiting = [run for run in case.open_runs if run.state in (State.PENDING, State.RETRY, State.WAITING)]
-    changed = tuple((run, withdrawn(run, now)) for run in waiting)
-    after = case._replace(deleted=True, cursor=due.cursor, next_check_at=now, paused_until=None)
+    plan = recorded(state, now)
+    new_runs = tuple(withdrawn(run, now) for run in plan.new)
+    waiting_runs = [run for run in state.open_runs if run.state in (State.PENDING, State.RETRY, State.WAITING)]
+    changed = tuple((run, withdrawn(run, now)) for run in waiting_runs)
+    after = state._replace(deleted=True, cursor=plan.cursor, next_check_at=now, paused_until=None)
     return ScheduleUpdate(
-        case, after, new, changed, due.gap, action=ScheduleAction(ActionKind.DELETED, now, None, *actor)
+        state, after, new_runs, changed, plan.gap, action=ScheduleAction(ActionKind.DELETED, now, None, *actor)
     )
 
 
@@ -87,11 +89,11 @@ def withdrawn(run: Run, now: int) -> Run:
     return ended(run, State.SKIPPED, now, Outcome.SKIPPED, Reason.DELETED) if run.open else run
 
 
-def revision_of(case: ScheduleState, now: int, actor: Actor) -> Revision:
+def revision_of(state: ScheduleState, now: int, actor: Actor) -> Revision:
     """Return the revision that keeps the definition of a schedule.
 
     Raises:
         InvalidSchedule: No schedule text can express the definition, such as every 3 days.
     """
-    canonical(case.job.schedule)  # raises for a schedule that no text can express, such as every 3 days
-    return Revision(case.job, case.revision, now, actor.name, actor.note, case.cursor)
+    canonical(state.job.schedule)  # raises for a schedule that no text can express, such as every 3 days
+    return Revision(state.job, state.revision, now, actor.name, actor.note, state.cursor)

@@ -14,21 +14,21 @@ from kron.timing.schedule.policy import Policy, WorkerLossPolicy
 
 def handle_expired_runs(draft: PlanBuilder) -> None:
     """Handle every open run whose lease has expired, and claim the runs whose next attempt is due."""
-    for run in draft.case.open_runs:
-        if run.state is State.LAUNCHING and _over(run, draft):
+    for run in draft.state.open_runs:
+        if run.state is State.LAUNCHING and _lease_expired(run, draft):
             draft.set_run(_unacknowledged(run, draft))
-        elif run.state in RUNNING and _over(run, draft):
+        elif run.state in RUNNING and _lease_expired(run, draft):
             draft.set_run(_silent(run, draft))
     for run in list(draft.runs.values()):
         if run.state is State.RETRY and run.not_before <= draft.now:
-            draft.set_run(_again(run, draft))
+            draft.set_run(_claimed_again(run, draft))
 
 
 def retry_failed(draft: PlanBuilder) -> None:
     """Claim every failed run whose retry delay has passed, unless an active run excludes it."""
     for run in list(draft.runs.values()):
-        alone = not exclusive(run, draft.case.policy) or not any(other.active for other in draft.runs.values())
-        if run.state is State.WAITING and run.not_before <= draft.now and alone:
+        can_start = not exclusive(run, draft.state.policy) or not any(other.active for other in draft.runs.values())
+        if run.state is State.WAITING and run.not_before <= draft.now and can_start:
             draft.set_run(claimed(run, draft.owner, draft.lease, draft.now))
 
 
@@ -40,11 +40,11 @@ def _given_up(run: Run, policy: Policy, now: int) -> bool:
     return policy.deadline is not None and now > last_launch(run, policy)
 
 
-def _policy(run: Run, draft: PlanBuilder) -> Policy:
-    return draft.case.job_of(run).schedule.policy
+def _policy_of(run: Run, draft: PlanBuilder) -> Policy:
+    return draft.state.job_of(run).schedule.policy
 
 
-def _over(run: Run, draft: PlanBuilder) -> bool:
+def _lease_expired(run: Run, draft: PlanBuilder) -> bool:
     return run.lease is not None and run.lease <= draft.now
 
 
@@ -53,10 +53,10 @@ def _unacknowledged(run: Run, draft: PlanBuilder) -> Run:
 
     The run may have been sent. It is launched again, for a bounded time.
     """
-    policy = _policy(run, draft)
-    over = run.outcome is None and policy.deadline is None and tried_for_long(run, policy, draft.now)
+    policy = _policy_of(run, draft)
+    gave_up = run.outcome is None and policy.deadline is None and tried_for_long(run, policy, draft.now)
     if policy.on_worker_loss is WorkerLossPolicy.LOST or (
-        over and policy.on_worker_loss is not WorkerLossPolicy.RESTART
+        gave_up and policy.on_worker_loss is not WorkerLossPolicy.RESTART
     ):
         return ended(run, State.UNKNOWN, draft.now, Outcome.EXECUTED, Reason.UNKNOWN)
     return run._replace(state=State.RETRY, maybe_delivered=True, not_before=draft.now, lease=None, changed=draft.now)
@@ -64,14 +64,14 @@ def _unacknowledged(run: Run, draft: PlanBuilder) -> Run:
 
 def _silent(run: Run, draft: PlanBuilder) -> Run:
     """Return the next state of a run whose lease expired without a report."""
-    if _policy(run, draft).on_worker_loss is WorkerLossPolicy.RESTART:
+    if _policy_of(run, draft).on_worker_loss is WorkerLossPolicy.RESTART:
         return run._replace(state=State.RETRY, not_before=draft.now, lease=None, changed=draft.now)
     return ended(run, State.LOST, draft.now, reason=Reason.SILENT)
 
 
-def _again(run: Run, draft: PlanBuilder) -> Run:
+def _claimed_again(run: Run, draft: PlanBuilder) -> Run:
     """Return the run claimed for its next attempt, or ended if no further attempt is made."""
-    policy = _policy(run, draft)
+    policy = _policy_of(run, draft)
     if run.outcome is None and _given_up(run, policy, draft.now):
         return failed_launch(run, draft.now)
     return claimed(run, draft.owner, draft.lease, draft.now)

@@ -16,46 +16,46 @@ from kron.timing.schedule.constraint import UNCONSTRAINED
 from kron.timing.schedule.policy import MILLISECOND, Catchup
 
 _LAUNCHING = State.LAUNCHING
-_CAUGHT_UP = (Catchup.LATEST, Catchup.ALL)  # a single late period is launched like any other
+_LATE_LAUNCH_POLICIES = (Catchup.LATEST, Catchup.ALL)  # a single late period is launched like any other
 
 
-def plan_fast(case: ScheduleState, now: int, owner: str, lease: int) -> tuple[int, int, Run | None] | None:
+def plan_fast(state: ScheduleState, now: int, owner: str, lease: int) -> tuple[int, int, Run | None] | None:
     """Return the new cursor, the time of the next check, and the run to launch now, if any.
 
     Returns None if the full plan is needed.
     """
-    job, _, cursor, since, paused, deleted, _, opened, ahead, _, _, downtime, _ = case
+    job, _, cursor, effective_from, paused, deleted, _, open_runs, ahead, _, _, downtime, _ = state
     schedule, policy = job.schedule, job.schedule.policy
-    if opened or ahead or paused or deleted or policy.suspend or job.start is not None or job.end is not None:
+    if open_runs or ahead or paused or deleted or policy.suspend or job.start is not None or job.end is not None:
         return None
     nominal = next_nominal(schedule, cursor)
     if nominal is None or (following := next_nominal(schedule, nominal)) is None:
         return None
-    at, upcoming = nominal * 1000, following * 1000  # no other period is due before `others`
-    others = upcoming
+    due_at, next_due_at = nominal * 1000, following * 1000  # no other period is due before `earliest_other`
+    earliest_other = next_due_at
     if schedule.window.duration or policy.jitter or schedule.constraints is not UNCONSTRAINED:
-        at, upcoming, others = _placed(job, nominal, following)
-    if at <= since or nominal * 1000 <= since:  # an older revision may be responsible for the period
-        return None
-    if now < at <= min(upcoming, others):
-        return cursor, at, None
-    on_time = (now - at) * MILLISECOND < policy.resolution or (
+        due_at, next_due_at, earliest_other = _due_times(job, nominal, following)
+    if due_at <= effective_from or nominal * 1000 <= effective_from:
+        return None  # an older revision may be responsible for the period
+    if now < due_at <= min(next_due_at, earliest_other):
+        return cursor, due_at, None
+    on_time = (now - due_at) * MILLISECOND < policy.resolution or (
         policy.deadline is None
         and (
-            policy.catchup in _CAUGHT_UP
-            or not downtime.covers(at)
-            or downtime.after(at, now) * MILLISECOND < policy.grace
+            policy.catchup in _LATE_LAUNCH_POLICIES
+            or not downtime.covers(due_at)
+            or downtime.after(due_at, now) * MILLISECOND < policy.grace
         )
     )
-    if not (at <= now < upcoming <= others and on_time):
+    if not (due_at <= now < next_due_at <= earliest_other and on_time):
         return None
     key = key_of(job.identity, nominal)
-    run = Run(key, job.identity, nominal, case.revision, at, _LAUNCHING,
+    run = Run(key, job.identity, nominal, state.revision, due_at, _LAUNCHING,
               "", None, None, 1, owner, lease, 0, False, now, now, now)  # fmt: skip
-    return nominal if nominal * 1000 <= now else cursor, lease if lease < upcoming else upcoming, run
+    return nominal if nominal * 1000 <= now else cursor, lease if lease < next_due_at else next_due_at, run
 
 
-def _placed(job: Job, nominal: int, following: int) -> tuple[int, int, int]:
+def _due_times(job: Job, nominal: int, following: int) -> tuple[int, int, int]:
     """Return the three times for a schedule whose periods need not be due at their nominal times.
 
     If one of the periods is unschedulable, the times are in an impossible order, so that the full plan is used.

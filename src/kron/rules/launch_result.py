@@ -48,50 +48,50 @@ class LaunchResponse(NamedTuple):
 
 
 def answered(
-    run: Run, answer: LaunchResult, policy: Policy, now: int, patience: int = 0, report: Report | None = None
+    run: Run, result: LaunchResult, policy: Policy, now: int, min_delay: int = 0, report: Report | None = None
 ) -> Run:
     """Return the run after its launcher has answered.
 
     Args:
         run: The run that was launched.
-        answer: Result of the attempt.
+        result: Result of the attempt.
         policy: Policy of the revision under which the run was recorded.
         now: Current time in milliseconds.
-        patience: Minimum milliseconds to wait before the next attempt, as requested by the target. The deadline still
+        min_delay: Minimum milliseconds to wait before the next attempt, as requested by the target. The deadline still
             applies.
         report: What the answer says about the run itself. A target that answers `started` reports the end later.
     """
-    if answer is LaunchResult.OK:
+    if result is LaunchResult.OK:
         return _accepted(run, policy, now, report)
-    if answer is LaunchResult.UNSENT:
+    if result is LaunchResult.UNSENT:
         return run._replace(
-            state=State.RETRY, not_before=now + patience, lease=None, changed=now, unsent=run.unsent + 1
+            state=State.RETRY, not_before=now + min_delay, lease=None, changed=now, unsent=run.unsent + 1
         )
-    if answer is LaunchResult.REJECTED:
-        return failed_launch(_refused(run), now)
-    if answer is LaunchResult.UNKNOWN and policy.on_worker_loss is WorkerLossPolicy.LOST:
+    if result is LaunchResult.REJECTED:
+        return failed_launch(_rejected(run), now)
+    if result is LaunchResult.UNKNOWN and policy.on_worker_loss is WorkerLossPolicy.LOST:
         return ended(run, State.UNKNOWN, now, Outcome.EXECUTED, Reason.UNKNOWN)
-    run = _refused(run) if answer is LaunchResult.RETRYABLE else run._replace(maybe_delivered=True)
-    again = _next_attempt(run, policy, now, min(patience, MAX_RETRY_AFTER_MS))
-    if again is None:
+    run = _rejected(run) if result is LaunchResult.RETRYABLE else run._replace(maybe_delivered=True)
+    retry_at = _next_attempt(run, policy, now, min(min_delay, MAX_RETRY_AFTER_MS))
+    if retry_at is None:
         return failed_launch(run, now)
-    return run._replace(state=State.RETRY, not_before=again, lease=None, changed=now)
+    return run._replace(state=State.RETRY, not_before=retry_at, lease=None, changed=now)
 
 
-def _next_attempt(run: Run, policy: Policy, now: int, patience: int) -> int | None:
+def _next_attempt(run: Run, policy: Policy, now: int, min_delay: int) -> int | None:
     """Return when the next attempt is made; None if there is none.
 
     Attempts are made up to the deadline, and without a deadline for the time that the policy states.
     """
-    again = now + max(backoff(run, policy), patience)
+    retry_at = now + max(backoff(run, policy), min_delay)
     if run.outcome is not None:  # the run was executed before, and is to run again
-        return again
+        return retry_at
     if policy.deadline is None:
-        return None if tried_for_long(run, policy, again) else again
-    last = last_launch(run, policy)
-    if again <= last:
-        return again
-    return None if patience or last - now < 2 * LAST_ATTEMPT_MARGIN_MS else last - LAST_ATTEMPT_MARGIN_MS
+        return None if tried_for_long(run, policy, retry_at) else retry_at
+    last_at = last_launch(run, policy)
+    if retry_at <= last_at:
+        return retry_at
+    return None if min_delay or last_at - now < 2 * LAST_ATTEMPT_MARGIN_MS else last_at - LAST_ATTEMPT_MARGIN_MS
 
 
 def last_launch(run: Run, policy: Policy) -> int:
@@ -104,17 +104,17 @@ def tried_for_long(run: Run, policy: Policy, now: int) -> bool:
 
     Both the elapsed time and the total backoff of the attempts must have reached the policy's limit.
     """
-    most = policy.launch_for // MILLISECOND
-    return now - max(run.due, run.created) > most and _waited(run, policy) >= most
+    limit = policy.launch_for // MILLISECOND
+    return now - max(run.due, run.created) > limit and _total_backoff(run, policy) >= limit
 
 
-def _waited(run: Run, policy: Policy) -> int:
+def _total_backoff(run: Run, policy: Policy) -> int:
     """Total backoff of the attempts so far in milliseconds, without jitter. Withheld attempts do not count."""
-    first = max(1, policy.launch_backoff // MILLISECOND)
-    return sum(min(max(first, MAX_BACKOFF_MS), first << min(n, 20)) for n in range(min(run.tries, 1_000)))
+    first_delay = max(1, policy.launch_backoff // MILLISECOND)
+    return sum(min(max(first_delay, MAX_BACKOFF_MS), first_delay << min(n, 20)) for n in range(min(run.tries, 1_000)))
 
 
-def _refused(run: Run) -> Run:
+def _rejected(run: Run) -> Run:
     """Return the run after its target rejected it. The reason records this while the run waits for the next attempt."""
     return run if run.outcome is not None else run._replace(reason=Reason.LAUNCH_FAILED)
 
@@ -124,8 +124,8 @@ def _accepted(run: Run, policy: Policy, now: int, report: Report | None) -> Run:
     if report is None and policy.completion is Completion.ACCEPTED:
         return ended(run._replace(reason=None), State.SUCCESS, now, Outcome.EXECUTED)
     lease = now + policy.run_lease // MILLISECOND
-    taken = run._replace(state=State.ENQUEUED, outcome=Outcome.EXECUTED, reason=None, lease=lease, changed=now)
-    return taken if report is None else reported(taken, report, policy, now, run.attempt) or taken
+    accepted = run._replace(state=State.ENQUEUED, outcome=Outcome.EXECUTED, reason=None, lease=lease, changed=now)
+    return accepted if report is None else reported(accepted, report, policy, now, run.attempt) or accepted
 
 
 def reported(run: Run, report: Report, policy: Policy, now: int, attempt: int | None = None) -> Run | None:
@@ -176,7 +176,7 @@ def backoff(run: Run, policy: Policy) -> int:
     30 seconds. The jitter follows from the key and the attempt, so that runs that were rejected together are not
     launched again together.
     """
-    first = policy.launch_backoff // MILLISECOND
-    most = max(first, MAX_BACKOFF_MS if run.outcome is None else MAX_BACKOFF_MS // 2)
-    wait = min(most, first << min(run.tries - 1, 20))
-    return wait - wait * (crc32(f"{run.key}:{run.attempt}".encode()) % 256) // 1024
+    first_delay = policy.launch_backoff // MILLISECOND
+    max_delay = max(first_delay, MAX_BACKOFF_MS if run.outcome is None else MAX_BACKOFF_MS // 2)
+    delay = min(max_delay, first_delay << min(run.tries - 1, 20))
+    return delay - delay * (crc32(f"{run.key}:{run.attempt}".encode()) % 256) // 1024

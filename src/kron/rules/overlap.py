@@ -8,42 +8,42 @@ from kron.rules.run import RUNNING, Run, State, claimed, ended, overlap_of
 from kron.timing.schedule.policy import MILLISECOND, Overlap, Policy
 
 
-def start_pending(draft: PlanBuilder, *, asked: bool = False) -> None:
+def start_pending(draft: PlanBuilder, *, requested_only: bool = False) -> None:
     """Launch, skip or leave waiting every pending run whose time has come, oldest first.
 
-    Under `coalesce`, the newest run stands for all and is handled first. `asked` restricts this to requested runs, as
-    during a pause.
+    Under `coalesce`, the newest run stands for all and is handled first. `requested_only` restricts this to requested
+    runs, as during a pause.
     """
-    for run in _ready(draft):
-        if asked and not run.trigger:
+    for run in _ready_runs(draft):
+        if requested_only and not run.trigger:
             continue
         if draft.runs[run.key] is run:  # another run has not replaced it meanwhile
-            _trigger(draft, run)
+            _apply_overlap_policy(draft, run)
 
 
-def _ready(draft: PlanBuilder) -> list[Run]:
+def _ready_runs(draft: PlanBuilder) -> list[Run]:
     pending = [run for run in draft.runs.values() if run.state is State.PENDING and run.not_before <= draft.now]
-    newest_first = draft.case.policy.overlap is Overlap.COALESCE
+    newest_first = draft.state.policy.overlap is Overlap.COALESCE
     return sorted(pending, key=lambda run: (max(run.not_before, run.due), run.nominal, run.key), reverse=newest_first)
 
 
-def _trigger(draft: PlanBuilder, run: Run) -> None:
+def _apply_overlap_policy(draft: PlanBuilder, run: Run) -> None:
     active = [other for other in draft.runs.values() if other.active]
-    overlap = overlap_of(run, draft.case.policy)
-    if _overdue(run, draft.case.job_of(run).schedule.policy, draft.now):
+    overlap = overlap_of(run, draft.state.policy)
+    if _overdue(run, draft.state.job_of(run).schedule.policy, draft.now):
         draft.set_run(ended(run, State.MISSED, draft.now, Outcome.MISSED, Reason.DEADLINE))
     elif overlap is Overlap.COALESCE:
-        _coalesce(draft, run)
+        _coalesce_older_runs(draft, run)
         if not active:
-            _start(draft, run)
+            _start_run(draft, run)
     elif not active or overlap is Overlap.ALLOW:
-        _start(draft, run)
+        _start_run(draft, run)
     elif overlap is Overlap.SKIP:
         draft.set_run(ended(run, State.SKIPPED, draft.now, Outcome.SKIPPED, Reason.OVERLAP))
     elif overlap is Overlap.REPLACE:
-        _replace(draft, run, active)
+        _replace_active_runs(draft, run, active)
     else:
-        _queue(draft, run)
+        _queue_run(draft, run)
 
 
 def _overdue(run: Run, policy: Policy, now: int) -> bool:
@@ -53,47 +53,47 @@ def _overdue(run: Run, policy: Policy, now: int) -> bool:
     """
     if policy.deadline is None or run.trigger or policy.overlap not in (Overlap.ALLOW, Overlap.SKIP):
         return False
-    late = (now - max(run.due, run.not_before)) * MILLISECOND
-    return late >= policy.resolution and late > policy.deadline
+    lateness = (now - max(run.due, run.not_before)) * MILLISECOND
+    return lateness >= policy.resolution and lateness > policy.deadline
 
 
-def _start(draft: PlanBuilder, run: Run) -> None:
+def _start_run(draft: PlanBuilder, run: Run) -> None:
     for other in list(draft.runs.values()):
         if other.state is State.WAITING and other.key != run.key:  # a newer period supersedes a retry
             draft.set_run(ended(other, State.FAILED, draft.now))
     draft.set_run(claimed(run, draft.owner, draft.lease, draft.now))
 
 
-def _replace(draft: PlanBuilder, run: Run, active: list[Run]) -> None:
+def _replace_active_runs(draft: PlanBuilder, run: Run, active: list[Run]) -> None:
     """End active runs in favor of this one.
 
     A run that is being launched cannot be ended: the newest run waits for its launch result.
     """
-    begun = {other.key for other in draft.case.open_runs}
+    recorded_keys = {other.key for other in draft.state.open_runs}
     for other in active:
-        if other.key not in begun:  # claimed in this pass, and not sent yet
+        if other.key not in recorded_keys:  # claimed in this pass, and not sent yet
             unsent = other._replace(attempt=0, owner="", sent=0)
             draft.set_run(ended(unsent, State.SKIPPED, draft.now, Outcome.SKIPPED, Reason.REPLACED))
         elif other.state in RUNNING:
             draft.cancels.append(other)
             draft.set_run(ended(other, State.CANCELLED, draft.now, Outcome.EXECUTED, Reason.REPLACED))
     for other in list(draft.runs.values()):
-        older = other.state is State.PENDING and other.not_before <= draft.now and other.nominal < run.nominal
-        if older and overlap_of(other, draft.case.policy) is Overlap.REPLACE:
+        is_older = other.state is State.PENDING and other.not_before <= draft.now and other.nominal < run.nominal
+        if is_older and overlap_of(other, draft.state.policy) is Overlap.REPLACE:
             draft.set_run(ended(other, State.SKIPPED, draft.now, Outcome.SKIPPED, Reason.REPLACED))
     if not any(other.active for other in draft.runs.values()):
-        _start(draft, run)
+        _start_run(draft, run)
 
 
-def _queue(draft: PlanBuilder, run: Run) -> None:
-    waiting = [other for other in draft.runs.values() if other.state is State.PENDING and not other.trigger]
-    fresh = all(other.key != run.key for other in draft.case.open_runs)
-    if fresh and len(waiting) > draft.case.policy.queue_limit:
+def _queue_run(draft: PlanBuilder, run: Run) -> None:
+    waiting_runs = [other for other in draft.runs.values() if other.state is State.PENDING and not other.trigger]
+    is_new = all(other.key != run.key for other in draft.state.open_runs)
+    if is_new and len(waiting_runs) > draft.state.policy.queue_limit:
         draft.set_run(ended(run, State.SKIPPED, draft.now, Outcome.SKIPPED, Reason.QUEUE_OVERFLOW))
 
 
-def _coalesce(draft: PlanBuilder, run: Run) -> None:
+def _coalesce_older_runs(draft: PlanBuilder, run: Run) -> None:
     for other in list(draft.runs.values()):
-        older = other.state is State.PENDING and other.nominal < run.nominal
-        if older and overlap_of(other, draft.case.policy) is Overlap.COALESCE:
+        is_older = other.state is State.PENDING and other.nominal < run.nominal
+        if is_older and overlap_of(other, draft.state.policy) is Overlap.COALESCE:
             draft.set_run(ended(other, State.MISSED, draft.now, Outcome.MISSED, Reason.COALESCED))

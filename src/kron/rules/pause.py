@@ -28,11 +28,11 @@ class Actor(NamedTuple):
 NO_ACTOR = Actor()
 
 
-def paused(case: ScheduleState, now: int, until: int | None, actor: Actor) -> ScheduleUpdate | None:
+def paused(state: ScheduleState, now: int, until: int | None, actor: Actor) -> ScheduleUpdate | None:
     """Return the update that pauses a schedule; None if it is paused in the same way already.
 
     Args:
-        case: State of the schedule.
+        state: State of the schedule.
         now: Current time in milliseconds.
         until: When the pause ends, in milliseconds; None: when it is resumed.
         actor: Who requests the pause.
@@ -43,58 +43,58 @@ def paused(case: ScheduleState, now: int, until: int | None, actor: Actor) -> Sc
     if until is not None and until <= now:
         message = f"pause end {rfc3339(until // 1000)} is in the past"
         raise InvalidInput("PAST", message, hint="use a future time, or omit it to pause until resumed")
-    if case.paused and case.paused_until == until and actor == NO_ACTOR:
+    if state.paused and state.paused_until == until and actor == NO_ACTOR:
         return None
-    wake = case.next_check_at if until is None or case.next_check_at is None else min(case.next_check_at, until)
-    after = case._replace(paused=True, paused_until=until, next_check_at=until if wake is None else wake)
-    return ScheduleUpdate(case, after, action=ScheduleAction(ActionKind.PAUSED, now, until, *actor))
+    check_at = state.next_check_at if until is None or state.next_check_at is None else min(state.next_check_at, until)
+    after = state._replace(paused=True, paused_until=until, next_check_at=until if check_at is None else check_at)
+    return ScheduleUpdate(state, after, action=ScheduleAction(ActionKind.PAUSED, now, until, *actor))
 
 
-def resumed(case: ScheduleState, now: int, actor: Actor) -> ScheduleUpdate | None:
+def resumed(state: ScheduleState, now: int, actor: Actor) -> ScheduleUpdate | None:
     """Return the update that resumes a schedule; None if it is not paused.
 
     The policy decides on the periods that passed: they are dropped, or each one is subject to its deadline.
     """
-    return _ended(case, now, ScheduleAction(ActionKind.RESUMED, now, None, *actor)) if case.paused else None
+    return _pause_ended(state, now, ScheduleAction(ActionKind.RESUMED, now, None, *actor)) if state.paused else None
 
 
-def pause_expired_update(case: ScheduleState) -> ScheduleUpdate:
+def pause_expired_update(state: ScheduleState) -> ScheduleUpdate:
     """Return the update that ends an expired pause.
 
     A period that is due at the very instant of the end is not part of the pause.
     """
-    assert case.paused_until is not None  # noqa: S101  callers check `pause_expired` first
-    return _ended(
-        case,
-        case.paused_until - 1,
-        ScheduleAction(ActionKind.RESUMED, case.paused_until, None, "", "the pause expired"),
+    assert state.paused_until is not None  # noqa: S101  callers check `pause_expired` first
+    return _pause_ended(
+        state,
+        state.paused_until - 1,
+        ScheduleAction(ActionKind.RESUMED, state.paused_until, None, "", "the pause expired"),
     )
 
 
-def _ended(case: ScheduleState, upto: int, act: ScheduleAction) -> ScheduleUpdate:
-    dropped = case.policy.resume is Resume.DROP
-    gap = periods_during_pause(case, upto, Reason.PAUSED) if dropped else None
-    return ScheduleUpdate(case, after_pause(case, upto)._replace(next_check_at=act.at), gap=gap, action=act)
+def _pause_ended(state: ScheduleState, upto: int, action: ScheduleAction) -> ScheduleUpdate:
+    dropped = state.policy.resume is Resume.DROP
+    gap = periods_during_pause(state, upto, Reason.PAUSED) if dropped else None
+    return ScheduleUpdate(state, after_pause(state, upto)._replace(next_check_at=action.at), gap=gap, action=action)
 
 
-def after_pause(case: ScheduleState, upto: int) -> ScheduleState:
+def after_pause(state: ScheduleState, upto: int) -> ScheduleState:
     """Return the state of a schedule whose pause ended. `upto` is the last millisecond of the pause."""
-    after = case._replace(paused=False, paused_until=None)
-    if case.policy.resume is Resume.BY_DEADLINE:
+    after = state._replace(paused=False, paused_until=None)
+    if state.policy.resume is Resume.BY_DEADLINE:
         return after
-    cursor = max(case.cursor, upto // 1000)  # earlier periods are in the gap record, or were never owed
+    cursor = max(state.cursor, upto // 1000)  # earlier periods are in the gap record, or were never owed
     return after._replace(cursor=cursor, effective_from=upto, owed=frozenset())
 
 
-def periods_during_pause(case: ScheduleState, upto: int, reason: Reason) -> GapRecord | None:
+def periods_during_pause(state: ScheduleState, upto: int, reason: Reason) -> GapRecord | None:
     """Return the gap record of the periods up to `upto` (milliseconds) that this revision owes and has not recorded."""
-    schedule, (_, after) = case.job.schedule, window_extent(case.job)
-    last = prev_nominal(schedule, upto // 1000 if case.job.end is None else min(upto // 1000, case.job.end))
-    begin = max(case.cursor, case.effective_from // 1000 - max(after, 60) - 1) if case.owed is None else case.cursor
+    schedule, (_, after) = state.job.schedule, window_extent(state.job)
+    last = prev_nominal(schedule, upto // 1000 if state.job.end is None else min(upto // 1000, state.job.end))
+    begin = max(state.cursor, state.effective_from // 1000 - max(after, 60) - 1) if state.owed is None else state.cursor
     if last is None or last <= begin:
         return None
-    foreign = not_owed(case, begin, last)
-    first = next((nominal for nominal in unhandled(case, begin) if nominal not in foreign), None)
+    not_owed_nominals = not_owed(state, begin, last)
+    first = next((nominal for nominal in unhandled(state, begin) if nominal not in not_owed_nominals), None)
     if first is None or first > last:
         return None
-    return GapRecord(first, last, count_owed(case, first, last), Outcome.SKIPPED, reason)
+    return GapRecord(first, last, count_owed(state, first, last), Outcome.SKIPPED, reason)

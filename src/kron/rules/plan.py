@@ -23,7 +23,7 @@ from kron.timing.key import key_of
 from kron.timing.period import next_nominal
 from kron.timing.schedule.policy import MILLISECOND, Catchup, Overlap
 
-ASK_AGAIN = 1_000  # milliseconds until the next check for the launch result of the preceding run
+RECHECK_MS = 1_000  # milliseconds until the next check for the launch result of the preceding run
 
 
 class Plan(NamedTuple):
@@ -51,127 +51,127 @@ class Plan(NamedTuple):
         return not (self.new or self.changed or self.gap) and self.cursor == self.state.cursor
 
 
-def plan(case: ScheduleState, now: int, *, owner: str, lease: int) -> Plan:
+def plan(state: ScheduleState, now: int, *, owner: str, lease: int) -> Plan:
     """Return what must happen to a schedule now.
 
     Args:
-        case: State of the schedule.
+        state: State of the schedule.
         now: Current time in milliseconds.
         owner: The worker that plans, and that owns the claims of the plan.
         lease: Length of the claims in milliseconds.
     """
-    swift = plan_fast(case, now, owner, now + lease)
-    if swift is not None:
-        cursor, wake, run = swift
-        return Plan(case, cursor, wake, (run,) if run else ())
-    return plan_full(case, now, owner=owner, lease=lease)
+    fast_plan = plan_fast(state, now, owner, now + lease)
+    if fast_plan is not None:
+        cursor, next_check_at, run = fast_plan
+        return Plan(state, cursor, next_check_at, (run,) if run else ())
+    return plan_full(state, now, owner=owner, lease=lease)
 
 
-def plan_full(case: ScheduleState, now: int, *, owner: str, lease: int) -> Plan:
+def plan_full(state: ScheduleState, now: int, *, owner: str, lease: int) -> Plan:
     """Return the same plan for any state, step by step, without the fast path."""
-    draft = _draft(case, now, owner, now + lease)
+    draft = _draft(state, now, owner, now + lease)
     handle_expired_runs(draft)
-    seen, gap = DueScan(), None
-    if not case.is_inactive:
-        seen, gap = _take_on(draft)
-    if not case.deleted:
-        start_pending(draft, asked=case.is_inactive)  # requested runs are launched during a pause, too
+    scan, gap = DueScan(), None
+    if not state.is_inactive:
+        scan, gap = _record_due_periods(draft)
+    if not state.deleted:
+        start_pending(draft, requested_only=state.is_inactive)  # requested runs are launched during a pause, too
     retry_failed(draft)
-    return _finished(draft, seen, gap)
+    return _build_plan(draft, scan, gap)
 
 
-def record_due(case: ScheduleState, now: int) -> Plan:
+def record_due(state: ScheduleState, now: int) -> Plan:
     """Return a plan that only records the due periods, for a caller that cannot launch them.
 
     The recorded runs wait for a worker. No further pass follows, so that nothing may be left over: periods beyond the
     limit become a gap record.
     """
-    draft = _draft(case, now, "", now)
-    seen, gap = (DueScan(), None) if case.is_inactive else _take_on(draft, at_once=True)
-    return _finished(draft, seen, gap)
+    draft = _draft(state, now, "", now)
+    scan, gap = (DueScan(), None) if state.is_inactive else _record_due_periods(draft, at_once=True)
+    return _build_plan(draft, scan, gap)
 
 
-def _draft(case: ScheduleState, now: int, owner: str, lease: int) -> PlanBuilder:
-    return PlanBuilder(case, now, owner, lease, {run.key: run for run in case.open_runs})
+def _draft(state: ScheduleState, now: int, owner: str, lease: int) -> PlanBuilder:
+    return PlanBuilder(state, now, owner, lease, {run.key: run for run in state.open_runs})
 
 
-def _take_on(draft: PlanBuilder, *, at_once: bool = False) -> tuple[DueScan, GapRecord | None]:
-    seen, gap = catch_up(draft.case, draft.now, at_once=at_once)
-    for run in _taken_on(draft.case, seen, draft.now):
+def _record_due_periods(draft: PlanBuilder, *, at_once: bool = False) -> tuple[DueScan, GapRecord | None]:
+    scan, gap = catch_up(draft.state, draft.now, at_once=at_once)
+    for run in _due_runs(draft.state, scan, draft.now):
         if run.key not in draft.runs:  # a recorded period is handled
             draft.set_run(run)
-    return seen, gap
+    return scan, gap
 
 
-def _taken_on(case: ScheduleState, seen: DueScan, now: int) -> list[Run]:
+def _due_runs(state: ScheduleState, scan: DueScan, now: int) -> list[Run]:
     """Return the record of each due period: ended already, or waiting to be launched."""
-    runs, late = list[Run](), 0
-    for due in sorted(seen.due, key=lambda due: (due.at, due.nominal)):
-        run = new_run(case, due, now)
+    runs, late_count = list[Run](), 0
+    for due in sorted(scan.due, key=lambda due: (due.at, due.nominal)):
+        run = new_run(state, due, now)
         if not due.schedulable:
             run = ended(run, State.UNSCHEDULABLE, now, Outcome.UNSCHEDULABLE, Reason.CONSTRAINTS)
-        elif lateness(case, due.at, now):
-            run = _late(case, run, now, late, seen.due)
-            late += 1
+        elif lateness(state, due.at, now):
+            run = _late_run(state, run, now, late_count, scan.due)
+            late_count += 1
         runs.append(run)
     return runs
 
 
-def new_run(case: ScheduleState, due: Due, now: int) -> Run:
+def new_run(state: ScheduleState, due: Due, now: int) -> Run:
     """Return the pending run of a due period."""
-    key = key_of(case.job.identity, due.nominal)
-    return Run(key, case.job.identity, due.nominal, case.revision, due.at, State.PENDING, created=now, changed=now)
+    key = key_of(state.job.identity, due.nominal)
+    return Run(key, state.job.identity, due.nominal, state.revision, due.at, State.PENDING, created=now, changed=now)
 
 
-def _late(case: ScheduleState, run: Run, now: int, nth: int, dues: list[Due]) -> Run:
-    policy = case.policy
-    if policy.deadline is not None and lateness(case, run.due, now) * MILLISECOND > policy.deadline:
+def _late_run(state: ScheduleState, run: Run, now: int, nth: int, dues: list[Due]) -> Run:
+    policy = state.policy
+    if policy.deadline is not None and lateness(state, run.due, now) * MILLISECOND > policy.deadline:
         return ended(run, State.MISSED, now, Outcome.MISSED, Reason.DEADLINE)
-    if not case.downtime.covers(run.due) or case.downtime.after(run.due, now) * MILLISECOND < policy.grace:
+    if not state.downtime.covers(run.due) or state.downtime.after(run.due, now) * MILLISECOND < policy.grace:
         return run  # a worker was alive: a run that is late because of Kron itself is not missed
-    moved = run.nominal in (case.owed or ()) and not lateness(
-        case, case.effective_from, now
+    moved_by_edit = run.nominal in (state.owed or ()) and not lateness(
+        state, state.effective_from, now
     )  # moved by an edit, not by a downtime
-    missed = None if moved else _missed(case, run, now, dues)
-    if missed is not None:
-        return ended(run, State.MISSED, now, Outcome.MISSED, missed)
+    miss_reason = None if moved_by_edit else _miss_reason(state, run, now, dues)
+    if miss_reason is not None:
+        return ended(run, State.MISSED, now, Outcome.MISSED, miss_reason)
     if policy.catchup is Catchup.SPREAD:
         return run._replace(not_before=now + nth * policy.spread_over // MILLISECOND // len(dues))
     return run
 
 
-def _missed(case: ScheduleState, run: Run, now: int, dues: list[Due]) -> Reason | None:
+def _miss_reason(state: ScheduleState, run: Run, now: int, dues: list[Due]) -> Reason | None:
     """Return why a period that fell due in a downtime is not caught up; None if it is."""
-    if has_ended(case, now):
+    if has_ended(state, now):
         return Reason.ENDED
-    if case.policy.catchup is Catchup.NONE:
+    if state.policy.catchup is Catchup.NONE:
         return Reason.CATCHUP_NONE
-    newer = any(due.schedulable and due.nominal > run.nominal for due in dues)
-    return Reason.COALESCED if newer and case.policy.catchup is Catchup.LATEST else None
+    has_newer = any(due.schedulable and due.nominal > run.nominal for due in dues)
+    return Reason.COALESCED if has_newer and state.policy.catchup is Catchup.LATEST else None
 
 
-def lateness(case: ScheduleState, due: int, now: int) -> int:
+def lateness(state: ScheduleState, due: int, now: int) -> int:
     """Return how many milliseconds late a period is; 0 if it is handled within the policy's resolution."""
-    late = now - due
-    return late if late * MILLISECOND >= case.policy.resolution else 0
+    milliseconds = now - due
+    return milliseconds if milliseconds * MILLISECOND >= state.policy.resolution else 0
 
 
-def _finished(draft: PlanBuilder, seen: DueScan, gap: GapRecord | None) -> Plan:
-    before = {run.key: run for run in draft.case.open_runs}
+def _build_plan(draft: PlanBuilder, scan: DueScan, gap: GapRecord | None) -> Plan:
+    before = {run.key: run for run in draft.state.open_runs}
     new = tuple(run for key, run in draft.runs.items() if key not in before)
     changed = tuple((run, draft.runs[key]) for key, run in before.items() if draft.runs[key] != run)
-    wakes = [wake for run in draft.runs.values() if (wake := _wake(run, draft)) is not None]
-    if seen.more or seen.truncated:
-        wakes.append(draft.now)
-    if seen.upcoming is not None:
-        wakes.append(seen.upcoming)
-    if draft.case.paused_until is not None:
-        wakes.append(draft.case.paused_until)
-    cursor = _cursor(draft.case, seen, gap, draft.now // 1000)
-    return Plan(draft.case, cursor, min(wakes, default=None), new, changed, gap, tuple(draft.cancels))
+    check_times = [check_time for run in draft.runs.values() if (check_time := _check_time(run, draft)) is not None]
+    if scan.more or scan.truncated:
+        check_times.append(draft.now)
+    if scan.upcoming is not None:
+        check_times.append(scan.upcoming)
+    if draft.state.paused_until is not None:
+        check_times.append(draft.state.paused_until)
+    cursor = _new_cursor(draft.state, scan, gap, draft.now // 1000)
+    return Plan(draft.state, cursor, min(check_times, default=None), new, changed, gap, tuple(draft.cancels))
 
 
-def _wake(run: Run, draft: PlanBuilder) -> int | None:
+def _check_time(run: Run, draft: PlanBuilder) -> int | None:
     """Return when an open run needs a check, in milliseconds.
 
     None if the run has ended or waits for another run, whose end wakes it.
@@ -179,29 +179,29 @@ def _wake(run: Run, draft: PlanBuilder) -> int | None:
     if run.state in (State.PENDING, State.WAITING):
         if run.not_before > draft.now:
             return run.not_before
-        return draft.now + ASK_AGAIN if _waits_for_answer(run, draft) else None
+        return draft.now + RECHECK_MS if _waits_for_launch_result(run, draft) else None
     if run.state is State.RETRY:
         return run.not_before
     return run.lease if run.open else None
 
 
-def _waits_for_answer(run: Run, draft: PlanBuilder) -> bool:
+def _waits_for_launch_result(run: Run, draft: PlanBuilder) -> bool:
     """Return whether a run waits to replace one of an older revision, whose launch result may wake no worker."""
-    if run.state is not State.PENDING or overlap_of(run, draft.case.policy) is not Overlap.REPLACE:
+    if run.state is not State.PENDING or overlap_of(run, draft.state.policy) is not Overlap.REPLACE:
         return False
-    since = draft.case.effective_from
-    return any(other.state is State.LAUNCHING and other.sent <= since for other in draft.runs.values())
+    effective_from = draft.state.effective_from
+    return any(other.state is State.LAUNCHING and other.sent <= effective_from for other in draft.runs.values())
 
 
-def _cursor(case: ScheduleState, seen: DueScan, gap: GapRecord | None, now: int) -> int:
+def _new_cursor(state: ScheduleState, scan: DueScan, gap: GapRecord | None, now: int) -> int:
     """Return the end of the handled prefix of periods.
 
     The cursor stays behind the clock: another calendar may have periods before the next one.
     """
-    cursor = max(case.cursor, gap.last) if gap else case.cursor
-    handled = case.handled_ahead.union(seen.not_responsible, (due.nominal for due in seen.due))
-    following = next_nominal(case.job.schedule, cursor)
+    cursor = max(state.cursor, gap.last) if gap else state.cursor
+    handled = state.handled_ahead.union(scan.not_responsible, (due.nominal for due in scan.due))
+    following = next_nominal(state.job.schedule, cursor)
     while following in handled and following <= now:
         cursor = following
-        following = next_nominal(case.job.schedule, cursor)
+        following = next_nominal(state.job.schedule, cursor)
     return cursor

@@ -85,7 +85,7 @@ class Run(NamedTuple):
 
 
 BACKFILL, REDRIVE = "backfill", "redrive"
-OWN = (f"{BACKFILL}:", f"{BACKFILL}/", f"{REDRIVE}:", f"{REDRIVE}/")  # prefixes that no other request may have
+RESERVED_PREFIXES = (f"{BACKFILL}:", f"{BACKFILL}/", f"{REDRIVE}:", f"{REDRIVE}/")  # no other request may have them
 
 
 def trigger_of(kind: str, request: str, overlap: Overlap = Overlap.QUEUE) -> str:
@@ -98,10 +98,10 @@ def trigger_of(kind: str, request: str, overlap: Overlap = Overlap.QUEUE) -> str
 
 def overlap_of(run: Run, policy: Policy) -> Overlap:
     """Return the overlap policy of a run. The trigger of a backfill or a redrive names its own."""
-    if not run.trigger.startswith(OWN):
+    if not run.trigger.startswith(RESERVED_PREFIXES):
         return policy.overlap
-    _, slash, named = run.trigger.partition(":")[0].partition("/")
-    return Overlap(named) if slash else Overlap.QUEUE
+    _, slash, overlap_name = run.trigger.partition(":")[0].partition("/")
+    return Overlap(overlap_name) if slash else Overlap.QUEUE
 
 
 def exclusive(run: Run, policy: Policy) -> bool:

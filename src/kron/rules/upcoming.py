@@ -21,15 +21,15 @@ from kron.timing.schedule.policy import FirstPeriod
 from kron.timing.upcoming import in_time_order
 from kron.timing.zone import rfc3339
 
-DAY = 86_400
-CENTURY = 36_525 * DAY
+DAY_SECONDS = 86_400
+CENTURY_SECONDS = 36_525 * DAY_SECONDS
 MAX_PERIODS_SCANNED = 20_000  # periods scanned
 MAX_PERIODS_PLACED = 250  # periods whose due time is computed in search of one that a new schedule owes
 MAX_DAYS_SCANNED = 4_000  # days scanned for one that satisfies the constraints
-OFFSET = 15 * 3_600  # seconds: no time zone is further from UTC
+MAX_UTC_OFFSET_SECONDS = 15 * 3_600  # seconds: no time zone is further from UTC
 
 
-def upcoming(case: ScheduleState, now: int, count: int, enough: Callable[[], bool] = lambda: False) -> list[Due]:
+def upcoming(state: ScheduleState, now: int, count: int, enough: Callable[[], bool] = lambda: False) -> list[Due]:
     """Return the next runs of a schedule after `now` (milliseconds), in the order of their due times.
 
     Only runs that will happen are returned. Handled periods, periods that this revision does not owe, and periods of a
@@ -37,144 +37,151 @@ def upcoming(case: ScheduleState, now: int, count: int, enough: Callable[[], boo
     this end are returned.
 
     Args:
-        case: State of the schedule.
+        state: State of the schedule.
         now: Current time in milliseconds.
         count: Maximum number of runs.
         enough: Called before each period; the search ends when it returns True. Constraints that admit nothing make the
             search long. It always ends after 100 years or 20,000 periods.
     """
-    if rests(case):
+    if inactive_reason(state):
         return []
-    case, now = _resumed(case, now)
-    job, (before, _) = case.job, window_extent(case.job)
+    state, now = _after_pause(state, now)
+    job, (before, _) = state.job, window_extent(state.job)
 
-    def placed(nominal: int) -> tuple[int, Due] | None:
+    def due_entry(nominal: int) -> tuple[int, Due] | None:
         due = due_of(job, nominal)
-        return (due.at, due) if due.schedulable and due.at > now and responsible(case, due) else None
+        return (due.at, due) if due.schedulable and due.at > now and responsible(state, due) else None
 
-    ahead = _candidates(case, now, enough)
-    return list(islice(in_time_order(ahead, placed, lambda nominal: (nominal - before) * 1000), count))
+    candidates = _candidates(state, now, enough)
+    return list(islice(in_time_order(candidates, due_entry, lambda nominal: (nominal - before) * 1000), count))
 
 
-def next_period(case: ScheduleState, new: Sequence[Run] = ()) -> int | None:
+def next_period(state: ScheduleState, new: Sequence[Run] = ()) -> int | None:
     """Return the nominal time (seconds) of the earliest period that this revision owes and that has no record.
 
     The period can be overdue, and it can turn out to be unschedulable. For a paused schedule, it is the first period
     after the end of the pause. Stores keep this value for readers; no decision depends on it.
 
     Args:
-        case: State of the schedule.
+        state: State of the schedule.
         new: Runs that are recorded together with this state and are not part of it yet.
 
     Returns:
-        The nominal time; None if no period is planned, as in `rests` or after the last period.
+        The nominal time; None if no period is planned, as in `inactive_reason` or after the last period.
     """
-    handled = case.handled_ahead.union(run.nominal for run in new if not run.trigger) if new else case.handled_ahead
-    job, cursor = case.job, case.cursor
-    if case.paused or case.deleted or job.schedule.policy.suspend:
-        return None if rests(case) else _first_owed(*_resumed(case, cursor * 1000), handled)
-    if cursor < _certain(case):
-        return _first_owed(case, cursor * 1000, handled)
+    handled = state.handled_ahead.union(run.nominal for run in new if not run.trigger) if new else state.handled_ahead
+    job, cursor = state.job, state.cursor
+    if state.paused or state.deleted or job.schedule.policy.suspend:
+        return None if inactive_reason(state) else _first_owed(*_after_pause(state, cursor * 1000), handled)
+    if cursor < _all_owed_after(state):
+        return _first_owed(state, cursor * 1000, handled)
     nominal = next_nominal(job.schedule, cursor if job.start is None or job.start < cursor else job.start)
     while nominal in handled and nominal is not None:
         nominal = next_nominal(job.schedule, nominal)
     return None if nominal is None or (job.end is not None and nominal > job.end) else nominal
 
 
-def rests(case: ScheduleState) -> str:
+def inactive_reason(state: ScheduleState) -> str:
     """Return why a schedule will not run until it is changed; empty if it can run."""
-    if case.deleted:
+    if state.deleted:
         return "the schedule is deleted"
-    if case.paused and case.paused_until is None:
+    if state.paused and state.paused_until is None:
         return "the schedule is paused until it is resumed"
-    return "the schedule is suspended by its policy" if case.policy.suspend else ""
+    return "the schedule is suspended by its policy" if state.policy.suspend else ""
 
 
-def nothing(case: ScheduleState, now: int) -> str:
+def nothing(state: ScheduleState, now: int) -> str:
     """Return why `upcoming` found no run."""
-    job = case.job
-    if rests(case):
-        return rests(case)
+    job = state.job
+    if inactive_reason(state):
+        return inactive_reason(state)
     if job.end is not None and now // 1000 >= job.end:
         return f"the schedule ended at {rfc3339(job.end)}"
-    case, now = _resumed(case, now)
-    nominal = next(unhandled(case, _begin(case, now)), None)
+    state, now = _after_pause(state, now)
+    nominal = next(unhandled(state, _search_start(state, now)), None)
     if nominal is None:
         return "the schedule has no further period" + ("" if job.end is None else f" until {rfc3339(job.end)}")
-    if nominal > now // 1000 + CENTURY:
+    if nominal > now // 1000 + CENTURY_SECONDS:
         return f"the next period is more than 100 years ahead, at {rfc3339(nominal)}"
-    *_, last = _candidates(case, now)
+    *_, last = _candidates(state, now)
     return f"no period until {rfc3339(last)} has a time that satisfies the constraints"
 
 
-def _resumed(case: ScheduleState, now: int) -> tuple[ScheduleState, int]:
+def _after_pause(state: ScheduleState, now: int) -> tuple[ScheduleState, int]:
     """Return the state after the pause, and the later one of `now` and the last millisecond of the pause."""
-    if not case.paused or case.paused_until is None:
-        return case, now
-    upto = case.paused_until - 1  # the pause excludes its end
-    return after_pause(case, upto), max(now, upto)
+    if not state.paused or state.paused_until is None:
+        return state, now
+    last_paused = state.paused_until - 1  # the pause excludes its end
+    return after_pause(state, last_paused), max(now, last_paused)
 
 
-def _certain(case: ScheduleState) -> int:
+def _all_owed_after(state: ScheduleState) -> int:
     """Return a second after which the revision owes every period."""
-    since, schedule = case.effective_from // 1000, case.job.schedule
-    if case.owed is not None or schedule.policy.first_period is not FirstPeriod.CHOSEN:
-        return since
-    return since + window_extent(case.job)[0] if schedule.policy.jitter else since - schedule.window.origin
+    effective_second, schedule = state.effective_from // 1000, state.job.schedule
+    if state.owed is not None or schedule.policy.first_period is not FirstPeriod.CHOSEN:
+        return effective_second
+    return (
+        effective_second + window_extent(state.job)[0]
+        if schedule.policy.jitter
+        else effective_second - schedule.window.origin
+    )
 
 
-def _first_owed(case: ScheduleState, upto: int, handled: frozenset[int]) -> int | None:
+def _first_owed(state: ScheduleState, upto: int, handled: frozenset[int]) -> int | None:
     """Return the earliest owed period without a record whose nominal time or due time is later than `upto`."""
-    job, (before, after), since = case.job, window_extent(case.job), case.effective_from // 1000
-    start = max(case.cursor, upto // 1000 - after - 1, case.cursor if job.start is None else job.start)
+    job, (before, after), effective_second = state.job, window_extent(state.job), state.effective_from // 1000
+    start = max(state.cursor, upto // 1000 - after - 1, state.cursor if job.start is None else job.start)
     first = {
-        FirstPeriod.CHOSEN: since - after - 1,
-        FirstPeriod.AFTER: since,
-        FirstPeriod.CURRENT_MINUTE: since // 60 * 60 - 1,
-    }[case.policy.first_period if case.owed is None else FirstPeriod.AFTER]
-    early = sorted(nominal for nominal in case.owed or () if start < nominal <= since)
-    certain = max(_certain(case), upto // 1000 + before)
+        FirstPeriod.CHOSEN: effective_second - after - 1,
+        FirstPeriod.AFTER: effective_second,
+        FirstPeriod.CURRENT_MINUTE: effective_second // 60 * 60 - 1,
+    }[state.policy.first_period if state.owed is None else FirstPeriod.AFTER]
+    early = sorted(nominal for nominal in state.owed or () if start < nominal <= effective_second)
+    certain = max(_all_owed_after(state), upto // 1000 + before)
     uncertain = nominals(job.schedule, max(start, first), certain if job.end is None else min(certain, job.end))
     for nominal in islice(chain(early, uncertain), MAX_PERIODS_PLACED):
         due = due_of(job, nominal)
-        if nominal not in handled and responsible(case, due) and max(nominal * 1000, due.at) > upto:
+        if nominal not in handled and responsible(state, due) and max(nominal * 1000, due.at) > upto:
             return nominal
     later = nominals(job.schedule, max(start, certain), job.end)
     return next((nominal for nominal in later if nominal not in handled), None)
 
 
-def _begin(case: ScheduleState, now: int) -> int:
-    return max(case.cursor, now // 1000 - window_extent(case.job)[1] - 1)
+def _search_start(state: ScheduleState, now: int) -> int:
+    return max(state.cursor, now // 1000 - window_extent(state.job)[1] - 1)
 
 
-def _candidates(case: ScheduleState, now: int, enough: Callable[[], bool] = lambda: False) -> Iterator[int]:
+def _candidates(state: ScheduleState, now: int, enough: Callable[[], bool] = lambda: False) -> Iterator[int]:
     """Yield the unhandled periods, without those on days that the constraints exclude, until there are enough."""
-    cursor, job = _begin(case, now), case.job
-    free = (
+    cursor, job = _search_start(state, now), state.job
+    unconstrained = (
         job.schedule.constraints is UNCONSTRAINED
         or job.schedule.constraints == UNCONSTRAINED
         or bool(job.schedule.policy.jitter)
     )
     for _ in range(MAX_PERIODS_SCANNED):
-        nominal = next(unhandled(case, cursor), None)
-        if nominal is None or nominal > now // 1000 + CENTURY or enough():
+        nominal = next(unhandled(state, cursor), None)
+        if nominal is None or nominal > now // 1000 + CENTURY_SECONDS or enough():
             return
         yield nominal
-        cursor = nominal if free else max(nominal, _leap(job, nominal))
+        cursor = nominal if unconstrained else max(nominal, _after_excluded_days(job, nominal))
 
 
-def _leap(job: Job, nominal: int) -> int:
+def _after_excluded_days(job: Job, nominal: int) -> int:
     """Return a second up to which no later period can be placed, because the constraints exclude its days."""
     before, after = window_extent(job)
-    first = (nominal - before - OFFSET) // DAY
-    day = next((d for d in range(first, first + MAX_DAYS_SCANNED) if _open(job.schedule, d)), first + MAX_DAYS_SCANNED)
-    return day * DAY - OFFSET - after - 1
+    first = (nominal - before - MAX_UTC_OFFSET_SECONDS) // DAY_SECONDS
+    day = next(
+        (d for d in range(first, first + MAX_DAYS_SCANNED) if _is_day_allowed(job.schedule, d)),
+        first + MAX_DAYS_SCANNED,
+    )
+    return day * DAY_SECONDS - MAX_UTC_OFFSET_SECONDS - after - 1
 
 
-def _open(schedule: Schedule, day: int) -> bool:
+def _is_day_allowed(schedule: Schedule, day: int) -> bool:
     """Return whether a day of the local calendar has a minute that satisfies the constraints."""
     date, weekday = date_of(day), weekday_of(day)
-    if _by_day(schedule.constraints).violated_clause(Reading(day, date.month, date.day, weekday, 0)):
+    if _day_constraints(schedule.constraints).violated_clause(Reading(day, date.month, date.day, weekday, 0)):
         return False
     clauses = [c for c in (schedule.constraints.only, schedule.constraints.avoid) if c]
     edges = {edge % 1440 for c in clauses for a, b in c.between for edge in (a, b, b + 1)}
@@ -184,7 +191,7 @@ def _open(schedule: Schedule, day: int) -> bool:
 
 
 @lru_cache(256)
-def _by_day(constraints: Constraints) -> Constraints:
+def _day_constraints(constraints: Constraints) -> Constraints:
     """Return the clauses of the constraints that apply to a whole day."""
     only, avoid = (c and replace(c, hours=0, between=()) for c in (constraints.only, constraints.avoid))
     return Constraints(only, avoid)

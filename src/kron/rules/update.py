@@ -91,40 +91,40 @@ def update_of(plan: Plan) -> ScheduleUpdate:
     return ScheduleUpdate(plan.state, after, plan.new, plan.changed, plan.gap)
 
 
-def can_commit(settlement: ScheduleUpdate, stored: ScheduleState | None, taken: Collection[str]) -> bool:
+def can_commit(update: ScheduleUpdate, stored: ScheduleState | None, existing_keys: Collection[str]) -> bool:
     """Return whether an update may be written.
 
     Args:
-        settlement: The update.
+        update: The update.
         stored: State of the schedule as it is stored now; None if it does not exist.
-        taken: Keys that have a run already.
+        existing_keys: Keys that have a run already.
     """
     before = {run.key: run for run in stored.open_runs} if stored else {}
     return (
-        is_unchanged(settlement.before, stored)
-        and _forward(settlement, stored)
-        and all(run.key not in taken and is_consistent(run) for run in settlement.new)
-        and all(run_is_unchanged(before.get(run.key), run, after) for run, after in settlement.changed)
-        and not _crowded(settlement, before)
+        is_unchanged(update.before, stored)
+        and _moves_forward(update, stored)
+        and all(run.key not in existing_keys and is_consistent(run) for run in update.new)
+        and all(run_is_unchanged(before.get(run.key), run, after) for run, after in update.changed)
+        and not _violates_overlap(update, before)
     )
 
 
-def is_simple_insert(settlement: ScheduleUpdate) -> bool:
+def is_simple_insert(update: ScheduleUpdate) -> bool:
     """Return whether an update only adds scheduled periods, as nearly all do.
 
     Then a store needs two checks only: the schedule is unchanged since it was read, and the keys are new.
     """
-    before, after, new, changed, gap, revision, act = settlement
-    if before is None or changed or gap or revision or act or any(run.trigger for run in new):
+    before, after, new, changed, gap, revision, action = update
+    if before is None or changed or gap or revision or action or any(run.trigger for run in new):
         return False
     if before.paused or before.deleted or after.paused or after.deleted:
         return False
     if after.effective_from != before.effective_from:
         return False
     if before.open_runs or len(new) > 1:  # the overlap policy may forbid a run to start
-        return can_commit(settlement, before, ())
-    same = after.job is before.job and after.revision == before.revision
-    return same and after.cursor >= before.cursor and all(map(is_consistent, new))
+        return can_commit(update, before, ())
+    same_definition = after.job is before.job and after.revision == before.revision
+    return same_definition and after.cursor >= before.cursor and all(map(is_consistent, new))
 
 
 def is_unchanged(before: ScheduleState | None, stored: ScheduleState | None) -> bool:
@@ -134,7 +134,7 @@ def is_unchanged(before: ScheduleState | None, stored: ScheduleState | None) -> 
     """
     if before is None or stored is None or before is stored:
         return before is stored
-    return _seen(before) == _seen(stored)
+    return _compared_fields(before) == _compared_fields(stored)
 
 
 def run_is_unchanged(stored: Run | None, before: Run, after: Run) -> bool:
@@ -162,47 +162,47 @@ def can_update_run(stored: Run | None, change: RunUpdate) -> bool:
     return run_is_unchanged(stored, change.before, change.after) and (change.before.active or not change.after.active)
 
 
-def _seen(case: ScheduleState) -> tuple[object, ...]:
-    runs = {run.key: run.token for run in case.open_runs}
+def _compared_fields(state: ScheduleState) -> tuple[object, ...]:
+    runs = {run.key: run.token for run in state.open_runs}
     return (
-        case.revision,
-        case.cursor,
-        case.effective_from,
-        case.owed,
-        case.paused,
-        case.paused_until,
-        case.deleted,
+        state.revision,
+        state.cursor,
+        state.effective_from,
+        state.owed,
+        state.paused,
+        state.paused_until,
+        state.deleted,
         runs,
     )
 
 
-def _forward(settlement: ScheduleUpdate, stored: ScheduleState | None) -> bool:
+def _moves_forward(update: ScheduleUpdate, stored: ScheduleState | None) -> bool:
     """Return whether revision and cursor do not decrease, the job changes only with the revision, and a gap is new."""
-    after, gap = settlement.after, settlement.gap
-    revision = settlement.revision
+    after, gap = update.after, update.gap
+    revision = update.revision
     if revision and (revision.number != after.revision or revision.job != after.job):
         return False
     if stored is None:
         return True
-    same = after.job is stored.job or after.job == stored.job
-    if after.revision == stored.revision and (not same or revision):
+    same_job = after.job is stored.job or after.job == stored.job
+    if after.revision == stored.revision and (not same_job or revision):
         return False
     if gap and not stored.cursor < gap.first <= gap.last <= after.cursor:
         return False
     return after.revision >= stored.revision and after.cursor >= stored.cursor
 
 
-def _crowded(settlement: ScheduleUpdate, before: dict[str, Run]) -> bool:
+def _violates_overlap(update: ScheduleUpdate, before: dict[str, Run]) -> bool:
     """Return whether a run would start while another may be active, and its overlap policy forbids it.
 
     Several runs that are active already are no violation: the policy may have been different when they started. A run
     that may overlap is no violation either, in the same write as one that may not.
     """
-    if not (before or settlement.new[1:]):
+    if not (before or update.new[1:]):
         return False
-    policy = settlement.after.policy
-    written = {run.key: run for run in (*settlement.new, *(run for _, run in settlement.changed))}
-    starts = {key for key, run in written.items() if run.active and not (key in before and before[key].active)}
-    alone = sum(exclusive(written[key], policy) for key in starts)
-    going = sum(run.active for key, run in (before | written).items() if key not in starts)
-    return bool(alone) and alone + going > 1
+    policy = update.after.policy
+    written = {run.key: run for run in (*update.new, *(run for _, run in update.changed))}
+    started_keys = {key for key, run in written.items() if run.active and not (key in before and before[key].active)}
+    exclusive_count = sum(exclusive(written[key], policy) for key in started_keys)
+    active_count = sum(run.active for key, run in (before | written).items() if key not in started_keys)
+    return bool(exclusive_count) and exclusive_count + active_count > 1
