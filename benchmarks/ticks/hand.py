@@ -58,7 +58,7 @@ async def foresee(worker: Worker, now: int) -> dict[str, float]:
     """Plan all that will be due."""
     while await worker.prefetcher.fill(worker.membership.shares[0], now, worker.membership.informed):
         pass
-    return {"done": len(worker.prefetcher.held)}
+    return {"done": len(worker.prefetcher.planned)}
 
 
 async def tick(worker: Worker, store: Timed) -> dict[str, float]:

@@ -104,7 +104,7 @@ def test_sink_hears_the_end_of_runs():
 
 
 def test_outage_of_the_store_is_told_when_it_begins_and_ends(caplog, monkeypatch):
-    monkeypatch.setattr("kron.engine.worker.AFTER_OUTAGE", 0.1)
+    monkeypatch.setattr("kron.engine.worker.OUTAGE_PAUSE_SECONDS", 0.1)
 
     async def script():
         async with Scheduler("memory:") as s:

@@ -71,7 +71,7 @@ def test_what_was_changed_meanwhile_does_not_go_by_the_old_plan(deed):
     async def script():
         world = await world_of("2026-03-01T11:59:30Z", "0 12 * * *", policy=Policy(resume=Resume.DROP))
         await rested(world)
-        assert world.worker.prefetcher.held == {"s0"}
+        assert world.worker.prefetcher.planned == {"s0"}
         if deed == "edit":
             await world.define("30 12 * * *", identity="s0")
         elif deed == "delete":
@@ -118,7 +118,7 @@ def test_it_foresees_no_more_than_it_may_send_at_once():
         settings = Settings(lookahead=60_000, batch=3, inflight=4)
         world = await world_of("2026-03-01T11:59:30Z", *["0 12 * * *"] * 9, settings=settings)
         await rested(world)
-        assert len(world.worker.prefetcher.held) == 4
+        assert len(world.worker.prefetcher.planned) == 4
         world.sleep("2026-03-01T12:00:00Z")
         await rested(world)
         assert len(world.target.starts) == 9  # the others in the ordinary way
@@ -131,7 +131,7 @@ def test_what_falls_due_again_within_the_lookahead_is_foreseen_again():
         world = await world_of("2026-03-01T11:59:30Z", "* * * * *")
         for minute in range(5):
             await world.run(f"2026-03-01T12:0{minute}:59Z")
-            assert world.worker.prefetcher.held == {"s0"}
+            assert world.worker.prefetcher.planned == {"s0"}
         assert len(world.target.starts) == 5
 
     play(script())
@@ -144,12 +144,12 @@ def test_other_shards_or_a_clock_set_back_and_all_is_looked_at_anew():
         foresight, now = Prefetcher(world.store, "w1", SETTINGS), await world.store.now()
         informed = world.worker.membership.informed
         await foresight.fill(EVERYTHING, now, informed)
-        assert foresight.held == {"s0"}
+        assert foresight.planned == {"s0"}
         await foresight.fill(EVERYTHING, now - 3_600_000, informed)
-        assert not foresight.held
+        assert not foresight.planned
         await foresight.fill(EVERYTHING, now, informed)
-        assert foresight.held == {"s0"}
+        assert foresight.planned == {"s0"}
         await foresight.fill(EVERYTHING._replace(shards=frozenset()), now, informed)
-        assert not foresight.held
+        assert not foresight.planned
 
     play(script())

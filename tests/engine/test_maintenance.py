@@ -7,7 +7,14 @@ import pytest
 from kron import Scheduler
 from kron.engine.clock import ManualClock
 from kron.engine.events import Memory
-from kron.engine.maintenance import DAY_MS, EVERY_S, FIRST_S, ROUNDS, Maintenance, maintaining
+from kron.engine.maintenance import (
+    DAY_MS,
+    INTERVAL_SECONDS,
+    MAX_CALLS_PER_ROUND,
+    MAX_FIRST_DELAY_SECONDS,
+    Maintenance,
+    maintaining,
+)
 from kron.engine.store import Maintained
 from kron.stores.memory import MemoryStore
 
@@ -54,19 +61,19 @@ def kept_up(store, sleeps, sink=None):
 def test_maintenance_comes_soon_and_then_every_hour():
     store = Store()
     first, *later = kept_up(store, 3)
-    assert 0 < first <= FIRST_S
-    assert all(0.9 * EVERY_S <= each <= 1.1 * EVERY_S for each in later)
+    assert 0 < first <= MAX_FIRST_DELAY_SECONDS
+    assert all(0.9 * INTERVAL_SECONDS <= each <= 1.1 * INTERVAL_SECONDS for each in later)
     assert store.asked == [(1_000_000_000, 90 * DAY_MS)] * 3
 
 
 def test_maintenance_goes_on_while_there_is_more_and_no_further():
-    store = Store(*[Maintained(10, more=True)] * (2 * ROUNDS))
+    store = Store(*[Maintained(10, more=True)] * (2 * MAX_CALLS_PER_ROUND))
 
     async def script():
         return await Maintenance(store, Timer(10**9), days=7).once()
 
-    assert asyncio.run(script()) == 10 * ROUNDS
-    assert store.asked == [(1_000_000_000, 7 * DAY_MS)] * ROUNDS
+    assert asyncio.run(script()) == 10 * MAX_CALLS_PER_ROUND
+    assert store.asked == [(1_000_000_000, 7 * DAY_MS)] * MAX_CALLS_PER_ROUND
 
 
 def test_maintenance_that_fails_is_told_and_tried_again():
@@ -94,7 +101,7 @@ def test_scheduler_maintains_its_store(monkeypatch, days, keep):
         asked.append(keep)
         return Maintained()
 
-    monkeypatch.setattr("kron.engine.maintenance.FIRST_S", 0.01)
+    monkeypatch.setattr("kron.engine.maintenance.MAX_FIRST_DELAY_SECONDS", 0.01)
     monkeypatch.setattr(MemoryStore, "maintain", maintain)
 
     async def script():

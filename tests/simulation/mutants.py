@@ -364,7 +364,7 @@ MUTANTS: dict[str, Mutant] = {
     "withheld is unknown": _swap(dispatcher.Dispatcher, "_withhold", _claim_kept),
     "claims more than it can send": _with(worker=Patient),
     "sink raises": _swap(worker, "guarded", lambda sink: sink),
-    "answers stranded": _swap(BatchWriter, "_keep", _stranded),
+    "answers stranded": _swap(BatchWriter, "_requeue", _stranded),
     "foreign target taken": _swap(membership, "kinds_of", _any_kind),
     "lease not released": _swap(membership.Membership, "leave", _stays),
     "downtime not known": _swap(membership.Membership, "informed", _uninformed),

@@ -23,8 +23,8 @@ from kron.timing.due import due_of, has_period, window_extent
 from kron.timing.key import key_of
 from kron.timing.period import nominals
 
-PAGE = 500
-NEWEST = 1_000_000  # maximum records read per schedule
+PAGE_SIZE = 500
+MAX_RECORDS = 1_000_000  # maximum records read per schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,98 +66,106 @@ async def audit(store: Store, identities: Sequence[str] | None = None) -> AsyncI
         for identity in identities:
             yield await _audit(store, identity)
         return
-    page = await store.identities("", PAGE)
+    page = await store.identities("", PAGE_SIZE)
     while page:
         for identity in page:
             yield await _audit(store, identity)
-        page = await store.identities(page[-1], PAGE)
+        page = await store.identities(page[-1], PAGE_SIZE)
 
 
 async def _audit(store: Store, identity: str) -> Audit:
-    (case,), now = await store.get_with_time([identity])
-    if case is None:
+    (state,), now = await store.get_with_time([identity])
+    if state is None:
         raise NotFound(
             "NOT_FOUND",
             f"schedule {identity!r} is not visible here",
             hint="use the identity of a schedule in this store",
         )
-    runs, gaps = await store.runs(identity, NEWEST), await store.gaps(identity)
-    revisions, acts = await store.revisions(identity), await store.actions(identity)
-    kept = -(-await store.horizon() // 1000)  # older records may have been removed
-    known = Counter(run.nominal for run in runs if not run.trigger)
-    if len(runs) == NEWEST:  # older records were not read
-        kept = max(kept, min(known, default=0))
-    asked = sorted({n for n in _owed(case, revisions, acts) if n >= kept})
-    silent = [n for n in asked if n not in known and not _dropped(n, gaps)]
-    twice = [n for n, times in known.items() if times > 1]
-    twice += [n for n in asked if n not in known and sum(gap.first <= n <= gap.last for gap in gaps) > 1]
-    states = Counter(run.state for run in runs)
+    runs, gaps = await store.runs(identity, MAX_RECORDS), await store.gaps(identity)
+    revisions, actions = await store.revisions(identity), await store.actions(identity)
+    kept_since = -(-await store.horizon() // 1000)  # older records may have been removed
+    record_counts = Counter(run.nominal for run in runs if not run.trigger)
+    if len(runs) == MAX_RECORDS:  # older records were not read
+        kept_since = max(kept_since, min(record_counts, default=0))
+    owed = sorted({n for n in _owed_periods(state, revisions, actions) if n >= kept_since})
+    unexplained = [n for n in owed if n not in record_counts and not _is_in_gap(n, gaps)]
+    twice = [n for n, times in record_counts.items() if times > 1]
+    twice += [n for n in owed if n not in record_counts and sum(gap.first <= n <= gap.last for gap in gaps) > 1]
+    state_counts = Counter(run.state for run in runs)
     return Audit(
-        *(identity, case.revision, case.effective_from, case.cursor, len(asked), sum(run.open for run in runs)),
-        dict(sorted(Counter(_word(run) for run in runs if run.outcome).items())),
+        *(identity, state.revision, state.effective_from, state.cursor, len(owed), sum(run.open for run in runs)),
+        dict(sorted(Counter(_outcome_text(run) for run in runs if run.outcome).items())),
         tuple(gaps),
-        tuple(silent),
+        tuple(unexplained),
         tuple(sorted(twice)),
-        await _taken(store, case, now),
-        *(states[State.FAILED], states[State.LOST], states[State.UNKNOWN]),
+        await _taken_periods(store, state, now),
+        *(state_counts[State.FAILED], state_counts[State.LOST], state_counts[State.UNKNOWN]),
     )
 
 
-async def _taken(store: Store, case: ScheduleState, now: int) -> tuple[int, ...]:
+async def _taken_periods(store: Store, state: ScheduleState, now: int) -> tuple[int, ...]:
     """Return the next period if it is due and its key belongs to another run: then it can never be recorded."""
-    nominal = next(unhandled(case, case.cursor), None)
-    if nominal is None or due_of(case.job, nominal).at > now:
+    nominal = next(unhandled(state, state.cursor), None)
+    if nominal is None or due_of(state.job, nominal).at > now:
         return ()
-    (run,) = await store.runs_by_key([key_of(case.identity, nominal)])
-    return (nominal,) if run and (run.identity, run.nominal, run.trigger) != (case.identity, nominal, "") else ()
+    (run,) = await store.runs_by_key([key_of(state.identity, nominal)])
+    return (nominal,) if run and (run.identity, run.nominal, run.trigger) != (state.identity, nominal, "") else ()
 
 
-def _owed(case: ScheduleState, revisions: Sequence[Revision], acts: Sequence[ScheduleAction]) -> Iterator[int]:
+def _owed_periods(
+    state: ScheduleState, revisions: Sequence[Revision], actions: Sequence[ScheduleAction]
+) -> Iterator[int]:
     """Yield the periods that must have an outcome by now, revision by revision."""
     carried, created = frozenset[int](), True
-    for place, revision in enumerate(revisions):
-        after = revisions[place + 1] if place + 1 < len(revisions) else None
-        gone = _deleted(acts, revision.at, after)
-        end = gone if gone is not None else after.at if after else None
+    for index, revision in enumerate(revisions):
+        successor = revisions[index + 1] if index + 1 < len(revisions) else None
+        deleted_at = _deletion_time(actions, revision.at, successor)
+        end = deleted_at if deleted_at is not None else successor.at if successor else None
         open_at_end = set[int]()
-        for nominal in _tenure(case, revision, end, created, carried):
+        for nominal in _periods_of_revision(state, revision, end, created, carried):
             due = due_of(revision.job, nominal).at
             if end is None or due <= end:
                 yield nominal
-            elif gone is None and after and has_period(after.job, nominal):
+            elif deleted_at is None and successor and has_period(successor.job, nominal):
                 open_at_end.add(nominal)
-            elif gone is None:
+            elif deleted_at is None:
                 yield nominal  # superseded
-        carried, created = frozenset(open_at_end), gone is not None
+        carried, created = frozenset(open_at_end), deleted_at is not None
 
 
-def _tenure(
-    case: ScheduleState, revision: Revision, end: int | None, created: bool, carried: frozenset[int]
+def _periods_of_revision(
+    state: ScheduleState, revision: Revision, end: int | None, created: bool, carried: frozenset[int]
 ) -> Iterator[int]:
     """Yield the periods that a revision owed, up to its end; for the present revision, up to the cursor."""
     job, owed = revision.job, None if created else carried
-    then = ScheduleState(job, revision.number, revision.cursor, revision.at, owed=owed)
+    past_state = ScheduleState(job, revision.number, revision.cursor, revision.at, owed=owed)
     begin = min(carried, default=revision.at // 1000 + 1) - 1
     if created:
         begin = max(revision.cursor, revision.at // 1000 - max(window_extent(job)[1], 60) - 1)
-    last = case.cursor if end is None else end // 1000
+    last = state.cursor if end is None else end // 1000
     last = last if job.end is None else min(last, job.end)
     for nominal in nominals(job.schedule, begin if job.start is None else max(begin, job.start), last):
-        if responsible(then, due_of(job, nominal)):
+        if responsible(past_state, due_of(job, nominal)):
             yield nominal
 
 
-def _deleted(acts: Sequence[ScheduleAction], since: int, after: Revision | None) -> int | None:
+def _deletion_time(actions: Sequence[ScheduleAction], since: int, successor: Revision | None) -> int | None:
     """Return when the schedule was deleted under this revision; None if it was not."""
     return next(
-        (a.at for a in acts if a.kind is ActionKind.DELETED and a.at >= since and (after is None or a.at <= after.at)),
+        (
+            action.at
+            for action in actions
+            if action.kind is ActionKind.DELETED
+            and action.at >= since
+            and (successor is None or action.at <= successor.at)
+        ),
         None,
     )
 
 
-def _word(run: Run) -> str:
+def _outcome_text(run: Run) -> str:
     return f"{run.outcome}: {run.reason}" if run.reason else str(run.outcome)
 
 
-def _dropped(nominal: int, gaps: Sequence[GapRecord]) -> bool:
+def _is_in_gap(nominal: int, gaps: Sequence[GapRecord]) -> bool:
     return any(gap.first <= nominal <= gap.last for gap in gaps)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
-from kron.engine.request_check import TRIES, contended, known
+from kron.engine.request_check import MAX_WRITE_ATTEMPTS, contended_error, require_schedule
 from kron.engine.store import Store
 from kron.errors import InvalidInput
 from kron.rules.run import Run, State, trigger_of
@@ -55,24 +55,24 @@ async def run_again(
         Contended: The schedule is changed concurrently.
     """
     keys, trigger = request_keys(identity, periods, kind, request), trigger_of(kind, request, overlap)
-    for _ in range(TRIES):
-        present = {run.key for run in await store.runs_by_key(keys) if run}
-        (case,), now = await store.get_with_time([identity])
-        case = known(case, identity)
-        pairs = [(n, k) for n, k in zip(periods, keys, strict=True) if k not in present]
-        new = tuple(requested_run(case, key, nominal, trigger, now) for nominal, key in pairs)
-        if not new or (await store.commit([request_update(case, new, now)], now))[0]:
+    for _ in range(MAX_WRITE_ATTEMPTS):
+        existing_keys = {run.key for run in await store.runs_by_key(keys) if run}
+        (state,), now = await store.get_with_time([identity])
+        state = require_schedule(state, identity)
+        pairs = [(n, k) for n, k in zip(periods, keys, strict=True) if k not in existing_keys]
+        new = tuple(requested_run(state, key, nominal, trigger, now) for nominal, key in pairs)
+        if not new or (await store.commit([request_update(state, new, now)], now))[0]:
             return [run for run in await store.runs_by_key(keys) if run]
-    raise contended(identity)
+    raise contended_error(identity)
 
 
-def requested_run(case: ScheduleState, key: str, nominal: int, request: str, now: int) -> Run:
+def requested_run(state: ScheduleState, key: str, nominal: int, request: str, now: int) -> Run:
     """Return the pending run of a request for the period at `nominal` (seconds)."""
     return Run(
-        key, case.identity, nominal, case.revision, now, State.PENDING, trigger=request, created=now, changed=now
+        key, state.identity, nominal, state.revision, now, State.PENDING, trigger=request, created=now, changed=now
     )
 
 
-def request_update(case: ScheduleState, new: tuple[Run, ...], now: int) -> ScheduleUpdate:
+def request_update(state: ScheduleState, new: tuple[Run, ...], now: int) -> ScheduleUpdate:
     """Return the update that records requested runs and lets a worker read the schedule at once."""
-    return ScheduleUpdate(case, case._replace(next_check_at=now), new)
+    return ScheduleUpdate(state, state._replace(next_check_at=now), new)

@@ -16,8 +16,8 @@ from kron.engine.clock import Timer
 
 T = TypeVar("T")
 
-BATCH = 1_000  # entries written together
-FIRST_WAIT, LONGEST_WAIT = 0.05, 1.0  # seconds between two attempts of a write that failed
+MAX_BATCH_SIZE = 1_000  # entries written together
+MIN_RETRY_SECONDS, MAX_RETRY_SECONDS = 0.05, 1.0  # seconds between two attempts of a write that failed
 
 
 class BatchWriter(Generic[T]):
@@ -41,7 +41,7 @@ class BatchWriter(Generic[T]):
         """
         self.write, self.timer, self.given_up, self.failed = write, timer, given_up, failed
         self.waiting: deque[T] = deque()
-        self.size = BATCH
+        self.size = MAX_BATCH_SIZE
         self.written: float | None = None  # timer time of the last successful write
         self.task: asyncio.Task[None] | None = None
 
@@ -57,26 +57,26 @@ class BatchWriter(Generic[T]):
             await asyncio.wait({self.task})
 
     async def _write_all(self) -> None:
-        wait = FIRST_WAIT
+        retry_delay = MIN_RETRY_SECONDS
         while self.waiting:
-            some = [self.waiting.popleft() for _ in range(min(self.size, len(self.waiting)))]
+            entries = [self.waiting.popleft() for _ in range(min(self.size, len(self.waiting)))]
             try:
-                await self.write(some)
+                await self.write(entries)
             except Exception as error:
                 self.failed(error)
-                self._keep(some, error)
-                await self.timer.sleep(wait)
-                wait = min(LONGEST_WAIT, wait * 2)
+                self._requeue(entries, error)
+                await self.timer.sleep(retry_delay)
+                retry_delay = min(MAX_RETRY_SECONDS, retry_delay * 2)
             else:
-                self.size, wait = min(BATCH, self.size * 2), FIRST_WAIT
+                self.size, retry_delay = min(MAX_BATCH_SIZE, self.size * 2), MIN_RETRY_SECONDS
                 self.written = self.timer.monotonic()
 
-    def _keep(self, some: list[T], error: Exception) -> None:
+    def _requeue(self, entries: list[T], error: Exception) -> None:
         """Retry with half as many entries. An entry that fails alone goes to the end, behind those that may succeed."""
-        alone = len(some) == 1
-        kept = [entry for entry in some if not self.given_up(entry, error, alone)]
+        alone = len(entries) == 1
+        remaining = [entry for entry in entries if not self.given_up(entry, error, alone)]
         if alone:
-            self.waiting.extend(kept)
+            self.waiting.extend(remaining)
         else:
-            self.waiting.extendleft(reversed(kept))
-        self.size = max(1, min(self.size, len(some)) // 2)
+            self.waiting.extendleft(reversed(remaining))
+        self.size = max(1, min(self.size, len(entries)) // 2)

@@ -21,12 +21,12 @@ class Skew(NamedTuple):
     ahead: int = 0
     error: int = 0
 
-    def exceeds(self, bound: int) -> bool:
-        """Return whether the skew certainly exceeds `bound`.
+    def exceeds(self, limit: int) -> bool:
+        """Return whether the skew certainly exceeds `limit`.
 
         A slow answer of the store has a large error and proves little.
         """
-        return abs(self.ahead) - self.error > bound
+        return abs(self.ahead) - self.error > limit
 
 
 async def compare(store: Store, clock: Clock | None, timer: Timer, shares: Sequence[Share]) -> tuple[Skew, int | None]:
@@ -35,9 +35,9 @@ async def compare(store: Store, clock: Clock | None, timer: Timer, shares: Seque
     The store read its clock at some moment of the round trip, so that half of the round trip is the error. Without
     `clock`, the skew is not measured.
     """
-    began, here = timer.monotonic(), clock.now() if clock else 0.0
-    there, wake = await store.poll(shares) if shares else (await store.now(), None)
+    began, host_seconds = timer.monotonic(), clock.now() if clock else 0.0
+    store_ms, next_check_at = await store.poll(shares) if shares else (await store.now(), None)
     if clock is None:
-        return Skew(there), wake
-    half = (timer.monotonic() - began) * 500
-    return Skew(there, round(here * 1000 + half - there), ceil(half) + 1), wake
+        return Skew(store_ms), next_check_at
+    half_trip_ms = (timer.monotonic() - began) * 500
+    return Skew(store_ms, round(host_seconds * 1000 + half_trip_ms - store_ms), ceil(half_trip_ms) + 1), next_check_at

@@ -25,18 +25,18 @@ from kron.rules.update import RunUpdate
 from kron.timing.job import Job
 from kron.timing.schedule.policy import Policy
 
-MISSING = MissingLauncher()
-SLOW = 0.5  # seconds: a launch that takes longer leaves its fast slot
-IN_TURN = 32  # launches by one task; then other tasks run, including the launched functions
-SET_BACK = 5_000  # milliseconds until the next attempt, if the tenant or host has too many slow launches
-BREATHER = 1_000  # milliseconds until the next attempt, if this worker had no time for the launch
-SMOOTHING = 0.1  # weight of the latest launch in `pace`
+MISSING_LAUNCHER = MissingLauncher()
+SLOW_SECONDS = 0.5  # seconds: a launch that takes longer leaves its fast slot
+MAX_LAUNCHES_PER_TASK = 32  # launches by one task; then other tasks run, including the launched functions
+CROWDED_RETRY_MS = 5_000  # milliseconds until the next attempt, if the tenant or host has too many slow launches
+LATE_RETRY_MS = 1_000  # milliseconds until the next attempt, if this worker had no time for the launch
+PACE_SMOOTHING = 0.1  # weight of the latest launch in `pace`
 
 # Reasons why a claimed run is not sent.
-LATE = "its claim was about to expire"
-CROWDED = "its tenant or host has too many slow launches"
-UNCERTAIN = "the store failed while the run was claimed"
-STOPPING = "this worker is stopping"
+CLAIM_EXPIRING = "its claim was about to expire"
+TOO_MANY_SLOW_LAUNCHES = "its tenant or host has too many slow launches"
+COMMIT_UNCERTAIN = "the store failed while the run was claimed"
+WORKER_STOPPING = "this worker is stopping"
 
 
 class Claim(NamedTuple):
@@ -57,7 +57,7 @@ class Result(NamedTuple):
     """Launch result of a claim, and when the run was sent, in the store's milliseconds."""
 
     claim: Claim
-    receipt: LaunchResponse
+    response: LaunchResponse
     sent: int
 
 
@@ -81,24 +81,24 @@ class Dispatcher:
     ) -> None:
         self.store, self.launchers, self.timer, self.settings, self.sink = store, launchers, timer, settings, sink
         self.lanes: Lanes[Claim] = Lanes(settings.max_concurrent_launches, settings.max_slow_launches)
-        self.writer = BatchWriter(self._write, timer, self._expired, self._failed)
+        self.writer = BatchWriter(self._write, timer, self._expired, self._emit_failure)
         self.backlogs: list[Callable[[], int]] = [
-            each.unrecorded for each in launchers.values() if hasattr(each, "unrecorded")
+            launcher.unrecorded for launcher in launchers.values() if hasattr(launcher, "unrecorded")
         ]
         self.busy: dict[str, int] = {}
-        self.going: set[asyncio.Task[None]] = set()
-        self.pace = SLOW  # average seconds that a launch holds its fast slot
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.pace = SLOW_SECONDS  # average seconds that a launch holds its fast slot
         self.ended = asyncio.Event()  # set when a launch has ended: there may be room for another
         self.starting = 0  # tasks that have not begun yet, and will take a claim
         self.sending: dict[Sending, None] = {}  # launches that are not slow yet, oldest first
-        self.watch: asyncio.TimerHandle | None = None  # fires when the oldest of them becomes slow
+        self.slow_timer: asyncio.TimerHandle | None = None  # fires when the oldest of them becomes slow
 
     @property
     def room(self) -> int:
         """How many more runs can be claimed: at most as many as can be sent within half their lease."""
         rate = self.settings.max_concurrent_launches / max(self.pace, 0.001)
-        most = min(self.settings.inflight, max(1, int(rate * self.settings.lease / 2000 * 0.8)))
-        return most - len(self.busy) - sum(count() for count in self.backlogs) + self.lanes.held_back
+        limit = min(self.settings.inflight, max(1, int(rate * self.settings.lease / 2000 * 0.8)))
+        return limit - len(self.busy) - sum(count() for count in self.backlogs) + self.lanes.held_back
 
     def submit(self, plans: Sequence[Plan], began: float, now: int) -> None:
         """Launch the runs of committed plans. The plans were made at `now`, when the timer showed `began`."""
@@ -110,131 +110,132 @@ class Dispatcher:
                 self.lanes.put(self._lane(job), Claim(job, run, began, now, plan.state.policy, cancels))
                 cancels = ()
             if cancels:
-                self._begin(self._cancel_all(cancels))
-        self._pump()
+                self._start_task(self._cancel_all(cancels))
+        self._start_waiting()
 
     def withdraw(self, plans: Sequence[Plan], began: float, now: int) -> None:
         """Withhold the claims of plans whose commit is uncertain. If they were committed, nothing was sent."""
         for plan in plans:
             for run in plan.launches:
-                self._withhold(Claim(plan.state.job_of(run), run, began, now, plan.state.policy), UNCERTAIN)
+                self._withhold(Claim(plan.state.job_of(run), run, began, now, plan.state.policy), COMMIT_UNCERTAIN)
 
     async def drain(self) -> None:
         """Wait until every run is launched and every result is recorded."""
-        while self.going or self.lanes.waiting:
-            await asyncio.wait(self.going)
+        while self.tasks or self.lanes.waiting:
+            await asyncio.wait(self.tasks)
         await self.writer.drain()
 
-    async def stop(self, patience: float) -> None:
-        """Launch nothing more, wait up to `patience` seconds for launches in progress, and record all results."""
+    async def stop(self, timeout: float) -> None:
+        """Launch nothing more, wait up to `timeout` seconds for launches in progress, and record all results."""
         for claim in self.lanes.clear():
-            self._withhold(claim, STOPPING)
-        if self.going:
-            await asyncio.wait(self.going, timeout=patience)
+            self._withhold(claim, WORKER_STOPPING)
+        if self.tasks:
+            await asyncio.wait(self.tasks, timeout=timeout)
         if self.writer.task is not None:
-            await asyncio.wait({self.writer.task}, timeout=patience)
+            await asyncio.wait({self.writer.task}, timeout=timeout)
 
-    def _pump(self) -> None:
+    def _start_waiting(self) -> None:
         """Start the waiting launches that have a slot."""
         for _ in range(self.lanes.ready - self.starting):
             self.starting += 1
-            self._begin(self._send_in_turn())
+            self._start_task(self._send_claims())
         for claim in self.lanes.surplus():
-            self._withhold(claim, CROWDED, SET_BACK)
+            self._withhold(claim, TOO_MANY_SLOW_LAUNCHES, CROWDED_RETRY_MS)
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+    def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
-        self.going.add(task)
-        task.add_done_callback(self.going.discard)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
 
-    async def _send_in_turn(self) -> None:
+    async def _send_claims(self) -> None:
         """Launch claims one after the other, up to the limit of one task."""
         self.starting -= 1
         try:
-            for _ in range(IN_TURN):
-                taken = self.lanes.take()
-                if taken is None:
+            for _ in range(MAX_LAUNCHES_PER_TASK):
+                entry = self.lanes.take()
+                if entry is None:
                     break
-                await self._launch(*taken)
+                await self._launch(*entry)
         finally:
-            self._pump()
+            self._start_waiting()
 
     async def _launch(self, lane: Lane, claim: Claim) -> None:
         sending, sent = Sending(lane, self.timer.monotonic()), False
         self.sending[sending] = None
-        self._watch()
+        self._schedule_slow_check()
         try:
             await self._cancel_all(claim.cancels)
             sent = await self._send(claim)
         finally:
             self.sending.pop(sending, None)
-            took = self.timer.monotonic() - sending.began
-            self.lanes.ends(lane, slow=sending.slow, quick=sent and took < SLOW)
+            elapsed = self.timer.monotonic() - sending.began
+            self.lanes.ends(lane, slow=sending.slow, quick=sent and elapsed < SLOW_SECONDS)
             if sent:  # a withheld run took no time and says nothing about the launch rate
-                held = min(SLOW, took) if sending.slow else took
-                self.pace += SMOOTHING * (held - self.pace)
+                slot_seconds = min(SLOW_SECONDS, elapsed) if sending.slow else elapsed
+                self.pace += PACE_SMOOTHING * (slot_seconds - self.pace)
             self.ended.set()
 
-    def _watch(self) -> None:
+    def _schedule_slow_check(self) -> None:
         """Set the timer for the oldest launch that is not slow yet. One timer serves all launches."""
-        if self.watch is None and self.sending:
-            left = SLOW - (self.timer.monotonic() - next(iter(self.sending)).began)
-            self.watch = asyncio.get_running_loop().call_later(max(0.0, left), self._slow_down)
+        if self.slow_timer is None and self.sending:
+            remaining = SLOW_SECONDS - (self.timer.monotonic() - next(iter(self.sending)).began)
+            self.slow_timer = asyncio.get_running_loop().call_later(max(0.0, remaining), self._release_slow_slots)
 
-    def _slow_down(self) -> None:
+    def _release_slow_slots(self) -> None:
         """Move slow launches out of their fast slots."""
-        self.watch, freed = None, False
-        before = self.timer.monotonic() - SLOW + 0.001  # a timer can fire early by the resolution of the clock
-        for sending in [each for each in self.sending if each.began <= before]:
+        self.slow_timer, slots_freed = None, False
+        # a timer can fire early by the resolution of the clock
+        slow_before = self.timer.monotonic() - SLOW_SECONDS + 0.001
+        for sending in [each for each in self.sending if each.began <= slow_before]:
             del self.sending[sending]
             sending.slow = self.lanes.slows(sending.lane)
-            freed |= sending.slow
-        self._watch()
-        if freed:
-            self._pump()
+            slots_freed |= sending.slow
+        self._schedule_slow_check()
+        if slots_freed:
+            self._start_waiting()
 
     async def _send(self, claim: Claim) -> bool:
         """Launch a run, unless its claim may expire before the run arrives. Returns whether it was launched."""
         job, run = claim.job, claim.run
-        passed = (self.timer.monotonic() - claim.began) * 1000
-        if passed > self.settings.lease / 2:
-            self._withhold(claim, LATE, BREATHER)
+        elapsed_ms = (self.timer.monotonic() - claim.began) * 1000
+        if elapsed_ms > self.settings.lease / 2:
+            self._withhold(claim, CLAIM_EXPIRING, LATE_RETRY_MS)
             return False
         fail_point("K4")
         launch = Launch(run, job, claim.now + self.settings.lease // 2)
         try:
-            answer = await self.timer.within(self.settings.timeout / 1000, self._launcher(job).start(launch))
-            receipt = answer if isinstance(answer, LaunchResponse) else LaunchResponse(answer)
+            result = await self.timer.within(self.settings.timeout / 1000, self._launcher(job).start(launch))
+            response = result if isinstance(result, LaunchResponse) else LaunchResponse(result)
         except Exception as error:
-            receipt = LaunchResponse(LaunchResult.UNKNOWN)
+            response = LaunchResponse(LaunchResult.UNKNOWN)
             self.sink(about("launch_error", claim.now, run, error=repr(error)))
         fail_point("K7")
-        sent = claim.now + int(passed)
-        if receipt.over:  # the launcher records the end, which includes the start
+        sent = claim.now + int(elapsed_ms)
+        if response.over:  # the launcher records the end, which includes the start
             self.busy.pop(run.key, None)
             if self.sink is not silent:
-                self._tell(_answered(claim, receipt, sent), receipt, sent, sent)
+                self._emit_result(_run_after(claim, response, sent), response, sent, sent)
         else:
-            self.writer.put(Result(claim, receipt, sent))
+            self.writer.put(Result(claim, response, sent))
         return True
 
-    def _withhold(self, claim: Claim, why: str, patience: int = 0) -> None:
+    def _withhold(self, claim: Claim, why: str, min_delay: int = 0) -> None:
         self.sink(about("launch_withheld", claim.now, claim.run, why=why))
-        self.writer.put(Result(claim, LaunchResponse(LaunchResult.UNSENT, patience), claim.now))
+        self.writer.put(Result(claim, LaunchResponse(LaunchResult.UNSENT, min_delay), claim.now))
 
     async def _write(self, results: list[Result]) -> None:
         now = await self.store.now()
-        after = [_answered(result.claim, result.receipt, now) for result in results]
-        changes = [
-            RunUpdate(r.claim.run, new, next_check_after(new, r.claim.schedule, now), r.receipt.run_id)
-            for r, new in zip(results, after, strict=True)
+        runs = [_run_after(result.claim, result.response, now) for result in results]
+        updates = [
+            RunUpdate(result.claim.run, run, next_check_after(run, result.claim.schedule, now), result.response.run_id)
+            for result, run in zip(results, runs, strict=True)
         ]
-        held = await self.store.update_runs(changes, now)
+        written = await self.store.update_runs(updates, now)
         fail_point("K8")
-        for result, new, written in zip(results, after, held, strict=True):
-            self.busy.pop(new.key, None)
-            name = "launch_completed" if written else "launch_fenced"
-            self._tell(new, result.receipt, result.sent, now, name)
+        for result, run, is_written in zip(results, runs, written, strict=True):
+            self.busy.pop(run.key, None)
+            name = "launch_completed" if is_written else "launch_fenced"
+            self._emit_result(run, result.response, result.sent, now, name)
 
     def _expired(self, result: Result, error: Exception, alone: bool) -> bool:
         """Return whether a result cannot be written although others could: another worker has long taken over the run.
@@ -242,18 +243,22 @@ class Dispatcher:
         While the store is unavailable, no worker can take over. The result is kept, and recorded under its token
         afterwards.
         """
-        written = self.writer.written
-        over = alone and written is not None and written - result.claim.began > self.settings.max_result_age / 1000
-        if over:
+        last_write = self.writer.written
+        expired = (
+            alone and last_write is not None and last_write - result.claim.began > self.settings.max_result_age / 1000
+        )
+        if expired:
             self.busy.pop(result.claim.run.key, None)
-        return over
+        return expired
 
-    def _failed(self, error: Exception) -> None:
+    def _emit_failure(self, error: Exception) -> None:
         self.sink(Event("results_kept", 0, {"error": repr(error), "waiting": len(self.writer.waiting)}))
 
-    def _tell(self, run: Run, said: LaunchResponse, sent: int, now: int, name: str = "launch_completed") -> None:
-        if self.sink is not silent and said.result is not LaunchResult.UNSENT:
-            self.sink(about(name, now, run, result=str(said.result), sent=sent))
+    def _emit_result(
+        self, run: Run, response: LaunchResponse, sent: int, now: int, name: str = "launch_completed"
+    ) -> None:
+        if self.sink is not silent and response.result is not LaunchResult.UNSENT:
+            self.sink(about(name, now, run, result=str(response.result), sent=sent))
 
     async def _cancel_all(self, cancels: Sequence[tuple[Job, Run]]) -> None:
         if cancels:
@@ -266,15 +271,15 @@ class Dispatcher:
             self.sink(about("cancel_error", run.changed, run, error=repr(error)))
 
     def _launcher(self, job: Job) -> Launcher:
-        return self.launchers.get(job.target.partition(":")[0].lower(), MISSING)
+        return self.launchers.get(job.target.partition(":")[0].lower(), MISSING_LAUNCHER)
 
     def _lane(self, job: Job) -> Lane:
-        tenant, divided, _ = job.identity.partition("/")
+        tenant, slash, _ = job.identity.partition("/")
         scheme = job.target.partition(":")[0]
         lane = getattr(self.launchers.get(scheme.lower()), "lane", None)
-        return Lane(tenant if divided else "", lane(job) if lane else scheme)
+        return Lane(tenant if slash else "", lane(job) if lane else scheme)
 
 
-def _answered(claim: Claim, said: LaunchResponse, now: int) -> Run:
+def _run_after(claim: Claim, response: LaunchResponse, now: int) -> Run:
     policy = claim.job.schedule.policy
-    return answered(claim.run, said.result, policy, now, said.retry_after_ms, said.report)
+    return answered(claim.run, response.result, policy, now, response.retry_after_ms, response.report)

@@ -31,11 +31,11 @@ class Event:
 
 def about(name: str, at: int, run: Run, job: Job | None = None, **facts: str | int) -> Event:
     """Return an event about a run."""
-    known = {"identity": run.identity, "nominal": run.nominal, "key": run.key, "state": str(run.state)}
-    known |= {"due_at": run.due, "attempt": run.attempt}
+    run_facts = {"identity": run.identity, "nominal": run.nominal, "key": run.key, "state": str(run.state)}
+    run_facts |= {"due_at": run.due, "attempt": run.attempt}
     outcome = {"outcome": str(run.outcome), "reason": str(run.reason) if run.reason else None} if run.outcome else {}
     trigger = {"trigger": run.trigger} if run.trigger else {}
-    return Event(name, at, {**known, **outcome, **trigger, **facts}, job)
+    return Event(name, at, {**run_facts, **outcome, **trigger, **facts}, job)
 
 
 def silent(event: Event) -> None:
@@ -52,20 +52,20 @@ def guarded(sink: Sink, log: logging.Logger = log) -> Sink:
 
     The first failure is logged. Further failures are not, until an event of the same name succeeds.
     """
-    failing = ""  # name of the event on which the sink failed
+    failed_event = ""  # name of the event on which the sink failed
 
-    def hear(event: Event) -> None:
-        nonlocal failing
+    def receive(event: Event) -> None:
+        nonlocal failed_event
         try:
             sink(event)
         except Exception:
-            if not failing:
+            if not failed_event:
                 log.exception("event sink failed on %s; Kron continues", event.name)
-            failing = failing or event.name
+            failed_event = failed_event or event.name
         else:
-            failing = "" if failing == event.name else failing
+            failed_event = "" if failed_event == event.name else failed_event
 
-    return hear
+    return receive
 
 
 class Memory:
@@ -86,8 +86,8 @@ class Memory:
 def all_of(*sinks: Sink) -> Sink:
     """Return one sink that passes events on to several."""
 
-    def hear(event: Event) -> None:
+    def receive(event: Event) -> None:
         for sink in sinks:
             sink(event)
 
-    return hear
+    return receive

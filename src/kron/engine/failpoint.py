@@ -25,19 +25,19 @@ POINTS = {
     "K12": "migration partially applied",
 }
 _SIGNALS = {"kill": "SIGKILL", "stop": "SIGSTOP"}  # by name, because Windows has neither signal
-_asked = os.environ.get("KRON_FAILPOINT", "")
-_passed = 0
+_requested = os.environ.get("KRON_FAILPOINT", "")
+_pass_count = 0
 
 
 def fail_point(name: str) -> None:
     """Pass a fail point. Nothing happens unless a test has requested it."""
-    if _asked and name and _asked.startswith(f"{name}:"):
+    if _requested and name and _requested.startswith(f"{name}:"):
         _fail()
 
 
 def _fail() -> None:
-    global _passed
-    _, passage, deed = _asked.split(":")
-    _passed += 1
-    if _passed == int(passage):
-        os.kill(os.getpid(), getattr(signal, _SIGNALS[deed]))
+    global _pass_count
+    _, pass_number, action = _requested.split(":")
+    _pass_count += 1
+    if _pass_count == int(pass_number):
+        os.kill(os.getpid(), getattr(signal, _SIGNALS[action]))

@@ -59,39 +59,39 @@ def shard_of(identity: str) -> int:
 
 def shares(owner: str, members: Iterable[Member]) -> tuple[Share, ...]:
     """Return the shares of a worker: for each kind, its shards among the living workers that can launch the kind."""
-    able: dict[str, list[str]] = {}
-    own = frozenset[str]()
+    owners_by_kind: dict[str, list[str]] = {}
+    own_kinds = frozenset[str]()
     for member in members:
-        own = member.kinds if member.owner == owner else own
+        own_kinds = member.kinds if member.owner == owner else own_kinds
         for kind in member.kinds:
-            able.setdefault(kind, []).append(member.owner)
-    alike: dict[tuple[str, ...], set[str]] = {}
-    for kind in own:
-        alike.setdefault(tuple(sorted(able[kind])), set()).add(kind)
-    found = (Share(shards_for(owner, group), frozenset(kinds)) for group, kinds in alike.items())
-    return tuple(sorted((s for s in found if s.shards), key=lambda s: (-len(s.kinds), *sorted(s.kinds))))
+            owners_by_kind.setdefault(kind, []).append(member.owner)
+    kinds_by_owners: dict[tuple[str, ...], set[str]] = {}
+    for kind in own_kinds:
+        kinds_by_owners.setdefault(tuple(sorted(owners_by_kind[kind])), set()).add(kind)
+    candidates = (Share(shards_for(owner, owners), frozenset(kinds)) for owners, kinds in kinds_by_owners.items())
+    return tuple(sorted((s for s in candidates if s.shards), key=lambda s: (-len(s.kinds), *sorted(s.kinds))))
 
 
 def leader(members: Iterable[Member], kinds: frozenset[str]) -> str:
     """Return the leader among the workers with the same kinds: the one that has been alive for longest."""
-    able = [member for member in members if member.kinds == kinds]
-    return min(able, key=lambda member: (member.joined, member.owner)).owner if able else ""
+    candidates = [member for member in members if member.kinds == kinds]
+    return min(candidates, key=lambda member: (member.joined, member.owner)).owner if candidates else ""
 
 
 @lru_cache(256)
 def shards_for(owner: str, members: tuple[str, ...]) -> frozenset[int]:
     """Return the shards of one member. The numbers of shards of any two members differ by at most 1."""
-    least, extra = divmod(SHARDS, len(members))
-    held, larger, own = dict.fromkeys(members, 0), 0, set[int]()
+    min_count, extra = divmod(SHARDS, len(members))
+    shard_counts, larger_count, own_shards = dict.fromkeys(members, 0), 0, set[int]()
     for shard in range(SHARDS):
         for member in sorted(members, key=lambda member: _rank(member, shard), reverse=True):
-            if held[member] < least or (held[member] == least and larger < extra):
-                held[member] += 1
-                larger += held[member] > least
+            if shard_counts[member] < min_count or (shard_counts[member] == min_count and larger_count < extra):
+                shard_counts[member] += 1
+                larger_count += shard_counts[member] > min_count
                 if member == owner:
-                    own.add(shard)
+                    own_shards.add(shard)
                 break
-    return frozenset(own)
+    return frozenset(own_shards)
 
 
 @lru_cache(65_536)

@@ -12,9 +12,9 @@ from typing import Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
-SHARES = {"tenant": 4, "host": 8}  # each holds at most 1/n of a worker's slow launches
-QUICK = 10_000  # hosts known to be quick; the least recently used one is forgotten
-PARKED = 100  # entries of a full lane that wait; the others are not sent now
+SLOW_SHARE_DIVISORS = {"tenant": 4, "host": 8}  # each holds at most 1/n of a worker's slow launches
+MAX_QUICK_HOSTS = 10_000  # hosts known to be quick; the least recently used one is forgotten
+MAX_PARKED_ENTRIES = 100  # entries of a full lane that wait; the others are not sent now
 
 
 class Lane(NamedTuple):
@@ -33,29 +33,29 @@ class Lanes(Generic[T]):
     """Entries by lane, the order of the lanes, and which lanes are full."""
 
     def __init__(self, fast: int, slow: int) -> None:
-        self.most_fast, self.most_slow = fast, slow
+        self.max_fast, self.max_slow = fast, slow
         self.fast = self.slow = self.waiting = 0
         self.queues: dict[Lane, deque[T]] = {}
-        self.turn: deque[Lane] = deque()
-        self.untried: OrderedDict[str, deque[Lane]] = OrderedDict()  # lanes of hosts on trial, by host
-        self.quick: OrderedDict[str, None] = OrderedDict()  # hosts whose last launch was quick
-        self.trials: Counter[str] = Counter()  # fast slots that hosts on trial hold
+        self.quick_lanes: deque[Lane] = deque()
+        self.trial_lanes: OrderedDict[str, deque[Lane]] = OrderedDict()  # lanes of hosts on trial, by host
+        self.quick_hosts: OrderedDict[str, None] = OrderedDict()  # hosts whose last launch was quick
+        self.trial_slots: Counter[str] = Counter()  # fast slots that hosts on trial hold
         self.parked: dict[Lane, int] = {}  # lanes that wait for slow launches to end, with their number of entries
-        self.held: Counter[tuple[str, str]] = Counter()  # slow launches by tenant and by host
+        self.slow_counts: Counter[tuple[str, str]] = Counter()  # slow launches by tenant and by host
 
     def put(self, lane: Lane, entry: T) -> None:
         """Add an entry to its lane."""
         queue = self.queues.get(lane)
         if queue is None:
             queue = self.queues[lane] = deque()
-            self._line_up(lane)
+            self._enqueue_lane(lane)
         queue.append(entry)
         self.waiting += 1
 
     @property
     def ready(self) -> int:
         """Estimated number of entries that can be taken now: a lane may turn out to be full."""
-        return min(self.waiting - (self.held_back if self.parked else 0), self.most_fast - self.fast)
+        return min(self.waiting - (self.held_back if self.parked else 0), self.max_fast - self.fast)
 
     @property
     def held_back(self) -> int:
@@ -64,109 +64,111 @@ class Lanes(Generic[T]):
 
     def take(self) -> tuple[Lane, T] | None:
         """Return the next entry if a fast slot is free for it, otherwise None. Full lanes are passed over."""
-        while self.fast < self.most_fast and (lane := self._next()) is not None:
-            if self._full(lane):
+        while self.fast < self.max_fast and (lane := self._next_lane()) is not None:
+            if self._is_full(lane):
                 self.parked[lane] = len(self.queues[lane])
                 continue
-            entry = self._pop(lane)
+            entry = self._pop_entry(lane)
             if lane in self.queues:
-                self._line_up(lane)
+                self._enqueue_lane(lane)
             self.fast += 1
-            if lane.host not in self.quick:
-                self.trials[lane.host] += 1
+            if lane.host not in self.quick_hosts:
+                self.trial_slots[lane.host] += 1
             return lane, entry
         return None
 
-    def _line_up(self, lane: Lane) -> None:
-        if lane.host in self.quick:
-            self.turn.append(lane)
+    def _enqueue_lane(self, lane: Lane) -> None:
+        if lane.host in self.quick_hosts:
+            self.quick_lanes.append(lane)
         else:
-            self.untried.setdefault(lane.host, deque()).append(lane)
+            self.trial_lanes.setdefault(lane.host, deque()).append(lane)
 
-    def _next(self) -> Lane | None:
+    def _next_lane(self) -> Lane | None:
         """Return the next lane: of a host on trial, while such hosts have slots left or no other host waits."""
-        if self.turn and (not self.untried or self.trials.total() >= max(1, self.most_fast // 2)):
-            return self.turn.popleft()
-        if not self.untried:
+        if self.quick_lanes and (not self.trial_lanes or self.trial_slots.total() >= max(1, self.max_fast // 2)):
+            return self.quick_lanes.popleft()
+        if not self.trial_lanes:
             return None
-        host, lanes = self.untried.popitem(last=False)
+        host, lanes = self.trial_lanes.popitem(last=False)
         lane = lanes.popleft()
         if lanes:
-            self.untried[host] = lanes
+            self.trial_lanes[host] = lanes
         return lane
 
     def surplus(self) -> list[T]:
         """Remove and return the entries of full lanes beyond the number that may wait there."""
-        found = list[T]()
+        removed = list[T]()
         for lane in self.parked:
-            while len(self.queues[lane]) > PARKED:
-                found.append(self.queues[lane].pop())
+            while len(self.queues[lane]) > MAX_PARKED_ENTRIES:
+                removed.append(self.queues[lane].pop())
                 self.waiting -= 1
             self.parked[lane] = len(self.queues[lane])
-        return found
+        return removed
 
     def clear(self) -> list[T]:
         """Remove and return all entries."""
-        found = [entry for queue in self.queues.values() for entry in queue]
+        removed = [entry for queue in self.queues.values() for entry in queue]
         self.queues.clear()
-        self.turn.clear()
-        self.untried.clear()
+        self.quick_lanes.clear()
+        self.trial_lanes.clear()
         self.parked.clear()
         self.waiting = 0
-        return found
+        return removed
 
-    def _pop(self, lane: Lane) -> T:
+    def _pop_entry(self, lane: Lane) -> T:
         entry = self.queues[lane].popleft()
         self.waiting -= 1
         if not self.queues[lane]:
             del self.queues[lane]
         return entry
 
-    def _full(self, lane: Lane) -> bool:
+    def _is_full(self, lane: Lane) -> bool:
         """Return whether the lane's tenant or host has used its share of slow launches."""
-        return bool(self.held) and any(self.held[key] >= max(1, self.most_slow // SHARES[key[0]]) for key in lane.keys)
+        return bool(self.slow_counts) and any(
+            self.slow_counts[key] >= max(1, self.max_slow // SLOW_SHARE_DIVISORS[key[0]]) for key in lane.keys
+        )
 
     def slows(self, lane: Lane) -> bool:
         """Record that a launch of a lane takes long. Returns whether its fast slot is free for another launch."""
-        self.quick.pop(lane.host, None)
-        if self.slow >= self.most_slow:
+        self.quick_hosts.pop(lane.host, None)
+        if self.slow >= self.max_slow:
             return False
-        self._tried(lane)
+        self._release_trial(lane)
         self.fast -= 1
         self.slow += 1
-        self.held.update(lane.keys)
+        self.slow_counts.update(lane.keys)
         return True
 
     def ends(self, lane: Lane, *, slow: bool, quick: bool = True) -> None:
         """Record that a launch of a lane has ended: whether it had left its fast slot, and whether it was quick."""
         if not slow:
             self.fast -= 1
-            self._tried(lane)
+            self._release_trial(lane)
             if quick:
-                self._trust(lane.host)
+                self._mark_quick(lane.host)
             return
         self.slow -= 1
-        self.held.subtract(lane.keys)
+        self.slow_counts.subtract(lane.keys)
         for key in lane.keys:
-            if not self.held[key]:
-                del self.held[key]
-        freed = [other for other in self.parked if not self._full(other)]
-        for other in freed:
+            if not self.slow_counts[key]:
+                del self.slow_counts[key]
+        freed_lanes = [other for other in self.parked if not self._is_full(other)]
+        for other in freed_lanes:
             del self.parked[other]
-            self._line_up(other)
+            self._enqueue_lane(other)
 
-    def _tried(self, lane: Lane) -> None:
+    def _release_trial(self, lane: Lane) -> None:
         """Record that a launch leaves its fast slot."""
-        if lane.host in self.trials:
-            self.trials[lane.host] -= 1
-            if not self.trials[lane.host]:
-                del self.trials[lane.host]
+        if lane.host in self.trial_slots:
+            self.trial_slots[lane.host] -= 1
+            if not self.trial_slots[lane.host]:
+                del self.trial_slots[lane.host]
 
-    def _trust(self, host: str) -> None:
+    def _mark_quick(self, host: str) -> None:
         """Record that a host is quick: waiting launches and launches in progress to it are no longer on trial."""
-        self.trials.pop(host, None)
-        self.turn.extend(self.untried.pop(host, ()))
-        self.quick[host] = None
-        self.quick.move_to_end(host)
-        if len(self.quick) > QUICK:
-            self.quick.popitem(last=False)
+        self.trial_slots.pop(host, None)
+        self.quick_lanes.extend(self.trial_lanes.pop(host, ()))
+        self.quick_hosts[host] = None
+        self.quick_hosts.move_to_end(host)
+        if len(self.quick_hosts) > MAX_QUICK_HOSTS:
+            self.quick_hosts.popitem(last=False)

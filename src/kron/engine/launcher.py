@@ -61,17 +61,17 @@ class MissingLauncher:
 
 def kinds_of(launchers: Mapping[str, Launcher]) -> frozenset[str]:
     """Return the kinds of target that launchers can launch: a scheme each, or the targets that `names()` returns."""
-    found = set[str]()
+    kinds = set[str]()
     for scheme, launcher in launchers.items():
         names = _names(launcher)
-        found.update([scheme] if names is None else (f"{scheme}:{name}" for name in names))
-    return frozenset(found)
+        kinds.update([scheme] if names is None else (f"{scheme}:{name}" for name in names))
+    return frozenset(kinds)
 
 
 def count_kinds(launchers: Mapping[str, Launcher]) -> int:
     """Return the number of kinds without building them: this is called in every pass."""
-    names = map(_names, launchers.values())
-    return sum(1 if known is None else len(known) for known in names)
+    names_by_launcher = map(_names, launchers.values())
+    return sum(1 if names is None else len(names) for names in names_by_launcher)
 
 
 def _names(launcher: Launcher) -> Collection[str] | None:

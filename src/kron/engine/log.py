@@ -13,10 +13,10 @@ from kron.timing.period import Period
 def log_to(write: Callable[[str], object]) -> Sink:
     """Return a sink that writes each event as a line, with its line feed."""
 
-    def hear(event: Event) -> None:
+    def receive(event: Event) -> None:
         write(line(with_decision(event)) + "\n")
 
-    return hear
+    return receive
 
 
 def with_decision(event: Event) -> Event:

@@ -30,15 +30,15 @@ LEVELS = {
     "keys_failed": ERROR,
     "audit_failed": ERROR,
 }
-_BAD = frozenset({"failed", "lost", "unknown", "missed", "unschedulable"})
+_PROBLEM_STATES = frozenset({"failed", "lost", "unknown", "missed", "unschedulable"})
 
 
 def level_of(event: Event) -> int:
     """Return the level of an event as a `logging` number. An event with an unknown name is INFO."""
     facts = event.facts
     if event.name in ("launch_completed", "run_finished"):
-        bad = facts["state"] in _BAD or facts.get("result", "ok") != "ok"
-        return WARNING if bad else INFO
+        is_problem = facts["state"] in _PROBLEM_STATES or facts.get("result", "ok") != "ok"
+        return WARNING if is_problem else INFO
     if event.name == "gap_recorded":
         return WARNING if facts["outcome"] == "missed" else INFO
     return LEVELS.get(event.name, INFO)
@@ -47,16 +47,16 @@ def level_of(event: Event) -> int:
 def text_of(event: Event) -> str:
     """Return an event as one line of text."""
     facts = event.facts
-    say = _TEXTS.get(event.name)
-    if say is not None:
-        return say(facts)
-    words = [f"{name}={value}" for name, value in facts.items() if name not in ("identity", "key")]
-    return " ".join([event.name.replace("_", " "), str(facts.get("identity", "")), *words]).replace("  ", " ")
+    write_text = _TEXTS.get(event.name)
+    if write_text is not None:
+        return write_text(facts)
+    fields = [f"{name}={value}" for name, value in facts.items() if name not in ("identity", "key")]
+    return " ".join([event.name.replace("_", " "), str(facts.get("identity", "")), *fields]).replace("  ", " ")
 
 
 def _run(facts: Any) -> str:
-    asked = f" (requested as {facts['trigger']})" if facts.get("trigger") else ""
-    return f"run of {facts['identity']} for {rfc3339(facts['nominal'])}{asked}"
+    request = f" (requested as {facts['trigger']})" if facts.get("trigger") else ""
+    return f"run of {facts['identity']} for {rfc3339(facts['nominal'])}{request}"
 
 
 def _launched(facts: Any) -> str:
@@ -64,14 +64,14 @@ def _launched(facts: Any) -> str:
     if facts["result"] == "ok":
         return f"{_run(facts)} {'succeeded' if state == 'success' else 'accepted'}, attempt {attempt}"
     reason = f" ({facts['reason']})" if facts.get("reason") else ""
-    then = "Kron will retry" if state == "retry" else f"{state}{reason}"
-    return f"{_run(facts)}: launch result of attempt {attempt} is {facts['result']}; {then}"
+    consequence = "Kron will retry" if state == "retry" else f"{state}{reason}"
+    return f"{_run(facts)}: launch result of attempt {attempt} is {facts['result']}; {consequence}"
 
 
 def _ended(facts: Any) -> str:
     reason = f": {facts['reason']}" if facts.get("reason") else ""
-    word = {"success": "succeeded"}.get(facts["state"], facts["state"])
-    return f"{_run(facts)} {word}{reason}"
+    state_text = {"success": "succeeded"}.get(facts["state"], facts["state"])
+    return f"{_run(facts)} {state_text}{reason}"
 
 
 def _gap(facts: Any) -> str:
@@ -79,14 +79,14 @@ def _gap(facts: Any) -> str:
     return f"{facts['count']} periods of {facts['identity']} {facts['outcome']} ({facts['reason']}): {span}"
 
 
-def _aside(facts: Any) -> str:
+def _set_aside(facts: Any) -> str:
     until = f" until {rfc3339_ms(facts['until'])}" if "until" in facts else ""
     return f"schedule {facts['identity']} set aside{until}: {facts.get('reason', '')}"
 
 
 def _started(facts: Any) -> str:
-    where = f"; metrics on {facts['metrics']}" if facts.get("metrics") else ""
-    return f"worker {facts['owner']} started on {facts['store']}; it launches {facts['launches']}{where}"
+    metrics_text = f"; metrics on {facts['metrics']}" if facts.get("metrics") else ""
+    return f"worker {facts['owner']} started on {facts['store']}; it launches {facts['launches']}{metrics_text}"
 
 
 _TEXTS: dict[str, Callable[[Any], str]] = {
@@ -98,7 +98,7 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "launch_error": lambda facts: f"{_run(facts)}: launcher raised {facts['error']}",
     "cancel_error": lambda facts: f"{_run(facts)} could not be canceled: {facts['error']}",
     "gap_recorded": _gap,
-    "schedule_set_aside": _aside,
+    "schedule_set_aside": _set_aside,
     "store_lost": lambda facts: f"store unavailable: {facts['error']}",
     "store_back": lambda facts: f"store available again after {facts['failed']} failed passes",
     "clock_skewed": lambda facts: f"clock skew of {facts['skew'] / 1000} s is too large; this worker launches nothing",

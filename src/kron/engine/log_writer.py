@@ -18,12 +18,12 @@ from kron.engine.log_events import level_of, text_of
 from kron.engine.transitions import Transitions
 from kron.timing.zone import rfc3339_ms
 
-ROOM = 10_000  # maximum events that wait to be written
-PATIENCE_S = 2.0  # maximum time that `close` waits for the log
+MAX_WAITING_EVENTS = 10_000  # maximum events that wait to be written
+CLOSE_TIMEOUT_SECONDS = 2.0  # maximum time that `close` waits for the log
 Write = Callable[[int, Event], None]
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     """Do nothing."""
 
 
@@ -34,11 +34,16 @@ class LogWriter:
     """
 
     def __init__(
-        self, write: Write, enabled: Callable[[int], bool], *, room: int = ROOM, dropped: Callable[[], None] = _nothing
+        self,
+        write: Write,
+        enabled: Callable[[int], bool],
+        *,
+        room: int = MAX_WAITING_EVENTS,
+        dropped: Callable[[], None] = _do_nothing,
     ) -> None:
-        self.write, self.enabled, self.told = write, enabled, dropped
+        self.write, self.enabled, self.on_drop = write, enabled, dropped
         self.waiting: queue.Queue[tuple[int, Event] | None] = queue.Queue(room)
-        self.dropped = self._said = 0
+        self.dropped = self._reported = 0
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
 
@@ -54,16 +59,16 @@ class LogWriter:
         if self._thread is None:
             self._start()
 
-    def close(self, patience: float = PATIENCE_S) -> None:
-        """Write the waiting events, for at most `patience` seconds."""
+    def close(self, timeout: float = CLOSE_TIMEOUT_SECONDS) -> None:
+        """Write the waiting events, for at most `timeout` seconds."""
         thread = self._thread
         if thread is None:
             return
         try:
-            self.waiting.put(None, timeout=patience)
+            self.waiting.put(None, timeout=timeout)
         except queue.Full:
             return
-        thread.join(patience)
+        thread.join(timeout)
 
     def _start(self) -> None:
         with self._starting:
@@ -73,17 +78,17 @@ class LogWriter:
 
     def _write_all(self) -> None:
         while True:
-            found = self.waiting.get()
-            if found is None:
+            entry = self.waiting.get()
+            if entry is None:
                 return
-            self._attempt(*found)
-            count = self.dropped - self._said
+            self._write_event(*entry)
+            count = self.dropped - self._reported
             if count and self.waiting.empty():
                 with suppress(Exception):
-                    self.write(logging.WARNING, Event("log_dropped", found[1].at, {"count": count}))
-                    self._said += count
+                    self.write(logging.WARNING, Event("log_dropped", entry[1].at, {"count": count}))
+                    self._reported += count
 
-    def _attempt(self, level: int, event: Event) -> None:
+    def _write_event(self, level: int, event: Event) -> None:
         try:
             self.write(level, event)
         except Exception:
@@ -91,10 +96,12 @@ class LogWriter:
 
     def _drop(self) -> None:
         self.dropped += 1
-        self.told()
+        self.on_drop()
 
 
-def log_stream(stream: TextIO, form: str, level: str, dropped: Callable[[], None] = _nothing) -> tuple[Sink, LogWriter]:
+def log_stream(
+    stream: TextIO, form: str, level: str, dropped: Callable[[], None] = _do_nothing
+) -> tuple[Sink, LogWriter]:
     """Return a sink that logs to a stream, and its writer, which the caller must close.
 
     Args:
@@ -103,14 +110,14 @@ def log_stream(stream: TextIO, form: str, level: str, dropped: Callable[[], None
         level: Name of the lowest level that is written, such as `info`.
         dropped: Called for each event that could not be written.
     """
-    least = getattr(logging, level.upper())
-    put = _descriptor(stream)
-    plain = form == "text" or (form == "auto" and stream.isatty())
+    min_level = getattr(logging, level.upper())
+    write_line = _descriptor(stream)
+    as_text = form == "text" or (form == "auto" and stream.isatty())
 
     def write(number: int, event: Event) -> None:
-        put((_text(number, event) if plain else _json(number, event)) + "\n")
+        write_line((_text(number, event) if as_text else _json(number, event)) + "\n")
 
-    writer = LogWriter(write, lambda number: bool(number >= least), dropped=dropped)
+    writer = LogWriter(write, lambda number: bool(number >= min_level), dropped=dropped)
     return Transitions(writer), writer
 
 
@@ -129,9 +136,9 @@ def _text(level: int, event: Event) -> str:
 
 
 def _json(level: int, event: Event) -> str:
-    said = with_decision(event)
-    head = {"event": said.name, "level": logging.getLevelName(level).lower(), "at": _at(said)}
-    return json.dumps({**head, "message": text_of(event), **said.facts}, default=str, sort_keys=True)
+    full_event = with_decision(event)
+    head = {"event": full_event.name, "level": logging.getLevelName(level).lower(), "at": _at(full_event)}
+    return json.dumps({**head, "message": text_of(event), **full_event.facts}, default=str, sort_keys=True)
 
 
 def _at(event: Event) -> int:
@@ -145,13 +152,13 @@ def _printable(text: str) -> str:
 def _descriptor(stream: TextIO) -> Callable[[str], object]:
     """Return a writer that avoids Python's locks: a reader that stands still must not block the end of the process."""
     try:
-        number = stream.fileno()
+        descriptor = stream.fileno()
     except (OSError, AttributeError):
         return stream.write
 
-    def put(text: str) -> None:
-        left = text.encode("utf-8", "backslashreplace")
-        while left:
-            left = left[os.write(number, left) :]
+    def write_text(text: str) -> None:
+        remaining = text.encode("utf-8", "backslashreplace")
+        while remaining:
+            remaining = remaining[os.write(descriptor, remaining) :]
 
-    return put
+    return write_text

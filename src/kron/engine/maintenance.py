@@ -13,10 +13,10 @@ from kron.engine.store import Store
 
 DAY_MS = 86_400_000
 RETENTION_DAYS = 90
-EVERY_S = 3_600.0
-FIRST_S = 60.0  # maximum time until the first round
-ROUNDS = 500  # maximum calls of the store in one round, each of them bounded
-BREATH_S = 0.05  # between two calls: passes have priority
+INTERVAL_SECONDS = 3_600.0
+MAX_FIRST_DELAY_SECONDS = 60.0  # maximum time until the first round
+MAX_CALLS_PER_ROUND = 500  # maximum calls of the store in one round, each of them bounded
+CALL_PAUSE_SECONDS = 0.05  # between two calls: passes have priority
 
 
 class Maintenance:
@@ -29,26 +29,27 @@ class Maintenance:
 
     async def run(self) -> None:
         """Maintain the store until canceled."""
-        await self.timer.sleep(random.uniform(FIRST_S / 10, FIRST_S))  # noqa: S311  spreads the workers
+        # spreads the workers
+        await self.timer.sleep(random.uniform(MAX_FIRST_DELAY_SECONDS / 10, MAX_FIRST_DELAY_SECONDS))  # noqa: S311
         while True:
             await self.once()
-            await self.timer.sleep(random.uniform(0.9, 1.1) * EVERY_S)  # noqa: S311
+            await self.timer.sleep(random.uniform(0.9, 1.1) * INTERVAL_SECONDS)  # noqa: S311
 
     async def once(self) -> int:
         """Maintain the store now, with a bounded amount of work. Returns how many records were removed."""
         removed = 0
         try:
-            for _ in range(ROUNDS):
-                done = await self.store.maintain(await self.store.now(), self.keep)
-                removed += done.removed
-                if not done.more:
+            for _ in range(MAX_CALLS_PER_ROUND):
+                result = await self.store.maintain(await self.store.now(), self.keep)
+                removed += result.removed
+                if not result.more:
                     break
-                await self.timer.sleep(BREATH_S)
+                await self.timer.sleep(CALL_PAUSE_SECONDS)
         except Exception as error:
-            self._tell(Event("maintenance_failed", 0, {"error": repr(error)}))
+            self._emit(Event("maintenance_failed", 0, {"error": repr(error)}))
         return removed
 
-    def _tell(self, event: Event) -> None:
+    def _emit(self, event: Event) -> None:
         with suppress(Exception):  # a sink cannot stop maintenance
             self.sink(event)
 

@@ -26,7 +26,7 @@ class Membership:
         self.shares: tuple[Share, ...] = ()
         self.downtimes: Mapping[str, Downtime] = {}
         self.renewed: tuple[float, int] | None = None  # last renewal by the timer and by the store; None: not a member
-        self.last = -EVER  # milliseconds: last pass of a worker that works alone
+        self.last_pass = -EVER  # milliseconds: last pass of a worker that works alone
 
     def due(self, now: int) -> bool:
         """Return whether the lease must be renewed.
@@ -35,9 +35,9 @@ class Membership:
         """
         if self.renewed is None or count_kinds(self.launchers) != len(self.kinds) or not self.settings.shard_lease:
             return True
-        began, then = self.renewed
-        passed = max((self.timer.monotonic() - began) * 1000, now - then, then - now)
-        return passed >= self.settings.shard_lease / 3
+        renewed_timer, renewed_at = self.renewed
+        elapsed_ms = max((self.timer.monotonic() - renewed_timer) * 1000, now - renewed_at, renewed_at - now)
+        return elapsed_ms >= self.settings.shard_lease / 3
 
     async def renew(self, now: int) -> bool:
         """Register this worker and read the other living ones. Returns whether its shares have changed."""
@@ -45,11 +45,11 @@ class Membership:
         if self.settings.shard_lease:
             fleet = await self.store.lease(self.owner, kinds, self.settings.shard_lease)
             leads = leader(fleet.members, kinds) == self.owner
-            alone = (Share(ALL_SHARDS, kinds),) if leads else ()
-            self.shares = alone if self.settings.leader_election else shares(self.owner, fleet.members)
+            leader_shares = (Share(ALL_SHARDS, kinds),) if leads else ()
+            self.shares = leader_shares if self.settings.leader_election else shares(self.owner, fleet.members)
             self.downtimes = fleet.downtimes
         else:
-            self._go_on_alone(kinds, now)
+            self._renew_alone(kinds, now)
         self.kinds, self.renewed = kinds, (began, now)
         return self.shares != before
 
@@ -59,19 +59,19 @@ class Membership:
             await self.store.lease(self.owner, self.kinds, 0)
         self.renewed, self.shares = None, ()
 
-    def informed(self, case: ScheduleState) -> ScheduleState:
+    def informed(self, state: ScheduleState) -> ScheduleState:
         """Return the state with the latest downtime of the workers that can launch it.
 
         For a task of the declarative scheduler, every late period counts as missed in a downtime: one run replaces all
         of them.
         """
-        one = case.policy.first_period is FirstPeriod.CURRENT_MINUTE
-        downtime = ALWAYS if one else self.downtimes.get(kind_of(case.job.target), ALWAYS)
-        return case if case.downtime == downtime else case._replace(downtime=downtime)
+        is_declarative = state.policy.first_period is FirstPeriod.CURRENT_MINUTE
+        downtime = ALWAYS if is_declarative else self.downtimes.get(kind_of(state.job.target), ALWAYS)
+        return state if state.downtime == downtime else state._replace(downtime=downtime)
 
-    def _go_on_alone(self, kinds: frozenset[str], now: int) -> None:
+    def _renew_alone(self, kinds: frozenset[str], now: int) -> None:
         """Count a long time without a pass as a downtime: the host slept, or the process was stopped."""
-        if now - self.last > self.settings.lease or kinds != self.kinds:
-            self.downtimes = dict.fromkeys(kinds, Downtime(self.last + 1, now))
+        if now - self.last_pass > self.settings.lease or kinds != self.kinds:
+            self.downtimes = dict.fromkeys(kinds, Downtime(self.last_pass + 1, now))
         self.shares = (Share(ALL_SHARDS, kinds),)
-        self.last = max(self.last, now)
+        self.last_pass = max(self.last_pass, now)

@@ -16,7 +16,7 @@ from kron.engine.events import Event
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)  # seconds
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
-PLAIN = {
+UNPREFIXED_METRICS = {
     "schedules_due": ("gauge", "Schedules read in the latest pass."),
     "runs_emitted": ("counter", "Runs that their targets accepted."),
     "runs_skipped_overlap": ("counter", "Periods skipped because the previous run was active."),
@@ -29,7 +29,7 @@ DRIFTS = {
         "Absolute difference between the due time of a run (after window and jitter) and its launch."
     ),
 }
-OWN = {
+KRON_COUNTERS = {
     "kron_periods_not_executed_total": "Periods that were not executed, by outcome and reason.",
     "kron_runs_lost_total": "Runs that stopped reporting.",
     "kron_launch_results_total": "Launch attempts by the target's response.",
@@ -44,7 +44,7 @@ OWN = {
     "kron_observers_failed_total": "Events on which an observer raised an exception.",
 }
 LABELLED = ("kron_periods_not_executed_total", "kron_launch_results_total")
-_COUNTED = {
+_EVENT_COUNTERS = {
     "launch_fenced": "kron_launch_results_fenced_total",
     "launch_withheld": "kron_launches_withheld_total",
     "pass": "kron_worker_passes_total",
@@ -82,7 +82,7 @@ class Metrics:
     """Sink that counts events."""
 
     def __init__(self) -> None:
-        self.values: Counter[str] = Counter(dict.fromkeys((*PLAIN, *OWN), 0))
+        self.values: Counter[str] = Counter(dict.fromkeys((*UNPREFIXED_METRICS, *KRON_COUNTERS), 0))
         self.labelled: dict[str, Counter[str]] = {
             "kron_periods_not_executed_total": Counter(),
             "kron_launch_results_total": Counter(),
@@ -93,32 +93,32 @@ class Metrics:
     def __call__(self, event: Event) -> None:
         """Receive an event."""
         facts = event.facts
-        if event.name in _COUNTED:
-            self.values[_COUNTED[event.name]] += 1
+        if event.name in _EVENT_COUNTERS:
+            self.values[_EVENT_COUNTERS[event.name]] += 1
         if "skew" in facts:
             self.gauges["kron_clock_skew_seconds"] = facts["skew"] / 1000
         if event.name == "pass":
             self.values["schedules_due"] = facts["examined"]
         elif event.name == "gap_recorded":
-            self._not_run(facts["outcome"], facts["reason"], facts["count"])
+            self._count_not_run(facts["outcome"], facts["reason"], facts["count"])
         elif event.name in ("run_finished", "launch_completed"):
-            self._ended(event)
+            self._count_end(event)
         if event.name == "launch_completed":
-            self._answered(event)
+            self._count_launch(event)
 
     def drop(self) -> None:
         """Count an event that the log could not write."""
         self.values["kron_events_dropped_total"] += 1
 
-    def _ended(self, event: Event) -> None:
+    def _count_end(self, event: Event) -> None:
         outcome, reason = event.facts.get("outcome"), str(event.facts.get("reason"))
         if outcome and outcome != "executed":
-            self._not_run(outcome, reason, 1)
+            self._count_not_run(outcome, reason, 1)
             self.values["runs_skipped_overlap"] += reason == "overlap"
             self.values["runs_failed_launch"] += reason == "launch_failed"
         self.values["kron_runs_lost_total"] += event.facts["state"] == "lost"
 
-    def _answered(self, event: Event) -> None:
+    def _count_launch(self, event: Event) -> None:
         facts = event.facts
         self.labelled["kron_launch_results_total"][f'result="{facts["result"]}"'] += 1
         if facts["result"] != "ok":
@@ -128,7 +128,7 @@ class Metrics:
             self.drifts["scheduling_drift_seconds"].observe(abs(facts["sent"] - facts["nominal"] * 1000) / 1000)
             self.drifts["scheduling_lateness_seconds"].observe(abs(facts["sent"] - facts["due_at"]) / 1000)
 
-    def _not_run(self, outcome: str, reason: str, count: int) -> None:
+    def _count_not_run(self, outcome: str, reason: str, count: int) -> None:
         self.labelled["kron_periods_not_executed_total"][f'outcome="{outcome}",reason="{reason}"'] += count
 
     def text(self) -> str:
@@ -136,17 +136,17 @@ class Metrics:
         return "\n".join(self._lines()) + "\n"
 
     def _lines(self) -> Iterator[str]:
-        for name, (kind, words) in PLAIN.items():
+        for name, (kind, help_text) in UNPREFIXED_METRICS.items():
             for alias in (name, f"kron_{name}"):
-                yield from (f"# HELP {alias} {words}", f"# TYPE {alias} {kind}", f"{alias} {self.values[name]}")
-        for name, words in DRIFTS.items():
+                yield from (f"# HELP {alias} {help_text}", f"# TYPE {alias} {kind}", f"{alias} {self.values[name]}")
+        for name, help_text in DRIFTS.items():
             for alias in (name, f"kron_{name}"):
-                yield from (f"# HELP {alias} {words}", f"# TYPE {alias} histogram")
+                yield from (f"# HELP {alias} {help_text}", f"# TYPE {alias} histogram")
                 yield from self.drifts[name].lines(alias)
-        for name, words in GAUGES.items():
-            yield from (f"# HELP {name} {words}", f"# TYPE {name} gauge", f"{name} {self.gauges[name]!r}")
-        for name, words in OWN.items():
-            yield from (f"# HELP {name} {words}", f"# TYPE {name} counter")
+        for name, help_text in GAUGES.items():
+            yield from (f"# HELP {name} {help_text}", f"# TYPE {name} gauge", f"{name} {self.gauges[name]!r}")
+        for name, help_text in KRON_COUNTERS.items():
+            yield from (f"# HELP {name} {help_text}", f"# TYPE {name} counter")
             if name in self.labelled:
                 yield from (f"{name}{{{labels}}} {n}" for labels, n in sorted(self.labelled[name].items()))
             else:

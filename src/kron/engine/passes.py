@@ -16,19 +16,19 @@ class Pass(NamedTuple):
     began: float
     now: int
     pause: int  # milliseconds until the next pass
-    looked: int = 0  # schedules that were read or prefetched
+    examined: int = 0  # schedules that were read or prefetched
     made: bool = True  # False: the clock skew is too large, and nothing was read
 
 
-def events_of(passed: Pass) -> Iterator[Event]:
+def events_of(worker_pass: Pass) -> Iterator[Event]:
     """Yield the events of the runs and gaps that a pass has recorded."""
-    for plan in passed.plans:
+    for plan in worker_pass.plans:
         for run in plan.new:
-            yield about("run_recorded" if run.open else "run_finished", passed.now, run, plan.state.job)
+            yield about("run_recorded" if run.open else "run_finished", worker_pass.now, run, plan.state.job)
         for _, run in plan.changed:
-            yield about("run_recorded" if run.open else "run_finished", passed.now, run)
+            yield about("run_recorded" if run.open else "run_finished", worker_pass.now, run)
         if plan.gap:
             gap, identity = plan.gap, plan.state.identity
             facts = {"identity": identity, "first": gap.first, "last": gap.last, "count": gap.count}
-            why = {"outcome": str(gap.outcome), "reason": str(gap.reason)}
-            yield Event("gap_recorded", passed.now, facts | why)
+            cause = {"outcome": str(gap.outcome), "reason": str(gap.reason)}
+            yield Event("gap_recorded", worker_pass.now, facts | cause)

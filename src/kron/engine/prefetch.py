@@ -36,13 +36,13 @@ class Prefetcher:
     def __init__(self, store: Store, owner: str, settings: Settings) -> None:
         self.store, self.owner, self.settings = store, owner, settings
         self.batches: list[Batch] = []
-        self.held: set[str] = set()  # identities of the schedules with a plan
+        self.planned: set[str] = set()  # identities of the schedules with a plan
         self.share = Share(frozenset(), frozenset())
-        self.place = (0, "")  # position of this scan, in the order in which schedules are read
-        self.upto = self.again = 0  # milliseconds: end of this scan, and start of the next one
+        self.position = (0, "")  # position of this scan, in the order in which schedules are read
+        self.scan_end = self.next_scan_at = 0  # milliseconds: end of this scan, and start of the next one
 
     async def fill(
-        self, share: Share, now: int, informed: Callable[[ScheduleState], ScheduleState], most: int | None = None
+        self, share: Share, now: int, informed: Callable[[ScheduleState], ScheduleState], limit: int | None = None
     ) -> bool:
         """Plan one more page of upcoming periods.
 
@@ -50,58 +50,62 @@ class Prefetcher:
             share: Share of the worker.
             now: Current time in milliseconds.
             informed: Adds the latest downtime to a state.
-            most: Maximum schedules to read; None: the batch size of the settings.
+            limit: Maximum schedules to read; None: the batch size of the settings.
 
         Returns:
             Whether there are more periods to plan.
         """
-        ahead, page = self.settings.lookahead, most or self.settings.batch
-        if share != self.share or self.again > now + ahead:  # the share has changed, or the clock was set back
-            self._forget()
-            self.share, self.again = share, now
-        if now >= self.again:
-            self.place, self.upto, self.again = (now + 1, ""), now + ahead, now + ahead // SCANS_PER_LOOKAHEAD
-        room = self.settings.inflight - len(self.held)
-        if self.place[0] > self.upto or room <= 0:
+        horizon, page = self.settings.lookahead, limit or self.settings.batch
+        if share != self.share or self.next_scan_at > now + horizon:  # the share has changed, or the clock was set back
+            self._clear()
+            self.share, self.next_scan_at = share, now
+        if now >= self.next_scan_at:
+            self.position, self.scan_end, self.next_scan_at = (
+                (now + 1, ""),
+                now + horizon,
+                now + horizon // SCANS_PER_LOOKAHEAD,
+            )
+        room = self.settings.inflight - len(self.planned)
+        if self.position[0] > self.scan_end or room <= 0:
             return False
-        found = await self.store.fetch_due(share, self.upto, min(page, room), self.place)
-        if len(found) < min(page, room):
-            self.place = (self.upto + 1, "")
+        fetched = await self.store.fetch_due(share, self.scan_end, min(page, room), self.position)
+        if len(fetched) < min(page, room):
+            self.position = (self.scan_end + 1, "")
         else:
-            self.place = (found[-1].next_check_at or 0, found[-1].identity)
-        cases = [informed(case) for case in found if isinstance(case, ScheduleState)]
-        self._keep(
-            case
-            for case in cases
-            if not (case.open_runs or case.handled_ahead or case.paused or case.identity in self.held)
+            self.position = (fetched[-1].next_check_at or 0, fetched[-1].identity)
+        states = [informed(state) for state in fetched if isinstance(state, ScheduleState)]
+        self._plan_batches(
+            state
+            for state in states
+            if not (state.open_runs or state.handled_ahead or state.paused or state.identity in self.planned)
         )
-        return self.place[0] <= self.upto
+        return self.position[0] <= self.scan_end
 
     def take_due(self, now: int, room: int) -> list[Batch]:
         """Remove and return the batches that are due, for as many plans as there is room."""
-        found, left = list[Batch](), list[Batch]()
+        due_batches, later_batches = list[Batch](), list[Batch]()
         for batch in self.batches:
             if batch.at > now:
-                left.append(batch)
+                later_batches.append(batch)
                 continue
-            self.held.difference_update(p.state.identity for p in batch.plans)
+            self.planned.difference_update(p.state.identity for p in batch.plans)
             room -= len(batch.plans)
-            if batch.at >= now - MAX_LATENESS_MS and (room >= 0 or not found):
-                found.append(batch)
-        self.batches = left
-        return found
+            if batch.at >= now - MAX_LATENESS_MS and (room >= 0 or not due_batches):
+                due_batches.append(batch)
+        self.batches = later_batches
+        return due_batches
 
-    def _keep(self, cases: Iterable[ScheduleState]) -> None:
+    def _plan_batches(self, states: Iterable[ScheduleState]) -> None:
         for at, group in groupby(
-            cases, lambda case: -(-(case.next_check_at or 0) // BATCH_WINDOW_MS) * BATCH_WINDOW_MS
+            states, lambda state: -(-(state.next_check_at or 0) // BATCH_WINDOW_MS) * BATCH_WINDOW_MS
         ):
-            made = [plan(case, at, owner=self.owner, lease=self.settings.lease) for case in group]
-            plans = [p for p in made if p.new]
+            all_plans = [plan(state, at, owner=self.owner, lease=self.settings.lease) for state in group]
+            plans = [p for p in all_plans if p.new]
             if plans:
                 self.batches.append(Batch(at, plans, self.store.prepare([update_of(p) for p in plans])))
-                self.held.update(p.state.identity for p in plans)
+                self.planned.update(p.state.identity for p in plans)
         self.batches.sort(key=lambda batch: batch.at)
 
-    def _forget(self) -> None:
+    def _clear(self) -> None:
         self.batches.clear()
-        self.held.clear()
+        self.planned.clear()

@@ -11,7 +11,13 @@ from kron.engine.backfill import backfill_range, request_update, requested_run, 
 from kron.engine.events import Sink, about, guarded, silent
 from kron.engine.failpoint import fail_point
 from kron.engine.report_writer import ReportWriter
-from kron.engine.request_check import TRIES, contended, known, page_size, unchanged
+from kron.engine.request_check import (
+    MAX_WRITE_ATTEMPTS,
+    checked_page_size,
+    contended_error,
+    require_revision,
+    require_schedule,
+)
 from kron.engine.store import Store
 from kron.errors import InvalidInput, NotFound
 from kron.rules.edit import defined, deleted
@@ -28,7 +34,7 @@ from kron.timing.schedule.policy import Overlap
 
 __all__ = ["Actor", "Registrar"]
 
-REDRIVEN = frozenset({State.FAILED, State.UNKNOWN, State.LOST})
+REDRIVABLE_STATES = frozenset({State.FAILED, State.UNKNOWN, State.LOST})
 
 
 class Registrar:
@@ -53,30 +59,30 @@ class Registrar:
             RevisionConflict: The schedule has another revision than `expected`. Nothing is written.
                 `CONTENDED`, if it was modified concurrently too often.
         """
-        return await self._write(job.identity, lambda case, now: defined(job, case, now, actor), expected)
+        return await self._write(job.identity, lambda state, now: defined(job, state, now, actor), expected)
 
-    async def upsert_all(self, asked: Sequence[tuple[Job, Actor]]) -> list[ScheduleState]:
+    async def upsert_all(self, requests: Sequence[tuple[Job, Actor]]) -> list[ScheduleState]:
         """Create or replace many schedules in one write.
 
         Schedules that are changing concurrently are then written one by one.
         """
-        cases, now = await self.store.get_with_time([job.identity for job, _ in asked])
-        names, wanted = set[str](), dict[int, ScheduleUpdate | None]()
-        for number, ((job, actor), case) in enumerate(zip(asked, cases, strict=True)):
-            if job.identity not in names and not (case and case.pause_expired(now)):
-                wanted[number] = defined(job, case, now, actor)
+        stored_states, now = await self.store.get_with_time([job.identity for job, _ in requests])
+        names, updates = set[str](), dict[int, ScheduleUpdate | None]()
+        for number, ((job, actor), state) in enumerate(zip(requests, stored_states, strict=True)):
+            if job.identity not in names and not (state and state.pause_expired(now)):
+                updates[number] = defined(job, state, now, actor)
             names.add(job.identity)
-        changing = {number: settlement for number, settlement in wanted.items() if settlement}
-        held = dict(zip(changing, await self.store.commit(list(changing.values()), now), strict=True))
-        found: list[ScheduleState] = []
-        for number, ((job, actor), case) in enumerate(zip(asked, cases, strict=True)):
-            if held.get(number):
-                found.append(changing[number].after)
-            elif number in wanted and wanted[number] is None:
-                found.append(known(case, job.identity))
+        changes = {number: update for number, update in updates.items() if update}
+        committed = dict(zip(changes, await self.store.commit(list(changes.values()), now), strict=True))
+        states: list[ScheduleState] = []
+        for number, ((job, actor), state) in enumerate(zip(requests, stored_states, strict=True)):
+            if committed.get(number):
+                states.append(changes[number].after)
+            elif number in updates and updates[number] is None:
+                states.append(require_schedule(state, job.identity))
             else:
-                found.append(await self.upsert(job, actor))
-        return found
+                states.append(await self.upsert(job, actor))
+        return states
 
     async def pause(
         self, identity: str, actor: Actor = NO_ACTOR, *, until: int | None = None, expected: int | None = None
@@ -90,8 +96,8 @@ class Registrar:
             Contended: The schedule is changed concurrently.
         """
 
-        def change(case: ScheduleState | None, now: int) -> ScheduleUpdate | None:
-            return paused(known(case, identity), now, until, actor)
+        def change(state: ScheduleState | None, now: int) -> ScheduleUpdate | None:
+            return paused(require_schedule(state, identity), now, until, actor)
 
         return await self._write(identity, change, expected)
 
@@ -100,11 +106,15 @@ class Registrar:
 
         The policy decides on the periods that passed: they are dropped, or each one is subject to its deadline.
         """
-        return await self._write(identity, lambda case, now: resumed(known(case, identity), now, actor), expected)
+        return await self._write(
+            identity, lambda state, now: resumed(require_schedule(state, identity), now, actor), expected
+        )
 
     async def delete(self, identity: str, actor: Actor = NO_ACTOR, *, expected: int | None = None) -> ScheduleState:
         """Delete a schedule. Its history stays, so that a new schedule of this name cannot run a period twice."""
-        return await self._write(identity, lambda case, now: deleted(known(case, identity), now, actor), expected)
+        return await self._write(
+            identity, lambda state, now: deleted(require_schedule(state, identity), now, actor), expected
+        )
 
     async def trigger(self, identity: str, request: str) -> Run:
         """Run a schedule now, in addition to its calendar, and also while it is paused.
@@ -124,19 +134,19 @@ class Registrar:
             message = f"request name {request!r} has a prefix that is reserved for backfills and redrives"
             raise InvalidInput("BAD_REQUEST", message, hint="choose another request name")
         key = key_of(identity, 0, request)
-        for _ in range(TRIES):
+        for _ in range(MAX_WRITE_ATTEMPTS):
             (run,) = await self.store.runs_by_key([key])
             if run is not None:
                 return run
-            (case,), now = await self.store.get_with_time([identity])
-            case = known(case, identity)
-            new = requested_run(case, key, now // 1000, request, now)
-            if case.policy.overlap is Overlap.SKIP and any(map(_first, case.open_runs)):
+            (state,), now = await self.store.get_with_time([identity])
+            state = require_schedule(state, identity)
+            new = requested_run(state, key, now // 1000, request, now)
+            if state.policy.overlap is Overlap.SKIP and any(map(_precedes_request, state.open_runs)):
                 new = ended(new, State.SKIPPED, now, Outcome.SKIPPED, Reason.OVERLAP)
-            if (await self.store.commit([request_update(case, (new,), now)], now))[0]:
-                self._tell(new, now)
+            if (await self.store.commit([request_update(state, (new,), now)], now))[0]:
+                self._emit_if_ended(new, now)
                 return new
-        raise contended(identity)
+        raise contended_error(identity)
 
     async def backfill(
         self, identity: str, first: int, last: int, request: str, overlap: Overlap = Overlap.QUEUE
@@ -151,9 +161,9 @@ class Registrar:
             InvalidInput: The range has more than 1,000 periods.
             Contended: The schedule is changed concurrently.
         """
-        (case,) = await self.store.get([identity])
-        case = known(case, identity)
-        return await run_again(self.store, identity, backfill_range(case.job, first, last), BACKFILL, request, overlap)
+        (state,) = await self.store.get([identity])
+        state = require_schedule(state, identity)
+        return await run_again(self.store, identity, backfill_range(state.job, first, last), BACKFILL, request, overlap)
 
     async def redrive(self, key: str, overlap: Overlap = Overlap.QUEUE) -> Run:
         """Run the period of a failed, lost or unknown run again.
@@ -166,22 +176,22 @@ class Registrar:
             InvalidInput: The run is in another state.
             Contended: The schedule is changed concurrently.
         """
-        (dead_letters,) = await self.store.runs_by_key([key])
-        if dead_letters is None:
+        (dead_letter,) = await self.store.runs_by_key([key])
+        if dead_letter is None:
             raise NotFound(
                 "NOT_FOUND",
                 f"run {key} does not exist",
                 hint="use the key of a run that failed, was lost or is unknown",
             )
-        if dead_letters.state not in REDRIVEN:
-            message = f"run is {dead_letters.state}; only failed, lost and unknown runs can be redriven"
+        if dead_letter.state not in REDRIVABLE_STATES:
+            message = f"run is {dead_letter.state}; only failed, lost and unknown runs can be redriven"
             raise InvalidInput("NOT_DEAD", message, hint="trigger the schedule instead")
-        (run,) = await run_again(self.store, dead_letters.identity, [dead_letters.nominal], REDRIVE, key, overlap)
+        (run,) = await run_again(self.store, dead_letter.identity, [dead_letter.nominal], REDRIVE, key, overlap)
         return run
 
     async def dead(self, prefix: str = "", *, before: str = "", limit: int = 20) -> list[Run]:
         """Return a page of dead letters, latest first. `before` is the last key of the previous page."""
-        return await self.store.dead_letters(prefix, page_size(limit), before)
+        return await self.store.dead_letters(prefix, checked_page_size(limit), before)
 
     async def report(self, key: str, report: Report, attempt: int | None = None) -> bool:
         """Record a target's report on a run, as `ReportWriter.write`. Returns False if it is too late to count."""
@@ -189,8 +199,8 @@ class Registrar:
 
     async def get(self, identity: str) -> ScheduleState:
         """Return the present state of a schedule."""
-        (case,) = await self.store.get([identity])
-        return known(case, identity)
+        (state,) = await self.store.get([identity])
+        return require_schedule(state, identity)
 
     async def schedules(
         self, prefix: str = "", *, paused: bool | None = None, deleted: bool = False, after: str = "", limit: int = 100
@@ -199,43 +209,43 @@ class Registrar:
 
         `after` is the last name of the previous page.
         """
-        names = await self.store.identities(after, page_size(limit), prefix, paused, deleted)
-        return [case for case in await self.store.get(names) if case]
+        names = await self.store.identities(after, checked_page_size(limit), prefix, paused, deleted)
+        return [state for state in await self.store.get(names) if state]
 
     async def runs(self, identity: str, *, before: str = "", limit: int = 20) -> list[Run]:
         """Return a page of the runs of a schedule, newest first. `before` is the last key of the previous page."""
-        (case,) = await self.store.get([identity])
-        known(case, identity, deleted=True)
-        return await self.store.runs(identity, page_size(limit), before)
+        (state,) = await self.store.get([identity])
+        require_schedule(state, identity, deleted=True)
+        return await self.store.runs(identity, checked_page_size(limit), before)
 
     async def preview(self, identity: str, count: int = 5) -> list[int]:
         """Return the due times of the next runs, in milliseconds."""
-        (case,), now = await self.store.get_with_time([identity])
-        case = known(case, identity)
-        return [due.at for due in upcoming(case, now, count)]
+        (state,), now = await self.store.get_with_time([identity])
+        state = require_schedule(state, identity)
+        return [due.at for due in upcoming(state, now, count)]
 
-    def _tell(self, run: Run, now: int) -> None:
+    def _emit_if_ended(self, run: Run, now: int) -> None:
         if not run.open:
             self.sink(about("run_finished", now, run))
 
     async def _write(
         self, identity: str, change: Callable[[ScheduleState | None, int], ScheduleUpdate | None], expected: int | None
     ) -> ScheduleState:
-        for _ in range(TRIES):
-            (case,), now = await self.store.get_with_time([identity])
-            if case and case.pause_expired(now):  # end the pause first: the change applies after it
-                await self.store.commit([pause_expired_update(case)], now)
+        for _ in range(MAX_WRITE_ATTEMPTS):
+            (state,), now = await self.store.get_with_time([identity])
+            if state and state.pause_expired(now):  # end the pause first: the change applies after it
+                await self.store.commit([pause_expired_update(state)], now)
                 continue
-            unchanged(case, identity, expected)
-            wanted = change(case, now)
-            if wanted is None:
-                return known(case, identity)
+            require_revision(state, identity, expected)
+            update = change(state, now)
+            if update is None:
+                return require_schedule(state, identity)
             fail_point("K11")
-            if (await self.store.commit([wanted], now))[0]:
-                return wanted.after
-        raise contended(identity)
+            if (await self.store.commit([update], now))[0]:
+                return update.after
+        raise contended_error(identity)
 
 
-def _first(run: Run) -> bool:
+def _precedes_request(run: Run) -> bool:
     """Return whether an open run precedes one that is requested now."""
     return run.active or (run.state is State.PENDING and run.trigger != "")

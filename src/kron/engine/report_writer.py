@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from kron.engine.batch_writer import BatchWriter
 from kron.engine.clock import SystemTimer, Timer
 from kron.engine.events import Sink, about, guarded, silent
-from kron.engine.request_check import TRIES, contended
+from kron.engine.request_check import MAX_WRITE_ATTEMPTS, contended_error
 from kron.engine.store import Store
 from kron.errors import NotFound
 from kron.rules.launch_result import Report, next_check_after, reported
@@ -90,7 +90,7 @@ class ReportWriter:
 
     async def _write(self, entries: list[_Entry]) -> None:
         """Write reports. Runs that were modified concurrently are read again."""
-        for _ in range(TRIES):
+        for _ in range(MAX_WRITE_ATTEMPTS):
             updates, now = await self._updates(entries)
             written = await self.store.update_runs([update for _, update in updates], now) if updates else []
             entries = []
@@ -104,7 +104,7 @@ class ReportWriter:
             if not entries:
                 return
         for entry in entries:
-            _raise(entry, contended(entry.key))
+            _raise(entry, contended_error(entry.key))
 
     async def _updates(self, entries: Sequence[_Entry]) -> tuple[list[tuple[_Entry, RunUpdate]], int]:
         """Return the run update of each report that counts, and the time of the store. The others are answered."""

@@ -77,14 +77,14 @@ class Store(Protocol):
     async def set_aside(self, identity: str, until: int, reason: str) -> None:
         """Check a schedule no earlier than `until` (milliseconds), because it cannot be read or committed."""
 
-    def prepare(self, settlements: list[ScheduleUpdate]) -> list[ScheduleUpdate]:
+    def prepare(self, updates: list[ScheduleUpdate]) -> list[ScheduleUpdate]:
         """Return the same updates, in any order, with as much work done as is possible before they are due."""
 
-    async def commit(self, settlements: Sequence[ScheduleUpdate], now: int, *, together: bool = False) -> list[bool]:
+    async def commit(self, updates: Sequence[ScheduleUpdate], now: int, *, together: bool = False) -> list[bool]:
         """Commit each update whose schedule is unchanged.
 
         Args:
-            settlements: The updates.
+            updates: The updates.
             now: Current time in milliseconds.
             together: Commit all of the updates, or none.
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 from contextvars import ContextVar
 
 ALL_TENANTS = "*"  # scope of code that acts for all tenants
-_WITHIN: ContextVar[str] = ContextVar("within", default="")
+_SCOPE: ContextVar[str] = ContextVar("within", default="")
 
 
 def set_tenant_scope(prefix: str) -> None:
     """Restrict this task to the schedules whose names begin with `prefix`; `ALL_TENANTS` allows all of them."""
-    _WITHIN.set(prefix)
+    _SCOPE.set(prefix)
 
 
 def tenant_scope() -> str:
     """Return the scope of this task; empty if none was set."""
-    return _WITHIN.get()
+    return _SCOPE.get()

@@ -10,37 +10,37 @@ class Transitions:
 
     def __init__(self, sink: Sink) -> None:
         self.sink = sink
-        self.failed = 0  # passes in a row that failed because of the store
-        self.astray: int | None = None  # milliseconds: when the clock skew was last too large
+        self.failed_passes = 0  # passes in a row that failed because of the store
+        self.skewed_at: int | None = None  # milliseconds: when the clock skew was last too large
         self.shards: int | None = None
 
     def __call__(self, event: Event) -> None:
         """Receive an event."""
         if event.name == "pass_failed":
-            self._failed(event)
+            self._on_failed(event)
         elif event.name == "clock_skew_exceeded":
-            self._skewed(event)
-        elif event.name == "pass" and event.at != self.astray:
-            self._passed(event)
+            self._on_skewed(event)
+        elif event.name == "pass" and event.at != self.skewed_at:
+            self._on_pass(event)
         self.sink(event)
 
-    def _failed(self, event: Event) -> None:
-        self.failed += 1
-        if self.failed == 1:
+    def _on_failed(self, event: Event) -> None:
+        self.failed_passes += 1
+        if self.failed_passes == 1:
             self.sink(Event("store_lost", event.at, {"error": event.facts.get("error", "")}))
 
-    def _skewed(self, event: Event) -> None:
-        if self.astray is None:
+    def _on_skewed(self, event: Event) -> None:
+        if self.skewed_at is None:
             self.sink(Event("clock_skewed", event.at, {"skew": event.facts["skew"]}))
-        self.astray = event.at
+        self.skewed_at = event.at
 
-    def _passed(self, event: Event) -> None:
-        if self.failed:
-            self.sink(Event("store_back", event.at, {"failed": self.failed}))
-            self.failed = 0
-        if self.astray is not None:
+    def _on_pass(self, event: Event) -> None:
+        if self.failed_passes:
+            self.sink(Event("store_back", event.at, {"failed": self.failed_passes}))
+            self.failed_passes = 0
+        if self.skewed_at is not None:
             self.sink(Event("clock_agrees", event.at))
-            self.astray = None
+            self.skewed_at = None
         shards = event.facts.get("shards")
         if shards is not None and shards != (self.shards or 0):
             name = "shards_gained" if shards > (self.shards or 0) else "shards_lost"

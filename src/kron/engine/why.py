@@ -26,7 +26,7 @@ from kron.timing.zone import rfc3339
 
 MAX_RECORDS = 10_000  # maximum records read
 
-_STATES = {
+_STATE_TEXT = {
     State.PENDING: "The run is due and waits for its turn.",
     State.LAUNCHING: "A worker is launching the run.",
     State.RETRY: "The launch failed, or its result is unknown. Kron will retry.",
@@ -39,7 +39,7 @@ _STATES = {
     State.LOST: "The run stopped reporting and counts as lost.",
     State.UNKNOWN: "The target may have executed the run.",
 }
-_TO_LAUNCH = frozenset({State.PENDING, State.RETRY, State.WAITING})
+_UNLAUNCHED_STATES = frozenset({State.PENDING, State.RETRY, State.WAITING})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class PeriodReport:
     due: Due
     run: Run | None
     gap: GapRecord | None
-    case: ScheduleState
+    state: ScheduleState
     act: ScheduleAction | None = None  # pause or deletion that was in force when the period was due
     now: int = 0  # milliseconds: when the report was made
     began: int = 0  # milliseconds: when the schedule was first defined
@@ -61,79 +61,83 @@ class PeriodReport:
 
     def lines(self) -> Iterator[str]:
         """Yield the report, line by line."""
-        r = self.revision
-        made = f" by {r.actor}" if r.actor else ""
-        note = f" ({r.note})" if r.note else ""
-        yield f"revision {r.number}{made}, {rfc3339(r.at // 1000)}: {_text_of(r.job)}{note}"
+        revision = self.revision
+        author = f" by {revision.actor}" if revision.actor else ""
+        note = f" ({revision.note})" if revision.note else ""
+        yield f"revision {revision.number}{author}, {rfc3339(revision.at // 1000)}: {_text_of(revision.job)}{note}"
         chosen = self.decision["chosen_time"] if self.due.schedulable else "none: no second satisfies the constraints"
-        yield f"period {self.period.id}: chosen {chosen}" + self._jitter()
+        yield f"period {self.period.id}: chosen {chosen}" + self._jitter_text()
         if self.act is not None:
-            yield _of_act(self.act)
+            yield _action_text(self.act)
         yield self.summary()
         if not self.launchable:
-            yield self._unlaunchable()
+            yield self._unlaunchable_text()
 
     @property
     def launchable(self) -> bool:
         """False if the period still needs a launch, and no living worker can launch its target."""
-        served = not self.shared or self.case.downtime.end != EVER
+        has_worker = not self.shared or self.state.downtime.end != EVER
         if self.run is not None:
-            return served or self.run.state not in _TO_LAUNCH or self.run.revision != self.case.revision
-        return served or self.gap is not None or not self._expected() or self._resting() != ""
+            return has_worker or self.run.state not in _UNLAUNCHED_STATES or self.run.revision != self.state.revision
+        return has_worker or self.gap is not None or not self._is_expected() or self._inactive_text() != ""
 
-    def _unlaunchable(self) -> str:
-        downtime, kind = self.case.downtime, kind_of(self.case.job.target)
-        last = "" if downtime == ALWAYS else f" Such a worker was last alive at {rfc3339(downtime.start // 1000)}."
-        return f"No living worker can launch {kind!r}, the target of this schedule.{last}"
+    def _unlaunchable_text(self) -> str:
+        downtime, kind = self.state.downtime, kind_of(self.state.job.target)
+        last_alive = (
+            "" if downtime == ALWAYS else f" Such a worker was last alive at {rfc3339(downtime.start // 1000)}."
+        )
+        return f"No living worker can launch {kind!r}, the target of this schedule.{last_alive}"
 
-    def _jitter(self) -> str:
+    def _jitter_text(self) -> str:
         jitter = self.revision.job.schedule.policy.jitter
         return f" (jitter of up to {write_duration(jitter)} before or after)" if jitter else ""
 
     def summary(self) -> str:
         """Return the outcome and its reason, or why there is no record."""
         if self.run is not None:
-            return _of_run(self.run)
+            return _run_text(self.run)
         if self.gap is not None:
             span = f"{self.gap.count} periods from {rfc3339(self.gap.first)} to {rfc3339(self.gap.last)}"
             return f"{self.gap.outcome}: {REASON_TEXT[self.gap.reason]} The period is one of {span}."
-        return self._nothing()
+        return self._missing_record_text()
 
-    def _nothing(self) -> str:
+    def _missing_record_text(self) -> str:
         """Return why there is no record."""
-        case, nominal, made = self.case, self.period.nominal, rfc3339(self.case.effective_from // 1000)
-        if self._expected():
-            return f"no record yet: {self._waiting()}"
+        state, nominal, since = self.state, self.period.nominal, rfc3339(self.state.effective_from // 1000)
+        if self._is_expected():
+            return f"no record yet: {self._waiting_text()}"
         if not has_period(self.revision.job, nominal):
             return "no record: The period is outside the time in which the schedule is valid."
-        if nominal * 1000 < self.began and not responsible(case, self.due):
-            began = rfc3339(self.began // 1000)
-            return f"no record: The period is earlier than its schedule, which was defined at {began}."
-        if case.deleted:
+        if nominal * 1000 < self.began and not responsible(state, self.due):
+            defined_at = rfc3339(self.began // 1000)
+            return f"no record: The period is earlier than its schedule, which was defined at {defined_at}."
+        if state.deleted:
             return "no record: The schedule was deleted before the period was due."
-        return f"no record: Revision {case.revision} is responsible for periods since {made}, and this one is earlier."
+        return (
+            f"no record: Revision {state.revision} is responsible for periods since {since}, and this one is earlier."
+        )
 
-    def _expected(self) -> bool:
+    def _is_expected(self) -> bool:
         """Return whether a period without a record will have one."""
-        case, nominal = self.case, self.period.nominal
-        if case.deleted or self.revision.number != case.revision or nominal <= case.cursor:
+        state, nominal = self.state, self.period.nominal
+        if state.deleted or self.revision.number != state.revision or nominal <= state.cursor:
             return False
-        return has_period(case.job, nominal) and responsible(case, self.due)
+        return has_period(state.job, nominal) and responsible(state, self.due)
 
-    def _waiting(self) -> str:
+    def _waiting_text(self) -> str:
         due = rfc3339(self.due.at // 1000)
         if self.due.at <= self.now:
-            return self._resting() or f"The period was due at {due}, and no worker has handled it yet."
-        return self._resting() or f"The period is due at {due}."
+            return self._inactive_text() or f"The period was due at {due}, and no worker has handled it yet."
+        return self._inactive_text() or f"The period is due at {due}."
 
-    def _resting(self) -> str:
+    def _inactive_text(self) -> str:
         """Return why no worker will handle the period for now; empty if one will."""
-        case = self.case
-        if case.paused and not case.pause_expired(self.due.at):
+        state = self.state
+        if state.paused and not state.pause_expired(self.due.at):
             return "The schedule is paused" + (
-                f" until {rfc3339(case.paused_until // 1000)}." if case.paused_until else "."
+                f" until {rfc3339(state.paused_until // 1000)}." if state.paused_until else "."
             )
-        return "The schedule is suspended by its policy." if case.policy.suspend else ""
+        return "The schedule is suspended by its policy." if state.policy.suspend else ""
 
 
 async def why(store: Store, identity: str, at: int, *, shared: bool = True) -> PeriodReport:
@@ -149,8 +153,8 @@ async def why(store: Store, identity: str, at: int, *, shared: bool = True) -> P
         NotFound: The schedule does not exist.
         InvalidSchedule: The schedule has no period.
     """
-    (case,), now = await store.get_with_time([identity])
-    if case is None:
+    (state,), now = await store.get_with_time([identity])
+    if state is None:
         raise NotFound(
             "NOT_FOUND", f"schedule {identity!r} does not exist", hint="use the identity of a schedule in this store"
         )
@@ -160,20 +164,20 @@ async def why(store: Store, identity: str, at: int, *, shared: bool = True) -> P
     run = await _run(store, identity, period.nominal)
     gap = next((g for g in await store.gaps(identity) if run is None and g.first <= period.nominal <= g.last), None)
     revision = _revision(history, run, at)
-    if run is None and period.nominal in (case.owed or ()) and period.nominal > case.cursor:
+    if run is None and period.nominal in (state.owed or ()) and period.nominal > state.cursor:
         revision = history[-1]  # an edit has handed the period over
     due = due_of(revision.job, period.nominal)
-    act = _standing(await store.actions(identity), history, due.at)
+    action = _action_in_force(await store.actions(identity), history, due.at)
     decision, began = record_of(revision.job, period), history[0].at
-    return PeriodReport(identity, period, revision, decision, due, run, gap, case, act, now, began, shared)
+    return PeriodReport(identity, period, revision, decision, due, run, gap, state, action, now, began, shared)
 
 
 async def _run(store: Store, identity: str, nominal: int) -> Run | None:
     """Return the calendar run of a period, otherwise its first requested run."""
     (run,) = await store.runs_by_key([key_of(identity, nominal)])
     if run is None:
-        asked = [run for run in await store.runs(identity, MAX_RECORDS) if run.nominal == nominal]
-        run = min(asked, key=lambda run: run.trigger, default=None)
+        requested_runs = [run for run in await store.runs(identity, MAX_RECORDS) if run.nominal == nominal]
+        run = min(requested_runs, key=lambda run: run.trigger, default=None)
     return run
 
 
@@ -196,9 +200,9 @@ def _revision(history: list[Revision], run: Run | None, at: int) -> Revision:
     return next((r for r in reversed(history) if r.at <= at), history[0])
 
 
-def _standing(acts: list[ScheduleAction], history: list[Revision], at: int) -> ScheduleAction | None:
+def _action_in_force(actions: list[ScheduleAction], history: list[Revision], at: int) -> ScheduleAction | None:
     """Return the pause or the deletion that was in force at `at`."""
-    last = next((act for act in reversed(acts) if act.at <= at), None)
+    last = next((action for action in reversed(actions) if action.at <= at), None)
     if last is None or last.kind is ActionKind.RESUMED or (last.until is not None and last.until <= at):
         return None
     defined_again = last.kind is ActionKind.DELETED and any(last.at < revision.at <= at for revision in history)
@@ -213,20 +217,20 @@ def _text_of(job: Job) -> str:
     return f"{job.source.text} (canonical: {canonical})"
 
 
-def _of_act(act: ScheduleAction) -> str:
-    by = f" by {act.actor}" if act.actor else ""
-    until = f" until {rfc3339(act.until // 1000)}" if act.until is not None else ""
-    return f"{act.kind}{by}, {rfc3339(act.at // 1000)}{until}" + (f": {act.note}" if act.note else "")
+def _action_text(action: ScheduleAction) -> str:
+    author = f" by {action.actor}" if action.actor else ""
+    until = f" until {rfc3339(action.until // 1000)}" if action.until is not None else ""
+    return f"{action.kind}{author}, {rfc3339(action.at // 1000)}{until}" + (f": {action.note}" if action.note else "")
 
 
-def _of_run(run: Run) -> str:
-    tries = f" Attempts: {run.attempt}." if run.attempt > 1 or run.unsent else ""
+def _run_text(run: Run) -> str:
+    attempts = f" Attempts: {run.attempt}." if run.attempt > 1 or run.unsent else ""
     if run.unsent:
-        tries += f" Withheld by a worker and not sent: {run.unsent}."
+        attempts += f" Withheld by a worker and not sent: {run.unsent}."
     if run.outcome is None:
-        return f"open: {_STATES[run.state]}{tries}"
-    if run.state in _STATES:
-        return f"{run.outcome}: {_STATES[run.state]}{tries}" + (
+        return f"open: {_STATE_TEXT[run.state]}{attempts}"
+    if run.state in _STATE_TEXT:
+        return f"{run.outcome}: {_STATE_TEXT[run.state]}{attempts}" + (
             f" Reason: {REASON_TEXT[run.reason]}" if run.reason else ""
         )
     return f"{run.outcome}: {REASON_TEXT[run.reason]}" if run.reason else str(run.outcome)

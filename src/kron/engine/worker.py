@@ -26,9 +26,9 @@ from kron.rules.plan import Plan, plan
 from kron.rules.state import ScheduleState
 from kron.rules.update import update_of
 
-GATHERING = 0.01  # minimum seconds between two passes after wake-up notifications
+GATHER_SECONDS = 0.01  # minimum seconds between two passes after wake-up notifications
 log = logging.getLogger("kron.worker")
-AFTER_OUTAGE = 2.0  # seconds after a store outage in which every process records what it knows
+OUTAGE_PAUSE_SECONDS = 2.0  # seconds after a store outage in which every process records what it knows
 
 
 class Worker:
@@ -69,12 +69,12 @@ class Worker:
         stopped, failures = asyncio.ensure_future(stop.wait()), 0
         while not stop.is_set():
             try:
-                pause, failures = await self._go_on(failures), 0
+                pause, failures = await self._make_pass(failures), 0
             except Exception as error:
                 failures += 1
                 pause = min(self.settings.backoff, 100 << min(failures, 10))
-                self._failed(error)
-            await self._rest(pause, stopped)
+                self._emit_failure(error)
+            await self._wait_for_next_pass(pause, stopped)
         stopped.cancel()
         await self.leave()
 
@@ -84,7 +84,7 @@ class Worker:
         try:
             await self.membership.leave()
         except Exception as error:
-            self._failed(error)
+            self._emit_failure(error)
 
     def notify(self) -> None:
         """Wake an idle worker: it makes its next pass now, not at the end of its tick."""
@@ -92,20 +92,20 @@ class Worker:
 
     async def tick(self) -> int:
         """Make one pass and wait for all results. Returns the milliseconds to sleep before the next pass."""
-        passed = await self._pass()
-        await self._launch(passed)
+        worker_pass = await self._pass()
+        await self._launch(worker_pass)
         await self.dispatcher.drain()
-        return passed.pause
+        return worker_pass.pause
 
-    async def _go_on(self, failures: int) -> int:
+    async def _make_pass(self, failures: int) -> int:
         """Make one pass without waiting for the results, unless there is no room for more."""
         if failures:
-            await self._after_outage()
-        passed = await self._pass()
-        await self._launch(passed)
-        return passed.pause
+            await self._resume_after_outage()
+        worker_pass = await self._pass()
+        await self._launch(worker_pass)
+        return worker_pass.pause
 
-    async def _after_outage(self) -> None:
+    async def _resume_after_outage(self) -> None:
         """Renew the lease after a store outage, and wait.
 
         Every process can then record what it knows before runs count as silent.
@@ -113,14 +113,14 @@ class Worker:
         now = await self.store.now()
         if self.membership.renewed is not None and self.membership.due(now):
             await self.membership.renew(now)
-        await self.timer.sleep(AFTER_OUTAGE)
+        await self.timer.sleep(OUTAGE_PAUSE_SECONDS)
 
-    async def _launch(self, passed: Pass) -> None:
+    async def _launch(self, worker_pass: Pass) -> None:
         """Launch first, then send the events."""
-        if any(p.launches or p.cancels for p in passed.plans):
-            self.dispatcher.submit(passed.plans, passed.began, passed.now)
+        if any(p.launches or p.cancels for p in worker_pass.plans):
+            self.dispatcher.submit(worker_pass.plans, worker_pass.began, worker_pass.now)
             await asyncio.sleep(0)  # lets the launches begin
-        self._tell_all(passed)
+        self._emit_events(worker_pass)
 
     async def _pass(self) -> Pass:
         """Read, plan and commit with one `now`."""
@@ -129,7 +129,7 @@ class Worker:
         self.skew, wake = await compare(self.store, self.clock, self.timer, shares)
         now = self.skew.now
         if self.skew.exceeds(settings.max_clock_skew):
-            return await self._stand_aside(began, now)
+            return await self._skip_skewed_pass(began, now)
         if self.membership.due(now):
             changed = await self.membership.renew(now)
             fail_point("K9")
@@ -139,97 +139,101 @@ class Worker:
         if not shares:
             return Pass([], began, now, settings.tick)
         fail_point("K0")
-        ripe = self.prefetcher.take_due(now, self.dispatcher.room)
-        if ripe:
-            return await self._write(ripe, began, now)
+        due_batches = self.prefetcher.take_due(now, self.dispatcher.room)
+        if due_batches:
+            return await self._commit_prefetched(due_batches, began, now)
         if wake is None or wake > now:
             return Pass([], began, now, await self._pause(shares, now, wake))
-        return await self._look(shares, began, now)
+        return await self._plan_due(shares, began, now)
 
-    async def _look(self, shares: Sequence[Share], began: float, now: int) -> Pass:
+    async def _plan_due(self, shares: Sequence[Share], began: float, now: int) -> Pass:
         """Read as many due schedules as there is room for, plan them and commit the plans."""
         room = min(self.dispatcher.room, self.batch)
         if room <= 0:
             return Pass([], began, now, self.settings.tick)  # a result ends the sleep earlier
-        found = list[ScheduleState | Unreadable]()
+        fetched = list[ScheduleState | Unreadable]()
         for share in shares:
-            found += await self.store.fetch_due(share, now, room - len(found)) if len(found) < room else []
-        cases = [self.membership.informed(case) for case in await self.aside.unreadable(found, now)]
-        cases = await self._awaken([case for case in cases if not self._held(case)], now)
-        planned = [plan(case, now, owner=self.owner, lease=self.settings.lease) for case in cases]
-        plans = _affordable(planned, self.dispatcher.room)
+            fetched += await self.store.fetch_due(share, now, room - len(fetched)) if len(fetched) < room else []
+        states = [self.membership.informed(state) for state in await self.aside.unreadable(fetched, now)]
+        states = await self._end_expired_pauses([state for state in states if not self._has_own_run(state)], now)
+        planned = [plan(state, now, owner=self.owner, lease=self.settings.lease) for state in states]
+        plans = _plans_within(planned, self.dispatcher.room)
         fail_point("K10" if any(p.changed for p in plans) else "K1")
         try:
-            mine = await self._commit(plans, now)
+            committed_plans = await self._commit(plans, now)
         except Exception:
-            self._shrink(plans)
+            self._shrink_batch(plans)
             self.dispatcher.withdraw(plans, began, now)
             raise
         self.batch = min(self.settings.batch, self.batch + max(1, self.batch // 8))
-        self.full = len(found) >= room or len(plans) < len(planned)
-        onward = self.full or any(p.next_check_at is None or p.next_check_at > now or not p.empty for p in mine)
-        return Pass(mine, began, now, 0 if onward else self._shortly(), len(found))
+        self.full = len(fetched) >= room or len(plans) < len(planned)
+        has_progress = self.full or any(
+            p.next_check_at is None or p.next_check_at > now or not p.empty for p in committed_plans
+        )
+        return Pass(committed_plans, began, now, 0 if has_progress else self._short_pause(), len(fetched))
 
-    def _shrink(self, plans: Sequence[Plan]) -> None:
+    def _shrink_batch(self, plans: Sequence[Plan]) -> None:
         """Reduce the batch size after a failed commit: the batch may have been too large for a slow store."""
         self.batch = max(1, min(self.batch, len(plans)) // 4)
 
-    def _held(self, case: ScheduleState) -> bool:
+    def _has_own_run(self, state: ScheduleState) -> bool:
         """Return whether this process itself is working on a run with an expired lease: then the run is not silent."""
-        if not case.open_runs:
+        if not state.open_runs:
             return False
-        over = [run for run in case.open_runs if run.lease is not None and run.lease <= self.skew.now]
-        return any(run.key in self.dispatcher.busy or self._running(case, run.key) for run in over)
+        expired_runs = [run for run in state.open_runs if run.lease is not None and run.lease <= self.skew.now]
+        return any(run.key in self.dispatcher.busy or self._is_running(state, run.key) for run in expired_runs)
 
-    def _running(self, case: ScheduleState, key: str) -> bool:
-        holds = getattr(self.launchers.get(case.job.target.partition(":")[0]), "holds", None)
+    def _is_running(self, state: ScheduleState, key: str) -> bool:
+        holds = getattr(self.launchers.get(state.job.target.partition(":")[0]), "holds", None)
         return bool(holds and holds(key))
 
     async def _commit(self, plans: list[Plan], now: int) -> list[Plan]:
         """Return the plans that this worker has committed."""
-        won = await self.aside.commit([update_of(p) for p in plans], now)
-        return [p for p, held in zip(plans, won, strict=True) if held]
+        committed = await self.aside.commit([update_of(p) for p in plans], now)
+        return [p for p, is_committed in zip(plans, committed, strict=True) if is_committed]
 
-    async def _write(self, batches: list[Batch], began: float, now: int) -> Pass:
+    async def _commit_prefetched(self, batches: list[Batch], began: float, now: int) -> Pass:
         """Commit the prefetched plans that are due. More schedules may be due afterwards."""
-        mine, lanes = list[Plan](), asyncio.Semaphore(self.settings.parallel_commits)
+        committed_plans, slots = list[Plan](), asyncio.Semaphore(self.settings.parallel_commits)
 
         async def write(batch: Batch) -> None:
-            async with lanes:
+            async with slots:
                 fail_point("K1")
                 try:
-                    won = await self.store.commit(batch.updates, now)
+                    committed = await self.store.commit(batch.updates, now)
                 except Exception:
-                    self._shrink(batch.plans)
+                    self._shrink_batch(batch.plans)
                     self.dispatcher.withdraw(batch.plans, began, now)
                     raise
-                mine.extend(p for p, held in zip(batch.plans, won, strict=True) if held)
+                committed_plans.extend(
+                    p for p, is_committed in zip(batch.plans, committed, strict=True) if is_committed
+                )
 
-        for failed in await asyncio.gather(*map(write, batches), return_exceptions=True):
-            if isinstance(failed, Exception):
-                self._failed(failed)
-        first = min(batch.at for batch in batches)  # when the claims began
+        for result in await asyncio.gather(*map(write, batches), return_exceptions=True):
+            if isinstance(result, Exception):
+                self._emit_failure(result)
+        claimed_at = min(batch.at for batch in batches)  # when the claims began
         self.full = True
-        looked = sum(len(batch.plans) for batch in batches)
-        return Pass(mine, began - (now - first) / 1000, first, 0, looked)
+        examined = sum(len(batch.plans) for batch in batches)
+        return Pass(committed_plans, began - (now - claimed_at) / 1000, claimed_at, 0, examined)
 
-    async def _stand_aside(self, began: float, now: int) -> Pass:
+    async def _skip_skewed_pass(self, began: float, now: int) -> Pass:
         """Leave the fleet while this clock and the store's disagree: one of them is wrong."""
         facts = {"owner": self.owner, "skew": self.skew.ahead, "error": self.skew.error}
         self.sink(Event("clock_skew_exceeded", now, facts))
         await self.membership.leave()
         return Pass([], began, now, self.settings.tick, made=False)
 
-    async def _awaken(self, cases: list[ScheduleState], now: int) -> list[ScheduleState]:
+    async def _end_expired_pauses(self, states: list[ScheduleState], now: int) -> list[ScheduleState]:
         """End expired pauses. Returns the other states; the next pass reads the resumed schedules again."""
-        over = [case for case in cases if case.paused_until is not None and case.pause_expired(now)]
-        if not over:
-            return cases
-        won = await self.store.commit([pause_expired_update(case) for case in over], now)
-        for case, held in zip(over, won, strict=True):
-            if held:
-                self.sink(Event("pause_expired", now, {"identity": case.identity, "until": case.paused_until}))
-        return [case for case in cases if not case.pause_expired(now)]
+        expired = [state for state in states if state.paused_until is not None and state.pause_expired(now)]
+        if not expired:
+            return states
+        committed = await self.store.commit([pause_expired_update(state) for state in expired], now)
+        for state, is_committed in zip(expired, committed, strict=True):
+            if is_committed:
+                self.sink(Event("pause_expired", now, {"identity": state.identity, "until": state.paused_until}))
+        return [state for state in states if not state.pause_expired(now)]
 
     async def _pause(self, shares: Sequence[Share], now: int, wake: int | None) -> int:
         if self.settings.lookahead and await self.prefetcher.fill(shares[0], now, self.membership.informed, self.batch):
@@ -237,11 +241,11 @@ class Worker:
         tick = self.settings.tick - (now % self.settings.tick if self.settings.aligned else 0)
         return tick if wake is None else max(0, min(tick, wake - now))
 
-    def _shortly(self) -> int:
+    def _short_pause(self) -> int:
         """Return a short pause: other workers were faster, or a run waits for this process."""
         return min(self.settings.tick, 100)
 
-    async def _rest(self, pause: int, stopped: asyncio.Future[Any]) -> None:
+    async def _wait_for_next_pass(self, pause: int, stopped: asyncio.Future[Any]) -> None:
         """Sleep until the pause is over, a wake-up notification arrives, or the worker is stopped.
 
         If there is no room for more launches, the end of a launch wakes the worker, too.
@@ -249,40 +253,40 @@ class Worker:
         began, shortest = self.timer.monotonic(), 0 if self.full else self.settings.min_pass_interval
         self.dispatcher.ended.clear()
         events = [self.notified, *([self.dispatcher.ended] if self.dispatcher.room <= 0 else [])]
-        reasons = [asyncio.ensure_future(event.wait()) for event in events]
-        await self._sleep(max(pause, shortest) / 1000, stopped, *reasons)
-        for waiting in reasons:
-            waiting.cancel()
+        wake_ups = [asyncio.ensure_future(event.wait()) for event in events]
+        await self._sleep(max(pause, shortest) / 1000, stopped, *wake_ups)
+        for wake_up in wake_ups:
+            wake_up.cancel()
         if self.notified.is_set():  # collects requests that arrive together into one pass
-            await self._sleep(began + max(GATHERING, shortest / 1000) - self.timer.monotonic(), stopped)
+            await self._sleep(began + max(GATHER_SECONDS, shortest / 1000) - self.timer.monotonic(), stopped)
             self.notified.clear()
 
-    async def _sleep(self, seconds: float, *reasons: asyncio.Future[Any]) -> None:
+    async def _sleep(self, seconds: float, *wake_ups: asyncio.Future[Any]) -> None:
         """Sleep until the time is over, or there is a reason to end the sleep."""
-        if seconds > 0 or len(reasons) > 1:
-            nap = asyncio.ensure_future(self.timer.sleep(max(0.0, seconds)))
-            await asyncio.wait({nap, *reasons}, return_when=asyncio.FIRST_COMPLETED)
-            nap.cancel()
+        if seconds > 0 or len(wake_ups) > 1:
+            sleep_task = asyncio.ensure_future(self.timer.sleep(max(0.0, seconds)))
+            await asyncio.wait({sleep_task, *wake_ups}, return_when=asyncio.FIRST_COMPLETED)
+            sleep_task.cancel()
 
-    def _failed(self, error: Exception) -> None:
+    def _emit_failure(self, error: Exception) -> None:
         """Report a failed pass. The next pass tries again; due periods stay due."""
         if not isinstance(error, KronError):
             log.error("a pass failed; the next pass tries again", exc_info=error)
-        known = error.message if isinstance(error, KronError) else repr(error)
-        self.sink(Event("pass_failed", 0, {"owner": self.owner, "error": known}))
+        error_text = error.message if isinstance(error, KronError) else repr(error)
+        self.sink(Event("pass_failed", 0, {"owner": self.owner, "error": error_text}))
 
-    def _tell_all(self, passed: Pass) -> None:
-        if self.sink is silent or not passed.made:
+    def _emit_events(self, worker_pass: Pass) -> None:
+        if self.sink is silent or not worker_pass.made:
             return
-        for event in events_of(passed):
+        for event in events_of(worker_pass):
             self.sink(event)
-        facts = {"examined": passed.looked, "committed": len(passed.plans), "skew": self.skew.ahead}
+        facts = {"examined": worker_pass.examined, "committed": len(worker_pass.plans), "skew": self.skew.ahead}
         if self.settings.shard_lease:
             facts["shards"] = len(frozenset().union(*(share.shards for share in self.membership.shares)))
-        self.sink(Event("pass", passed.now, {"owner": self.owner, **facts}))
+        self.sink(Event("pass", worker_pass.now, {"owner": self.owner, **facts}))
 
 
-def _affordable(plans: list[Plan], room: int) -> list[Plan]:
+def _plans_within(plans: list[Plan], room: int) -> list[Plan]:
     """Return the first plans whose launches fit into `room`. One plan can launch many runs to catch up."""
     if sum(len(each.new) + len(each.changed) for each in plans) <= room:
         return plans

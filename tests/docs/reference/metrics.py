@@ -1,7 +1,7 @@
 """The page on metrics, from the tables of `kron.engine.metrics` and of the store's health."""
 
 from kron.apps.service.observe.health import WORDS
-from kron.engine.metrics import BUCKETS, DRIFTS, GAUGES, OWN, PLAIN
+from kron.engine.metrics import BUCKETS, DRIFTS, GAUGES, KRON_COUNTERS, UNPREFIXED_METRICS
 from tests.docs.reference.markdown import NOTE, code, table, texts
 
 HEAD = f"""\
@@ -35,8 +35,8 @@ The upper bounds of the histograms are, in seconds: {}.
 
 def page() -> str:
     """Return the page."""
-    kinds = {name: kind for name, (kind, _) in PLAIN.items()} | dict.fromkeys(DRIFTS, "histogram")
-    kinds |= dict.fromkeys(GAUGES, "gauge") | dict.fromkeys(OWN, "counter")
+    kinds = {name: kind for name, (kind, _) in UNPREFIXED_METRICS.items()} | dict.fromkeys(DRIFTS, "histogram")
+    kinds |= dict.fromkeys(GAUGES, "gauge") | dict.fromkeys(KRON_COUNTERS, "counter")
     bounds = ", ".join(f"{bound:g}" for bound in BUCKETS)
     return HEAD + _table(kinds) + STORE + _table(dict.fromkeys(WORDS, "gauge")) + FOOT.format(bounds)
 
