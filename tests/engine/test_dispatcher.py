@@ -98,6 +98,18 @@ def test_slow_launches_are_all_sent_and_none_is_unknown():
     live(script)
 
 
+def test_worker_without_room_goes_on_as_soon_as_a_result_is_recorded():
+    async def script(loop):
+        launcher = Slow()
+        settings = Settings(inflight=5, tick=30_000)
+        store = await worked(loop, [a_job(n, takes=0.05) for n in range(40)], launcher, 40, settings=settings)
+        runs = [run for run in await of_all(store) if run.nominal == START]
+        assert len(runs) == 40
+        assert max(run.sent for run in runs) - START * 1000 < 2_000
+
+    live(script)
+
+
 def test_claim_that_waited_too_long_goes_back_to_retry():
     async def script(loop):
         launcher = Slow()

@@ -6,8 +6,11 @@ from dataclasses import replace
 import pytest
 
 from kron.engine.clock import ManualClock
+from kron.engine.events import Memory
 from kron.engine.launcher import Launch
 from kron.engine.report_writer import ReportWriter
+from kron.engine.tenant_scope import set_tenant_scope, tenant_scope
+from kron.errors import UnreadableRecord
 from kron.launchers.python import PythonLauncher
 from kron.rules.launch_result import LaunchResponse, LaunchResult, Report, backoff
 from kron.rules.outcome import Outcome
@@ -175,3 +178,104 @@ def test_the_wait_after_a_refusal_doubles_up_to_a_bound(attempt, verdict, base, 
     run = a_run(State.LAUNCHING)._replace(attempt=attempt, outcome=verdict)
     wait = backoff(run, replace(SERVICE, launch_backoff=base))
     assert seconds * 750 <= wait <= seconds * 1000  # less some jitter
+
+
+def test_batch_is_written_within_one_tenant_scope():
+    """Row-level security would hide the runs of another tenant, and their reports would be lost."""
+
+    class Scoped(Slow):
+        async def update_runs(self, changes, now):
+            scopes.append((tenant_scope(), len(changes)))
+            return await super().update_runs(changes, now)
+
+    async def within(scope, launch, reports):
+        set_tenant_scope(scope)
+        return await write(reports, launch, Report.SUCCESS)
+
+    async def script():
+        store = Scoped()
+        launches = await launched(store, 6)
+        reports = ReportWriter(store)
+        said = [asyncio.create_task(within(f"{n % 2}/", launch, reports)) for n, launch in enumerate(launches)]
+        store.gate.set()
+        assert await asyncio.gather(*said) == [True] * 6
+
+    scopes = []
+    played(script)
+    assert sorted(scopes) == [("0/", 3), ("1/", 3)]
+
+
+def test_entries_of_a_cancelled_writer_are_written_by_another():
+    async def script():
+        store = Slow()
+        launches = await launched(store, 3)
+        reports = ReportWriter(store)
+        said = [asyncio.create_task(write(reports, launch, Report.SUCCESS)) for launch in launches[:2]]
+        while not store.batches:
+            await asyncio.sleep(0)
+        (writer,) = reports.writers.values()
+        writer.task.cancel()
+        said.append(asyncio.create_task(write(reports, launches[2], Report.SUCCESS)))
+        await asyncio.sleep(0)
+        store.gate.set()
+        return await asyncio.gather(*said)
+
+    assert played(script) == [True] * 3
+
+
+def test_unreadable_schedule_fails_only_its_own_report():
+    class Broken(Slow):
+        async def get(self, identities):
+            if "bad" in identities:
+                raise UnreadableRecord("CORRUPT_ROW", "the row cannot be read")
+            return await super().get(identities)
+
+    async def script():
+        store = Broken()
+        launches = await launched(store, 5)
+        bad = a_case()._replace(job=replace(launches[2].job, identity="bad"), cursor=0)
+        await store.commit([ScheduleUpdate(None, bad)], NOW)
+        store._put(launches[2].run._replace(identity="bad"))
+        store.gate.set()
+        reports = ReportWriter(store)
+        said = [reports.write(launch.run.key, Report.SUCCESS) for launch in launches]
+        return await asyncio.gather(*said, return_exceptions=True)
+
+    answers = played(script)
+    assert isinstance(answers.pop(2), UnreadableRecord)
+    assert answers == [True] * 4
+
+
+def test_report_whose_write_was_not_confirmed_is_accepted_and_told_once():
+    class Unconfirmed(Slow):
+        async def update_runs(self, changes, now):
+            written = await super().update_runs(changes, now)
+            if len(self.batches) == 1:
+                raise ConnectionError("the response is lost")
+            return written
+
+    async def script():
+        store, heard = Unconfirmed(), Memory()
+        (launch,) = await launched(store, 1)
+        store.gate.set()
+        accepted = await write(ReportWriter(store, heard), launch, Report.SUCCESS, longest=5.0)
+        return accepted, [event.name for event in heard.events]
+
+    assert played(script) == (True, ["run_finished"])
+
+
+def test_report_that_arrives_after_the_stop_is_retried_for_some_seconds():
+    async def script():
+        store = Slow()
+        (launch,) = await launched(store, 1)
+        store.gate.set()
+        reports = ReportWriter(store)
+        reports.stop_retrying(0.5)
+        await asyncio.sleep(0.6)
+        store.fails = True
+        said = asyncio.create_task(write(reports, launch, Report.SUCCESS, longest=60.0))
+        await asyncio.sleep(0.1)
+        store.fails = False
+        return await said
+
+    assert played(script)

@@ -48,12 +48,17 @@ class BatchWriter(Generic[T]):
     def put(self, entry: T) -> None:
         """Add an entry, to be written soon."""
         self.waiting.append(entry)
-        if self.task is None or self.task.done():
+        if not self.busy:
             self.task = asyncio.ensure_future(self._write_all())
+
+    @property
+    def busy(self) -> bool:
+        """Whether entries are waiting or being written."""
+        return self.task is not None and not self.task.done()
 
     async def drain(self) -> None:
         """Wait until all entries are written."""
-        while self.task is not None and not self.task.done():
+        while self.task is not None and self.busy:
             await asyncio.wait({self.task})
 
     async def _write_all(self) -> None:
@@ -62,11 +67,16 @@ class BatchWriter(Generic[T]):
             entries = [self.waiting.popleft() for _ in range(min(self.size, len(self.waiting)))]
             try:
                 await self.write(entries)
+            except asyncio.CancelledError:  # another task writes the entries: their owners may still wait for them
+                self.waiting.extendleft(reversed(entries))
+                self.task = asyncio.ensure_future(self._write_all())
+                raise
             except Exception as error:
                 self.failed(error)
                 self._requeue(entries, error)
-                await self.timer.sleep(retry_delay)
-                retry_delay = min(MAX_RETRY_SECONDS, retry_delay * 2)
+                if len(entries) == 1:  # smaller batches are tried at once
+                    await self.timer.sleep(retry_delay)
+                    retry_delay = min(MAX_RETRY_SECONDS, retry_delay * 2)
             else:
                 self.size, retry_delay = min(MAX_BATCH_SIZE, self.size * 2), MIN_RETRY_SECONDS
                 self.written = self.timer.monotonic()

@@ -88,7 +88,7 @@ class Dispatcher:
         self.busy: dict[str, int] = {}
         self.tasks: set[asyncio.Task[None]] = set()
         self.pace = SLOW_SECONDS  # average seconds that a launch holds its fast slot
-        self.ended = asyncio.Event()  # set when a launch has ended: there may be room for another
+        self.ended = asyncio.Event()  # set when a launch has ended or is recorded: there may be room
         self.starting = 0  # tasks that have not begun yet, and will take a claim
         self.sending: dict[Sending, None] = {}  # launches that are not slow yet, oldest first
         self.slow_timer: asyncio.TimerHandle | None = None  # fires when the oldest of them becomes slow
@@ -234,6 +234,7 @@ class Dispatcher:
         fail_point("K8")
         for result, run, is_written in zip(results, runs, written, strict=True):
             self.busy.pop(run.key, None)
+            self.ended.set()
             name = "launch_completed" if is_written else "launch_fenced"
             self._emit_result(run, result.response, result.sent, now, name)
 
@@ -249,6 +250,7 @@ class Dispatcher:
         )
         if expired:
             self.busy.pop(result.claim.run.key, None)
+            self.ended.set()
         return expired
 
     def _emit_failure(self, error: Exception) -> None:

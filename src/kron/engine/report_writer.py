@@ -1,6 +1,6 @@
 """Report writer: records what functions, commands, Jobs and targets report on their runs.
 
-Reports that arrive during a write are written together.
+Reports that arrive during a write are written together, if they are within the same tenant scope.
 """
 
 from __future__ import annotations
@@ -12,13 +12,17 @@ from dataclasses import dataclass
 from kron.engine.batch_writer import BatchWriter
 from kron.engine.clock import SystemTimer, Timer
 from kron.engine.events import Sink, about, guarded, silent
-from kron.engine.request_check import MAX_WRITE_ATTEMPTS, contended_error
+from kron.engine.request_check import MAX_WRITE_ATTEMPTS, contended_error, require_schedule
+from kron.engine.setting_aside import SCHEDULE_ERRORS
 from kron.engine.store import Store
+from kron.engine.tenant_scope import tenant_scope
 from kron.errors import NotFound
 from kron.rules.launch_result import Report, next_check_after, reported
 from kron.rules.run import Run
 from kron.rules.update import RunUpdate
 from kron.timing.schedule.policy import Policy
+
+MAX_SCOPES = 1_000  # tenant scopes whose writers are kept although they have nothing to write
 
 
 @dataclass(slots=True, eq=False)
@@ -27,9 +31,11 @@ class _Entry:
     report: Report
     attempt: int | None
     policy: Policy | None
-    until: float  # timer time until which a failed write is retried
+    began: float  # timer time at which the report arrived
+    longest: float  # seconds for which a failed write is retried
     failed: Callable[[Exception], None] | None  # called for the first failure; None afterwards
     accepted: asyncio.Future[bool]
+    uncertain: Run | None = None  # the run as the last write left it, if the response to that write was lost
 
 
 class ReportWriter:
@@ -38,8 +44,8 @@ class ReportWriter:
     def __init__(self, store: Store, sink: Sink = silent, timer: Timer | None = None) -> None:
         self.store, self.sink = store, sink if sink is silent else guarded(sink)
         self.timer = timer or SystemTimer()
-        self.writer: BatchWriter[_Entry] = BatchWriter(self._write, self.timer, self._given_up)
-        self.latest = float("inf")  # timer time after which no failed write is retried
+        self.writers: dict[str, BatchWriter[_Entry]] = {}  # by tenant scope: a batch is written within one scope
+        self.stopped, self.last_seconds = 0.0, float("inf")  # timer time of the stop, and seconds of retries after it
 
     async def write(
         self,
@@ -70,17 +76,36 @@ class ReportWriter:
             Contended: The run is changed concurrently.
         """
         accepted: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        until = self.timer.monotonic() + longest
-        self.writer.put(_Entry(key, report, attempt, policy, until, failed, accepted))
+        self._writer().put(_Entry(key, report, attempt, policy, self.timer.monotonic(), longest, failed, accepted))
         return await accepted
 
     def stop_retrying(self, longest: float) -> None:
-        """Retry failed writes for `longest` more seconds at most, because the process is stopping."""
-        self.latest = self.timer.monotonic() + longest
+        """Retry failed writes for at most `longest` seconds from now, or from the arrival of a later report.
+
+        For a process that is stopping.
+        """
+        self.stopped, self.last_seconds = self.timer.monotonic(), longest
+
+    async def drain(self) -> None:
+        """Wait until every report is written or given up."""
+        for writer in list(self.writers.values()):
+            await writer.drain()
+
+    def _writer(self) -> BatchWriter[_Entry]:
+        """Return the writer of the present tenant scope. Its task runs within this scope."""
+        scope = tenant_scope()
+        if len(self.writers) >= MAX_SCOPES:
+            self.writers = {name: writer for name, writer in self.writers.items() if writer.busy}
+        if scope not in self.writers:
+            self.writers[scope] = BatchWriter(self._write, self.timer, self._given_up)
+        return self.writers[scope]
 
     def _given_up(self, entry: _Entry, error: Exception, alone: bool) -> bool:
         """Return whether the time of an entry is over; then its error is raised to the task that waits for it."""
-        if entry.accepted.done() or self.timer.monotonic() >= min(entry.until, self.latest):
+        if isinstance(error, SCHEDULE_ERRORS) and not alone:  # the error may be that of another entry
+            return False
+        end = min(entry.began + entry.longest, max(entry.began, self.stopped) + self.last_seconds)
+        if entry.accepted.done() or self.timer.monotonic() >= end:
             _raise(entry, error)
             return True
         if entry.failed:
@@ -92,15 +117,16 @@ class ReportWriter:
         """Write reports. Runs that were modified concurrently are read again."""
         for _ in range(MAX_WRITE_ATTEMPTS):
             updates, now = await self._updates(entries)
+            for entry, update in updates:
+                entry.uncertain = update.after
             written = await self.store.update_runs([update for _, update in updates], now) if updates else []
             entries = []
             for (entry, update), is_written in zip(updates, written, strict=True):
-                if not is_written:
+                if is_written:
+                    self._accepted(entry, update.after, now)
+                else:
+                    entry.uncertain = None
                     entries.append(entry)
-                    continue
-                _accept(entry, True)
-                if self.sink is not silent and not update.after.open:
-                    self.sink(about("run_finished", now, update.after))
             if not entries:
                 return
         for entry in entries:
@@ -118,11 +144,18 @@ class ReportWriter:
         for run, entry in pairs:
             policy, present = (entry.policy, entry.policy) if entry.policy else policies[run.key]
             after = reported(run, entry.report, policy, now, entry.attempt)
-            if after is None:
-                _accept(entry, False)
+            if run == entry.uncertain:  # the write succeeded, and its response was lost
+                self._accepted(entry, run, now)
+            elif after is None:
+                _answer(entry, False)
             else:
                 updates.append((entry, RunUpdate(run, after, next_check_after(after, present, now))))
         return updates, now
+
+    def _accepted(self, entry: _Entry, run: Run, now: int) -> None:
+        _answer(entry, True)
+        if self.sink is not silent and not run.open:
+            self.sink(about("run_finished", now, run))
 
     async def _policies(self, runs: Sequence[Run]) -> dict[str, tuple[Policy, Policy]]:
         """Return the policy of each run's revision, and the present policy of its schedule, by the key of the run."""
@@ -132,13 +165,12 @@ class ReportWriter:
         states = dict(zip(names, await self.store.get(names), strict=True))
         policies = dict[str, tuple[Policy, Policy]]()
         for run in runs:
-            state = states[run.identity]
-            assert state is not None  # noqa: S101  a run is stored with its schedule
+            state = require_schedule(states[run.identity], run.identity, deleted=True)
             policies[run.key] = state.job_of(run).schedule.policy, state.policy
         return policies
 
 
-def _accept(entry: _Entry, accepted: bool) -> None:
+def _answer(entry: _Entry, accepted: bool) -> None:
     if not entry.accepted.done():
         entry.accepted.set_result(accepted)
 
