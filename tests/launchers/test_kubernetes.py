@@ -12,7 +12,7 @@ from lightkube import AsyncClient, KubeConfig
 from lightkube.config.models import Cluster as Server
 from lightkube.config.models import User
 
-from kron.launchers.kubernetes import KEY, PERIOD, KubernetesLauncher
+from kron.launchers.kubernetes import KEY_ANNOTATION, PERIOD_ANNOTATION, KubernetesLauncher
 from kron.rules.launch_result import LaunchResult, Report
 from kron.timing.schedule.policy import KRON, MILLISECOND
 from tests.launchers.cluster import Cluster
@@ -69,7 +69,7 @@ def test_an_owned_job_with_the_period_is_looked_for_before_one_is_made(cluster):
     assert looked < cluster.requests.index(("POST", "/apis/batch/v1/namespaces/shop/jobs"))
     (owner,) = job["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["name"], owner["uid"], owner["controller"]) == ("CronJob", "report", "u-1", True)
-    assert job["metadata"]["annotations"] == {KEY: launch.run.key, PERIOD: "2026-03-01T10:00:00Z"}
+    assert job["metadata"]["annotations"] == {KEY_ANNOTATION: launch.run.key, PERIOD_ANNOTATION: "2026-03-01T10:00:00Z"}
     assert job["metadata"]["labels"] == {"app": "report"}
     assert job["spec"]["template"]["spec"]["containers"] == [{"name": "main", "image": "shop/report:1"}]
 
@@ -92,7 +92,7 @@ def test_a_job_of_that_name_that_is_not_ours_is_left_alone(cluster, change):
     if change == "owner":
         job["metadata"]["ownerReferences"][0]["uid"] = "u-2"
     else:
-        job["metadata"]["annotations"][PERIOD] = "2026-03-01T11:00:00Z"
+        job["metadata"]["annotations"][PERIOD_ANNOTATION] = "2026-03-01T11:00:00Z"
     assert tried(cluster, launch) == [LaunchResult.REJECTED]
     assert len(posted(cluster)) == 1
 

@@ -12,7 +12,7 @@ import pytest
 from kron.apps.service.config_check import RANGES
 from kron.engine.settings import Settings
 from kron.launchers.address import networks
-from kron.launchers.connection import MOST_IDLE, in_turn
+from kron.launchers.connection import MAX_IDLE_CONNECTIONS, in_turn
 from kron.launchers.post import MAX_REQUESTS, Forbidden, NotSent, PartiallySent, Poster
 from kron.launchers.target import read_url
 from tests.service.certificates import Authority
@@ -323,7 +323,7 @@ def test_idle_connections_are_closed_in_time_and_bounded():
 
     with serving() as server:
         kept, after = play(script)
-        assert 1 <= kept <= MOST_IDLE
+        assert 1 <= kept <= MAX_IDLE_CONNECTIONS
         assert after == 0
 
 

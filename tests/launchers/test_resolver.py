@@ -7,7 +7,7 @@ import time
 import pytest
 
 from kron.launchers import resolver
-from kron.launchers.resolver import PER_NAME, PER_PAYER, Resolver, registrable
+from kron.launchers.resolver import MAX_LOOKUPS_PER_NAME, MAX_LOOKUPS_PER_PAYER, Resolver, registrable
 
 
 class Names:
@@ -45,7 +45,7 @@ def test_names_that_hang_do_not_hold_up_others(servers):
         assert time.monotonic() - began < 0.4
         failed = await asyncio.gather(*slow, return_exceptions=True)
         assert {type(each) for each in failed} == {TimeoutError}
-        assert len([host for host in servers.asked if "hang" in host]) == PER_NAME
+        assert len([host for host in servers.asked if "hang" in host]) == MAX_LOOKUPS_PER_NAME
         servers.end.set()
 
     asyncio.run(script())
@@ -56,7 +56,7 @@ def test_tenant_holds_at_most_its_share(servers):
         resolve = Resolver(servers, seconds=0.5)
         slow = [asyncio.create_task(resolve(f"hang.x{n}.test", "evil")) for n in range(40)]
         await asyncio.sleep(0.1)
-        assert len(servers.asked) == PER_PAYER
+        assert len(servers.asked) == MAX_LOOKUPS_PER_PAYER
         assert await resolve("good.test", "victim") == ["127.0.0.1"]
         await asyncio.gather(*slow, return_exceptions=True)
         servers.end.set()
@@ -84,12 +84,12 @@ def test_name_is_looked_up_once_for_all_who_ask(servers):
         assert await asyncio.gather(*(resolve("Good.test") for _ in range(50))) == [["127.0.0.1"]] * 50
         assert await resolve("good.TEST") == ["127.0.0.1"]
         assert servers.asked == ["good.test"]
-        assert (resolve.flights, resolve.names.gates) == ({}, {})
+        assert (resolve.pending, resolve.names.gates) == ({}, {})
 
     asyncio.run(script())
 
 
-@pytest.mark.parametrize(("host", "seconds"), [("good.test", "KEPT"), ("none.test", "REFUSED")])
+@pytest.mark.parametrize(("host", "seconds"), [("good.test", "CACHE_SECONDS"), ("none.test", "NEGATIVE_CACHE_SECONDS")])
 def test_answer_is_remembered_for_its_time(servers, monkeypatch, host, seconds):
     monkeypatch.setattr(resolver, seconds, 0.2)
 
@@ -113,7 +113,7 @@ def test_answer_is_remembered_for_its_time(servers, monkeypatch, host, seconds):
 
 
 def test_cache_is_bounded(servers, monkeypatch):
-    monkeypatch.setattr(resolver, "NAMES", 3)
+    monkeypatch.setattr(resolver, "MAX_CACHED_NAMES", 3)
 
     async def script():
         resolve = Resolver(servers)

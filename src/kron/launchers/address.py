@@ -15,7 +15,7 @@ Address = IPv4Address | IPv6Address
 
 # Denied in addition to all addresses that are not global: addresses that lead elsewhere than they say, and addresses
 # that serve a cloud provider's own machines.
-DENIED = tuple(
+DENIED_NETWORKS = tuple(
     ip_network(text)
     for text in (
         "100.64.0.0/10",  # carrier-grade NAT
@@ -64,10 +64,10 @@ def forbidden(text: str, allowed: Sequence[Network] = ()) -> bool:
         return True
     if isinstance(address, IPv6Address) and address.scope_id:
         return True
-    inner = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-    address = inner or address
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    address = mapped or address
     if any(address.version == network.version and address in network for network in allowed):
         return False
-    if any(address.version == network.version and address in network for network in DENIED):
+    if any(address.version == network.version and address in network for network in DENIED_NETWORKS):
         return True
     return not address.is_global or address.is_multicast or address.is_reserved or address.is_unspecified

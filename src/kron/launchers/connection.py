@@ -14,10 +14,10 @@ import httpcore
 from kron.launchers.stream import Stream
 from kron.launchers.target import Url
 
-CONNECT = 4.0  # maximum seconds for one address, TLS handshake included
-ADDRESSES = 4  # maximum number of addresses that are tried
-IDLE = 1.5  # seconds that an idle connection is kept: less than servers wait before they close it
-MOST_IDLE = 100  # maximum number of idle connections
+CONNECT_SECONDS = 4.0  # maximum seconds for one address, TLS handshake included
+MAX_ADDRESSES = 4  # maximum number of addresses that are tried
+IDLE_SECONDS = 1.5  # seconds that an idle connection is kept: less than servers wait before they close it
+MAX_IDLE_CONNECTIONS = 100  # maximum number of idle connections
 
 
 class Misled(Exception):
@@ -39,36 +39,36 @@ class Connection:
 class Connections:
     """Connection pool. A connection is reused only if both its origin and its address match."""
 
-    def __init__(self, tls: ssl.SSLContext, *, idle: float = IDLE) -> None:
+    def __init__(self, tls: ssl.SSLContext, *, idle: float = IDLE_SECONDS) -> None:
         self.tls, self.idle = tls, idle
         self.waiting = dict[Connection, None]()  # the longest idle one first
 
-    def again(self, url: Url, addresses: Sequence[str]) -> Connection | None:
+    def reuse(self, url: Url, addresses: Sequence[str]) -> Connection | None:
         """Return an idle connection to this origin whose address is still vetted; None if there is none."""
         origin = origin_of(url)
         for connection in reversed(self.waiting):
             if connection.origin == origin and connection.address in addresses:
-                self._take(connection)
-                if connection.http.is_available() and not connection.stream.spoken:
+                self._detach(connection)
+                if connection.http.is_available() and not connection.stream.unusable:
                     return connection
                 connection.stream.transport.abort()
-                return self.again(url, addresses)
+                return self.reuse(url, addresses)
         return None
 
     def keep(self, connection: Connection) -> None:
         """Keep a connection for the next request, or close it if it cannot be reused."""
-        if not connection.http.is_idle() or connection.stream.spoken or not _exact(connection.http):
+        if not connection.http.is_idle() or connection.stream.unusable or not _is_fully_read(connection.http):
             connection.stream.transport.abort()
             return
         connection.used = True
         self.waiting[connection] = None
         connection.timer = asyncio.get_running_loop().call_later(self.idle, self.drop, connection)
-        if len(self.waiting) > MOST_IDLE:
+        if len(self.waiting) > MAX_IDLE_CONNECTIONS:
             self.drop(next(iter(self.waiting)))
 
     def drop(self, connection: Connection) -> None:
         """Close a connection."""
-        self._take(connection)
+        self._detach(connection)
         connection.stream.transport.abort()
 
     def close(self) -> None:
@@ -76,40 +76,40 @@ class Connections:
         for connection in list(self.waiting):
             self.drop(connection)
 
-    def _take(self, connection: Connection) -> None:
+    def _detach(self, connection: Connection) -> None:
         self.waiting.pop(connection, None)
         if connection.timer is not None:
             connection.timer.cancel()
             connection.timer = None
 
-    async def connect(self, url: Url, addresses: Sequence[str], end: float) -> Connection:
-        """Connect to the first address that answers before `end` (time of the event loop).
+    async def connect(self, url: Url, addresses: Sequence[str], deadline: float) -> Connection:
+        """Connect to the first address that answers before `deadline` (time of the event loop).
 
         Raises:
             OSError: No address answered.
             Misled: The peer is not the address that was requested.
         """
-        loop, failed = asyncio.get_running_loop(), OSError("no address")
+        loop, last_error = asyncio.get_running_loop(), OSError("no address")
         tls, name = (self.tls, url.host) if url.scheme == "https" else (None, None)
-        tried = in_turn(addresses)[:ADDRESSES]
-        for number, address in enumerate(tried):
+        candidates = in_turn(addresses)[:MAX_ADDRESSES]
+        for number, address in enumerate(candidates):
             now = loop.time()
-            share = min(CONNECT, (end - now) / (len(tried) - number))
+            seconds = min(CONNECT_SECONDS, (deadline - now) / (len(candidates) - number))
             try:
-                async with asyncio.timeout_at(now + share):
+                async with asyncio.timeout_at(now + seconds):
                     _, stream = await loop.create_connection(Stream, address, url.port, ssl=tls, server_hostname=name)
             except OSError as error:  # TimeoutError is an OSError
-                failed = error
+                last_error = error
                 continue
             if ip_address(stream.get_extra_info("peername")[0]) != ip_address(address):
                 stream.transport.abort()
                 raise Misled(address)
             origin = origin_of(url)
             return Connection(origin, address, stream, httpcore.AsyncHTTP11Connection(origin, stream))
-        raise failed
+        raise last_error
 
 
-def _exact(http: httpcore.AsyncHTTP11Connection) -> bool:
+def _is_fully_read(http: httpcore.AsyncHTTP11Connection) -> bool:
     """Return whether no bytes followed the response. httpcore would read them as the response to the next request.
 
     httpcore has no public API for this check. Where the private one is missing, no connection is reused.
@@ -120,9 +120,9 @@ def _exact(http: httpcore.AsyncHTTP11Connection) -> bool:
 
 def in_turn(addresses: Sequence[str]) -> list[str]:
     """Return the addresses with IPv4 and IPv6 alternating, so that an unreachable family does not use every attempt."""
-    first = [each for each in addresses if (":" in each) == (":" in addresses[0])]
-    second = [each for each in addresses if each not in first]
-    return [each for pair in zip_longest(first, second) for each in pair if each is not None]
+    first = [address for address in addresses if (":" in address) == (":" in addresses[0])]
+    second = [address for address in addresses if address not in first]
+    return [address for pair in zip_longest(first, second) for address in pair if address is not None]
 
 
 def origin_of(url: Url) -> httpcore.Origin:

@@ -8,16 +8,16 @@ from contextlib import asynccontextmanager
 
 
 class Gates:
-    """Semaphores by name: at most `most` holders for each name."""
+    """Semaphores by name: at most `limit` holders for each name."""
 
-    def __init__(self, most: int) -> None:
-        self.most = most
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
         self.gates = dict[str, tuple[asyncio.Semaphore, int]]()  # and its number of holders and waiters
 
     @asynccontextmanager
     async def of(self, name: str) -> AsyncIterator[None]:
         """Wait for a slot under a name and hold it inside the context."""
-        gate, users = self.gates.get(name) or (asyncio.Semaphore(self.most), 0)
+        gate, users = self.gates.get(name) or (asyncio.Semaphore(self.limit), 0)
         self.gates[name] = gate, users + 1
         try:
             async with gate:

@@ -20,9 +20,9 @@ from kron.rules.run import Run
 from kron.timing.job import Job
 from kron.timing.zone import rfc3339, rfc3339_ms
 
-SECONDS = 8.0  # time limit of one attempt; less than a worker waits for a launch
-LATER = frozenset({408, 425, 429})
-LONGEST_REPORT = 4_096  # maximum bytes of a response body that is parsed for a report
+TIMEOUT_SECONDS = 8.0  # time limit of one attempt; less than a worker waits for a launch
+RETRYABLE_STATUSES = frozenset({408, 425, 429})
+MAX_REPORT_BYTES = 4_096  # maximum bytes of a response body that is parsed for a report
 
 Capability = Callable[[Launch], dict[str, str] | None]  # URL and token with which a receiver can report
 
@@ -37,7 +37,7 @@ class HttpLauncher:
         *,
         plain: bool = False,
         clock: Clock | None = None,
-        seconds: float = SECONDS,
+        seconds: float = TIMEOUT_SECONDS,
         capability: Capability | None = None,
         carried: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
@@ -92,7 +92,7 @@ class HttpLauncher:
             return LaunchResponse(LaunchResult.RETRYABLE)
         except PartiallySent:
             return LaunchResponse(LaunchResult.UNKNOWN)
-        return LaunchResponse(meaning(reply, key), patience(reply, now), report=report_of(reply))
+        return LaunchResponse(launch_result_of(reply, key), retry_delay_ms(reply, now), report=report_of(reply))
 
     def _event(self, launch: Launch) -> dict[str, Any]:
         """Return the CloudEvent. Everything that matters is in the body, because only the body is signed."""
@@ -123,7 +123,7 @@ class HttpLauncher:
         }
 
 
-def meaning(reply: Reply, key: str) -> LaunchResult:
+def launch_result_of(reply: Reply, key: str) -> LaunchResult:
     """Return the launch result of a response.
 
     A 409 that names the key in `webhook-id` or in its body is OK: the receiver has already accepted the run.
@@ -132,30 +132,30 @@ def meaning(reply: Reply, key: str) -> LaunchResult:
         return LaunchResult.OK
     if reply.status == 409 and (reply.headers.get("webhook-id") == key or key.encode() in reply.body):
         return LaunchResult.OK
-    if reply.status in LATER or reply.status >= 500:
+    if reply.status in RETRYABLE_STATUSES or reply.status >= 500:
         return LaunchResult.RETRYABLE
     return LaunchResult.REJECTED
 
 
 def report_of(reply: Reply) -> Report | None:
     """Return the report in a response body, such as `{"run": "success"}`; None if the body holds none."""
-    if not reply.body.startswith(b"{") or len(reply.body) > LONGEST_REPORT:
+    if not reply.body.startswith(b"{") or len(reply.body) > MAX_REPORT_BYTES:
         return None
     try:
-        said = json.loads(reply.body)
+        content = json.loads(reply.body)
     except (ValueError, RecursionError):
         return None
-    return next((report for report in Report if report == said.get("run")), None)
+    return next((report for report in Report if report == content.get("run")), None)
 
 
-def patience(reply: Reply, now: int) -> int:
+def retry_delay_ms(reply: Reply, now: int) -> int:
     """Return the retry delay (`Retry-After`) in milliseconds that the target requests; 0 if it requests none."""
     text = reply.headers.get("retry-after", "")
     if text.isascii() and text.isdigit() and len(text) < 7:
         return int(text) * 1000
     try:
-        when = parsedate_to_datetime(text)
+        retry_at = parsedate_to_datetime(text)
     except (ValueError, TypeError, OverflowError):
         return 0
-    when = when if when.tzinfo else when.replace(tzinfo=UTC)
-    return max(0, int((when - datetime.fromtimestamp(now, UTC)).total_seconds() * 1000))
+    retry_at = retry_at if retry_at.tzinfo else retry_at.replace(tzinfo=UTC)
+    return max(0, int((retry_at - datetime.fromtimestamp(now, UTC)).total_seconds() * 1000))

@@ -22,10 +22,10 @@ from kron.rules.run import Run
 from kron.timing.schedule.policy import SECOND
 from kron.timing.zone import rfc3339
 
-KEY, PERIOD = "kron/key", "kron/period"  # annotations of a Job
-BEAT = 5.0  # seconds between two checks of a Job
-_LONGEST = 52  # maximum length of a CronJob name in Kubernetes
-_NEVER = frozenset({404, 422})  # unknown CronJob, or invalid template: no retry helps
+KEY_ANNOTATION, PERIOD_ANNOTATION = "kron/key", "kron/period"  # annotations of a Job
+POLL_SECONDS = 5.0  # seconds between two checks of a Job
+_MAX_NAME_LENGTH = 52  # maximum length of a CronJob name in Kubernetes
+_PERMANENT_STATUSES = frozenset({404, 422})  # unknown CronJob, or invalid template: no retry helps
 
 
 class Place(NamedTuple):
@@ -38,27 +38,27 @@ class Place(NamedTuple):
 class KubernetesLauncher:
     """Launcher of Kubernetes Jobs: creates Jobs, follows them, and reports how they ended."""
 
-    def __init__(self, client: AsyncClient, tell: Tell, *, beat: float = BEAT) -> None:
+    def __init__(self, client: AsyncClient, tell: Tell, *, beat: float = POLL_SECONDS) -> None:
         self.client, self.tell, self.beat = client, tell, beat
         self.places: dict[str, Place] = {}
         self.tasks: set[asyncio.Task[None]] = set()
 
     async def start(self, launch: Launch) -> LaunchResult:
         """Create the Job of the run unless it exists. A CronJob that is not suspended is rejected."""
-        space, _, name = launch.job.target.partition(":")[2].partition("/")
+        namespace, _, name = launch.job.target.partition(":")[2].partition("/")
         try:
-            owner = await self.client.get(CronJob, name, namespace=space)
+            owner = await self.client.get(CronJob, name, namespace=namespace)
         except ApiError as error:
-            return LaunchResult.REJECTED if error.status.code in _NEVER else LaunchResult.RETRYABLE
+            return LaunchResult.REJECTED if error.status.code in _PERMANENT_STATUSES else LaunchResult.RETRYABLE
         except HTTPError:
             return LaunchResult.RETRYABLE
         if owner.spec is None or not owner.spec.suspend:
             return LaunchResult.REJECTED  # Kubernetes would run the CronJob as well
-        place, wanted = job_of(owner, launch.run)
-        answer = await self._found(place, wanted) or await self._made(place, wanted)
-        if answer is LaunchResult.OK:
+        place, job = job_of(owner, launch.run)
+        result = await self._find_job(place, job) or await self._create_job(place, job)
+        if result is LaunchResult.OK:
             self._follow(launch, place)
-        return answer
+        return result
 
     async def cancel(self, run: Run) -> None:
         """Delete the Job and its pods, if this launcher follows it."""
@@ -66,31 +66,31 @@ class KubernetesLauncher:
         if place:
             await self.client.delete(Job, place.name, namespace=place.namespace, cascade=CascadeType.FOREGROUND)
 
-    async def _found(self, place: Place, wanted: Job) -> LaunchResult | None:
+    async def _find_job(self, place: Place, job: Job) -> LaunchResult | None:
         """Return OK if the Job of that name belongs to this run, else REJECTED; None if it does not exist.
 
         UNKNOWN if the API server cannot tell.
         """
         try:
-            found = await self.client.get(Job, place.name, namespace=place.namespace)
+            existing = await self.client.get(Job, place.name, namespace=place.namespace)
         except ApiError as error:
             return None if error.status.code == 404 else LaunchResult.UNKNOWN
         except HTTPError:
             return LaunchResult.UNKNOWN
-        return LaunchResult.OK if mark_of(found) == mark_of(wanted) else LaunchResult.REJECTED
+        return LaunchResult.OK if mark_of(existing) == mark_of(job) else LaunchResult.REJECTED
 
-    async def _made(self, place: Place, wanted: Job) -> LaunchResult:
+    async def _create_job(self, place: Place, job: Job) -> LaunchResult:
         """Create the Job. After a failure, check whether it exists: this or an earlier request may have created it."""
         try:
-            await self.client.create(wanted)
+            await self.client.create(job)
         except ApiError as error:
-            if error.status.code in _NEVER:
+            if error.status.code in _PERMANENT_STATUSES:
                 return LaunchResult.REJECTED
         except HTTPError:
             pass  # the request may have arrived
         else:
             return LaunchResult.OK
-        return await self._found(place, wanted) or LaunchResult.RETRYABLE
+        return await self._find_job(place, job) or LaunchResult.RETRYABLE
 
     def _follow(self, launch: Launch, place: Place) -> None:
         key = launch.run.key
@@ -100,24 +100,24 @@ class KubernetesLauncher:
         task = asyncio.create_task(self._watch(launch, place))
         self.tasks.add(task)
 
-        def done(_: asyncio.Task[None]) -> None:
+        def forget(_: asyncio.Task[None]) -> None:
             self.tasks.discard(task)
             self.places.pop(key, None)
 
-        task.add_done_callback(done)
+        task.add_done_callback(forget)
 
     async def _watch(self, launch: Launch, place: Place) -> None:
         """Poll the Job until it has ended, and renew the run lease meanwhile (3 times per lease)."""
-        rest = often = launch.job.schedule.policy.run_lease / SECOND / 3
-        while (ended := await self._ended(place)) is None:
+        seconds_left = renewal_seconds = launch.job.schedule.policy.run_lease / SECOND / 3
+        while (report := await self._final_report(place)) is None:
             await asyncio.sleep(self.beat)
-            rest -= self.beat
-            if rest <= 0:
+            seconds_left -= self.beat
+            if seconds_left <= 0:
                 await self.tell(launch.run.key, Report.STARTED)
-                rest = often
-        await self.tell(launch.run.key, ended)
+                seconds_left = renewal_seconds
+        await self.tell(launch.run.key, report)
 
-    async def _ended(self, place: Place) -> Report | None:
+    async def _final_report(self, place: Place) -> Report | None:
         """Return how a Job ended; None if it runs or its state is unknown. A deleted Job counts as failed."""
         try:
             job = await self.client.get(Job, place.name, namespace=place.namespace)
@@ -125,28 +125,43 @@ class KubernetesLauncher:
             return Report.FAILED if error.status.code == 404 else None
         except HTTPError:
             return None
-        said = (job.status.conditions if job.status else None) or []
-        holding = {condition.type for condition in said if condition.status == "True"}
-        return Report.SUCCESS if "Complete" in holding else Report.FAILED if "Failed" in holding else None
+        conditions = (job.status.conditions if job.status else None) or []
+        true_types = {condition.type for condition in conditions if condition.status == "True"}
+        return Report.SUCCESS if "Complete" in true_types else Report.FAILED if "Failed" in true_types else None
 
 
 def job_of(owner: CronJob, run: Run) -> tuple[Place, Job]:
     """Return the Job of a run and its place. The CronJob gives the template and owns the Job."""
-    template, own = owner.spec.jobTemplate if owner.spec else JobTemplateSpec(), owner.metadata or ObjectMeta()
-    meta = template.metadata or ObjectMeta()
-    place = Place(own.namespace or "default", f"{(own.name or '')[:_LONGEST]}-{run.key[:10]}")
-    about = ObjectMeta(
+    template, owner_metadata = (
+        owner.spec.jobTemplate if owner.spec else JobTemplateSpec(),
+        owner.metadata or ObjectMeta(),
+    )
+    template_metadata = template.metadata or ObjectMeta()
+    place = Place(
+        owner_metadata.namespace or "default", f"{(owner_metadata.name or '')[:_MAX_NAME_LENGTH]}-{run.key[:10]}"
+    )
+    metadata = ObjectMeta(
         name=place.name,
         namespace=place.namespace,
-        labels=meta.labels,
-        annotations={**(meta.annotations or {}), KEY: run.key, PERIOD: rfc3339(run.nominal)},
-        ownerReferences=[OwnerReference("batch/v1", "CronJob", own.name or "", own.uid or "", controller=True)],
+        labels=template_metadata.labels,
+        annotations={
+            **(template_metadata.annotations or {}),
+            KEY_ANNOTATION: run.key,
+            PERIOD_ANNOTATION: rfc3339(run.nominal),
+        },
+        ownerReferences=[
+            OwnerReference("batch/v1", "CronJob", owner_metadata.name or "", owner_metadata.uid or "", controller=True)
+        ],
     )
-    return place, Job(metadata=about, spec=template.spec)
+    return place, Job(metadata=metadata, spec=template.spec)
 
 
 def mark_of(job: Job) -> tuple[frozenset[str], str, str]:
     """Return what identifies the run of a Job: its owners, its key and its period."""
-    about = job.metadata or ObjectMeta()
-    noted = about.annotations or {}
-    return frozenset(o.uid for o in about.ownerReferences or ()), noted.get(KEY, ""), noted.get(PERIOD, "")
+    metadata = job.metadata or ObjectMeta()
+    annotations = metadata.annotations or {}
+    return (
+        frozenset(owner.uid for owner in metadata.ownerReferences or ()),
+        annotations.get(KEY_ANNOTATION, ""),
+        annotations.get(PERIOD_ANNOTATION, ""),
+    )

@@ -26,11 +26,11 @@ Resolve = Callable[[str, str], Awaitable[Sequence[str]]]  # host and tenant -> a
 MAX_HEAD_BYTES = 128 * 1024  # up to the end of the headers, interim responses included
 MAX_BODY_BYTES = 64 * 1024
 STATUSES_WITH_BODY = frozenset({200, 201, 202, 409})  # statuses whose body can hold a report or the run's key
-BODY_TIMEOUT = 1.0  # seconds for such a body; the status is valid without it
-DRAIN = 0.1  # seconds for any other body, so that its connection can be reused
+BODY_SECONDS = 1.0  # seconds for such a body; the status is valid without it
+DRAIN_SECONDS = 0.1  # seconds for any other body, so that its connection can be reused
 MAX_REQUESTS_PER_HOST = 100  # concurrent requests to one origin
 MAX_REQUESTS = 2_000  # concurrent requests: as many as a worker launches at once, slow ones included
-_FAILED = (OSError, httpcore.NetworkError, httpcore.ProtocolError)  # TimeoutError is an OSError
+_NETWORK_ERRORS = (OSError, httpcore.NetworkError, httpcore.ProtocolError)  # TimeoutError is an OSError
 
 
 class NotSent(Exception):
@@ -88,24 +88,24 @@ class Poster:
             NotSent: No response in time, and nothing was sent.
             PartiallySent: No response in time, and something may have been sent.
         """
-        end = asyncio.get_running_loop().time() + seconds
+        deadline = asyncio.get_running_loop().time() + seconds
         request = _request(url, headers, body)
         try:
-            async with asyncio.timeout_at(end) as limit:
-                addresses = await self._vetted(url, payer)
+            async with asyncio.timeout_at(deadline) as limit:
+                addresses = await self._vetted_addresses(url, payer)
                 async with self.hosts.of(f"{url.scheme}://{url.authority}"), self.all.of(""):
                     limit.reschedule(None)  # from here on each step has its own time limit
-                    return await self._deliver(url, addresses, request, end)
+                    return await self._deliver(url, addresses, request, deadline)
         except Misled:
             raise Forbidden("the peer of the connection is not the vetted address") from None
-        except _FAILED as error:
+        except _NETWORK_ERRORS as error:
             raise NotSent(type(error).__name__) from None
 
     def close(self) -> None:
         """Close all idle connections."""
         self.connections.close()
 
-    async def _vetted(self, url: Url, payer: str) -> list[str]:
+    async def _vetted_addresses(self, url: Url, payer: str) -> list[str]:
         """Return the addresses of the host, all vetted.
 
         The name is resolved for an open connection as well, because its addresses can change.
@@ -115,58 +115,58 @@ class Poster:
             raise Forbidden("the target resolves to an address that must not be called")
         return addresses
 
-    async def _deliver(self, url: Url, addresses: list[str], request: httpcore.Request, end: float) -> Reply:
+    async def _deliver(self, url: Url, addresses: list[str], request: httpcore.Request, deadline: float) -> Reply:
         """Send the request once. An idle connection that was closed before anything was sent is skipped."""
-        while connection := self.connections.again(url, addresses):
+        while connection := self.connections.reuse(url, addresses):
             try:
-                return await self._exchange(connection, request, end)
+                return await self._exchange(connection, request, deadline)
             except NotSent:
                 continue
-        return await self._exchange(await self.connections.connect(url, addresses, end), request, end)
+        return await self._exchange(await self.connections.connect(url, addresses, deadline), request, deadline)
 
-    async def _exchange(self, connection: Connection, request: httpcore.Request, end: float) -> Reply:
+    async def _exchange(self, connection: Connection, request: httpcore.Request, deadline: float) -> Reply:
         stream = connection.stream
         stream.begin(MAX_HEAD_BYTES)
         try:
-            async with asyncio.timeout_at(end):
+            async with asyncio.timeout_at(deadline):
                 response = await connection.http.handle_async_request(request)
-            headers = _first(response.headers)
-            reply = Reply(response.status, headers, await self._body(connection, response, end))
+            headers = _first_values(response.headers)
+            reply = Reply(response.status, headers, await self._read_body(connection, response, deadline))
             fail_point("K6")
             self.connections.keep(connection)
             return reply
-        except _FAILED as error:
+        except _NETWORK_ERRORS as error:
             stream.transport.abort()
             raise (PartiallySent if stream.sent else NotSent)(type(error).__name__) from None
         except BaseException:
             stream.transport.abort()
             raise
 
-    async def _body(self, connection: Connection, response: httpcore.Response, end: float) -> bytes:
+    async def _read_body(self, connection: Connection, response: httpcore.Response, deadline: float) -> bytes:
         """Return the first bytes of a body. If the body is cut, its connection is not reused."""
-        told, found = response.status in STATUSES_WITH_BODY, bytearray()
-        connection.stream.left = MAX_BODY_BYTES
+        is_needed, body = response.status in STATUSES_WITH_BODY, bytearray()
+        connection.stream.bytes_left = MAX_BODY_BYTES
         now = asyncio.get_running_loop().time()
         try:
-            async with asyncio.timeout_at(min(end, now + (BODY_TIMEOUT if told else DRAIN))):
+            async with asyncio.timeout_at(min(deadline, now + (BODY_SECONDS if is_needed else DRAIN_SECONDS))):
                 async for part in response.aiter_stream():
-                    found += part
-        except _FAILED:
+                    body += part
+        except _NETWORK_ERRORS:
             pass
         finally:
             await response.aclose()
-        return bytes(found[:MAX_BODY_BYTES]) if told else b""
+        return bytes(body[:MAX_BODY_BYTES]) if is_needed else b""
 
 
 def _request(url: Url, headers: Mapping[str, str], body: bytes) -> httpcore.Request:
-    lines = {"Host": url.authority, **headers, "Content-Length": str(len(body)), "Accept-Encoding": "identity"}
-    where = httpcore.URL(scheme=url.scheme, host=url.host, port=url.port, target=url.path)
-    return httpcore.Request("POST", where, headers=list(lines.items()), content=body)
+    all_headers = {"Host": url.authority, **headers, "Content-Length": str(len(body)), "Accept-Encoding": "identity"}
+    target = httpcore.URL(scheme=url.scheme, host=url.host, port=url.port, target=url.path)
+    return httpcore.Request("POST", target, headers=list(all_headers.items()), content=body)
 
 
-def _first(headers: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
+def _first_values(headers: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
     """Return the headers by name in lower case. Of a repeated header the first one counts."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for name, value in headers:
-        found.setdefault(name.decode("latin-1").lower(), value.decode("latin-1"))
-    return found
+        values.setdefault(name.decode("latin-1").lower(), value.decode("latin-1"))
+    return values

@@ -36,7 +36,7 @@ class PythonLauncher:
         """
         self.function_of, self.report, self.names = function_of, report, names
         self.tasks: dict[str, asyncio.Task[None]] = {}
-        self.going: set[str] = set()  # keys of `tasks` whose functions have not ended
+        self.running: set[str] = set()  # keys of `tasks` whose functions have not ended
 
     async def start(self, launch: Launch) -> LaunchResult | LaunchResponse:
         """Start the function, unless the key is running already. `over` in the response: the function has ended."""
@@ -45,10 +45,10 @@ class PythonLauncher:
             return LaunchResult.REJECTED
         key = launch.run.key
         if key not in self.tasks:
-            self.going.add(key)
+            self.running.add(key)
             self.tasks[key] = asyncio.create_task(self._run(function, launch))
             await asyncio.sleep(0)  # a function that never waits has ended after this
-        return LaunchResult.OK if key in self.going else LaunchResponse(LaunchResult.OK, over=True)
+        return LaunchResult.OK if key in self.running else LaunchResponse(LaunchResult.OK, over=True)
 
     def holds(self, key: str) -> bool:
         """Return whether the function of that key is running here, or its end is not recorded yet."""
@@ -67,16 +67,16 @@ class PythonLauncher:
 
     def unrecorded(self) -> int:
         """Return how many functions have ended without a record of their end."""
-        return len(self.tasks) - len(self.going)
+        return len(self.tasks) - len(self.running)
 
     async def _run(self, function: Function, launch: Launch) -> None:
         """Run the function and report how it ended. The key stays known until the report is recorded."""
         try:
             report, error = await _outcome(function, launch)
-            self.going.discard(launch.run.key)
+            self.running.discard(launch.run.key)
             await self.report(launch, report, error)
         finally:
-            self.going.discard(launch.run.key)
+            self.running.discard(launch.run.key)
             self.tasks.pop(launch.run.key, None)
 
 
@@ -95,19 +95,19 @@ async def _outcome(function: Function, launch: Launch) -> tuple[Report, BaseExce
 
 def plain(function: Callable[[], Any]) -> bool:
     """Return whether a function is not async and therefore needs a thread."""
-    called = function.func if isinstance(function, partial) else function
-    return not (iscoroutinefunction(called) or iscoroutinefunction(getattr(called, "__call__", None)))  # noqa: B004
+    callee = function.func if isinstance(function, partial) else function
+    return not (iscoroutinefunction(callee) or iscoroutinefunction(getattr(callee, "__call__", None)))  # noqa: B004
 
 
-async def call(function: Callable[[], Any], threads: Threads, begun: Callable[[], None] = lambda: None) -> None:
+async def call(function: Callable[[], Any], threads: Threads, on_start: Callable[[], None] = lambda: None) -> None:
     """Call a function and wait for its end: an async function in this loop, a plain function in a thread.
 
-    An awaitable result is awaited. `begun` is called when the function starts.
+    An awaitable result is awaited. `on_start` is called when the function starts.
     """
     if plain(function):
-        result = await threads.run(function, begun)
+        result = await threads.run(function, on_start)
     else:
-        begun()
+        on_start()
         result = function()
     if isawaitable(result):
         await result

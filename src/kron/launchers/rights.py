@@ -38,8 +38,8 @@ def rights_of(user: str | None, group: str | None) -> Rights | None:
     if user is None:
         entry = pwd.getpwuid(os.geteuid())
     else:
-        entry = pwd.getpwuid(int(user)) if _number(user) else pwd.getpwnam(user)
-    gid = entry.pw_gid if group is None else int(group) if _number(group) else grp.getgrnam(group).gr_gid
+        entry = pwd.getpwuid(int(user)) if _is_number(user) else pwd.getpwnam(user)
+    gid = entry.pw_gid if group is None else int(group) if _is_number(group) else grp.getgrnam(group).gr_gid
     if entry.pw_uid == os.geteuid() != 0 and gid == os.getegid():
         return None
     return Rights(entry.pw_name, entry.pw_dir, entry.pw_uid, gid, os.getgrouplist(entry.pw_name, gid))
@@ -48,10 +48,10 @@ def rights_of(user: str | None, group: str | None) -> Rights | None:
 def open_output(path: str) -> int:
     """Open a file for appending, as the worker. A symlink is followed only if no other user can have created it."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-    return os.open(path, flags if _own_link(path) else flags | os.O_NOFOLLOW, 0o666)
+    return os.open(path, flags if _is_own_link(path) else flags | os.O_NOFOLLOW, 0o666)
 
 
-def _own_link(path: str) -> bool:
+def _is_own_link(path: str) -> bool:
     trusted = 0, os.geteuid()
     try:
         link, folder = os.lstat(path), Path(path).absolute().parent.stat()
@@ -60,5 +60,5 @@ def _own_link(path: str) -> bool:
     return link.st_uid in trusted and folder.st_uid in trusted and not folder.st_mode & 0o022
 
 
-def _number(text: str) -> bool:
+def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit()

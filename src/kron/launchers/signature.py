@@ -13,7 +13,7 @@ from hashlib import sha256
 
 from kron.errors import InvalidSetting
 
-TOLERANCE = 300  # seconds
+TOLERANCE_SECONDS = 300  # seconds
 _PREFIX = "whsec_"
 
 
@@ -98,11 +98,11 @@ def verify(secret: str, headers: Mapping[str, str], body: bytes, now: float) -> 
     Raises:
         InvalidSetting: The secret is invalid.
     """
-    identifier, said = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
-    if not identifier or not said.isascii() or not said.isdigit() or len(said) > 12:
+    identifier, timestamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
+    if not identifier or not timestamp.isascii() or not timestamp.isdigit() or len(timestamp) > 12:
         return False
-    if abs(now - int(said)) > TOLERANCE:
+    if abs(now - int(timestamp)) > TOLERANCE_SECONDS:
         return False
-    wanted = sign([read_secret(secret)], identifier, int(said), body).encode()
-    given = headers.get("webhook-signature", "").encode().split()
-    return any(hmac.compare_digest(wanted, each) for each in given)
+    expected = sign([read_secret(secret)], identifier, int(timestamp), body).encode()
+    signatures = headers.get("webhook-signature", "").encode().split()
+    return any(hmac.compare_digest(expected, signature) for signature in signatures)

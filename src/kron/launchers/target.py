@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from kron.errors import InvalidSchedule
 
-LONGEST = 2_048
+MAX_URL_LENGTH = 2_048
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -44,24 +44,31 @@ def read_url(text: str, *, plain: bool = False) -> Url:
     Raises:
         InvalidSchedule: The URL is invalid.
     """
-    if len(text) > LONGEST or not text.isascii() or not text.isprintable() or any(c in text for c in ' "<>\\^`{|}'):
-        raise _bad("it is too long or has invalid characters", "use up to 2048 ASCII characters; percent-encode others")
+    if (
+        len(text) > MAX_URL_LENGTH
+        or not text.isascii()
+        or not text.isprintable()
+        or any(c in text for c in ' "<>\\^`{|}')
+    ):
+        raise _invalid_url(
+            "it is too long or has invalid characters", "use up to 2048 ASCII characters; percent-encode others"
+        )
     try:
         parts = urlsplit(text)
         port = parts.port
     except ValueError:
-        raise _bad("it is not a URL", "use https://host/path") from None
+        raise _invalid_url("it is not a URL", "use https://host/path") from None
     if parts.scheme not in (("https", "http") if plain else ("https",)):
-        raise _bad(
+        raise _invalid_url(
             f"scheme {parts.scheme[:20]!r} is not allowed", "use https://host/path" + (" or http://…" if plain else "")
         )
     if "@" in parts.netloc or "#" in text:
-        raise _bad("it contains a user or a fragment", "remove the user and the fragment")
+        raise _invalid_url("it contains a user or a fragment", "remove the user and the fragment")
     if not parts.hostname or "%" in parts.netloc or port == 0:
-        raise _bad("it has no valid host or port", "use https://host/path")
+        raise _invalid_url("it has no valid host or port", "use https://host/path")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     return Url(parts.scheme, parts.hostname, port or _PORTS[parts.scheme], path)
 
 
-def _bad(reason: str, hint: str) -> InvalidSchedule:
+def _invalid_url(reason: str, hint: str) -> InvalidSchedule:
     return InvalidSchedule("BAD_TARGET", f"invalid target URL: {reason}", hint=hint)

@@ -20,45 +20,45 @@ class Threads:
 
     def __init__(self, size: int = THREADS) -> None:
         self.size = size
-        self.places = asyncio.Semaphore(size)
+        self.slots = asyncio.Semaphore(size)
 
     @property
     def busy(self) -> bool:
         """Whether the next function has to wait for a slot."""
-        return self.places.locked()
+        return self.slots.locked()
 
-    async def run(self, function: Callable[[], Any], begun: Callable[[], None]) -> Any:
+    async def run(self, function: Callable[[], Any], on_start: Callable[[], None]) -> Any:
         """Return the result of the function, or raise its error.
 
-        `begun` is called when a slot is free, before the thread starts. Until then the call can be canceled without
+        `on_start` is called when a slot is free, before the thread starts. Until then the call can be canceled without
         effect.
         """
-        await self.places.acquire()
-        begun()
+        await self.slots.acquire()
+        on_start()
         loop, context = asyncio.get_running_loop(), copy_context()
-        ended: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
+        completion: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
 
-        def work() -> None:
+        def call_function() -> None:
             try:
                 outcome: tuple[Any, BaseException | None] = context.run(function), None
             except BaseException as error:  # also SystemExit: it ends only the function
                 outcome = None, error
             with suppress(RuntimeError):  # the loop is closed: no task waits for the result
-                loop.call_soon_threadsafe(self._ended, ended, outcome)
+                loop.call_soon_threadsafe(self._complete, completion, outcome)
 
         try:
-            threading.Thread(target=work, name="kron-job", daemon=True).start()
+            threading.Thread(target=call_function, name="kron-job", daemon=True).start()
         except BaseException:
-            self.places.release()
+            self.slots.release()
             raise
-        result, error = await ended
+        result, error = await completion
         if error is not None:
             raise error
         return result
 
-    def _ended(
-        self, ended: asyncio.Future[tuple[Any, BaseException | None]], outcome: tuple[Any, BaseException | None]
+    def _complete(
+        self, completion: asyncio.Future[tuple[Any, BaseException | None]], outcome: tuple[Any, BaseException | None]
     ) -> None:
-        self.places.release()
-        if not ended.done():
-            ended.set_result(outcome)
+        self.slots.release()
+        if not completion.done():
+            completion.set_result(outcome)

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from kron.engine.clock import Clock, SystemClock
 from kron.engine.launcher import Launch
-from kron.launchers.http import meaning, patience, report_of
+from kron.launchers.http import launch_result_of, report_of, retry_delay_ms
 from kron.launchers.post import NotSent, PartiallySent, Poster
 from kron.launchers.signature import Secrets, sign
 from kron.launchers.target import Url
@@ -22,8 +22,8 @@ from kron.rules.run import Run
 from kron.timing.zone import rfc3339
 
 Dag = dict[str, Any]
-SECONDS = 8.0
-_LONGEST = 200  # maximum characters of a folder name
+TIMEOUT_SECONDS = 8.0
+_MAX_FOLDER_NAME = 200  # maximum characters of a folder name
 
 
 class WorkflowStore(Protocol):
@@ -68,15 +68,15 @@ class WorkflowFolder:
     def _path(self, workflow_id: str, version: int) -> Path:
         """Return the path of a version. Dots and slashes of the id are encoded, so that no id escapes the folder."""
         name = quote(workflow_id, safe="").replace(".", "%2E")
-        name = name if len(name) <= _LONGEST else "sha256-" + sha256(workflow_id.encode()).hexdigest()
+        name = name if len(name) <= _MAX_FOLDER_NAME else "sha256-" + sha256(workflow_id.encode()).hexdigest()
         return self.root / name / f"{int(version)}.json"
 
     def _read(self, path: Path) -> Dag | None:
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
+            dag = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
-        return found if isinstance(found, dict) else None
+        return dag if isinstance(dag, dict) else None
 
     def _write(self, path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -95,8 +95,8 @@ class RunLauncher:
         self, workflow_id: str, version: int, user_id: str, scheduled_for: str, idempotency_key: str, tenant: str = ""
     ) -> bool:
         """Start a workflow run. Returns True if the executor accepted it, False also if the workflow does not exist."""
-        said = await self.launch(workflow_id, version, user_id, scheduled_for, idempotency_key, tenant)
-        return said.result is LaunchResult.OK
+        response = await self.launch(workflow_id, version, user_id, scheduled_for, idempotency_key, tenant)
+        return response.result is LaunchResult.OK
 
     async def launch(
         self, workflow_id: str, version: int, user_id: str, scheduled_for: str, key: str, tenant: str = ""
@@ -115,8 +115,8 @@ class RunLauncher:
             "idempotency_key": key,
             **({"tenant": tenant} if tenant else {}),
         }
-        said = await self.executor.run(dag, meta) or LaunchResult.OK
-        return said if isinstance(said, LaunchResponse) else LaunchResponse(said)
+        response = await self.executor.run(dag, meta) or LaunchResult.OK
+        return response if isinstance(response, LaunchResponse) else LaunchResponse(response)
 
 
 class WorkflowLauncher:
@@ -130,11 +130,11 @@ class WorkflowLauncher:
         if self.starter is None:
             return LaunchResponse(LaunchResult.REJECTED)
         name, _, query = launch.job.target.partition(":")[2].partition("?")
-        given, tenant = dict(parse_qsl(query)), self.secrets.tenant_of(launch.run.identity)
+        parameters, tenant = dict(parse_qsl(query)), self.secrets.tenant_of(launch.run.identity)
         workflow = (f"{tenant}/" if tenant else "") + unquote(name)
-        planned = rfc3339(launch.run.nominal)
-        version, user = int(given["version"]), given["user"]
-        return await self.starter.launch(workflow, version, user, planned, launch.run.key, tenant)
+        scheduled_for = rfc3339(launch.run.nominal)
+        version, user = int(parameters["version"]), parameters["user"]
+        return await self.starter.launch(workflow, version, user, scheduled_for, launch.run.key, tenant)
 
     async def cancel(self, run: Run) -> None:
         """Do nothing: executors are not told of cancellations."""
@@ -157,22 +157,25 @@ class HttpExecutor:
             "webhook-signature": sign(self.secrets.of(""), key, now, body),
         }
         try:
-            reply = await self.poster.post(self.url, headers, body, SECONDS)
+            reply = await self.poster.post(self.url, headers, body, TIMEOUT_SECONDS)
         except NotSent:
             return LaunchResponse(LaunchResult.RETRYABLE)
         except PartiallySent:
             return LaunchResponse(LaunchResult.UNKNOWN)
-        answer = meaning(reply, key)
+        result = launch_result_of(reply, key)
         return LaunchResponse(
-            answer, patience(reply, now), run_id_of(reply.body) if answer is LaunchResult.OK else "", report_of(reply)
+            result,
+            retry_delay_ms(reply, now),
+            run_id_of(reply.body) if result is LaunchResult.OK else "",
+            report_of(reply),
         )
 
 
 def run_id_of(body: bytes) -> str:
     """Return the `run_id` of a response body; empty if it has none of 1 to 200 printable characters."""
     try:
-        said = json.loads(body)
+        content = json.loads(body)
     except (ValueError, RecursionError):
         return ""
-    name = said.get("run_id") if isinstance(said, dict) else None
-    return name if isinstance(name, str) and 0 < len(name) <= 200 and name.isprintable() else ""
+    run_id = content.get("run_id") if isinstance(content, dict) else None
+    return run_id if isinstance(run_id, str) and 0 < len(run_id) <= 200 and run_id.isprintable() else ""
