@@ -143,7 +143,7 @@ def test_a_commit_whose_answer_is_lost_has_happened(database, written, monkeypat
 
 
 def test_they_wait_for_one_another_where_there_are_many(database, written, monkeypatch):
-    monkeypatch.setattr(transaction, "AT_ONCE", 2)
+    monkeypatch.setattr(transaction, "MAX_TRANSACTIONS", 2)
     going, most = 0, 0
 
     async def together(connection):

@@ -16,7 +16,7 @@ from kron.language.krontab import read_table
 from kron.language.manifest import define
 from kron.language.service import seconds_first, seconds_last
 from kron.language.source import names_zone, shown_source, source_of
-from kron.stores.codec import read_case, write_job
+from kron.stores.codec import read_state, write_job
 from kron.timing.job import Job, Source
 from kron.timing.schedule.policy import KRON
 from kron.timing.zone import zone
@@ -35,7 +35,7 @@ def meaning(source: Source, identity: str):
 
 
 def stored(job: Job) -> Job:
-    return read_case((job.identity, *write_job(job), 1, 0, 0, 0, 0, None, None, None)).job
+    return read_state((job.identity, *write_job(job), 1, 0, 0, 0, 0, None, None, None)).job
 
 
 def check(job: Job, text: str, dialect: str) -> None:

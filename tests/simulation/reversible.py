@@ -16,15 +16,15 @@ class Reversible:
     def __init__(self, store: MemoryStore) -> None:
         self.store = store
         self.undo: list[tuple[float, str, tuple[Any, ...]]] = []
-        settle, change = store._settle, store._change
+        settle, change = store._commit_update, store._change
 
-        def _settle(settlement: ScheduleUpdate) -> bool:
+        def _commit_update(settlement: ScheduleUpdate) -> bool:
             return self._kept(settlement.after.identity, lambda: settle(settlement))
 
         def _change(wanted: RunUpdate) -> bool:
             return self._kept(wanted.after.identity, lambda: change(wanted))
 
-        store._settle, store._change = _settle, _change  # type: ignore[method-assign]
+        store._commit_update, store._change = _commit_update, _change  # type: ignore[method-assign]
 
     def _kept(self, identity: str, write: Any) -> bool:
         s = self.store

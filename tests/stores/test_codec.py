@@ -16,10 +16,10 @@ from kron.stores.codec import (
     POLICY,
     RUN,
     JobRow,
-    read_case,
     read_gap,
     read_revision,
     read_run,
+    read_state,
     write_job,
     write_revision,
     write_standing,
@@ -146,7 +146,7 @@ def jobs(draw, schedules, texts):
 
 
 def read(job, row):
-    return read_case((job.identity, *row, *NEVER)).job
+    return read_state((job.identity, *row, *NEVER)).job
 
 
 def test_every_axis_of_the_policy_is_tried():
@@ -253,7 +253,7 @@ def test_a_schedule_with_one_wrong_value_is_read_as_it_says_or_refused_by_name(c
     row = ["a", *GOOD, *NEVER]
     row[column + 1] = value
     try:
-        case = read_case(row)
+        case = read_state(row)
     except KronError as error:
         assert error.code == "CORRUPT_ROW"
         assert error.details == {"table": "schedules", "row": "a"}
@@ -292,7 +292,7 @@ def test_a_run_with_one_wrong_value_is_read_as_it_says_or_refused_by_name(column
 )
 def test_a_policy_is_read_whole_or_not_at_all(text):
     with pytest.raises(KronError, match="'a' of schedules cannot be read"):
-        read_case(("a", *GOOD._replace(policy=text), *NEVER))
+        read_state(("a", *GOOD._replace(policy=text), *NEVER))
 
 
 def test_the_columns_of_a_definition_are_those_of_a_job_but_its_identity():

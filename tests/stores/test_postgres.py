@@ -23,7 +23,7 @@ from kron.stores.postgres.cases import Jobs
 from kron.stores.postgres.commit import prepare
 from kron.stores.postgres.maintain import WEEK, maintain, weeks
 from kron.stores.postgres.migrate import Migration, migrate, migrations
-from kron.stores.postgres.rows import key_bytes, moves, revised, standings
+from kron.stores.postgres.rows import changed_run_columns, key_bytes, progress_columns, revision_columns
 from kron.stores.postgres.statements import QUERIES
 from kron.timing.schedule.policy import Overlap
 from tests.postgres import connect, running
@@ -328,8 +328,8 @@ def test_a_batch_is_found_row_by_row_in_its_own_order(postgres, sql, known, size
     anew = [case._replace(revision=2) for case in stored]
     values = {
         "advance": ready.columns["due"],
-        "edit": revised(list(map(a_revision, anew)), rows_of(anew))
-        | standings(anew, [0] * size, [0] * size)
+        "edit": revision_columns(list(map(a_revision, anew)), rows_of(anew))
+        | progress_columns(anew, [0] * size, [0] * size)
         | {"now": NOW},
         "stir": {"schedules": texts(names), "deltas": numbers([1] * size), "wakes": numbers([NOW] * size)},
     }
@@ -371,9 +371,9 @@ def test_no_batch_goes_through_a_table_that_has_just_grown(server, database, run
     names, some = texts([run.identity for run in runs[:500]]), runs[:500]
     cases = [a_case(run.identity, revision=2) for run in some]
     values = {
-        **revised([a_revision(case) for case in cases], rows_of(cases)),
-        **standings(cases, [0] * 500, [0] * 500),
-        **moves((run, False) for run in some),
+        **revision_columns([a_revision(case) for case in cases], rows_of(cases)),
+        **progress_columns(cases, [0] * 500, [0] * 500),
+        **changed_run_columns((run, False) for run in some),
         "now": NOW,
         "tenant": "default",
         "keys": octets(key_bytes(run.key) for run in some),
@@ -459,7 +459,7 @@ class TestFaults:
         """Somebody holds the row; we give up at our own deadline, or at the server's limit for locks."""
         store = Handle(runner, PostgresStore(database, clock, deadline=0.5))
         case = define(store)
-        runner.run(store.store.bell.rest())
+        runner.run(store.store.notifier.rest())
         idle = len(store.store.pool.idle)
         with connect(database) as other:
             other.execute("SELECT * FROM schedule_state FOR UPDATE")

@@ -11,7 +11,7 @@ from kron.engine.audit import audit
 from kron.rules.outcome import GapRecord, Outcome, Reason
 from kron.rules.run import State
 from kron.rules.update import ActionKind, RunUpdate, ScheduleAction, ScheduleUpdate
-from kron.stores.postgres.doctor import _between, _partitions
+from kron.stores.postgres.doctor import _intervals_between, _partitions
 from kron.stores.postgres.statements import QUERIES
 from kron.stores.sqlite import SqliteStore
 from kron.timing.key import key_of
@@ -207,7 +207,7 @@ def test_the_doctor_reads_no_week_to_find_rows_outside_of_them(postgres, sql, ru
         return finding.level
 
     assert found() == "ok"
-    for first, last in _between({start for (start,) in sql("SELECT start FROM kron_partitions")}):
+    for first, last in _intervals_between({start for (start,) in sql("SELECT start FROM kron_partitions")}):
         values = {"tenant": "default", "first": first, "last": last}
         plan = runner.run(postgres.store.pool.read(lambda talk, values=values: _plan(talk, values)))
         assert "runs_default" in plan

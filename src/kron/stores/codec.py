@@ -30,7 +30,7 @@ from kron.timing.schedule.policy import Policy
 Row = Sequence[Any]
 T = TypeVar("T")
 
-MOST = 1 << 63  # integers n satisfy -MOST <= n < MOST
+INTEGER_LIMIT = 1 << 63  # integers n satisfy -INTEGER_LIMIT <= n < INTEGER_LIMIT
 
 
 class JobRow(NamedTuple):
@@ -76,8 +76,8 @@ class Made(NamedTuple):
 
 POLICY = RowCodec(Policy, without=("preset", "given"))
 COMMAND, JOB, STANDING = RowCodec(Command), RowCodec(JobRow), RowCodec(Standing)
-RUN, GAP, MADE, ACT = RowCodec(Run), RowCodec(GapRecord), RowCodec(Made), RowCodec(ScheduleAction)
-WIDTH = len(JobRow._fields)
+RUN, GAP, MADE, ACTION = RowCodec(Run), RowCodec(GapRecord), RowCodec(Made), RowCodec(ScheduleAction)
+JOB_COLUMNS = len(JobRow._fields)
 _NO_SOURCE = (None, None, None)
 
 
@@ -88,11 +88,11 @@ def write_job(job: Job) -> JobRow:
         InvalidInput: The job would not come back equal.
     """
     text, dialect = canonical(job.schedule)
-    zone, policy = job.schedule.zone.name, _policy(job.schedule.policy)
+    zone, policy = job.schedule.zone.name, _policy_text(job.schedule.policy)
     command = None if job.command is None else COMMAND.text(job.command)
     source = _NO_SOURCE if job.source is None else (job.source.text, job.source.dialect, job.source.zone)
-    about = (job.name, job.description, command, job.target, job.start, job.end)
-    row = JobRow(text, dialect, zone, policy, *about, *source)
+    details = (job.name, job.description, command, job.target, job.start, job.end)
+    row = JobRow(text, dialect, zone, policy, *details, *source)
     reason = _unstorable(job, row)
     if reason:
         hint = "build the schedule by parsing a text"
@@ -100,17 +100,17 @@ def write_job(job: Job) -> JobRow:
     return row
 
 
-def write_standing(case: ScheduleState) -> Standing:
+def write_standing(state: ScheduleState) -> Standing:
     """Return the progress row of a schedule."""
-    owed = write_owed(case.owed)
+    owed = write_owed(state.owed)
     return Standing(
-        case.revision,
-        case.cursor,
-        case.effective_from,
-        case.paused,
-        case.deleted,
-        case.next_check_at,
-        case.paused_until,
+        state.revision,
+        state.cursor,
+        state.effective_from,
+        state.paused,
+        state.deleted,
+        state.next_check_at,
+        state.paused_until,
         owed,
     )
 
@@ -124,13 +124,13 @@ def read_owed(text: str | None) -> frozenset[int] | None:
     """Return the nominal times of `write_owed`."""
     if text is None:
         return None
-    found = json.loads(text)
-    if not isinstance(found, list):
+    seconds = json.loads(text)
+    if not isinstance(seconds, list):
         raise ValueError(f"{text!r} is not a list of seconds")
-    return frozenset(map(number_of, found))
+    return frozenset(map(number_of, seconds))
 
 
-def read_case(row: Row, presets: Presets = BUILT_IN) -> ScheduleState:
+def read_state(row: Row, presets: Presets = BUILT_IN) -> ScheduleState:
     """Return the schedule state of a row: identity, definition and progress. Runs are stored in another table.
 
     Args:
@@ -140,14 +140,22 @@ def read_case(row: Row, presets: Presets = BUILT_IN) -> ScheduleState:
     Raises:
         UnreadableRecord: The row cannot be read.
     """
-    identity, definition, standing = row[0], row[1 : WIDTH + 1], row[WIDTH + 1 :]
+    identity, definition, standing = row[0], row[1 : JOB_COLUMNS + 1], row[JOB_COLUMNS + 1 :]
     try:
-        job, at = _job(identity, JOB.read(definition), presets), STANDING.read(standing)
-        owed = read_owed(at.owed)
+        job, progress = _read_job(identity, JOB.read(definition), presets), STANDING.read(standing)
+        owed = read_owed(progress.owed)
     except (ValueError, TypeError, KronError, RecursionError) as error:
         raise corrupt("schedules", identity, error) from error
     return ScheduleState(
-        job, at.revision, at.cursor, at.since, at.paused, at.deleted, at.wake, paused_until=at.paused_until, owed=owed
+        job,
+        progress.revision,
+        progress.cursor,
+        progress.since,
+        progress.paused,
+        progress.deleted,
+        progress.wake,
+        paused_until=progress.paused_until,
+        owed=owed,
     )
 
 
@@ -161,12 +169,12 @@ def read_ahead(identity: str, rows: Sequence[Row]) -> frozenset[int]:
 
 def read_run(row: Row) -> Run:
     """Return the run of a row, which has the fields of `Run` in their order."""
-    return _read("schedule_runs", row[0], RUN, row)
+    return _read_row("schedule_runs", row[0], RUN, row)
 
 
 def read_gap(identity: str, row: Row) -> GapRecord:
     """Return the gap record of a row."""
-    return _read("schedule_gaps", f"{identity} from {row[0]}", GAP, row)
+    return _read_row("schedule_gaps", f"{identity} from {row[0]}", GAP, row)
 
 
 def write_revision(revision: Revision, row: JobRow) -> dict[str, Any]:
@@ -177,16 +185,16 @@ def write_revision(revision: Revision, row: JobRow) -> dict[str, Any]:
 
 def read_revision(row: Row, presets: Presets = BUILT_IN) -> Revision:
     """Return the revision of a row: the identity, its definition, then the columns of `Made`."""
-    identity, definition, made = row[0], row[1 : WIDTH + 1], row[WIDTH + 1 :]
+    identity, definition, made = row[0], row[1 : JOB_COLUMNS + 1], row[JOB_COLUMNS + 1 :]
     try:
-        return Revision(_job(identity, JOB.read(definition), presets), *MADE.read(made))
+        return Revision(_read_job(identity, JOB.read(definition), presets), *MADE.read(made))
     except (ValueError, TypeError, KronError, RecursionError) as error:
         raise corrupt("schedule_revisions", f"{identity} number {made[0] if made else '?'}", error) from error
 
 
-def read_act(identity: str, row: Row) -> ScheduleAction:
+def read_action(identity: str, row: Row) -> ScheduleAction:
     """Return the recorded action of a row."""
-    return _read("schedule_actions", f"{identity} at {row[1]}", ACT, row)
+    return _read_row("schedule_actions", f"{identity} at {row[1]}", ACTION, row)
 
 
 def corrupt(table: str, row: object, error: object) -> UnreadableRecord:
@@ -196,21 +204,21 @@ def corrupt(table: str, row: object, error: object) -> UnreadableRecord:
     return UnreadableRecord("CORRUPT_ROW", message, hint=hint, details={"table": table, "row": row})
 
 
-def _read(table: str, name: object, form: RowCodec[T], row: Row) -> T:
+def _read_row(table: str, name: object, codec: RowCodec[T], row: Row) -> T:
     try:
-        return form.read(row)
+        return codec.read(row)
     except (ValueError, TypeError) as error:
         raise corrupt(table, name, error) from error
 
 
-def _job(identity: str, row: JobRow, presets: Presets) -> Job:
-    schedule = _schedule(row.schedule, row.dialect, row.timezone, row.policy, presets)
-    command = None if row.command is None else _command(row.command)
-    source = _source(row.source, row.source_dialect, row.source_timezone)
+def _read_job(identity: str, row: JobRow, presets: Presets) -> Job:
+    schedule = _read_schedule(row.schedule, row.dialect, row.timezone, row.policy, presets)
+    command = None if row.command is None else _read_command(row.command)
+    source = _read_source(row.source, row.source_dialect, row.source_timezone)
     return Job(identity, schedule, row.name, row.description, command, row.target, row.start_at, row.end_at, source)
 
 
-def _source(text: str | None, dialect: str | None, zone: str | None) -> Source | None:
+def _read_source(text: str | None, dialect: str | None, zone: str | None) -> Source | None:
     if text is not None and dialect is not None:
         return shared_source(text, dialect, zone)
     if (text, dialect, zone) != _NO_SOURCE:
@@ -219,7 +227,7 @@ def _source(text: str | None, dialect: str | None, zone: str | None) -> Source |
 
 
 @lru_cache(16_384)  # parsing dominates the cost of a row, and many rows share few texts
-def _schedule(text: str, dialect: str, zone: str, policy: str, presets: Presets) -> Schedule:
+def _read_schedule(text: str, dialect: str, zone: str, policy: str, presets: Presets) -> Schedule:
     return replace(parse(text, dialect=dialect, timezone=zone), policy=_read_policy(policy, presets))
 
 
@@ -227,45 +235,47 @@ def _read_policy(text: str, presets: Presets) -> Policy:
     """Return the policy of a row: every axis, or the name of a preset and the axes that the author gave."""
     if '"preset"' not in text:
         return POLICY.read_text(text)
-    given = json.loads(text)
-    name = given.pop("preset")
-    return replace(presets.named(name), **POLICY.read_some(given), preset=name, given=tuple(sorted(given)))
+    fields = json.loads(text)
+    name = fields.pop("preset")
+    return replace(presets.named(name), **POLICY.read_subset(fields), preset=name, given=tuple(sorted(fields)))
 
 
 @lru_cache(1_024)
-def _policy(policy: Policy) -> str:
+def _policy_text(policy: Policy) -> str:
     if not policy.preset:
         return POLICY.text(policy)
-    given = {"preset": policy.preset, **POLICY.some(policy, policy.given)}
-    return json.dumps(given, separators=(",", ":"), sort_keys=True)
+    fields = {"preset": policy.preset, **POLICY.subset(policy, policy.given)}
+    return json.dumps(fields, separators=(",", ":"), sort_keys=True)
 
 
 @lru_cache(1_024)
-def _command(text: str) -> Command:
+def _read_command(text: str) -> Command:
     return COMMAND.read_text(text)
 
 
 def _unstorable(job: Job, row: JobRow) -> str:
     """Return why a job would not come back equal; empty if it would."""
-    if not all(_plain(value) for value in (job.identity, *row) if isinstance(value, str)):
+    if not all(_is_storable(value) for value in (job.identity, *row) if isinstance(value, str)):
         return "a text contains a character that databases cannot store (NUL or a surrogate)"
-    if not all(-MOST <= value < MOST for value in (row.start_at, row.end_at) if value is not None):
+    if not all(-INTEGER_LIMIT <= value < INTEGER_LIMIT for value in (row.start_at, row.end_at) if value is not None):
         return "its start or end is out of range (64-bit integer)"
     try:
-        return "" if _as_written(_job(job.identity, row, BUILT_IN), job) == job else "its schedule has no exact text"
+        return (
+            "" if _as_written(_read_job(job.identity, row, BUILT_IN), job) == job else "its schedule has no exact text"
+        )
     except (ValueError, TypeError, KronError) as error:
         return f"its schedule has no text: {error.message if isinstance(error, LanguageError) else error}"
 
 
 def _as_written(read: Job, job: Job) -> Job:
     """Return the job that was read with the values of the writer's preset, which are not part of the row."""
-    mine, written = job.schedule.policy, read.schedule.policy
-    if not mine.preset or mine == written:
+    writer_policy, stored_policy = job.schedule.policy, read.schedule.policy
+    if not writer_policy.preset or writer_policy == stored_policy:
         return read
-    given = {name: getattr(written, name) for name in written.given}
-    policy = replace(mine, **given, preset=written.preset, given=written.given)
+    given_fields = {name: getattr(stored_policy, name) for name in stored_policy.given}
+    policy = replace(writer_policy, **given_fields, preset=stored_policy.preset, given=stored_policy.given)
     return replace(read, schedule=replace(read.schedule, policy=policy))
 
 
-def _plain(text: str) -> bool:
+def _is_storable(text: str) -> bool:
     return "\0" not in text and (text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text))

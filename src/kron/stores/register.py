@@ -39,15 +39,15 @@ class Register:
     def lease(self, owner: str, kinds: frozenset[str], now: int, length: int) -> Fleet:
         """Lease `owner` for `length` milliseconds; a length of 0 removes it. Returns all living workers."""
         until = now + length
-        self._count_from(now)
+        self._restart_leases(now)
         self.lives = {name: life for name, life in self.lives.items() if life.until > now}
-        before = self.lives.pop(owner, None)
+        previous = self.lives.pop(owner, None)
         if until > now:
-            self.lives[owner] = Life(before.joined if before else now, now, until, kinds)
+            self.lives[owner] = Life(previous.joined if previous else now, now, until, kinds)
             for kind in kinds:
-                self._serve(kind, now, length)
-        for kind in (before.kinds if before else frozenset()) - (kinds if until > now else frozenset()):
-            self._leave(kind, now)
+                self._record_lease(kind, now, length)
+        for kind in (previous.kinds if previous else frozenset()) - (kinds if until > now else frozenset()):
+            self._record_departure(kind, now)
         members = tuple(Member(name, life.joined, life.kinds) for name, life in sorted(self.lives.items()))
         return Fleet(members, {kind: self.downtime(kind, now) for kind in kinds})
 
@@ -56,27 +56,27 @@ class Register:
         service = self.kinds.get(kind)
         return ALWAYS if service is None else service.downtime_at(now)
 
-    def _serve(self, kind: str, now: int, length: int) -> None:
+    def _record_lease(self, kind: str, now: int, length: int) -> None:
         """Record a lease for a kind. If the kind was served only for a moment before, that moment extends its downtime.
 
         A worker that was back for less than a third of its lease has not handled the periods of the downtime.
         """
-        known, until = self.kinds.get(kind), now + length
-        if known is None:
+        service, until = self.kinds.get(kind), now + length
+        if service is None:
             self.kinds[kind] = Service(now, until, Downtime(-EVER, now))
-        elif known.until <= now:
-            moment = known.said - known.downtime.end < length / 3
-            start = known.downtime.start if moment else known.said
+        elif service.until <= now:
+            was_brief = service.said - service.downtime.end < length / 3
+            start = service.downtime.start if was_brief else service.said
             self.kinds[kind] = Service(now, until, Downtime(start, now))
         else:
-            self.kinds[kind] = Service(now, max(until, known.until), known.downtime)
+            self.kinds[kind] = Service(now, max(until, service.until), service.downtime)
 
-    def _leave(self, kind: str, now: int) -> None:
+    def _record_departure(self, kind: str, now: int) -> None:
         """Record that a worker left: the kind is served until the last lease of the other workers for it ends."""
-        left = max((life.until for life in self.lives.values() if kind in life.kinds), default=now)
-        self.kinds[kind] = self.kinds[kind]._replace(said=now, until=left)
+        last_end = max((life.until for life in self.lives.values() if kind in life.kinds), default=now)
+        self.kinds[kind] = self.kinds[kind]._replace(said=now, until=last_end)
 
-    def _count_from(self, now: int) -> None:
+    def _restart_leases(self, now: int) -> None:
         """Restart leases from `now` that were written before the clock was set back."""
         self.lives = {
             name: life._replace(said=min(life.said, now), until=life.until - max(0, life.said - now))

@@ -37,48 +37,50 @@ class RowCodec(Generic[T]):
     def row(self, value: T) -> dict[str, Any]:
         """Return the fields by name, as database values."""
         fields = value if isinstance(value, tuple) else [getattr(value, name) for name in self.readers]
-        found = dict(zip(self.readers, fields, strict=True))
+        values = dict(zip(self.readers, fields, strict=True))
         for name in self.choices:
-            if found[name] is not None:
-                found[name] = found[name].value
-        return found
+            if values[name] is not None:
+                values[name] = values[name].value
+        return values
 
     def read(self, row: Sequence[Any]) -> T:
         """Return the value of a row, which has the fields in their order."""
-        return self.kind(*[self._field(name, each) for name, each in zip(self.readers, row, strict=True)])
+        return self.kind(*[self._read_field(name, value) for name, value in zip(self.readers, row, strict=True)])
 
     def text(self, value: T) -> str:
         """Return the value as JSON with every field. Equal values have equal texts."""
-        found = {name: getattr(value, name) for name in self.readers}
-        return json.dumps(found, separators=(",", ":"), sort_keys=True)
+        fields = {name: getattr(value, name) for name in self.readers}
+        return json.dumps(fields, separators=(",", ":"), sort_keys=True)
 
     def read_text(self, text: str) -> T:
         """Return the value of a JSON text. Unknown and missing fields are errors: a default would be a guess."""
-        found = json.loads(text)
-        if not isinstance(found, dict) or found.keys() - self.readers.keys():
+        fields = json.loads(text)
+        if not isinstance(fields, dict) or fields.keys() - self.readers.keys():
             raise ValueError(f"{self.kind.__name__} is not an object of {', '.join(self.readers)}")
         for name in self.readers:
-            if name not in found:
-                raise DecodeError(f"{self.kind.__name__} has no {name}", name, None, self._wanted(name), missing=True)
-        return self.kind(**{name: self._field(name, found[name]) for name in self.readers})
+            if name not in fields:
+                raise DecodeError(
+                    f"{self.kind.__name__} has no {name}", name, None, self._plain_type(name), missing=True
+                )
+        return self.kind(**{name: self._read_field(name, fields[name]) for name in self.readers})
 
-    def some(self, value: T, names: Sequence[str]) -> dict[str, Any]:
+    def subset(self, value: T, names: Sequence[str]) -> dict[str, Any]:
         """Return the named fields as JSON values."""
         return {name: getattr(value, name) for name in names if name in self.readers}
 
-    def read_some(self, found: Mapping[str, Any]) -> dict[str, Any]:
+    def read_subset(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields of a partial value. Raises ValueError for an unknown field."""
-        if found.keys() - self.readers.keys():
+        if fields.keys() - self.readers.keys():
             raise ValueError(f"{self.kind.__name__} is not an object of {', '.join(self.readers)}")
-        return {name: self._field(name, value) for name, value in found.items()}
+        return {name: self._read_field(name, value) for name, value in fields.items()}
 
-    def _field(self, name: str, value: Any) -> Any:
+    def _read_field(self, name: str, value: Any) -> Any:
         try:
             return self.readers[name](value)
         except (ValueError, TypeError) as error:
-            raise DecodeError(f"{name}: {error}", name, value, self._wanted(name)) from error
+            raise DecodeError(f"{name}: {error}", name, value, self._plain_type(name)) from error
 
-    def _wanted(self, name: str) -> type:
+    def _plain_type(self, name: str) -> type:
         """Return the plain type of a field: the type that a text or a row holds."""
         kind, *_ = get_args(self.hints[name]) or (self.hints[name],)
         return next((plain for plain in (bool, int, str) if isinstance(kind, type) and issubclass(kind, plain)), object)
@@ -91,14 +93,14 @@ def _is_choice(hint: Any) -> bool:
 
 def _reader(hint: Any) -> Reader:
     if get_origin(hint) is tuple:
-        return _pairs
+        return _pairs_of
     kinds = get_args(hint)
     if NoneType in kinds:
         read = _reader(kinds[0])
         return lambda value: None if value is None else read(value)
-    plain: dict[Any, Reader] = {str: text_of, int: number_of, bool: _truth}
-    found: Reader = plain.get(hint, hint)  # an enumeration reads itself
-    return found
+    plain: dict[Any, Reader] = {str: text_of, int: number_of, bool: _truth_of}
+    reader: Reader = plain.get(hint, hint)  # an enumeration reads itself
+    return reader
 
 
 def text_of(value: Any) -> str:
@@ -115,11 +117,11 @@ def number_of(value: Any) -> int:
     return value
 
 
-def _truth(value: Any) -> bool:
+def _truth_of(value: Any) -> bool:
     if type(value) not in (int, bool) or value not in (0, 1):  # some databases have no boolean type
         raise ValueError(f"{value!r} is neither true nor false")
     return bool(value)
 
 
-def _pairs(value: Any) -> tuple[tuple[str, str], ...]:
+def _pairs_of(value: Any) -> tuple[tuple[str, str], ...]:
     return tuple((text_of(name), text_of(text)) for name, text in value)

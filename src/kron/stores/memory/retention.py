@@ -7,7 +7,7 @@ from itertools import islice
 from kron.engine.store import Maintained
 from kron.stores.memory.tables import Tables
 
-LIMIT = 10_000  # maximum number of schedules, and of records, that one call handles
+MAX_RECORDS_PER_CALL = 10_000  # maximum number of schedules, and of records, that one call handles
 
 
 class Retention:
@@ -23,35 +23,39 @@ class Retention:
         if not self.waiting:
             self.waiting = list(tables.cases)
         removed = 0
-        for _ in range(min(LIMIT, len(self.waiting))):
-            if removed >= LIMIT:
+        for _ in range(min(MAX_RECORDS_PER_CALL, len(self.waiting))):
+            if removed >= MAX_RECORDS_PER_CALL:
                 break
-            removed += self._schedule(tables, self.waiting.pop(), LIMIT - removed)
+            removed += self._prune_schedule(tables, self.waiting.pop(), MAX_RECORDS_PER_CALL - removed)
         return Maintained(removed, bool(self.waiting))
 
-    def _schedule(self, tables: Tables, name: str, most: int) -> int:
+    def _prune_schedule(self, tables: Tables, name: str, limit: int) -> int:
         """Remove old records of a schedule. Returns their number. A deleted schedule goes with its last record."""
         runs = tables.ledger.get(name, {})
-        recorded = (run for run in runs.values() if run.created < self.horizon)
-        over = [r.key for r in recorded if not r.open and r.changed < self.horizon and r.nominal * 1000 < self.horizon]
-        for key in islice(over, most):
+        old_runs = (run for run in runs.values() if run.created < self.horizon)
+        expired_keys = [
+            run.key
+            for run in old_runs
+            if not run.open and run.changed < self.horizon and run.nominal * 1000 < self.horizon
+        ]
+        for key in islice(expired_keys, limit):
             del runs[key], tables.owner_of[key]
             tables.names.pop(key, None)
-        if len(over) > most:
+        if len(expired_keys) > limit:
             self.waiting.append(name)
-            return most
+            return limit
         gaps = tables.dropped.get(name, [])
-        kept = [gap for gap in gaps if gap.last * 1000 >= self.horizon]
-        if len(kept) < len(gaps):
-            tables.dropped[name] = kept
-        return len(over) + len(gaps) - len(kept) + self._tombstone(tables, name)
+        kept_gaps = [gap for gap in gaps if gap.last * 1000 >= self.horizon]
+        if len(kept_gaps) < len(gaps):
+            tables.dropped[name] = kept_gaps
+        return len(expired_keys) + len(gaps) - len(kept_gaps) + self._remove_deleted(tables, name)
 
-    def _tombstone(self, tables: Tables, name: str) -> int:
-        case = tables.cases.get(name)
-        if case is None or not case.deleted or tables.ledger.get(name) or tables.dropped.get(name):
+    def _remove_deleted(self, tables: Tables, name: str) -> int:
+        state = tables.cases.get(name)
+        if state is None or not state.deleted or tables.ledger.get(name) or tables.dropped.get(name):
             return 0
-        done = [*tables.recorded_actions.get(name, ()), *tables.history.get(name, ())]
-        if any(each.at >= self.horizon for each in done):
+        records = [*tables.recorded_actions.get(name, ()), *tables.history.get(name, ())]
+        if any(record.at >= self.horizon for record in records):
             return 0
         for table in (
             tables.cases,

@@ -42,12 +42,12 @@ KINDS = {Numbers: (1016, 20), Texts: (1009, 25), Octets: (1001, 17), Truths: (10
 
 def numbers(values: Iterable[int | None]) -> Numbers:
     """Return an array of bigint; None becomes NULL."""
-    found = values if isinstance(values, list) else list(values)
+    elements = values if isinstance(values, list) else list(values)
     try:
-        flat = array("q", found)
+        flat = array("q", elements)
     except TypeError:
-        return Numbers(_array(Numbers, [None if n is None else n.to_bytes(8, "big", signed=True) for n in found]))
-    return Numbers(_head(Numbers, len(found)) + _interleaved(flat))
+        return Numbers(_array(Numbers, [None if n is None else n.to_bytes(8, "big", signed=True) for n in elements]))
+    return Numbers(_head(Numbers, len(elements)) + _interleaved(flat))
 
 
 def texts(values: Iterable[str | None]) -> Texts:
@@ -79,7 +79,7 @@ def _interleaved(flat: array[int]) -> bytes:
     """Return each number after its length. Slices copy one byte position of all numbers at once: no loop per number."""
     if sys.byteorder == "little":
         flat.byteswap()
-    raw, out = flat.tobytes(), bytearray(_EIGHT + bytes(8)) * len(flat)
-    for place in range(8):
-        out[4 + place :: 12] = raw[place::8]
-    return bytes(out)
+    raw, result = flat.tobytes(), bytearray(_EIGHT + bytes(8)) * len(flat)
+    for position in range(8):
+        result[4 + position :: 12] = raw[position::8]
+    return bytes(result)

@@ -10,168 +10,195 @@ from kron.rules.upcoming import next_period
 from kron.rules.update import ScheduleUpdate, can_commit, is_simple_insert
 from kron.stores.codec import JobRow, write_job
 from kron.stores.postgres.arrays import numbers, octets, texts
-from kron.stores.postgres.cases import Jobs, whole
+from kron.stores.postgres.cases import Jobs, read_states
 from kron.stores.postgres.pool import Session
 from kron.stores.postgres.rows import (
-    acted,
-    alike,
-    definitions,
+    action_columns,
+    changed_run_columns,
+    definition_columns,
     digest,
-    dropped,
     fold,
+    gap_columns,
+    grouped_runs,
     key_bytes,
-    moves,
-    periods,
-    requests,
-    revised,
-    standings,
+    period_columns,
+    progress_columns,
+    request_columns,
+    revision_columns,
 )
 from kron.timing.schedule.policy import Overlap
 
-_COLUMNS = ["revisions", "cursors", "seens", "next_cursors", "sinces", "wakes", "next_seens", "reaches", "nexts"]
+_PROGRESS_COLUMNS = [
+    "revisions",
+    "cursors",
+    "seens",
+    "next_cursors",
+    "sinces",
+    "wakes",
+    "next_seens",
+    "reaches",
+    "nexts",
+]
 
 
-async def advance(talk: Session, settlements: Sequence[ScheduleUpdate], columns: dict[str, Any]) -> set[str]:
+async def advance(session: Session, updates: Sequence[ScheduleUpdate], columns: dict[str, Any]) -> set[str]:
     """Commit the simple inserts whose schedules are unchanged since they were read. Returns their identities.
 
-    A key that exists already fails the whole batch; the caller then uses `settle_exactly`.
+    A key that exists already fails the whole batch; the caller then uses `commit_locked`.
     """
-    held = {name for (name,) in await talk.rows("advance", **columns["due"])}
-    lost = len(held) < len(settlements)
-    groups = alike(_fresh(s for s in settlements if s.after.identity in held)) if lost else columns["runs"]
+    committed = {name for (name,) in await session.rows("advance", **columns["due"])}
+    any_rejected = len(committed) < len(updates)
+    groups = (
+        grouped_runs(_new_runs(update for update in updates if update.after.identity in committed))
+        if any_rejected
+        else columns["runs"]
+    )
     for group in groups:
-        await talk.execute("record", **group)
-    return held
+        await session.execute("record", **group)
+    return committed
 
 
-class Ready(list[ScheduleUpdate]):
+class PreparedUpdates(list[ScheduleUpdate]):
     """Simple inserts of different schedules with their columns, ready to be sent."""
 
-    def __init__(self, settlements: Iterable[ScheduleUpdate]) -> None:
-        super().__init__(settlements)
-        self.columns = columns_of(sorted(self, key=lambda s: s.after.job.identity))
+    def __init__(self, updates: Iterable[ScheduleUpdate]) -> None:
+        super().__init__(updates)
+        self.columns = columns_of(sorted(self, key=lambda update: update.after.job.identity))
 
 
-def prepare(settlements: list[ScheduleUpdate]) -> list[ScheduleUpdate]:
+def prepare(updates: list[ScheduleUpdate]) -> list[ScheduleUpdate]:
     """Return the updates, with their columns if all of them are simple inserts of different schedules."""
-    apart = len({s.after.job.identity for s in settlements}) == len(settlements)
-    return Ready(settlements) if settlements and apart and all(map(is_simple_insert, settlements)) else settlements
+    are_distinct = len({update.after.job.identity for update in updates}) == len(updates)
+    return PreparedUpdates(updates) if updates and are_distinct and all(map(is_simple_insert, updates)) else updates
 
 
-def columns_of(settlements: Sequence[ScheduleUpdate]) -> dict[str, Any]:
+def columns_of(updates: Sequence[ScheduleUpdate]) -> dict[str, Any]:
     """Return the columns of simple inserts. They are built before the transaction, so that no lock waits for Python."""
-    rows, fresh = [], []
-    for before, after, new, *_ in settlements:
+    rows, new_runs = [], []
+    for before, after, new, *_ in updates:
         assert before is not None  # noqa: S101  simple inserts have one
-        old, digest, cursor = before.cursor, fold(before.open_runs) if before.open_runs else 0, after.cursor
-        reach = max([run.nominal for run in new]) if new else cursor
+        old_cursor, digest, cursor = before.cursor, fold(before.open_runs) if before.open_runs else 0, after.cursor
+        last_period = max([run.nominal for run in new]) if new else cursor
         job = after.job
         rows.append(
             (
-                *(job.identity, before.revision, old, digest, cursor),
-                *(after.effective_from, after.next_check_at, digest ^ fold(new), reach, next_period(after, new)),
+                *(job.identity, before.revision, old_cursor, digest, cursor),
+                *(after.effective_from, after.next_check_at, digest ^ fold(new), last_period, next_period(after, new)),
             )
         )
         exclusive = job.schedule.policy.overlap is not Overlap.ALLOW
-        fresh += [(run, exclusive) for run in new]
+        new_runs += [(run, exclusive) for run in new]
     names, *columns = zip(*rows, strict=True)
-    due = {name: numbers(list(column)) for name, column in zip(_COLUMNS, columns, strict=True)}
-    return {"due": {"schedules": texts(names), **due, "paused": False, "deleted": False}, "runs": alike(fresh)}
+    due = {name: numbers(list(column)) for name, column in zip(_PROGRESS_COLUMNS, columns, strict=True)}
+    return {
+        "due": {"schedules": texts(names), **due, "paused": False, "deleted": False},
+        "runs": grouped_runs(new_runs),
+    }
 
 
-async def settle_exactly(talk: Session, jobs: Jobs, settlements: Sequence[ScheduleUpdate], now: int) -> list[bool]:
+async def commit_locked(session: Session, jobs: Jobs, updates: Sequence[ScheduleUpdate], now: int) -> list[bool]:
     """Commit each update that `can_commit` accepts, under row locks, by the same rule as the in-memory store.
 
     The updates must be of different schedules. Returns one bool per update.
     """
-    rows = await talk.rows("lock", schedules=texts(s.after.identity for s in settlements))
-    stored = {case.identity: case for case in await whole(talk, jobs, rows)}
-    taken = await _taken(talk, [run for s in settlements for run in s.new])
-    held = [s for s in settlements if can_commit(s, stored.get(s.after.identity), taken)]
-    written = {s.after.identity: write_job(s.after.job) for s in held if s.revision or s.after.identity not in stored}
-    held = await _define(talk, held, stored, written, now)
+    rows = await session.rows("lock", schedules=texts(update.after.identity for update in updates))
+    stored = {state.identity: state for state in await read_states(session, jobs, rows)}
+    existing_keys = await _existing_keys(session, [run for update in updates for run in update.new])
+    accepted = [update for update in updates if can_commit(update, stored.get(update.after.identity), existing_keys)]
+    written = {
+        update.after.identity: write_job(update.after.job)
+        for update in accepted
+        if update.revision or update.after.identity not in stored
+    }
+    accepted = await _define(session, accepted, stored, written, now)
     edited, others = list[ScheduleUpdate](), list[ScheduleUpdate]()
-    for s in held:
-        (edited if s.revision and s.after.identity in stored else others).append(s)
+    for update in accepted:
+        (edited if update.revision and update.after.identity in stored else others).append(update)
     if edited:
-        await talk.execute("edit", **_edited(edited, written), now=now)
+        await session.execute("edit", **_edit_columns(edited, written), now=now)
     if others:
         digests = {row[0]: row[1] for row in rows}
-        await _stand(talk, others, digests | {name: digest(row) for name, row in written.items()})
-    revisions = [s.revision for s in others if s.revision]
-    await _write(talk, held, revised(revisions, written) if revisions else None)
-    names = {s.after.identity for s in held}
-    return [s.after.identity in names for s in settlements]
+        await _write_progress(session, others, digests | {name: digest(row) for name, row in written.items()})
+    revisions = [update.revision for update in others if update.revision]
+    await _write_records(session, accepted, revision_columns(revisions, written) if revisions else None)
+    names = {update.after.identity for update in accepted}
+    return [update.after.identity in names for update in updates]
 
 
-async def _taken(talk: Session, runs: Sequence[Run]) -> set[str]:
-    calendar, asked = [run for run in runs if not run.trigger], [run for run in runs if run.trigger]
-    found = await talk.rows("of_periods", **periods(calendar)) if calendar else []
-    again = await talk.rows("requested", keys=octets(key_bytes(run.key) for run in asked)) if asked else []
-    return {row[0] for row in (*found, *again)}
+async def _existing_keys(session: Session, runs: Sequence[Run]) -> set[str]:
+    scheduled, manual = [run for run in runs if not run.trigger], [run for run in runs if run.trigger]
+    period_rows = await session.rows("of_periods", **period_columns(scheduled)) if scheduled else []
+    request_rows = await session.rows("requested", keys=octets(key_bytes(run.key) for run in manual)) if manual else []
+    return {row[0] for row in (*period_rows, *request_rows)}
 
 
 async def _define(
-    talk: Session, held: list[ScheduleUpdate], known: Container[str], written: Mapping[str, JobRow], now: int
+    session: Session, accepted: list[ScheduleUpdate], known: Container[str], written: Mapping[str, JobRow], now: int
 ) -> list[ScheduleUpdate]:
     """Write new schedules. Drop the updates whose schedule another transaction has just created."""
     new = {name: row for name, row in written.items() if name not in known}
     if not new:
-        return held
-    made = {name for (name,) in await talk.rows("define", **definitions(new), now=now)}
-    return [s for s in held if s.after.identity in known or s.after.identity in made]
+        return accepted
+    created = {name for (name,) in await session.rows("define", **definition_columns(new), now=now)}
+    return [update for update in accepted if update.after.identity in known or update.after.identity in created]
 
 
-def _edited(edited: Sequence[ScheduleUpdate], written: Mapping[str, JobRow]) -> dict[str, Any]:
+def _edit_columns(edited: Sequence[ScheduleUpdate], written: Mapping[str, JobRow]) -> dict[str, Any]:
     """Return the columns of schedules with a new revision: their revisions and their progress."""
-    afters, revisions = [s.after for s in edited], [s.revision for s in edited if s.revision]
-    return revised(revisions, written) | standings(afters, map(_seen, edited), map(_reach, edited), map(_next, edited))
+    afters, revisions = [update.after for update in edited], [update.revision for update in edited if update.revision]
+    return revision_columns(revisions, written) | progress_columns(
+        afters, map(_open_run_digest, edited), map(_last_period, edited), map(_next_period, edited)
+    )
 
 
-async def _stand(talk: Session, held: Sequence[ScheduleUpdate], digests: Mapping[str, int]) -> None:
-    afters = [s.after for s in held]
-    progress = standings(afters, map(_seen, held), map(_reach, held), map(_next, held))
-    await talk.execute("stand", **progress, digests=numbers(digests[case.identity] for case in afters))
+async def _write_progress(session: Session, accepted: Sequence[ScheduleUpdate], digests: Mapping[str, int]) -> None:
+    afters = [update.after for update in accepted]
+    progress = progress_columns(
+        afters, map(_open_run_digest, accepted), map(_last_period, accepted), map(_next_period, accepted)
+    )
+    await session.execute("stand", **progress, digests=numbers(digests[state.identity] for state in afters))
 
 
-async def _write(talk: Session, held: Sequence[ScheduleUpdate], revisions: dict[str, Any] | None) -> None:
-    changed = [(after, exclusive(after, s.after.policy)) for s in held for _, after in s.changed]
+async def _write_records(
+    session: Session, accepted: Sequence[ScheduleUpdate], revisions: dict[str, Any] | None
+) -> None:
+    changed = [(after, exclusive(after, update.after.policy)) for update in accepted for _, after in update.changed]
     for starts in (False, True):  # end runs before others start
-        moved = [(run, exclusive) for run, exclusive in changed if run.active is starts]
-        if moved:
-            await talk.execute("move", **moves(moved))
-    asked = [run for s in held for run in s.new if run.trigger]
-    if asked:
-        await talk.execute("request", **requests(asked))
-    for group in alike(_fresh(held)):
-        await talk.execute("record", **group)
-    gaps = [(s.after.identity, s.gap) for s in held if s.gap]
+        changed_part = [(run, exclusive) for run, exclusive in changed if run.active is starts]
+        if changed_part:
+            await session.execute("move", **changed_run_columns(changed_part))
+    manual_runs = [run for update in accepted for run in update.new if run.trigger]
+    if manual_runs:
+        await session.execute("request", **request_columns(manual_runs))
+    for group in grouped_runs(_new_runs(accepted)):
+        await session.execute("record", **group)
+    gaps = [(update.after.identity, update.gap) for update in accepted if update.gap]
     if gaps:
-        await talk.execute("drop", **dropped(gaps))
+        await session.execute("drop", **gap_columns(gaps))
     if revisions:
-        await talk.execute("revise", **revisions)
-    acts = [(s.after.identity, s.action) for s in held if s.action]
-    if acts:
-        await talk.execute("act", **acted(acts))
+        await session.execute("revise", **revisions)
+    actions = [(update.after.identity, update.action) for update in accepted if update.action]
+    if actions:
+        await session.execute("act", **action_columns(actions))
 
 
-def _fresh(settlements: Iterable[ScheduleUpdate]) -> list[tuple[Run, bool]]:
-    return [(run, exclusive(run, s.after.policy)) for s in settlements for run in s.new]
+def _new_runs(updates: Iterable[ScheduleUpdate]) -> list[tuple[Run, bool]]:
+    return [(run, exclusive(run, update.after.policy)) for update in updates for run in update.new]
 
 
-def _seen(settlement: ScheduleUpdate) -> int:
+def _open_run_digest(update: ScheduleUpdate) -> int:
     """Return the digest of the open runs after the update."""
-    runs = {run.key: run for run in settlement.before.open_runs} if settlement.before else {}
-    runs |= {run.key: run for _, run in settlement.changed} | {run.key: run for run in settlement.new}
+    runs = {run.key: run for run in update.before.open_runs} if update.before else {}
+    runs |= {run.key: run for _, run in update.changed} | {run.key: run for run in update.new}
     return fold(runs.values())
 
 
-def _next(settlement: ScheduleUpdate) -> int | None:
+def _next_period(update: ScheduleUpdate) -> int | None:
     """Return the next period (seconds) that has no row after the update; None if there is none."""
-    return next_period(settlement.after, settlement.new)
+    return next_period(update.after, update.new)
 
 
-def _reach(settlement: ScheduleUpdate) -> int:
+def _last_period(update: ScheduleUpdate) -> int:
     """Return the last scheduled period (seconds) that has a row after the update; the cursor if none is beyond it."""
-    after = settlement.after.cursor
-    return max((run.nominal for run in settlement.new if not run.trigger), default=after)
+    after = update.after.cursor
+    return max((run.nominal for run in update.new if not run.trigger), default=after)

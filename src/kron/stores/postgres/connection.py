@@ -65,29 +65,29 @@ CONTEXT: AdaptContext = _Context()
 
 def address(url: str) -> str:
     """Return the conninfo of a URL, with defaults for what it leaves open and without Kron's own parameters."""
-    plain, _ = _parted(url)
-    with translated(""):
+    plain, _ = _split_schema(url)
+    with translate_errors(""):
         return make_conninfo("", **(DEFAULTS | conninfo_to_dict(plain)))
 
 
 def schema_of(url: str) -> str:
     """Return the schema that holds the tables: `?schema=` of the URL, else `kron`."""
-    _, schema = _parted(url)
+    _, schema = _split_schema(url)
     if not _SCHEMA_NAME.fullmatch(schema):
         hint = "use lower-case letters, digits and _ (at most 63, not starting with a digit or pg_)"
         raise InvalidSetting("BAD_SCHEMA", f"invalid schema name {schema!r} in the store URL", hint=hint)
     return schema
 
 
-def _parted(url: str) -> tuple[str, str]:
+def _split_schema(url: str) -> tuple[str, str]:
     """Return a URL without its `schema`, and the schema. libpq rejects parameters that it does not know."""
-    place, _, query = url.partition("?")
-    if "://" not in place:
+    location, _, query = url.partition("?")
+    if "://" not in location:
         return url, SCHEMA
-    given = [part.partition("=") for part in query.split("&") if part]
-    others = "&".join("".join(part) for part in given if part[0] != "schema")
-    named = [unquote(value) for name, _, value in given if name == "schema"]
-    return f"{place}?{others}" if others else place, named[-1] if named else SCHEMA
+    parameters = [part.partition("=") for part in query.split("&") if part]
+    others = "&".join("".join(part) for part in parameters if part[0] != "schema")
+    schemas = [unquote(value) for name, _, value in parameters if name == "schema"]
+    return f"{location}?{others}" if others else location, schemas[-1] if schemas else SCHEMA
 
 
 async def connect(conninfo: str) -> Connection:
@@ -96,20 +96,20 @@ async def connect(conninfo: str) -> Connection:
 
 
 @lru_cache(1_024)
-def begun(query: bytes, **said: str) -> bytes:
+def with_literals(query: bytes, **literals: str) -> bytes:
     """Return the opening statements of a transaction with quoted literals.
 
     They are sent as one message of several statements, which cannot have parameters.
     """
-    return sql.SQL(query.decode()).format(**{name: sql.Literal(text) for name, text in said.items()}).as_bytes(None)
+    return sql.SQL(query.decode()).format(**{name: sql.Literal(text) for name, text in literals.items()}).as_bytes(None)
 
 
-def qualified(query: bytes, schema: str) -> bytes:
+def with_schema(query: bytes, schema: str) -> bytes:
     """Return a statement for use outside of a transaction, with the schema's name: it needs no session setting."""
     return sql.SQL(query.decode()).format(schema=sql.Identifier(schema)).as_bytes(None)
 
 
-def cut(connection: Connection) -> None:
+def shut_down(connection: Connection) -> None:
     """Shut down a connection at once, whatever the server does. A task that waits for it gets an error."""
     if not connection.closed:
         with socket.socket(fileno=os.dup(connection.fileno())) as line:
@@ -120,23 +120,23 @@ def cut(connection: Connection) -> None:
 
 
 @contextmanager
-def translated(place: str) -> Iterator[None]:
+def translate_errors(place: str) -> Iterator[None]:
     """Translate psycopg errors to `KronError`."""
     try:
         yield
     except psycopg.IntegrityError as error:
         hint = "report this bug in Kron; nothing was written"
         raise WriteRejected(
-            "STORE_REFUSED", f"{place}: write rejected by a database constraint: {_first(error)}", hint=hint
+            "STORE_REFUSED", f"{place}: write rejected by a database constraint: {_first_line(error)}", hint=hint
         ) from error
     except psycopg.errors.UndefinedTable as error:
         hint = "run `kron migrate --store URL` first"
-        raise StoreUnsuitable("NOT_A_STORE", f"{place} has no Kron tables: {_first(error)}", hint=hint) from error
+        raise StoreUnsuitable("NOT_A_STORE", f"{place} has no Kron tables: {_first_line(error)}", hint=hint) from error
     except psycopg.Error as error:
-        raise StoreUnavailable("STORE_FAILED", f"{place}: {_first(error)}", hint=_hint(error)) from error
+        raise StoreUnavailable("STORE_FAILED", f"{place}: {_first_line(error)}", hint=_hint(error)) from error
 
 
-def _first(error: psycopg.Error) -> str:
+def _first_line(error: psycopg.Error) -> str:
     return str(error).partition("\n")[0] or type(error).__name__
 
 

@@ -12,46 +12,48 @@ from kron.stores.postgres.pool import Session
 from kron.stores.register import Life, Register, Service
 
 
-async def lease(talk: Session, owner: str, kinds: frozenset[str], length: int, now: int | None) -> Fleet:
+async def lease(session: Session, owner: str, kinds: frozenset[str], length: int, now: int | None) -> Fleet:
     """Lease `owner` for `length` milliseconds; a length of 0 removes it. Returns all living workers.
 
     `now` is in milliseconds; None uses the database clock.
     """
-    ((_, clock),) = await talk.rows("alone_in_leasing")
+    ((_, clock),) = await session.rows("alone_in_leasing")
     register = Register()
-    for name, joined, said, end, able in await talk.rows("living"):
-        register.lives[name] = Life(joined, said, end, frozenset(able))
-    register.kinds = await _kinds(talk)
+    for name, joined, renewed, end, launchable in await session.rows("living"):
+        register.lives[name] = Life(joined, renewed, end, frozenset(launchable))
+    register.kinds = await _read_kinds(session)
     lives, services = register.lives, dict(register.kinds)
     fleet = register.lease(owner, kinds, clock if now is None else now, length)
-    gone = lives.keys() - register.lives.keys()
-    if gone:
-        await talk.execute("forget", owners=texts(gone))
+    expired_names = lives.keys() - register.lives.keys()
+    if expired_names:
+        await session.execute("forget", owners=texts(expired_names))
     for name, life in register.lives.items():
         if lives.get(name) != life:
-            await talk.execute("live", owner=name, **{**life._asdict(), "kinds": texts(sorted(life.kinds))})
-    await _serve(talk, {kind: s for kind, s in register.kinds.items() if services.get(kind) != s})
+            await session.execute("live", owner=name, **{**life._asdict(), "kinds": texts(sorted(life.kinds))})
+    await _write_kinds(
+        session, {kind: service for kind, service in register.kinds.items() if services.get(kind) != service}
+    )
     return fleet
 
 
-async def downtimes_of(talk: Session, now: int) -> Mapping[str, Downtime]:
+async def downtimes_of(session: Session, now: int) -> Mapping[str, Downtime]:
     """Return the last downtime of each target kind."""
-    return {kind: service.downtime_at(now) for kind, service in (await _kinds(talk)).items()}
+    return {kind: service.downtime_at(now) for kind, service in (await _read_kinds(session)).items()}
 
 
-def informed(case: ScheduleState, downtimes: Mapping[str, Downtime]) -> ScheduleState:
+def with_downtime(state: ScheduleState, downtimes: Mapping[str, Downtime]) -> ScheduleState:
     """Return the schedule state with the last downtime of its target kind."""
-    return case._replace(downtime=downtimes.get(kind_of(case.job.target), ALWAYS))
+    return state._replace(downtime=downtimes.get(kind_of(state.job.target), ALWAYS))
 
 
-async def _kinds(talk: Session) -> dict[str, Service]:
-    rows = await talk.rows("kinds")
-    return {kind: Service(said, until, Downtime(start, end)) for kind, said, until, start, end in rows}
+async def _read_kinds(session: Session) -> dict[str, Service]:
+    rows = await session.rows("kinds")
+    return {kind: Service(renewed, until, Downtime(start, end)) for kind, renewed, until, start, end in rows}
 
 
-async def _serve(talk: Session, services: Mapping[str, Service]) -> None:
+async def _write_kinds(session: Session, services: Mapping[str, Service]) -> None:
     if services:
-        await talk.execute(
+        await session.execute(
             "serve",
             kinds=texts(services),
             saids=numbers(service.said for service in services.values()),

@@ -18,32 +18,33 @@ from kron.errors import KronError
 from kron.stores.postgres.pool import Pool, Session
 
 WEEK = 7 * 86_400
-MONDAY = 4 * 86_400  # 1970-01-05
+FIRST_MONDAY = 4 * 86_400  # 1970-01-05
 DAY_MS = 86_400_000
 AHEAD_WEEKS = 4
-BATCH = 5_000  # records of each kind that a transaction removes
-STEPS = 20  # steps of each kind in one call
-MOVED = 50_000  # rows that a worker moves out of the default partition in one step: about 0.5 s on 2 cores
+MAX_REMOVED_PER_STEP = 5_000  # records of each kind that a transaction removes
+MAX_STEPS = 20  # steps of each kind in one call
+MAX_MOVED_PER_STEP = 50_000  # rows that a worker moves out of the default partition in one step: about 0.5 s on 2 cores
 DEADLINE_S = 90.0  # time limit of a step; the server's own limit is shorter
-LONG_S = 4 * 3_600.0  # time limit of a step of `kron maintain`: moving rows can take hours
-PAUSE_S = 0.5  # delay before a lock is requested again
+CLI_DEADLINE_S = 4 * 3_600.0  # time limit of a step of `kron maintain`: moving rows can take hours
+LOCK_RETRY_S = 0.5  # delay before a lock is requested again
 
-DEFAULT = "default"  # tenant if none is given
+DEFAULT_TENANT = "default"  # tenant if none is given
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Limits of one step: attempts to get a lock, rows moved, and seconds spent while holding it."""
 
-    tries: int = 4
-    moved: int = MOVED
+    attempts: int = 4
+    moved: int = MAX_MOVED_PER_STEP
     seconds: int = 60
 
 
-PATIENT = Limits(tries=20, moved=1 << 40, seconds=int(LONG_S) - 60)  # for `kron maintain`: its user chose the time
+# For `kron maintain`: its user chose the time.
+CLI_LIMITS = Limits(attempts=20, moved=1 << 40, seconds=int(CLI_DEADLINE_S) - 60)
 
 
-async def maintain(url: str, *, keep_days: int | None = None, tenant: str = DEFAULT) -> Maintained:
+async def maintain(url: str, *, keep_days: int | None = None, tenant: str = DEFAULT_TENANT) -> Maintained:
     """Run the complete maintenance for `kron maintain`, however many rows must be moved.
 
     Args:
@@ -51,76 +52,76 @@ async def maintain(url: str, *, keep_days: int | None = None, tenant: str = DEFA
         keep_days: Retention in days; None removes nothing.
         tenant: Tenant whose records are removed.
     """
-    pool = Pool(url, tenant, size=1, deadline=LONG_S)
+    pool = Pool(url, tenant, size=1, deadline=CLI_DEADLINE_S)
     try:
         ((now,),) = await pool.query("clock")
         keep = None if keep_days is None else keep_days * DAY_MS
-        done = await maintained(pool, now, keep, PATIENT)
+        done = await maintain_step(pool, now, keep, CLI_LIMITS)
         while done.more:
-            again = await maintained(pool, now, keep, PATIENT)
-            done = again._replace(
-                removed=done.removed + again.removed,
-                made=(*done.made, *again.made),
-                dropped=(*done.dropped, *again.dropped),
+            next_step = await maintain_step(pool, now, keep, CLI_LIMITS)
+            done = next_step._replace(
+                removed=done.removed + next_step.removed,
+                made=(*done.made, *next_step.made),
+                dropped=(*done.dropped, *next_step.dropped),
             )
         return done
     finally:
         await pool.close()
 
 
-async def maintained(pool: Pool, now: int, keep: int | None, limits: Limits) -> Maintained:
+async def maintain_step(pool: Pool, now: int, keep: int | None, limits: Limits) -> Maintained:
     """Run a bounded part of the maintenance. `keep` is the retention in milliseconds; None removes nothing."""
     horizon = 0 if keep is None else now - keep
-    made, more = await _names(pool, limits, "make_next", ahead=AHEAD_WEEKS, moved=limits.moved, horizon=horizon)
+    made, more = await _repeat_step(pool, limits, "make_next", ahead=AHEAD_WEEKS, moved=limits.moved, horizon=horizon)
     if keep is None:
         return Maintained(made=made, more=more)
-    dropped, further = await _names(pool, limits, "drop_next", horizon=horizon)
+    dropped, more_to_drop = await _repeat_step(pool, limits, "drop_next", horizon=horizon)
     removed, full = 0, True
-    for _ in range(STEPS):
-        count = await _patiently(pool, limits, "prune", horizon=horizon, most=BATCH) or 0
-        removed, full = removed + count, count >= BATCH
+    for _ in range(MAX_STEPS):
+        count = await _retry_step(pool, limits, "prune", horizon=horizon, most=MAX_REMOVED_PER_STEP) or 0
+        removed, full = removed + count, count >= MAX_REMOVED_PER_STEP
         if not full:
             break
-    kept = await pool.read(lambda talk: talk.rows("old_partitions", horizon=horizon))
-    return Maintained(removed, more or further or full, made, dropped, tuple(name for (name,) in kept))
+    kept_rows = await pool.read(lambda session: session.rows("old_partitions", horizon=horizon))
+    return Maintained(removed, more or more_to_drop or full, made, dropped, tuple(name for (name,) in kept_rows))
 
 
 def weeks(now: int, ahead: int = AHEAD_WEEKS) -> list[int]:
     """Return the start (seconds) of this week and of the following `ahead` weeks."""
-    first = now - (now - MONDAY) % WEEK
+    first = now - (now - FIRST_MONDAY) % WEEK
     return [first + n * WEEK for n in range(ahead + 1)]
 
 
-async def _names(pool: Pool, limits: Limits, query: str, **values: Any) -> tuple[tuple[str, ...], bool]:
+async def _repeat_step(pool: Pool, limits: Limits, query: str, **values: Any) -> tuple[tuple[str, ...], bool]:
     """Repeat a step up to STEPS times. Returns the partitions that it handled, and whether there can be more."""
     names = list[str]()
-    for _ in range(STEPS):
-        name = await _patiently(pool, limits, query, **values)
+    for _ in range(MAX_STEPS):
+        name = await _retry_step(pool, limits, query, **values)
         if not name:
             return tuple(names), False
         names.append(str(name))
     return tuple(names), True
 
 
-async def _patiently(pool: Pool, limits: Limits, query: str, **values: Any) -> Any:
+async def _retry_step(pool: Pool, limits: Limits, query: str, **values: Any) -> Any:
     """Return the result of a step. A step that does not get its lock gives up, lets workers pass, and retries."""
-    for _ in range(limits.tries - 1):
+    for _ in range(limits.attempts - 1):
         try:
-            return await _step(pool, limits, query, **values)
+            return await _run_step(pool, limits, query, **values)
         except KronError as error:
             if not isinstance(error.__cause__, psycopg.errors.LockNotAvailable | psycopg.errors.DeadlockDetected):
                 raise
-            await asyncio.sleep(PAUSE_S)
-    return await _step(pool, limits, query, **values)
+            await asyncio.sleep(LOCK_RETRY_S)
+    return await _run_step(pool, limits, query, **values)
 
 
-async def _step(pool: Pool, limits: Limits, query: str, **values: Any) -> Any:
+async def _run_step(pool: Pool, limits: Limits, query: str, **values: Any) -> Any:
     """Run a step in one transaction. Returns None if another process is doing maintenance."""
 
-    async def work(talk: Session) -> Any:
-        await talk.execute("unhurried", limit=f"{limits.seconds}s")
-        await talk.execute("briefly")
-        ((alone,),) = await talk.rows("alone_in_maintenance")
-        return (await talk.rows(query, **values))[0][0] if alone else None
+    async def work(session: Session) -> Any:
+        await session.execute("unhurried", limit=f"{limits.seconds}s")
+        await session.execute("briefly")
+        ((alone,),) = await session.rows("alone_in_maintenance")
+        return (await session.rows(query, **values))[0][0] if alone else None
 
     return await pool.write(work)

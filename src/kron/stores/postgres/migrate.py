@@ -12,24 +12,32 @@ import psycopg
 
 from kron.engine.failpoint import fail_point
 from kron.errors import StoreUnsuitable
-from kron.stores.postgres.connection import Connection, address, begun, connect, qualified, schema_of, translated
+from kron.stores.postgres.connection import (
+    Connection,
+    address,
+    connect,
+    schema_of,
+    translate_errors,
+    with_literals,
+    with_schema,
+)
 
-TRIES = 30  # attempts to get a lock, 1 s apart
+MAX_LOCK_ATTEMPTS = 30  # attempts to get a lock, 1 s apart
 
-_PLACE = b"SET LOCAL search_path = {schema}, pg_temp"
-_THERE = b"SELECT to_regnamespace(%s) IS NOT NULL"
-_SCHEMA = b"CREATE SCHEMA {schema}"
+_SET_SEARCH_PATH = b"SET LOCAL search_path = {schema}, pg_temp"
+_SCHEMA_EXISTS = b"SELECT to_regnamespace(%s) IS NOT NULL"
+_CREATE_SCHEMA = b"CREATE SCHEMA {schema}"
 _GRANT = b"SELECT kron_grant()"  # also to roles that were created since
 _LOCK = b"SELECT pg_advisory_xact_lock(hashtextextended('kron migrations', 0))"
-_HURRY = b"SET LOCAL lock_timeout = '500ms'"  # workers queue behind a waiting lock request
-_TABLE = b"""CREATE TABLE IF NOT EXISTS kron_migrations (
+_LIMIT_LOCK_WAIT = b"SET LOCAL lock_timeout = '500ms'"  # workers queue behind a waiting lock request
+_CREATE_TABLE = b"""CREATE TABLE IF NOT EXISTS kron_migrations (
     number     integer     NOT NULL PRIMARY KEY,
     name       text        NOT NULL,
     checksum   text        NOT NULL,
     applied_at timestamptz NOT NULL DEFAULT now())"""
-_EXISTS = b"SELECT to_regclass('kron_migrations') IS NOT NULL"
-_APPLIED = b"SELECT number, name, checksum FROM kron_migrations ORDER BY number"
-_NOTE = b"INSERT INTO kron_migrations (number, name, checksum) VALUES (%s, %s, %s)"
+_TABLE_EXISTS = b"SELECT to_regclass('kron_migrations') IS NOT NULL"
+_SELECT_APPLIED = b"SELECT number, name, checksum FROM kron_migrations ORDER BY number"
+_INSERT_APPLIED = b"INSERT INTO kron_migrations (number, name, checksum) VALUES (%s, %s, %s)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +58,8 @@ class Migration:
 def migrations() -> tuple[Migration, ...]:
     """Return the migrations of this Kron version, in order."""
     paths = Path(__file__).with_name("migrations").glob("[0-9]*.sql")
-    found = (Migration(int(path.name[:4]), path.stem, path.read_text("utf-8")) for path in paths)
-    return tuple(sorted(found, key=lambda migration: migration.number))
+    scripts = (Migration(int(path.name[:4]), path.stem, path.read_text("utf-8")) for path in paths)
+    return tuple(sorted(scripts, key=lambda migration: migration.number))
 
 
 async def migrate(url: str, *, dry: bool = False, scripts: tuple[Migration, ...] | None = None) -> list[Migration]:
@@ -68,15 +76,15 @@ async def migrate(url: str, *, dry: bool = False, scripts: tuple[Migration, ...]
     Raises:
         StoreUnsuitable: The database is newer than this Kron, or an applied script has changed since.
     """
-    known = migrations() if scripts is None else scripts
-    with translated("the database"):
+    expected = migrations() if scripts is None else scripts
+    with translate_errors("the database"):
         async with await connect(address(url)) as connection:
-            for _ in range(TRIES):
+            for _ in range(MAX_LOCK_ATTEMPTS):
                 try:
-                    return await _migrate(connection, schema_of(url), known, dry)
+                    return await _migrate(connection, schema_of(url), expected, dry)
                 except (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected):
                     await asyncio.sleep(1)
-            return await _migrate(connection, schema_of(url), known, dry)
+            return await _migrate(connection, schema_of(url), expected, dry)
 
 
 async def check(url: str, *, scripts: tuple[Migration, ...] | None = None) -> None:
@@ -89,44 +97,44 @@ async def check(url: str, *, scripts: tuple[Migration, ...] | None = None) -> No
         StoreUnsuitable: The tables are too old or too new.
     """
     newest = max(migration.number for migration in (migrations() if scripts is None else scripts))
-    with translated("the database"):
+    with translate_errors("the database"):
         async with await connect(address(url)) as connection, connection.transaction():
-            await connection.execute(begun(_PLACE, schema=schema_of(url)))
-            found = max(await _applied(connection), default=0)
-    if found < newest:
-        message = f"the database has migrations up to {found}, this Kron requires up to {newest}"
+            await connection.execute(with_literals(_SET_SEARCH_PATH, schema=schema_of(url)))
+            latest = max(await _applied_migrations(connection), default=0)
+    if latest < newest:
+        message = f"the database has migrations up to {latest}, this Kron requires up to {newest}"
         raise StoreUnsuitable("STORE_TOO_OLD", message, hint="run `kron migrate --store URL` first")
-    if found > newest + 1:
-        message = f"the database has migrations up to {found}, this Kron supports up to {newest + 1}"
+    if latest > newest + 1:
+        message = f"the database has migrations up to {latest}, this Kron supports up to {newest + 1}"
         raise StoreUnsuitable("STORE_TOO_NEW", message, hint="upgrade Kron on this host; the database is unchanged")
 
 
-async def _migrate(connection: Connection, schema: str, known: tuple[Migration, ...], dry: bool) -> list[Migration]:
+async def _migrate(connection: Connection, schema: str, expected: tuple[Migration, ...], dry: bool) -> list[Migration]:
     async with connection.transaction():
-        await connection.execute(begun(_PLACE, schema=schema))
+        await connection.execute(with_literals(_SET_SEARCH_PATH, schema=schema))
         await connection.execute(_LOCK)
-        await connection.execute(_HURRY)
-        missing = await _missing(connection, known)
+        await connection.execute(_LIMIT_LOCK_WAIT)
+        missing = await _missing_migrations(connection, expected)
         if not dry:
-            await _run(connection, schema, missing)
+            await _run_scripts(connection, schema, missing)
         return missing
 
 
-async def _run(connection: Connection, schema: str, missing: list[Migration]) -> None:
+async def _run_scripts(connection: Connection, schema: str, missing: list[Migration]) -> None:
     """Run scripts in the schema, which is created if it is missing, and grant missing privileges to all roles."""
-    there = await (await connection.execute(_THERE, (schema,))).fetchone()
-    if there is None or not there[0]:
-        await connection.execute(qualified(_SCHEMA, schema))
+    row = await (await connection.execute(_SCHEMA_EXISTS, (schema,))).fetchone()
+    if row is None or not row[0]:
+        await connection.execute(with_schema(_CREATE_SCHEMA, schema))
     for migration in missing:
-        await connection.execute(_TABLE)
+        await connection.execute(_CREATE_TABLE)
         await connection.execute(migration.sql.encode())
         fail_point("K12")
-        await connection.execute(_NOTE, (migration.number, migration.name, migration.checksum))
+        await connection.execute(_INSERT_APPLIED, (migration.number, migration.name, migration.checksum))
     await connection.execute(_GRANT)
 
 
-async def _missing(connection: Connection, scripts: tuple[Migration, ...]) -> list[Migration]:
-    applied = await _applied(connection)
+async def _missing_migrations(connection: Connection, scripts: tuple[Migration, ...]) -> list[Migration]:
+    applied = await _applied_migrations(connection)
     known = {migration.number: migration for migration in scripts}
     for number, (name, checksum) in applied.items():
         if number not in known:
@@ -140,9 +148,9 @@ async def _missing(connection: Connection, scripts: tuple[Migration, ...]) -> li
     return [migration for migration in scripts if migration.number not in applied]
 
 
-async def _applied(connection: Connection) -> dict[int, tuple[str, str]]:
-    exists = await (await connection.execute(_EXISTS)).fetchone()
-    if exists is None or not exists[0]:
+async def _applied_migrations(connection: Connection) -> dict[int, tuple[str, str]]:
+    row = await (await connection.execute(_TABLE_EXISTS)).fetchone()
+    if row is None or not row[0]:
         return {}
-    rows = await (await connection.execute(_APPLIED)).fetchall()
+    rows = await (await connection.execute(_SELECT_APPLIED)).fetchall()
     return {number: (name, checksum) for number, name, checksum in rows}

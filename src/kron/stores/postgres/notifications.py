@@ -18,13 +18,13 @@ from kron.stores.postgres.connection import connect
 from kron.stores.postgres.pool import Pool
 from kron.stores.postgres.statements import QUERIES
 
-SOON, LATE = 1.0, 30.0  # minimum and maximum seconds before a listener reconnects
+MIN_RECONNECT_SECONDS, MAX_RECONNECT_SECONDS = 1.0, 30.0  # minimum and maximum seconds before a listener reconnects
 
 
-def urgent(settlement: ScheduleUpdate, now: int) -> bool:
+def urgent(update: ScheduleUpdate, now: int) -> bool:
     """Return whether a user requested the update and it is due now. Workers' own plans send no notification."""
-    wake, asked = settlement.after.next_check_at, settlement.revision or settlement.action
-    return bool(asked or (settlement.new and settlement.new[0].trigger)) and wake is not None and wake <= now
+    wake, edit = update.after.next_check_at, update.revision or update.action
+    return bool(edit or (update.new and update.new[0].trigger)) and wake is not None and wake <= now
 
 
 class Notifier:
@@ -46,15 +46,15 @@ class Notifier:
         await self.writer.drain()
 
     async def _send(self, requests: list[None]) -> None:
-        await self.pool.query("ring", whose=self.pool.whose)
+        await self.pool.query("ring", whose=self.pool.payload)
 
 
 class Listener:
-    """Listener for the notifications of a tenant, on its own connection. It calls `heard` for each of them."""
+    """Listener for the notifications of a tenant, on its own connection. It calls `on_notification` for each."""
 
-    def __init__(self, conninfo: str, whose: str, heard: Callable[[], None]) -> None:
-        self.conninfo, self.whose, self.heard = conninfo, whose, heard
-        self.wait = SOON
+    def __init__(self, conninfo: str, payload: str, on_notification: Callable[[], None]) -> None:
+        self.conninfo, self.payload, self.on_notification = conninfo, payload, on_notification
+        self.wait = MIN_RECONNECT_SECONDS
 
     async def run(self) -> None:
         """Listen until canceled. Returns at once behind a pooler that shares connections, where LISTEN cannot work."""
@@ -63,19 +63,19 @@ class Listener:
                 if not await self._listen():
                     return
             await asyncio.sleep(self.wait)
-            self.wait = min(LATE, self.wait * 2)
+            self.wait = min(MAX_RECONNECT_SECONDS, self.wait * 2)
 
     async def _listen(self) -> bool:
         async with await connect(self.conninfo) as connection:
-            found = await (await connection.execute(QUERIES["process"])).fetchone()
-            if found is None or found[0] != connection.info.backend_pid:
+            row = await (await connection.execute(QUERIES["process"])).fetchone()
+            if row is None or row[0] != connection.info.backend_pid:
                 return False  # behind a pooler: LISTEN would stay in a session that others use
             await connection.execute(QUERIES["listen"])
-            self.wait = SOON
-            self.heard()  # for notifications that were sent before
-            async for told in connection.notifies():
-                if told.payload == self.whose:
-                    self.heard()
+            self.wait = MIN_RECONNECT_SECONDS
+            self.on_notification()  # for notifications that were sent before
+            async for notification in connection.notifies():
+                if notification.payload == self.payload:
+                    self.on_notification()
         return True
 
 

@@ -11,12 +11,21 @@ import psycopg
 from kron.engine.failpoint import fail_point
 from kron.engine.tenant_scope import tenant_scope
 from kron.errors import StoreUnavailable
-from kron.stores.postgres.connection import Connection, address, begun, connect, cut, qualified, schema_of, translated
+from kron.stores.postgres.connection import (
+    Connection,
+    address,
+    connect,
+    schema_of,
+    shut_down,
+    translate_errors,
+    with_literals,
+    with_schema,
+)
 from kron.stores.postgres.statements import QUERIES
 
 T = TypeVar("T")
 
-DEADLINE = 5.0  # seconds for a whole transaction; the server's own limits are shorter
+DEADLINE_SECONDS = 5.0  # seconds for a whole transaction; the server's own limits are shorter
 
 
 class Session:
@@ -31,8 +40,8 @@ class Session:
 
     async def rows(self, query: str, **values: Any) -> list[tuple[Any, ...]]:
         """Run a named statement and return its rows."""
-        found = await self.connection.execute(QUERIES[query], {"tenant": self.tenant, **values}, binary=True)
-        return await found.fetchall()
+        cursor = await self.connection.execute(QUERIES[query], {"tenant": self.tenant, **values}, binary=True)
+        return await cursor.fetchall()
 
 
 class Pool:
@@ -45,35 +54,35 @@ class Pool:
         deadline: Seconds for a whole transaction.
     """
 
-    def __init__(self, url: str, tenant: str, *, size: int = 4, deadline: float = DEADLINE) -> None:
+    def __init__(self, url: str, tenant: str, *, size: int = 4, deadline: float = DEADLINE_SECONDS) -> None:
         self.conninfo, self.schema, self.tenant, self.deadline = address(url), schema_of(url), tenant, deadline
         self.idle: list[Connection] = []
         self.gate = asyncio.Semaphore(size)
-        self.beginnings = {
-            name: begun(QUERIES[name] + b"\n" + QUERIES["bounds"], tenant=tenant, schema=self.schema)
+        self.begin_statements = {
+            name: with_literals(QUERIES[name] + b"\n" + QUERIES["bounds"], tenant=tenant, schema=self.schema)
             for name in ("begin", "begin_reading")
         }
-        self.questions = {name: qualified(QUERIES[name], self.schema) for name in ("clock", "poll", "ring")}
+        self.standalone_queries = {name: with_schema(QUERIES[name], self.schema) for name in ("clock", "poll", "ring")}
         self.place = "the database"
 
     async def read(self, work: Callable[[Session], Awaitable[T]]) -> T:
         """Return the result of read-only work in one transaction, which sees one snapshot."""
-        return await self._do(lambda connection: self._transaction(connection, "begin_reading", work))
+        return await self._with_connection(lambda connection: self._run_transaction(connection, "begin_reading", work))
 
     async def query(self, query: str, **values: Any) -> list[tuple[Any, ...]]:
         """Return the rows of one statement that is independent of the tenant settings and needs no transaction."""
 
         async def work(connection: Connection) -> list[tuple[Any, ...]]:
-            return await (await connection.execute(self.questions[query], values, binary=True)).fetchall()
+            return await (await connection.execute(self.standalone_queries[query], values, binary=True)).fetchall()
 
-        return await self._do(work)
+        return await self._with_connection(work)
 
     async def write(self, work: Callable[[Session], Awaitable[T]]) -> T:
         """Return the result of work in one durable transaction. After an error it may or may not be committed."""
-        return await self._do(lambda connection: self._transaction(connection, "begin", work))
+        return await self._with_connection(lambda connection: self._run_transaction(connection, "begin", work))
 
     @property
-    def whose(self) -> str:
+    def payload(self) -> str:
         """Payload of the notifications: several tenants and several schemas can share a database."""
         return f"{self.schema}/{self.tenant}"
 
@@ -82,11 +91,11 @@ class Pool:
         while self.idle:
             await self.idle.pop().close()
 
-    async def _do(self, work: Callable[[Connection], Awaitable[T]]) -> T:
-        with translated(self.place):
-            connection = await self._one()
+    async def _with_connection(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+        with translate_errors(self.place):
+            connection = await self._acquire()
             try:
-                result = await self._in_time(connection, work(connection))
+                result = await self._await_work(connection, work(connection))
             except psycopg.OperationalError:
                 await self.close()  # the others go to the same server and may be broken, too
                 raise
@@ -95,13 +104,13 @@ class Pool:
             self.idle.append(connection)
             return result
 
-    async def _one(self) -> Connection:
+    async def _acquire(self) -> Connection:
         """Return a connection as soon as one is free."""
         try:
             async with asyncio.timeout(self.deadline):
                 await self.gate.acquire()
         except TimeoutError as error:
-            raise self._late("had no free connection") from error
+            raise self._timeout_error("had no free connection") from error
         try:
             while self.idle:
                 connection = self.idle.pop()
@@ -112,7 +121,7 @@ class Pool:
             self.gate.release()
             raise
 
-    async def _in_time(self, connection: Connection, work: Awaitable[T]) -> T:
+    async def _await_work(self, connection: Connection, work: Awaitable[T]) -> T:
         """Return the result of `work`. If it is late or canceled, shut down the connection.
 
         psycopg cancels by asking the server, which blocks on a dead link.
@@ -123,34 +132,36 @@ class Pool:
             late = not task.done()
         finally:
             if not task.done():
-                cut(connection)
+                shut_down(connection)
                 await asyncio.wait({task})
             if task.cancelled() or task.exception() is not None:
                 await connection.close()
         if late:
-            raise self._late("did not answer") from task.exception()
+            raise self._timeout_error("did not answer") from task.exception()
         return task.result()
 
-    def _late(self, what: str) -> StoreUnavailable:
+    def _timeout_error(self, what: str) -> StoreUnavailable:
         message = f"{self.place} {what} within {self.deadline:g} s"
         return StoreUnavailable("STORE_TIMEOUT", message, hint="check whether the request was done before you retry it")
 
-    async def _transaction(self, connection: Connection, begin: str, work: Callable[[Session], Awaitable[T]]) -> T:
+    async def _run_transaction(self, connection: Connection, begin: str, work: Callable[[Session], Awaitable[T]]) -> T:
         warnings: list[str] = []
 
-        def hear(said: psycopg.errors.Diagnostic) -> None:
-            if said.severity_nonlocalized == "WARNING":
-                warnings.append(said.message_primary or "")
+        def collect_warning(notice: psycopg.errors.Diagnostic) -> None:
+            if notice.severity_nonlocalized == "WARNING":
+                warnings.append(notice.message_primary or "")
 
-        connection.add_notice_handler(hear)
-        whose = tenant_scope()
-        narrow = b"\n" + begun(QUERIES["narrow"], within=whose) if whose else b""
-        await connection.execute(self.beginnings[begin] + narrow)
+        connection.add_notice_handler(collect_warning)
+        scope = tenant_scope()
+        scope_statement = b"\n" + with_literals(QUERIES["narrow"], within=scope) if scope else b""
+        await connection.execute(self.begin_statements[begin] + scope_statement)
         result = await work(Session(connection, self.tenant))
         fail_point("K2" if begin == "begin" else "")
-        end = await connection.execute(QUERIES["commit"])
+        commit_result = await connection.execute(QUERIES["commit"])
         fail_point("K3" if begin == "begin" else "")
-        connection.remove_notice_handler(hear)
-        if warnings or end.statusmessage != "COMMIT":  # such as a commit that no standby confirmed
-            raise psycopg.OperationalError(f"not safely committed: {', '.join(warnings) or end.statusmessage}")
+        connection.remove_notice_handler(collect_warning)
+        if warnings or commit_result.statusmessage != "COMMIT":  # such as a commit that no standby confirmed
+            raise psycopg.OperationalError(
+                f"not safely committed: {', '.join(warnings) or commit_result.statusmessage}"
+            )
         return result

@@ -14,26 +14,26 @@ from kron.rules.run import OPEN, Run, State
 from kron.rules.state import ScheduleState
 from kron.rules.upcoming import next_period
 from kron.rules.update import Revision, ScheduleAction
-from kron.stores.codec import JobRow, read_case, write_owed
+from kron.stores.codec import JobRow, read_state, write_owed
 from kron.stores.postgres.arrays import numbers, octets, texts, truths
 from kron.stores.presets import Presets
 from kron.timing.job import Job
 
 Row = Sequence[Any]
-_LARGEST = (1 << 64) - 1
-NEVER = (1, 0, 0, False, False, None, None, None)  # progress columns of a definition that is read alone
+_UINT64_MAX = (1 << 64) - 1
+NO_PROGRESS = (1, 0, 0, False, False, None, None, None)  # progress columns of a definition that is read alone
 
 
 def key_bytes(key: str) -> bytes:
     """Return a key as it is stored: 32 bytes. Raises `InvalidInput` for any other text."""
     try:
-        found = bytes.fromhex(key)
+        raw_key = bytes.fromhex(key)
     except ValueError:
-        found = b""
-    if len(found) != 32 or found.hex() != key:
+        raw_key = b""
+    if len(raw_key) != 32 or raw_key.hex() != key:
         hint = "use the run's key: a SHA-256 in lower-case hexadecimal (64 characters)"
         raise InvalidInput("NOT_STORABLE", f"{key!r} is not an idempotency key", hint=hint)
-    return found
+    return raw_key
 
 
 def fold(runs: Iterable[Run]) -> int:
@@ -41,12 +41,12 @@ def fold(runs: Iterable[Run]) -> int:
 
     It is an XOR over the runs: independent of their order, and a change of one run can be applied as a difference.
     """
-    seen = 0
+    combined = 0
     for run in runs:
         if run.state in OPEN:
-            seen ^= int(run.key[:16], 16) * _token(run.state, run.attempt, run.owner, run.lease)
-    seen &= _LARGEST
-    return seen - _LARGEST - 1 if seen > _LARGEST >> 1 else seen
+            combined ^= int(run.key[:16], 16) * _token(run.state, run.attempt, run.owner, run.lease)
+    combined &= _UINT64_MAX
+    return combined - _UINT64_MAX - 1 if combined > _UINT64_MAX >> 1 else combined
 
 
 @lru_cache(4_096)
@@ -65,13 +65,13 @@ def read_job(row: Row, presets: Presets) -> tuple[tuple[str, int], Job]:
     """Return identity and digest of a definition, and the job."""
     identity, number, *definition = row
     try:
-        job = _defined(presets, *definition)
+        job = _read_definition(presets, *definition)
     except KronError:
-        job = read_case((identity, *definition, *NEVER), presets).job  # raises an error that names the schedule
-    return (identity, number), borne_by(identity, job)
+        job = read_state((identity, *definition, *NO_PROGRESS), presets).job  # raises an error that names the schedule
+    return (identity, number), with_identity(identity, job)
 
 
-def borne_by(identity: str, job: Job) -> Job:
+def with_identity(identity: str, job: Job) -> Job:
     """Return the same definition with another identity."""
     return Job(
         identity, job.schedule, job.name, job.description, job.command, job.target, job.start, job.end, job.source
@@ -79,12 +79,12 @@ def borne_by(identity: str, job: Job) -> Job:
 
 
 @lru_cache(16_384)
-def _defined(presets: Presets, *definition: Any) -> Job:
+def _read_definition(presets: Presets, *definition: Any) -> Job:
     """Return a definition without its identity. Cached, because many schedules of a large table share a definition."""
-    return read_case(("", *definition, *NEVER), presets).job
+    return read_state(("", *definition, *NO_PROGRESS), presets).job
 
 
-def definitions(rows: Mapping[str, JobRow]) -> dict[str, Any]:
+def definition_columns(rows: Mapping[str, JobRow]) -> dict[str, Any]:
     """Return the columns of definitions, which are given by identity."""
     text, dialect, zone, policy, name, description, command, target, start, end, *source = zip(
         *rows.values(), strict=True
@@ -108,47 +108,47 @@ def definitions(rows: Mapping[str, JobRow]) -> dict[str, Any]:
     }
 
 
-def standings(
-    cases: Sequence[ScheduleState],
+def progress_columns(
+    states: Sequence[ScheduleState],
     seens: Iterable[int],
     reaches: Iterable[int],
     nexts: Iterable[int | None] | None = None,
 ) -> dict[str, Any]:
     """Return the columns of the progress of schedules."""
     return {
-        "schedules": texts(case.identity for case in cases),
-        "revisions": numbers(case.revision for case in cases),
-        "cursors": numbers(case.cursor for case in cases),
-        "sinces": numbers(case.effective_from for case in cases),
-        "paused": truths(case.paused for case in cases),
-        "deleted": truths(case.deleted for case in cases),
-        "wakes": numbers(case.next_check_at for case in cases),
-        "untils": numbers(case.paused_until for case in cases),
+        "schedules": texts(state.identity for state in states),
+        "revisions": numbers(state.revision for state in states),
+        "cursors": numbers(state.cursor for state in states),
+        "sinces": numbers(state.effective_from for state in states),
+        "paused": truths(state.paused for state in states),
+        "deleted": truths(state.deleted for state in states),
+        "wakes": numbers(state.next_check_at for state in states),
+        "untils": numbers(state.paused_until for state in states),
         "seens": numbers(seens),
         "reaches": numbers(reaches),
-        "oweds": texts(write_owed(case.owed) for case in cases),
-        "kinds": texts(kind_of(case.job.target) for case in cases),
-        "shards": numbers(shard_of(case.identity) for case in cases),
-        "nexts": numbers(map(next_period, cases) if nexts is None else nexts),
+        "oweds": texts(write_owed(state.owed) for state in states),
+        "kinds": texts(kind_of(state.job.target) for state in states),
+        "shards": numbers(shard_of(state.identity) for state in states),
+        "nexts": numbers(map(next_period, states) if nexts is None else nexts),
     }
 
 
-def alike(runs: Iterable[tuple[Run, bool]]) -> list[dict[str, Any]]:
+def grouped_runs(runs: Iterable[tuple[Run, bool]]) -> list[dict[str, Any]]:
     """Group new runs that share most values, and return the columns of each group.
 
     Each run comes with a flag: whether it must be the only active run of its schedule.
     """
     groups: dict[tuple[tuple[Any, ...], tuple[Any, ...], bool], list[Run]] = {}
     for run, exclusive in runs:
-        same = run[5:12], run[13:], exclusive  # all but identity, key, revision, times and not_before
-        if same in groups:
-            groups[same].append(run)
+        shared_values = run[5:12], run[13:], exclusive  # all but identity, key, revision, times and not_before
+        if shared_values in groups:
+            groups[shared_values].append(run)
         else:
-            groups[same] = [run]
-    return [_group(*same, group) for same, group in groups.items()]
+            groups[shared_values] = [run]
+    return [_group_columns(*shared_values, group) for shared_values, group in groups.items()]
 
 
-def _group(front: tuple[Any, ...], back: tuple[Any, ...], exclusive: bool, runs: list[Run]) -> dict[str, Any]:
+def _group_columns(front: tuple[Any, ...], back: tuple[Any, ...], exclusive: bool, runs: list[Run]) -> dict[str, Any]:
     state, trigger, outcome, reason, attempt, owner, lease = front
     maybe_delivered, created, changed, sent, unsent = back
     return {
@@ -174,7 +174,7 @@ def _group(front: tuple[Any, ...], back: tuple[Any, ...], exclusive: bool, runs:
     }
 
 
-def requests(runs: Sequence[Run]) -> dict[str, Any]:
+def request_columns(runs: Sequence[Run]) -> dict[str, Any]:
     """Return the columns of manual requests."""
     return {
         "keys": octets(key_bytes(run.key) for run in runs),
@@ -183,37 +183,37 @@ def requests(runs: Sequence[Run]) -> dict[str, Any]:
     }
 
 
-def periods(runs: Iterable[Run]) -> dict[str, Any]:
+def period_columns(runs: Iterable[Run]) -> dict[str, Any]:
     """Return the columns that identify runs by their periods."""
-    found = list(runs)
+    listed_runs = list(runs)
     return {
-        "schedules": texts(run.identity for run in found),
-        "nominals": numbers(run.nominal for run in found),
-        "triggers": texts(run.trigger for run in found),
+        "schedules": texts(run.identity for run in listed_runs),
+        "nominals": numbers(run.nominal for run in listed_runs),
+        "triggers": texts(run.trigger for run in listed_runs),
     }
 
 
-def moves(runs: Iterable[tuple[Run, bool]]) -> dict[str, Any]:
+def changed_run_columns(runs: Iterable[tuple[Run, bool]]) -> dict[str, Any]:
     """Return the columns of changed runs, each with a flag: whether it must be the only active run from now on."""
-    found, exclusives = zip(*runs, strict=True)
+    listed_runs, exclusives = zip(*runs, strict=True)
     return {
-        **periods(found),
-        "statuses": texts(run.state.value for run in found),
-        "outcomes": texts(None if run.outcome is None else run.outcome.value for run in found),
-        "reasons": texts(None if run.reason is None else run.reason.value for run in found),
-        "attempts": numbers(run.attempt for run in found),
-        "owners": texts(run.owner for run in found),
-        "leases": numbers(run.lease for run in found),
-        "not_befores": numbers(run.not_before for run in found),
-        "maybe_delivered_flags": truths(run.maybe_delivered for run in found),
-        "changes": numbers(run.changed for run in found),
-        "sents": numbers(run.sent for run in found),
-        "unsents": numbers(run.unsent for run in found),
+        **period_columns(listed_runs),
+        "statuses": texts(run.state.value for run in listed_runs),
+        "outcomes": texts(None if run.outcome is None else run.outcome.value for run in listed_runs),
+        "reasons": texts(None if run.reason is None else run.reason.value for run in listed_runs),
+        "attempts": numbers(run.attempt for run in listed_runs),
+        "owners": texts(run.owner for run in listed_runs),
+        "leases": numbers(run.lease for run in listed_runs),
+        "not_befores": numbers(run.not_before for run in listed_runs),
+        "maybe_delivered_flags": truths(run.maybe_delivered for run in listed_runs),
+        "changes": numbers(run.changed for run in listed_runs),
+        "sents": numbers(run.sent for run in listed_runs),
+        "unsents": numbers(run.unsent for run in listed_runs),
         "exclusives": truths(exclusives),
     }
 
 
-def dropped(gaps: Sequence[tuple[str, GapRecord]]) -> dict[str, Any]:
+def gap_columns(gaps: Sequence[tuple[str, GapRecord]]) -> dict[str, Any]:
     """Return the columns of gap records."""
     return {
         "schedules": texts(name for name, _ in gaps),
@@ -225,10 +225,10 @@ def dropped(gaps: Sequence[tuple[str, GapRecord]]) -> dict[str, Any]:
     }
 
 
-def revised(revisions: Sequence[Revision], rows: Mapping[str, JobRow]) -> dict[str, Any]:
+def revision_columns(revisions: Sequence[Revision], rows: Mapping[str, JobRow]) -> dict[str, Any]:
     """Return the columns of revisions, each with its complete definition, which is given by identity."""
     return {
-        **definitions({revision.identity: rows[revision.identity] for revision in revisions}),
+        **definition_columns({revision.identity: rows[revision.identity] for revision in revisions}),
         "numbers": numbers(revision.number for revision in revisions),
         "ats": numbers(revision.at for revision in revisions),
         "actors": texts(revision.actor for revision in revisions),
@@ -237,13 +237,13 @@ def revised(revisions: Sequence[Revision], rows: Mapping[str, JobRow]) -> dict[s
     }
 
 
-def acted(acts: Sequence[tuple[str, ScheduleAction]]) -> dict[str, Any]:
+def action_columns(actions: Sequence[tuple[str, ScheduleAction]]) -> dict[str, Any]:
     """Return the columns of recorded actions."""
     return {
-        "schedules": texts(name for name, _ in acts),
-        "actions": texts(act.kind.value for _, act in acts),
-        "ats": numbers(act.at for _, act in acts),
-        "untils": numbers(act.until for _, act in acts),
-        "actors": texts(act.actor for _, act in acts),
-        "notes": texts(act.note for _, act in acts),
+        "schedules": texts(name for name, _ in actions),
+        "actions": texts(action.kind.value for _, action in actions),
+        "ats": numbers(action.at for _, action in actions),
+        "untils": numbers(action.until for _, action in actions),
+        "actors": texts(action.actor for _, action in actions),
+        "notes": texts(action.note for _, action in actions),
     }

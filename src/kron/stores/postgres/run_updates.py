@@ -8,41 +8,44 @@ from kron.rules.update import RunUpdate, can_update_run
 from kron.stores.codec import read_run
 from kron.stores.postgres.arrays import numbers, octets, texts
 from kron.stores.postgres.pool import Session
-from kron.stores.postgres.rows import fold, key_bytes, moves, periods
+from kron.stores.postgres.rows import changed_run_columns, fold, key_bytes, period_columns
 
 
-async def change(talk: Session, changes: Sequence[RunUpdate]) -> list[bool]:
+async def write_run_updates(session: Session, updates: Sequence[RunUpdate]) -> list[bool]:
     """Write each change whose attempt still has its fencing token. Returns one bool per change."""
-    await talk.execute("lock", schedules=texts({c.before.identity for c in changes}))
-    found = [read_run(row) for row in await talk.rows("of_periods", **periods(c.before for c in changes))]
-    before = {run.key: run for run in found}
-    after, wakes, held, called = dict(before), dict[str, int](), list[bool](), dict[str, RunUpdate]()
-    for one in changes:
-        key, name = one.before.key, one.before.identity
-        held.append(can_update_run(after.get(key), one))
-        if held[-1]:
-            after[key] = one.after
-            if one.run_id:
-                called[key] = one
-            if one.next_check_at is not None:
-                wakes[name] = min(one.next_check_at, wakes.get(name, one.next_check_at))
-    moved = [run for key, run in after.items() if run is not before[key]]
-    if moved:
-        await talk.execute("move", **moves((run, False) for run in moved))  # a report never starts a run
-        deltas = dict.fromkeys((run.identity for run in moved), 0)
-        for run in moved:
+    await session.execute("lock", schedules=texts({update.before.identity for update in updates}))
+    runs = [
+        read_run(row) for row in await session.rows("of_periods", **period_columns(update.before for update in updates))
+    ]
+    before = {run.key: run for run in runs}
+    after, wakes, accepted, with_run_id = dict(before), dict[str, int](), list[bool](), dict[str, RunUpdate]()
+    for update in updates:
+        key, name = update.before.key, update.before.identity
+        accepted.append(can_update_run(after.get(key), update))
+        if accepted[-1]:
+            after[key] = update.after
+            if update.run_id:
+                with_run_id[key] = update
+            if update.next_check_at is not None:
+                wakes[name] = min(update.next_check_at, wakes.get(name, update.next_check_at))
+    changed_runs = [run for key, run in after.items() if run is not before[key]]
+    if changed_runs:
+        # No run is flagged as exclusive: a report never starts a run.
+        await session.execute("move", **changed_run_columns((run, False) for run in changed_runs))
+        deltas = dict.fromkeys((run.identity for run in changed_runs), 0)
+        for run in changed_runs:
             deltas[run.identity] ^= fold([before[run.key]]) ^ fold([run])
-        await talk.execute(
+        await session.execute(
             "stir",
             schedules=texts(deltas),
             deltas=numbers(deltas.values()),
             wakes=numbers(wakes.get(name) for name in deltas),
         )
-    if called:
-        await talk.execute(
+    if with_run_id:
+        await session.execute(
             "call",
-            keys=octets(key_bytes(key) for key in called),
-            schedules=texts(one.after.identity for one in called.values()),
-            run_ids=texts(one.run_id for one in called.values()),
+            keys=octets(key_bytes(key) for key in with_run_id),
+            schedules=texts(update.after.identity for update in with_run_id.values()),
+            run_ids=texts(update.run_id for update in with_run_id.values()),
         )
-    return held
+    return accepted

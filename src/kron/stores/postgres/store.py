@@ -15,24 +15,24 @@ from kron.rules.outcome import GapRecord
 from kron.rules.run import Run
 from kron.rules.state import ScheduleState
 from kron.rules.update import Revision, RunUpdate, ScheduleAction, ScheduleUpdate, is_simple_insert
-from kron.stores.codec import read_act, read_gap, read_revision, read_run
+from kron.stores.codec import read_action, read_gap, read_revision, read_run
 from kron.stores.postgres.arrays import numbers, octets, texts
-from kron.stores.postgres.cases import Jobs, readable, whole
-from kron.stores.postgres.commit import Ready, advance, columns_of, prepare, settle_exactly
-from kron.stores.postgres.fleet import downtimes_of, informed, lease
+from kron.stores.postgres.cases import Jobs, read_states, read_states_or_unreadable
+from kron.stores.postgres.commit import PreparedUpdates, advance, columns_of, commit_locked, prepare
+from kron.stores.postgres.fleet import downtimes_of, lease, with_downtime
 from kron.stores.postgres.health import vitals
-from kron.stores.postgres.maintain import DEADLINE_S, DEFAULT, Limits, maintained
+from kron.stores.postgres.maintain import DEADLINE_S, DEFAULT_TENANT, Limits, maintain_step
 from kron.stores.postgres.notifications import Listener, Notifier, listening, urgent
-from kron.stores.postgres.pool import DEADLINE, Pool, Session
+from kron.stores.postgres.pool import DEADLINE_SECONDS, Pool, Session
 from kron.stores.postgres.rows import key_bytes
-from kron.stores.postgres.run_updates import change
+from kron.stores.postgres.run_updates import write_run_updates
 from kron.stores.postgres.transaction import Transactions
 from kron.stores.postgres.workflows import WorkflowTable
 from kron.stores.presets import BUILT_IN, Presets
 from kron.timing.schedule.policy import Policy
 
 
-class _Apart(Exception):
+class _PartlyRejected(Exception):
     """Error: an update of a `together` commit was rejected, so that all of them are rolled back."""
 
 
@@ -44,9 +44,9 @@ class PostgresStore:
         url: str,
         clock: Clock | None = None,
         *,
-        tenant: str = DEFAULT,
+        tenant: str = DEFAULT_TENANT,
         size: int = 4,
-        deadline: float = DEADLINE,
+        deadline: float = DEADLINE_SECONDS,
         presets: Presets = BUILT_IN,
     ) -> None:
         """Create a store. Connections are opened on first use.
@@ -61,18 +61,18 @@ class PostgresStore:
         """
         self.clock, self.tenant = clock, tenant
         self.pool = Pool(url, tenant, size=size, deadline=deadline)
-        self.upkeep = Pool(url, tenant, size=1, deadline=DEADLINE_S)
-        self.jobs, self.bell = Jobs(presets), Notifier(self.pool)
+        self.maintenance_pool = Pool(url, tenant, size=1, deadline=DEADLINE_S)
+        self.jobs, self.notifier = Jobs(presets), Notifier(self.pool)
         self.transactions = Transactions(self.pool, self.now)
 
     async def close(self) -> None:
         """Send pending notifications, then close all connections."""
-        await self.bell.rest()
+        await self.notifier.rest()
         await self.pool.close()
 
-    def with_notifications(self, heard: Callable[[], None]) -> AbstractAsyncContextManager[None]:
-        """Call `heard` for each wake-up notification while the context is active, at once or soon after."""
-        return listening(Listener(self.pool.conninfo, self.pool.whose, heard))
+    def with_notifications(self, on_notification: Callable[[], None]) -> AbstractAsyncContextManager[None]:
+        """Call `on_notification` for each wake-up notification while the context is active, at once or soon after."""
+        return listening(Listener(self.pool.conninfo, self.pool.payload, on_notification))
 
     async def now(self) -> int:
         """Return the current time in milliseconds."""
@@ -84,58 +84,60 @@ class PostgresStore:
     async def lease(self, owner: str, kinds: frozenset[str], length: int) -> Fleet:
         """Lease `owner` for `length` milliseconds. Returns all living workers."""
         now = None if self.clock is None else await self.now()
-        return await self.pool.write(lambda talk: lease(talk, owner, kinds, length, now))
+        return await self.pool.write(lambda session: lease(session, owner, kinds, length, now))
 
     async def poll(self, shares: Sequence[Share]) -> tuple[int, int | None]:
         """Return the current time, and when the next schedule of those shares is due for a check (milliseconds)."""
-        whose = {"tenant": self.tenant, "within": tenant_scope()}
-        found = [row for share in shares for row in await self.pool.query("poll", **whose, **_share(share))]
-        now = found[0][0] if found and self.clock is None else await self.now()
-        return now, min((wake for _, wake in found if wake is not None), default=None)
+        scope = {"tenant": self.tenant, "within": tenant_scope()}
+        rows = [row for share in shares for row in await self.pool.query("poll", **scope, **_share_values(share))]
+        now = rows[0][0] if rows and self.clock is None else await self.now()
+        return now, min((wake for _, wake in rows if wake is not None), default=None)
 
     async def fetch_due(self, share: Share, upto: int, limit: int, beyond: tuple[int, str] = FIRST) -> list[Found]:
         """Return the schedules that are due for a check by `upto`, the longest waiting first."""
-        wanted = {"upto": upto, "limit": limit, "after": beyond[0], "name": beyond[1]}
+        parameters = {"upto": upto, "limit": limit, "after": beyond[0], "name": beyond[1]}
 
-        async def work(talk: Session) -> list[Found]:
+        async def work(session: Session) -> list[Found]:
             if len(share.shards) == SHARDS:
-                rows = await talk.rows("look_everywhere", kinds=texts(share.kinds), **wanted)
+                rows = await session.rows("look_everywhere", kinds=texts(share.kinds), **parameters)
             else:
-                rows = await talk.rows("look", **_share(share), **wanted)
-            return await readable(talk, self.jobs, rows)
+                rows = await session.rows("look", **_share_values(share), **parameters)
+            return await read_states_or_unreadable(session, self.jobs, rows)
 
         return await self.pool.read(work)
 
     async def set_aside(self, identity: str, until: int, reason: str) -> None:
         """Do not check a schedule before `until`, and record the reason."""
-        await self.pool.write(lambda talk: talk.execute("set_aside", schedule=identity, until=until, reason=reason))
+        await self.pool.write(
+            lambda session: session.execute("set_aside", schedule=identity, until=until, reason=reason)
+        )
 
-    def prepare(self, settlements: list[ScheduleUpdate]) -> list[ScheduleUpdate]:
+    def prepare(self, updates: list[ScheduleUpdate]) -> list[ScheduleUpdate]:
         """Return the updates, with their columns built if they are simple inserts."""
-        return prepare(settlements)
+        return prepare(updates)
 
-    async def commit(self, settlements: Sequence[ScheduleUpdate], now: int, *, together: bool = False) -> list[bool]:
+    async def commit(self, updates: Sequence[ScheduleUpdate], now: int, *, together: bool = False) -> list[bool]:
         """Commit each update whose schedule is unchanged; with `together`, all of them or none."""
         if together:
-            return await self._together(settlements, now)
-        if isinstance(settlements, Ready):
-            names = await self._advance(settlements, settlements.columns, now)
-            return [s.after.job.identity in names for s in settlements]
-        held = [False] * len(settlements)
-        waiting = list(range(len(settlements)))
+            return await self._commit_together(updates, now)
+        if isinstance(updates, PreparedUpdates):
+            names = await self._commit_simple(updates, updates.columns, now)
+            return [update.after.job.identity in names for update in updates]
+        written = [False] * len(updates)
+        waiting = list(range(len(updates)))
         while waiting:  # updates of one schedule are committed one after another
-            first = {settlements[n].after.identity: n for n in reversed(waiting)}
-            names = await self._settle({name: settlements[first[name]] for name in sorted(first)}, now)
-            for name, n in first.items():
-                held[n] = name in names
-            waiting = [n for n in waiting if n != first[settlements[n].after.identity]]
-        if any(won and urgent(s, now) for s, won in zip(settlements, held, strict=True)):
-            self.bell.notify()
-        return held
+            first = {updates[index].after.identity: index for index in reversed(waiting)}
+            names = await self._commit_distinct({name: updates[first[name]] for name in sorted(first)}, now)
+            for name, index in first.items():
+                written[index] = name in names
+            waiting = [index for index in waiting if index != first[updates[index].after.identity]]
+        if any(is_written and urgent(update, now) for update, is_written in zip(updates, written, strict=True)):
+            self.notifier.notify()
+        return written
 
     async def update_runs(self, changes: Sequence[RunUpdate], now: int) -> list[bool]:
         """Write each change whose attempt still has its fencing token. Returns one bool per change."""
-        return await self.pool.write(lambda talk: change(talk, changes)) if changes else []
+        return await self.pool.write(lambda session: write_run_updates(session, changes)) if changes else []
 
     def transaction(self, run: Run, policy: Policy) -> AbstractAsyncContextManager[Any]:
         """Return a connection context whose writes are committed with the success of that attempt, or not at all.
@@ -151,67 +153,69 @@ class PostgresStore:
     async def get_with_time(self, identities: Sequence[str]) -> tuple[list[ScheduleState | None], int]:
         """Return the schedules of those identities, and the time (milliseconds) at which they were read."""
 
-        async def work(talk: Session) -> tuple[dict[str, ScheduleState], int]:
-            (there, *_), *_ = rows = await talk.rows("standing", schedules=texts(set(identities)))
-            now = there if self.clock is None else int(self.clock.now() * 1000)
-            cases = await whole(talk, self.jobs, [row[1:] for row in rows if row[1] is not None])
-            downtimes = await downtimes_of(talk, now) if cases else {}
-            return {case.identity: informed(case, downtimes) for case in cases}, now
+        async def work(session: Session) -> tuple[dict[str, ScheduleState], int]:
+            (database_now, *_), *_ = rows = await session.rows("standing", schedules=texts(set(identities)))
+            now = database_now if self.clock is None else int(self.clock.now() * 1000)
+            states = await read_states(session, self.jobs, [row[1:] for row in rows if row[1] is not None])
+            downtimes = await downtimes_of(session, now) if states else {}
+            return {state.identity: with_downtime(state, downtimes) for state in states}, now
 
-        found, now = await self.pool.read(work)
-        return [found.get(identity) for identity in identities], now
+        states_by_identity, now = await self.pool.read(work)
+        return [states_by_identity.get(identity) for identity in identities], now
 
     async def runs_by_key(self, keys: Sequence[str]) -> list[Run | None]:
         """Return the runs of those keys; None for each that does not exist."""
-        wanted = octets({key_bytes(key) for key in keys if _is_key(key)})
-        rows = await self.pool.read(lambda talk: talk.rows("of_keys", keys=wanted)) if keys else []
-        found = {run.key: run for run in map(read_run, rows)}
-        return [found.get(key) for key in keys]
+        stored_keys = octets({key_bytes(key) for key in keys if _is_key(key)})
+        rows = await self.pool.read(lambda session: session.rows("of_keys", keys=stored_keys)) if keys else []
+        runs_by_key = {run.key: run for run in map(read_run, rows)}
+        return [runs_by_key.get(key) for key in keys]
 
     async def identities(
         self, after: str, limit: int, prefix: str = "", paused: bool | None = None, deleted: bool = False
     ) -> list[str]:
         """Return a page of the identities, in order."""
-        wanted = {"after": after, "limit": limit, "prefix": prefix, "paused": paused, "deleted": deleted}
-        rows = await self.pool.read(lambda talk: talk.rows("identities", **wanted))
+        parameters = {"after": after, "limit": limit, "prefix": prefix, "paused": paused, "deleted": deleted}
+        rows = await self.pool.read(lambda session: session.rows("identities", **parameters))
         return [identity for (identity,) in rows]
 
     async def runs(self, identity: str, limit: int, before: str = "") -> list[Run]:
         """Return the runs of a schedule, newest first; those older than the run `before` if it is given."""
-        wanted: dict[str, Any] = {"schedule": identity, "limit": limit}
+        parameters: dict[str, Any] = {"schedule": identity, "limit": limit}
         query = "runs_before" if before else "runs"
         if before:
             if not _is_key(before):
                 return []
-            wanted["before"] = key_bytes(before)
-        rows = await self.pool.read(lambda talk: talk.rows(query, **wanted))
+            parameters["before"] = key_bytes(before)
+        rows = await self.pool.read(lambda session: session.rows(query, **parameters))
         return [read_run(row) for row in rows]
 
     async def dead_letters(self, prefix: str, limit: int, before: str = "") -> list[Run]:
         """Return the dead letters of the schedules whose identities start with `prefix`, newest first."""
-        wanted: dict[str, Any] = {"prefix": prefix, "limit": limit}
+        parameters: dict[str, Any] = {"prefix": prefix, "limit": limit}
         if before and not _is_key(before):
             return []
-        wanted |= {"before": key_bytes(before)} if before else {}
-        rows = await self.pool.read(lambda talk: talk.rows("dead_before" if before else "dead", **wanted))
+        parameters |= {"before": key_bytes(before)} if before else {}
+        rows = await self.pool.read(lambda session: session.rows("dead_before" if before else "dead", **parameters))
         return [read_run(row) for row in rows]
 
     async def run_ids(self, keys: Sequence[str]) -> list[str | None]:
         """Return the targets' own run ids of those keys; None where the target gave none."""
-        wanted = octets({key_bytes(key) for key in keys if _is_key(key)})
-        found = dict(await self.pool.read(lambda talk: talk.rows("called", keys=wanted))) if keys else {}
-        return [found.get(key) for key in keys]
+        stored_keys = octets({key_bytes(key) for key in keys if _is_key(key)})
+        run_ids_by_key = (
+            dict(await self.pool.read(lambda session: session.rows("called", keys=stored_keys))) if keys else {}
+        )
+        return [run_ids_by_key.get(key) for key in keys]
 
     async def maintain(self, now: int, keep: int | None) -> Maintained:
         """Create partitions ahead of time, and remove a bounded number of old records."""
         try:
-            return await maintained(self.upkeep, now, keep, Limits())
+            return await maintain_step(self.maintenance_pool, now, keep, Limits())
         finally:
-            await self.upkeep.close()  # the connection is needed only once an hour
+            await self.maintenance_pool.close()  # the connection is needed only once an hour
 
     async def horizon(self) -> int:
         """Return the time (milliseconds) before which old records may have been removed."""
-        ((horizon,),) = await self.pool.read(lambda talk: talk.rows("horizon"))
+        ((horizon,),) = await self.pool.read(lambda session: session.rows("horizon"))
         return int(horizon)
 
     def workflows(self) -> WorkflowTable:
@@ -224,54 +228,56 @@ class PostgresStore:
 
     async def gaps(self, identity: str) -> list[GapRecord]:
         """Return the gap records of a schedule, oldest first."""
-        rows = await self.pool.read(lambda talk: talk.rows("gaps", schedule=identity))
+        rows = await self.pool.read(lambda session: session.rows("gaps", schedule=identity))
         return [read_gap(identity, row) for row in rows]
 
     async def revisions(self, identity: str) -> list[Revision]:
         """Return the revisions of a schedule, oldest first."""
-        rows = await self.pool.read(lambda talk: talk.rows("revisions", schedule=identity))
+        rows = await self.pool.read(lambda session: session.rows("revisions", schedule=identity))
         return [read_revision(row, self.jobs.presets) for row in rows]
 
     async def actions(self, identity: str) -> list[ScheduleAction]:
         """Return the recorded actions of a schedule, in the order in which they were written."""
-        rows = await self.pool.read(lambda talk: talk.rows("acts", schedule=identity))
-        return [read_act(identity, row) for row in rows]
+        rows = await self.pool.read(lambda session: session.rows("acts", schedule=identity))
+        return [read_action(identity, row) for row in rows]
 
-    async def _settle(self, settlements: dict[str, ScheduleUpdate], now: int) -> set[str]:
+    async def _commit_distinct(self, updates: dict[str, ScheduleUpdate], now: int) -> set[str]:
         """Commit updates of different schedules in the order of their identities. Returns the committed identities."""
-        easy = [s for s in settlements.values() if is_simple_insert(s)]
-        held = await self._advance(easy, columns_of(easy), now) if easy else set()
-        names = {s.after.identity for s in easy}
-        return held | await self._exactly([s for name, s in settlements.items() if name not in names], now)
+        simple = [update for update in updates.values() if is_simple_insert(update)]
+        committed = await self._commit_simple(simple, columns_of(simple), now) if simple else set()
+        names = {update.after.identity for update in simple}
+        return committed | await self._commit_locked(
+            [update for name, update in updates.items() if name not in names], now
+        )
 
-    async def _together(self, settlements: Sequence[ScheduleUpdate], now: int) -> list[bool]:
-        in_order = sorted(settlements, key=lambda s: s.after.identity)
+    async def _commit_together(self, updates: Sequence[ScheduleUpdate], now: int) -> list[bool]:
+        sorted_updates = sorted(updates, key=lambda update: update.after.identity)
 
-        async def work(talk: Session) -> None:
-            if not all(await settle_exactly(talk, self.jobs, in_order, now)):
-                raise _Apart  # rolls back what was written
+        async def work(session: Session) -> None:
+            if not all(await commit_locked(session, self.jobs, sorted_updates, now)):
+                raise _PartlyRejected  # rolls back what was written
 
         try:
-            if settlements:
+            if updates:
                 await self.pool.write(work)
-        except _Apart:
-            return [False] * len(settlements)
-        return [True] * len(settlements)
+        except _PartlyRejected:
+            return [False] * len(updates)
+        return [True] * len(updates)
 
-    async def _advance(self, settlements: list[ScheduleUpdate], columns: dict[str, Any], now: int) -> set[str]:
+    async def _commit_simple(self, updates: list[ScheduleUpdate], columns: dict[str, Any], now: int) -> set[str]:
         try:
-            return await self.pool.write(lambda talk: advance(talk, settlements, columns))
+            return await self.pool.write(lambda session: advance(session, updates, columns))
         except WriteRejected:
-            return await self._exactly(settlements, now)
+            return await self._commit_locked(updates, now)
 
-    async def _exactly(self, settlements: list[ScheduleUpdate], now: int) -> set[str]:
-        if not settlements:
+    async def _commit_locked(self, updates: list[ScheduleUpdate], now: int) -> set[str]:
+        if not updates:
             return set()
-        held = await self.pool.write(lambda talk: settle_exactly(talk, self.jobs, settlements, now))
-        return {s.after.identity for s, won in zip(settlements, held, strict=True) if won}
+        written = await self.pool.write(lambda session: commit_locked(session, self.jobs, updates, now))
+        return {update.after.identity for update, is_written in zip(updates, written, strict=True) if is_written}
 
 
-def _share(share: Share) -> dict[str, Any]:
+def _share_values(share: Share) -> dict[str, Any]:
     return {"shards": numbers(share.shards), "kinds": texts(share.kinds)}
 
 

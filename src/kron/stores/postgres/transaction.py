@@ -18,15 +18,15 @@ from kron.rules.run import Run
 from kron.rules.update import RunUpdate
 from kron.stores.codec import read_run
 from kron.stores.postgres.arrays import octets, texts
-from kron.stores.postgres.connection import Connection, begun, connect, translated
+from kron.stores.postgres.connection import Connection, connect, translate_errors, with_literals
 from kron.stores.postgres.pool import Pool, Session
 from kron.stores.postgres.rows import key_bytes
-from kron.stores.postgres.run_updates import change
+from kron.stores.postgres.run_updates import write_run_updates
 from kron.stores.postgres.statements import QUERIES
 from kron.stores.statements import named
 from kron.timing.schedule.policy import Policy
 
-AT_ONCE = 8  # concurrent transactions per process; each has a connection
+MAX_TRANSACTIONS = 8  # concurrent transactions per process; each has a connection
 
 _SQL = {
     name: sql.encode() for name, sql in named(Path(__file__).with_name("transaction.sql").read_text("utf-8")).items()
@@ -38,7 +38,7 @@ class Transactions:
 
     def __init__(self, pool: Pool, now: Callable[[], Awaitable[int]]) -> None:
         self.conninfo, self.tenant, self.schema, self.now = pool.conninfo, pool.tenant, pool.schema, now
-        self.gate = asyncio.Semaphore(AT_ONCE)
+        self.gate = asyncio.Semaphore(MAX_TRANSACTIONS)
 
     @asynccontextmanager
     async def of(self, run: Run, policy: Policy) -> AsyncIterator[Connection]:
@@ -52,31 +52,31 @@ class Transactions:
             UsageError: The body ended the transaction itself.
         """
         async with self.gate:
-            with translated("the database"):
+            with translate_errors("the database"):
                 connection = await connect(self.conninfo)
             async with connection:  # closed at the end, so that no session state reaches another run
                 async with connection.transaction():
-                    await connection.execute(begun(_SQL["enter"], tenant=self.tenant))
+                    await connection.execute(with_literals(_SQL["enter"], tenant=self.tenant))
                     yield connection
-                    await self._succeed(connection, run, policy)
+                    await self._record_success(connection, run, policy)
                     fail_point("K2")
                 fail_point("K3")
 
-    async def _succeed(self, connection: Connection, run: Run, policy: Policy) -> None:
+    async def _record_success(self, connection: Connection, run: Run, policy: Policy) -> None:
         """Record the success of this attempt in the open transaction."""
         ((inside, path),) = await (await connection.execute(_SQL["still_inside"])).fetchall()
         if not inside:
             hint = "do not commit or roll back; for a part that can fail, use `async with connection.transaction()`"
             raise UsageError("TRANSACTION_ENDED", "the function ended the transaction that Kron commits", hint=hint)
         await connection.execute(QUERIES["bounds"])  # others wait for the row that is locked next
-        await connection.execute(begun(_SQL["ours"], schema=self.schema))
-        now, talk = await self.now(), Session(connection, self.tenant)
-        await talk.execute("lock", schedules=texts([run.identity]))  # from here on no other writer changes the run
-        (stored,) = map(read_run, await talk.rows("of_keys", keys=octets([key_bytes(run.key)])))
+        await connection.execute(with_literals(_SQL["use_kron_path"], schema=self.schema))
+        now, session = await self.now(), Session(connection, self.tenant)
+        await session.execute("lock", schedules=texts([run.identity]))  # from here on no other writer changes the run
+        (stored,) = map(read_run, await session.rows("of_keys", keys=octets([key_bytes(run.key)])))
         after = reported(stored, Report.SUCCESS, policy, now, run.attempt)
-        same = (stored.attempt, stored.owner) == (run.attempt, run.owner)
-        if not same or after is None:
+        is_current = (stored.attempt, stored.owner) == (run.attempt, run.owner)
+        if not is_current or after is None:
             message = f"attempt {run.attempt} of {run.identity!r} has lost its run: it has ended or has another attempt"
             raise Fenced("FENCED", message, hint="check the run's outcome; this attempt was rolled back")
-        await change(talk, [RunUpdate(stored, after, next_check_after(after, policy, now))])
-        await connection.execute(_SQL["theirs"], {"path": path})
+        await write_run_updates(session, [RunUpdate(stored, after, next_check_after(after, policy, now))])
+        await connection.execute(_SQL["restore_path"], {"path": path})

@@ -8,8 +8,8 @@ SET LOCAL idle_in_transaction_session_timeout = '60s';
 -- still_inside: whether this is still the transaction of `enter`, and the function's search_path
 SELECT current_setting('application_name') = 'kron run', current_setting('search_path');
 
--- ours: use Kron's search_path from here on
+-- use_kron_path: use Kron's search_path from here on
 SET LOCAL search_path = {schema}, pg_temp;
 
--- theirs: restore the function's search_path, for its deferred triggers that run at the commit
+-- restore_path: restore the function's search_path, for its deferred triggers that run at the commit
 SELECT set_config('search_path', %(path)s, true);

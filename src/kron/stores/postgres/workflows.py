@@ -18,12 +18,12 @@ class WorkflowTable:
 
     async def load_dag(self, workflow_id: str, version: int) -> Dag | None:
         """Return the DAG of a version; None if there is none."""
-        asked = {"workflow": workflow_id, "version": version}
-        rows = await self.pool.read(lambda talk: talk.rows("dag", **asked))
-        found = json.loads(rows[0][0]) if rows else None
-        return found if isinstance(found, dict) else None
+        parameters = {"workflow": workflow_id, "version": version}
+        rows = await self.pool.read(lambda session: session.rows("dag", **parameters))
+        dag = json.loads(rows[0][0]) if rows else None
+        return dag if isinstance(dag, dict) else None
 
     async def save_dag(self, workflow_id: str, version: int, dag: Dag) -> None:
         """Store the DAG of a version."""
-        said = {"workflow": workflow_id, "version": version, "dag": json.dumps(dag)}
-        await self.pool.write(lambda talk: talk.execute("deploy", **said))
+        parameters = {"workflow": workflow_id, "version": version, "dag": json.dumps(dag)}
+        await self.pool.write(lambda session: session.execute("deploy", **parameters))

@@ -12,8 +12,8 @@ from kron.errors import StoreUnsuitable
 from kron.stores.sqlite.locking import retry_locked
 from kron.stores.sqlite.statements import QUERIES, SCHEMA
 
-VERSION = 1
-KRON = int.from_bytes(b"Kron", "big")
+SCHEMA_VERSION = 1
+APPLICATION_ID = int.from_bytes(b"Kron", "big")
 
 
 def connect(path: Path, patience: float) -> sqlite3.Connection:
@@ -30,15 +30,15 @@ def connect(path: Path, patience: float) -> sqlite3.Connection:
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     """Check that the file belongs to Kron, and create its tables. Several processes can do this at the same time."""
     with transaction(connection, "begin_reading"):
-        _version(connection, path)  # before anything in the file is changed
-    if _value(connection, "write_ahead") != "wal":
+        _schema_version(connection, path)  # before anything in the file is changed
+    if _single_value(connection, "write_ahead") != "wal":
         hint = "move the file to a local disk; network file systems are not supported"
         raise StoreUnsuitable("STORE_UNSUITABLE", f"{path} cannot have a write-ahead log", hint=hint)
     connection.execute(QUERIES["be_durable"])
     connection.execute(QUERIES["keep_references"])
     connection.execute(QUERIES["have_room"])
     with transaction(connection, "begin"):
-        if _version(connection, path) == 0:  # and, in this transaction, no other process creates them
+        if _schema_version(connection, path) == 0:  # and, in this transaction, no other process creates them
             for statement in SCHEMA:
                 connection.execute(statement)
 
@@ -56,20 +56,20 @@ def transaction(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
         raise
 
 
-def _version(connection: sqlite3.Connection, path: Path) -> int:
+def _schema_version(connection: sqlite3.Connection, path: Path) -> int:
     """Return the schema version; 0 without tables. A file of another program or a newer Kron is left unchanged."""
-    if _value(connection, "tables") == 0:
+    if _single_value(connection, "tables") == 0:
         return 0
-    version = _value(connection, "version")
-    if _value(connection, "application") != KRON:
+    version = _single_value(connection, "version")
+    if _single_value(connection, "application") != APPLICATION_ID:
         raise StoreUnsuitable(
             "NOT_A_STORE", f"{path} is a database of another program", hint="use a separate file for Kron"
         )
-    if version > VERSION:
-        message = f"{path} has schema version {version}, this Kron supports up to {VERSION}"
+    if version > SCHEMA_VERSION:
+        message = f"{path} has schema version {version}, this Kron supports up to {SCHEMA_VERSION}"
         raise StoreUnsuitable("STORE_TOO_NEW", message, hint="upgrade Kron on this host; the file is unchanged")
     return int(version)
 
 
-def _value(connection: sqlite3.Connection, query: str) -> Any:
+def _single_value(connection: sqlite3.Connection, query: str) -> Any:
     return connection.execute(QUERIES[query]).fetchone()[0]

@@ -17,7 +17,7 @@ from kron.stores.sqlite.connection import connect, transaction
 from kron.stores.sqlite.locking import retry_locked
 from kron.stores.sqlite.statements import QUERIES, insertion
 
-BLOCK = 50  # rows per INSERT; old SQLite versions allow at most 999 parameters in a statement
+ROWS_PER_INSERT = 50  # rows per INSERT; old SQLite versions allow at most 999 parameters in a statement
 T = TypeVar("T")
 Work = Callable[[], Any]
 Request = tuple[Work, asyncio.Future[Any]]
@@ -28,23 +28,23 @@ class File:
 
     def __init__(self, path: Path, patience: float) -> None:
         self.path, self.patience = path, patience
-        with _translated(path):
+        with _translate_errors(path):
             self.connection = connect(path, patience)
-        self.files = _files(path)
+        self.file_ids = _file_ids(path)
         self.thread = ThreadPoolExecutor(1, "kron-sqlite")
-        self.writer: BatchWriter[Request] = BatchWriter(self._write, SystemTimer(), lambda *_: True)
+        self.writer: BatchWriter[Request] = BatchWriter(self._write_batch, SystemTimer(), lambda *_: True)
 
     async def read(self, work: Callable[[], T]) -> T:
         """Return the result of read-only work, which sees one snapshot of the file."""
-        with _translated(self.path):
-            return await asyncio.get_running_loop().run_in_executor(self.thread, self._read, work)
+        with _translate_errors(self.path):
+            return await asyncio.get_running_loop().run_in_executor(self.thread, self._read_once, work)
 
     async def write(self, work: Callable[[], T]) -> T:
         """Return the result of work that holds the write lock."""
-        done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self.writer.put((work, done))
-        with _translated(self.path):
-            return await done
+        result: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self.writer.put((work, result))
+        with _translate_errors(self.path):
+            return await result
 
     async def close(self) -> None:
         """Finish the work that has begun, then close the file."""
@@ -62,54 +62,57 @@ class File:
 
     def put(self, query: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Insert rows by a named statement, in batches, because SQLite keeps undo information for each statement."""
-        whole = len(rows) - len(rows) % BLOCK
-        blocks = [*(rows[first : first + BLOCK] for first in range(0, whole, BLOCK)), *([row] for row in rows[whole:])]
+        full_rows = len(rows) - len(rows) % ROWS_PER_INSERT
+        blocks = [
+            *(rows[first : first + ROWS_PER_INSERT] for first in range(0, full_rows, ROWS_PER_INSERT)),
+            *([row] for row in rows[full_rows:]),
+        ]
         for block in blocks:
             statement, names = insertion(query, len(block))
             self.connection.execute(statement, [row[name] for row in block for name in names])
 
-    def _read(self, work: Callable[[], T]) -> T:
-        def once() -> T:
-            self._see_that_it_is_there()
+    def _read_once(self, work: Callable[[], T]) -> T:
+        def attempt() -> T:
+            self._check_file()
             with transaction(self.connection, "begin_reading"):
                 return work()
 
-        return retry_locked(once, self.patience)
+        return retry_locked(attempt, self.patience)
 
-    async def _write(self, requests: list[Request]) -> None:
+    async def _write_batch(self, requests: list[Request]) -> None:
         """Do all waiting work in one transaction, so that concurrent requests share one write to disk."""
-        requests = [(work, done) for work, done in requests if not done.done()]  # the others were canceled
+        requests = [(work, future) for work, future in requests if not future.done()]  # the others were canceled
         works = [work for work, _ in requests]
         results: list[tuple[Any, Exception | None]] = []
         try:
-            results = await asyncio.get_running_loop().run_in_executor(self.thread, self._attempts, works)
+            results = await asyncio.get_running_loop().run_in_executor(self.thread, self._do_all, works)
         except Exception as error:
             results = [(None, error) for _ in works]
-        for (_, done), (result, failure) in zip(requests, results, strict=True):
-            if done.done():
+        for (_, future), (result, failure) in zip(requests, results, strict=True):
+            if future.done():
                 continue
             if failure is None:
-                done.set_result(result)
+                future.set_result(result)
             else:
-                done.set_exception(failure)
+                future.set_exception(failure)
 
-    def _attempts(self, works: list[Work]) -> list[tuple[Any, Exception | None]]:
-        def once() -> list[tuple[Any, Exception | None]]:
-            self._see_that_it_is_there()
+    def _do_all(self, works: list[Work]) -> list[tuple[Any, Exception | None]]:
+        def attempt() -> list[tuple[Any, Exception | None]]:
+            self._check_file()
             with transaction(self.connection, "begin"):
-                return [self._attempt(work) for work in works]
+                return [self._do_one(work) for work in works]
 
-        return retry_locked(once, self.patience) if works else []
+        return retry_locked(attempt, self.patience) if works else []
 
-    def _see_that_it_is_there(self) -> None:
+    def _check_file(self) -> None:
         """Raise STORE_FAILED if the file was removed or replaced: writes to it would be lost."""
-        if _files(self.path) != self.files:
+        if _file_ids(self.path) != self.file_ids:
             hint = "stop every process that uses it, restore the file without its -wal and -shm files, and start again"
             raise StoreUnavailable(
                 "STORE_FAILED", f"{self.path} was removed or replaced while it was in use", hint=hint
             )
 
-    def _attempt(self, work: Callable[[], T]) -> tuple[T | None, Exception | None]:
+    def _do_one(self, work: Callable[[], T]) -> tuple[T | None, Exception | None]:
         """Return the result of one work of several, or its error. After an error only this work is rolled back."""
         self.rows("attempt")
         try:
@@ -124,21 +127,21 @@ class File:
         return result, None
 
 
-def _files(path: Path) -> list[tuple[int, int] | None]:
+def _file_ids(path: Path) -> list[tuple[int, int] | None]:
     """Return device and inode of the database and its write-ahead log. Both stay while a connection is open."""
-    found = list[tuple[int, int] | None]()
-    for each in (path, Path(f"{path}-wal")):
+    ids = list[tuple[int, int] | None]()
+    for file in (path, Path(f"{path}-wal")):
         try:
-            status = each.stat()
+            status = file.stat()
         except FileNotFoundError:
-            found.append(None)
+            ids.append(None)
         else:
-            found.append((status.st_dev, status.st_ino))
-    return found
+            ids.append((status.st_dev, status.st_ino))
+    return ids
 
 
 @contextmanager
-def _translated(path: Path) -> Iterator[None]:
+def _translate_errors(path: Path) -> Iterator[None]:
     """Translate SQLite errors to `KronError`."""
     try:
         yield

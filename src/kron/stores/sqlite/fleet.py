@@ -16,8 +16,8 @@ Rows = Callable[..., list[Any]]
 def lease(rows: Rows, owner: str, kinds: frozenset[str], now: int, length: int) -> Fleet:
     """Lease a worker for `length` milliseconds. Returns all living workers."""
     register = read_register(rows)
-    for name, joined, said, end, able in rows("living"):
-        register.lives[name] = Life(joined, said, end, frozenset(json.loads(able)))
+    for name, joined, renewed, end, launchable in rows("living"):
+        register.lives[name] = Life(joined, renewed, end, frozenset(json.loads(launchable)))
     lives, services = register.lives, dict(register.kinds)
     fleet = register.lease(owner, kinds, now, length)
     for name in lives.keys() - register.lives.keys():
@@ -36,8 +36,8 @@ def lease(rows: Rows, owner: str, kinds: frozenset[str], now: int, length: int) 
 def read_register(rows: Rows) -> Register:
     """Return the stored target kinds, without the workers."""
     register = Register()
-    for kind, said, end, *span in rows("kinds"):
-        register.kinds[kind] = Service(said, end, Downtime(*span))
+    for kind, renewed, end, *downtime in rows("kinds"):
+        register.kinds[kind] = Service(renewed, end, Downtime(*downtime))
     return register
 
 

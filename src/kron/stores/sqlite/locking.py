@@ -7,17 +7,17 @@ from collections.abc import Callable
 from time import sleep
 from typing import TypeVar
 
-STEP = 0.002  # seconds between two attempts
+RETRY_SECONDS = 0.002  # seconds between two attempts
 T = TypeVar("T")
 
 
 def retry_locked(work: Callable[[], T], patience: float) -> T:
     """Return the result of `work`. Retry it while the file is locked, for `patience` seconds, then raise its error."""
-    for _ in range(int(patience / STEP)):
+    for _ in range(int(patience / RETRY_SECONDS)):
         try:
             return work()
         except sqlite3.OperationalError as error:
             if not getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY"):
                 raise
-            sleep(STEP)
+            sleep(RETRY_SECONDS)
     return work()

@@ -7,7 +7,7 @@ import json
 from kron.engine.store import Maintained
 from kron.stores.sqlite.file import File
 
-LIMIT = 1_000  # records of each kind that one call handles
+MAX_RECORDS_PER_CALL = 1_000  # records of each kind that one call handles
 
 
 class Retention:
@@ -15,25 +15,25 @@ class Retention:
 
     def __init__(self, file: File) -> None:
         self.file, self.rows = file, file.rows
-        self.place = 0  # last row that was handled; 0: start with the first one
+        self.last_row = 0  # last row that was handled; 0: start with the first one
 
     def prune(self, horizon: int) -> Maintained:
         """Remove a bounded number of records that are older than `horizon` (milliseconds), in the file's thread."""
         self.rows("keep_from", horizon=horizon)
-        runs, more = self._runs(horizon)
-        gaps = self.file.count("forget_gaps", horizon=horizon, limit=LIMIT)
-        names = [name for (name,) in self.rows("tombstones", horizon=horizon, limit=LIMIT)]
+        runs, more = self._prune_runs(horizon)
+        gaps = self.file.count("forget_gaps", horizon=horizon, limit=MAX_RECORDS_PER_CALL)
+        names = [name for (name,) in self.rows("tombstones", horizon=horizon, limit=MAX_RECORDS_PER_CALL)]
         if names:
             for query in ("forget_acts", "forget_revisions", "forget_schedules"):
                 self.rows(query, names=json.dumps(names))
-        return Maintained(runs + gaps + len(names), more or LIMIT in (gaps, len(names)))
+        return Maintained(runs + gaps + len(names), more or MAX_RECORDS_PER_CALL in (gaps, len(names)))
 
-    def _runs(self, horizon: int) -> tuple[int, bool]:
+    def _prune_runs(self, horizon: int) -> tuple[int, bool]:
         """Remove old runs. Returns their number, and whether there can be more. Open runs are skipped."""
-        found = self.rows("first_recorded", horizon=horizon, after=self.place, limit=LIMIT)
-        old = [row for row, _, over in found if over]
-        if old:
-            self.rows("forget_runs", rows=json.dumps(old))
-        more = len(found) == LIMIT and bool(found[-1][1])
-        self.place = found[-1][0] if more else 0
-        return len(old), more
+        rows = self.rows("first_recorded", horizon=horizon, after=self.last_row, limit=MAX_RECORDS_PER_CALL)
+        expired_rows = [row_id for row_id, _, is_expired in rows if is_expired]
+        if expired_rows:
+            self.rows("forget_runs", rows=json.dumps(expired_rows))
+        more = len(rows) == MAX_RECORDS_PER_CALL and bool(rows[-1][1])
+        self.last_row = rows[-1][0] if more else 0
+        return len(expired_rows), more

@@ -24,13 +24,13 @@ from kron.rules.update import (
     is_simple_insert,
 )
 from kron.stores.codec import (
-    ACT,
+    ACTION,
     GAP,
     JOB,
     RUN,
     STANDING,
     JobRow,
-    read_act,
+    read_action,
     read_gap,
     read_revision,
     read_run,
@@ -45,10 +45,10 @@ from kron.stores.sqlite.file import File
 from kron.stores.sqlite.fleet import as_list, lease, read_register
 from kron.stores.sqlite.retention import Retention
 
-PATIENCE = 10.0  # seconds to wait for the write lock of other processes
+LOCK_SECONDS = 10.0  # seconds to wait for the write lock of other processes
 
 
-class _Apart(Exception):
+class _PartlyRejected(Exception):
     """Error: an update of a `together` commit was rejected, so that all of them are rolled back."""
 
 
@@ -63,7 +63,7 @@ class SqliteStore:
     """
 
     def __init__(
-        self, path: str | Path, clock: Clock, *, patience: float = PATIENCE, presets: Presets = BUILT_IN
+        self, path: str | Path, clock: Clock, *, patience: float = LOCK_SECONDS, presets: Presets = BUILT_IN
     ) -> None:
         self.clock = clock
         self.file = File(Path(path), patience)
@@ -85,28 +85,30 @@ class SqliteStore:
 
     async def poll(self, shares: Sequence[Share]) -> tuple[int, int | None]:
         """Return the current time, and when the next schedule of those shares is due for a check (milliseconds)."""
-        found = await self.file.read(lambda: [row for share in shares for row in self.rows("wake", **_share(share))])
-        return await self.now(), min((wake for (wake,) in found), default=None)
+        rows = await self.file.read(
+            lambda: [row for share in shares for row in self.rows("wake", **_share_values(share))]
+        )
+        return await self.now(), min((wake for (wake,) in rows), default=None)
 
     async def fetch_due(self, share: Share, upto: int, limit: int, beyond: tuple[int, str] = FIRST) -> list[Found]:
         """Return the schedules that are due for a check by `upto`, the longest waiting first."""
-        wanted = {**_share(share), "upto": upto, "limit": limit, "after": beyond[0], "identity": beyond[1]}
-        return await self.file.read(lambda: self.cases.readable("look", **wanted))
+        parameters = {**_share_values(share), "upto": upto, "limit": limit, "after": beyond[0], "identity": beyond[1]}
+        return await self.file.read(lambda: self.cases.readable("look", **parameters))
 
     async def set_aside(self, identity: str, until: int, reason: str) -> None:
         """Do not check a schedule before `until`, and record the reason."""
         await self.file.write(lambda: self.rows("set_aside", schedule_id=identity, until=until, reason=reason))
 
-    def prepare(self, settlements: list[ScheduleUpdate]) -> list[ScheduleUpdate]:
+    def prepare(self, updates: list[ScheduleUpdate]) -> list[ScheduleUpdate]:
         """Return the updates unchanged: this store has nothing to prepare."""
-        return settlements
+        return updates
 
-    async def commit(self, settlements: Sequence[ScheduleUpdate], now: int, *, together: bool = False) -> list[bool]:
+    async def commit(self, updates: Sequence[ScheduleUpdate], now: int, *, together: bool = False) -> list[bool]:
         """Commit each update whose schedule is unchanged; with `together`, all of them or none."""
         try:
-            return await self.file.write(lambda: self._settle_all(settlements, together))
-        except _Apart:
-            return [False] * len(settlements)
+            return await self.file.write(lambda: self._commit_all(updates, together))
+        except _PartlyRejected:
+            return [False] * len(updates)
 
     async def update_runs(self, changes: Sequence[RunUpdate], now: int) -> list[bool]:
         """Write each change whose attempt still has its fencing token. Returns one bool per change."""
@@ -118,9 +120,12 @@ class SqliteStore:
         def work() -> tuple[list[ScheduleState], Register]:
             return self.cases.of("schedules", names=json.dumps(identities)), read_register(self.rows)
 
-        (cases, register), now = await self.file.read(work), await self.now()
-        found = {c.identity: c._replace(downtime=register.downtime(kind_of(c.job.target), now)) for c in cases}
-        return [found.get(identity) for identity in identities]
+        (states, register), now = await self.file.read(work), await self.now()
+        states_by_identity = {
+            state.identity: state._replace(downtime=register.downtime(kind_of(state.job.target), now))
+            for state in states
+        }
+        return [states_by_identity.get(identity) for identity in identities]
 
     async def get_with_time(self, identities: Sequence[str]) -> tuple[list[ScheduleState | None], int]:
         """Return the schedules of those identities, and the time (milliseconds) at which they were read."""
@@ -128,46 +133,46 @@ class SqliteStore:
 
     async def runs_by_key(self, keys: Sequence[str]) -> list[Run | None]:
         """Return the runs of those keys; None for each that does not exist."""
-        return await self.file.read(lambda: self._runs(keys))
+        return await self.file.read(lambda: self._read_runs(keys))
 
     async def identities(
         self, after: str, limit: int, prefix: str = "", paused: bool | None = None, deleted: bool = False
     ) -> list[str]:
         """Return a page of the identities, in order."""
-        wanted = {"prefix": prefix, "beyond": _beyond(prefix), "paused": paused, "deleted": deleted}
-        found = await self.file.read(lambda: self.rows("identities", after=after, limit=limit, **wanted))
-        return [identity for (identity,) in found]
+        parameters = {"prefix": prefix, "beyond": _upper_bound(prefix), "paused": paused, "deleted": deleted}
+        rows = await self.file.read(lambda: self.rows("identities", after=after, limit=limit, **parameters))
+        return [identity for (identity,) in rows]
 
     async def runs(self, identity: str, limit: int, before: str = "") -> list[Run]:
         """Return the runs of a schedule, newest first; those older than the run `before` if it is given."""
         query = "runs_before" if before else "runs"
-        found = await self.file.read(lambda: self.rows(query, schedule_id=identity, limit=limit, before=before))
-        return [read_run(row) for row in found]
+        rows = await self.file.read(lambda: self.rows(query, schedule_id=identity, limit=limit, before=before))
+        return [read_run(row) for row in rows]
 
     async def dead_letters(self, prefix: str, limit: int, before: str = "") -> list[Run]:
         """Return the dead letters of the schedules whose identities start with `prefix`, newest first."""
-        wanted = {"prefix": prefix, "beyond": _beyond(prefix), "limit": limit, "before": before}
-        found = await self.file.read(lambda: self.rows("dead_before" if before else "dead", **wanted))
-        return [read_run(row) for row in found]
+        parameters = {"prefix": prefix, "beyond": _upper_bound(prefix), "limit": limit, "before": before}
+        rows = await self.file.read(lambda: self.rows("dead_before" if before else "dead", **parameters))
+        return [read_run(row) for row in rows]
 
     async def run_ids(self, keys: Sequence[str]) -> list[str | None]:
         """Return the targets' own run ids of those keys; None where the target gave none."""
-        return await self.file.read(lambda: [self._called(key) for key in keys])
+        return await self.file.read(lambda: [self._read_run_id(key) for key in keys])
 
     async def gaps(self, identity: str) -> list[GapRecord]:
         """Return the gap records of a schedule, oldest first."""
-        found = await self.file.read(lambda: self.rows("gaps", schedule_id=identity))
-        return [read_gap(identity, row) for row in found]
+        rows = await self.file.read(lambda: self.rows("gaps", schedule_id=identity))
+        return [read_gap(identity, row) for row in rows]
 
     async def revisions(self, identity: str) -> list[Revision]:
         """Return the revisions of a schedule, oldest first."""
-        found = await self.file.read(lambda: self.rows("revisions", schedule_id=identity))
-        return [read_revision(row, self.cases.presets) for row in found]
+        rows = await self.file.read(lambda: self.rows("revisions", schedule_id=identity))
+        return [read_revision(row, self.cases.presets) for row in rows]
 
     async def actions(self, identity: str) -> list[ScheduleAction]:
         """Return the recorded actions of a schedule, in the order in which they were written."""
-        found = await self.file.read(lambda: self.rows("acts", schedule_id=identity))
-        return [read_act(identity, row) for row in found]
+        rows = await self.file.read(lambda: self.rows("acts", schedule_id=identity))
+        return [read_action(identity, row) for row in rows]
 
     # The private methods that follow run in the file's thread.
 
@@ -180,87 +185,87 @@ class SqliteStore:
         ((horizon,),) = await self.file.read(lambda: self.rows("horizon"))
         return int(horizon)
 
-    def _runs(self, keys: Sequence[str]) -> list[Run | None]:
-        found = {row[0]: read_run(row) for row in self.rows("of_keys", keys=json.dumps(keys))}
-        return [found.get(key) for key in keys]
+    def _read_runs(self, keys: Sequence[str]) -> list[Run | None]:
+        runs_by_key = {row[0]: read_run(row) for row in self.rows("of_keys", keys=json.dumps(keys))}
+        return [runs_by_key.get(key) for key in keys]
 
-    def _called(self, key: str) -> str | None:
-        found = self.rows("called", key=key)
-        return str(found[0][0]) if found else None
+    def _read_run_id(self, key: str) -> str | None:
+        rows = self.rows("called", key=key)
+        return str(rows[0][0]) if rows else None
 
-    def _settle_all(self, settlements: Sequence[ScheduleUpdate], together: bool) -> list[bool]:
-        keys, written = [run.key for settlement in settlements for run in settlement.new], list[bool]()
-        taken = {key for (key,) in self.rows("taken", keys=json.dumps(keys))}
-        new = list[dict[str, Any]]()
-        for settlement in settlements:
-            if is_simple_insert(settlement) and self._go_on(settlement, taken):
-                new.extend(_rows(settlement))
+    def _commit_all(self, updates: Sequence[ScheduleUpdate], together: bool) -> list[bool]:
+        keys, written = [run.key for update in updates for run in update.new], list[bool]()
+        existing_keys = {key for (key,) in self.rows("taken", keys=json.dumps(keys))}
+        new_rows = list[dict[str, Any]]()
+        for update in updates:
+            if is_simple_insert(update) and self._advance_cursor(update, existing_keys):
+                new_rows.extend(_run_rows(update))
                 written.append(True)
             else:
-                self._record(new)  # the next update must see the writes before it
-                written.append(self._settle(settlement, taken))
-            taken.update(run.key for run in settlement.new if written[-1])
-        self._record(new)
+                self._insert_runs(new_rows)  # the next update must see the writes before it
+                written.append(self._commit_update(update, existing_keys))
+            existing_keys.update(run.key for run in update.new if written[-1])
+        self._insert_runs(new_rows)
         if together and not all(written):
-            raise _Apart  # rolls back what was written
+            raise _PartlyRejected  # rolls back what was written
         return written
 
-    def _settle(self, settlement: ScheduleUpdate, taken: set[str]) -> bool:
-        after = settlement.after
+    def _commit_update(self, update: ScheduleUpdate, existing_keys: set[str]) -> bool:
+        after = update.after
         stored = self.cases.get(after.identity)
-        if not can_commit(settlement, stored, taken):
+        if not can_commit(update, stored, existing_keys):
             return False
         unchanged = stored is not None and stored.revision == after.revision
         row = None if unchanged else write_job(after.job)
-        self._keep(stored, after, next_period(after, settlement.new), row)
-        for _, run in sorted(settlement.changed, key=lambda pair: pair[1].active):  # end runs before others start
+        self._write_schedule(stored, after, next_period(after, update.new), row)
+        for _, run in sorted(update.changed, key=lambda pair: pair[1].active):  # end runs before others start
             self.rows("move", **RUN.row(run), exclusive=exclusive(run, after.policy))
-        if settlement.gap:
-            self.rows("drop", schedule_id=after.identity, **GAP.row(settlement.gap))
-        self._record(_rows(settlement))
-        if settlement.revision and row:
-            self.rows("revise", **write_revision(settlement.revision, row))
-        if settlement.action:
-            self.rows("act", schedule_id=after.identity, **ACT.row(settlement.action))
+        if update.gap:
+            self.rows("drop", schedule_id=after.identity, **GAP.row(update.gap))
+        self._insert_runs(_run_rows(update))
+        if update.revision and row:
+            self.rows("revise", **write_revision(update.revision, row))
+        if update.action:
+            self.rows("act", schedule_id=after.identity, **ACTION.row(update.action))
         return True
 
-    def _go_on(self, settlement: ScheduleUpdate, taken: set[str]) -> bool:
+    def _advance_cursor(self, update: ScheduleUpdate, existing_keys: set[str]) -> bool:
         """Commit an update that only adds scheduled periods, by compare-and-set. If it fails, `can_commit` decides."""
-        before, after = settlement.before, settlement.after
+        before, after = update.before, update.after
         assert before is not None  # noqa: S101  the update is a simple insert
-        if before.open_runs or any(run.key in taken for run in settlement.new):  # open runs are not compared
+        if before.open_runs or any(run.key in existing_keys for run in update.new):  # open runs are not compared
             return False
-        moved = {
+        new_values = {
             "cursor": after.cursor,
             "wake": after.next_check_at,
             "revision": before.revision,
-            "next_at": next_period(after, settlement.new),
+            "next_at": next_period(after, update.new),
         }
-        read = {"schedule_id": after.identity, "old_cursor": before.cursor, "old_since": before.effective_from}
-        return self.file.count("go_on", **moved, **read) == 1
+        expected = {"schedule_id": after.identity, "old_cursor": before.cursor, "old_since": before.effective_from}
+        return self.file.count("go_on", **new_values, **expected) == 1
 
-    def _record(self, rows: list[dict[str, Any]]) -> None:
+    def _insert_runs(self, rows: list[dict[str, Any]]) -> None:
         self.file.put("record", rows)
         rows.clear()
 
-    def _keep(
-        self, stored: ScheduleState | None, after: ScheduleState, following: int | None, row: JobRow | None
+    def _write_schedule(
+        self, stored: ScheduleState | None, after: ScheduleState, next_at: int | None, row: JobRow | None
     ) -> None:
         """Write a schedule: its definition, which is None if it is unchanged, and its progress."""
-        standing = {**STANDING.row(write_standing(after)), "next_at": following}
+        progress = {**STANDING.row(write_standing(after)), "next_at": next_at}
         if row is None:
-            self.rows("advance", schedule_id=after.identity, **standing)
+            self.rows("advance", schedule_id=after.identity, **progress)
             return
         query = "define" if stored is None else "redefine"
-        place = {"shard": shard_of(after.identity), "kind": kind_of(after.job.target)}
-        self.rows(query, schedule_id=after.identity, **place, **JOB.row(row), **standing)
+        placement = {"shard": shard_of(after.identity), "kind": kind_of(after.job.target)}
+        self.rows(query, schedule_id=after.identity, **placement, **JOB.row(row), **progress)
 
     def _change(self, change: RunUpdate) -> bool:
         before, after = change.before, change.after
         state, attempt, owner, lease = before.token
         token = {"old_state": str(state), "old_attempt": attempt, "old_owner": owner, "old_lease": lease}
         if not can_update_run(before, change) or not self.file.count("speak", **RUN.row(after), **token):
-            self._runs([after.key])  # raises if the row cannot be read
+            self._read_runs([after.key])  # raises if the row cannot be read
             return False
         if change.run_id:
             self.rows("call", key=after.key, run_id=change.run_id)
@@ -269,20 +274,20 @@ class SqliteStore:
         return True
 
 
-def _rows(settlement: ScheduleUpdate) -> list[dict[str, Any]]:
+def _run_rows(update: ScheduleUpdate) -> list[dict[str, Any]]:
     """Return the rows of an update's new runs."""
-    policy = settlement.after.policy
-    return [{**RUN.row(run), "exclusive": exclusive(run, policy)} for run in settlement.new]
+    policy = update.after.policy
+    return [{**RUN.row(run), "exclusive": exclusive(run, policy)} for run in update.new]
 
 
-def _beyond(prefix: str) -> str | bytes:
+def _upper_bound(prefix: str) -> str | bytes:
     """Return the first value after all texts that start with `prefix`. SQLite sorts a blob after all texts."""
-    kept = prefix.rstrip("\U0010ffff")
-    if not kept:
+    stem = prefix.rstrip("\U0010ffff")
+    if not stem:
         return b""
-    following = ord(kept[-1]) + 1
-    return kept[:-1] + chr(0xE000 if following == 0xD800 else following)
+    following = ord(stem[-1]) + 1
+    return stem[:-1] + chr(0xE000 if following == 0xD800 else following)
 
 
-def _share(share: Share) -> dict[str, str]:
+def _share_values(share: Share) -> dict[str, str]:
     return {"shards": as_list(share.shards), "kinds": as_list(share.kinds)}
