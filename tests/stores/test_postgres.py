@@ -331,7 +331,7 @@ def test_a_batch_is_found_row_by_row_in_its_own_order(postgres, sql, known, size
         "edit": revision_columns(list(map(a_revision, anew)), rows_of(anew))
         | progress_columns(anew, [0] * size, [0] * size)
         | {"now": NOW},
-        "stir": {"schedules": texts(names), "deltas": numbers([1] * size), "wakes": numbers([NOW] * size)},
+        "apply_run_updates": {"schedules": texts(names), "deltas": numbers([1] * size), "wakes": numbers([NOW] * size)},
     }
 
     async def explained(talk):
@@ -351,7 +351,18 @@ def test_a_batch_is_found_row_by_row_in_its_own_order(postgres, sql, known, size
     assert plans == dict.fromkeys(values, row_by_row)
 
 
-BATCHES = ["standing", "lock", "definitions", "open_runs", "ahead", "of_periods", "of_keys", "move", "stir", "edit"]
+BATCHES = [
+    "schedules_with_time",
+    "lock",
+    "definitions",
+    "open_runs",
+    "ahead",
+    "runs_by_period",
+    "runs_by_key",
+    "update_runs",
+    "apply_run_updates",
+    "edit",
+]
 
 
 @pytest.mark.parametrize("role", ["the owner", "under row-level security"])
@@ -402,7 +413,7 @@ def test_no_batch_goes_through_a_table_that_has_just_grown(server, database, run
         assert all(by_key), "\n".join(plan)
 
 
-@pytest.mark.parametrize("query", ["look", "look_everywhere"])
+@pytest.mark.parametrize("query", ["due_schedules", "due_schedules_of_all_shards"])
 def test_look_reads_in_order_when_half_of_a_table_is_due(plain, runner, postgres, sql, query):
     """Else each look of a burst reads and sorts the whole table, once for each kind of target."""
     sql("ALTER TABLE schedule_state SET (autovacuum_enabled = false)")

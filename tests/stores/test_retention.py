@@ -217,5 +217,7 @@ def test_the_doctor_reads_no_week_to_find_rows_outside_of_them(postgres, sql, ru
 
 
 async def _plan(talk, values):
-    rows = await (await talk.connection.execute(b"EXPLAIN " + QUERIES["strays"], values, binary=True)).fetchall()
+    rows = await (
+        await talk.connection.execute(b"EXPLAIN " + QUERIES["rows_in_interval"], values, binary=True)
+    ).fetchall()
     return "\n".join(map(str, rows))

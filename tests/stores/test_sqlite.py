@@ -348,17 +348,17 @@ def plan_of(connection, name, **values):
 @pytest.mark.parametrize(
     ("name", "index"),
     [
-        ("look", "schedules_due"),
-        ("wake", "schedules_due"),
+        ("due_schedules", "schedules_due"),
+        ("next_check", "schedules_due"),
         ("open_runs", "runs_open"),
-        ("go_on", "runs_open"),
+        ("advance_cursor", "runs_open"),
         ("ahead", "runs_by_time"),
         ("runs", "runs_by_time"),
-        ("of_keys", "sqlite_autoindex_schedule_runs_1"),
-        ("taken", "sqlite_autoindex_schedule_runs_1"),
+        ("runs_by_key", "sqlite_autoindex_schedule_runs_1"),
+        ("existing_keys", "sqlite_autoindex_schedule_runs_1"),
         ("runs_before", "runs_by_time"),
         ("identities", "PRIMARY KEY"),
-        ("acts", "actions_by_schedule"),
+        ("actions", "actions_by_schedule"),
     ],
 )
 def test_no_question_reads_a_whole_table(other, name, index):

@@ -54,7 +54,7 @@ async def advance(session: Session, updates: Sequence[ScheduleUpdate], columns: 
         else columns["runs"]
     )
     for group in groups:
-        await session.execute("record", **group)
+        await session.execute("insert_runs", **group)
     return committed
 
 
@@ -127,8 +127,10 @@ async def commit_locked(session: Session, jobs: Jobs, updates: Sequence[Schedule
 
 async def _existing_keys(session: Session, runs: Sequence[Run]) -> set[str]:
     scheduled, manual = [run for run in runs if not run.trigger], [run for run in runs if run.trigger]
-    period_rows = await session.rows("of_periods", **period_columns(scheduled)) if scheduled else []
-    request_rows = await session.rows("requested", keys=octets(key_bytes(run.key) for run in manual)) if manual else []
+    period_rows = await session.rows("runs_by_period", **period_columns(scheduled)) if scheduled else []
+    request_rows = (
+        await session.rows("existing_requests", keys=octets(key_bytes(run.key) for run in manual)) if manual else []
+    )
     return {row[0] for row in (*period_rows, *request_rows)}
 
 
@@ -156,7 +158,7 @@ async def _write_progress(session: Session, accepted: Sequence[ScheduleUpdate], 
     progress = progress_columns(
         afters, map(_open_run_digest, accepted), map(_last_period, accepted), map(_next_period, accepted)
     )
-    await session.execute("stand", **progress, digests=numbers(digests[state.identity] for state in afters))
+    await session.execute("write_progress", **progress, digests=numbers(digests[state.identity] for state in afters))
 
 
 async def _write_records(
@@ -166,20 +168,20 @@ async def _write_records(
     for starts in (False, True):  # end runs before others start
         changed_part = [(run, exclusive) for run, exclusive in changed if run.active is starts]
         if changed_part:
-            await session.execute("move", **changed_run_columns(changed_part))
+            await session.execute("update_runs", **changed_run_columns(changed_part))
     manual_runs = [run for update in accepted for run in update.new if run.trigger]
     if manual_runs:
-        await session.execute("request", **request_columns(manual_runs))
+        await session.execute("insert_requests", **request_columns(manual_runs))
     for group in grouped_runs(_new_runs(accepted)):
-        await session.execute("record", **group)
+        await session.execute("insert_runs", **group)
     gaps = [(update.after.identity, update.gap) for update in accepted if update.gap]
     if gaps:
-        await session.execute("drop", **gap_columns(gaps))
+        await session.execute("insert_gaps", **gap_columns(gaps))
     if revisions:
-        await session.execute("revise", **revisions)
+        await session.execute("insert_revisions", **revisions)
     actions = [(update.after.identity, update.action) for update in accepted if update.action]
     if actions:
-        await session.execute("act", **action_columns(actions))
+        await session.execute("insert_actions", **action_columns(actions))
 
 
 def _new_runs(updates: Iterable[ScheduleUpdate]) -> list[tuple[Run, bool]]:

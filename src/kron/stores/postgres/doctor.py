@@ -72,7 +72,7 @@ def _durability_findings(version: int, settings: dict[str, str], special: bool) 
 
 
 async def _rights(session: Session) -> list[Finding]:
-    lacking = await session.rows("lacking")
+    lacking = await session.rows("missing_privileges")
     if lacking:
         examples = ", ".join(f"{role}: {right}" for role, right in lacking[:3]) + (", ..." if lacking[3:] else "")
         hint = "run `kron migrate` as the owner: it grants what is missing, also to roles that were created later"
@@ -102,7 +102,9 @@ async def _partitions(session: Session) -> list[Finding]:
     ((now,),) = await session.rows("now")
     starts = {start for (start,) in await session.rows("partitions")}
     gaps_with_rows = [
-        gap for gap in _intervals_between(starts) if (await session.rows("strays", first=gap[0], last=gap[1]))[0][0]
+        gap
+        for gap in _intervals_between(starts)
+        if (await session.rows("rows_in_interval", first=gap[0], last=gap[1]))[0][0]
     ]
     missing = [start for start in weeks(now // 1000, 1) if start not in starts]
     if missing or gaps_with_rows:
@@ -121,7 +123,7 @@ def _intervals_between(starts: set[int]) -> list[tuple[int, int]]:
 
 
 async def _workers(session: Session) -> list[Finding]:
-    ((living, _, _),) = await session.rows("served")
+    ((living, _, _),) = await session.rows("worker_counts")
     if not living:
         hint = "start a worker: `kron worker URL`; for `python:` targets, start the application that declares them"
         return [Finding("warning", "workers", "no worker is alive", hint)]
@@ -137,7 +139,7 @@ async def _set_aside(session: Session) -> list[Finding]:
     hint = "fix the cause or define the schedule again; Kron retries it every minute"
     return [
         Finding("error", "schedules", f"{identity!r} is set aside: {reason}", hint)
-        for identity, reason in await session.rows("aside")
+        for identity, reason in await session.rows("set_aside_schedules")
     ]
 
 

@@ -17,19 +17,19 @@ async def lease(session: Session, owner: str, kinds: frozenset[str], length: int
 
     `now` is in milliseconds; None uses the database clock.
     """
-    ((_, clock),) = await session.rows("alone_in_leasing")
+    ((_, clock),) = await session.rows("lock_leases")
     register = Register()
-    for name, joined, renewed, end, launchable in await session.rows("living"):
+    for name, joined, renewed, end, launchable in await session.rows("workers"):
         register.lives[name] = Life(joined, renewed, end, frozenset(launchable))
     register.kinds = await _read_kinds(session)
     lives, services = register.lives, dict(register.kinds)
     fleet = register.lease(owner, kinds, clock if now is None else now, length)
     expired_names = lives.keys() - register.lives.keys()
     if expired_names:
-        await session.execute("forget", owners=texts(expired_names))
+        await session.execute("remove_workers", owners=texts(expired_names))
     for name, life in register.lives.items():
         if lives.get(name) != life:
-            await session.execute("live", owner=name, **{**life._asdict(), "kinds": texts(sorted(life.kinds))})
+            await session.execute("write_worker", owner=name, **{**life._asdict(), "kinds": texts(sorted(life.kinds))})
     await _write_kinds(
         session, {kind: service for kind, service in register.kinds.items() if services.get(kind) != service}
     )
@@ -54,7 +54,7 @@ async def _read_kinds(session: Session) -> dict[str, Service]:
 async def _write_kinds(session: Session, services: Mapping[str, Service]) -> None:
     if services:
         await session.execute(
-            "serve",
+            "write_kinds",
             kinds=texts(services),
             saids=numbers(service.said for service in services.values()),
             untils=numbers(service.until for service in services.values()),

@@ -72,10 +72,12 @@ async def maintain(url: str, *, keep_days: int | None = None, tenant: str = DEFA
 async def maintain_step(pool: Pool, now: int, keep: int | None, limits: Limits) -> Maintained:
     """Run a bounded part of the maintenance. `keep` is the retention in milliseconds; None removes nothing."""
     horizon = 0 if keep is None else now - keep
-    made, more = await _repeat_step(pool, limits, "make_next", ahead=AHEAD_WEEKS, moved=limits.moved, horizon=horizon)
+    made, more = await _repeat_step(
+        pool, limits, "create_partition", ahead=AHEAD_WEEKS, moved=limits.moved, horizon=horizon
+    )
     if keep is None:
         return Maintained(made=made, more=more)
-    dropped, more_to_drop = await _repeat_step(pool, limits, "drop_next", horizon=horizon)
+    dropped, more_to_drop = await _repeat_step(pool, limits, "drop_partition", horizon=horizon)
     removed, full = 0, True
     for _ in range(MAX_STEPS):
         count = await _retry_step(pool, limits, "prune", horizon=horizon, most=MAX_REMOVED_PER_STEP) or 0
@@ -119,9 +121,9 @@ async def _run_step(pool: Pool, limits: Limits, query: str, **values: Any) -> An
     """Run a step in one transaction. Returns None if another process is doing maintenance."""
 
     async def work(session: Session) -> Any:
-        await session.execute("unhurried", limit=f"{limits.seconds}s")
-        await session.execute("briefly")
-        ((alone,),) = await session.rows("alone_in_maintenance")
+        await session.execute("allow_long_maintenance", limit=f"{limits.seconds}s")
+        await session.execute("limit_lock_wait")
+        ((alone,),) = await session.rows("lock_maintenance")
         return (await session.rows(query, **values))[0][0] if alone else None
 
     return await pool.write(work)

@@ -46,7 +46,7 @@ class Notifier:
         await self.writer.drain()
 
     async def _send(self, requests: list[None]) -> None:
-        await self.pool.query("ring", whose=self.pool.payload)
+        await self.pool.query("notify", whose=self.pool.payload)
 
 
 class Listener:
@@ -67,7 +67,7 @@ class Listener:
 
     async def _listen(self) -> bool:
         async with await connect(self.conninfo) as connection:
-            row = await (await connection.execute(QUERIES["process"])).fetchone()
+            row = await (await connection.execute(QUERIES["backend_pid"])).fetchone()
             if row is None or row[0] != connection.info.backend_pid:
                 return False  # behind a pooler: LISTEN would stay in a session that others use
             await connection.execute(QUERIES["listen"])

@@ -59,10 +59,12 @@ class Pool:
         self.idle: list[Connection] = []
         self.gate = asyncio.Semaphore(size)
         self.begin_statements = {
-            name: with_literals(QUERIES[name] + b"\n" + QUERIES["bounds"], tenant=tenant, schema=self.schema)
+            name: with_literals(QUERIES[name] + b"\n" + QUERIES["set_limits"], tenant=tenant, schema=self.schema)
             for name in ("begin", "begin_reading")
         }
-        self.standalone_queries = {name: with_schema(QUERIES[name], self.schema) for name in ("clock", "poll", "ring")}
+        self.standalone_queries = {
+            name: with_schema(QUERIES[name], self.schema) for name in ("clock", "poll", "notify")
+        }
         self.place = "the database"
 
     async def read(self, work: Callable[[Session], Awaitable[T]]) -> T:
@@ -153,7 +155,7 @@ class Pool:
 
         connection.add_notice_handler(collect_warning)
         scope = tenant_scope()
-        scope_statement = b"\n" + with_literals(QUERIES["narrow"], within=scope) if scope else b""
+        scope_statement = b"\n" + with_literals(QUERIES["limit_to_scope"], within=scope) if scope else b""
         await connection.execute(self.begin_statements[begin] + scope_statement)
         result = await work(Session(connection, self.tenant))
         fail_point("K2" if begin == "begin" else "")

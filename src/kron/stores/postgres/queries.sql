@@ -23,7 +23,7 @@ BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
 SET LOCAL app.tenant = {tenant};
 SET LOCAL search_path = {schema}, pg_temp;
 
--- bounds: sent with `begin`: time limits, and planner settings that allow only index lookups in key order
+-- set_limits: sent with `begin`: time limits, and planner settings that allow only index lookups in key order
 SET LOCAL statement_timeout = '4s';
 SET LOCAL lock_timeout = '2s';
 SET LOCAL idle_in_transaction_session_timeout = '5s';
@@ -36,7 +36,7 @@ SET LOCAL enable_material = off;
 SET LOCAL enable_sort = off;
 SET LOCAL max_parallel_workers_per_gather = 0;
 
--- narrow: sent with `begin`: only schedules whose identities start with this text are visible
+-- limit_to_scope: sent with `begin`: only schedules whose identities start with this text are visible
 SET LOCAL app.tenant_prefix = {within};
 
 -- commit: commit; durable when it returns
@@ -51,31 +51,31 @@ SELECT kron_now();
 -- clock: the database clock, outside of a transaction
 SELECT {schema}.kron_now();
 
--- alone_in_leasing: lock, so that one worker at a time changes leases; and the time when it got the lock
+-- lock_leases: lock, so that one worker at a time changes leases; and the time when it got the lock
 SELECT pg_advisory_xact_lock(hashtextextended('kron leases ' || current_schema() || ' ' || %(tenant)s, 0)), kron_now();
 
--- living: all registered workers, in order
+-- workers: all registered workers, in order
 SELECT owner, joined, said, until, kinds FROM workers WHERE tenant_id = %(tenant)s ORDER BY owner;
 
--- live: write the lease of a worker
+-- write_worker: write the lease of a worker
 INSERT INTO workers (tenant_id, owner, joined, said, until, kinds)
 VALUES (%(tenant)s, %(owner)s, %(joined)s, %(said)s, %(until)s, %(kinds)s)
 ON CONFLICT (tenant_id, owner) DO UPDATE SET
     joined = excluded.joined, said = excluded.said, until = excluded.until, kinds = excluded.kinds;
 
--- forget: remove workers whose lease has ended
+-- remove_workers: remove workers whose lease has ended
 DELETE FROM workers WHERE tenant_id = %(tenant)s AND owner = ANY(%(owners)s);
 
 -- kinds: target kinds, each with its last lease and its last downtime
 SELECT kind, said, until, down_from, up_since FROM kinds WHERE tenant_id = %(tenant)s;
 
--- serve: write leases and downtimes of target kinds
+-- write_kinds: write leases and downtimes of target kinds
 INSERT INTO kinds (tenant_id, kind, said, until, down_from, up_since)
 SELECT %(tenant)s, k.* FROM unnest(%(kinds)s, %(saids)s, %(untils)s, %(froms)s, %(sinces)s) AS k
 ON CONFLICT (tenant_id, kind) DO UPDATE SET
     said = excluded.said, until = excluded.until, down_from = excluded.down_from, up_since = excluded.up_since;
 
--- look: schedules of a share that are due for a check, the longest waiting first
+-- due_schedules: schedules of a share that are due for a check, the longest waiting first
 SELECT d.*
 FROM unnest(%(kinds)s) AS k (kind), LATERAL (
     SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, open_runs_digest, reach, owed
@@ -87,7 +87,7 @@ FROM unnest(%(kinds)s) AS k (kind), LATERAL (
 ORDER BY wake, schedule_id
 LIMIT %(limit)s;
 
--- look_everywhere: as `look`, for a worker that holds all shards
+-- due_schedules_of_all_shards: as `due_schedules`, for a worker that holds all shards
 SELECT d.*
 FROM unnest(%(kinds)s) AS k (kind), LATERAL (
     SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, open_runs_digest, reach, owed
@@ -106,7 +106,7 @@ SELECT now, wake FROM {schema}.kron_poll(%(tenant)s, %(within)s, %(kinds)s, %(sh
 UPDATE schedule_state SET wake = %(until)s, aside = %(reason)s
 WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s;
 
--- standing: the time, and schedules by identity; without any of them, one row with the time
+-- schedules_with_time: the time, and schedules by identity; without any of them, one row with the time
 SELECT kron_now(), d.*
 FROM (VALUES (0)) AS once LEFT JOIN LATERAL (
     SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, open_runs_digest, reach, owed
@@ -153,7 +153,7 @@ FROM unnest(%(schedules)s, %(cursors)s) AS c (schedule_id, cursor), LATERAL (
     WHERE (tenant_id = %(tenant)s) IS TRUE AND schedule_id = c.schedule_id AND run_at > c.cursor AND trigger_id = ''
     OFFSET 0) AS r;
 
--- of_periods: runs by period
+-- runs_by_period: runs by period
 SELECT r.*
 FROM unnest(%(schedules)s, %(nominals)s, %(triggers)s) AS p (schedule_id, run_at, trigger_id), LATERAL (
     SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
@@ -163,13 +163,13 @@ FROM unnest(%(schedules)s, %(nominals)s, %(triggers)s) AS p (schedule_id, run_at
       AND trigger_id = p.trigger_id
     OFFSET 0) AS r;
 
--- of_keys: runs by key
+-- runs_by_key: runs by key
 SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
        attempt, owner, lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent
 FROM runs
 WHERE (tenant_id = %(tenant)s) IS TRUE AND idempotency_key = ANY(%(keys)s);
 
--- requested: which of those keys belong to a manual request
+-- existing_requests: which of those keys belong to a manual request
 SELECT encode(idempotency_key, 'hex') FROM requests WHERE tenant_id = %(tenant)s AND idempotency_key = ANY(%(keys)s);
 
 -- advance: compare-and-set of schedules that are unchanged since they were read; returns the changed ones
@@ -226,7 +226,7 @@ FROM unnest(%(schedules)s, %(digests)s, %(revisions)s::integer[], %(cursors)s, %
            next_at, owed)
 WHERE (d.tenant_id = %(tenant)s) IS TRUE AND d.schedule_id = ANY (ARRAY[s.schedule_id]);
 
--- stand: write the progress of schedules, under the lock
+-- write_progress: write the progress of schedules, under the lock
 INSERT INTO schedule_state (tenant_id, schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, open_runs_digest,
                  reach, kind, shard, next_at, owed)
 SELECT %(tenant)s, s.*
@@ -238,18 +238,18 @@ ON CONFLICT (schedule_id, tenant_id) DO UPDATE SET
     open_runs_digest = excluded.open_runs_digest, reach = greatest(schedule_state.reach, excluded.reach), kind = excluded.kind,
     next_at = excluded.next_at, owed = excluded.owed, aside = NULL;
 
--- record: insert new runs that share most values
+-- insert_runs: insert new runs that share most values
 INSERT INTO runs (tenant_id, schedule_id, run_at, fire_at, revision, idempotency_key, not_before, status, trigger_id,
                   outcome, reason, attempt, owner, lease_until, maybe_delivered, created_at, updated_at, sent_at, unsent, exclusive)
 SELECT %(tenant)s, r.*, %(status)s, %(trigger)s, %(outcome)s, %(reason)s, %(attempt)s, %(owner)s, %(lease)s,
        %(maybe_delivered)s, %(created)s, %(changed)s, %(sent)s, %(unsent)s, %(exclusive)s
 FROM unnest(%(schedules)s, %(nominals)s, %(dues)s, %(revisions)s::integer[], %(keys)s, %(not_befores)s) AS r;
 
--- request: insert the keys of manual requests
+-- insert_requests: insert the keys of manual requests
 INSERT INTO requests (tenant_id, idempotency_key, schedule_id, run_at)
 SELECT %(tenant)s, r.* FROM unnest(%(keys)s, %(schedules)s, %(nominals)s) AS r;
 
--- move: update runs, under the lock; whether a run must be exclusive is decided when it starts
+-- update_runs: update runs, under the lock; whether a run must be exclusive is decided when it starts
 UPDATE runs r SET
     status = m.status, outcome = m.outcome, reason = m.reason, attempt = m.attempt::integer, owner = m.owner,
     lease_until = m.lease, not_before = m.not_before, maybe_delivered = m.maybe_delivered, updated_at = m.changed,
@@ -262,17 +262,17 @@ FROM unnest(%(schedules)s, %(nominals)s, %(triggers)s, %(statuses)s, %(outcomes)
 WHERE (r.tenant_id = %(tenant)s) IS TRUE AND r.schedule_id = ANY (ARRAY[m.schedule_id])
   AND r.run_at = m.run_at AND r.trigger_id = m.trigger_id;
 
--- stir: apply run changes to the open-runs digests of schedules, and check the schedules no later than that time
+-- apply_run_updates: apply run changes to the open-runs digests of schedules, and check the schedules no later than that time
 UPDATE schedule_state d SET open_runs_digest = d.open_runs_digest # s.delta, wake = least(d.wake, s.wake)
 FROM unnest(%(schedules)s, %(deltas)s, %(wakes)s) AS s (schedule_id, delta, wake)
 WHERE (d.tenant_id = %(tenant)s) IS TRUE AND d.schedule_id = ANY (ARRAY[s.schedule_id])
   AND (s.delta <> 0 OR s.wake < d.wake OR s.wake IS NOT NULL AND d.wake IS NULL);
 
--- drop: insert gap records
+-- insert_gaps: insert gap records
 INSERT INTO schedule_gaps (tenant_id, schedule_id, first, last, count, outcome, reason)
 SELECT %(tenant)s, g.* FROM unnest(%(schedules)s, %(firsts)s, %(lasts)s, %(counts)s, %(outcomes)s, %(reasons)s) AS g;
 
--- revise: insert revisions: complete definitions, kept permanently
+-- insert_revisions: insert revisions: complete definitions, kept permanently
 INSERT INTO schedule_revisions (tenant_id, schedule_id, schedule, dialect, timezone, policy, name, description,
                                 command, target, start_at, end_at, source, source_dialect, source_timezone, number,
                                 at, actor, note, cursor)
@@ -281,7 +281,7 @@ FROM unnest(%(schedules)s, %(texts)s, %(dialects)s, %(zones)s, %(policies)s, %(n
             %(commands)s, %(targets)s, %(starts)s, %(ends)s, %(sources)s, %(source_dialects)s, %(source_timezones)s,
             %(numbers)s::integer[], %(ats)s, %(actors)s, %(notes)s, %(froms)s) AS r;
 
--- act: insert recorded actions, kept permanently
+-- insert_actions: insert recorded actions, kept permanently
 INSERT INTO schedule_actions (tenant_id, schedule_id, action, at, until, actor, note)
 SELECT %(tenant)s, a.*
 FROM unnest(%(schedules)s, %(actions)s, %(ats)s, %(untils)s, %(actors)s, %(notes)s) AS a;
@@ -312,7 +312,7 @@ WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s AND (run_at, trigger
 ORDER BY run_at DESC, trigger_id DESC, idempotency_key DESC
 LIMIT %(limit)s;
 
--- dead: dead letters, newest first
+-- dead_letters: dead letters, newest first
 SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
        attempt, owner, lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent
 FROM runs
@@ -320,7 +320,7 @@ WHERE tenant_id = %(tenant)s AND status = 'failed' AND outcome = 'missed' AND st
 ORDER BY updated_at DESC, idempotency_key DESC
 LIMIT %(limit)s;
 
--- dead_before: dead letters that are older than a run, newest first
+-- dead_letters_before: dead letters that are older than a run, newest first
 SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
        attempt, owner, lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent
 FROM runs
@@ -332,19 +332,19 @@ WHERE tenant_id = %(tenant)s AND status = 'failed' AND outcome = 'missed' AND st
 ORDER BY updated_at DESC, idempotency_key DESC
 LIMIT %(limit)s;
 
--- call: write the targets' own run ids
+-- write_run_ids: write the targets' own run ids
 INSERT INTO run_ids (tenant_id, idempotency_key, schedule_id, run_id)
 SELECT %(tenant)s, i.* FROM unnest(%(keys)s, %(schedules)s, %(run_ids)s) AS i
 ON CONFLICT (tenant_id, idempotency_key) DO UPDATE SET run_id = excluded.run_id;
 
--- called: the targets' own run ids of those keys
+-- run_ids: the targets' own run ids of those keys
 SELECT encode(idempotency_key, 'hex'), run_id FROM run_ids
 WHERE tenant_id = %(tenant)s AND idempotency_key = ANY(%(keys)s);
 
 -- dag: a version of a workflow
 SELECT dag FROM workflows WHERE tenant_id = %(tenant)s AND workflow_id = %(workflow)s AND version = %(version)s;
 
--- deploy: store a version of a workflow
+-- save_dag: store a version of a workflow
 INSERT INTO workflows (tenant_id, workflow_id, version, dag, deployed_at)
 VALUES (%(tenant)s, %(workflow)s, %(version)s, %(dag)s, kron_now())
 ON CONFLICT (tenant_id, workflow_id, version) DO UPDATE SET dag = excluded.dag, deployed_at = excluded.deployed_at;
@@ -361,7 +361,7 @@ FROM schedule_revisions
 WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s
 ORDER BY number;
 
--- acts: recorded actions of a schedule, in the order in which they were written
+-- actions: recorded actions of a schedule, in the order in which they were written
 SELECT action, at, until, actor, note FROM schedule_actions
 WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s
 ORDER BY number;
@@ -380,26 +380,26 @@ SELECT n_live_tup, n_dead_tup, pg_table_size(relid) FROM pg_stat_user_tables WHE
 -- partitions: the weeks for which the ledger has a partition
 SELECT start FROM kron_partitions;
 
--- strays: whether the ledger has rows in an interval; without a partition in it, only the default partition is read
+-- rows_in_interval: whether the ledger has rows in an interval; without a partition in it, only the default partition is read
 SELECT EXISTS (SELECT FROM runs WHERE (tenant_id = %(tenant)s) IS TRUE AND run_at >= %(first)s AND run_at < %(last)s);
 
--- lacking: missing privileges by role
+-- missing_privileges: missing privileges by role
 SELECT role, privilege || ' on ' || thing FROM kron_rights WHERE NOT granted ORDER BY role, thing, privilege;
 
--- briefly: short lock_timeout, because workers queue behind a waiting lock request
+-- limit_lock_wait: short lock_timeout, because workers queue behind a waiting lock request
 SET LOCAL lock_timeout = '200ms';
 
--- unhurried: settings of maintenance, which can scan whole tables and take longer
+-- allow_long_maintenance: settings of maintenance, which can scan whole tables and take longer
 SELECT set_config('statement_timeout', %(limit)s, true), set_config('enable_seqscan', 'on', true),
        set_config('enable_bitmapscan', 'on', true), set_config('enable_hashjoin', 'on', true);
 
--- alone_in_maintenance: try to lock, so that one process at a time does maintenance
+-- lock_maintenance: try to lock, so that one process at a time does maintenance
 SELECT pg_try_advisory_xact_lock(hashtextextended('kron maintenance ' || current_schema(), 0));
 
--- make_next: create the next missing partition; returns its name or NULL
+-- create_partition: create the next missing partition; returns its name or NULL
 SELECT kron_make_next(%(ahead)s::integer, %(moved)s::bigint, %(horizon)s::bigint);
 
--- drop_next: drop the next old partition; returns its name or NULL
+-- drop_partition: drop the next old partition; returns its name or NULL
 SELECT kron_drop_next(%(horizon)s::bigint);
 
 -- prune: remove old records; returns their number
@@ -411,7 +411,7 @@ SELECT name FROM kron_partitions WHERE stop <= %(horizon)s::bigint / 1000 ORDER 
 -- horizon: time before which old records may have been removed
 SELECT coalesce(max(horizon), 0) FROM retention WHERE tenant_id = %(tenant)s;
 
--- served: numbers of living workers, of due schedules that none of them can launch, and of schedules set aside
+-- worker_counts: numbers of living workers, of due schedules that none of them can launch, and of schedules set aside
 SELECT (SELECT count(*) FROM workers w WHERE w.tenant_id = %(tenant)s AND w.until > kron_now()),
        (SELECT count(*) FROM schedule_state d WHERE d.tenant_id = %(tenant)s AND d.wake <= kron_now() AND NOT d.deleted
         AND NOT EXISTS (SELECT FROM kinds k WHERE k.tenant_id = d.tenant_id AND k.kind = d.kind AND k.until > kron_now())),
@@ -423,14 +423,14 @@ WHERE d.tenant_id = %(tenant)s AND NOT d.deleted AND d.wake IS NOT NULL AND NOT 
     SELECT FROM kinds k WHERE k.tenant_id = d.tenant_id AND k.kind = d.kind AND k.until > kron_now())
 GROUP BY d.kind ORDER BY d.kind LIMIT 100;
 
--- aside: schedules that are set aside, with the reason
+-- set_aside_schedules: schedules that are set aside, with the reason
 SELECT schedule_id, aside FROM schedule_state WHERE tenant_id = %(tenant)s AND aside IS NOT NULL ORDER BY schedule_id LIMIT 100;
 
--- ring: send a wake-up notification
+-- notify: send a wake-up notification
 SELECT pg_notify('kron', %(whose)s);
 
 -- listen: receive wake-up notifications
 LISTEN kron;
 
--- process: process id of the backend
+-- backend_pid: process id of the backend
 SELECT pg_backend_pid();

@@ -15,7 +15,8 @@ async def write_run_updates(session: Session, updates: Sequence[RunUpdate]) -> l
     """Write each change whose attempt still has its fencing token. Returns one bool per change."""
     await session.execute("lock", schedules=texts({update.before.identity for update in updates}))
     runs = [
-        read_run(row) for row in await session.rows("of_periods", **period_columns(update.before for update in updates))
+        read_run(row)
+        for row in await session.rows("runs_by_period", **period_columns(update.before for update in updates))
     ]
     before = {run.key: run for run in runs}
     after, wakes, accepted, with_run_id = dict(before), dict[str, int](), list[bool](), dict[str, RunUpdate]()
@@ -31,19 +32,19 @@ async def write_run_updates(session: Session, updates: Sequence[RunUpdate]) -> l
     changed_runs = [run for key, run in after.items() if run is not before[key]]
     if changed_runs:
         # No run is flagged as exclusive: a report never starts a run.
-        await session.execute("move", **changed_run_columns((run, False) for run in changed_runs))
+        await session.execute("update_runs", **changed_run_columns((run, False) for run in changed_runs))
         deltas = dict.fromkeys((run.identity for run in changed_runs), 0)
         for run in changed_runs:
             deltas[run.identity] ^= fold([before[run.key]]) ^ fold([run])
         await session.execute(
-            "stir",
+            "apply_run_updates",
             schedules=texts(deltas),
             deltas=numbers(deltas.values()),
             wakes=numbers(wakes.get(name) for name in deltas),
         )
     if with_run_id:
         await session.execute(
-            "call",
+            "write_run_ids",
             keys=octets(key_bytes(key) for key in with_run_id),
             schedules=texts(update.after.identity for update in with_run_id.values()),
             run_ids=texts(update.run_id for update in with_run_id.values()),

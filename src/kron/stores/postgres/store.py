@@ -99,9 +99,9 @@ class PostgresStore:
 
         async def work(session: Session) -> list[Found]:
             if len(share.shards) == SHARDS:
-                rows = await session.rows("look_everywhere", kinds=texts(share.kinds), **parameters)
+                rows = await session.rows("due_schedules_of_all_shards", kinds=texts(share.kinds), **parameters)
             else:
-                rows = await session.rows("look", **_share_values(share), **parameters)
+                rows = await session.rows("due_schedules", **_share_values(share), **parameters)
             return await read_states_or_unreadable(session, self.jobs, rows)
 
         return await self.pool.read(work)
@@ -154,7 +154,7 @@ class PostgresStore:
         """Return the schedules of those identities, and the time (milliseconds) at which they were read."""
 
         async def work(session: Session) -> tuple[dict[str, ScheduleState], int]:
-            (database_now, *_), *_ = rows = await session.rows("standing", schedules=texts(set(identities)))
+            (database_now, *_), *_ = rows = await session.rows("schedules_with_time", schedules=texts(set(identities)))
             now = database_now if self.clock is None else int(self.clock.now() * 1000)
             states = await read_states(session, self.jobs, [row[1:] for row in rows if row[1] is not None])
             downtimes = await downtimes_of(session, now) if states else {}
@@ -166,7 +166,7 @@ class PostgresStore:
     async def runs_by_key(self, keys: Sequence[str]) -> list[Run | None]:
         """Return the runs of those keys; None for each that does not exist."""
         stored_keys = octets({key_bytes(key) for key in keys if _is_key(key)})
-        rows = await self.pool.read(lambda session: session.rows("of_keys", keys=stored_keys)) if keys else []
+        rows = await self.pool.read(lambda session: session.rows("runs_by_key", keys=stored_keys)) if keys else []
         runs_by_key = {run.key: run for run in map(read_run, rows)}
         return [runs_by_key.get(key) for key in keys]
 
@@ -195,14 +195,16 @@ class PostgresStore:
         if before and not _is_key(before):
             return []
         parameters |= {"before": key_bytes(before)} if before else {}
-        rows = await self.pool.read(lambda session: session.rows("dead_before" if before else "dead", **parameters))
+        rows = await self.pool.read(
+            lambda session: session.rows("dead_letters_before" if before else "dead_letters", **parameters)
+        )
         return [read_run(row) for row in rows]
 
     async def run_ids(self, keys: Sequence[str]) -> list[str | None]:
         """Return the targets' own run ids of those keys; None where the target gave none."""
         stored_keys = octets({key_bytes(key) for key in keys if _is_key(key)})
         run_ids_by_key = (
-            dict(await self.pool.read(lambda session: session.rows("called", keys=stored_keys))) if keys else {}
+            dict(await self.pool.read(lambda session: session.rows("run_ids", keys=stored_keys))) if keys else {}
         )
         return [run_ids_by_key.get(key) for key in keys]
 
@@ -238,7 +240,7 @@ class PostgresStore:
 
     async def actions(self, identity: str) -> list[ScheduleAction]:
         """Return the recorded actions of a schedule, in the order in which they were written."""
-        rows = await self.pool.read(lambda session: session.rows("acts", schedule=identity))
+        rows = await self.pool.read(lambda session: session.rows("actions", schedule=identity))
         return [read_action(identity, row) for row in rows]
 
     async def _commit_distinct(self, updates: dict[str, ScheduleUpdate], now: int) -> set[str]:

@@ -68,11 +68,11 @@ class Transactions:
         if not inside:
             hint = "do not commit or roll back; for a part that can fail, use `async with connection.transaction()`"
             raise UsageError("TRANSACTION_ENDED", "the function ended the transaction that Kron commits", hint=hint)
-        await connection.execute(QUERIES["bounds"])  # others wait for the row that is locked next
+        await connection.execute(QUERIES["set_limits"])  # others wait for the row that is locked next
         await connection.execute(with_literals(_SQL["use_kron_path"], schema=self.schema))
         now, session = await self.now(), Session(connection, self.tenant)
         await session.execute("lock", schedules=texts([run.identity]))  # from here on no other writer changes the run
-        (stored,) = map(read_run, await session.rows("of_keys", keys=octets([key_bytes(run.key)])))
+        (stored,) = map(read_run, await session.rows("runs_by_key", keys=octets([key_bytes(run.key)])))
         after = reported(stored, Report.SUCCESS, policy, now, run.attempt)
         is_current = (stored.attempt, stored.owner) == (run.attempt, run.owner)
         if not is_current or after is None:

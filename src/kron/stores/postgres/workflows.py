@@ -26,4 +26,4 @@ class WorkflowTable:
     async def save_dag(self, workflow_id: str, version: int, dag: Dag) -> None:
         """Store the DAG of a version."""
         parameters = {"workflow": workflow_id, "version": version, "dag": json.dumps(dag)}
-        await self.pool.write(lambda session: session.execute("deploy", **parameters))
+        await self.pool.write(lambda session: session.execute("save_dag", **parameters))

@@ -31,12 +31,12 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     """Check that the file belongs to Kron, and create its tables. Several processes can do this at the same time."""
     with transaction(connection, "begin_reading"):
         _schema_version(connection, path)  # before anything in the file is changed
-    if _single_value(connection, "write_ahead") != "wal":
+    if _single_value(connection, "use_write_ahead_log") != "wal":
         hint = "move the file to a local disk; network file systems are not supported"
         raise StoreUnsuitable("STORE_UNSUITABLE", f"{path} cannot have a write-ahead log", hint=hint)
-    connection.execute(QUERIES["be_durable"])
-    connection.execute(QUERIES["keep_references"])
-    connection.execute(QUERIES["have_room"])
+    connection.execute(QUERIES["sync_commits"])
+    connection.execute(QUERIES["enforce_references"])
+    connection.execute(QUERIES["set_page_cache"])
     with transaction(connection, "begin"):
         if _schema_version(connection, path) == 0:  # and, in this transaction, no other process creates them
             for statement in SCHEMA:

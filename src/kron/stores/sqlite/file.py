@@ -114,16 +114,16 @@ class File:
 
     def _do_one(self, work: Callable[[], T]) -> tuple[T | None, Exception | None]:
         """Return the result of one work of several, or its error. After an error only this work is rolled back."""
-        self.rows("attempt")
+        self.rows("savepoint")
         try:
             result = work()
         except Exception as error:
             if not self.connection.in_transaction:  # SQLite rolled back the whole transaction
                 raise
-            self.rows("undo_attempt")
-            self.rows("end_attempt")
+            self.rows("rollback_to_savepoint")
+            self.rows("release_savepoint")
             return None, error
-        self.rows("end_attempt")
+        self.rows("release_savepoint")
         return result, None
 
 

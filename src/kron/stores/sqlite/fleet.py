@@ -16,20 +16,20 @@ Rows = Callable[..., list[Any]]
 def lease(rows: Rows, owner: str, kinds: frozenset[str], now: int, length: int) -> Fleet:
     """Lease a worker for `length` milliseconds. Returns all living workers."""
     register = read_register(rows)
-    for name, joined, renewed, end, launchable in rows("living"):
+    for name, joined, renewed, end, launchable in rows("workers"):
         register.lives[name] = Life(joined, renewed, end, frozenset(json.loads(launchable)))
     lives, services = register.lives, dict(register.kinds)
     fleet = register.lease(owner, kinds, now, length)
     for name in lives.keys() - register.lives.keys():
-        rows("forget", owner=name)
+        rows("remove_worker", owner=name)
     for name, life in register.lives.items():
         if lives.get(name) != life:
-            rows("live", owner=name, **{**life._asdict(), "kinds": as_list(life.kinds)})
+            rows("write_worker", owner=name, **{**life._asdict(), "kinds": as_list(life.kinds)})
     for kind, service in register.kinds.items():
         if services.get(kind) != service:
             down_from, up_since = service.downtime
             span = {"down_from": down_from, "up_since": up_since}
-            rows("serve", kind=kind, said=service.said, until=service.until, **span)
+            rows("write_kind", kind=kind, said=service.said, until=service.until, **span)
     return fleet
 
 

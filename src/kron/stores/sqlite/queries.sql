@@ -10,16 +10,16 @@ PRAGMA user_version;
 -- application: id of the program that owns the file
 PRAGMA application_id;
 
--- write_ahead: write-ahead log, so that readers and a writer do not block each other
+-- use_write_ahead_log: write-ahead log, so that readers and a writer do not block each other
 PRAGMA journal_mode = WAL;
 
--- be_durable: a commit is on disk when it returns
+-- sync_commits: a commit is on disk when it returns
 PRAGMA synchronous = FULL;
 
--- keep_references: enforce foreign keys: no run without its schedule
+-- enforce_references: enforce foreign keys: no run without its schedule
 PRAGMA foreign_keys = ON;
 
--- have_room: 32 MiB page cache; with SQLite's default of 2 MiB a large batch is written twice
+-- set_page_cache: 32 MiB page cache; with SQLite's default of 2 MiB a large batch is written twice
 PRAGMA cache_size = -32768;
 
 -- begin: start a transaction with the write lock
@@ -34,35 +34,35 @@ COMMIT;
 -- rollback: undo the transaction
 ROLLBACK;
 
--- attempt: savepoint of one work of several in a transaction
+-- savepoint: savepoint of one work of several in a transaction
 SAVEPOINT attempt;
 
--- undo_attempt: undo only this work
+-- rollback_to_savepoint: undo only this work
 ROLLBACK TO attempt;
 
--- end_attempt: release the savepoint
+-- release_savepoint: release the savepoint
 RELEASE attempt;
 
--- living: all registered workers, in order
+-- workers: all registered workers, in order
 SELECT owner, joined, said, until, kinds FROM workers ORDER BY owner;
 
--- live: write the lease of a worker
+-- write_worker: write the lease of a worker
 INSERT INTO workers (owner, joined, said, until, kinds) VALUES (:owner, :joined, :said, :until, :kinds)
 ON CONFLICT (owner) DO UPDATE SET
     joined = excluded.joined, said = excluded.said, until = excluded.until, kinds = excluded.kinds;
 
--- forget: remove a worker whose lease has ended
+-- remove_worker: remove a worker whose lease has ended
 DELETE FROM workers WHERE owner = :owner;
 
 -- kinds: target kinds, each with its last lease and its last downtime
 SELECT kind, said, until, down_from, up_since FROM kinds;
 
--- serve: write lease and downtime of a target kind
+-- write_kind: write lease and downtime of a target kind
 INSERT INTO kinds (kind, said, until, down_from, up_since) VALUES (:kind, :said, :until, :down_from, :up_since)
 ON CONFLICT (kind) DO UPDATE SET
     said = excluded.said, until = excluded.until, down_from = excluded.down_from, up_since = excluded.up_since;
 
--- look: schedules that are due for a check, the longest waiting first
+-- due_schedules: schedules that are due for a check, the longest waiting first
 SELECT schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
        source, source_dialect, source_timezone, revision, cursor, since, paused, deleted, wake, paused_until, owed
 FROM schedules
@@ -74,7 +74,7 @@ LIMIT :limit;
 -- set_aside: do not check a schedule before that time
 UPDATE schedules SET wake = :until, aside = :reason WHERE schedule_id = :schedule_id;
 
--- wake: when the next schedule of a share is due for a check
+-- next_check: when the next schedule of a share is due for a check
 SELECT wake FROM schedules
 WHERE wake IS NOT NULL AND shard IN (SELECT value FROM json_each(:shards))
   AND kind IN (SELECT value FROM json_each(:kinds))
@@ -101,13 +101,13 @@ FROM json_each(:names) n
 CROSS JOIN schedules s ON s.schedule_id = n.value
 CROSS JOIN schedule_runs r ON r.schedule_id = s.schedule_id AND r.trigger_id = '' AND r.run_at > s.cursor;
 
--- of_keys: runs by key
+-- runs_by_key: runs by key
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
        lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent
 FROM schedule_runs
 WHERE idempotency_key IN (SELECT value FROM json_each(:keys));
 
--- taken: which of those keys have a run
+-- existing_keys: which of those keys have a run
 SELECT idempotency_key FROM schedule_runs WHERE idempotency_key IN (SELECT value FROM json_each(:keys));
 
 -- define: insert a new schedule
@@ -129,13 +129,13 @@ UPDATE schedules SET
     paused_until = :paused_until, kind = :kind, aside = NULL, next_at = :next_at, owed = :owed
 WHERE schedule_id = :schedule_id;
 
--- advance: write the progress of a schedule with the same definition
+-- write_progress: write the progress of a schedule with the same definition
 UPDATE schedules SET
     cursor = :cursor, since = :since, paused = :paused, deleted = :deleted, wake = :wake, paused_until = :paused_until,
     aside = NULL, next_at = :next_at, owed = :owed
 WHERE schedule_id = :schedule_id;
 
--- go_on: compare-and-set of a schedule that is unchanged since it was read and has no open run
+-- advance_cursor: compare-and-set of a schedule that is unchanged since it was read and has no open run
 UPDATE schedules SET cursor = :cursor, wake = :wake, aside = NULL, next_at = :next_at
 WHERE schedule_id = :schedule_id AND revision = :revision AND cursor = :old_cursor AND since = :old_since
   AND NOT paused AND NOT deleted
@@ -147,7 +147,7 @@ WHERE schedule_id = :schedule_id AND revision = :revision AND cursor = :old_curs
 -- wake_earlier: check a schedule no later than that time
 UPDATE schedules SET wake = :wake WHERE schedule_id = :schedule_id AND (wake IS NULL OR wake > :wake);
 
--- record: insert a run
+-- insert_run: insert a run
 INSERT INTO schedule_runs (
     idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
     lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent, exclusive)
@@ -155,7 +155,7 @@ VALUES (
     :key, :identity, :nominal, :revision, :due, :state, :trigger, :outcome, :reason, :attempt, :owner,
     :lease, :not_before, :maybe_delivered, :created, :changed, :sent, :unsent, :exclusive);
 
--- move: update a run; whether it must be exclusive is decided when it starts
+-- update_run: update a run; whether it must be exclusive is decided when it starts
 UPDATE schedule_runs SET
     status = :state, outcome = :outcome, reason = :reason, attempt = :attempt, owner = :owner, lease_until = :lease,
     not_before = :not_before, maybe_delivered = :maybe_delivered, updated_at = :changed,
@@ -163,7 +163,7 @@ UPDATE schedule_runs SET
     exclusive = CASE WHEN status IN ('launching', 'retry', 'enqueued', 'started') THEN exclusive ELSE :exclusive END
 WHERE idempotency_key = :key;
 
--- speak: update a run whose attempt still has its fencing token; such a change never starts a run
+-- update_attempt: update a run whose attempt still has its fencing token; such a change never starts a run
 UPDATE schedule_runs SET
     status = :state, outcome = :outcome, reason = :reason, attempt = :attempt, owner = :owner, lease_until = :lease,
     not_before = :not_before, maybe_delivered = :maybe_delivered, updated_at = :changed, sent_at = :sent, unsent = :unsent,
@@ -172,11 +172,11 @@ WHERE idempotency_key = :key AND status = :old_state AND attempt = :old_attempt 
   AND lease_until IS :old_lease
   AND (outcome IS NULL OR outcome = :outcome);
 
--- drop: insert a gap record
+-- insert_gap: insert a gap record
 INSERT INTO schedule_gaps (schedule_id, first, last, count, outcome, reason)
 VALUES (:schedule_id, :first, :last, :count, :outcome, :reason);
 
--- revise: insert a revision: a complete definition, kept permanently
+-- insert_revision: insert a revision: a complete definition, kept permanently
 INSERT INTO schedule_revisions (
     schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
     source, source_dialect, source_timezone, number, at, actor, note, cursor)
@@ -209,7 +209,7 @@ WHERE schedule_id = :schedule_id AND (run_at, trigger_id, idempotency_key) < (
 ORDER BY run_at DESC, trigger_id DESC, idempotency_key DESC
 LIMIT :limit;
 
--- dead: dead letters, newest first; `beyond` sorts after all that start with the prefix
+-- dead_letters: dead letters, newest first; `beyond` sorts after all that start with the prefix
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
        lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent
 FROM schedule_runs
@@ -217,7 +217,7 @@ WHERE status = 'failed' AND outcome = 'missed' AND schedule_id >= :prefix AND sc
 ORDER BY updated_at DESC, idempotency_key DESC
 LIMIT :limit;
 
--- dead_before: dead letters that are older than a run, newest first
+-- dead_letters_before: dead letters that are older than a run, newest first
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
        lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent
 FROM schedule_runs
@@ -229,11 +229,11 @@ WHERE status = 'failed' AND outcome = 'missed' AND schedule_id >= :prefix AND sc
 ORDER BY updated_at DESC, idempotency_key DESC
 LIMIT :limit;
 
--- call: write the target's own run id
+-- write_run_id: write the target's own run id
 INSERT INTO run_ids (idempotency_key, run_id) VALUES (:key, :run_id)
 ON CONFLICT (idempotency_key) DO UPDATE SET run_id = excluded.run_id;
 
--- called: the target's own run id of a run
+-- run_id: the target's own run id of a run
 SELECT run_id FROM run_ids WHERE idempotency_key = :key;
 
 -- gaps: gap records of a schedule, oldest first
@@ -246,17 +246,17 @@ FROM schedule_revisions
 WHERE schedule_id = :schedule_id
 ORDER BY number;
 
--- act: insert a recorded action, kept permanently
+-- insert_action: insert a recorded action, kept permanently
 INSERT INTO schedule_actions (schedule_id, action, at, until, actor, note)
 VALUES (:schedule_id, :kind, :at, :until, :actor, :note);
 
--- acts: recorded actions of a schedule, in the order in which they were written
+-- actions: recorded actions of a schedule, in the order in which they were written
 SELECT action, at, until, actor, note FROM schedule_actions WHERE schedule_id = :schedule_id ORDER BY number;
 
 -- horizon: time before which old records may have been removed
 SELECT horizon FROM retention;
 
--- keep_from: allow the removal of records older than this
+-- set_horizon: allow the removal of records older than this
 UPDATE retention SET horizon = :horizon WHERE horizon < :horizon;
 
 -- first_recorded: runs after a row, in the order of recording, each with whether it is old and has ended
@@ -267,10 +267,10 @@ WHERE rowid > :after
 ORDER BY rowid
 LIMIT :limit;
 
--- forget_runs: remove runs (the targets' own run ids go with them)
+-- remove_runs: remove runs (the targets' own run ids go with them)
 DELETE FROM schedule_runs WHERE rowid IN (SELECT value FROM json_each(:rows));
 
--- forget_gaps: remove gap records that ended before the horizon
+-- remove_gaps: remove gap records that ended before the horizon
 DELETE FROM schedule_gaps WHERE (schedule_id, first) IN (
     SELECT schedule_id, first FROM schedule_gaps WHERE last < :horizon / 1000 ORDER BY last LIMIT :limit);
 
@@ -283,11 +283,11 @@ WHERE deleted
   AND NOT EXISTS (SELECT 1 FROM schedule_runs r WHERE r.schedule_id = s.schedule_id)
 LIMIT :limit;
 
--- forget_acts: remove the recorded actions of tombstones
+-- remove_actions: remove the recorded actions of tombstones
 DELETE FROM schedule_actions WHERE schedule_id IN (SELECT value FROM json_each(:names));
 
--- forget_revisions: remove the revisions of tombstones
+-- remove_revisions: remove the revisions of tombstones
 DELETE FROM schedule_revisions WHERE schedule_id IN (SELECT value FROM json_each(:names));
 
--- forget_schedules: remove the tombstones
+-- remove_schedules: remove the tombstones
 DELETE FROM schedules WHERE schedule_id IN (SELECT value FROM json_each(:names));

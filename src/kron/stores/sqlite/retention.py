@@ -19,12 +19,12 @@ class Retention:
 
     def prune(self, horizon: int) -> Maintained:
         """Remove a bounded number of records that are older than `horizon` (milliseconds), in the file's thread."""
-        self.rows("keep_from", horizon=horizon)
+        self.rows("set_horizon", horizon=horizon)
         runs, more = self._prune_runs(horizon)
-        gaps = self.file.count("forget_gaps", horizon=horizon, limit=MAX_RECORDS_PER_CALL)
+        gaps = self.file.count("remove_gaps", horizon=horizon, limit=MAX_RECORDS_PER_CALL)
         names = [name for (name,) in self.rows("tombstones", horizon=horizon, limit=MAX_RECORDS_PER_CALL)]
         if names:
-            for query in ("forget_acts", "forget_revisions", "forget_schedules"):
+            for query in ("remove_actions", "remove_revisions", "remove_schedules"):
                 self.rows(query, names=json.dumps(names))
         return Maintained(runs + gaps + len(names), more or MAX_RECORDS_PER_CALL in (gaps, len(names)))
 
@@ -33,7 +33,7 @@ class Retention:
         rows = self.rows("first_recorded", horizon=horizon, after=self.last_row, limit=MAX_RECORDS_PER_CALL)
         expired_rows = [row_id for row_id, _, is_expired in rows if is_expired]
         if expired_rows:
-            self.rows("forget_runs", rows=json.dumps(expired_rows))
+            self.rows("remove_runs", rows=json.dumps(expired_rows))
         more = len(rows) == MAX_RECORDS_PER_CALL and bool(rows[-1][1])
         self.last_row = rows[-1][0] if more else 0
         return len(expired_rows), more

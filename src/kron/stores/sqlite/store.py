@@ -86,14 +86,14 @@ class SqliteStore:
     async def poll(self, shares: Sequence[Share]) -> tuple[int, int | None]:
         """Return the current time, and when the next schedule of those shares is due for a check (milliseconds)."""
         rows = await self.file.read(
-            lambda: [row for share in shares for row in self.rows("wake", **_share_values(share))]
+            lambda: [row for share in shares for row in self.rows("next_check", **_share_values(share))]
         )
         return await self.now(), min((wake for (wake,) in rows), default=None)
 
     async def fetch_due(self, share: Share, upto: int, limit: int, beyond: tuple[int, str] = FIRST) -> list[Found]:
         """Return the schedules that are due for a check by `upto`, the longest waiting first."""
         parameters = {**_share_values(share), "upto": upto, "limit": limit, "after": beyond[0], "identity": beyond[1]}
-        return await self.file.read(lambda: self.cases.readable("look", **parameters))
+        return await self.file.read(lambda: self.cases.readable("due_schedules", **parameters))
 
     async def set_aside(self, identity: str, until: int, reason: str) -> None:
         """Do not check a schedule before `until`, and record the reason."""
@@ -152,7 +152,9 @@ class SqliteStore:
     async def dead_letters(self, prefix: str, limit: int, before: str = "") -> list[Run]:
         """Return the dead letters of the schedules whose identities start with `prefix`, newest first."""
         parameters = {"prefix": prefix, "beyond": _upper_bound(prefix), "limit": limit, "before": before}
-        rows = await self.file.read(lambda: self.rows("dead_before" if before else "dead", **parameters))
+        rows = await self.file.read(
+            lambda: self.rows("dead_letters_before" if before else "dead_letters", **parameters)
+        )
         return [read_run(row) for row in rows]
 
     async def run_ids(self, keys: Sequence[str]) -> list[str | None]:
@@ -171,7 +173,7 @@ class SqliteStore:
 
     async def actions(self, identity: str) -> list[ScheduleAction]:
         """Return the recorded actions of a schedule, in the order in which they were written."""
-        rows = await self.file.read(lambda: self.rows("acts", schedule_id=identity))
+        rows = await self.file.read(lambda: self.rows("actions", schedule_id=identity))
         return [read_action(identity, row) for row in rows]
 
     # The private methods that follow run in the file's thread.
@@ -186,16 +188,16 @@ class SqliteStore:
         return int(horizon)
 
     def _read_runs(self, keys: Sequence[str]) -> list[Run | None]:
-        runs_by_key = {row[0]: read_run(row) for row in self.rows("of_keys", keys=json.dumps(keys))}
+        runs_by_key = {row[0]: read_run(row) for row in self.rows("runs_by_key", keys=json.dumps(keys))}
         return [runs_by_key.get(key) for key in keys]
 
     def _read_run_id(self, key: str) -> str | None:
-        rows = self.rows("called", key=key)
+        rows = self.rows("run_id", key=key)
         return str(rows[0][0]) if rows else None
 
     def _commit_all(self, updates: Sequence[ScheduleUpdate], together: bool) -> list[bool]:
         keys, written = [run.key for update in updates for run in update.new], list[bool]()
-        existing_keys = {key for (key,) in self.rows("taken", keys=json.dumps(keys))}
+        existing_keys = {key for (key,) in self.rows("existing_keys", keys=json.dumps(keys))}
         new_rows = list[dict[str, Any]]()
         for update in updates:
             if is_simple_insert(update) and self._advance_cursor(update, existing_keys):
@@ -219,14 +221,14 @@ class SqliteStore:
         row = None if unchanged else write_job(after.job)
         self._write_schedule(stored, after, next_period(after, update.new), row)
         for _, run in sorted(update.changed, key=lambda pair: pair[1].active):  # end runs before others start
-            self.rows("move", **RUN.row(run), exclusive=exclusive(run, after.policy))
+            self.rows("update_run", **RUN.row(run), exclusive=exclusive(run, after.policy))
         if update.gap:
-            self.rows("drop", schedule_id=after.identity, **GAP.row(update.gap))
+            self.rows("insert_gap", schedule_id=after.identity, **GAP.row(update.gap))
         self._insert_runs(_run_rows(update))
         if update.revision and row:
-            self.rows("revise", **write_revision(update.revision, row))
+            self.rows("insert_revision", **write_revision(update.revision, row))
         if update.action:
-            self.rows("act", schedule_id=after.identity, **ACTION.row(update.action))
+            self.rows("insert_action", schedule_id=after.identity, **ACTION.row(update.action))
         return True
 
     def _advance_cursor(self, update: ScheduleUpdate, existing_keys: set[str]) -> bool:
@@ -242,10 +244,10 @@ class SqliteStore:
             "next_at": next_period(after, update.new),
         }
         expected = {"schedule_id": after.identity, "old_cursor": before.cursor, "old_since": before.effective_from}
-        return self.file.count("go_on", **new_values, **expected) == 1
+        return self.file.count("advance_cursor", **new_values, **expected) == 1
 
     def _insert_runs(self, rows: list[dict[str, Any]]) -> None:
-        self.file.put("record", rows)
+        self.file.put("insert_run", rows)
         rows.clear()
 
     def _write_schedule(
@@ -254,7 +256,7 @@ class SqliteStore:
         """Write a schedule: its definition, which is None if it is unchanged, and its progress."""
         progress = {**STANDING.row(write_standing(after)), "next_at": next_at}
         if row is None:
-            self.rows("advance", schedule_id=after.identity, **progress)
+            self.rows("write_progress", schedule_id=after.identity, **progress)
             return
         query = "define" if stored is None else "redefine"
         placement = {"shard": shard_of(after.identity), "kind": kind_of(after.job.target)}
@@ -264,11 +266,11 @@ class SqliteStore:
         before, after = change.before, change.after
         state, attempt, owner, lease = before.token
         token = {"old_state": str(state), "old_attempt": attempt, "old_owner": owner, "old_lease": lease}
-        if not can_update_run(before, change) or not self.file.count("speak", **RUN.row(after), **token):
+        if not can_update_run(before, change) or not self.file.count("update_attempt", **RUN.row(after), **token):
             self._read_runs([after.key])  # raises if the row cannot be read
             return False
         if change.run_id:
-            self.rows("call", key=after.key, run_id=change.run_id)
+            self.rows("write_run_id", key=after.key, run_id=change.run_id)
         if change.next_check_at is not None:
             self.rows("wake_earlier", schedule_id=after.identity, wake=change.next_check_at)
         return True
