@@ -7,7 +7,7 @@ import pytest
 
 from kron import parse
 from kron.rules.state import ScheduleState
-from kron.rules.upcoming import nothing, upcoming
+from kron.rules.upcoming import no_upcoming_reason, upcoming
 from kron.timing.due import due_of
 from kron.timing.job import Job
 from kron.timing.period import periods
@@ -55,7 +55,7 @@ def _runs(case, nominal):
 def test_coming_says_up_to_when_it_looked():
     case = a_case("0 * * * * @only(date=2026-01-01)")
     assert upcoming(case, MONDAY * 1000, 5) == []
-    assert nothing(case, MONDAY * 1000).startswith("no period until 21")
+    assert no_upcoming_reason(case, MONDAY * 1000).startswith("no period until 21")
 
 
 def test_coming_of_a_schedule_that_rests_is_empty_with_the_reason():
@@ -67,7 +67,7 @@ def test_coming_of_a_schedule_that_rests_is_empty_with_the_reason():
         (a_case("0 * * * *", end=MONDAY - 5), "ended at 2026-05-31T23:59:55Z"),
     ]:
         assert upcoming(rests, MONDAY * 1000, 5) == []
-        assert words in nothing(rests, MONDAY * 1000)
+        assert words in no_upcoming_reason(rests, MONDAY * 1000)
     ends = case._replace(paused=True, paused_until=(MONDAY + 7_200) * 1000)
     assert upcoming(ends, MONDAY * 1000, 1)[0].at == (MONDAY + 7_200) * 1000
 

@@ -12,7 +12,7 @@ from kron.rules.edit import defined
 from kron.rules.pause import NO_ACTOR, pause_expired_update, paused
 from kron.rules.run import Run, State
 from kron.rules.survey import responsible, unhandled
-from kron.rules.upcoming import next_period, nothing, upcoming
+from kron.rules.upcoming import next_period, no_upcoming_reason, upcoming
 from kron.timing.due import due_of
 from kron.timing.job import Job
 from kron.timing.schedule.policy import APPLICATION, DECLARATIVE, KRON, MILLISECOND, SERVICE, Resume
@@ -136,11 +136,14 @@ def test_reason_of_a_pause_beyond_the_end_of_the_schedule():
     case = paused(case, MONDAY * 1000, (MONDAY + 9 * HOUR) * 1000, NO_ACTOR).after
     assert upcoming(case, MONDAY * 1000, 5) == []
     assert next_period(case) is None
-    assert nothing(case, MONDAY * 1000) == "the schedule has no further period until 2026-06-01T05:00:00Z"
+    assert no_upcoming_reason(case, MONDAY * 1000) == "the schedule has no further period until 2026-06-01T05:00:00Z"
 
 
 def test_reason_of_a_start_beyond_the_search():
     job = Job("x", parse("0 * * * *", dialect="kron"), start=instant_of("2200-01-01T00:00:00Z"))
     case = defined(job, None, MONDAY * 1000, NO_ACTOR).after
     assert upcoming(case, MONDAY * 1000, 5) == []
-    assert nothing(case, MONDAY * 1000) == "the next period is more than 100 years ahead, at 2200-01-01T01:00:00Z"
+    assert (
+        no_upcoming_reason(case, MONDAY * 1000)
+        == "the next period is more than 100 years ahead, at 2200-01-01T01:00:00Z"
+    )

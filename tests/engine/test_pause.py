@@ -181,7 +181,7 @@ def test_a_deleted_schedule_does_not_awake():
         ]
         await world.define(QUARTERS, SERVICE)
         await world.run("2026-03-01T14:15:00Z")
-        assert (await why(world.store, "job", ms("2026-03-01T14:15:00Z"))).act is None
+        assert (await why(world.store, "job", ms("2026-03-01T14:15:00Z"))).action is None
 
     play(script())
 

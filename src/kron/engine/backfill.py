@@ -16,7 +16,7 @@ from kron.timing.key import key_of
 from kron.timing.period import nominals
 from kron.timing.schedule.policy import Overlap
 
-MOST_BACKFILL = 1_000  # periods in one request
+MAX_BACKFILL_PERIODS = 1_000  # periods in one request
 
 
 def backfill_range(job: Job, first: int, last: int) -> list[int]:
@@ -25,9 +25,9 @@ def backfill_range(job: Job, first: int, last: int) -> list[int]:
     Raises:
         InvalidInput: The range has more than 1,000 periods.
     """
-    periods = list(islice(nominals(job.schedule, first - 1, last), MOST_BACKFILL + 1))
-    if len(periods) > MOST_BACKFILL:
-        message = f"range has more than {MOST_BACKFILL} periods"
+    periods = list(islice(nominals(job.schedule, first - 1, last), MAX_BACKFILL_PERIODS + 1))
+    if len(periods) > MAX_BACKFILL_PERIODS:
+        message = f"range has more than {MAX_BACKFILL_PERIODS} periods"
         raise InvalidInput("TOO_MANY", message, hint="use a shorter range")
     return periods
 

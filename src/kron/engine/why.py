@@ -54,7 +54,7 @@ class PeriodReport:
     run: Run | None
     gap: GapRecord | None
     state: ScheduleState
-    act: ScheduleAction | None = None  # pause or deletion that was in force when the period was due
+    action: ScheduleAction | None = None  # pause or deletion that was in force when the period was due
     now: int = 0  # milliseconds: when the report was made
     began: int = 0  # milliseconds: when the schedule was first defined
     shared: bool = True  # whether workers register in this store
@@ -67,8 +67,8 @@ class PeriodReport:
         yield f"revision {revision.number}{author}, {rfc3339(revision.at // 1000)}: {_text_of(revision.job)}{note}"
         chosen = self.decision["chosen_time"] if self.due.schedulable else "none: no second satisfies the constraints"
         yield f"period {self.period.id}: chosen {chosen}" + self._jitter_text()
-        if self.act is not None:
-            yield _action_text(self.act)
+        if self.action is not None:
+            yield _action_text(self.action)
         yield self.summary()
         if not self.launchable:
             yield self._unlaunchable_text()

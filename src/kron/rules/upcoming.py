@@ -90,7 +90,7 @@ def inactive_reason(state: ScheduleState) -> str:
     return "the schedule is suspended by its policy" if state.policy.suspend else ""
 
 
-def nothing(state: ScheduleState, now: int) -> str:
+def no_upcoming_reason(state: ScheduleState, now: int) -> str:
     """Return why `upcoming` found no run."""
     job = state.job
     if inactive_reason(state):

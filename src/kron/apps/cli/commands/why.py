@@ -30,7 +30,7 @@ async def _account(args: argparse.Namespace) -> PeriodReport:
 
 
 def _json(account: PeriodReport) -> dict[str, object]:
-    run, gap, act, source = account.run, account.gap, account.act, account.revision.job.source
+    run, gap, act, source = account.run, account.gap, account.action, account.revision.job.source
     ending = run or gap
     return {
         "revision": account.revision.number,

@@ -15,7 +15,7 @@ from kron.apps.service.routes.schedules import IfMatch, Key, revision_of
 from kron.apps.service.schemas import requests, responses
 from kron.apps.service.schemas.requests import Id, NoteBody, Pausing, Range, RunKey, RunReport
 from kron.apps.service.schemas.views import run_shown, shown
-from kron.engine.backfill import MOST_BACKFILL
+from kron.engine.backfill import MAX_BACKFILL_PERIODS
 from kron.errors import InvalidInput
 from kron.rules.launch_result import Report
 from kron.timing.count import count_nominals
@@ -70,7 +70,7 @@ async def backfill(
     _check_range(first, last)
     schedule = (await parts.registrar.get(identity)).job.schedule
     count = count_nominals(schedule, first - 1, last)
-    if count <= MOST_BACKFILL:  # if there are more, nothing is started
+    if count <= MAX_BACKFILL_PERIODS:  # if there are more, nothing is started
         parts.quotas.spend(caller, max(1, count))
     runs = await parts.registrar.backfill(identity, first, last, request, Overlap(asked.overlap))
     return responses.RunPage(runs=[run_shown(run, caller) for run in runs], next_page_token=None)

@@ -22,7 +22,7 @@ from kron.errors import InvalidInput, NotFound
 from kron.language.english import describe
 from kron.rules.run import REDRIVE, Run
 from kron.rules.state import ScheduleState
-from kron.rules.upcoming import nothing
+from kron.rules.upcoming import no_upcoming_reason
 from kron.timing.zone import instant_of, rfc3339, rfc3339_ms
 
 router = APIRouter(route_class=Guarded, prefix="/v1", tags=["asking"])
@@ -174,7 +174,7 @@ async def _upcoming_runs(case: ScheduleState, now: int, count: int, until: str |
     dues, whole = await coming_soon(case, now, count + 1)
     wanted = [due for due in dues if last is None or due.at <= last]
     runs = [responses.UpcomingRun(period=rfc3339(due.nominal), at=rfc3339_ms(due.at)) for due in wanted[:count]]
-    reason = None if dues or not whole else await compute(nothing, case, now)
+    reason = None if dues or not whole else await compute(no_upcoming_reason, case, now)
     more = len(wanted) > count or not whole
     return responses.UpcomingRuns(runs=runs, has_more=more, summary=describe(case.job.schedule), reason=reason)
 
