@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kron import KronError, Period, decide, parse, to_record, verify
 from kron.language.record import Difference
-from kron.timing.decision import tally
+from kron.timing.decision import count_rejections
 from kron.timing.schedule.sampling import Seed
 from kron.timing.zone import instant_of
 
@@ -282,5 +282,5 @@ def test_the_refusals_in_the_record_are_the_tally():
     schedule = parse("0 10 * * * @win(after,2h) @only(between=11:50-12:10) @avoid(between=12:00-12:00)", dialect="kron")
     decision = decide(schedule, Period(instant_of("2026-03-02T10:00:00Z")), "narrow")
     refused = to_record(decision)["constraints_applied"]["refused"]
-    assert refused == tally(decision)
+    assert refused == count_rejections(decision)
     assert sum(refused.values()) == decision.draws - 1 > 0

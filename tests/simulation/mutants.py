@@ -388,7 +388,7 @@ MUTANTS: dict[str, Mutant] = {
     "gaps miscounted": _swap(catchup, "_gap_record", _miscounted),
     "misses not recorded": _swap(plan, "_due_runs", _unrecorded_misses),
     "queued periods dropped": _swap(overlap, "_queue_run", _dropped_from_the_queue),
-    "jitter drawn anew": _swap(due, "_jittered", _rerolled),
+    "jitter drawn anew": _swap(due, "_jittered_due_time", _rerolled),
     "cursor beyond what is handled": _swap(plan, "_new_cursor", _far_cursor),
     "cursor ahead of the clock": _swap(plan, "_new_cursor", _cursor_ahead),
     "revision in the key": _keyed_by_revision,

@@ -4,13 +4,13 @@ from datetime import date, timedelta
 
 import pytest
 
-from kron.timing.calendar import CYCLE, Date, date_of, day_of, iso_week, weekday_of
+from kron.timing.calendar import CYCLE_DAYS, Date, date_of, day_of, iso_week, weekday_of
 
 EPOCH = date(1970, 1, 1)
 
 
 def test_every_day_of_400_years_has_the_date_weekday_and_week_that_python_gives_it():
-    for day in range(CYCLE):
+    for day in range(CYCLE_DAYS):
         expected = EPOCH + timedelta(days=day)
         found = date_of(day)
         assert found == (expected.year, expected.month, expected.day)
@@ -31,8 +31,8 @@ def test_the_calendar_goes_on_in_both_directions(year):
 
 
 def test_a_cycle_later_the_same_day_has_the_same_weekday():
-    assert weekday_of(12_345) == weekday_of(12_345 + CYCLE)
-    assert date_of(12_345 + CYCLE) == date_of(12_345)._replace(year=date_of(12_345).year + 400)
+    assert weekday_of(12_345) == weekday_of(12_345 + CYCLE_DAYS)
+    assert date_of(12_345 + CYCLE_DAYS) == date_of(12_345)._replace(year=date_of(12_345).year + 400)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_date_that_the_calendar_lacks_has_no_day(year, month, day):
 
 def test_a_year_divisible_by_400_has_a_29th_of_february():
     assert day_of(Date(2000, 2, 29)) == 11_016
-    assert day_of(Date(2400, 2, 29)) == 11_016 + CYCLE
+    assert day_of(Date(2400, 2, 29)) == 11_016 + CYCLE_DAYS
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kron import Period, decide, parse, periods, to_record
 from kron.language.lint import admissible
-from kron.timing.decision import BUDGET, candidates, tally, violated_clause
+from kron.timing.decision import MAX_DRAWS, candidates, count_rejections, violated_clause
 from kron.timing.schedule.sampling import draw
 from kron.timing.zone import instant_of, moment
 
@@ -283,7 +283,7 @@ def test_an_impossible_constraint_uses_up_the_64_draws_and_the_period_is_unsched
         decision = decide(schedule, Period(instant_of("2026-03-02T10:00:00Z")), identity)
         assert (decision.chosen, decision.draws, decision.unschedulable) == (None, 64, True)
         assert to_record(decision)["outcome"] == "unschedulable"
-    assert BUDGET == 64
+    assert MAX_DRAWS == 64
 
 
 @pytest.mark.req("KSPEC-CON-BUDGET")
@@ -329,12 +329,12 @@ def test_the_tally_is_a_recount_of_the_refused_candidates(case, window, identity
     tried = islice(candidates(schedule, decision.period.nominal, decision.seed_hash), decision.draws)
     recount = Counter(violated_clause(schedule, t) for t in tried)
     assert recount.pop("", 0) == (decision.chosen is not None)
-    assert tally(decision) == recount
+    assert count_rejections(decision) == recount
 
 
 def test_without_a_window_the_refused_nominal_time_is_counted():
     decision = decide(kron("0 19 * * * @avoid(date=2026-12-25)"), Period(instant_of("2026-12-25T19:00:00Z")), "job")
-    assert tally(decision) == {"avoid dates": 1}
+    assert count_rejections(decision) == {"avoid dates": 1}
 
 
 @settings(deadline=None, max_examples=60)

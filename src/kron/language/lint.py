@@ -14,7 +14,7 @@ from kron.language.kron import scan
 from kron.language.service import Seconds
 from kron.language.tokens import Token, tokens
 from kron.timing.calendar import date_of, weekday_of
-from kron.timing.decision import BUDGET, reading, violated_clause
+from kron.timing.decision import MAX_DRAWS, reading, violated_clause
 from kron.timing.period import Period, next_nominal
 from kron.timing.schedule import Schedule
 from kron.timing.schedule.constraint import Clauses, Constraints, Reading
@@ -155,7 +155,7 @@ def _share(text: str, schedule: Schedule, now: int) -> Iterator[Finding]:
         hint = "move or widen the window, or relax the constraints"
         yield Finding("warning", "UNSCHEDULABLE", message, place, hint)
     least = min((admissible(schedule, period) for period in found if period), default=1.0)
-    risk = (1 - least) ** BUDGET
+    risk = (1 - least) ** MAX_DRAWS
     if risk > 0.01:
         message = f"only {_percent(least)} of the draws satisfy the constraints: {_percent(risk)}"
         hint = "fit the window to the times that the constraints allow, or relax the constraints"

@@ -12,7 +12,7 @@ from kron.language.modifier_args import READERS
 from kron.language.quoting import quote
 from kron.language.source import shared_source
 from kron.language.tokens import admit
-from kron.timing.decision import checked
+from kron.timing.decision import checked_identity
 from kron.timing.job import Job
 
 FIELDS = (
@@ -54,7 +54,7 @@ def define(fields: Mapping[str, Any]) -> Job:
             raise InvalidInput("MISSING_FIELD", f"field {field} is missing", hint=f"add {field}")
     identity, schedule = _text(given["identity"], "identity"), _text(given["schedule"], "schedule")
     try:
-        checked(identity)
+        checked_identity(identity)
     except ValueError as error:
         raise _bad("identity", str(error), "use one line of text") from None
     bodies = _bodies(given)

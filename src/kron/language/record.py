@@ -10,7 +10,7 @@ from kron.errors import InvalidInput
 from kron.language import parse
 from kron.language.canonical import canonical, unparse, write_clauses
 from kron.language.duration import write_duration
-from kron.timing.decision import Decision, decide, tally
+from kron.timing.decision import Decision, count_rejections, decide
 from kron.timing.due import due_of
 from kron.timing.job import Job
 from kron.timing.key import key_of
@@ -105,7 +105,7 @@ def _constraints(decision: Decision) -> Json:
     return {
         "only": write_clauses(constraints.only) if constraints.only else None,
         "avoid": write_clauses(constraints.avoid) if constraints.avoid else None,
-        "refused": tally(decision),
+        "refused": count_rejections(decision),
     }
 
 

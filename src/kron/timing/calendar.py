@@ -8,31 +8,31 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-CYCLE = 146_097  # days in 400 years, a whole number of weeks
-MONTHS = 4_800  # months in 400 years
+CYCLE_DAYS = 146_097  # days in 400 years, a whole number of weeks
+CYCLE_MONTHS = 4_800  # months in 400 years
 
 MONTH_OF: list[int] = []  # day of the cycle -> month of the cycle
 FIRST_DAY: list[int] = []  # month of the cycle -> day of the cycle that begins it
-WEEKDAY: list[int] = []  # month of the cycle -> weekday of its first day, 0 = Sunday
-DAYS: list[int] = []  # month of the cycle -> bit set of its days, bit 0 = the 1st
+FIRST_WEEKDAY: list[int] = []  # month of the cycle -> weekday of its first day, 0 = Sunday
+DAY_BITS: list[int] = []  # month of the cycle -> bit set of its days, bit 0 = the 1st
 
-_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
-def _lay_out() -> None:
+def _fill_tables() -> None:
     day = 0
-    for index in range(MONTHS):
-        year, month = 1970 + index // 12, index % 12
-        leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-        length = 29 if leap and month == 1 else _LENGTHS[month]
+    for cycle_month in range(CYCLE_MONTHS):
+        year, month = 1970 + cycle_month // 12, cycle_month % 12
+        is_leap_year = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+        length = 29 if is_leap_year and month == 1 else _MONTH_LENGTHS[month]
         FIRST_DAY.append(day)
-        WEEKDAY.append((day + 4) % 7)  # 1970-01-01 was a Thursday
-        DAYS.append((1 << length) - 1)
-        MONTH_OF.extend([index] * length)
+        FIRST_WEEKDAY.append((day + 4) % 7)  # 1970-01-01 was a Thursday
+        DAY_BITS.append((1 << length) - 1)
+        MONTH_OF.extend([cycle_month] * length)
         day += length
 
 
-_lay_out()
+_fill_tables()
 
 
 class Date(NamedTuple):
@@ -50,20 +50,20 @@ class Date(NamedTuple):
 
 def date_of(day: int) -> Date:
     """Return the date of a day number."""
-    cycles, day = divmod(day, CYCLE)
-    index = MONTH_OF[day]
-    return Date(1970 + 400 * cycles + index // 12, index % 12 + 1, day - FIRST_DAY[index] + 1)
+    cycles, day = divmod(day, CYCLE_DAYS)
+    cycle_month = MONTH_OF[day]
+    return Date(1970 + 400 * cycles + cycle_month // 12, cycle_month % 12 + 1, day - FIRST_DAY[cycle_month] + 1)
 
 
 def day_of(date: Date) -> int | None:
     """Return the day number of a date, or None if the date does not exist."""
     if not 1 <= date.month <= 12 or date.day < 1:
         return None
-    cycles, year = divmod(date.year - 1970, 400)
-    index = year * 12 + date.month - 1
-    if not DAYS[index] >> (date.day - 1) & 1:
+    cycles, cycle_year = divmod(date.year - 1970, 400)
+    cycle_month = cycle_year * 12 + date.month - 1
+    if not DAY_BITS[cycle_month] >> (date.day - 1) & 1:
         return None
-    return cycles * CYCLE + FIRST_DAY[index] + date.day - 1
+    return cycles * CYCLE_DAYS + FIRST_DAY[cycle_month] + date.day - 1
 
 
 def weekday_of(day: int) -> int:
@@ -75,9 +75,9 @@ def iso_week(day: int) -> str:
     """Return the ISO 8601 week of a day number, as 2026-W53. A week belongs to the year of its Thursday."""
     thursday = day - (day + 3) % 7 + 3
     year = date_of(thursday).year
-    return f"{year:04d}-W{(thursday - _new_year(year)) // 7 + 1:02d}"
+    return f"{year:04d}-W{(thursday - _first_day_of_year(year)) // 7 + 1:02d}"
 
 
-def _new_year(year: int) -> int:
+def _first_day_of_year(year: int) -> int:
     cycles, year = divmod(year - 1970, 400)
-    return cycles * CYCLE + FIRST_DAY[year * 12]
+    return cycles * CYCLE_DAYS + FIRST_DAY[year * 12]

@@ -16,7 +16,7 @@ from kron.timing.schedule.sampling import Strategy, draw
 from kron.timing.schedule.window import Bounds
 from kron.timing.zone import Wall, rfc3339
 
-BUDGET = 64  # draws per period; if the constraints reject all of them, the period is unschedulable
+MAX_DRAWS = 64  # draws per period; if the constraints reject all of them, the period is unschedulable
 
 
 class Decision(NamedTuple):
@@ -63,20 +63,20 @@ def decide(schedule: Schedule, period: Period, identity: str) -> Decision:
         ValueError: The identity is empty or contains a line feed.
     """
     key = period_key(schedule, period.nominal)
-    seed_hash = schedule.seed.hash(checked(identity), key)
-    at, tried = choose(schedule, period.nominal, seed_hash)
-    return Decision(identity, schedule, period, key, seed_hash, at, tried)
+    seed_hash = schedule.seed.hash(checked_identity(identity), key)
+    chosen, draw_count = choose(schedule, period.nominal, seed_hash)
+    return Decision(identity, schedule, period, key, seed_hash, chosen, draw_count)
 
 
 def choose(schedule: Schedule, nominal: int, seed_hash: str) -> tuple[int | None, int]:
     """Return the first candidate that satisfies the constraints, or None, and the number of draws."""
-    at, tried = None, 0
+    chosen, draw_count = None, 0
     for candidate in candidates(schedule, nominal, seed_hash):
-        tried += 1
+        draw_count += 1
         if not violated_clause(schedule, candidate):
-            at = candidate
+            chosen = candidate
             break
-    return at, tried if schedule.window.duration else 0
+    return chosen, draw_count if schedule.window.duration else 0
 
 
 def candidates(schedule: Schedule, nominal: int, seed_hash: str) -> Iterator[int]:
@@ -86,20 +86,20 @@ def candidates(schedule: Schedule, nominal: int, seed_hash: str) -> Iterator[int
         yield nominal
         return
     origin, first, last = window.origin, window.first, window.last
-    for n in range(1, BUDGET + 1):
-        second = origin + int(place(draw(seed_hash, n), window.anchor, window.duration) * (last - origin + 1))
-        yield nominal + (first if second < first else last if second > last else second)
+    for draw_number in range(1, MAX_DRAWS + 1):
+        offset = origin + int(place(draw(seed_hash, draw_number), window.anchor, window.duration) * (last - origin + 1))
+        yield nominal + (first if offset < first else last if offset > last else offset)
 
 
-def tally(decision: Decision) -> dict[str, int]:
+def count_rejections(decision: Decision) -> dict[str, int]:
     """Return how many candidates each clause rejected, up to the chosen one, or in total if none was chosen."""
-    refused: dict[str, int] = {}
+    rejections: dict[str, int] = {}
     for candidate in candidates(decision.schedule, decision.period.nominal, decision.seed_hash):
         if candidate == decision.chosen:
             break
         clause = violated_clause(decision.schedule, candidate)
-        refused[clause] = refused.get(clause, 0) + 1
-    return refused
+        rejections[clause] = rejections.get(clause, 0) + 1
+    return rejections
 
 
 def violated_clause(schedule: Schedule, t: int) -> str:
@@ -123,7 +123,7 @@ def period_key(schedule: Schedule, nominal: int) -> str:
     return wall.date.text if strategy is Strategy.DAILY else iso_week(wall.day)
 
 
-def checked(identity: str) -> str:
+def checked_identity(identity: str) -> str:
     """Return the identity if it is valid. A line feed is not allowed because it separates the inputs of the seed.
 
     Raises:

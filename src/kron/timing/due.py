@@ -31,13 +31,13 @@ def due_of(job: Job, nominal: int) -> Due:
     """Return the due time of the period at `nominal`: the chosen time, or the nominal time plus jitter."""
     schedule = job.schedule
     if schedule.policy.jitter:
-        return Due(nominal, _jittered(job, nominal))
+        return Due(nominal, _jittered_due_time(job, nominal))
     if not schedule.window.duration and schedule.constraints == UNCONSTRAINED:  # no decision is needed
         return Due(nominal, nominal * 1000)
-    at, _ = choose(schedule, nominal, schedule.seed.hash(job.identity, period_key(schedule, nominal)))
-    if at is None:
+    chosen, _ = choose(schedule, nominal, schedule.seed.hash(job.identity, period_key(schedule, nominal)))
+    if chosen is None:
         return Due(nominal, -(-schedule.window.at(nominal).start // MILLISECOND), schedulable=False)
-    return Due(nominal, at * 1000)
+    return Due(nominal, chosen * 1000)
 
 
 def window_extent(job: Job) -> tuple[int, int]:
@@ -48,16 +48,16 @@ def window_extent(job: Job) -> tuple[int, int]:
     return -job.schedule.window.origin, job.schedule.window.last
 
 
-def _jittered(job: Job, nominal: int) -> int:
+def _jittered_due_time(job: Job, nominal: int) -> int:
     """Return the due time with jitter, within the validity of the job. Drawn from the key, so restarts keep it."""
-    most = job.schedule.policy.jitter // MILLISECOND
-    at = nominal * 1000 - most + int(draw(key_of(job.identity, nominal), 1) * (2 * most + 1))
+    max_jitter = job.schedule.policy.jitter // MILLISECOND
+    due_at = nominal * 1000 - max_jitter + int(draw(key_of(job.identity, nominal), 1) * (2 * max_jitter + 1))
     if job.start is not None:
-        at = max(at, job.start * 1000)
-    return at if job.end is None else min(at, job.end * 1000)
+        due_at = max(due_at, job.start * 1000)
+    return due_at if job.end is None else min(due_at, job.end * 1000)
 
 
 def has_period(job: Job, nominal: int) -> bool:
     """Return whether the job has a period with the nominal time `nominal`, within the validity of the job."""
-    valid = (job.start is None or nominal > job.start) and (job.end is None or nominal <= job.end)
-    return valid and next_nominal(job.schedule, nominal - 1) == nominal
+    is_valid = (job.start is None or nominal > job.start) and (job.end is None or nominal <= job.end)
+    return is_valid and next_nominal(job.schedule, nominal - 1) == nominal

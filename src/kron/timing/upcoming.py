@@ -36,11 +36,11 @@ def upcoming_decisions(
 
     def placed(nominal: int) -> tuple[int, Decision] | None:
         decision = decide(schedule, Period(nominal), identity)
-        at = time_of(decision)
-        return (at, decision) if at > after else None
+        decision_time = time_of(decision)
+        return (decision_time, decision) if decision_time > after else None
 
-    ahead = islice(nominals(schedule, after - schedule.window.last - 1), most)
-    return in_time_order(ahead, placed, lambda nominal: nominal + schedule.window.first)
+    nominal_times = islice(nominals(schedule, after - schedule.window.last - 1), most)
+    return in_time_order(nominal_times, placed, lambda nominal: nominal + schedule.window.first)
 
 
 def time_of(decision: Decision) -> int:
@@ -61,15 +61,15 @@ def in_time_order(
         placed: Returns the time and the value of a period; None leaves the period out.
         earliest: Returns the earliest time that a period can have.
     """
-    waiting = list[tuple[int, int, T]]()
+    pending = list[tuple[int, int, T]]()
     for nominal in periods:
-        bound = earliest(nominal)
-        while waiting and waiting[0][0] <= bound:
-            yield waiting.pop(0)[2]
+        earliest_time = earliest(nominal)
+        while pending and pending[0][0] <= earliest_time:
+            yield pending.pop(0)[2]
         entry = placed(nominal)
         if entry is not None:
-            insort(waiting, (entry[0], nominal, entry[1]))  # no two entries have the same nominal time
-    for _, _, value in waiting:
+            insort(pending, (entry[0], nominal, entry[1]))  # no two entries have the same nominal time
+    for _, _, value in pending:
         yield value
 
 
@@ -85,5 +85,5 @@ def minimum_interval(schedule: Schedule, after: int) -> int | None:
     first = next_nominal(schedule, after)
     if first is None:
         return 0
-    ahead = islice(nominals(schedule, after, first + MAX_SECONDS_COMPARED - 1), MAX_PERIODS_COMPARED)
-    return min((later - earlier for earlier, later in pairwise(ahead)), default=None)
+    nominal_times = islice(nominals(schedule, after, first + MAX_SECONDS_COMPARED - 1), MAX_PERIODS_COMPARED)
+    return min((later - earlier for earlier, later in pairwise(nominal_times)), default=None)

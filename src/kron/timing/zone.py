@@ -21,9 +21,9 @@ from typing import NamedTuple
 from kron.timing.calendar import Date, date_of, weekday_of
 
 DAY = 86_400
-_STRETCH = 25  # spells are found 2**25 seconds (388 days) at a time
+_STRETCH_BITS = 25  # spells are found 2**25 seconds (388 days) at a time
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_FIRST, _LAST = -62_135_596_800, 253_402_300_799  # first and last second of the years 1 to 9999
+_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799  # first and last second of the years 1 to 9999
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*", re.ASCII)
 _RFC3339 = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})"
@@ -62,9 +62,9 @@ class Wall(NamedTuple):
     @property
     def text(self) -> str:
         """Text such as 2026-03-29 03:00:00 +02:00."""
-        sign, rest = ("-" if self.offset < 0 else "+"), abs(self.offset)
-        zone = f"{sign}{rest // 3600:02d}:{rest // 60 % 60:02d}" + (f":{rest % 60:02d}" if rest % 60 else "")
-        return f"{self.date.text} {self.hour:02d}:{self.minute:02d}:{self.second:02d} {zone}"
+        sign, size = ("-" if self.offset < 0 else "+"), abs(self.offset)
+        offset_text = f"{sign}{size // 3600:02d}:{size // 60 % 60:02d}" + (f":{size % 60:02d}" if size % 60 else "")
+        return f"{self.date.text} {self.hour:02d}:{self.minute:02d}:{self.second:02d} {offset_text}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,18 +87,18 @@ class Zone:
         if self.fixed is not None:
             wall = after(t + self.fixed)
             return None if wall is None or wall > LATEST else wall - self.fixed
-        _, end, offset = self.spell(t)
-        passed = t + offset
-        wall = after(passed)
+        _, spell_end, offset = self.spell(t)
+        searched_wall = t + offset
+        wall = after(searched_wall)
         while wall is not None and wall <= LATEST:
-            found = wall - offset
-            if found < end:
-                return found
-            start, end, offset = self.spell(end)
-            opening = start + offset
-            if wall < opening or opening <= passed:  # in a DST gap, or a DST fold repeats passed times
-                wall = after(opening - 1)
-            passed = opening - 1
+            candidate = wall - offset
+            if candidate < spell_end:
+                return candidate
+            spell_start, spell_end, offset = self.spell(spell_end)
+            first_wall = spell_start + offset
+            if wall < first_wall or first_wall <= searched_wall:  # in a DST gap, or a DST fold repeats passed times
+                wall = after(first_wall - 1)
+            searched_wall = first_wall - 1
         return None
 
     def last_upto(self, upto: Search, t: int) -> int | None:
@@ -106,17 +106,17 @@ class Zone:
         if self.fixed is not None:
             wall = upto(t + self.fixed)
             return None if wall is None or wall < EARLIEST else wall - self.fixed
-        start, _, offset = self.spell(t)
-        passed = t + offset
-        wall = upto(passed)
+        spell_start, _, offset = self.spell(t)
+        searched_wall = t + offset
+        wall = upto(searched_wall)
         while wall is not None and wall >= EARLIEST:
-            if wall - offset >= start:
+            if wall - offset >= spell_start:
                 return wall - offset
-            start, end, offset = self.spell(start - 1)
-            closing = end + offset - 1
-            if wall > closing or closing > passed:
-                wall = upto(closing)
-            passed = closing
+            spell_start, spell_end, offset = self.spell(spell_start - 1)
+            last_wall = spell_end + offset - 1
+            if wall > last_wall or last_wall > searched_wall:
+                wall = upto(last_wall)
+            searched_wall = last_wall
         return None
 
     def wall(self, t: int) -> Wall:
@@ -127,59 +127,59 @@ class Zone:
 
     def instants(self, wall: int) -> list[int]:
         """Return the instants of a wall-clock time: one, none in a DST gap, two in a DST fold."""
-        around = self.spells_between(wall - 2 * DAY, wall + 2 * DAY)
-        return [wall - offset for start, end, offset in around if start <= wall - offset < end]
+        nearby_spells = self.spells_between(wall - 2 * DAY, wall + 2 * DAY)
+        return [wall - offset for start, end, offset in nearby_spells if start <= wall - offset < end]
 
     def shifts(self, start: int, end: int) -> Iterator[Shift]:
         """Yield the offset changes from `start` (included) to `end` (excluded)."""
-        _, at, before = self.spell(start - 1)
-        while at < end:
-            _, close, offset = self.spell(at)
-            if offset != before and at >= start:
-                yield Shift(at, before, offset)
-            at, before = close, offset
+        _, change, offset_before = self.spell(start - 1)
+        while change < end:
+            _, spell_end, offset = self.spell(change)
+            if offset != offset_before and change >= start:
+                yield Shift(change, offset_before, offset)
+            change, offset_before = spell_end, offset
 
     def spells_between(self, start: int, end: int) -> Iterator[Spell]:
         """Yield the spells from `start` (included) to `end` (excluded), cut to this interval."""
         while start < end:
-            _, close, offset = self.spell(start) if self.fixed is None else (start, end, self.fixed)
-            yield start, min(close, end), offset
-            start = close
+            _, spell_end, offset = self.spell(start) if self.fixed is None else (start, end, self.fixed)
+            yield start, min(spell_end, end), offset
+            start = spell_end
 
     def spell(self, t: int) -> Spell:
         """Return the spell that contains an instant. A spell ends with its stretch even if the offset continues."""
-        index = t >> _STRETCH
+        index = t >> _STRETCH_BITS
         try:
             stretch = self.stretches[index]
         except KeyError:
-            stretch = self.stretches[index] = list(self._spells(index))
+            stretch = self.stretches[index] = list(self._find_spells(index))
         for spell in stretch:
             if t < spell[1]:
                 return spell
         raise AssertionError("the spells of a stretch must cover it completely")
 
-    def _spells(self, index: int) -> Iterator[Spell]:
-        start, end = index << _STRETCH, (index + 1) << _STRETCH
-        offset, opened = self._offset(start), start
-        for noon in range(start, end, DAY):  # no zone has ever changed its offset and reverted it within one day
-            evening = min(noon + DAY, end - 1)
-            if self._offset(evening) != offset:
-                change = self._change(noon, evening)
-                yield opened, change, offset
-                offset, opened = self._offset(change), change
-        yield opened, end, offset
+    def _find_spells(self, index: int) -> Iterator[Spell]:
+        start, end = index << _STRETCH_BITS, (index + 1) << _STRETCH_BITS
+        offset, spell_start = self._offset_at(start), start
+        for day_start in range(start, end, DAY):  # no zone has ever changed its offset and reverted it within one day
+            day_end = min(day_start + DAY, end - 1)
+            if self._offset_at(day_end) != offset:
+                change = self._find_change(day_start, day_end)
+                yield spell_start, change, offset
+                offset, spell_start = self._offset_at(change), change
+        yield spell_start, end, offset
 
-    def _change(self, before: int, after: int) -> int:
-        old = self._offset(before)
-        while after - before > 1:
-            middle = (before + after) // 2
-            if self._offset(middle) == old:
-                before = middle
+    def _find_change(self, last_before: int, first_after: int) -> int:
+        old_offset = self._offset_at(last_before)
+        while first_after - last_before > 1:
+            middle = (last_before + first_after) // 2
+            if self._offset_at(middle) == old_offset:
+                last_before = middle
             else:
-                after = middle
-        return after
+                first_after = middle
+        return first_after
 
-    def _offset(self, t: int) -> int:
+    def _offset_at(self, t: int) -> int:
         offset = datetime.fromtimestamp(min(max(t, EARLIEST), LATEST), self.rules).utcoffset()
         assert offset is not None  # noqa: S101  a ZoneInfo always knows
         return offset.days * DAY + offset.seconds
@@ -237,7 +237,7 @@ def instant_of(text: str) -> int:
 
 def moment(t: int) -> datetime:
     """Return an instant as a UTC datetime; if it is out of the range of datetime, the nearest one in the range."""
-    return _EPOCH + timedelta(seconds=min(max(t, _FIRST), _LAST))
+    return _EPOCH + timedelta(seconds=min(max(t, _FIRST_SECOND), _LAST_SECOND))
 
 
 def wall_text(wall: int) -> str:

@@ -14,7 +14,7 @@ from kron.language import parse
 from kron.language.fault import Fault
 from kron.language.modifier_args import read_zone
 from kron.language.source import source_of
-from kron.timing.decision import checked
+from kron.timing.decision import checked_identity
 from kron.timing.job import Job
 from kron.timing.schedule import Schedule
 from kron.timing.schedule.cron import possible
@@ -101,7 +101,7 @@ def _name(function: Callable[..., Any], given: object) -> str:
     try:
         if not isinstance(name, str):
             raise ValueError(f"{clip(repr(name))} is not a string")
-        checked(name)
+        checked_identity(name)
     except ValueError as error:
         raise UsageError("BAD_NAME", f"the job has no usable name: {error}", hint='add a name: name="report"') from None
     return name

@@ -31,20 +31,20 @@ class Clauses:
     between: tuple[tuple[int, int], ...] = ()  # minutes of the day
     dates: tuple[tuple[int, int], ...] = ()  # days from 1970-01-01
 
-    def outcomes(self, at: Reading) -> Iterator[tuple[str, bool]]:
+    def outcomes(self, reading: Reading) -> Iterator[tuple[str, bool]]:
         """Yield each written clause by key, and whether the time satisfies it."""
         if self.hours:
-            yield "hours", bool(self.hours >> at.minute // 60 & 1)
+            yield "hours", bool(self.hours >> reading.minute // 60 & 1)
         if self.dow:
-            yield "dow", bool(self.dow >> at.weekday & 1)
+            yield "dow", bool(self.dow >> reading.weekday & 1)
         if self.dom:
-            yield "dom", bool(self.dom >> at.day_of_month & 1)
+            yield "dom", bool(self.dom >> reading.day_of_month & 1)
         if self.months:
-            yield "months", bool(self.months >> at.month & 1)
+            yield "months", bool(self.months >> reading.month & 1)
         if self.between:
-            yield "between", any(_within(at.minute, a, b) for a, b in self.between)
+            yield "between", any(_is_within(reading.minute, first, last) for first, last in self.between)
         if self.dates:
-            yield "dates", any(a <= at.day <= b for a, b in self.dates)
+            yield "dates", any(first <= reading.day <= last for first, last in self.dates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +54,18 @@ class Constraints:
     only: Clauses | None = None
     avoid: Clauses | None = None
 
-    def violated_clause(self, at: Reading) -> str:
+    def violated_clause(self, reading: Reading) -> str:
         """Return the first clause that rejects the time, as `only hours` or `avoid dow`; empty if none does."""
-        for key, holds in self.only.outcomes(at) if self.only else ():
-            if not holds:
+        for key, is_satisfied in self.only.outcomes(reading) if self.only else ():
+            if not is_satisfied:
                 return f"only {key}"
-        for key, holds in self.avoid.outcomes(at) if self.avoid else ():
-            if holds:
+        for key, is_satisfied in self.avoid.outcomes(reading) if self.avoid else ():
+            if is_satisfied:
                 return f"avoid {key}"
         return ""
 
 
-def _within(minute: int, start: int, end: int) -> bool:
+def _is_within(minute: int, start: int, end: int) -> bool:
     return start <= minute <= end if start <= end else minute >= start or minute <= end
 
 

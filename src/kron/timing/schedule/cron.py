@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from kron.timing.calendar import CYCLE, DAYS, FIRST_DAY, MONTH_OF, MONTHS, WEEKDAY
+from kron.timing.calendar import CYCLE_DAYS, CYCLE_MONTHS, DAY_BITS, FIRST_DAY, FIRST_WEEKDAY, MONTH_OF
 
 MINUTES = (1 << 60) - 1
 HOURS = (1 << 24) - 1
@@ -18,20 +18,21 @@ MONTH_DAYS = (1 << 31) - 1
 YEAR = (1 << 12) - 1
 WEEK = (1 << 7) - 1
 
-_DAY = 86_400
+_DAY_SECONDS = 86_400
 _THURSDAY = 4  # the weekday of 1970-01-01
-_EIGHT_YEARS = 96  # months; they contain February 29, even around 1900, and every other day of the calendar
-_WEEKS = [sum(week << 7 * i for i in range(7)) for week in range(128)]  # seven weeks of bits, longer than any month
+_SEARCH_MONTHS = 96  # months; they contain February 29, even around 1900, and every other day of the calendar
+# Set of weekdays -> the same set in each of seven weeks of bits, longer than any month.
+_WEEKDAY_BITS = [sum(week << 7 * i for i in range(7)) for week in range(128)]
 
 # Two cycles of the calendar, so that searches do not have to wrap around.
-_FIRST_DAY = FIRST_DAY + [day + CYCLE for day in FIRST_DAY]
-_WEEKDAY = WEEKDAY + WEEKDAY
-_LENGTH = [days.bit_length() for days in DAYS + DAYS]
+_FIRST_DAY = FIRST_DAY + [day + CYCLE_DAYS for day in FIRST_DAY]
+_FIRST_WEEKDAY = FIRST_WEEKDAY + FIRST_WEEKDAY
+_MONTH_LENGTH = [days.bit_length() for days in DAY_BITS + DAY_BITS]
 
 Rhythm = tuple[int, int]
 Times = tuple[int, int]
-Waits = tuple[int, ...]
-Dates = tuple[Waits, Waits, int, int, int, int]
+Distances = tuple[int, ...]
+Dates = tuple[Distances, Distances, int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,44 +70,44 @@ class Cron:
         if self.rhythm is not None:
             phase, stride = self.rhythm
             return wall - (wall - phase) % stride + stride
-        opening, closing = self.times
-        day = wall // _DAY
-        first = self._day_from(day)
-        if first == day:
-            time = wall % _DAY
-            if time >= closing:
-                first = self._day_from(day + 1)
-            elif time >= opening:
+        first_time, last_time = self.times
+        day = wall // _DAY_SECONDS
+        matching_day = self._day_from(day)
+        if matching_day == day:
+            time = wall % _DAY_SECONDS
+            if time >= last_time:
+                matching_day = self._day_from(day + 1)
+            elif time >= first_time:
                 return wall - time + self._time_after(time)
-        return None if first is None else first * _DAY + opening
+        return None if matching_day is None else matching_day * _DAY_SECONDS + first_time
 
     def upto(self, wall: int) -> int | None:
         """Return the last matching wall-clock time not later than `wall`, or None if the fields never match."""
         if self.rhythm is not None:
             phase, stride = self.rhythm
             return wall - (wall - phase) % stride
-        opening, closing = self.times
-        day, time = divmod(wall, _DAY)
-        last = self._day_upto(day)
-        if last == day:
-            if time < opening:
-                last = self._day_upto(day - 1)
-            elif time < closing:
+        first_time, last_time = self.times
+        day, time = divmod(wall, _DAY_SECONDS)
+        matching_day = self._day_upto(day)
+        if matching_day == day:
+            if time < first_time:
+                matching_day = self._day_upto(day - 1)
+            elif time < last_time:
                 return wall - time + self._time_upto(time)
-        return None if last is None else last * _DAY + closing
+        return None if matching_day is None else matching_day * _DAY_SECONDS + last_time
 
     def days_between(self, start: int, end: int) -> int:
         """Return how many days match from `start` (included) to `end` (excluded), counted month by month."""
-        _, year, dates, weeks, _, _ = self.dates
+        _, month_distances, by_date, by_weekday, _, _ = self.dates
         total = 0
         while start < end:
-            in_cycle = start % CYCLE
+            in_cycle = start % CYCLE_DAYS
             month = MONTH_OF[in_cycle]
-            until = min(_FIRST_DAY[month + 1], in_cycle + end - start)
-            if not year[month % 12]:
-                days = (dates | weeks >> _WEEKDAY[month]) & (1 << until - _FIRST_DAY[month]) - 1
-                total += (days >> in_cycle - _FIRST_DAY[month]).bit_count()
-            start += until - in_cycle
+            end_in_cycle = min(_FIRST_DAY[month + 1], in_cycle + end - start)
+            if not month_distances[month % 12]:
+                matches = (by_date | by_weekday >> _FIRST_WEEKDAY[month]) & (1 << end_in_cycle - _FIRST_DAY[month]) - 1
+                total += (matches >> in_cycle - _FIRST_DAY[month]).bit_count()
+            start += end_in_cycle - in_cycle
         return total
 
     def _time_after(self, time: int) -> int:
@@ -137,39 +138,39 @@ class Cron:
 
     def _day_from(self, day: int) -> int | None:
         """Return the first matching day not earlier than `day`."""
-        week, year, days, weeks, low, high = self.dates
-        if week:
-            return day + week[day % 7]
-        in_cycle = day % CYCLE
+        weekday_distances, month_distances, by_date, by_weekday, first_index, last_index = self.dates
+        if weekday_distances:
+            return day + weekday_distances[day % 7]
+        in_cycle = day % CYCLE_DAYS
         month = MONTH_OF[in_cycle]
-        passed = in_cycle - _FIRST_DAY[month]
-        if passed <= high and not year[month % 12]:
-            rest = (days | weeks >> _WEEKDAY[month]) >> passed
-            found = passed + (rest & -rest).bit_length() - 1
-            if found < _LENGTH[month]:
-                return day - passed + found
-        last = month + _EIGHT_YEARS
-        while month < last:
+        day_index = in_cycle - _FIRST_DAY[month]
+        if day_index <= last_index and not month_distances[month % 12]:
+            rest = (by_date | by_weekday >> _FIRST_WEEKDAY[month]) >> day_index
+            match_index = day_index + (rest & -rest).bit_length() - 1
+            if match_index < _MONTH_LENGTH[month]:
+                return day - day_index + match_index
+        last_month = month + _SEARCH_MONTHS
+        while month < last_month:
             month += 1
-            month += year[month % 12]
-            found = _lowest(days | weeks >> _WEEKDAY[month]) if weeks else low
-            if found < _LENGTH[month]:
-                return day - in_cycle + _FIRST_DAY[month] + found
+            month += month_distances[month % 12]
+            match_index = _lowest(by_date | by_weekday >> _FIRST_WEEKDAY[month]) if by_weekday else first_index
+            if match_index < _MONTH_LENGTH[month]:
+                return day - in_cycle + _FIRST_DAY[month] + match_index
         return None
 
     def _day_upto(self, day: int) -> int | None:
         """Return the last matching day not later than `day`."""
-        _, year, days, weeks, _, _ = self.dates
-        in_cycle = day % CYCLE + CYCLE
-        month = MONTH_OF[in_cycle - CYCLE] + MONTHS
+        _, month_distances, by_date, by_weekday, _, _ = self.dates
+        in_cycle = day % CYCLE_DAYS + CYCLE_DAYS
+        month = MONTH_OF[in_cycle - CYCLE_DAYS] + CYCLE_MONTHS
         length = in_cycle - _FIRST_DAY[month] + 1
-        last = month - _EIGHT_YEARS
-        while month >= last:
-            rest = (days | weeks >> _WEEKDAY[month]) & (1 << length) - 1
-            if rest and not year[month % 12]:
-                return day - in_cycle + _FIRST_DAY[month] + _highest(rest)
+        first_month = month - _SEARCH_MONTHS
+        while month >= first_month:
+            matches = (by_date | by_weekday >> _FIRST_WEEKDAY[month]) & (1 << length) - 1
+            if matches and not month_distances[month % 12]:
+                return day - in_cycle + _FIRST_DAY[month] + _highest(matches)
             month -= 1
-            length = _LENGTH[month]
+            length = _MONTH_LENGTH[month]
         return None
 
 
@@ -181,24 +182,24 @@ def possible(cron: Cron) -> bool:
 @lru_cache(16_384)
 def _rhythm(hours: int, minutes: int, weekdays: int) -> Rhythm | None:
     """Return one match and the seconds between two matches if the matches are evenly spaced; otherwise None."""
-    opening, _ = _times(hours, minutes, 1)
-    stride = _stride(minutes, 60) * 60
+    first_time, _ = _times(hours, minutes, 1)
+    stride = _even_distance(minutes, 60) * 60
     if stride == 3_600:
-        stride *= _stride(hours, 24)
+        stride *= _even_distance(hours, 24)
     elif hours != HOURS:
         return None
     if weekdays == WEEK:
-        return (opening, stride) if stride else None
-    one_a_week = stride == _DAY and _stride(weekdays, 7) == 7
-    return (opening + (_lowest(weekdays) - _THURSDAY) % 7 * _DAY, 7 * _DAY) if one_a_week else None
+        return (first_time, stride) if stride else None
+    is_weekly = stride == _DAY_SECONDS and _even_distance(weekdays, 7) == 7
+    return (first_time + (_lowest(weekdays) - _THURSDAY) % 7 * _DAY_SECONDS, 7 * _DAY_SECONDS) if is_weekly else None
 
 
 @lru_cache(16_384)
 def _times(hours: int, minutes: int, seconds: int) -> Times:
     """Return the first and the last matching second of a day."""
-    opening = (_lowest(hours) * 60 + _lowest(minutes)) * 60 + _lowest(seconds)
-    closing = (_highest(hours) * 60 + _highest(minutes)) * 60 + _highest(seconds)
-    return opening, closing
+    first_time = (_lowest(hours) * 60 + _lowest(minutes)) * 60 + _lowest(seconds)
+    last_time = (_highest(hours) * 60 + _highest(minutes)) * 60 + _highest(seconds)
+    return first_time, last_time
 
 
 @lru_cache(16_384)
@@ -210,28 +211,35 @@ def _dates(days: int, months: int, weekdays: int, any_day: bool, any_weekday: bo
     weekday, and the first and the last day of a month that can match. A day field that was written `*` adds nothing to
     the other one.
     """
-    week = _waits(_WEEKS[weekdays] >> _THURSDAY & WEEK, 7) if any_day and months == YEAR else ()
+    weekday_distances = _distances(_WEEKDAY_BITS[weekdays] >> _THURSDAY & WEEK, 7) if any_day and months == YEAR else ()
     by_date = 0 if any_day and not any_weekday else days
-    by_weekday = 0 if any_weekday else _WEEKS[weekdays]
-    return week, _waits(months, 12), by_date, by_weekday, _lowest(days), _highest(days) if any_weekday else 30
+    by_weekday = 0 if any_weekday else _WEEKDAY_BITS[weekdays]
+    return (
+        weekday_distances,
+        _distances(months, 12),
+        by_date,
+        by_weekday,
+        _lowest(days),
+        _highest(days) if any_weekday else 30,
+    )
 
 
 @lru_cache(4_096)
-def _waits(places: int, size: int) -> Waits:
+def _distances(positions: int, size: int) -> Distances:
     """Return, for each position of a cycle, the distance to the nearest position of the set at or after it."""
-    waits, wait = [], _lowest(places)
-    for place in reversed(range(size)):
-        wait = 0 if places >> place & 1 else wait + 1
-        waits.append(wait)
-    return tuple(reversed(waits))
+    distances, distance = [], _lowest(positions)
+    for position in reversed(range(size)):
+        distance = 0 if positions >> position & 1 else distance + 1
+        distances.append(distance)
+    return tuple(reversed(distances))
 
 
 @lru_cache(4_096)
-def _stride(places: int, size: int) -> int:
+def _even_distance(positions: int, size: int) -> int:
     """Return the distance between the positions of a set on a cycle if they are evenly spaced; otherwise 0."""
-    stride, rest = divmod(size, places.bit_count())
-    even = sum(1 << place for place in range(_lowest(places), size, stride))
-    return stride if even == places and not rest else 0
+    distance, remainder = divmod(size, positions.bit_count())
+    even_positions = sum(1 << position for position in range(_lowest(positions), size, distance))
+    return distance if even_positions == positions and not remainder else 0
 
 
 def _lowest(bits: int) -> int:

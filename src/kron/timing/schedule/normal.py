@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from math import erfc, inf, log, sqrt
 
-_CENTRE = (
+_CENTER = (
     (2509.0809287301226727, 33430.575583588128105, 67265.770927008700853, 45921.953931549871457,
      13731.693765509461125, 1971.5909503065514427, 133.14166789178437745, 3.3871328727963666080),
     (5226.4952788528545610, 28729.085735721942674, 39307.895800092710610, 21213.794301586595867,
@@ -42,13 +42,13 @@ def quantile(below: float, above: float) -> float:
         return -inf
     q = below - 0.5
     if q >= -0.425:
-        return q * _ratio(_CENTRE, 0.180625 - q * q)
+        return q * _ratio(_CENTER, 0.180625 - q * q)
     r = sqrt(-log(below))
     return -(_ratio(_SHOULDER, r - 1.6) if r <= 5 else _ratio(_TAIL, r - 5))
 
 
 def _ratio(polynomials: tuple[tuple[float, ...], tuple[float, ...]], x: float) -> float:
-    above, below = 0.0, 0.0
+    numerator, denominator = 0.0, 0.0
     for a, b in zip(*polynomials, strict=True):
-        above, below = above * x + a, below * x + b
-    return above / below
+        numerator, denominator = numerator * x + a, denominator * x + b
+    return numerator / denominator

@@ -16,9 +16,9 @@ from math import expm1, log1p
 
 from kron.timing.schedule.normal import mass_below, quantile
 
-_MASK = (1 << 64) - 1
-_EVEN = 1e-9  # a decay rate below this has no visible effect
-_FLAT = 1e-5  # a window with less mass of the bell than this is uniform, to one part in 10**10
+_MASK_64_BITS = (1 << 64) - 1
+_MIN_DECAY = 1e-9  # a decay rate below this has no visible effect
+_MIN_MASS = 1e-5  # a window with less mass of the bell than this is uniform, to one part in 10**10
 
 
 class Strategy(StrEnum):
@@ -43,9 +43,9 @@ class Seed:
 
 def draw(seed_hash: str, n: int) -> float:
     """Return the n-th draw of a seed hash, in [0, 1). `n` counts from 1."""
-    z = (int(seed_hash[:16], 16) + n * 0x9E3779B97F4A7C15) & _MASK
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
+    z = (int(seed_hash[:16], 16) + n * 0x9E3779B97F4A7C15) & _MASK_64_BITS
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK_64_BITS
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK_64_BITS
     return ((z ^ (z >> 31)) >> 11) / (1 << 53)
 
 
@@ -118,17 +118,17 @@ class Exponential:
 
     def place(self, u: float, anchor: float, duration: int) -> float:
         """Return the position of the draw `u` in the window, from 0 to 1."""
-        x = u if self.decay < _EVEN else min(1.0, -log1p(u * expm1(-self.decay)) / self.decay)
+        x = u if self.decay < _MIN_DECAY else min(1.0, -log1p(u * expm1(-self.decay)) / self.decay)
         return x if self.lean is Direction.EARLY else 1 - x
 
     def below(self, x: float, anchor: float, duration: int) -> float:
         """Return the probability of a position before `x`."""
         if self.lean is Direction.LATE:
-            return 1 - self._early(1 - x)
-        return self._early(x)
+            return 1 - self._below_early(1 - x)
+        return self._below_early(x)
 
-    def _early(self, x: float) -> float:
-        return x if self.decay < _EVEN else expm1(-self.decay * x) / expm1(-self.decay)
+    def _below_early(self, x: float) -> float:
+        return x if self.decay < _MIN_DECAY else expm1(-self.decay * x) / expm1(-self.decay)
 
 
 class Anchor(StrEnum):
@@ -161,19 +161,19 @@ class Normal:
     def place(self, u: float, anchor: float, duration: int) -> float:
         """Return the position of the draw `u` in the window, from 0 to 1."""
         mean, spread = self.mean(anchor), self.spread(duration)
-        low, high = mass_below(-mean / spread), mass_below((mean - 1) / spread)  # mass outside the window
-        kept = 1 - low - high
-        if kept < _FLAT:
+        before, after = mass_below(-mean / spread), mass_below((mean - 1) / spread)  # mass outside the window
+        inside = 1 - before - after
+        if inside < _MIN_MASS:
             return u
-        z = quantile(low + u * kept, high + (1 - u) * kept)
+        z = quantile(before + u * inside, after + (1 - u) * inside)
         return min(1.0, max(0.0, mean + spread * z))
 
     def below(self, x: float, anchor: float, duration: int) -> float:
         """Return the probability of a position before `x`."""
         mean, spread = self.mean(anchor), self.spread(duration)
-        low, high = mass_below(-mean / spread), mass_below((mean - 1) / spread)
-        kept = 1 - low - high
-        return x if kept < _FLAT else min(1.0, max(0.0, (mass_below((x - mean) / spread) - low) / kept))
+        before, after = mass_below(-mean / spread), mass_below((mean - 1) / spread)
+        inside = 1 - before - after
+        return x if inside < _MIN_MASS else min(1.0, max(0.0, (mass_below((x - mean) / spread) - before) / inside))
 
 
 Distribution = Uniform | SkewEarly | SkewLate | Exponential | Normal

@@ -59,10 +59,10 @@ class Window:
 
     def at(self, nominal: int) -> Bounds:
         """Return the window of the period at the second `nominal`. Half of an odd duration is rounded down."""
-        n = nominal * SECOND
+        nominal_ns = nominal * SECOND
         if self.mode is Mode.AFTER:
-            return Bounds(n, n + self.duration)
-        return Bounds(n - self.duration // 2, n + self.duration // 2)
+            return Bounds(nominal_ns, nominal_ns + self.duration)
+        return Bounds(nominal_ns - self.duration // 2, nominal_ns + self.duration // 2)
 
 
 INSTANT = Window()

@@ -11,7 +11,7 @@ from kron.errors import NotFound
 from kron.language.canonical import unparse
 from kron.language.english import describe, english_policy
 from kron.language.record import to_record
-from kron.timing.decision import Decision, decide, tally
+from kron.timing.decision import Decision, count_rejections, decide
 from kron.timing.period import Period, next_nominal
 from kron.timing.schedule.sampling import Strategy
 from kron.timing.schedule.window import SECOND
@@ -98,4 +98,4 @@ def _why_not(decision: Decision) -> str:
 
 
 def _refused(decision: Decision) -> str:
-    return ", ".join(f"@{clause.replace(' ', '(', 1)}) {n}" for clause, n in tally(decision).items())
+    return ", ".join(f"@{clause.replace(' ', '(', 1)}) {n}" for clause, n in count_rejections(decision).items())
