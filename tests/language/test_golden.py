@@ -16,7 +16,7 @@ READERS = [
     *("modifier_args", "posix", "quoting", "record", "service", "tokens"),
 ]  # sentences have cases of their own
 CLASSES = {family.__name__ for family in FAMILIES.values()}
-RAISING = {*CLASSES, "Fault", "LanguageError", "_fault", "_expression", "_choice", "_unknown"}
+RAISING = {*CLASSES, "Fault", "LanguageError", "_field_fault", "_expression_fault", "_read_choice", "_unknown_choice"}
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from kron.language import parse
 from kron.language.canonical import unparse
 from kron.language.fault import Fault
-from kron.language.quoting import bare, body_end, quote, spans, split, unquote
+from kron.language.quoting import body_end, quote, remove_quotes, spans, split, unquote
 from kron.timing.schedule import Schedule
 from kron.timing.schedule.sampling import Seed
 from tests.language.asking import kron
@@ -72,7 +72,7 @@ def test_a_body_ends_at_the_first_parenthesis_that_is_not_sheltered(text, rest):
 @given(NASTY)
 def test_a_bare_text_remembers_where_its_characters_stood(text):
     written = quote(text)
-    plain, places = bare(written)
+    plain, places = remove_quotes(written)
     assert plain == text
     assert "".join(written[place] for place in places[:-1]) == text
     assert places[-1] == len(written)
@@ -107,4 +107,4 @@ def test_a_value_that_is_half_quoted_is_refused(text, expected):
 def test_a_list_that_is_half_quoted_is_refused():
     assert code(split, 'a,"b') == "UNCLOSED_QUOTE"
     assert code(split, "a,b\\") == "STRAY_ESCAPE"
-    assert code(bare, '"b') == "UNCLOSED_QUOTE"
+    assert code(remove_quotes, '"b') == "UNCLOSED_QUOTE"

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from kron.errors import KronError, LanguageError
 from kron.language import parse
-from kron.language.krontab import MOST_ERRORS, MOST_LINES, read_table
+from kron.language.krontab import MAX_ERRORS, MAX_LINES, read_table
 from kron.language.quoting import quote
 from kron.timing.job import Command
 from tests.language import texts
@@ -141,10 +141,10 @@ def test_an_empty_file_has_no_jobs_and_no_errors():
 
 
 def test_a_file_has_its_limits():
-    table = read_table("#\n" * MOST_LINES + "0 0 * * * name=a command=b\n" * 2, PATH)
+    table = read_table("#\n" * MAX_LINES + "0 0 * * * name=a command=b\n" * 2, PATH)
     assert ([error.code for error in table.errors], table.jobs) == (["TOO_LONG"], ())
-    table = read_table("x\n" * (MOST_ERRORS + 50) + "0 0 * * * name=a command=b", PATH)
-    assert len(table.errors) == MOST_ERRORS + 1
+    table = read_table("x\n" * (MAX_ERRORS + 50) + "0 0 * * * name=a command=b", PATH)
+    assert len(table.errors) == MAX_ERRORS + 1
     assert (table.errors[-1].code, table.jobs) == ("TOO_MANY_ERRORS", ())
 
 

@@ -10,7 +10,7 @@ from kron.language import kron, posix, service
 from kron.language.fault import Fault
 from kron.language.modifier_args import read_zone
 from kron.language.service import Seconds
-from kron.language.tokens import admit
+from kron.language.tokens import check_text
 from kron.timing.schedule import Schedule
 from kron.timing.schedule.policy import KRON, Policy
 from kron.timing.zone import UTC_ZONE, Zone
@@ -44,26 +44,26 @@ def parse(
         LanguageError: The text is invalid.
         InvalidSchedule: The dialect, the cadence, the position of the seconds or another option is invalid.
     """
-    home = UTC_ZONE if timezone == "UTC" else _zone(timezone)
+    default_zone = UTC_ZONE if timezone == "UTC" else _read_zone(timezone)
     try:
-        admit(text)
+        check_text(text)
         if dialect == "posix":
-            return Schedule(posix.read(text), home, policy=policy)
+            return Schedule(posix.read(text), default_zone, policy=policy)
         if dialect == "service":
-            return Schedule(service.read(text, seconds), home, policy=policy)
+            return Schedule(service.read(text, seconds), default_zone, policy=policy)
         if dialect == "kron":
-            return kron.read(text, home, policy)
+            return kron.read(text, default_zone, policy)
         if dialect == "fuzzy":
             from kron.language.sentences import read  # deferred: 20% of the import time, rarely needed
 
-            return replace(read.read(text, identity, cadence, home), policy=policy)
+            return replace(read.read(text, identity, cadence, default_zone), policy=policy)
     except Fault as fault:
         raise fault.within(text) from None
     hint = did_you_mean(dialect, DIALECTS, f"use one of {', '.join(DIALECTS)}")
     raise InvalidSchedule("UNKNOWN_DIALECT", f"unknown dialect {clip(dialect)!r}", hint=hint)
 
 
-def _zone(name: str) -> Zone:
+def _read_zone(name: str) -> Zone:
     try:
         return read_zone(name)
     except Fault as fault:

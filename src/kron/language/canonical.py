@@ -22,7 +22,7 @@ from kron.timing.schedule.sampling import Exponential, Normal, Seed, SkewEarly, 
 from kron.timing.schedule.window import Window
 
 Pairs = dict[str, str]
-_CONCURRENCY = {overlap: name for name, overlap in CONCURRENCY.items()}
+_CONCURRENCY_NAMES = {overlap: name for name, overlap in CONCURRENCY.items()}
 
 
 class Canonical(NamedTuple):
@@ -61,7 +61,7 @@ def unparse(schedule: Schedule) -> str:
 def _canonical(schedule: Schedule) -> Canonical:
     if schedule.cron.seconds != 1 or not possible(schedule.cron):
         return Canonical(write_cron(schedule.cron), "service")
-    return Canonical(" ".join([write_cron(schedule.cron), *_modifiers(schedule)]), "kron")
+    return Canonical(" ".join([write_cron(schedule.cron), *_write_modifiers(schedule)]), "kron")
 
 
 def to_posix(cron: Cron) -> str:
@@ -72,7 +72,7 @@ def to_posix(cron: Cron) -> str:
     """
     if cron.seconds != 1 or isinstance(cron, Cadence):
         raise ValueError("strict POSIX cron supports neither seconds nor days counted across months")
-    return " ".join(",".join(_ranges(*field)) or "*" for field in _fields(cron))
+    return " ".join(",".join(_write_ranges(*field)) or "*" for field in _field_values(cron))
 
 
 @lru_cache(4_096)  # many schedules have the same fields
@@ -81,13 +81,13 @@ def write_cron(cron: Cron) -> str:
     if isinstance(cron, Cadence):
         hint = "store the sentence and its identity instead"
         raise InvalidSchedule("NOT_CRON", f"no cron line can express every {cron.every} days across months", hint=hint)
-    fields = [_field(*field) for field in _fields(cron)]
+    fields = [_write_field(*field) for field in _field_values(cron)]
     if cron.seconds != 1:
-        fields.insert(0, "*" if cron.seconds == SECOND.all else _field(cron.seconds, SECOND))
+        fields.insert(0, "*" if cron.seconds == SECOND.all else _write_field(cron.seconds, SECOND))
     return " ".join(fields)
 
 
-def _fields(cron: Cron) -> Iterator[tuple[int, Kind]]:
+def _field_values(cron: Cron) -> Iterator[tuple[int, Kind]]:
     """Yield the values and the kind of each field. The value 0 stands for the field `*`."""
     yield (0 if cron.minutes == MINUTE.all else cron.minutes), MINUTE
     yield (0 if cron.hours == HOUR.all else cron.hours), HOUR
@@ -96,7 +96,7 @@ def _fields(cron: Cron) -> Iterator[tuple[int, Kind]]:
     yield (0 if cron.any_weekday else cron.weekdays), WEEKDAY
 
 
-def _field(bits: int, kind: Kind) -> str:
+def _write_field(bits: int, kind: Kind) -> str:
     if not bits:
         return "*"
     values = _values(bits, kind)
@@ -105,37 +105,37 @@ def _field(bits: int, kind: Kind) -> str:
         if values[0] == kind.low and values[-1] + step > kind.high:
             return f"*/{step}"
         return f"{values[0]}-{values[-1]}/{step}"
-    return ",".join(_ranges(bits, kind, kind.names))
+    return ",".join(_write_ranges(bits, kind, kind.names))
 
 
-def _ranges(bits: int, kind: Kind, names: tuple[str, ...] = ()) -> Iterator[str]:
+def _write_ranges(bits: int, kind: Kind, names: tuple[str, ...] = ()) -> Iterator[str]:
     """Yield the values as ranges and single values."""
     values = _values(bits, kind)
     while values:
-        run = next((n for n in range(1, len(values)) if values[n] != values[0] + n), len(values))
-        run = run if run > 2 else 1
-        first, last = (names[v - kind.low] if names else str(v) for v in (values[0], values[run - 1]))
-        yield first if run == 1 else f"{first}-{last}"
-        values = values[run:]
+        length = next((n for n in range(1, len(values)) if values[n] != values[0] + n), len(values))
+        length = length if length > 2 else 1
+        first, last = (names[value - kind.low] if names else str(value) for value in (values[0], values[length - 1]))
+        yield first if length == 1 else f"{first}-{last}"
+        values = values[length:]
 
 
 def _values(bits: int, kind: Kind) -> list[int]:
-    return [v for v in range(kind.low, kind.high + 1) if bits >> v - kind.low & 1]
+    return [value for value in range(kind.low, kind.high + 1) if bits >> value - kind.low & 1]
 
 
-def _modifiers(schedule: Schedule) -> Iterator[str]:
-    plain = Schedule(schedule.cron)
-    if schedule.zone.name != plain.zone.name:
+def _write_modifiers(schedule: Schedule) -> Iterator[str]:
+    default = Schedule(schedule.cron)
+    if schedule.zone.name != default.zone.name:
         yield f"@tz({schedule.zone.name})"
-    if schedule.window != plain.window:
+    if schedule.window != default.window:
         yield f"@win({write_window(schedule.window)})"
-    if schedule.distribution != plain.distribution:
-        yield f"@dist({_call(schedule.distribution.name, distribution_parameters(schedule))})"
-    if schedule.seed != plain.seed:
-        yield f"@seed({_call(schedule.seed.strategy, seed_parameters(schedule.seed))})"
-    policy = _policy(schedule.policy)  # the fields that @policy can express; the preset sets the others
+    if schedule.distribution != default.distribution:
+        yield f"@dist({_write_arguments(schedule.distribution.name, distribution_parameters(schedule))})"
+    if schedule.seed != default.seed:
+        yield f"@seed({_write_arguments(schedule.seed.strategy, seed_parameters(schedule.seed))})"
+    policy = _policy_parameters(schedule.policy)  # the fields that @policy can express; the preset sets the others
     if policy:
-        yield f"@policy({_call('', policy)})"
+        yield f"@policy({_write_arguments('', policy)})"
     if schedule.constraints.avoid:
         yield f"@avoid({write_clauses(schedule.constraints.avoid)})"
     if schedule.constraints.only:
@@ -151,10 +151,10 @@ def distribution_parameters(schedule: Schedule) -> Pairs:
     """Return the parameters of the distribution that differ from the defaults."""
     match schedule.distribution:
         case SkewEarly(shape) | SkewLate(shape):
-            return {"shape": _number(shape)} if shape != 2.0 else {}
+            return {"shape": _write_number(shape)} if shape != 2.0 else {}
         case Exponential(decay, lean):
             defaults = {"lambda": "1", "dir": "early"}
-            return {k: v for k, v in {"lambda": _number(decay), "dir": str(lean)}.items() if v != defaults[k]}
+            return {k: v for k, v in {"lambda": _write_number(decay), "dir": str(lean)}.items() if v != defaults[k]}
         case Normal(mu, sigma):
             mean = {"mu": str(mu)} if mu else {}
             return mean | ({"sigma": write_duration(sigma)} if sigma else {})
@@ -169,17 +169,17 @@ def seed_parameters(seed: Seed) -> Pairs:
 
 def write_clauses(clauses: Clauses) -> str:
     """Return the body of @only or @avoid."""
-    return ";".join(f"{key}={value}" for key, value in _clauses(clauses))
+    return ";".join(f"{key}={value}" for key, value in _clause_pairs(clauses))
 
 
-def _clauses(clauses: Clauses) -> Iterable[tuple[str, str]]:
+def _clause_pairs(clauses: Clauses) -> Iterable[tuple[str, str]]:
     sets = {"hours": (clauses.hours, HOUR), "dow": (clauses.dow, WEEKDAY)}
     sets |= {"dom": (clauses.dom, DAY), "months": (clauses.months, MONTH)}
     for key, (bits, kind) in sets.items():
         if bits:
-            yield key, ",".join(_ranges(bits >> kind.low, kind, kind.names))
+            yield key, ",".join(_write_ranges(bits >> kind.low, kind, kind.names))
     for start, end in clauses.between:
-        yield "between", f"{_clock(start)}-{_clock(end)}"
+        yield "between", f"{_write_clock(start)}-{_write_clock(end)}"
     for first, last in clauses.dates:
         if first == last:
             yield "date", date_of(first).text
@@ -187,11 +187,11 @@ def _clauses(clauses: Clauses) -> Iterable[tuple[str, str]]:
             yield "dates", f"{date_of(first).text}..{date_of(last).text}"
 
 
-def _policy(policy: Policy) -> Pairs:
+def _policy_parameters(policy: Policy) -> Pairs:
     default = Policy()
     pairs = {}
-    if policy.overlap != default.overlap and policy.overlap in _CONCURRENCY:
-        pairs["concurrency"] = _CONCURRENCY[policy.overlap]
+    if policy.overlap != default.overlap and policy.overlap in _CONCURRENCY_NAMES:
+        pairs["concurrency"] = _CONCURRENCY_NAMES[policy.overlap]
     if policy.deadline != default.deadline and policy.deadline is not None:
         pairs["deadline"] = write_duration(policy.deadline)
     if policy.suspend:
@@ -199,13 +199,13 @@ def _policy(policy: Policy) -> Pairs:
     return pairs
 
 
-def _call(name: str, pairs: Pairs) -> str:
+def _write_arguments(name: str, pairs: Pairs) -> str:
     return ",".join(([name] if name else []) + [f"{key}={value}" for key, value in pairs.items()])
 
 
-def _number(value: float) -> str:
+def _write_number(value: float) -> str:
     return repr(value).removesuffix(".0")
 
 
-def _clock(minute: int) -> str:
+def _write_clock(minute: int) -> str:
     return f"{minute // 60:02d}:{minute % 60:02d}"

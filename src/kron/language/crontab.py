@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kron.errors import LanguageError, Place
 from kron.language.fault import Fault
 from kron.language.field_errors import MACROS
-from kron.language.posix import five
+from kron.language.posix import read_five_fields
 from kron.language.service import SERVICE
 from kron.timing.schedule.cron import Cron
 
@@ -34,7 +34,7 @@ def read_crontab(text: str, path: str) -> tuple[list[Entry], list[LanguageError]
         if not line.strip() or line.lstrip().startswith("#") or _VARIABLE.match(line):
             continue
         try:
-            entry = _entry(line.removesuffix("\r"), number)
+            entry = _read_entry(line.removesuffix("\r"), number)
             entries += [entry] if entry else []
         except Fault as fault:
             place = Place(line, fault.start, fault.end, path, number)
@@ -42,16 +42,16 @@ def read_crontab(text: str, path: str) -> tuple[list[Entry], list[LanguageError]
     return entries, errors
 
 
-def _entry(line: str, number: int) -> Entry | None:
-    found = _LINE.match(line)
-    if not found:
+def _read_entry(line: str, number: int) -> Entry | None:
+    match = _LINE.match(line)
+    if not match:
         raise Fault("NOT_A_CRONTAB", "line is not a crontab entry", 0, len(line), "write five fields and a command")
-    schedule, start = found[1], found.start(1)
+    schedule, start = match[1], match.start(1)
     if schedule == "@reboot":
         return None
     if schedule.startswith("@") and schedule not in MACROS:
-        raise Fault("MACRO", f"unknown macro {schedule}", start, found.end(1), f"use one of {', '.join(MACROS)}")
+        raise Fault("MACRO", f"unknown macro {schedule}", start, match.end(1), f"use one of {', '.join(MACROS)}")
     try:
-        return Entry(number, five(MACROS.get(schedule, schedule), SERVICE), found[2])
+        return Entry(number, read_five_fields(MACROS.get(schedule, schedule), SERVICE), match[2])
     except Fault as fault:
         raise fault.moved(start) from None

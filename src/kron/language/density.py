@@ -22,7 +22,7 @@ By = Literal["sentences", "windows"]
 
 _HOUR = 3_600 * SECOND
 _MINUTE = 60 * SECOND
-_OFF_THE_HOUR = range(5, 55)
+_MINUTES_OFF_THE_HOUR = range(5, 55)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ class Load:
     @property
     def peak(self) -> tuple[int, int]:
         """Maximum number of runs in one minute, and the first minute with this number."""
-        most = max(self.runs.values(), default=0)
-        return most, min((minute for minute, count in self.runs.items() if count == most), default=0)
+        highest = max(self.runs.values(), default=0)
+        return highest, min((minute for minute, count in self.runs.items() if count == highest), default=0)
 
     def by_hour(self) -> list[int]:
         """Return, for each hour of the UTC day, the runs of its busiest minute over all days."""
@@ -62,28 +62,28 @@ class Load:
 
 def load(pieces: Iterable[Piece], start: int, end: int) -> Load:
     """Return the load from `start` (included) to `end` (excluded), in seconds since 1970-01-01 UTC."""
-    return Load(Counter(at - at % 60 for piece in pieces for at in _runs(piece, start, end)))
+    return Load(Counter(run_time - run_time % 60 for piece in pieces for run_time in _run_times(piece, start, end)))
 
 
-def _runs(piece: Piece, start: int, end: int) -> Iterator[int]:
+def _run_times(piece: Piece, start: int, end: int) -> Iterator[int]:
     schedule = piece.schedule
-    reach = schedule.window.duration // SECOND + 1
-    for nominal in nominals(schedule, start - reach - 1, end + reach - 1):
-        at: int | None = nominal
+    margin = schedule.window.duration // SECOND + 1
+    for nominal in nominals(schedule, start - margin - 1, end + margin - 1):
+        run_time: int | None = nominal
         if schedule.window.duration:
-            at = decide(schedule, Period(nominal), piece.identity).chosen
-        if at is not None and start <= at < end:
-            yield at
+            run_time = decide(schedule, Period(nominal), piece.identity).chosen
+        if run_time is not None and start <= run_time < end:
+            yield run_time
 
 
 def spread(piece: Piece, by: By) -> Piece:
     """Return the piece spread by a sentence or by a window; unchanged if it has a window or cannot be spread."""
     if piece.schedule.window.duration:
         return piece
-    return _as_sentence(piece) if by == "sentences" else _as_window(piece)
+    return _spread_by_sentence(piece) if by == "sentences" else _spread_by_window(piece)
 
 
-def _as_sentence(piece: Piece) -> Piece:
+def _spread_by_sentence(piece: Piece) -> Piece:
     sentence = piece.sentence or (sentence_of(piece.schedule.cron) if piece.schedule.zone == UTC_ZONE else "")
     if not sentence:
         return piece
@@ -91,7 +91,7 @@ def _as_sentence(piece: Piece) -> Piece:
     return replace(piece, schedule=replace(piece.schedule, cron=cron))
 
 
-def _as_window(piece: Piece) -> Piece:
+def _spread_by_window(piece: Piece) -> Piece:
     """Return the piece with a window: ±1 hour for one time of day; minutes 5 to 54 for an hourly schedule."""
     cron = piece.schedule.cron
     if piece.sentence:
@@ -100,6 +100,6 @@ def _as_window(piece: Piece) -> Piece:
         return piece
     if cron.hours.bit_count() == 1:
         return replace(piece, schedule=replace(piece.schedule, window=Window(Mode.AROUND, 2 * _HOUR)))
-    opening = replace(cron, minutes=1 << _OFF_THE_HOUR.start)
-    window = Window(Mode.AFTER, (len(_OFF_THE_HOUR) - 1) * _MINUTE)
-    return replace(piece, schedule=replace(piece.schedule, cron=opening, window=window))
+    first_minute_cron = replace(cron, minutes=1 << _MINUTES_OFF_THE_HOUR.start)
+    window = Window(Mode.AFTER, (len(_MINUTES_OFF_THE_HOUR) - 1) * _MINUTE)
+    return replace(piece, schedule=replace(piece.schedule, cron=first_minute_cron, window=window))

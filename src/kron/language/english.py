@@ -29,16 +29,16 @@ MONTHS = (
     "November",
     "December",
 )
-_ENDINGS = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}
-ORDINALS = tuple(f"{day}{_ENDINGS.get(day, 'th')}" for day in range(1, 32))
-TIMES = 6  # up to this number, times of day are listed; more are summarized
+_ORDINAL_ENDINGS = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}
+ORDINALS = tuple(f"{day}{_ORDINAL_ENDINGS.get(day, 'th')}" for day in range(1, 32))
+MAX_LISTED_TIMES = 6  # up to this number, times of day are listed; more are summarized
 
 
 def describe(schedule: Schedule) -> str:
     """Return an English sentence that describes when a schedule runs."""
-    place = "UTC" if schedule.zone.name == "UTC" else f"{schedule.zone.name} time"
-    head = _when(schedule.cron)
-    return ", ".join([head[0].upper() + head[1:], place, *_window(schedule), *_constraints(schedule)]) + "."
+    zone_name = "UTC" if schedule.zone.name == "UTC" else f"{schedule.zone.name} time"
+    times = _describe_cron(schedule.cron)
+    return ", ".join([times[0].upper() + times[1:], zone_name, *_window(schedule), *_constraints(schedule)]) + "."
 
 
 def english_policy(policy: Policy) -> str:
@@ -50,11 +50,11 @@ def english_policy(policy: Policy) -> str:
         Overlap.QUEUE: "waits while the previous run is active",
         Overlap.COALESCE: "waits while the previous run is active, and is replaced by a newer one",
     }[policy.overlap]
-    late = _late(policy.deadline)
-    return f"{late}; {overlap}." + (" Suspended: nothing runs." if policy.suspend else "")
+    deadline = _describe_deadline(policy.deadline)
+    return f"{deadline}; {overlap}." + (" Suspended: nothing runs." if policy.suspend else "")
 
 
-def _late(deadline: int | None) -> str:
+def _describe_deadline(deadline: int | None) -> str:
     """Describe how late a run can start. The catch-up policy can refuse a late run even without a deadline."""
     if deadline is None:
         return "Has no deadline"
@@ -69,47 +69,47 @@ def spell(nanoseconds: int) -> str:
         number, nanoseconds = divmod(nanoseconds, size)
         if number:
             parts.append(f"{number} {name}{'s' if number > 1 else ''}")
-    return _list(parts) or "no time"
+    return _join(parts) or "no time"
 
 
-def _when(cron: Cron) -> str:
+def _describe_cron(cron: Cron) -> str:
     """Describe the times of day and the days."""
     minutes, hours, seconds = _bits(cron.minutes), _bits(cron.hours), _bits(cron.seconds)
-    if len(hours) * len(minutes) * len(seconds) <= TIMES:
-        shown = ":{:02d}" if cron.seconds != 1 else ""
-        times = [f"{h:02d}:{m:02d}{shown.format(s)}" for h in hours for m in minutes for s in seconds]
-        return f"at {_list(times)} {_days(cron) or 'every day'}"
-    clock = _minutes(minutes, hours)
+    if len(hours) * len(minutes) * len(seconds) <= MAX_LISTED_TIMES:
+        seconds_format = ":{:02d}" if cron.seconds != 1 else ""
+        listed_times = [f"{h:02d}:{m:02d}{seconds_format.format(s)}" for h in hours for m in minutes for s in seconds]
+        return f"at {_join(listed_times)} {_days(cron) or 'every day'}"
+    times_of_day = _minutes(minutes, hours)
     if cron.seconds != 1:
-        clock = _seconds(cron, seconds, clock)
+        times_of_day = _seconds(cron, seconds, times_of_day)
     days = _days(cron) or ("" if cron.hours == HOURS else "every day")
-    return f"{clock}, {days}" if days else clock
+    return f"{times_of_day}, {days}" if days else times_of_day
 
 
-def _seconds(cron: Cron, seconds: list[int], clock: str) -> str:
-    """Describe the seconds, in the minutes that `clock` names."""
-    step, which = _step(seconds, 60), _numbers("second", seconds)
-    often = f"every {'second' if step == 1 else f'{step} seconds'}" if step and not seconds[0] else ""
+def _seconds(cron: Cron, seconds: list[int], times_of_day: str) -> str:
+    """Describe the seconds, in the minutes that `times_of_day` names."""
+    step, numbers = _step(seconds, 60), _numbers("second", seconds)
+    frequency = f"every {'second' if step == 1 else f'{step} seconds'}" if step and not seconds[0] else ""
     if cron.minutes == MINUTES:
-        rest = clock.removeprefix("every minute")
-        return f"{often}{rest}" if often else f"at {which} of every minute{rest}"
-    return f"{clock}, {often} of that minute" if often else f"{clock}, at {which}"
+        hours = times_of_day.removeprefix("every minute")
+        return f"{frequency}{hours}" if frequency else f"at {numbers} of every minute{hours}"
+    return f"{times_of_day}, {frequency} of that minute" if frequency else f"{times_of_day}, at {numbers}"
 
 
 def _minutes(minutes: list[int], hours: list[int]) -> str:
     step = _step(minutes, 60)
     if len(minutes) == 1:
-        return _hourly(minutes[0], hours)
+        return _one_minute_hourly(minutes[0], hours)
     if step and not minutes[0]:
-        return f"every {'minute' if step == 1 else f'{step} minutes'}{_during(hours)}"
+        return f"every {'minute' if step == 1 else f'{step} minutes'}{_in_hours(hours)}"
     if len(hours) == 1 and len(_spans(minutes)) == 1:
         return f"every minute from {hours[0]:02d}:{minutes[0]:02d} to {hours[0]:02d}:{minutes[-1]:02d}"
-    during = _during(hours)
-    of = "" if len(hours) == 1 or during.startswith(" of") else " of every hour"
-    return f"at {_numbers('minute', minutes)}{of}{during}"
+    in_hours = _in_hours(hours)
+    of_every_hour = "" if len(hours) == 1 or in_hours.startswith(" of") else " of every hour"
+    return f"at {_numbers('minute', minutes)}{of_every_hour}{in_hours}"
 
 
-def _hourly(minute: int, hours: list[int]) -> str:
+def _one_minute_hourly(minute: int, hours: list[int]) -> str:
     """Describe one minute of each of the hours."""
     step, spans = _step(hours, 24), _spans(hours)
     if len(hours) == 1:
@@ -120,19 +120,19 @@ def _hourly(minute: int, hours: list[int]) -> str:
         return f"every {step} hours from {hours[0]:02d}:{minute:02d}"
     if len(spans) <= 3:
         ends = [(f"{a:02d}:{minute:02d}", f"{b:02d}:{minute:02d}") for a, b in spans]
-        return "every hour " + _list([f"at {a}" if a == b else f"from {a} to {b}" for a, b in ends])
-    return f"at minute {minute}{_during(hours)}"
+        return "every hour " + _join([f"at {a}" if a == b else f"from {a} to {b}" for a, b in ends])
+    return f"at minute {minute}{_in_hours(hours)}"
 
 
-def _during(hours: list[int]) -> str:
+def _in_hours(hours: list[int]) -> str:
     step, spans = _step(hours, 24), _spans(hours)
     if step == 1:
         return ""
     if step and len(hours) > 3:
         return f" of every {ORDINALS[step - 1]} hour from {hours[0]:02d}:00"
     if len(spans) <= 3:
-        return " " + _list([f"from {a:02d}:00 to {b:02d}:59" for a, b in spans])
-    return " of the hours " + _list(_runs(hours))
+        return " " + _join([f"from {a:02d}:00 to {b:02d}:59" for a, b in spans])
+    return " of the hours " + _join(_number_texts(hours))
 
 
 def _days(cron: Cron) -> str:
@@ -141,20 +141,22 @@ def _days(cron: Cron) -> str:
         return f"every {cron.every} days" if cron.every > 1 else ""
     months = "" if cron.months == YEAR else _named(_bits(cron.months), MONTHS)
     if cron.any_day and cron.any_weekday:
-        return f"every day {_in(months)}" if months else ""
+        return f"every day {_in_months(months)}" if months else ""
     dow = _weekdays(_bits(cron.weekdays), "every", "and") if cron.weekdays != WEEK else "every day of the week"
     if cron.any_day:
-        return f"{dow} {_in(months)}" if months else dow
+        return f"{dow} {_in_months(months)}" if months else dow
     if cron.any_weekday:
         return _days_of_month(_bits(cron.days), months)
-    return f"{_days_of_month(_bits(cron.days), 'the month')} as well as {dow}" + (f", {_in(months)}" if months else "")
+    return f"{_days_of_month(_bits(cron.days), 'the month')} as well as {dow}" + (
+        f", {_in_months(months)}" if months else ""
+    )
 
 
 def _days_of_month(days: list[int], months: str) -> str:
     step = _step(days, 31)
     if len(days) == 31:
         return f"on every day of {months or 'every month'}"
-    if step > 1 and len(days) > TIMES:
+    if step > 1 and len(days) > MAX_LISTED_TIMES:
         return f"on every {ORDINALS[step - 1]} day of {months or 'every month'}, from the {ORDINALS[days[0]]}"
     every = "every month that has one" if days[0] >= 28 and len(days) == 1 else "every month"
     return f"on the {_named(days, ORDINALS)} of {months or every}"
@@ -165,22 +167,22 @@ def _weekdays(days: list[int], word: str, last: str) -> str:
     return f"from {names}" if len(_spans(days, 7)) == 1 and len(days) > 2 else f"{word} {names}"
 
 
-def _in(months: str) -> str:
-    one_range = " to " in months and " and " not in months and " or " not in months
-    return f"from {months}" if one_range else f"in {months}"
+def _in_months(months: str) -> str:
+    is_one_range = " to " in months and " and " not in months and " or " not in months
+    return f"from {months}" if is_one_range else f"in {months}"
 
 
 def _window(schedule: Schedule) -> Iterator[str]:
     window, strategy = schedule.window, schedule.seed.strategy
     if not window.at(0).end:
         return
-    length, half, brief = spell(window.duration), spell(window.duration // 2), window.last < 60
+    length, half, is_short = spell(window.duration), spell(window.duration // 2), window.last < 60
     if window.mode is Mode.AROUND:
-        yield f"{'' if brief else 'at a second '}from {half} before to {half} after"
+        yield f"{'' if is_short else 'at a second '}from {half} before to {half} after"
     else:
-        one = length.startswith("1 ") and " and " not in length
-        follow = f"{length[2:]} that follows" if one else f"{length} that follow"
-        yield f"{'within' if brief else 'at a second of'} the {follow}"
+        is_one_unit = length.startswith("1 ") and " and " not in length
+        interval = f"{length[2:]} that follows" if is_one_unit else f"{length} that follow"
+        yield f"{'within' if is_short else 'at a second of'} the {interval}"
     shape = _shape(schedule)
     if shape:
         yield shape
@@ -199,32 +201,32 @@ def _shape(schedule: Schedule) -> str:
         case Exponential(_, lean):
             return f"mostly near the {'start' if lean is Direction.EARLY else 'end'}"
         case Normal() as normal:
-            place = {0.0: "start", 0.5: "middle", 1.0: "end"}[normal.mean(schedule.window.anchor)]
-            return f"mostly near the {place}"
+            position = {0.0: "start", 0.5: "middle", 1.0: "end"}[normal.mean(schedule.window.anchor)]
+            return f"mostly near the {position}"
         case _:
             return ""
 
 
 def _constraints(schedule: Schedule) -> Iterator[str]:
     if schedule.constraints.only:
-        yield _list([f"only {clause}" for clause in _clauses(schedule.constraints.only)])
+        yield _join([f"only {clause}" for clause in _clauses(schedule.constraints.only)])
     if schedule.constraints.avoid:
-        yield _list([f"never {clause}" for clause in _clauses(schedule.constraints.avoid)])
+        yield _join([f"never {clause}" for clause in _clauses(schedule.constraints.avoid)])
 
 
 def _clauses(clauses: Clauses) -> Iterator[str]:
     if clauses.dow:
         yield _weekdays(_bits(clauses.dow), "on", "or")
     if clauses.hours:
-        yield _list([f"from {a:02d}:00 to {b:02d}:59" for a, b in _spans(_bits(clauses.hours))], "or")
+        yield _join([f"from {a:02d}:00 to {b:02d}:59" for a, b in _spans(_bits(clauses.hours))], "or")
     if clauses.between:
-        yield _list([_time_span(a, b) for a, b in clauses.between], "or")
+        yield _join([_time_span(a, b) for a, b in clauses.between], "or")
     if clauses.dom:
         yield f"on the {_named([d - 1 for d in _bits(clauses.dom)], ORDINALS, 'or')} of the month"
     if clauses.months:
-        yield _in(_named([m - 1 for m in _bits(clauses.months)], MONTHS, "or"))
+        yield _in_months(_named([m - 1 for m in _bits(clauses.months)], MONTHS, "or"))
     if clauses.dates:
-        yield _list([_date_span(a, b) for a, b in clauses.dates], "or")
+        yield _join([_date_span(a, b) for a, b in clauses.dates], "or")
 
 
 def _time_span(first: int, last: int) -> str:
@@ -267,25 +269,25 @@ def _spans(values: list[int], cycle: int = 0) -> list[tuple[int, int]]:
 
 
 def _numbers(name: str, values: list[int]) -> str:
-    return f"{name}{'s' if len(values) > 1 else ''} {_list(_runs(values))}"
+    return f"{name}{'s' if len(values) > 1 else ''} {_join(_number_texts(values))}"
 
 
-def _runs(values: list[int]) -> list[str]:
-    return _spelled(values, [str(value) for value in range(60)])
+def _number_texts(values: list[int]) -> list[str]:
+    return _range_texts(values, [str(value) for value in range(60)])
 
 
 def _named(values: list[int], names: Sequence[str], last: str = "and", cycle: int = 0) -> str:
-    return _list(_spelled(values, names, cycle), last)
+    return _join(_range_texts(values, names, cycle), last)
 
 
-def _spelled(values: list[int], names: Sequence[str], cycle: int = 0) -> list[str]:
-    out: list[str] = []
-    for a, b in _spans(values, cycle):
-        run = [names[value % len(names)] for value in range(a, b + 1)]
-        out += run if len(run) < 3 else [f"{run[0]} to {run[-1]}"]
-    return out
+def _range_texts(values: list[int], names: Sequence[str], cycle: int = 0) -> list[str]:
+    texts: list[str] = []
+    for first, last in _spans(values, cycle):
+        range_names = [names[value % len(names)] for value in range(first, last + 1)]
+        texts += range_names if len(range_names) < 3 else [f"{range_names[0]} to {range_names[-1]}"]
+    return texts
 
 
-def _list(words: Sequence[str], last: str = "and") -> str:
-    head = ", ".join(words[:-1])
-    return f" {last} ".join([head, *words[-1:]] if head else words)
+def _join(words: Sequence[str], last: str = "and") -> str:
+    leading = ", ".join(words[:-1])
+    return f" {last} ".join([leading, *words[-1:]] if leading else words)

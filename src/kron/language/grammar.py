@@ -37,9 +37,9 @@ HOUR = Kind("hour", 0, 23)
 DAY = Kind("day", 1, 31)
 MONTH = Kind("month", 1, 12, MONTH_NAMES)
 WEEKDAY = Kind("weekday", 0, 6, DAY_NAMES)
-SIX = (SECOND, MINUTE, HOUR, DAY, MONTH, WEEKDAY)
+FIELD_KINDS = (SECOND, MINUTE, HOUR, DAY, MONTH, WEEKDAY)
 MODIFIERS = ("tz", "win", "dist", "seed", "policy", "avoid", "only")
-ORDER = "minute hour day-of-month month day-of-week"
+FIELD_ORDER = "minute hour day-of-month month day-of-week"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,16 +13,16 @@ from kron.language.grammar import MODIFIERS
 from kron.language.modifier_args import READERS
 from kron.language.quoting import body_end
 from kron.language.service import baseline
-from kron.language.tokens import Token, strange, tokens
+from kron.language.tokens import Token, invalid_character, tokens
 from kron.timing.schedule import Schedule
 from kron.timing.schedule.constraint import Constraints
 from kron.timing.schedule.cron import Cron, possible
 from kron.timing.schedule.policy import KRON, Policy
 from kron.timing.zone import Zone
 
-_FIRST = re.compile(r"[^ \t][ \t]+@")  # the first modifier, after other text
+_FIRST_MODIFIER = re.compile(r"[^ \t][ \t]+@")  # the first modifier, after other text
 _NAME = re.compile(r"@([^\s()@]*)")
-_FIELDS = {"tz": "zone", "win": "window", "dist": "distribution"}
+_SCHEDULE_FIELDS = {"tz": "zone", "win": "window", "dist": "distribution"}
 
 
 class Modifier(NamedTuple):
@@ -34,35 +34,37 @@ class Modifier(NamedTuple):
     end: int
 
 
-def read(text: str, home: Zone, policy: Policy = KRON) -> Schedule:
-    """Parse a text in the kron dialect. `home` and `policy` apply unless the text has @tz or @policy."""
-    cron_part, found = scan(text)
-    cron = _cron(cron_part)
-    if not found:
-        return Schedule(cron, home, policy=policy)
-    return _schedule(cron, {"tz": home} | {modifier.name: _value(modifier) for modifier in found}, policy)
+def read(text: str, default_zone: Zone, policy: Policy = KRON) -> Schedule:
+    """Parse a text in the kron dialect. `default_zone` and `policy` apply unless the text has @tz or @policy."""
+    cron_part, modifiers = scan(text)
+    cron = _read_cron(cron_part)
+    if not modifiers:
+        return Schedule(cron, default_zone, policy=policy)
+    return _build_schedule(
+        cron, {"tz": default_zone} | {modifier.name: _read_body(modifier) for modifier in modifiers}, policy
+    )
 
 
 def assemble(cron_text: str, parts: dict[str, Any]) -> Schedule:
     """Return the schedule of a cron text and of the parsed values of its modifiers, by modifier name."""
-    return _schedule(_cron(cron_text), parts)
+    return _build_schedule(_read_cron(cron_text), parts)
 
 
-def _schedule(cron: Cron, parts: dict[str, Any], policy: Policy = KRON) -> Schedule:
+def _build_schedule(cron: Cron, parts: dict[str, Any], policy: Policy = KRON) -> Schedule:
     parts["policy"] = replace(policy, **parts["policy"]) if "policy" in parts else policy
     if "only" in parts or "avoid" in parts:
         parts["constraints"] = Constraints(parts.pop("only", None), parts.pop("avoid", None))
-    return Schedule(cron, **{_FIELDS.get(name, name): value for name, value in parts.items()})
+    return Schedule(cron, **{_SCHEDULE_FIELDS.get(name, name): value for name, value in parts.items()})
 
 
-def _cron(text: str) -> Cron:
+def _read_cron(text: str) -> Cron:
     cron = baseline(text)
     if not possible(cron):
-        raise _never(tokens(text))
+        raise _never_runs(tokens(text))
     return cron
 
 
-def _never(fields: list[Token]) -> Fault:
+def _never_runs(fields: list[Token]) -> Fault:
     message, hint = "never runs: no selected month has such a day", "choose a day that one of the months has"
     details: dict[str, object] = {"field": "day", "reason": "never occurs"}
     return Fault("NEVER", message, fields[2].start, fields[3].end, hint, details)
@@ -70,71 +72,73 @@ def _never(fields: list[Token]) -> Fault:
 
 def scan(text: str) -> tuple[str, list[Modifier]]:
     """Split a text into its cron fields and its modifiers, without parsing them."""
-    first = _FIRST.search(text) if "@" in text else None
+    first = _FIRST_MODIFIER.search(text) if "@" in text else None
     if not first:
         return text, []
-    at, found = first.end() - 1, list[Modifier]()
-    cron_part = text[:at]
-    while at < len(text):
-        if text[at] in " \t":
-            at += 1
+    position, modifiers = first.end() - 1, list[Modifier]()
+    cron_part = text[:position]
+    while position < len(text):
+        if text[position] in " \t":
+            position += 1
             continue
-        modifier = _modifier(text, at)
-        if any(modifier.name == other.name for other in found):
-            raise Fault("DUPLICATE_MODIFIER", f"duplicate modifier @{modifier.name}", at, modifier.end, "keep one")
-        found.append(modifier)
-        at = modifier.end
-    return cron_part, found
+        modifier = _read_modifier(text, position)
+        if any(modifier.name == other.name for other in modifiers):
+            raise Fault(
+                "DUPLICATE_MODIFIER", f"duplicate modifier @{modifier.name}", position, modifier.end, "keep one"
+            )
+        modifiers.append(modifier)
+        position = modifier.end
+    return cron_part, modifiers
 
 
-def _modifier(text: str, at: int) -> Modifier:
-    match = _NAME.match(text, at)
+def _read_modifier(text: str, start: int) -> Modifier:
+    match = _NAME.match(text, start)
     if not match:
-        raise _no_modifier(text, at)
+        raise _not_a_modifier(text, start)
     name, opening = match[1], match.end()
     if name not in MODIFIERS:
-        close = nearest(name, MODIFIERS)
-        hint = f"did you mean '@{close}'?" if close else f"use one of {', '.join('@' + n for n in MODIFIERS)}"
-        raise Fault("UNKNOWN_MODIFIER", f"unknown modifier {clip('@' + name)!r}", at, opening, hint)
+        similar = nearest(name, MODIFIERS)
+        hint = f"did you mean '@{similar}'?" if similar else f"use one of {', '.join('@' + n for n in MODIFIERS)}"
+        raise Fault("UNKNOWN_MODIFIER", f"unknown modifier {clip('@' + name)!r}", start, opening, hint)
     if text[opening : opening + 1] != "(":
         hint = f"write @{name}(…), without a space before the parenthesis"
-        raise Fault("MALFORMED_MODIFIER", f"modifier @{name} has no parentheses", at, opening, hint)
+        raise Fault("MALFORMED_MODIFIER", f"modifier @{name} has no parentheses", start, opening, hint)
     closing = body_end(text, opening + 1)
     if text[closing + 1 : closing + 2] not in ("", " ", "\t"):
-        raise _glued(name, text, closing + 1)
+        raise _text_after_modifier(name, text, closing + 1)
     if closing == opening + 1:
-        raise Fault("EMPTY_MODIFIER", f"@{name}() is empty", at, closing + 1, f"add a value, or remove @{name}()")
-    return Modifier(name, Token(text[opening + 1 : closing], opening + 1), at, closing + 1)
+        raise Fault("EMPTY_MODIFIER", f"@{name}() is empty", start, closing + 1, f"add a value, or remove @{name}()")
+    return Modifier(name, Token(text[opening + 1 : closing], opening + 1), start, closing + 1)
 
 
-def _no_modifier(text: str, at: int) -> Fault:
-    word = tokens(text[at:], 1)[0].text
-    alien = strange(word)
-    if alien:
-        return alien.moved(at)
+def _not_a_modifier(text: str, start: int) -> Fault:
+    word = tokens(text[start:], 1)[0].text
+    fault = invalid_character(word)
+    if fault:
+        return fault.moved(start)
     hint = "remove the comment" if word.startswith("#") else "write only modifiers after the first modifier"
     if word.partition("(")[0] in MODIFIERS:
         hint = f"did you mean '@{clip(word)}'?"
     message = f"{clip(word)!r} is not a modifier"
-    return Fault("NOT_A_MODIFIER", message, at, at + len(word), hint, {"surplus": word})
+    return Fault("NOT_A_MODIFIER", message, start, start + len(word), hint, {"surplus": word})
 
 
-def _glued(name: str, text: str, at: int) -> Fault:
-    alien = strange(text[at])
-    if alien:
-        return alien.moved(at)
-    hint = "remove it" if text[at] == ")" else "put a space between modifiers"
-    return Fault("MALFORMED_MODIFIER", f"unexpected text after @{name}(…)", at, at + 1, hint)
+def _text_after_modifier(name: str, text: str, start: int) -> Fault:
+    fault = invalid_character(text[start])
+    if fault:
+        return fault.moved(start)
+    hint = "remove it" if text[start] == ")" else "put a space between modifiers"
+    return Fault("MALFORMED_MODIFIER", f"unexpected text after @{name}(…)", start, start + 1, hint)
 
 
-def _value(modifier: Modifier) -> Any:
+def _read_body(modifier: Modifier) -> Any:
     name, body = modifier.name, modifier.body
     try:
-        return _remembered(name, body.text) if len(body.text) <= 256 else READERS[name](body.text)
+        return _read_cached_body(name, body.text) if len(body.text) <= 256 else READERS[name](body.text)
     except Fault as fault:
         raise fault.moved(body.start) from None
 
 
 @lru_cache(4_096)
-def _remembered(name: str, body: str) -> Any:
+def _read_cached_body(name: str, body: str) -> Any:
     return READERS[name](body)

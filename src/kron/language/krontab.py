@@ -12,19 +12,19 @@ from kron.errors import InvalidSchedule, LanguageError, clip, did_you_mean
 from kron.language import kron
 from kron.language.duration import read_duration
 from kron.language.fault import Fault
-from kron.language.quoting import WORD, check, spans, unquote
+from kron.language.quoting import WORD, check_quotes, spans, unquote
 from kron.language.source import source_of
-from kron.language.tokens import admit
+from kron.language.tokens import check_text
 from kron.timing.job import Command, Job
 from kron.timing.schedule import Schedule
 from kron.timing.zone import UTC_ZONE
 
-MOST_LINES = 100_000
-MOST_ERRORS = 100  # with more invalid lines, the file is probably not a krontab file
+MAX_LINES = 100_000
+MAX_ERRORS = 100  # with more invalid lines, the file is probably not a krontab file
 
 # Fields have no equals sign, and modifiers have it only inside parentheses. So the schedule ends at the first key.
-_PAIR = re.compile(r'([^"\\@(= \t]++)=')
-_SCHEDULE = re.compile(rf"(?:[ \t]*+(?!{_PAIR.pattern}){WORD})*+[ \t]*+", re.DOTALL)
+_KEY = re.compile(r'([^"\\@(= \t]++)=')
+_SCHEDULE = re.compile(rf"(?:[ \t]*+(?!{_KEY.pattern}){WORD})*+[ \t]*+", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,127}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OCTAL = re.compile(r"0?[0-7]{3}")
@@ -69,24 +69,24 @@ def read_table(text: str, path: str) -> Table:
     _check_path(path)
     lines: list[Line] = []
     errors: list[LanguageError] = []
-    seen: dict[str, int] = {}
-    for number, line in enumerate(text.split("\n"), 1):
-        body = line.removesuffix("\r")
-        if body.lstrip(" \t")[:1] in ("", "#"):
+    line_numbers: dict[str, int] = {}
+    for number, raw_line in enumerate(text.split("\n"), 1):
+        line_text = raw_line.removesuffix("\r")
+        if line_text.lstrip(" \t")[:1] in ("", "#"):
             continue
-        limit = _limit(number, len(errors), len(body))
-        if limit:
-            errors.append(limit.within(body, path, number))
+        limit_fault = _limit_fault(number, len(errors), len(line_text))
+        if limit_fault:
+            errors.append(limit_fault.within(line_text, path, number))
             break
         try:
-            found = _line(body, number, path)
-            if found.job.name in seen:
-                raise _taken(found, seen[found.job.name], len(body))
+            line = _read_line(line_text, number, path)
+            if line.job.name in line_numbers:
+                raise _duplicate_name(line, line_numbers[line.job.name], len(line_text))
         except Fault as fault:
-            errors.append(fault.within(body, path, number))
+            errors.append(fault.within(line_text, path, number))
         else:
-            seen[found.job.name] = number
-            lines.append(found)
+            line_numbers[line.job.name] = number
+            lines.append(line)
     return Table(tuple(lines), tuple(errors))
 
 
@@ -97,21 +97,21 @@ def _check_path(path: str) -> None:
     """
     try:
         path.encode()
-        good = "\n" not in path
+        is_valid = "\n" not in path
     except UnicodeEncodeError:
-        good = False
-    if not good:
+        is_valid = False
+    if not is_valid:
         message = f"path {clip(path)!r} has a line feed or is not valid UTF-8, so it cannot be part of an identity"
         raise InvalidSchedule("BAD_PATH", message, hint="rename the file")
 
 
-def _limit(number: int, errors: int, end: int) -> Fault | None:
+def _limit_fault(line_number: int, error_count: int, end: int) -> Fault | None:
     """Return the fault that ends the reading at this line, or None."""
-    if number > MOST_LINES:
-        message = f"file has more than {MOST_LINES} lines"
+    if line_number > MAX_LINES:
+        message = f"file has more than {MAX_LINES} lines"
         return Fault("TOO_LONG", message, 0, end, "move the remaining lines to another file")
-    if errors >= MOST_ERRORS:
-        message = f"stopped reading after {errors} invalid lines"
+    if error_count >= MAX_ERRORS:
+        message = f"stopped reading after {error_count} invalid lines"
         return Fault("TOO_MANY_ERRORS", message, 0, end, "check that this is a krontab file")
     return None
 
@@ -121,25 +121,25 @@ def identity_of(path: str, name: str) -> str:
     return f"{path}:{name}"
 
 
-def _line(text: str, number: int, path: str) -> Line:
-    admit(text)
-    check(text)
-    head = _SCHEDULE.match(text)
-    cut = head.end() if head else 0
-    schedule = _schedule(text[:cut])
-    pairs = _pairs(text, cut)
+def _read_line(text: str, number: int, path: str) -> Line:
+    check_text(text)
+    check_quotes(text)
+    schedule_match = _SCHEDULE.match(text)
+    schedule_end = schedule_match.end() if schedule_match else 0
+    schedule = _read_schedule(text[:schedule_end])
+    pairs = _read_pairs(text, schedule_end)
     missing = [key for key in ("name", "command") if key not in pairs]
     if missing:
         message, hint = f"line has no {'= and no '.join(missing)}=", f"add {'=… '.join(missing)}=…"
         end = len(text.rstrip(" \t"))
         raise Fault("MISSING_KEY", message, end, end + 1, hint)
-    source = text[:cut].strip(" \t")
-    return Line(number, source, text[cut:], _job(path, source, schedule, pairs))
+    source = text[:schedule_end].strip(" \t")
+    return Line(number, source, text[schedule_end:], _build_job(path, source, schedule, pairs))
 
 
-def _schedule(text: str) -> Schedule:
+def _read_schedule(text: str) -> Schedule:
     try:
-        return _remembered(text) if len(text) <= 256 else kron.read(text, UTC_ZONE)
+        return _read_cached_schedule(text) if len(text) <= 256 else kron.read(text, UTC_ZONE)
     except Fault as fault:
         surplus = str(fault.details.get("surplus", ""))
         if surplus and surplus[0] not in "#@":
@@ -150,35 +150,35 @@ def _schedule(text: str) -> Schedule:
 
 
 @lru_cache(4_096)
-def _remembered(text: str) -> Schedule:
+def _read_cached_schedule(text: str) -> Schedule:
     """Parse a schedule with a cache, because many lines of a file have the same schedule."""
     return kron.read(text, UTC_ZONE)
 
 
-def _pairs(text: str, start: int) -> dict[str, Any]:
+def _read_pairs(text: str, pairs_start: int) -> dict[str, Any]:
     pairs: dict[str, Any] = {}
     variables: dict[str, Any] = {}
-    for begin, end in spans(text, start):
-        match = _PAIR.match(text, begin, end)
+    for start, end in spans(text, pairs_start):
+        match = _KEY.match(text, start, end)
         if not match:
-            word = text[begin:end]
+            word = text[start:end]
             hint = "remove the comment" if word.startswith("#") else "put a value with spaces in double quotes"
-            raise Fault("NOT_A_PAIR", f"{clip(word)!r} is not key=value", begin, end, hint)
-        key, at = match[1], match.end()
+            raise Fault("NOT_A_PAIR", f"{clip(word)!r} is not key=value", start, end, hint)
+        key, value_start = match[1], match.end()
         if key not in _KEYS:
             hint = did_you_mean(key, _KEYS, f"use one of {', '.join(_KEYS)}")
-            raise Fault("UNKNOWN_KEY", f"unknown key {clip(key)!r}", begin, at - 1, hint)
-        value = _read(key, text[at:end], at)
-        known, name, value = (variables, *value) if key == "env" else (pairs, key, value)
-        if name in known:
+            raise Fault("UNKNOWN_KEY", f"unknown key {clip(key)!r}", start, value_start - 1, hint)
+        value = _read_value(key, text[value_start:end], value_start)
+        values, name, value = (variables, *value) if key == "env" else (pairs, key, value)
+        if name in values:
             message = f"duplicate {'variable' if key == 'env' else 'key'} {clip(name)}"
-            raise Fault("DUPLICATE_KEY", message, begin, end, "keep one of them")
-        known[name] = value
+            raise Fault("DUPLICATE_KEY", message, start, end, "keep one of them")
+        values[name] = value
     pairs["env"] = tuple(variables.items())
     return pairs
 
 
-def _read(key: str, value: str, start: int) -> Any:
+def _read_value(key: str, value: str, start: int) -> Any:
     try:
         text = _unquote_variable(value) if key == "env" else unquote(value)
         if not text and key != "description":
@@ -202,43 +202,43 @@ def _unquote_variable(text: str) -> str:
         raise fault.moved(len(name) + 1) from None
 
 
-def _job(path: str, text: str, schedule: Schedule, pairs: dict[str, Any]) -> Job:
+def _build_job(path: str, text: str, schedule: Schedule, pairs: dict[str, Any]) -> Job:
     name, description = pairs.pop("name"), pairs.pop("description", "")
     command, source = Command(pairs.pop("command"), **pairs), source_of(text, "kron", schedule)
     return Job(identity_of(path, name), schedule, name, description, command, source=source)
 
 
-def _taken(line: Line, by: int, length: int) -> Fault:
-    cut = length - len(line.rest)
+def _duplicate_name(line: Line, first_line: int, length: int) -> Fault:
+    offset = length - len(line.rest)
     start, end = next(span for span in spans(line.rest) if line.rest.startswith("name=", *span))
-    message, hint = f"duplicate name {line.job.name}, already used in line {by}", "give each job a unique name"
-    return Fault("DUPLICATE_NAME", message, cut + start, cut + end, hint)
+    message, hint = f"duplicate name {line.job.name}, already used in line {first_line}", "give each job a unique name"
+    return Fault("DUPLICATE_NAME", message, offset + start, offset + end, hint)
 
 
-def _matching(pattern: re.Pattern[str], what: str, hint: str) -> Callable[[str], str]:
+def _text_matching(pattern: re.Pattern[str], description: str, hint: str) -> Callable[[str], str]:
     def read(text: str) -> str:
         if not pattern.fullmatch(text):
-            raise Fault("BAD_VALUE", f"{clip(text)!r} is not {what}", 0, len(text), hint)
+            raise Fault("BAD_VALUE", f"{clip(text)!r} is not {description}", 0, len(text), hint)
         return text
 
     return read
 
 
-_absolute = _matching(re.compile(r"/.*", re.DOTALL), "an absolute path", "begin it with /")
+_absolute_path = _text_matching(re.compile(r"/.*", re.DOTALL), "an absolute path", "begin it with /")
 
 
-def _umask(text: str) -> int:
-    return int(_matching(_OCTAL, "an octal mask", "write it as 022 or 0077")(text), 8)
+def _read_umask(text: str) -> int:
+    return int(_text_matching(_OCTAL, "an octal mask", "write it as 022 or 0077")(text), 8)
 
 
-def _timeout(text: str) -> int:
+def _read_timeout(text: str) -> int:
     timeout = read_duration(text)
     if not timeout:
         raise Fault("BAD_VALUE", "timeout must be longer than 0", 0, len(text), "write a duration such as 30m")
     return timeout
 
 
-def _variable(text: str) -> tuple[str, str]:
+def _read_variable(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not _VARIABLE.fullmatch(name):
         hint = "write env=NAME=value, with letters, digits and _ in the name"
@@ -247,16 +247,18 @@ def _variable(text: str) -> tuple[str, str]:
 
 
 _KEYS: dict[str, Callable[[str], Any]] = {
-    "name": _matching(_NAME, "a valid name", "use up to 128 of A-Z a-z 0-9 . _ / - and begin with a letter or digit"),
+    "name": _text_matching(
+        _NAME, "a valid name", "use up to 128 of A-Z a-z 0-9 . _ / - and begin with a letter or digit"
+    ),
     "command": str,
     "user": str,
     "group": str,
-    "cwd": _absolute,
-    "env": _variable,
-    "shell": _absolute,
-    "umask": _umask,
-    "timeout": _timeout,
-    "stdout": _absolute,
-    "stderr": _absolute,
+    "cwd": _absolute_path,
+    "env": _read_variable,
+    "shell": _absolute_path,
+    "umask": _read_umask,
+    "timeout": _read_timeout,
+    "stdout": _absolute_path,
+    "stderr": _absolute_path,
     "description": str,
 }

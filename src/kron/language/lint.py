@@ -22,14 +22,14 @@ from kron.timing.schedule.cron import HOURS, possible
 from kron.timing.zone import DAY as SECONDS_A_DAY
 from kron.timing.zone import Search, wall_text
 
-YEAR = 366 * SECONDS_A_DAY  # seconds; how far ahead lint searches for DST gaps and DST folds
-AHEAD = 8  # years in which one window must be open; February 29 can be that far away
-PERIODS = 60  # maximum number of open windows that are measured
-MINUTES = 5_000  # approximate maximum of the minutes of those windows
-TRIES = 20_000  # maximum steps of a search, and minutes of a window, so that lint is fast for every text
+YEAR_SECONDS = 366 * SECONDS_A_DAY  # seconds; how far ahead lint searches for DST gaps and DST folds
+SEARCH_YEARS = 8  # years in which one window must be open; February 29 can be that far away
+MAX_MEASURED_WINDOWS = 60  # maximum number of open windows that are measured
+MAX_MEASURED_MINUTES = 5_000  # approximate maximum of the minutes of those windows
+MAX_SEARCH_STEPS = 20_000  # maximum steps of a search, and minutes of a window, so that lint is fast for every text
 
 _STEP = re.compile(r"(?:\*|([0-9]+|[A-Za-z]+)-([0-9]+|[A-Za-z]+))/([0-9]+)")
-_CYCLES = {SECOND: 60, MINUTE: 60, HOUR: 24, DAY: 31, MONTH: 12, WEEKDAY: 7}
+_CYCLE_LENGTHS = {SECOND: 60, MINUTE: 60, HOUR: 24, DAY: 31, MONTH: 12, WEEKDAY: 7}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,56 +56,56 @@ def lint(
         dialect: Dialect of the text.
         seconds: Position of the seconds in the six fields of the service dialect.
     """
-    fields = _fields(text, seconds)
-    found = [*_never(text, fields, schedule)]
-    if not found:
-        found += _days(text, fields, schedule)
-        found += _steps(text, fields)
-        found += _shifts(text, fields, schedule, now)
-        found += _share(text, schedule, now)
-    return [*found, *(_deadline(text, schedule) if dialect == "kron" else ())]
+    fields = _field_tokens(text, seconds)
+    findings = [*_find_never_runs(text, fields, schedule)]
+    if not findings:
+        findings += _find_either_day(text, fields, schedule)
+        findings += _find_uneven_steps(text, fields)
+        findings += _find_dst_changes(text, fields, schedule, now)
+        findings += _find_narrow_windows(text, schedule, now)
+    return [*findings, *(_find_zero_deadline(text, schedule) if dialect == "kron" else ())]
 
 
-def _fields(text: str, seconds: Seconds) -> list[Token]:
+def _field_tokens(text: str, seconds: Seconds) -> list[Token]:
     """Return the five fields, or six with the seconds first."""
     words = tokens(scan(text)[0])
     return [words[5], *words[:5]] if len(words) == 6 and seconds == "last" else words
 
 
-def _never(text: str, fields: list[Token], schedule: Schedule) -> Iterator[Finding]:
+def _find_never_runs(text: str, fields: list[Token], schedule: Schedule) -> Iterator[Finding]:
     if not possible(schedule.cron):
         day, month = fields[-3:-1]
         hint = "choose a day that one of the months has"
-        message, place = "never runs: no selected month has such a day", _at(text, day, month)
+        message, place = "never runs: no selected month has such a day", _place(text, day, month)
         yield Finding("warning", "NEVER", message, place, hint, never_runs=True)
 
 
-def _days(text: str, fields: list[Token], schedule: Schedule) -> Iterator[Finding]:
+def _find_either_day(text: str, fields: list[Token], schedule: Schedule) -> Iterator[Finding]:
     if not (schedule.cron.any_day or schedule.cron.any_weekday):
         day, _, weekday = fields[-3:]
         message = "day-of-month and day-of-week are both restricted: this runs if either matches"
         hint = "write * in one of them, unless you want either to match"
-        yield Finding("warning", "EITHER_DAY", message, _at(text, day, weekday), hint)
+        yield Finding("warning", "EITHER_DAY", message, _place(text, day, weekday), hint)
 
 
-def _steps(text: str, fields: list[Token]) -> Iterator[Finding]:
-    for field, kind in zip(fields, tuple(_CYCLES)[-len(fields) :], strict=True):
+def _find_uneven_steps(text: str, fields: list[Token]) -> Iterator[Finding]:
+    for field, kind in zip(fields, tuple(_CYCLE_LENGTHS)[-len(fields) :], strict=True):
         for step in _STEP.finditer(field.text):
-            message = _step(step, kind)
+            message = _describe_uneven_step(step, kind)
             if message:
                 place = Place(text, field.start + step.start(), field.start + step.end())
                 yield Finding("warning", "UNEVEN_STEP", message, place, "list the values that you want")
 
 
-def _step(step: re.Match[str], kind: Kind) -> str:
+def _describe_uneven_step(step: re.Match[str], kind: Kind) -> str:
     """Describe how a step that reaches the end of its field is uneven; empty if it is even."""
-    first, last = (_number(step[1], kind), _number(step[2], kind)) if step[1] else (kind.low, kind.high)
+    first, last = (_read_number(step[1], kind), _read_number(step[2], kind)) if step[1] else (kind.low, kind.high)
     if last < kind.high:
         return ""  # an explicit range does not wrap around
-    stride = _number(step[3], kind)
+    stride = _read_number(step[3], kind)
     values = range(first, last + 1, stride)
-    around = values[0] + _CYCLES[kind] - values[-1]
-    if stride == 1 or (around == stride and kind is not DAY and len(values) > 1):
+    last_interval = values[0] + _CYCLE_LENGTHS[kind] - values[-1]
+    if stride == 1 or (last_interval == stride and kind is not DAY and len(values) > 1):
         return ""
     names = kind.names or range(kind.high + 1)
     low, high = (names[(value - kind.low if kind.names else value) % len(names)] for value in (values[0], values[-1]))
@@ -113,51 +113,53 @@ def _step(step: re.Match[str], kind: Kind) -> str:
         return f"step {clip(step[3])} selects only {low}"
     if kind is DAY:
         return f"months differ in length: day {high} is followed by day {low}"
-    return f"step {stride} does not divide {_CYCLES[kind]}: the interval from {high} to {low} is {around}"
+    return f"step {stride} does not divide {_CYCLE_LENGTHS[kind]}: the interval from {high} to {low} is {last_interval}"
 
 
-def _number(text: str, kind: Kind) -> int:
+def _read_number(text: str, kind: Kind) -> int:
     if text.upper() in kind.names:
         return kind.names.index(text.upper()) + kind.low
     return int(text.lstrip("0")[:6] or "0")  # a longer number selects as little as a million
 
 
-def _shifts(text: str, fields: list[Token], schedule: Schedule, now: int) -> Iterator[Finding]:
+def _find_dst_changes(text: str, fields: list[Token], schedule: Schedule, now: int) -> Iterator[Finding]:
     """Yield the next DST gap and the next DST fold that affect a schedule with restricted hours."""
     cron, zone = schedule.cron, schedule.zone
     if cron.hours == HOURS or zone.fixed is not None:
         return
-    hour, seen = fields[-4], set[str]()
-    for shift in zone.shifts(now, now + YEAR):
+    hour, reported_codes = fields[-4], set[str]()
+    for shift in zone.shifts(now, now + YEAR_SECONDS):
         gap = shift.after > shift.before
         low, high = sorted((shift.at + shift.before, shift.at + shift.after))
-        hit = cron.after(low - 1)
+        affected_time = cron.after(low - 1)
         code = "DST_GAP" if gap else "DST_FOLD"
-        if hit is None or hit >= high or code in seen:
+        if affected_time is None or affected_time >= high or code in reported_codes:
             continue
-        seen.add(code)
-        what = "does not exist, so there is no run" if gap else "occurs twice, so there are two runs"
-        message = f"in {zone.name} the time {wall_text(hit)} {what}"
+        reported_codes.add(code)
+        effect = "does not exist, so there is no run" if gap else "occurs twice, so there are two runs"
+        message = f"in {zone.name} the time {wall_text(affected_time)} {effect}"
         hint = "choose a time outside that hour, or a time zone without DST"
         yield Finding("warning" if gap else "note", code, message, Place(text, hour.start, hour.end), hint)
 
 
-def _share(text: str, schedule: Schedule, now: int) -> Iterator[Finding]:
+def _find_narrow_windows(text: str, schedule: Schedule, now: int) -> Iterator[Finding]:
     """Yield a warning if the constraints allow so little of the window that all draws can miss it."""
     minutes = (schedule.window.last - schedule.window.origin) // 60 + 1
-    if not (schedule.constraints.only or schedule.constraints.avoid) or minutes > TRIES:
+    if not (schedule.constraints.only or schedule.constraints.avoid) or minutes > MAX_SEARCH_STEPS:
         return
-    written = [modifier for modifier in scan(text)[1] if modifier.name in ("only", "avoid")]
-    place = Place(text, written[0].start, written[0].end) if written else Place(text, 0, len(text))
-    found = list(islice(_open(schedule, now), max(1, min(PERIODS, MINUTES // minutes))))
-    if not found:
-        message = f"the constraints exclude every window of the next {AHEAD} years: no period can run"
+    modifiers = [modifier for modifier in scan(text)[1] if modifier.name in ("only", "avoid")]
+    place = Place(text, modifiers[0].start, modifiers[0].end) if modifiers else Place(text, 0, len(text))
+    periods = list(
+        islice(_open_periods(schedule, now), max(1, min(MAX_MEASURED_WINDOWS, MAX_MEASURED_MINUTES // minutes)))
+    )
+    if not periods:
+        message = f"the constraints exclude every window of the next {SEARCH_YEARS} years: no period can run"
         hint = "move or widen the window, or relax the constraints"
         yield Finding("warning", "UNSCHEDULABLE", message, place, hint)
-    least = min((admissible(schedule, period) for period in found if period), default=1.0)
-    risk = (1 - least) ** MAX_DRAWS
+    lowest_share = min((admissible(schedule, period) for period in periods if period), default=1.0)
+    risk = (1 - lowest_share) ** MAX_DRAWS
     if risk > 0.01:
-        message = f"only {_percent(least)} of the draws satisfy the constraints: {_percent(risk)}"
+        message = f"only {_percent(lowest_share)} of the draws satisfy the constraints: {_percent(risk)}"
         hint = "fit the window to the times that the constraints allow, or relax the constraints"
         yield Finding("warning", "NARROW", f"{message} of such periods are unschedulable", place, hint)
 
@@ -166,15 +168,19 @@ def _percent(share: float) -> str:
     return f"{100 * share:.2g}%" if share < 0.995 else "over 99%"
 
 
-def _open(schedule: Schedule, now: int) -> Iterator[Period | None]:
+def _open_periods(schedule: Schedule, now: int) -> Iterator[Period | None]:
     """Yield the periods whose window has at least one allowed second, and finally None if the search was too long.
 
     The search alternates between two steps: to the first allowed second from the window's start on, and to the first
     window that can contain this second.
     """
-    horizon, window, after = now + AHEAD * YEAR, schedule.window, _open_after(schedule.constraints, now)
+    horizon, window, after = (
+        now + SEARCH_YEARS * YEAR_SECONDS,
+        schedule.window,
+        _open_time_search(schedule.constraints, now),
+    )
     nominal = next_nominal(schedule, now)
-    for _ in range(TRIES):
+    for _ in range(MAX_SEARCH_STEPS):
         if nominal is None or nominal > horizon:
             return
         second = schedule.zone.first_after(after, nominal + window.first - 1)
@@ -186,36 +192,41 @@ def _open(schedule: Schedule, now: int) -> Iterator[Period | None]:
     yield None
 
 
-def _open_after(constraints: Constraints, now: int) -> Search:
+def _open_time_search(constraints: Constraints, now: int) -> Search:
     """Return a search for the first allowed wall-clock time after a given one. It finds None beyond the horizon."""
-    of_clock, of_day = _parts(constraints, dates=False), _parts(constraints, dates=True)
-    clock = [minute for minute in range(1440) if not of_clock.violated_clause(Reading(0, 0, 0, 0, minute))]
-    end = (now + (AHEAD + 1) * YEAR) // SECONDS_A_DAY  # no checked window extends beyond this day
+    clock_constraints, day_constraints = (
+        _constraints_on(constraints, dates=False),
+        _constraints_on(constraints, dates=True),
+    )
+    open_minutes = [
+        minute for minute in range(1440) if not clock_constraints.violated_clause(Reading(0, 0, 0, 0, minute))
+    ]
+    end_day = (now + (SEARCH_YEARS + 1) * YEAR_SECONDS) // SECONDS_A_DAY  # no checked window extends beyond this day
 
-    def free(day: int) -> bool:
+    def is_open_day(day: int) -> bool:
         date = date_of(day)
-        return not of_day.violated_clause(Reading(day, date.month, date.day, weekday_of(day), 0))
+        return not day_constraints.violated_clause(Reading(day, date.month, date.day, weekday_of(day), 0))
 
     def after(wall: int) -> int | None:
         day, second = divmod(wall + 1, SECONDS_A_DAY)
-        next_open = bisect_left(clock, second // 60)
-        if next_open < len(clock) and free(day):
-            return day * SECONDS_A_DAY + max(second, 60 * clock[next_open])
-        later = next((d for d in range(day + 1, end) if free(d)), None) if clock else None
-        return None if later is None else later * SECONDS_A_DAY + 60 * clock[0]
+        index = bisect_left(open_minutes, second // 60)
+        if index < len(open_minutes) and is_open_day(day):
+            return day * SECONDS_A_DAY + max(second, 60 * open_minutes[index])
+        next_open_day = next((d for d in range(day + 1, end_day) if is_open_day(d)), None) if open_minutes else None
+        return None if next_open_day is None else next_open_day * SECONDS_A_DAY + 60 * open_minutes[0]
 
     return after
 
 
-def _parts(constraints: Constraints, *, dates: bool) -> Constraints:
+def _constraints_on(constraints: Constraints, *, dates: bool) -> Constraints:
     """Return the clauses about the day, or those about the time of day. A second must satisfy both kinds."""
 
-    def part(clauses: Clauses | None) -> Clauses | None:
+    def relevant_clauses(clauses: Clauses | None) -> Clauses | None:
         if clauses is None:
             return None
         return replace(clauses, hours=0, between=()) if dates else replace(clauses, dow=0, dom=0, months=0, dates=())
 
-    return Constraints(part(constraints.only), part(constraints.avoid))
+    return Constraints(relevant_clauses(constraints.only), relevant_clauses(constraints.avoid))
 
 
 def admissible(schedule: Schedule, period: Period) -> float:
@@ -224,23 +235,23 @@ def admissible(schedule: Schedule, period: Period) -> float:
     if not window.duration:
         return 0.0 if violated_clause(schedule, period.nominal) else 1.0
     origin, last = period.nominal + window.origin, period.nominal + window.last
-    start, before, chance = period.nominal + window.first, 0.0, 0.0
+    start, mass_before, probability = period.nominal + window.first, 0.0, 0.0
     while start <= last:  # one local minute per step: constraints do not look at seconds
         wall = schedule.zone.wall(start)
         end = min(start + 60 - wall.second, last + 1)
-        upto = below((end - origin) / (last - origin + 1), window.anchor, window.duration)
+        mass_upto = below((end - origin) / (last - origin + 1), window.anchor, window.duration)
         if not schedule.constraints.violated_clause(reading(wall)):
-            chance += upto - before
-        start, before = end, upto
-    return chance
+            probability += mass_upto - mass_before
+        start, mass_before = end, mass_upto
+    return probability
 
 
-def _deadline(text: str, schedule: Schedule) -> Iterator[Finding]:
+def _find_zero_deadline(text: str, schedule: Schedule) -> Iterator[Finding]:
     if not schedule.policy.deadline:
         message = "the deadline is 0s: a run that cannot start within its chosen second is missed"
         hint = "add @policy(deadline=…) with the maximum lateness that you accept"
         yield Finding("note", "DEADLINE_ZERO", message, Place(text, 0, len(text)), hint)
 
 
-def _at(text: str, first: Token, last: Token) -> Place:
+def _place(text: str, first: Token, last: Token) -> Place:
     return Place(text, first.start, last.end)

@@ -11,7 +11,7 @@ from kron.language.kron import assemble
 from kron.language.modifier_args import READERS
 from kron.language.quoting import quote
 from kron.language.source import shared_source
-from kron.language.tokens import admit
+from kron.language.tokens import check_text
 from kron.timing.decision import checked_identity
 from kron.timing.job import Job
 
@@ -27,7 +27,7 @@ FIELDS = (
     "constraints",
     "policy",
 )
-_APART = ("tz", "policy")  # modifiers that are fields of their own, and not part of the source text
+_SEPARATE_MODIFIERS = ("tz", "policy")  # modifiers that are fields of their own, and not part of the source text
 
 
 def define(fields: Mapping[str, Any]) -> Job:
@@ -48,84 +48,93 @@ def define(fields: Mapping[str, Any]) -> Job:
         if field not in FIELDS:
             hint = did_you_mean(str(field), FIELDS, f"use one of {', '.join(FIELDS)}")
             raise InvalidInput("UNKNOWN_FIELD", f"unknown field {clip(str(field))!r}", hint=hint)
-    given = {field: value for field, value in fields.items() if value is not None}
+    values = {field: value for field, value in fields.items() if value is not None}
     for field in ("identity", "schedule"):
-        if not given.get(field):
+        if not values.get(field):
             raise InvalidInput("MISSING_FIELD", f"field {field} is missing", hint=f"add {field}")
-    identity, schedule = _text(given["identity"], "identity"), _text(given["schedule"], "schedule")
+    identity, schedule_text = (
+        _checked_text(values["identity"], "identity"),
+        _checked_text(values["schedule"], "schedule"),
+    )
     try:
         checked_identity(identity)
     except ValueError as error:
-        raise _bad("identity", str(error), "use one line of text") from None
-    bodies = _bodies(given)
-    parts = {name: _read(name, body) for name, body in bodies.items()}
+        raise _invalid_field("identity", str(error), "use one line of text") from None
+    bodies = _modifier_bodies(values)
+    parts = {name: _read_body(name, body) for name, body in bodies.items()}
     try:
-        found = assemble(schedule, parts)
+        parsed_schedule = assemble(schedule_text, parts)
     except Fault as fault:
-        raise fault.within(schedule, "schedule") from None
-    line = " ".join([schedule, *(f"@{name}({body})" for name, body in bodies.items() if name not in _APART)])
-    return Job(identity, found, source=shared_source(line, "kron", found.zone.name))
+        raise fault.within(schedule_text, "schedule") from None
+    line = " ".join(
+        [schedule_text, *(f"@{name}({body})" for name, body in bodies.items() if name not in _SEPARATE_MODIFIERS)]
+    )
+    return Job(identity, parsed_schedule, source=shared_source(line, "kron", parsed_schedule.zone.name))
 
 
-def _bodies(given: Mapping[str, Any]) -> dict[str, str]:
+def _modifier_bodies(values: Mapping[str, Any]) -> dict[str, str]:
     """Return the body of each modifier that the fields set."""
-    bodies = {"tz": _text(given.get("timezone", ""), "timezone")}
-    if "window_mode" in given or "window_duration" in given:
-        bodies["win"] = ",".join([_word(given, "window_mode", "after"), _word(given, "window_duration", "0s")])
-    if "distribution" in given:
-        parameters = _mapping(given, "distribution")
-        name = _word(parameters, "name", "uniform")
-        bodies["dist"] = ",".join([name, *_pairs({k: v for k, v in parameters.items() if k != "name"})])
-    if "seed_strategy" in given or "salt" in given:
-        salt = _text(given.get("salt", ""), "salt")
-        bodies["seed"] = ",".join([_word(given, "seed_strategy", "stable"), *([f"salt={quote(salt)}"] if salt else [])])
-    bodies["policy"] = ",".join(_pairs(_mapping(given, "policy")))
-    for name, clauses in _mapping(given, "constraints").items():
+    bodies = {"tz": _checked_text(values.get("timezone", ""), "timezone")}
+    if "window_mode" in values or "window_duration" in values:
+        bodies["win"] = ",".join(
+            [_single_value(values, "window_mode", "after"), _single_value(values, "window_duration", "0s")]
+        )
+    if "distribution" in values:
+        parameters = _checked_mapping(values, "distribution")
+        name = _single_value(parameters, "name", "uniform")
+        bodies["dist"] = ",".join([name, *_write_parameters({k: v for k, v in parameters.items() if k != "name"})])
+    if "seed_strategy" in values or "salt" in values:
+        salt = _checked_text(values.get("salt", ""), "salt")
+        bodies["seed"] = ",".join(
+            [_single_value(values, "seed_strategy", "stable"), *([f"salt={quote(salt)}"] if salt else [])]
+        )
+    bodies["policy"] = ",".join(_write_parameters(_checked_mapping(values, "policy")))
+    for name, clauses in _checked_mapping(values, "constraints").items():
         if name not in ("only", "avoid"):
             raise InvalidInput("UNKNOWN_FIELD", f"unknown constraint {clip(name)!r}", hint="use only or avoid")
-        bodies[name] = _text(clauses, name)
+        bodies[name] = _checked_text(clauses, name)
     return {name: body for name, body in bodies.items() if body}
 
 
-def _mapping(given: Mapping[str, Any], field: str) -> dict[str, Any]:
-    value = given.get(field, {})
+def _checked_mapping(values: Mapping[str, Any], field: str) -> dict[str, Any]:
+    value = values.get(field, {})
     if not isinstance(value, Mapping):
-        raise _bad(field, "the value is not a mapping", "use a mapping of names to values")
+        raise _invalid_field(field, "the value is not a mapping", "use a mapping of names to values")
     return {str(key): item for key, item in value.items() if item is not None}
 
 
-def _pairs(values: Mapping[str, Any]) -> list[str]:
-    return [f"{key}={_word(values, key, '')}" for key in values]
+def _write_parameters(values: Mapping[str, Any]) -> list[str]:
+    return [f"{key}={_single_value(values, key, '')}" for key in values]
 
 
-def _word(values: Mapping[str, Any], key: str, default: str) -> str:
+def _single_value(values: Mapping[str, Any], key: str, default: str) -> str:
     """Return a single value as text. A comma is rejected because it would add a second parameter."""
     value = values.get(key, default)
     text = str(value).lower() if isinstance(value, bool) else str(value)
     if "," in key + text:
-        raise _bad(key, "the value contains a comma", "use one value")
-    return _text(text, key)
+        raise _invalid_field(key, "the value contains a comma", "use one value")
+    return _checked_text(text, key)
 
 
-def _text(value: object, field: str) -> str:
+def _checked_text(value: object, field: str) -> str:
     if not isinstance(value, str):
-        raise _bad(field, "the value is not a string", "use a string, quoted if the file format requires it")
+        raise _invalid_field(field, "the value is not a string", "use a string, quoted if the file format requires it")
     try:
-        admit(value)
+        check_text(value)
     except Fault as fault:
-        raise _bad(field, fault.message, fault.hint) from None
+        raise _invalid_field(field, fault.message, fault.hint) from None
     return value
 
 
-def _bad(field: str, reason: str, hint: str) -> InvalidInput:
+def _invalid_field(field: str, reason: str, hint: str) -> InvalidInput:
     return InvalidInput("BAD_FIELD", f"field {clip(field)} is invalid: {reason}", hint=hint)
 
 
-def _read(name: str, body: str) -> Any:
+def _read_body(name: str, body: str) -> Any:
     try:
         return READERS[name](body)
     except Fault as fault:
-        raise fault.within(body, _SOURCES.get(name, f"constraints.{name}")) from None
+        raise fault.within(body, _SOURCE_NAMES.get(name, f"constraints.{name}")) from None
 
 
-_SOURCES = {"tz": "timezone", "win": "window", "dist": "distribution", "seed": "seed", "policy": "policy"}
+_SOURCE_NAMES = {"tz": "timezone", "win": "window", "dist": "distribution", "seed": "seed", "policy": "policy"}

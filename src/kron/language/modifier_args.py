@@ -50,13 +50,17 @@ def read_zone(name: str) -> Zone:
                 "install a tz database: pip install tzdata",
             )
             raise Fault("UNKNOWN_ZONE", message, 0, len(name), hint) from None
-        said = name.strip("\"'")
-        hint = did_you_mean(said, _zones_of(min(len(said), 64)), "use a name of the tz database, such as Europe/Paris")
+        bare_name = name.strip("\"'")
+        hint = did_you_mean(
+            bare_name,
+            _similar_zone_names(min(len(bare_name), 64)),
+            "use a name of the tz database, such as Europe/Paris",
+        )
         raise Fault("UNKNOWN_ZONE", f"unknown time zone {clip(name)!r}", 0, len(name), hint) from None
 
 
 @cache
-def _zones_of(length: int) -> list[str]:
+def _similar_zone_names(length: int) -> list[str]:
     """Return the zone names of about this length. Cached, because a file can have a thousand unknown names.
 
     Of the names without a region, only UTC is proposed: PST differs from EST by one letter, but by three hours.
@@ -67,11 +71,11 @@ def _zones_of(length: int) -> list[str]:
 
 def read_window(body: str) -> Window:
     """Parse the body of @win."""
-    mode, *rest = islice(split(body), 3)
-    found = _choice("UNKNOWN_MODE", "window mode", Mode, mode)
+    mode_word, *rest = islice(split(body), 3)
+    mode = _read_choice("UNKNOWN_MODE", "window mode", Mode, mode_word)
     if len(rest) != 1:
-        raise Fault("BAD_WINDOW", "expected a window mode and a duration", 0, len(body), f"write {mode.text},2h")
-    return Window(found, _part(read_duration, rest[0]))
+        raise Fault("BAD_WINDOW", "expected a window mode and a duration", 0, len(body), f"write {mode_word.text},2h")
+    return Window(mode, _read_part(read_duration, rest[0]))
 
 
 def read_distribution(body: str) -> Distribution:
@@ -79,38 +83,38 @@ def read_distribution(body: str) -> Distribution:
     parts = split(body)
     name = next(parts)
     if name.text not in _DISTRIBUTIONS:
-        raise _unknown("UNKNOWN_DISTRIBUTION", "distribution", _DISTRIBUTIONS, name)
-    make, parameters = _DISTRIBUTIONS[name.text]
-    return make(**_pairs(parts, parameters, f"the distribution {name.text}"))
+        raise _unknown_choice("UNKNOWN_DISTRIBUTION", "distribution", _DISTRIBUTIONS, name)
+    distribution_class, parameters = _DISTRIBUTIONS[name.text]
+    return distribution_class(**_read_arguments(parts, parameters, f"the distribution {name.text}"))
 
 
 def read_seed(body: str) -> Seed:
     """Parse the body of @seed."""
     parts = split(body)
-    strategy = _choice("UNKNOWN_STRATEGY", "seed strategy", Strategy, next(parts))
-    return Seed(strategy, **_pairs(parts, {"salt": ("salt", unquote)}, "the seed"))
+    strategy = _read_choice("UNKNOWN_STRATEGY", "seed strategy", Strategy, next(parts))
+    return Seed(strategy, **_read_arguments(parts, {"salt": ("salt", unquote)}, "the seed"))
 
 
 def read_policy(body: str) -> dict[str, Any]:
     """Parse the body of @policy. Returns only the Policy fields that it sets; the caller decides the others."""
-    return _pairs(split(body), _POLICY, "the policy")
+    return _read_arguments(split(body), _POLICY, "the policy")
 
 
-def _pairs(words: Iterable[Token], parameters: Parameters, owner: str) -> dict[str, Any]:
+def _read_arguments(words: Iterable[Token], parameters: Parameters, owner: str) -> dict[str, Any]:
     """Parse `key=value` words into arguments."""
-    found: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for word in words:
         key, equals, value = word.text.partition("=")
         if not equals or key not in parameters:
-            raise _no_parameter(word, parameters, owner)
+            raise _invalid_parameter(word, parameters, owner)
         name, reader = parameters[key]
-        if name in found:
+        if name in arguments:
             raise Fault("DUPLICATE_PARAMETER", f"duplicate parameter {key}", word.start, word.end, "keep one of them")
-        found[name] = _part(reader, Token(value, word.start + len(key) + 1))
-    return found
+        arguments[name] = _read_part(reader, Token(value, word.start + len(key) + 1))
+    return arguments
 
 
-def _no_parameter(word: Token, parameters: Parameters, owner: str) -> Fault:
+def _invalid_parameter(word: Token, parameters: Parameters, owner: str) -> Fault:
     key = word.text.partition("=")[0]
     allowed = f"{owner} takes {', '.join(f'{p}=…' for p in parameters) or 'no parameters'}"
     if not word.text:
@@ -121,51 +125,51 @@ def _no_parameter(word: Token, parameters: Parameters, owner: str) -> Fault:
     return Fault("BAD_PARAMETER", f"parameter {key} has no value", word.start, word.end, f"write {key}=…")
 
 
-def _part(reader: Reader, word: Token) -> Any:
+def _read_part(reader: Reader, word: Token) -> Any:
     try:
         return reader(word.text)
     except Fault as fault:
         raise fault.moved(word.start) from None
 
 
-def _choice(code: str, what: str, choices: type[Choice], word: Token) -> Choice:
+def _read_choice(code: str, noun: str, choices: type[Choice], word: Token) -> Choice:
     """Return the choice that a word names."""
     if word.text not in tuple(choices):
-        raise _unknown(code, what, choices, word)
+        raise _unknown_choice(code, noun, choices, word)
     return choices(word.text)
 
 
-def _unknown(code: str, what: str, known: Iterable[str], word: Token) -> Fault:
+def _unknown_choice(code: str, noun: str, known: Iterable[str], word: Token) -> Fault:
     known = list(known)
     hint = did_you_mean(word.text, known, f"use {', '.join(known[:-1])} or {known[-1]}")
-    return Fault(code, f"unknown {what} {clip(word.text)!r}", word.start, word.end, hint)
+    return Fault(code, f"unknown {noun} {clip(word.text)!r}", word.start, word.end, hint)
 
 
-def _one_of(choices: type[StrEnum], what: str) -> Reader:
-    return lambda text: _choice("BAD_PARAMETER", what, choices, Token(text, 0))
+def _choice_reader(choices: type[StrEnum], noun: str) -> Reader:
+    return lambda text: _read_choice("BAD_PARAMETER", noun, choices, Token(text, 0))
 
 
-def _overlap(text: str) -> Overlap:
+def _read_overlap(text: str) -> Overlap:
     if text not in CONCURRENCY:
-        raise _unknown("BAD_PARAMETER", "concurrency", CONCURRENCY, Token(text, 0))
+        raise _unknown_choice("BAD_PARAMETER", "concurrency", CONCURRENCY, Token(text, 0))
     return CONCURRENCY[text]
 
 
-def _positive(text: str) -> float:
+def _read_positive(text: str) -> float:
     if not _FLOAT.fullmatch(text) or not 0 < float(text) < float("inf"):
         message = f"{clip(text)!r} is not a number greater than 0"
         raise Fault("BAD_PARAMETER", message, 0, len(text), "write a number such as 2.5")
     return float(text)
 
 
-def _sigma(text: str) -> int:
+def _read_sigma(text: str) -> int:
     sigma = read_duration(text)
     if sigma == 0:
         raise Fault("BAD_PARAMETER", "sigma must be longer than 0", 0, len(text), "write a duration such as 20m")
     return sigma
 
 
-def _truth(text: str) -> bool:
+def _read_boolean(text: str) -> bool:
     if text not in ("true", "false"):
         raise Fault("BAD_PARAMETER", f"{clip(text)!r} is neither true nor false", 0, len(text), "write true or false")
     return text == "true"
@@ -173,15 +177,18 @@ def _truth(text: str) -> bool:
 
 _DISTRIBUTIONS: dict[str, tuple[Callable[..., Distribution], Parameters]] = {
     "uniform": (Uniform, {}),
-    "normal": (Normal, {"mu": ("mu", _one_of(Anchor, "anchor")), "sigma": ("sigma", _sigma)}),
-    "skewEarly": (SkewEarly, {"shape": ("shape", _positive)}),
-    "skewLate": (SkewLate, {"shape": ("shape", _positive)}),
-    "exponential": (Exponential, {"lambda": ("decay", _positive), "dir": ("lean", _one_of(Direction, "direction"))}),
+    "normal": (Normal, {"mu": ("mu", _choice_reader(Anchor, "anchor")), "sigma": ("sigma", _read_sigma)}),
+    "skewEarly": (SkewEarly, {"shape": ("shape", _read_positive)}),
+    "skewLate": (SkewLate, {"shape": ("shape", _read_positive)}),
+    "exponential": (
+        Exponential,
+        {"lambda": ("decay", _read_positive), "dir": ("lean", _choice_reader(Direction, "direction"))},
+    ),
 }
 _POLICY: Parameters = {
-    "concurrency": ("overlap", _overlap),
+    "concurrency": ("overlap", _read_overlap),
     "deadline": ("deadline", read_duration),
-    "suspend": ("suspend", _truth),
+    "suspend": ("suspend", _read_boolean),
 }
 READERS: dict[str, Reader] = {
     "tz": read_zone,

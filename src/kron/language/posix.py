@@ -14,10 +14,10 @@ GRAMMAR = Grammar("posix")
 
 def read(text: str) -> Cron:
     """Parse a text in the posix dialect."""
-    return five(text, GRAMMAR)
+    return read_five_fields(text, GRAMMAR)
 
 
-def five(text: str, grammar: Grammar) -> Cron:
+def read_five_fields(text: str, grammar: Grammar) -> Cron:
     """Parse a text of exactly five fields."""
     fields = words(text)
     if len(fields) != 5:

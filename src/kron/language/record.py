@@ -23,8 +23,8 @@ from kron.timing.zone import instant_of, rfc3339, rfc3339_ms
 
 Json = dict[str, Any]
 
-QUESTION = ("identity", "dialect", "schedule", "timezone", "period_id")  # inputs of a decision
-ANSWER = (
+INPUT_FIELDS = ("identity", "dialect", "schedule", "timezone", "period_id")  # inputs of a decision
+RESULT_FIELDS = (
     "nominal_time",
     "window_start",
     "window_end",
@@ -46,8 +46,8 @@ def to_record(decision: Decision) -> Json:
         "timezone": schedule.zone.name,
         "period_id": decision.period.id,
         "nominal_time": decision.period.id,
-        "window_start": _nanos(decision.window.start),
-        "window_end": _nanos(decision.window.end),
+        "window_start": _write_nanoseconds(decision.window.start),
+        "window_end": _write_nanoseconds(decision.window.end),
         "chosen_time": None if decision.chosen is None else rfc3339(decision.chosen),
         "distribution": {"name": schedule.distribution.name, "parameters": _parameters(schedule)},
         "seed_strategy": {"name": str(schedule.seed.strategy), "parameters": {"salt": schedule.seed.salt}},
@@ -62,17 +62,17 @@ def to_record(decision: Decision) -> Json:
 
 def record_of(job: Job, period: Period) -> Json:
     """Return the decision of a job's period as JSON. If the policy has jitter, the chosen time includes it."""
-    decided = to_record(decide(job.schedule, period, job.identity))
+    record = to_record(decide(job.schedule, period, job.identity))
     jitter = job.schedule.policy.jitter // MILLISECOND * MILLISECOND
     if not jitter:
-        return decided
+        return record
     key, start, end = key_of(job.identity, period.nominal), job.start, job.end
-    drawn = {
+    jitter_fields = {
         "jitter_ms": jitter // MILLISECOND,
         "start_at": None if start is None else rfc3339(start),
         "end_at": None if end is None else rfc3339(end),
-        "window_start": _nanos(period.nominal * SECOND - jitter),
-        "window_end": _nanos(period.nominal * SECOND + jitter),
+        "window_start": _write_nanoseconds(period.nominal * SECOND - jitter),
+        "window_end": _write_nanoseconds(period.nominal * SECOND + jitter),
         "chosen_time": rfc3339_ms(due_of(job, period.nominal).at),
         "distribution": {"name": "uniform", "parameters": {}},
         "seed_strategy": {"name": "key", "parameters": {}},
@@ -82,7 +82,7 @@ def record_of(job: Job, period: Period) -> Json:
         "outcome": None,
         "reason": None,
     }
-    return decided | drawn
+    return record | jitter_fields
 
 
 def _parameters(schedule: Schedule) -> Json:
@@ -130,50 +130,53 @@ def verify(recorded: Json | str) -> list[Difference]:
     Raises:
         InvalidInput: The input is not a recorded decision, or its schedule text is invalid.
     """
-    given = _fields(recorded)
-    zone = "UTC" if given["dialect"] == "kron" else given["timezone"]  # a text in the kron dialect names its time zone
-    schedule = parse(given["schedule"], dialect=given["dialect"], timezone=zone)
+    fields = _recorded_fields(recorded)
+    # A text in the kron dialect names its time zone.
+    timezone = "UTC" if fields["dialect"] == "kron" else fields["timezone"]
+    schedule = parse(fields["schedule"], dialect=fields["dialect"], timezone=timezone)
     try:
-        nominal = instant_of(given["period_id"])
+        nominal = instant_of(fields["period_id"])
     except ValueError:
         raise _malformed("period_id is not an instant, such as 2026-03-01T00:00:00Z") from None
     if next_nominal(schedule, nominal - 1) != nominal:
-        return [Difference("period_id", given["period_id"], None)]
+        return [Difference("period_id", fields["period_id"], None)]
     try:
-        computed = record_of(_job(given, schedule), Period(nominal))
+        computed = record_of(_recorded_job(fields, schedule), Period(nominal))
     except ValueError:
         raise _malformed("identity is not a line of text") from None
-    answers = {key: value for key, value in computed.items() if key in given and key not in ("dialect", "schedule")}
-    return [Difference(key, given[key], value) for key, value in answers.items() if given[key] != value]
+    computed_fields = {
+        key: value for key, value in computed.items() if key in fields and key not in ("dialect", "schedule")
+    }
+    return [Difference(key, fields[key], value) for key, value in computed_fields.items() if fields[key] != value]
 
 
-def _job(given: Json, schedule: Schedule) -> Job:
+def _recorded_job(fields: Json, schedule: Schedule) -> Job:
     """Return the job of a record. A record without jitter needs only the schedule."""
-    jitter = given.get("jitter_ms", 0)
+    jitter = fields.get("jitter_ms", 0)
     if type(jitter) is not int or jitter < 0:
         raise _malformed("jitter_ms is not a number of milliseconds")
     try:
-        start, end = (None if given.get(n) is None else instant_of(given[n]) for n in ("start_at", "end_at"))
+        start, end = (None if fields.get(n) is None else instant_of(fields[n]) for n in ("start_at", "end_at"))
     except (ValueError, TypeError, AttributeError):
         raise _malformed("start_at or end_at is not an instant, such as 2026-03-01T00:00:00Z") from None
     policy = replace(schedule.policy, jitter=jitter * MILLISECOND)
-    return Job(given["identity"], replace(schedule, policy=policy), start=start, end=end)
+    return Job(fields["identity"], replace(schedule, policy=policy), start=start, end=end)
 
 
-def _fields(recorded: Json | str) -> Json:
+def _recorded_fields(recorded: Json | str) -> Json:
     try:
-        given = json.loads(recorded) if isinstance(recorded, str) else recorded
+        fields = json.loads(recorded) if isinstance(recorded, str) else recorded
     except (ValueError, RecursionError):
         raise _malformed("not valid JSON") from None
-    if not isinstance(given, dict):
+    if not isinstance(fields, dict):
         raise _malformed("not a JSON object")
-    for key in QUESTION:
-        if not isinstance(given.get(key), str):
+    for key in INPUT_FIELDS:
+        if not isinstance(fields.get(key), str):
             raise _malformed(f"field {key} is missing or not a string")
-    for key in ANSWER:
-        if key not in given:
+    for key in RESULT_FIELDS:
+        if key not in fields:
             raise _malformed(f"field {key} is missing")
-    return given
+    return fields
 
 
 def _malformed(reason: str) -> InvalidInput:
@@ -182,5 +185,5 @@ def _malformed(reason: str) -> InvalidInput:
     )
 
 
-def _nanos(nanoseconds: int) -> str:
+def _write_nanoseconds(nanoseconds: int) -> str:
     return rfc3339(*divmod(nanoseconds, SECOND))

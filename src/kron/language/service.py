@@ -13,7 +13,7 @@ from kron.language.fault import Fault
 from kron.language.field_errors import miscount
 from kron.language.fields import cron, find_fault
 from kron.language.grammar import Grammar
-from kron.language.posix import five
+from kron.language.posix import read_five_fields
 from kron.language.tokens import tokens, words
 from kron.timing.schedule.cron import Cron
 
@@ -23,9 +23,9 @@ SERVICE = Grammar("service", steps=True, names=True, seven=True)
 Seconds = Literal["first", "last"]
 T = TypeVar("T")
 
-_FIVE = r"\S+(?:[ \t]+\S+){4}"
-_SECONDS_LAST = re.compile(rf"([ \t]*)({_FIVE})([ \t]+)(\S+)([ \t]*)")
-_SECONDS_FIRST = re.compile(rf"([ \t]*)(\S+)([ \t]+)({_FIVE})([ \t]*)")
+_FIVE_FIELDS = r"\S+(?:[ \t]+\S+){4}"
+_SECONDS_LAST = re.compile(rf"([ \t]*)({_FIVE_FIELDS})([ \t]+)(\S+)([ \t]*)")
+_SECONDS_FIRST = re.compile(rf"([ \t]*)(\S+)([ \t]+)({_FIVE_FIELDS})([ \t]*)")
 
 
 def read(text: str, seconds: Seconds = "first") -> Cron:
@@ -35,7 +35,7 @@ def read(text: str, seconds: Seconds = "first") -> Cron:
         raise InvalidSchedule("UNKNOWN_SECONDS", message, hint="use first or last")
     fields = words(text)
     if len(fields) not in (5, 6):
-        raise miscount(text, SERVICE, most=6)
+        raise miscount(text, SERVICE, max_fields=6)
     try:
         return cron(text, _seconds_first(fields, seconds), SERVICE)
     except Fault:
@@ -44,7 +44,7 @@ def read(text: str, seconds: Seconds = "first") -> Cron:
 
 def baseline(text: str) -> Cron:
     """Parse the cron fields of a text in the kron dialect."""
-    return five(text, BASELINE)
+    return read_five_fields(text, BASELINE)
 
 
 def seconds_first(text: str) -> str:
@@ -52,14 +52,14 @@ def seconds_first(text: str) -> str:
 
     The spaces between the fields are kept, so that `seconds_last` gives the same text again.
     """
-    found = _SECONDS_LAST.fullmatch(text)
-    return f"{found[1]}{found[4]}{found[3]}{found[2]}{found[5]}" if found else text
+    match = _SECONDS_LAST.fullmatch(text)
+    return f"{match[1]}{match[4]}{match[3]}{match[2]}{match[5]}" if match else text
 
 
 def seconds_last(text: str) -> str:
     """Move the seconds of a service text from the first field to the last. A text of five fields is unchanged."""
-    found = _SECONDS_FIRST.fullmatch(text)
-    return f"{found[1]}{found[4]}{found[3]}{found[2]}{found[5]}" if found else text
+    match = _SECONDS_FIRST.fullmatch(text)
+    return f"{match[1]}{match[4]}{match[3]}{match[2]}{match[5]}" if match else text
 
 
 def _seconds_first(fields: list[T], seconds: Seconds) -> list[T]:

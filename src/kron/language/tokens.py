@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from kron.language.fault import Fault
 
-LONGEST = 65_536  # maximum length of a text, in characters
+MAX_TEXT_LENGTH = 65_536  # maximum length of a text, in characters
 
 _WORD = re.compile(r"[^ \t]+")
 _NOT_TEXT = re.compile(r"[\0\ud800-\udfff]")
-_STRANGE = re.compile(r"[^\t -~]")
+_NOT_FIELD_CHARACTER = re.compile(r"[^\t -~]")
 
 
 class Token(NamedTuple):
@@ -33,40 +33,42 @@ def words(text: str) -> list[str]:
     return text.split() if text.isascii() and text.isprintable() else _WORD.findall(text)
 
 
-def tokens(text: str, most: int | None = None) -> list[Token]:
-    """Return the same words with their positions; with `most`, only the first ones."""
-    return [Token(found[0], found.start()) for found in islice(_WORD.finditer(text), most)]
+def tokens(text: str, limit: int | None = None) -> list[Token]:
+    """Return the same words with their positions; with `limit`, only the first ones."""
+    return [Token(match[0], match.start()) for match in islice(_WORD.finditer(text), limit)]
 
 
-def admit(text: str) -> None:
+def check_text(text: str) -> None:
     """Reject a text that is too long, or that has characters which UTF-8 or databases cannot represent."""
-    if len(text) > LONGEST:
-        message, hint = f"text has {len(text)} characters", f"use at most {LONGEST}"
-        raise Fault("TOO_LONG", message, LONGEST, len(text), hint, {"field": "expression", "reason": "is too long"})
+    if len(text) > MAX_TEXT_LENGTH:
+        message, hint = f"text has {len(text)} characters", f"use at most {MAX_TEXT_LENGTH}"
+        raise Fault(
+            "TOO_LONG", message, MAX_TEXT_LENGTH, len(text), hint, {"field": "expression", "reason": "is too long"}
+        )
     if text.isascii() and "\0" not in text:
         return
-    bad = _NOT_TEXT.search(text)
-    if bad and bad[0] == "\0":
-        raise _strange(bad, "NUL (U+0000) is not allowed", "remove it")
-    if bad:
-        raise _strange(bad, "an unpaired surrogate is not allowed", "write the text in UTF-8")
+    match = _NOT_TEXT.search(text)
+    if match and match[0] == "\0":
+        raise _character_fault(match, "NUL (U+0000) is not allowed", "remove it")
+    if match:
+        raise _character_fault(match, "an unpaired surrogate is not allowed", "write the text in UTF-8")
 
 
-def strange(text: str) -> Fault | None:
+def invalid_character(text: str) -> Fault | None:
     """Return the fault of the first character that fields cannot have, such as a typographic dash or space."""
-    found = _STRANGE.search(text)
-    if not found:
+    match = _NOT_FIELD_CHARACTER.search(text)
+    if not match:
         return None
-    name = _NAMES.get(found[0]) or unicodedata.name(found[0], "control character")
-    return _strange(found, f"{name} (U+{ord(found[0]):04X}) is not allowed", _instead(found[0]))
+    name = _CHARACTER_NAMES.get(match[0]) or unicodedata.name(match[0], "control character")
+    return _character_fault(match, f"{name} (U+{ord(match[0]):04X}) is not allowed", _replacement_hint(match[0]))
 
 
-def _strange(found: re.Match[str], message: str, hint: str) -> Fault:
+def _character_fault(match: re.Match[str], message: str, hint: str) -> Fault:
     details: dict[str, object] = {"field": "expression", "reason": f"has an invalid character: {message}"}
-    return Fault("BAD_CHARACTER", message, found.start(), found.end(), hint, details)
+    return Fault("BAD_CHARACTER", message, match.start(), match.end(), hint, details)
 
 
-def _instead(char: str) -> str:
+def _replacement_hint(char: str) -> str:
     """Return the hint for an invalid character, which often resembles a valid one."""
     category = unicodedata.category(char)
     if char in "\r\n":
@@ -75,13 +77,13 @@ def _instead(char: str) -> str:
         return "write a space"
     if category in ("Cc", "Cf"):
         return "remove it"
-    plain = unicodedata.normalize("NFKC", char)
+    replacement = unicodedata.normalize("NFKC", char)
     if category == "Nd":
-        plain = str(unicodedata.decimal(char))
+        replacement = str(unicodedata.decimal(char))
     elif category == "Pd" or char in _LOOKALIKES:
-        plain = _LOOKALIKES.get(char, "-")
-    return f"write {plain}" if plain.isascii() else "write plain ASCII"
+        replacement = _LOOKALIKES.get(char, "-")
+    return f"write {replacement}" if replacement.isascii() else "write plain ASCII"
 
 
 _LOOKALIKES = {"−": "-", "∗": "*", "⁎": "*", "✱": "*", "٭": "*"}
-_NAMES = {"\n": "line feed", "\r": "carriage return", "\ufeff": "byte order mark"}
+_CHARACTER_NAMES = {"\n": "line feed", "\r": "carriage return", "\ufeff": "byte order mark"}

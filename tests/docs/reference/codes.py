@@ -17,10 +17,10 @@ CLASSES = {family.__name__ for family in FAMILIES.values()}
 FAULTS = {  # they become a LanguageError when the whole text is known
     "Fault",
     "LanguageError",
-    "_choice",
-    "_expression",
-    "_fault",
-    "_unknown",
+    "_expression_fault",
+    "_field_fault",
+    "_read_choice",
+    "_unknown_choice",
     "bad_time",
     "refuse",
 }

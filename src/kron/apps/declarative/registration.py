@@ -19,7 +19,7 @@ from kron.apps.declarative.errors import (
 )
 from kron.apps.declarative.expression import next_occurrence, read_expression, with_delay
 from kron.language.source import source_of
-from kron.language.tokens import LONGEST
+from kron.language.tokens import MAX_TEXT_LENGTH
 from kron.timing.job import Job
 from kron.timing.schedule import Schedule
 
@@ -71,7 +71,7 @@ def _shaped(registration: object, index: int) -> Registration:
 def _check_name(name: str) -> None:
     if not name:
         raise InvalidRegistrationError("name", name, "must not be empty")
-    if len(name) > LONGEST:
+    if len(name) > MAX_TEXT_LENGTH:
         raise InvalidRegistrationError("name", name, "is too long")
     if (not name.isascii() and any("\ud800" <= char <= "\udfff" for char in name)) or "\0" in name:
         raise InvalidRegistrationError("name", name, "has a character that cannot be stored")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kron.language.fault import Fault
-from kron.language.grammar import SIX, WEEKDAY, Kind
+from kron.language.grammar import FIELD_KINDS, WEEKDAY, Kind
 from kron.language.service import baseline
 from kron.language.tokens import tokens
 from kron.timing.schedule.cron import Cron
@@ -17,7 +17,7 @@ _DAYS = re.compile(r"[0-6](-[0-6])?(,[0-6](-[0-6])?)*")
 def read(line: str) -> Cron:
     """Parse a line with the usual parser, and check that it has the form of section 7.4."""
     cron = baseline(line)
-    for field, kind in zip(tokens(line), SIX[1:], strict=True):
+    for field, kind in zip(tokens(line), FIELD_KINDS[1:], strict=True):
         if not _fits(field.text, kind):
             message = f"{kind.name} field {field.text[:20]} is not a number, * or */N"
             hint = f"use a number from {kind.low} to {kind.high}, * or */N"

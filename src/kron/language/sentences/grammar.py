@@ -35,7 +35,7 @@ from kron.language.sentences.sentence_errors import (
     unknown_keyword,
     unknown_weekday,
 )
-from kron.language.tokens import LONGEST, Token
+from kron.language.tokens import MAX_TEXT_LENGTH, Token
 
 _WORDS = re.compile(r"[^ \t\u00a0]+")  # pasted text often contains invisible no-break spaces
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\u0085\u2028\u2029]")
@@ -81,8 +81,10 @@ def read(text: str) -> Sentence:
 
 
 def _words(text: str) -> list[Token]:
-    if len(text) > LONGEST:
-        raise Fault("TOO_LONG", f"the text has more than {LONGEST} characters", 0, len(text), "write a sentence")
+    if len(text) > MAX_TEXT_LENGTH:
+        raise Fault(
+            "TOO_LONG", f"the text has more than {MAX_TEXT_LENGTH} characters", 0, len(text), "write a sentence"
+        )
     if control := _CONTROL.search(text):
         says, allows = "The sentence has a line break or control character", "A sentence is one line of words"
         raise refuse("UNEXPECTED_TOKEN", says, allows, control.start(), control.end(), "write it on one line")
