@@ -181,7 +181,7 @@ def test_what_cannot_be_written_in_place_is_refused_and_not_forced(text):
 
 
 def test_a_new_text_that_would_not_read_the_same_is_never_handed_out(monkeypatch):
-    monkeypatch.setitem(rewriting._FORMS, Form.CRON, '"1 2 3 4 5"')
+    monkeypatch.setitem(rewriting._REPLACEMENTS, Form.CRON, '"1 2 3 4 5"')
     with pytest.raises(LanguageError) as caught:
         rewrite(compile_workflow("on:\n  schedule:\n    - cron: daily\n", "a.yml", WHO))
     assert caught.value.code == "CANNOT_WRITE"

@@ -15,7 +15,7 @@ from kron.language.sentences.interval import Fixed, advice, fixed
 from kron.language.sentences.replacement import sentence_for
 from kron.language.sentences.scatter import scatter
 from kron.language.service import baseline
-from kron.language.workflows.find import Found, read_workflow
+from kron.language.workflows.find import WrittenSchedule, read_workflow
 from kron.timing.schedule.cron import Cron
 
 
@@ -32,7 +32,7 @@ class Status(StrEnum):
 class Compiled:
     """Compiled schedule of a file. `seed` and `why` explain how the cron line of a sentence was computed."""
 
-    found: Found
+    written: WrittenSchedule
     place: Place
     identifier: str
     placeholder: str
@@ -44,16 +44,16 @@ class Compiled:
     @property
     def sentence(self) -> str:
         """Sentence; empty for a cron line without a sentence."""
-        return self.found.sentence.text if self.found.sentence else ""
+        return self.written.sentence.text if self.written.sentence else ""
 
     @property
     def status(self) -> Status:
         """Whether writing the compiled cron line would change the file."""
-        if self.found.sentence is None:
+        if self.written.sentence is None:
             return Status.FIXED
-        if self.found.cron is None:
+        if self.written.cron is None:
             return Status.MISSING
-        return Status.SAME if self.found.cron == self.cron else Status.DIFFERS
+        return Status.SAME if self.written.cron == self.cron else Status.DIFFERS
 
     @property
     def schedule(self) -> Cron:
@@ -80,36 +80,36 @@ def compile_workflow(text: str, source: str, identifier: str) -> Workflow:
         identifier: Identifier that selects the times of sentences.
     """
     try:
-        found = read_workflow(text, source.lower().endswith((".md", ".markdown")))
+        written_schedules = read_workflow(text, source.lower().endswith((".md", ".markdown")))
     except Fault as fault:
-        return Workflow(source, text, (), (_error(fault, text, source),))
+        return Workflow(source, text, (), (_error_in_file(fault, text, source),))
     schedules, errors = list[Compiled](), list[LanguageError]()
-    for item in found:
-        span = item.sentence or item.value
+    for written in written_schedules:
+        span = written.sentence or written.value
         try:
-            schedules.append(_compiled(item, text, source, identifier))
+            schedules.append(_compile_schedule(written, text, source, identifier))
         except Fault as fault:
-            errors.append(_error(fault.moved(span.start), text, source))
+            errors.append(_error_in_file(fault.moved(span.start), text, source))
     return Workflow(source, text, tuple(schedules), tuple(errors))
 
 
-def _compiled(found: Found, text: str, source: str, identifier: str) -> Compiled:
-    if found.sentence is None:
-        line = found.value.text.strip()
+def _compile_schedule(written: WrittenSchedule, text: str, source: str, identifier: str) -> Compiled:
+    if written.sentence is None:
+        line = written.value.text.strip()
         baseline(line)
-        at = _place(text, source, found.value.start, found.value.end)
-        findings = _moved(_instead(line), at)
-        return Compiled(found, at, identifier, "", line, None, "a fixed cron line", findings)
-    sentence = grammar.read(found.sentence.text)
+        place = _place_in_file(text, source, written.value.start, written.value.end)
+        findings = _place_findings(_suggest_sentence(line), place)
+        return Compiled(written, place, identifier, "", line, None, "a fixed cron line", findings)
+    sentence = grammar.read(written.sentence.text)
     scattered = scatter(sentence, identifier)
-    at = _place(text, source, found.sentence.start, found.sentence.end)
-    findings = _moved(scattered.findings, at)
+    place = _place_in_file(text, source, written.sentence.start, written.sentence.end)
+    findings = _place_findings(scattered.findings, place)
     return Compiled(
-        found, at, identifier, sentence.placeholder, scattered.cron, scattered.seed, scattered.why, findings
+        written, place, identifier, sentence.placeholder, scattered.cron, scattered.seed, scattered.why, findings
     )
 
 
-def _instead(line: str) -> list[Finding]:
+def _suggest_sentence(line: str) -> list[Finding]:
     """Return the warning about a fixed cron line if a sentence can replace it."""
     sentence = sentence_for(line)
     if not sentence:
@@ -118,16 +118,16 @@ def _instead(line: str) -> list[Finding]:
     return advice(plan, line)[:1] if isinstance(plan, Fixed) else [fixed(line, sentence)]
 
 
-def _moved(findings: Iterable[Finding], at: Place) -> tuple[Finding, ...]:
+def _place_findings(findings: Iterable[Finding], sentence_place: Place) -> tuple[Finding, ...]:
     """Return the findings of a sentence with their positions in the file."""
 
-    def moved(place: Place) -> Place:
-        return at._replace(start=at.start + place.start, end=at.start + place.end)
+    def place_in_file(place: Place) -> Place:
+        return sentence_place._replace(start=sentence_place.start + place.start, end=sentence_place.start + place.end)
 
-    return tuple(replace(finding, place=moved(finding.place)) for finding in findings)
+    return tuple(replace(finding, place=place_in_file(finding.place)) for finding in findings)
 
 
-def _place(text: str, source: str, start: int, end: int) -> Place:
+def _place_in_file(text: str, source: str, start: int, end: int) -> Place:
     """Return the place of a part of a file, by its line."""
     first = text.rfind("\n", 0, start) + 1
     last = text.find("\n", start)
@@ -135,25 +135,25 @@ def _place(text: str, source: str, start: int, end: int) -> Place:
     return Place(line, start - first, min(end - first, len(line)), source, text.count("\n", 0, start) + 1)
 
 
-def _error(fault: Fault, text: str, source: str) -> LanguageError:
-    at = _place(text, source, min(fault.start, len(text)), fault.end)
-    return LanguageError(fault.code, fault.message, at, hint=fault.hint, details=fault.details)
+def _error_in_file(fault: Fault, text: str, source: str) -> LanguageError:
+    place = _place_in_file(text, source, min(fault.start, len(text)), fault.end)
+    return LanguageError(fault.code, fault.message, place, hint=fault.hint, details=fault.details)
 
 
 def collisions(schedules: Iterable[Compiled]) -> list[Finding]:
     """Return warnings about sentences that have the same cron line. No schedule is moved to avoid collisions."""
-    shared: dict[str, list[Compiled]] = defaultdict(list)
+    schedules_by_cron: dict[str, list[Compiled]] = defaultdict(list)
     for schedule in schedules:
         if schedule.seed is not None:
-            shared[schedule.cron].append(schedule)
-    return [_collision(cron, group) for cron, group in shared.items() if len(group) > 1]
+            schedules_by_cron[schedule.cron].append(schedule)
+    return [_collision(cron, group) for cron, group in schedules_by_cron.items() if len(group) > 1]
 
 
 def _collision(cron: str, group: list[Compiled]) -> Finding:
-    others = ", ".join(schedule.place.label for schedule in group[:3]) + (", …" if len(group) > 3 else "")
-    message = f"{len(group)} schedules have the cron line {cron}, so they run together: {others}"
-    same = len({schedule.identifier for schedule in group}) < len(group)
+    labels = ", ".join(schedule.place.label for schedule in group[:3]) + (", …" if len(group) > 3 else "")
+    message = f"{len(group)} schedules have the cron line {cron}, so they run together: {labels}"
+    is_same_workflow = len({schedule.identifier for schedule in group}) < len(group)
     hint = "give the schedules different sentences; a workflow has one hash for all of its schedules"
-    if not same:
+    if not is_same_workflow:
         hint = "use a different sentence or a longer window for one of them; the load is spread less well than possible"
     return Finding("warning", "COLLISION", message, group[1].place, hint)

@@ -19,11 +19,11 @@ from kron.language.fault import Fault
 from kron.language.sentences.sentence_errors import KEYWORDS
 from kron.language.workflows.yamltext import Alias, Items, Node, Pairs, Scalar, read_yaml
 
-_FRONT = re.compile(r"\ufeff?---[ \t]*\r?\n")
-_BACK = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
-_CRON = re.compile(r"\s*[0-9*]")
-_TAIL = re.compile(r"([ \t\]},]*?)([ \t]+#[^\r\n]*)?(?=\r?\n|\Z)")
-_MARK = re.compile(r"[ \t]+#[ \t]*kron:[ \t]*([^#]*?)[ \t]*(?=#|\Z)")
+_FRONT_MATTER_START = re.compile(r"\ufeff?---[ \t]*\r?\n")
+_FRONT_MATTER_END = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
+_CRON_START = re.compile(r"\s*[0-9*]")
+_LINE_TAIL = re.compile(r"([ \t\]},]*?)([ \t]+#[^\r\n]*)?(?=\r?\n|\Z)")
+_SENTENCE_MARK = re.compile(r"[ \t]+#[ \t]*kron:[ \t]*([^#]*?)[ \t]*(?=#|\Z)")
 
 
 class Form(StrEnum):
@@ -45,7 +45,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class WrittenSchedule:
     """Schedule of a file. `sentence` is None for a cron line without sentence; `cron` is None before compilation."""
 
     form: Form
@@ -55,7 +55,7 @@ class Found:
     cron: str | None
 
 
-def read_workflow(text: str, markdown: bool) -> list[Found]:
+def read_workflow(text: str, markdown: bool) -> list[WrittenSchedule]:
     """Return the schedules of a workflow file, in the order of the file."""
     start, end = _front_matter(text) if markdown else (0, len(text))
     if start is None:
@@ -66,74 +66,78 @@ def read_workflow(text: str, markdown: bool) -> list[Found]:
         raise fault.moved(start) from None
     if not isinstance(root, Pairs):
         return []
-    scalars = _schedules(root, start) if root.get("on") else []
+    scalars = _find_schedules(root, start) if root.get("on") else []
     if markdown and root.get("schedule"):  # a YAML workflow has no such key, and GitHub would reject it
-        scalars = sorted([*scalars, *_of_schedule(root, start)], key=lambda each: each[1].start)
-    found = [_found(form, scalar, start, text) for form, scalar in scalars]
-    _one_a_line(found, text)
-    return found
+        scalars = sorted([*scalars, *_read_schedule_key(root, start)], key=lambda each: each[1].start)
+    schedules = [_build_schedule(form, scalar, start, text) for form, scalar in scalars]
+    _check_shared_lines(schedules, text)
+    return schedules
 
 
 def _front_matter(text: str) -> tuple[int | None, int]:
-    front = _FRONT.match(text)
-    if not front:
+    opening = _FRONT_MATTER_START.match(text)
+    if not opening:
         return None, 0
-    back = _BACK.search(text, front.end())
-    if not back:
+    closing = _FRONT_MATTER_END.search(text, opening.end())
+    if not closing:
         raise Fault("OPEN_FRONT_MATTER", "the front matter is not closed", 0, 3, "end it with a line ---")
-    return front.end(), back.start()
+    return opening.end(), closing.start()
 
 
-def _schedules(root: Pairs, lead: int) -> list[tuple[Form, Scalar]]:
+def _find_schedules(root: Pairs, offset: int) -> list[tuple[Form, Scalar]]:
     """Return every scalar that is a schedule, and its form."""
-    on = _only(root, "on", lead)
+    on = _single_value(root, "on", offset)
     if isinstance(on, Scalar):
         return [(Form.ON, on)] if _is_sentence(on.value) else []
     if isinstance(on, Items):
         for item in on.items:
             if isinstance(item, Scalar) and _is_sentence(item.value):
-                raise _misplaced(item, lead, "sentence in a list of events", "put the sentence under on: schedule:")
+                raise _node_fault(item, offset, "sentence in a list of events", "put the sentence under on: schedule:")
         return []
     if not isinstance(on, Pairs) or not on.get("schedule"):
         return []
-    return _of_schedule(on, lead)
+    return _read_schedule_key(on, offset)
 
 
-def _of_schedule(pairs: Pairs, lead: int) -> list[tuple[Form, Scalar]]:
+def _read_schedule_key(pairs: Pairs, offset: int) -> list[tuple[Form, Scalar]]:
     """Return the schedules under the key `schedule`, which is in the mapping."""
-    schedule = _only(pairs, "schedule", lead)
+    schedule = _single_value(pairs, "schedule", offset)
     if isinstance(schedule, Items):
-        return [_item(item, lead) for item in schedule.items]
-    return [(Form.SCHEDULE, _scalar(schedule, lead))]
+        return [_read_item(item, offset) for item in schedule.items]
+    return [(Form.SCHEDULE, _check_scalar(schedule, offset))]
 
 
-def _item(item: Node, lead: int) -> tuple[Form, Scalar]:
+def _read_item(item: Node, offset: int) -> tuple[Form, Scalar]:
     if not isinstance(item, Pairs):
-        return Form.ITEM, _scalar(item, lead)
+        return Form.ITEM, _check_scalar(item, offset)
     if not item.get("cron"):
-        raise Fault("NO_CRON", "item has no cron key", item.start + lead, item.start + lead + 1, "write - cron: daily")
-    return Form.CRON, _scalar(_only(item, "cron", lead), lead)
+        raise Fault(
+            "NO_CRON", "item has no cron key", item.start + offset, item.start + offset + 1, "write - cron: daily"
+        )
+    return Form.CRON, _check_scalar(_single_value(item, "cron", offset), offset)
 
 
-def _only(pairs: Pairs, key: str, lead: int) -> Node:
+def _single_value(pairs: Pairs, key: str, offset: int) -> Node:
     (_, value), *others = pairs.get(key)
     if others:
-        raise _misplaced(others[0][0], lead, f"duplicate key {key}", "keep one of them", "DUPLICATE_KEY")
+        raise _node_fault(others[0][0], offset, f"duplicate key {key}", "keep one of them", "DUPLICATE_KEY")
     return value
 
 
-def _scalar(node: Node, lead: int) -> Scalar:
+def _check_scalar(node: Node, offset: int) -> Scalar:
     if isinstance(node, Scalar) and node.value.strip():
         return node
     if isinstance(node, Scalar):
-        raise _misplaced(node, lead, "the schedule is empty", "write one, such as daily", "EMPTY_SCHEDULE")
+        raise _node_fault(node, offset, "the schedule is empty", "write one, such as daily", "EMPTY_SCHEDULE")
     if isinstance(node, Alias):
-        raise _misplaced(node, lead, "unexpected alias", "write the schedule itself")
-    raise Fault("NOT_A_SCHEDULE", "unexpected list or mapping", node.start + lead, node.start + lead + 1, "use text")
+        raise _node_fault(node, offset, "unexpected alias", "write the schedule itself")
+    raise Fault(
+        "NOT_A_SCHEDULE", "unexpected list or mapping", node.start + offset, node.start + offset + 1, "use text"
+    )
 
 
-def _misplaced(node: Scalar | Alias, lead: int, message: str, hint: str, code: str = "NOT_A_SCHEDULE") -> Fault:
-    return Fault(code, message, node.start + lead, max(node.end, node.start + 1) + lead, hint)
+def _node_fault(node: Scalar | Alias, offset: int, message: str, hint: str, code: str = "NOT_A_SCHEDULE") -> Fault:
+    return Fault(code, message, node.start + offset, max(node.end, node.start + 1) + offset, hint)
 
 
 def _is_sentence(value: str) -> bool:
@@ -145,31 +149,31 @@ def _is_sentence(value: str) -> bool:
     return word in KEYWORDS or word.endswith("ly") or bool(nearest(word, KEYWORDS))
 
 
-def _found(form: Form, scalar: Scalar, lead: int, text: str) -> Found:
-    value = Span(scalar.value.strip("\r\n"), scalar.start + lead, scalar.end + lead)
-    line = _TAIL.match(text, value.end)
-    tail = Span(line.group(), line.start(), line.end()) if line else None
-    marked = _MARK.match(line[2]) if line and line[2] else None
-    if not _CRON.match(value.text):
-        if marked:
+def _build_schedule(form: Form, scalar: Scalar, offset: int, text: str) -> WrittenSchedule:
+    value = Span(scalar.value.strip("\r\n"), scalar.start + offset, scalar.end + offset)
+    line_tail = _LINE_TAIL.match(text, value.end)
+    tail = Span(line_tail.group(), line_tail.start(), line_tail.end()) if line_tail else None
+    mark = _SENTENCE_MARK.match(line_tail[2]) if line_tail and line_tail[2] else None
+    if not _CRON_START.match(value.text):
+        if mark:
             hint = "keep one of them"
             raise Fault("TWO_SENTENCES", "both the value and its comment are sentences", value.start, value.end, hint)
-        return Found(form, value, tail, _inside(value, text), None)
-    if not marked or not line:
-        return Found(form, value, tail, None, value.text)
-    start = line.start(2) + marked.start(1)
-    return Found(form, value, tail, Span(marked[1], start, start + len(marked[1])), value.text)
+        return WrittenSchedule(form, value, tail, _sentence_span(value, text), None)
+    if not mark or not line_tail:
+        return WrittenSchedule(form, value, tail, None, value.text)
+    start = line_tail.start(2) + mark.start(1)
+    return WrittenSchedule(form, value, tail, Span(mark[1], start, start + len(mark[1])), value.text)
 
 
-def _inside(value: Span, text: str) -> Span:
+def _sentence_span(value: Span, text: str) -> Span:
     """Return the sentence without its quotes if the file contains it literally; otherwise the whole value."""
-    at = text.find(value.text, value.start, value.end)
-    return Span(value.text, at, at + len(value.text)) if at >= 0 else value
+    start = text.find(value.text, value.start, value.end)
+    return Span(value.text, start, start + len(value.text)) if start >= 0 else value
 
 
-def _one_a_line(found: list[Found], text: str) -> None:
+def _check_shared_lines(schedules: list[WrittenSchedule], text: str) -> None:
     """Reject a comment that could belong to either of two schedules."""
-    for before, after in pairwise(found):
+    for before, after in pairwise(schedules):
         if "\n" not in text[before.value.end : after.value.start] and (after.sentence or before.sentence):
             hint = "put each schedule on a separate line"
             raise Fault("SHARED_LINE", "two schedules are on one line", after.value.start, after.value.end, hint)

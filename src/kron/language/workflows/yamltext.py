@@ -13,8 +13,8 @@ from typing import Any
 from kron.errors import InvalidSetting
 from kron.language.fault import Fault
 
-LONGEST = 4 << 20  # maximum length of a file, in characters
-DEEPEST = 100
+MAX_FILE_LENGTH = 4 << 20  # maximum length of a file, in characters
+MAX_NESTING = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +59,17 @@ Node = Scalar | Alias | Items | Pairs
 
 def read_yaml(text: str) -> Node | None:
     """Parse the single document of a text; None if the document is empty."""
-    if len(text) > LONGEST:
-        raise Fault("TOO_LONG", f"the file has more than {LONGEST} characters", 0, 1, "use a workflow file")
+    if len(text) > MAX_FILE_LENGTH:
+        raise Fault("TOO_LONG", f"the file has more than {MAX_FILE_LENGTH} characters", 0, 1, "use a workflow file")
     yaml = _library()
-    lead = 1 if text.startswith("\ufeff") else 0  # the two parsers count it differently
+    bom_length = 1 if text.startswith("\ufeff") else 0  # the two parsers count it differently
     try:
-        return _tree(_events(yaml, text[lead:]), yaml, lead)
+        return _build_tree(_parse_events(yaml, text[bom_length:]), yaml, bom_length)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        at = min(mark.index + lead, max(0, len(text) - 1)) if mark else 0
+        position = min(mark.index + bom_length, max(0, len(text) - 1)) if mark else 0
         problem = getattr(error, "problem", None) or "the file has a character that YAML does not allow"
-        raise Fault("NOT_YAML", f"invalid YAML: {problem}", at, at + 1, "fix the YAML here") from None
+        raise Fault("NOT_YAML", f"invalid YAML: {problem}", position, position + 1, "fix the YAML here") from None
 
 
 def _library() -> Any:
@@ -81,33 +81,35 @@ def _library() -> Any:
     return yaml
 
 
-def _events(yaml: Any, text: str) -> Iterator[Any]:
+def _parse_events(yaml: Any, text: str) -> Iterator[Any]:
     events: Iterator[Any] = yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return events
 
 
-def _tree(events: Iterator[Any], yaml: Any, lead: int) -> Node | None:
+def _build_tree(events: Iterator[Any], yaml: Any, bom_length: int) -> Node | None:
     open_lists: list[tuple[type[Items | Pairs], int, list[Node]]] = []
     root: list[Node] = []
     for event in events:
-        start, end = event.start_mark.index + lead, event.end_mark.index + lead
-        into = open_lists[-1][2] if open_lists else root
+        start, end = event.start_mark.index + bom_length, event.end_mark.index + bom_length
+        siblings = open_lists[-1][2] if open_lists else root
         if isinstance(event, yaml.ScalarEvent):
-            into.append(Scalar(event.value, start, end))
+            siblings.append(Scalar(event.value, start, end))
         elif isinstance(event, yaml.AliasEvent):
-            into.append(Alias(start, end))
+            siblings.append(Alias(start, end))
         elif isinstance(event, yaml.CollectionStartEvent):
-            if len(open_lists) == DEEPEST:
-                raise Fault("TOO_DEEP", f"more than {DEEPEST} levels of nesting", start, start + 1, "nest it less")
+            if len(open_lists) == MAX_NESTING:
+                raise Fault("TOO_DEEP", f"more than {MAX_NESTING} levels of nesting", start, start + 1, "nest it less")
             open_lists.append((Items if isinstance(event, yaml.SequenceStartEvent) else Pairs, start, []))
         elif isinstance(event, yaml.CollectionEndEvent):
-            kind, began, nodes = open_lists.pop()
-            made = Items(tuple(nodes), began) if kind is Items else _pairs(nodes, began)
-            (open_lists[-1][2] if open_lists else root).append(made)
+            kind, collection_start, nodes = open_lists.pop()
+            collection = (
+                Items(tuple(nodes), collection_start) if kind is Items else _build_pairs(nodes, collection_start)
+            )
+            (open_lists[-1][2] if open_lists else root).append(collection)
         elif isinstance(event, yaml.DocumentStartEvent) and root:
             raise Fault("TWO_DOCUMENTS", "unexpected second document", start, end, "use one workflow per file")
     return root[0] if root else None
 
 
-def _pairs(nodes: list[Node], start: int) -> Pairs:
+def _build_pairs(nodes: list[Node], start: int) -> Pairs:
     return Pairs(tuple(zip(nodes[::2], nodes[1::2], strict=True)), start)

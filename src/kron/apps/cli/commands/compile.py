@@ -107,7 +107,7 @@ def _json(schedule: Compiled, shared: list[Finding], at: int) -> dict[str, Any]:
         "sentence": schedule.sentence or None,
         "placeholder": schedule.placeholder or None,
         "cron": schedule.cron,
-        "committed": schedule.found.cron,
+        "committed": schedule.written.cron,
         "status": str(schedule.status),
         "seed": schedule.seed,
         "why": schedule.why,
@@ -129,7 +129,7 @@ def _differences(schedules: list[Compiled], screen: Screen) -> int:
     """Report the cron lines that are wrong or missing, and return their number."""
     wrong = [schedule for schedule in schedules if schedule.status in (Status.DIFFERS, Status.MISSING)]
     for schedule in wrong:
-        has = f"has {schedule.found.cron}" if schedule.found.cron else "is not compiled"
+        has = f"has {schedule.written.cron}" if schedule.written.cron else "is not compiled"
         screen.note(f"{_label(schedule)} {has}; {schedule.sentence} compiles to {schedule.cron}")
     if wrong:
         screen.note("run kron compile --write to update the files")

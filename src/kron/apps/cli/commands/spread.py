@@ -80,7 +80,7 @@ def _identity(path: Path) -> str:
 
 def _committed(compiled: Compiled) -> Piece:
     """Return the committed cron line of a workflow file, or the compiled one if the file has none yet."""
-    cron = baseline(compiled.found.cron) if compiled.found.cron else compiled.schedule
+    cron = baseline(compiled.written.cron) if compiled.written.cron else compiled.schedule
     return Piece(Schedule(cron), compiled.identifier, compiled.sentence)
 
 
