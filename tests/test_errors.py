@@ -30,7 +30,9 @@ def sites():
 
 
 def test_every_code_is_raised_with_its_own_class():
-    created = [site for site in sites() if site[1] not in ("Finding", "tables")]  # without warnings and their facts
+    created = [
+        site for site in sites() if site[1] not in ("Finding", "code_details")
+    ]  # without warnings and their facts
     helpers = dict.fromkeys(FAULTS, "InvalidSchedule") | dict.fromkeys(FIXED, "UsageError")
     wrong = [
         f"{place}: {name}({code!r})"

@@ -187,7 +187,7 @@ FUZZY = (
     Patch("FUZZY-7.3-STEPS", PLACEHOLDER, "number not in HOURS for", "number > 23 for"),
     Patch("FUZZY-3.4.2-PLACEHOLDER", PLACEHOLDER, "f':{every}' if every", "f':{min(every, 2)}' if every"),
     Patch("FUZZY-6.2.1-FNV", SCATTER, "PRIME = 16_777_619", "PRIME = 16_777_621"),
-    Patch("FUZZY-3.6-MINUTES", INTERVAL, "number < LEAST_MINUTES", "number < 2"),
+    Patch("FUZZY-3.6-MINUTES", INTERVAL, "number < MIN_INTERVAL_MINUTES", "number < 2"),
     Patch("FUZZY-5.3-IST", CLOCKTIME, '"ist": 330', '"ist": 300'),
     Patch("FUZZY-3.2.3-EX2", PLACEHOLDER, 'Between: "_BETWEEN"', 'Between: "_RANGE"'),
     Patch("FUZZY-3.3.3-EX", PLACEHOLDER, '{Around: "_AROUND"', '{Around: "_NEAR"'),

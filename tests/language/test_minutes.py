@@ -2,7 +2,7 @@
 
 import pytest
 
-from kron.language.sentences.minutes import Kept, avoid, avoid_hour_boundary, avoid_peak_minutes, place
+from kron.language.sentences.minutes import SatisfiedRules, avoid, avoid_hour_boundary, avoid_peak_minutes, place
 from kron.language.sentences.placeholder import Around, Between
 from tests.language.scatter_oracle import admissible, off_the_hour, passes, settle
 
@@ -66,7 +66,7 @@ def test_all_172_800_pairs_of_a_target_and_an_offset_stay_within_the_hour_and_av
             raw = first + offset
             minute, kept = place(raw, first, last)
             assert check(minute, first, last), (target, offset)
-            assert kept is Kept.ALL
+            assert kept is SatisfiedRules.ALL
             literal = raw - raw % 60 + passes(raw // 60 % 24, raw % 60)
             if first <= literal <= last:
                 assert minute == literal
@@ -84,28 +84,34 @@ def test_all_288_000_ranges_of_1_to_200_minutes_keep_every_draw_inside():
     # each range are the draws within 7 minutes of its ends, which are all of a short range.
     good = [admissible(minute % 1440) for minute in range(1440 + 201)]
     fair = [off_the_hour(minute) for minute in range(1440 + 201)]
-    tried, kinds = 0, dict.fromkeys(Kept, 0)
+    tried, kinds = 0, dict.fromkeys(SatisfiedRules, 0)
     for first in range(1440):
         for size in range(1, 201):
-            last, worst = first + size, Kept.ALL
+            last, worst = first + size, SatisfiedRules.ALL
             offsets = range(size) if size <= 2 * FARTHEST else (*range(FARTHEST), *range(size - FARTHEST, size))
             for raw in (first + offset for offset in offsets):
                 minute, kept = place(raw, first, last)
                 tried += 1
                 assert first <= minute <= last, (first, size, raw)
-                assert good[minute] or kept is not Kept.ALL
-                if kept is not Kept.ALL:
+                assert good[minute] or kept is not SatisfiedRules.ALL
+                if kept is not SatisfiedRules.ALL:
                     worst = kept
-                    assert fair[minute] if kept is Kept.HOUR else minute == raw
+                    assert fair[minute] if kept is SatisfiedRules.HOUR else minute == raw
             kinds[worst] += 1
-            if worst is not Kept.ALL:  # and then it could not be helped
-                assert not any((good if worst is Kept.HOUR else fair)[first : last + 1]), (first, size)
+            if worst is not SatisfiedRules.ALL:  # and then it could not be helped
+                assert not any((good if worst is SatisfiedRules.HOUR else fair)[first : last + 1]), (first, size)
     print(
-        f"{tried:,} draws of 288,000 ranges:", *(f"{kinds[kept]:,} ranges keep {kept.value}" for kept in Kept), sep="\n"
+        f"{tried:,} draws of 288,000 ranges:",
+        *(f"{kinds[kept]:,} ranges keep {kept.value}" for kept in SatisfiedRules),
+        sep="\n",
     )
     assert tried == 1440 * (sum(range(1, 15)) + 14 * 186)
-    assert kinds[Kept.NONE] == 24 * sum(10 - size for size in range(1, 10))  # those that lie within :55 to :04
-    assert kinds[Kept.HOUR] == (4 + 5 + 5) * sum(7 - size for size in range(1, 7))  # those that lie within a peak
+    assert kinds[SatisfiedRules.NONE] == 24 * sum(
+        10 - size for size in range(1, 10)
+    )  # those that lie within :55 to :04
+    assert kinds[SatisfiedRules.HOUR] == (4 + 5 + 5) * sum(
+        7 - size for size in range(1, 7)
+    )  # those that lie within a peak
 
 
 def test_ranges_across_midnight_are_counted_the_same_way():
@@ -119,6 +125,6 @@ def test_ranges_across_midnight_are_counted_the_same_way():
 
 def test_where_the_passes_leave_the_window_the_nearest_good_minute_inside_is_taken():
     around = Around(14 * 60 + 58)  # whose first minute is 13:58, which the passes move to 13:53
-    assert place(around.first, around.first, around.last) == (14 * 60 + 5, Kept.ALL)
-    assert place(9 * 60 + 1, 9 * 60, 9 * 60 + 3) == (9 * 60 + 1, Kept.NONE)
-    assert place(14 * 60 + 15, 14 * 60 + 12, 14 * 60 + 18) == (14 * 60 + 15, Kept.HOUR)
+    assert place(around.first, around.first, around.last) == (14 * 60 + 5, SatisfiedRules.ALL)
+    assert place(9 * 60 + 1, 9 * 60, 9 * 60 + 3) == (9 * 60 + 1, SatisfiedRules.NONE)
+    assert place(14 * 60 + 15, 14 * 60 + 12, 14 * 60 + 18) == (14 * 60 + 15, SatisfiedRules.HOUR)

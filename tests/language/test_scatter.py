@@ -14,7 +14,7 @@ from kron.language.fault import Fault
 from kron.language.sentences import github, grammar
 from kron.language.sentences.placeholder import Around, Between, Daily, Fortnightly, Hourly, Weekly, read_placeholder
 from kron.language.sentences.pool import POOL, TIERS
-from kron.language.sentences.scatter import _checked, draw, fnv1a, resolve, scatter, seed_of, workflow_identifier
+from kron.language.sentences.scatter import _checked_line, draw, fnv1a, resolve, scatter, seed_of, workflow_identifier
 from tests.language.scatter_oracle import POOL as EXPECTED_POOL
 from tests.language.scatter_oracle import stretch_cron
 
@@ -282,7 +282,7 @@ def test_a_line_that_the_validator_refuses_is_not_handed_out(monkeypatch, placeh
         raise Fault("CRON", f"refused: {text}", 0, 1, "")
 
     monkeypatch.setattr(github, "read", refuse)
-    _checked.cache_clear()  # it remembers what it has seen
+    _checked_line.cache_clear()  # it remembers what it has seen
     with pytest.raises(Fault, match=re.escape(f"refused: {line}")):
         resolve(plan, "o/r/w.md")
 

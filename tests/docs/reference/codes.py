@@ -22,9 +22,9 @@ FAULTS = {  # they become a LanguageError when the whole text is known
     "_read_choice",
     "_unknown_choice",
     "bad_time",
-    "refuse",
+    "sentence_fault",
 }
-RAISING = {*CLASSES, *FAULTS, "Finding", "tables", "usage"}
+RAISING = {*CLASSES, *FAULTS, "Finding", "code_details", "usage"}
 FIXED = {"usage": "USAGE"}  # functions that raise one code, and are given the message first
 CODE = re.compile(r"[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)*")
 

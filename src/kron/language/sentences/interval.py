@@ -9,18 +9,18 @@ from kron.errors import Place, did_you_mean
 from kron.language.fault import Fault
 from kron.language.lint import Finding
 from kron.language.sentences.placeholder import HOURS, Hourly
-from kron.language.sentences.sentence_errors import WEEKDAYS, refuse, shown
+from kron.language.sentences.sentence_errors import WEEKDAYS, excerpt, sentence_fault
 from kron.language.tokens import Token
 
 UNITS = {"minutes": "minute m", "hours": "hour h", "days": "day d", "weeks": "week w"}
 UNIT_OF = {name: unit for unit, others in UNITS.items() for name in (unit, *others.split())}
-LEAST_MINUTES = 5
-MOST = {"minutes": 59, "days": 31, "weeks": 4}  # maximum values of the fields of a cron line
+MIN_INTERVAL_MINUTES = 5
+MAX_INTERVALS = {"minutes": 59, "days": 31, "weeks": 4}  # maximum values of the fields of a cron line
 
 _NUMBER = re.compile(r"([0-9]+)([a-z]*)")
 _FRACTION = re.compile(r"[0-9]+[.,/][0-9]+[a-z]*")
 _NEGATIVE = re.compile(r"-[0-9]+[a-z]*")
-_SAME_AS = {
+_EQUIVALENTS = {
     "minute": "every 5 minutes",
     "hour": "hourly",
     "day": "daily",
@@ -38,51 +38,57 @@ class Fixed:
     weeks: int = 0
 
 
-def read_interval(every: Token, words: list[Token], text: str) -> tuple[Fixed | Hourly, list[Token]]:
+def read_interval(keyword: Token, words: list[Token], text: str) -> tuple[Fixed | Hourly, list[Token]]:
     """Parse the interval at the beginning of `words`, and return it with the words that follow.
 
-    `every` is the keyword before the words.
+    `keyword` is the word `every` before them.
     """
     if not words:
-        allows, hint = "An interval is a whole number and a unit", "write it in full, such as every 2h"
-        raise refuse("MISSING_COMPONENT", "'every' requires an interval", allows, every.end, every.end + 1, hint)
+        allowed, hint = "An interval is a whole number and a unit", "write it in full, such as every 2h"
+        raise sentence_fault(
+            "MISSING_COMPONENT", "'every' requires an interval", allowed, keyword.end, keyword.end + 1, hint
+        )
     number = _NUMBER.fullmatch(words[0].text)
     if not number:
-        raise _no_number(words[0], words, text)
-    attached = Token(number[2], words[0].start + len(number[1]))
-    unit, rest = (attached, words[1:]) if attached.text else (words[1] if words[1:] else None, words[2:])
+        raise _number_fault(words[0], words, text)
+    attached_unit = Token(number[2], words[0].start + len(number[1]))
+    unit, rest = (attached_unit, words[1:]) if attached_unit.text else (words[1] if words[1:] else None, words[2:])
     if unit is None:
-        says, allows = f"'{shown(text)}' has no unit", _valid_units()
+        problem, allowed = f"'{excerpt(text)}' has no unit", _valid_units()
         end = words[0].end
-        raise refuse("MISSING_COMPONENT", says, allows, end, end + 1, "write a unit, such as every 2h")
+        raise sentence_fault("MISSING_COMPONENT", problem, allowed, end, end + 1, "write a unit, such as every 2h")
     if unit.text not in UNIT_OF:
-        raise refuse(
+        raise sentence_fault(
             "UNKNOWN_UNIT",
-            f"Unknown unit '{shown(unit.text)}' in '{shown(text)}'",
+            f"Unknown unit '{excerpt(unit.text)}' in '{excerpt(text)}'",
             _valid_units(),
             unit.start,
             unit.end,
             did_you_mean(unit.text, UNIT_OF, "write one of them, such as every 2 hours"),
         )
-    return _plan(Token(number[1], words[0].start), UNIT_OF[unit.text], text), rest
+    return _build_plan(Token(number[1], words[0].start), UNIT_OF[unit.text], text), rest
 
 
-def _plan(word: Token, unit: str, text: str) -> Fixed | Hourly:
+def _build_plan(word: Token, unit: str, text: str) -> Fixed | Hourly:
     digits = word.text.lstrip("0")
     number = int(digits or "0") if len(digits) < 10 else 10**10
     if not number:
-        says, allows = _invalid(word, text), "Intervals are whole numbers from 1 on"
-        raise refuse("NON_POSITIVE_INTERVAL", says, allows, word.start, word.end, "write 1 or more, such as every 2h")
+        problem, allowed = _invalid_interval(word, text), "Intervals are whole numbers from 1 on"
+        raise sentence_fault(
+            "NON_POSITIVE_INTERVAL", problem, allowed, word.start, word.end, "write 1 or more, such as every 2h"
+        )
     if unit == "hours":
         if number not in HOURS:
-            raise _uneven_hours(number, word, text)
+            raise _uneven_hours_fault(number, word, text)
         return Hourly(number)
-    if unit == "minutes" and number < LEAST_MINUTES:
-        says = f"Interval '{word.text}' in '{shown(text)}' is too small"
-        allows = "The minimum permitted interval is 5 minutes: GitHub Actions starts no schedule more often"
-        raise refuse("INTERVAL_TOO_SMALL", says, allows, word.start, word.end, "write every 5 minutes, or more")
-    if number > MOST[unit]:
-        raise _too_long(number, unit, word, text)
+    if unit == "minutes" and number < MIN_INTERVAL_MINUTES:
+        problem = f"Interval '{word.text}' in '{excerpt(text)}' is too small"
+        allowed = "The minimum permitted interval is 5 minutes: GitHub Actions starts no schedule more often"
+        raise sentence_fault(
+            "INTERVAL_TOO_SMALL", problem, allowed, word.start, word.end, "write every 5 minutes, or more"
+        )
+    if number > MAX_INTERVALS[unit]:
+        raise _too_long_fault(number, unit, word, text)
     match unit:
         case "minutes":
             return Fixed(f"*/{number} * * * *")
@@ -92,42 +98,44 @@ def _plan(word: Token, unit: str, text: str) -> Fixed | Hourly:
             return Fixed("0 0 * * 0" if number == 1 else f"0 0 */{7 * number} * *", weeks=number)
 
 
-def _uneven_hours(number: int, word: Token, text: str) -> Fault:
-    close = max((hours for hours in HOURS if hours <= number), default=1)
-    hint = "write daily" if number == 24 else f"write every {close}h"
-    allows = f"Valid hour intervals: {', '.join(f'{hours}h' for hours in HOURS)}"
-    return refuse("UNSUPPORTED_INTERVAL", _invalid(word, text), allows, word.start, word.end, hint)
+def _uneven_hours_fault(number: int, word: Token, text: str) -> Fault:
+    nearest_hours = max((hours for hours in HOURS if hours <= number), default=1)
+    hint = "write daily" if number == 24 else f"write every {nearest_hours}h"
+    allowed = f"Valid hour intervals: {', '.join(f'{hours}h' for hours in HOURS)}"
+    return sentence_fault("UNSUPPORTED_INTERVAL", _invalid_interval(word, text), allowed, word.start, word.end, hint)
 
 
-def _too_long(number: int, unit: str, word: Token, text: str) -> Fault:
+def _too_long_fault(number: int, unit: str, word: Token, text: str) -> Fault:
     hours = number // 60 if unit == "minutes" and not number % 60 else 0
     hint = f"write every {hours}h" if hours in HOURS else ""
     if unit == "minutes":
         hint = hint or "write hourly, or an interval in hours"
-    allows = f"Valid intervals in {unit}: {LEAST_MINUTES if unit == 'minutes' else 1} to {MOST[unit]}"
+    allowed = f"Valid intervals in {unit}: {MIN_INTERVAL_MINUTES if unit == 'minutes' else 1} to {MAX_INTERVALS[unit]}"
     hint = hint or "write a cron line, such as 23 4 1 * *; sentences cover at most a month"
-    return refuse("UNSUPPORTED_INTERVAL", _invalid(word, text), allows, word.start, word.end, hint)
+    return sentence_fault("UNSUPPORTED_INTERVAL", _invalid_interval(word, text), allowed, word.start, word.end, hint)
 
 
-def _no_number(word: Token, words: list[Token], text: str) -> Fault:
-    allows = "Intervals are whole numbers; fractional values are not supported"
+def _number_fault(word: Token, words: list[Token], text: str) -> Fault:
+    allowed = "Intervals are whole numbers; fractional values are not supported"
     if _NEGATIVE.fullmatch(word.text):
-        allows, hint = "Intervals are whole numbers from 1 on", "write 1 or more, such as every 2h"
-        return refuse("NON_POSITIVE_INTERVAL", _invalid(word, text), allows, word.start, word.end, hint)
+        allowed, hint = "Intervals are whole numbers from 1 on", "write 1 or more, such as every 2h"
+        return sentence_fault(
+            "NON_POSITIVE_INTERVAL", _invalid_interval(word, text), allowed, word.start, word.end, hint
+        )
     hint = "write a whole number and a unit, such as every 2h or every 30 minutes"
     if _FRACTION.fullmatch(word.text):
         hint = "write a whole number, in a smaller unit if need be"
     elif word.text in WEEKDAYS:
         hint = f"write weekly on {word.text}"
-    elif len(words) == 1 and word.text.removesuffix("s") in _SAME_AS:
-        hint = f"write {_SAME_AS[word.text.removesuffix('s')]}"
+    elif len(words) == 1 and word.text.removesuffix("s") in _EQUIVALENTS:
+        hint = f"write {_EQUIVALENTS[word.text.removesuffix('s')]}"
     elif word.text in ("day", "days"):
         hint = "write daily in place of every day"
-    return refuse("NON_INTEGER_INTERVAL", _invalid(word, text), allows, word.start, word.end, hint)
+    return sentence_fault("NON_INTEGER_INTERVAL", _invalid_interval(word, text), allowed, word.start, word.end, hint)
 
 
-def _invalid(word: Token, text: str) -> str:
-    return f"Invalid interval '{shown(word.text)}' in '{shown(text)}'"
+def _invalid_interval(word: Token, text: str) -> str:
+    return f"Invalid interval '{excerpt(word.text)}' in '{excerpt(text)}'"
 
 
 def _valid_units() -> str:
@@ -138,16 +146,16 @@ def advice(plan: Fixed, text: str) -> list[Finding]:
     """Return the findings about a fixed interval: all workflows share its times, and it can be uneven."""
     days = plan.days or 7 * plan.weeks
     instead = "hourly" if not days else "daily" if days < 4 else "weekly" if days < 11 else "bi-weekly"
-    found = [fixed(text, instead if days < 18 else "tri-weekly")]
+    findings = [fixed(text, instead if days < 18 else "tri-weekly")]
     if not days:
         step = int(plan.cron.split()[0].removeprefix("*/"))
         if 60 % step:
             message = f"*/{step} starts again every hour: the last gap of an hour is {60 % step} minutes, not {step}"
             hint = "choose 5, 6, 10, 12, 15, 20 or 30 minutes"
-            found.append(Finding("warning", "UNEVEN_STEP", message, Place(text, 0, len(text)), hint))
+            findings.append(Finding("warning", "UNEVEN_STEP", message, Place(text, 0, len(text)), hint))
     elif days not in (1, 7) or plan.days == 7:
-        found.append(uneven_months(text, days))
-    return found
+        findings.append(uneven_months(text, days))
+    return findings
 
 
 def fixed(text: str, instead: str) -> Finding:

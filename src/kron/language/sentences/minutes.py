@@ -18,7 +18,7 @@ PEAKS = (  # hours, minutes to avoid, replacement minute
 )
 
 
-class Kept(Enum):
+class SatisfiedRules(Enum):
     """Rules that a placed minute satisfies in addition to being in its window."""
 
     ALL = "off the hour and off the peaks"
@@ -26,11 +26,11 @@ class Kept(Enum):
     NONE = "none"
 
 
-class Placed(NamedTuple):
+class PlacedMinute(NamedTuple):
     """Minute in its window, and the rules that it satisfies."""
 
     minute: int
-    kept: Kept
+    rules: SatisfiedRules
 
 
 def avoid_hour_boundary(minute: int) -> int:
@@ -42,9 +42,9 @@ def avoid_hour_boundary(minute: int) -> int:
 
 def avoid_peak_minutes(hour: int, minute: int) -> int:
     """Move minutes near the half hour in the European morning, and near the quarters in the American day, forward."""
-    for hours, minutes, instead in PEAKS:
+    for hours, minutes, replacement in PEAKS:
         if hour in hours and minute in minutes:
-            return instead
+            return replacement
     return minute
 
 
@@ -60,21 +60,21 @@ _OFF_THE_HOUR = [avoid_hour_boundary(minute % 60) == minute % 60 for minute in r
 _ADMISSIBLE = [move == 0 for move in _MOVE]
 
 
-def place(raw: int, first: int, last: int) -> Placed:
+def place(raw: int, first: int, last: int) -> PlacedMinute:
     """Return the minute for `raw`: the result of the rules or, if that is outside the window, the nearest allowed one.
 
     The window `first..last` includes both ends, and contains `raw`. Of two equally near minutes, the later is used.
     If the window has no minute outside the peaks, a minute away from the full hour is enough. If it has neither,
     `raw` is unchanged.
     """
-    passed = raw + _MOVE[raw % DAY]
-    if first <= passed <= last:
-        return Placed(passed, Kept.ALL)
-    for good, kept in ((_ADMISSIBLE, Kept.ALL), (_OFF_THE_HOUR, Kept.HOUR)):
+    moved = raw + _MOVE[raw % DAY]
+    if first <= moved <= last:
+        return PlacedMinute(moved, SatisfiedRules.ALL)
+    for allowed_minutes, rules in ((_ADMISSIBLE, SatisfiedRules.ALL), (_OFF_THE_HOUR, SatisfiedRules.HOUR)):
         for distance in range(max(raw - first, last - raw) + 1):
             later, earlier = raw + distance, raw - distance
-            if later <= last and good[later % DAY]:
-                return Placed(later, kept)
-            if earlier >= first and good[earlier % DAY]:
-                return Placed(earlier, kept)
-    return Placed(raw, Kept.NONE)
+            if later <= last and allowed_minutes[later % DAY]:
+                return PlacedMinute(later, rules)
+            if earlier >= first and allowed_minutes[earlier % DAY]:
+                return PlacedMinute(earlier, rules)
+    return PlacedMinute(raw, SatisfiedRules.NONE)

@@ -18,7 +18,7 @@ from kron.timing.zone import UTC_ZONE, Zone
 
 Counting = Literal["cron", "exact"]
 
-_SUNDAY = 3  # 1970-01-04, by day number
+_FIRST_SUNDAY = 3  # 1970-01-04, by day number
 
 
 def read(text: str, identity: str, cadence: Counting = "cron", zone: Zone = UTC_ZONE) -> Schedule:
@@ -30,7 +30,7 @@ def read(text: str, identity: str, cadence: Counting = "cron", zone: Zone = UTC_
         raise InvalidSchedule("UNKNOWN_CADENCE", f"unknown cadence {clip(str(cadence))!r}", hint="use cron or exact")
     sentence = grammar.read(text)
     cron = github.read(scatter(sentence, identity).cron)
-    return Schedule(exactly(sentence, cron, identity) if cadence == "exact" else cron)
+    return Schedule(exact_cron(sentence, cron, identity) if cadence == "exact" else cron)
 
 
 def read_sentence(text: str) -> Sentence:
@@ -45,18 +45,18 @@ def read_sentence(text: str) -> Sentence:
         raise fault.within(text) from None
 
 
-def exactly(sentence: Sentence, cron: Cron, identity: str) -> Cron:
+def exact_cron(sentence: Sentence, cron: Cron, identity: str) -> Cron:
     """Return the same times of day every N days, counted across months. The identity selects the first day."""
     match sentence.plan:
         case Fortnightly() as plan:
-            return _counted(cron, plan.days, seed_of(identity) % plan.days)
+            return _counted_cadence(cron, plan.days, seed_of(identity) % plan.days)
         case Fixed(_, days, weeks) if days:
-            return _counted(cron, days, seed_of(identity) % days)
+            return _counted_cadence(cron, days, seed_of(identity) % days)
         case Fixed(_, _, weeks) if weeks:  # always on Sundays
-            return _counted(cron, 7 * weeks, 7 * (seed_of(identity) % weeks) + _SUNDAY)
+            return _counted_cadence(cron, 7 * weeks, 7 * (seed_of(identity) % weeks) + _FIRST_SUNDAY)
         case _:
             return cron
 
 
-def _counted(cron: Cron, every: int, phase: int) -> Cadence:
+def _counted_cadence(cron: Cron, every: int, phase: int) -> Cadence:
     return Cadence(cron.minutes, cron.hours, every=every, phase=phase)

@@ -15,7 +15,7 @@ from kron.language.sentences import github
 from kron.language.sentences.clocktime import DAY
 from kron.language.sentences.grammar import Sentence
 from kron.language.sentences.interval import Fixed
-from kron.language.sentences.minutes import Kept, avoid_hour_boundary, place
+from kron.language.sentences.minutes import SatisfiedRules, avoid_hour_boundary, place
 from kron.language.sentences.placeholder import (
     Daily,
     Fortnightly,
@@ -26,11 +26,11 @@ from kron.language.sentences.placeholder import (
     write_placeholder,
 )
 from kron.language.sentences.pool import POOL
-from kron.language.sentences.sentence_errors import tables
+from kron.language.sentences.sentence_errors import code_details
 
-BASIS = 2_166_136_261
-PRIME = 16_777_619
-SEEDS = 1 << 32
+FNV_BASIS = 2_166_136_261
+FNV_PRIME = 16_777_619
+SEED_COUNT = 1 << 32
 
 Hash = Callable[[bytes], int]
 
@@ -47,9 +47,9 @@ class Scattered:
 
 def fnv1a(data: bytes) -> int:
     """Return the 32-bit FNV-1a hash."""
-    value = BASIS
+    value = FNV_BASIS
     for byte in data:
-        value = (value ^ byte) * PRIME % SEEDS
+        value = (value ^ byte) * FNV_PRIME % SEED_COUNT
     return value
 
 
@@ -66,20 +66,20 @@ def seed_of(identifier: str, hasher: Hash = fnv1a) -> int:
     """
     if not identifier:
         hint = "name the workflow as owner/repo/path/to/workflow.md"
-        message, details = "the identifier is empty", tables("EMPTY_IDENTIFIER")
+        message, details = "the identifier is empty", code_details("EMPTY_IDENTIFIER")
         raise InvalidSchedule("EMPTY_IDENTIFIER", message, hint=hint, details=details)
     try:
         seed = hasher(identifier.encode("utf-8", "surrogateescape"))
     except UnicodeEncodeError:
-        raise _bad_seed("the identifier has an unpaired surrogate") from None
-    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < SEEDS:
-        raise _bad_seed(f"the hash gave {str(seed)[:20]!r}")
+        raise _seed_fault("the identifier has an unpaired surrogate") from None
+    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < SEED_COUNT:
+        raise _seed_fault(f"the hash gave {str(seed)[:20]!r}")
     return seed
 
 
-def _bad_seed(reason: str) -> InvalidSchedule:
+def _seed_fault(reason: str) -> InvalidSchedule:
     hint = "derive a whole number from 0 to 4294967295 from the identifier"
-    message, details = f"no seed can be derived: {reason}", tables("INVALID_SEED")
+    message, details = f"no seed can be derived: {reason}", code_details("INVALID_SEED")
     return InvalidSchedule("INVALID_SEED", message, hint=hint, details=details)
 
 
@@ -98,10 +98,10 @@ def draw(seed: int, window: int) -> int:
 def scatter(sentence: Sentence, identifier: str, hasher: Hash = fnv1a) -> Scattered:
     """Return the cron line of a sentence for one identifier. A fixed interval needs no identifier."""
     if isinstance(sentence.plan, Fixed):
-        return Scattered(_checked(sentence.plan.cron), findings=sentence.findings)
-    found = resolve(sentence.plan, identifier, hasher)
-    narrow = tuple(_said_of(finding, sentence.text) for finding in found.findings)
-    return Scattered(found.cron, found.seed, found.why, (*sentence.findings, *narrow))
+        return Scattered(_checked_line(sentence.plan.cron), findings=sentence.findings)
+    scattered = resolve(sentence.plan, identifier, hasher)
+    narrow_findings = tuple(_place_finding(finding, sentence.text) for finding in scattered.findings)
+    return Scattered(scattered.cron, scattered.seed, scattered.why, (*sentence.findings, *narrow_findings))
 
 
 def resolve(plan: Placeholder, identifier: str, hasher: Hash = fnv1a) -> Scattered:
@@ -111,46 +111,46 @@ def resolve(plan: Placeholder, identifier: str, hasher: Hash = fnv1a) -> Scatter
         case Hourly(every, workdays):
             minute = avoid_hour_boundary(seed % 60)
             hours, days = f"*/{every}" if every else "*", "1-5" if workdays else "*"
-            return Scattered(_checked(f"{minute} {hours} * * {days}"), seed, f"{seed} % 60 = {seed % 60}")
+            return Scattered(_checked_line(f"{minute} {hours} * * {days}"), seed, f"{seed} % 60 = {seed % 60}")
         case Fortnightly():
             hour, minute = POOL[seed % len(POOL)]
-            return Scattered(_checked(f"{minute} {hour} */{plan.days} * *"), seed, _slot(seed))
+            return Scattered(_checked_line(f"{minute} {hour} */{plan.days} * *"), seed, _describe_slot(seed))
         case Daily(stretch, workdays):
-            minute, findings, why = _minute(seed, stretch, plan)
-            return Scattered(_line(minute, _workdays(workdays, minute // DAY)), seed, why, findings)
+            minute, findings, why = _choose_minute(seed, stretch, plan)
+            return Scattered(_write_line(minute, _write_workdays(workdays, minute // DAY)), seed, why, findings)
         case Weekly(day, stretch):
-            minute, findings, why = _minute(seed, stretch, plan)
+            minute, findings, why = _choose_minute(seed, stretch, plan)
             weekday = (seed % 7 if day is None else day) + minute // DAY
-            return Scattered(_line(minute, str(weekday % 7)), seed, why, findings)
+            return Scattered(_write_line(minute, str(weekday % 7)), seed, why, findings)
 
 
-def _minute(seed: int, stretch: Stretch | None, plan: Placeholder) -> tuple[int, tuple[Finding, ...], str]:
+def _choose_minute(seed: int, stretch: Stretch | None, plan: Placeholder) -> tuple[int, tuple[Finding, ...], str]:
     """Return the minute, counted from midnight of the requested day, so it is negative on the day before."""
     if stretch is None:
         hour, minute = POOL[seed % len(POOL)]
-        return hour * 60 + minute, (), _slot(seed)
-    raw = stretch.first + draw(seed, stretch.size)
-    minute, kept = place(raw, stretch.first, stretch.last)
-    why = f"{seed} % {stretch.size} = {seed % stretch.size}, so {_clock(raw)}"
-    why += f", moved to {_clock(minute)}" if minute != raw else ""
-    return minute, tuple(_narrow(kept, plan)), why
+        return hour * 60 + minute, (), _describe_slot(seed)
+    drawn = stretch.first + draw(seed, stretch.size)
+    minute, rules = place(drawn, stretch.first, stretch.last)
+    why = f"{seed} % {stretch.size} = {seed % stretch.size}, so {_write_clock(drawn)}"
+    why += f", moved to {_write_clock(minute)}" if minute != drawn else ""
+    return minute, tuple(_find_narrow_window(rules, plan)), why
 
 
-def _slot(seed: int) -> str:
+def _describe_slot(seed: int) -> str:
     hour, minute = POOL[seed % len(POOL)]
     return f"{seed} % {len(POOL)} = {seed % len(POOL)}, the slot {hour:02d}:{minute:02d}"
 
 
-def _clock(minute: int) -> str:
+def _write_clock(minute: int) -> str:
     return f"{minute % DAY // 60:02d}:{minute % 60:02d}"
 
 
-def _line(minute: int, days: str) -> str:
+def _write_line(minute: int, days: str) -> str:
     hour, minute = divmod(minute % DAY, 60)
-    return _checked(f"{minute} {hour} * * {days}")
+    return _checked_line(f"{minute} {hour} * * {days}")
 
 
-def _workdays(first: int | None, carry: int) -> str:
+def _write_workdays(first: int | None, carry: int) -> str:
     """Return the weekday field of five days from the first on. It can wrap around the end of the week."""
     if first is None:
         return "*"
@@ -159,21 +159,21 @@ def _workdays(first: int | None, carry: int) -> str:
 
 
 @lru_cache(4_096)
-def _checked(line: str) -> str:
+def _checked_line(line: str) -> str:
     """Check the line with the usual parser and the rules of GitHub, and return it."""
     github.read(line)
     return line
 
 
-def _narrow(kept: Kept, plan: Placeholder) -> list[Finding]:
-    if kept is Kept.ALL:
+def _find_narrow_window(rules: SatisfiedRules, plan: Placeholder) -> list[Finding]:
+    if rules is SatisfiedRules.ALL:
         return []
     text = write_placeholder(plan)
-    lost = "peak minutes" if kept is Kept.HOUR else "minutes near the full hour"
-    message = f"the window has no minute that avoids the {lost}; staying in the window has priority"
+    avoided_minutes = "peak minutes" if rules is SatisfiedRules.HOUR else "minutes near the full hour"
+    message = f"the window has no minute that avoids the {avoided_minutes}; staying in the window has priority"
     return [Finding("warning", "NARROW_WINDOW", message, Place(text, 0, len(text)), "widen the window")]
 
 
-def _said_of(finding: Finding, text: str) -> Finding:
+def _place_finding(finding: Finding, text: str) -> Finding:
     place_in_text = Place(text, 0, len(text))
     return Finding(finding.level, finding.code, finding.message, place_in_text, finding.hint)

@@ -39,36 +39,40 @@ CODES: dict[str, tuple[str | None, tuple[str, ...]]] = {
     "INVALID_SEED": (None, ()),
 }
 
-_MOST_SHOWN = 60  # characters of a quoted sentence
+_MAX_EXCERPT_LENGTH = 60  # characters of a quoted sentence
 
 
-def refuse(code: str, says: str, allows: str, start: int, end: int, hint: str) -> Fault:
-    """Return the fault with a code of both tables; `says` and `allows` are the two lines of its message."""
-    return Fault(code, f"{says}\n{allows}", start, end, hint, tables(code))
+def sentence_fault(code: str, problem: str, allowed: str, start: int, end: int, hint: str) -> Fault:
+    """Return the fault with a code of both tables; `problem` and `allowed` are the two lines of its message."""
+    return Fault(code, f"{problem}\n{allowed}", start, end, hint, code_details(code))
 
 
-def tables(code: str) -> dict[str, object]:
+def code_details(code: str) -> dict[str, object]:
     """Return the names of the code in both tables, as details of an error."""
     row, appendix = CODES[code]
     return {"row": row, "appendix_codes": list(appendix)}
 
 
-def shown(text: str) -> str:
+def excerpt(text: str) -> str:
     """Return a part of the input for a message: at most 60 characters, and without control characters."""
-    plain = "".join(char if char.isprintable() else "�" for char in text.strip(" \t\u00a0")[: _MOST_SHOWN + 1])
-    return plain if len(plain) <= _MOST_SHOWN else plain[:_MOST_SHOWN] + "…"
+    printable = "".join(
+        char if char.isprintable() else "�" for char in text.strip(" \t\u00a0")[: _MAX_EXCERPT_LENGTH + 1]
+    )
+    return printable if len(printable) <= _MAX_EXCERPT_LENGTH else printable[:_MAX_EXCERPT_LENGTH] + "…"
 
 
 def unknown_keyword(word: Token) -> Fault:
     """Return E-01. `word` is the first of the sentence, empty if there is none."""
     known = ", ".join(KEYWORDS)
     lowered = word.text.removeprefix("@").lower()
-    hint = f"write {lowered}" if lowered in KEYWORDS else did_you_mean(lowered, KEYWORDS, _nearby(lowered))
-    says = f"Unknown schedule type '{shown(word.text)}'"
-    return refuse("UNKNOWN_KEYWORD", says, f"Valid types: {known}", word.start, max(word.end, word.start + 1), hint)
+    hint = f"write {lowered}" if lowered in KEYWORDS else did_you_mean(lowered, KEYWORDS, _keyword_hint(lowered))
+    problem = f"Unknown schedule type '{excerpt(word.text)}'"
+    return sentence_fault(
+        "UNKNOWN_KEYWORD", problem, f"Valid types: {known}", word.start, max(word.end, word.start + 1), hint
+    )
 
 
-def _nearby(word: str) -> str:
+def _keyword_hint(word: str) -> str:
     if word in ("monthly", "yearly", "annually", "quarterly"):
         return "write a cron line, such as 23 4 1 * *; sentences cover at most three weeks"
     if word in ("biweekly", "triweekly"):
@@ -81,25 +85,25 @@ def _nearby(word: str) -> str:
 def unknown_weekday(word: Token, text: str) -> Fault:
     """Return E-07, with a suggestion if one character is wrong or the name is abbreviated."""
     day = word.text.lower()
-    begun = next((name for name in WEEKDAYS if len(day) > 1 and name.startswith(day)), "")
-    otherwise = f"write {begun}" if begun else "write the day in full, such as weekly on monday"
+    full_name = next((name for name in WEEKDAYS if len(day) > 1 and name.startswith(day)), "")
+    fallback_hint = f"write {full_name}" if full_name else "write the day in full, such as weekly on monday"
     if day in ("weekdays", "weekday"):
-        otherwise = "write daily on weekdays"
-    return refuse(
+        fallback_hint = "write daily on weekdays"
+    return sentence_fault(
         "UNKNOWN_WEEKDAY",
-        f"Unknown weekday '{shown(word.text)}' in '{shown(text)}'",
+        f"Unknown weekday '{excerpt(word.text)}' in '{excerpt(text)}'",
         f"Valid weekdays: {', '.join(WEEKDAYS)}",
         word.start,
         word.end,
-        did_you_mean(day, WEEKDAYS, otherwise),
+        did_you_mean(day, WEEKDAYS, fallback_hint),
     )
 
 
 def bad_time(code: str, word: Token, text: str, hint: str) -> Fault:
     """Return the fault of an invalid time of day. The hint has the offending value and the valid range."""
-    return refuse(
+    return sentence_fault(
         code,
-        f"Invalid time format '{shown(word.text)}' in '{shown(text)}'",
+        f"Invalid time format '{excerpt(word.text)}' in '{excerpt(text)}'",
         "Time must be in 24-hour format (HH:MM, 0-23 hours) or 12-hour format with am/pm",
         word.start,
         word.end,
@@ -107,23 +111,27 @@ def bad_time(code: str, word: Token, text: str, hint: str) -> Fault:
     )
 
 
-def missing_time(subject: str, at: int) -> Fault:
+def missing_time(subject: str, position: int) -> Fault:
     """Return E-04: `around` without a time."""
     example = f"{subject} around 14:00"
-    says, allows = "'around' requires a time specification", f"Example: {example}"
-    return refuse("MISSING_TIME_SPEC", says, allows, at, at + 1, f"write a time after around, such as {example}")
+    problem, allowed = "'around' requires a time specification", f"Example: {example}"
+    return sentence_fault(
+        "MISSING_TIME_SPEC", problem, allowed, position, position + 1, f"write a time after around, such as {example}"
+    )
 
 
 def incomplete_range(subject: str, start: int, end: int) -> Fault:
     """Return E-05: `between` without two times."""
     example = f"{subject} between 9:00 and 17:00"
-    says = "'between' requires both a start and an end time connected by 'and'"
-    return refuse("INCOMPLETE_RANGE", says, f"Example: {example}", start, end, f"write both times, such as {example}")
+    problem = "'between' requires both a start and an end time connected by 'and'"
+    return sentence_fault(
+        "INCOMPLETE_RANGE", problem, f"Example: {example}", start, end, f"write both times, such as {example}"
+    )
 
 
 def at_time(subject: str, word: Token) -> Fault:
     """Return the fault of `daily at <time>`. Sentences exist to avoid fixed times."""
-    return refuse(
+    return sentence_fault(
         "UNSUPPORTED_SYNTAX",
         f"'{subject} at <time>' syntax is not supported",
         f"Use '{subject} around <time>' for fuzzy scheduling within ±1 hour window",
@@ -133,9 +141,9 @@ def at_time(subject: str, word: Token) -> Fault:
     )
 
 
-def unexpected(words: Iterable[Token], text: str, allows: str, hint: str) -> Fault:
+def unexpected(words: Iterable[Token], text: str, allowed: str, hint: str) -> Fault:
     """Return the fault of words after the end of a sentence."""
-    rest = list(words)
-    start, end = rest[0].start, rest[-1].end
-    says = f"Unexpected '{shown(text[start:end])}' in '{shown(text)}'"
-    return refuse("UNEXPECTED_TOKEN", says, allows, start, end, hint)
+    tokens = list(words)
+    start, end = tokens[0].start, tokens[-1].end
+    problem = f"Unexpected '{excerpt(text[start:end])}' in '{excerpt(text)}'"
+    return sentence_fault("UNEXPECTED_TOKEN", problem, allowed, start, end, hint)
