@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 
 from benchmarks.ticks.jobs import TARGET
-from kron.apps.cli.commands.worker import RARELY
+from kron.apps.cli.commands.worker import GC_THRESHOLDS
 from kron.engine.clock import ManualClock, SystemTimer
 from kron.engine.fleet import SHARDS, Share, kind_of
 from kron.engine.membership import Membership
@@ -84,7 +84,7 @@ def _late(store: Timed, share: float) -> float:
 
 def main(url: str, first: str, step: str, inflight: str, lookahead: str, lanes: str) -> None:
     """Obey until nobody speaks any more."""
-    gc.set_threshold(*RARELY)
+    gc.set_threshold(*GC_THRESHOLDS)
     clock = ManualClock()
     store = Timed(url, clock, deadline=60)
     store.written = []

@@ -89,7 +89,7 @@ KRON_SPEC = (
     Patch("KSPEC-OUT-OUTCOME", PLAN, "if not due.schedulable:\n", "if not due.schedulable:\n            continue\n"),
     Patch("KSPEC-SEED-CANON", RECORD, '"seed_hash": decision.seed_hash', '"seed_hash": decision.seed_hash[:16]'),
     Patch("KSPEC-SEED-CANON", LOG, '"decision": decision', '"decided": decision'),
-    Patch("KSPEC-SEED-CANON", CLI_WHY, '"decision": account.decision', '"decision": {}'),
+    Patch("KSPEC-SEED-CANON", CLI_WHY, '"decision": report.decision', '"decision": {}'),
     Patch("KSPEC-TIME-RFC3339", RECORD, '"period_id": decision.period.id', '"period_id": str(decision.period.nominal)'),
     Patch("KSPEC-WIN-INCL", WINDOW, "return self.end // SECOND", "return self.end // SECOND - 1"),
     Patch("KSPEC-WIN-AROUND", WINDOW, "Bounds(nominal_ns - self.duration // 2,", "Bounds(nominal_ns - self.duration,"),
@@ -142,7 +142,7 @@ SERVICE = (
     Patch("SVC-PC-INFLIGHT", RUN, "State.RETRY, State.ENQUEUED, State.STARTED})  #", "State.RETRY, State.STARTED})  #"),
     Patch("SVC-SEC-VALIDATE", DEFINITION, "if config.allowed_timezones and", "if False and"),
     Patch("SVC-SEC-VALIDATE", GRAMMAR, 'MINUTE = Kind("minute", 0, 59)', 'MINUTE = Kind("minute", 0, 61)'),
-    Patch("SVC-SEC-BOUND", CONFIG, "LONGEST_LOOKAHEAD_MS = 3_600_000", "LONGEST_LOOKAHEAD_MS = 3_600_000_000"),
+    Patch("SVC-SEC-BOUND", CONFIG, "MAX_LOOKAHEAD_MS = 3_600_000", "MAX_LOOKAHEAD_MS = 3_600_000_000"),
     Patch(
         "SVC-SEC-BOUND",
         CATCHUP,

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 from kron.apps.visible import visible, visible_json
 from kron.errors import KronError, LanguageError, Place, report
 
-_CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_COLOUR_CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 
 
 class Screen:
@@ -29,17 +29,17 @@ class Screen:
 
     def line(self, text: str = "") -> None:
         """Print a line of the result. Control characters are shown in escaped form."""
-        self._put(self.out, visible(text))
+        self._print(self.out, visible(text))
 
     def note(self, text: str) -> None:
         """Print a line to stderr. The command continues if the line cannot be written, for example on a full disk."""
         with suppress(OSError):
-            self._put(self.err, visible(text))
+            self._print(self.err, visible(text))
 
     def block(self, text: str, stream: TextIO | None = None) -> None:
         """Print several lines that Kron itself generated, to stdout or to `stream`."""
         for line in text.split("\n"):
-            self._put(stream or self.out, visible(line))
+            self._print(stream or self.out, visible(line))
 
     def json(self, value: Any) -> None:
         """Print the result as JSON."""
@@ -64,9 +64,9 @@ class Screen:
     def paint(self, stream: TextIO, colour: str, text: str) -> str:
         """Return the text in a color if the stream is a terminal that supports color, else the text unchanged."""
         mark = f"\ufdd0{self._mark}"
-        return f"{mark}{_CODES[colour]}m{visible(text)}{mark}0m" if text and colourful(stream) else text
+        return f"{mark}{_COLOUR_CODES[colour]}m{visible(text)}{mark}0m" if text and colourful(stream) else text
 
-    def _put(self, stream: TextIO, text: str) -> None:
+    def _print(self, stream: TextIO, text: str) -> None:
         print(text.replace(f"\ufdd0{self._mark}", "\x1b["), file=stream)
 
     def paint_report(self, stream: TextIO, text: str) -> str:

@@ -10,7 +10,7 @@ from dataclasses import fields
 from kron.apps.cli.console import Screen
 from kron.apps.redacted import redacted
 from kron.apps.service.config import Config
-from kron.apps.service.config_check import SECRET
+from kron.apps.service.config_check import SECRET_SETTINGS
 from kron.apps.service.config_reader import Setting, read_config, read_settings, unknown_variables
 from kron.errors import UsageError
 
@@ -41,28 +41,30 @@ def settings_of(
 
 def flags_of(args: argparse.Namespace, names: Sequence[str]) -> dict[str, str]:
     """Return the settings given on the command line. `--set` takes precedence over the other flags."""
-    given = {name: getattr(args, name) for name in (*names, "log_format", "log_level")}
-    flags = {name: str(value) for name, value in given.items() if value is not None and value is not False}
+    arguments = {name: getattr(args, name) for name in (*names, "log_format", "log_level")}
+    flags = {name: str(value) for name, value in arguments.items() if value is not None and value is not False}
     if getattr(args, "no_worker", False):
         flags["run_worker"] = "false"
-    for word in args.set:
-        name, equals, value = word.partition("=")
+    for assignment in args.set:
+        name, equals, value = assignment.partition("=")
         if not equals:
-            raise UsageError("USAGE", f"--set {word!r} has no value", hint="use NAME=VALUE, such as --set TICK_MS=500")
+            raise UsageError(
+                "USAGE", f"--set {assignment!r} has no value", hint="use NAME=VALUE, such as --set TICK_MS=500"
+            )
         flags[name] = value
     return flags
 
 
-def _show(config: Config, given: dict[str, Setting], screen: Screen) -> None:
+def _show(config: Config, settings: dict[str, Setting], screen: Screen) -> None:
     rows = []
-    for each in fields(Config):
-        source = given[each.name].source if each.name in given else "default"
-        rows.append((each.name.upper(), _shown(each.name, getattr(config, each.name)), source))
+    for field in fields(Config):
+        source = settings[field.name].source if field.name in settings else "default"
+        rows.append((field.name.upper(), _printable_value(field.name, getattr(config, field.name)), source))
     screen.table(("SETTING", "VALUE", "FROM"), rows)
 
 
-def _shown(name: str, value: object) -> str:
-    if name in SECRET:
+def _printable_value(name: str, value: object) -> str:
+    if name in SECRET_SETTINGS:
         return "(set)" if value else ""
     if name == "store":
         return redacted(str(value))

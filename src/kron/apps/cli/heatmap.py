@@ -15,7 +15,7 @@ TITLE = "Schedule Heatmap (UTC)"
 ROWS = (("Mon", 1), ("Tue", 2), ("Wed", 3), ("Thu", 4), ("Fri", 5), ("Sat", 6), ("Sun", 0))
 BUCKETS = (("·", 0, "0"), ("░", 1, "1"), ("▒", 2, "2-3"), ("▓", 4, "4-6"), ("█", 7, "7+"))
 
-_DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
+_DIM, _RESET = "\x1b[2m", "\x1b[0m"
 _COLOURS = {"·": _DIM, "░": "\x1b[36m", "▒": "\x1b[32m", "▓": "\x1b[33m", "█": "\x1b[31m"}
 
 
@@ -42,7 +42,7 @@ def heatmap(crons: Iterable[str], *, colour: bool = False) -> str:
 
 def glyph_of(count: int) -> str:
     """Return the glyph for a number of schedules."""
-    return next(glyph for glyph, least, _ in reversed(BUCKETS) if count >= least)
+    return next(glyph for glyph, minimum, _ in reversed(BUCKETS) if count >= minimum)
 
 
 def _cell(count: int, colour: bool) -> str:
@@ -50,7 +50,7 @@ def _cell(count: int, colour: bool) -> str:
 
 
 def _styled(glyph: str, colour: bool) -> str:
-    return f"{_COLOURS[glyph]}{glyph}{_PLAIN}" if colour else glyph
+    return f"{_COLOURS[glyph]}{glyph}{_RESET}" if colour else glyph
 
 
 def _cells(line: str) -> set[tuple[int, int]]:
@@ -71,7 +71,7 @@ def _without_names(field: str) -> str:
 
 def _values(field: str, low: int, high: int) -> set[int]:
     """Return the values of a field; empty if any part of the field is invalid."""
-    found: set[int] = set()
+    values: set[int] = set()
     for part in field.split(","):
         span, slash, step = part.partition("/")
         first, dash, last = span.partition("-")
@@ -82,8 +82,8 @@ def _values(field: str, low: int, high: int) -> set[int]:
         stride = _number(step) if slash else 1
         if not low <= start <= end <= high or stride < 1:
             return set()
-        found.update(range(start, end + 1, stride))
-    return found
+        values.update(range(start, end + 1, stride))
+    return values
 
 
 def _number(text: str) -> int:

@@ -17,8 +17,8 @@ from kron.timing.schedule import Schedule
 from kron.timing.upcoming import upcoming_decisions
 from kron.timing.zone import instant_of
 
-LARGEST = 16 << 20  # maximum file size in bytes
-NO_ACTOR = "-"  # identity of a schedule whose decisions do not depend on an identity
+MAX_FILE_BYTES = 16 << 20  # maximum file size in bytes
+NO_IDENTITY = "-"  # identity of a schedule whose decisions do not depend on an identity
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Subject:
         return decisions
 
 
-def usage(message: str, hint: str) -> UsageError:
+def usage_error(message: str, hint: str) -> UsageError:
     """Return an error for a wrong command line, with a hint that corrects it."""
     return UsageError("USAGE", message, hint=hint)
 
@@ -51,41 +51,43 @@ def usage(message: str, hint: str) -> UsageError:
 def subjects(args: argparse.Namespace, screen: Screen) -> list[Subject]:
     """Return the schedules that the command line selects."""
     if args.file is None:
-        return [given(args)]
+        return [schedule_argument(args)]
     table = load(args.file)
     if table.errors and not args.name:
         raise table.errors[0]
     if table.errors:
         screen.note(f"{args.file}: ignored invalid lines: {len(table.errors)}; run kron lint -f {args.file}")
-    found = [
+    selected_subjects = [
         Subject(line.schedule, line.job.schedule, args.identity or line.job.identity, line.job.name)
         for line in table.lines
         if args.name in (None, line.job.name)
     ]
-    if not found:
+    if not selected_subjects:
         names = [line.job.name for line in table.lines]
-        what = f"no job {args.name!r}" if args.name else "no jobs"
+        problem = f"no job {args.name!r}" if args.name else "no jobs"
         raise NotFound(
             "NOT_FOUND",
-            f"{args.file} has {what}",
+            f"{args.file} has {problem}",
             hint=did_you_mean(args.name or "", names, f"its jobs: {', '.join(names[:10]) or 'none'}"),
         )
-    return found
+    return selected_subjects
 
 
-def given(args: argparse.Namespace) -> Subject:
+def schedule_argument(args: argparse.Namespace) -> Subject:
     """Return the schedule given on the command line."""
     if args.name is None:
-        raise usage("no schedule given", 'give a schedule in quotes, such as "0 9 * * MON-FRI", or a file with -f')
+        raise usage_error(
+            "no schedule given", 'give a schedule in quotes, such as "0 9 * * MON-FRI", or a file with -f'
+        )
     schedule = parse(args.name, dialect=args.dialect, timezone=args.timezone, identity=args.identity or "")
-    return Subject(args.name, schedule, args.identity or NO_ACTOR)
+    return Subject(args.name, schedule, args.identity or NO_IDENTITY)
 
 
 def with_identity(subject: Subject) -> Subject:
     """Return the subject if its decisions can be computed; a schedule with a window needs an identity."""
-    if subject.identity == NO_ACTOR and subject.schedule.window.duration:
+    if subject.identity == NO_IDENTITY and subject.schedule.window.duration:
         message = "a schedule with a window needs an identity, and none is given"
-        raise usage(message, "add --identity NAME, the identity of the job")
+        raise usage_error(message, "add --identity NAME, the identity of the job")
     return subject
 
 
@@ -95,12 +97,12 @@ def load(path: str) -> Table:
 
 
 def read_text(path: str) -> str:
-    """Read a UTF-8 text file of at most `LARGEST` bytes."""
+    """Read a UTF-8 text file of at most `MAX_FILE_BYTES` bytes."""
     try:
         with Path(path).open("rb") as file:
-            content = file.read(LARGEST + 1)
-        if len(content) > LARGEST:
-            raise InvalidSchedule("TOO_LONG", f"{path} is larger than {LARGEST >> 20} MiB")
+            content = file.read(MAX_FILE_BYTES + 1)
+        if len(content) > MAX_FILE_BYTES:
+            raise InvalidSchedule("TOO_LONG", f"{path} is larger than {MAX_FILE_BYTES >> 20} MiB")
         return content.decode("utf-8")
     except OSError as error:
         raise NotFound("NOT_FOUND", f"{path}: {error.strerror}") from None
@@ -115,4 +117,4 @@ def now(args: argparse.Namespace) -> int:
     try:
         return instant_of(args.at)
     except ValueError as error:
-        raise usage(str(error), "use an instant such as 2026-03-01T00:00:00Z") from None
+        raise usage_error(str(error), "use an instant such as 2026-03-01T00:00:00Z") from None

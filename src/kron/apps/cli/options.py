@@ -12,12 +12,12 @@ from kron.apps.cli.console import Screen
 DIALECTS = ("posix", "service", "kron", "fuzzy")  # not imported, so that `--help` does not load the language
 
 
-def define(commands: Any, name: str, what: str, example: str) -> argparse.ArgumentParser:
+def define(commands: Any, name: str, summary: str, example: str) -> argparse.ArgumentParser:
     """Add a command with a one-line description and an example."""
     command: argparse.ArgumentParser = commands.add_parser(
         name,
-        help=what,
-        description=what[0].upper() + what[1:] + ".",
+        help=summary,
+        description=summary[0].upper() + summary[1:] + ".",
         epilog=f"example:\n  kron {example}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -53,9 +53,9 @@ def add_format(command: argparse.ArgumentParser) -> None:
     )
 
 
-def add_at(command: argparse.ArgumentParser, what: str) -> None:
+def add_at(command: argparse.ArgumentParser, summary: str) -> None:
     """Add the `--at` option."""
-    command.add_argument("--at", metavar="INSTANT", help=f"{what}, such as 2026-03-01T00:00:00Z (default: now)")
+    command.add_argument("--at", metavar="INSTANT", help=f"{summary}, such as 2026-03-01T00:00:00Z (default: now)")
 
 
 def count(text: str) -> int:

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from kron._version import __version__
 from kron.apps.cli.options import add_at, add_format, add_subject, count, define
-from kron.apps.cli.stored import STORED
+from kron.apps.cli.stored import STORE_COMMANDS
 
 _EXAMPLES = """\
 examples:
@@ -31,9 +31,9 @@ def parser(prog: str = "kron") -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action=_Version)
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    about_texts = (_lint, _explain, _next, _fmt, _verify)
-    about_files = (_compile, _translate, _spread, _conformance, _completion)
-    for add in (*about_texts, *STORED, *about_files):
+    text_commands = (_lint, _explain, _next, _fmt, _verify)
+    file_commands = (_compile, _translate, _spread, _conformance, _completion)
+    for add in (*text_commands, *STORE_COMMANDS, *file_commands):
         add(commands)
     return top
 

@@ -45,17 +45,20 @@ def add_sources(command: argparse.ArgumentParser) -> None:
 def add_verbs(command: argparse.ArgumentParser) -> None:
     """Add the verbs of `kron schedules`."""
     verbs = command.add_subparsers(dest="verb", metavar="VERB", required=True)
-    made = {
-        name: verbs.add_parser(name, help=what, description=what.capitalize() + ".") for name, what in _VERBS.items()
+    parsers = {
+        name: verbs.add_parser(name, help=summary, description=summary.capitalize() + ".")
+        for name, summary in _VERBS.items()
     }
-    for name, verb in made.items():
-        verb.add_argument("--url", help="service URL (default: $KRON_URL, or http://127.0.0.1:8080)")
-        verb.add_argument("--token-file", metavar="FILE", help="file with the token (default: $KRON_TOKEN itself)")
-        shown = "output format (default table)"
-        verb.add_argument("-o", "--output", choices=("table", "json", "name"), default="table", help=shown)
+    for name, verb_parser in parsers.items():
+        verb_parser.add_argument("--url", help="service URL (default: $KRON_URL, or http://127.0.0.1:8080)")
+        verb_parser.add_argument(
+            "--token-file", metavar="FILE", help="file with the token (default: $KRON_TOKEN itself)"
+        )
+        output_help = "output format (default table)"
+        verb_parser.add_argument("-o", "--output", choices=("table", "json", "name"), default="table", help=output_help)
         if name not in ("list", "apply", "dead-letters", "redrive"):
-            verb.add_argument("id", metavar="ID", help="id of the schedule")
-    _options(made)
+            verb_parser.add_argument("id", metavar="ID", help="id of the schedule")
+    _options(parsers)
 
 
 def _options(verbs: dict[str, Any]) -> None:
@@ -78,7 +81,7 @@ def _options(verbs: dict[str, Any]) -> None:
     verbs["backfill"].add_argument("--first", required=True, metavar="INSTANT", help="start of the range, included")
     verbs["backfill"].add_argument("--last", required=True, metavar="INSTANT", help="end of the range, included")
     for name in ("backfill", "redrive"):
-        rules = ("allow", "skip", "queue")
-        verbs[name].add_argument("--overlap", choices=rules, default="queue", help="overlap policy (default queue)")
+        policies = ("allow", "skip", "queue")
+        verbs[name].add_argument("--overlap", choices=policies, default="queue", help="overlap policy (default queue)")
     for name in ("trigger", "backfill"):
         verbs[name].add_argument("--key", help="idempotency key: a repeated request starts no new run")

@@ -26,10 +26,10 @@ def identifier(path: Path, repository: str | None) -> str:
     folder = path.absolute().parent.resolve()
     root = _root(folder)
     slug = checked(repository) if repository else _origin(folder)
-    place = folder / path.name
-    if not place.is_relative_to(root):
+    file = folder / path.name
+    if not file.is_relative_to(root):
         raise InvalidInput("OUTSIDE", f"{path} is outside of {root}", hint="run kron at the root of the repository")
-    return workflow_identifier(slug, place.relative_to(root).as_posix())
+    return workflow_identifier(slug, file.relative_to(root).as_posix())
 
 
 def checked(repository: str) -> str:
@@ -41,8 +41,8 @@ def checked(repository: str) -> str:
 
 def slug(remote: str) -> str | None:
     """Return owner/name from the address of a git remote (the last two parts of its path); None if it has none."""
-    found = _REMOTE.fullmatch(remote.strip())
-    return found[1] if found and _SLUG.fullmatch(found[1]) else None
+    match = _REMOTE.fullmatch(remote.strip())
+    return match[1] if match and _SLUG.fullmatch(match[1]) else None
 
 
 @lru_cache
@@ -57,21 +57,21 @@ def _origin(folder: Path) -> str:
     remote = _git(folder, "remote", "get-url", "origin")
     if not remote:
         raise InvalidInput("NO_REPOSITORY", f"{folder} has no git remote named origin", hint=_HINT)
-    found = slug(remote)
-    if not found:
+    repository = slug(remote)
+    if not repository:
         raise InvalidInput("NO_REPOSITORY", f"the git remote {remote[:60]!r} does not end in owner/name", hint=_HINT)
-    return found
+    return repository
 
 
-def _git(folder: Path, *words: str) -> str:
+def _git(folder: Path, *arguments: str) -> str:
     """Return the output of git; empty if git is missing, fails or times out."""
     program = shutil.which("git")
     if not program:
         return ""
     try:
-        answer = subprocess.run(  # noqa: S603  fixed words, no shell
-            [program, "-C", str(folder), *words], capture_output=True, text=True, timeout=10, check=False
+        result = subprocess.run(  # noqa: S603  fixed words, no shell
+            [program, "-C", str(folder), *arguments], capture_output=True, text=True, timeout=10, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return answer.stdout.strip() if answer.returncode == 0 else ""
+    return result.stdout.strip() if result.returncode == 0 else ""

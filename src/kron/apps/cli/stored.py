@@ -28,10 +28,10 @@ def _audit(commands: Any) -> None:
     )
     command.add_argument("identity", nargs="?", metavar="SCHEDULE", help="identity of one schedule (default: all)")
     _store(command)
-    for name, bound in (("failed", None), ("lost", 0), ("unknown", 0)):
-        told = "unlimited" if bound is None else bound
-        what = f"exit 1 if more than N runs ended as {name} (default {told})"
-        command.add_argument(f"--max-{name}", type=days, default=bound, metavar="N", help=what)
+    for name, default_bound in (("failed", None), ("lost", 0), ("unknown", 0)):
+        default_text = "unlimited" if default_bound is None else default_bound
+        help_text = f"exit 1 if more than N runs ended as {name} (default {default_text})"
+        command.add_argument(f"--max-{name}", type=days, default=default_bound, metavar="N", help=help_text)
     add_format(command)
 
 
@@ -40,8 +40,8 @@ def _audit_log(commands: Any) -> None:
         commands, "audit-log", "verify the audit log of a service", "audit-log verify /var/log/kron/audit.jsonl"
     )
     verbs = command.add_subparsers(dest="verb", metavar="VERB", required=True)
-    what = "verify the hash chain of audit log files"
-    verify = verbs.add_parser("verify", help=what, description=what.capitalize() + ".")
+    summary = "verify the hash chain of audit log files"
+    verify = verbs.add_parser("verify", help=summary, description=summary.capitalize() + ".")
     verify.add_argument("files", metavar="FILE", nargs="+", help="audit logs of one service, the oldest first")
     verify.add_argument("--after", metavar="HASH", help="hash of the line before the first (default: none)")
     add_format(verify)
@@ -84,8 +84,8 @@ def _worker(commands: Any) -> None:
     command.add_argument("--lookahead", type=count, metavar="SECONDS", help="how far ahead to plan (default 60)")
     command.add_argument("--leader-election", action="store_true", help="elect one active worker; others stand by")
     command.add_argument("--max-clock-skew", type=count, metavar="SECONDS", help="maximum clock skew (default 5)")
-    kept = "days that records of ended runs are kept; 0: permanently (default 90)"
-    command.add_argument("--retention-days", type=days, metavar="DAYS", help=kept)
+    help_text = "days that records of ended runs are kept; 0: permanently (default 90)"
+    command.add_argument("--retention-days", type=days, metavar="DAYS", help=help_text)
     command.add_argument("--command-journal", metavar="DIR", help="run host commands; DIR is the journal")
     command.add_argument("--kubernetes", action="store_true", help="create Jobs for kubernetes:NAMESPACE/CRONJOB")
     remote.add_sources(command)
@@ -125,4 +125,4 @@ def _store(command: argparse.ArgumentParser) -> None:
     command.add_argument("--store", required=True, metavar="URL", help="store URL, such as sqlite:PATH")
 
 
-STORED = (_why, _audit, _audit_log, _serve, _schedules, _load, _worker, _migrate, _maintain, _doctor)
+STORE_COMMANDS = (_why, _audit, _audit_log, _serve, _schedules, _load, _worker, _migrate, _maintain, _doctor)

@@ -22,10 +22,10 @@ def picture(decision: Decision, width: int) -> Iterator[str]:
         bar = "".join(_BARS[max(0, min(8, height - 8 * row))] for height in heights).rstrip()
         if bar:
             yield f"  {bar}"
-    yield "  " + "".join("·" if closed else "─" for closed in _closed(decision, columns, seconds))
+    yield "  " + "".join("·" if excluded else "─" for excluded in _excluded_columns(decision, columns, seconds))
     if decision.chosen is not None:
-        at = min(columns - 1, (decision.chosen - window.origin) * columns // seconds)
-        yield "  " + " " * at + "▲ " + _clock(decision.schedule.zone, decision.chosen)
+        column = min(columns - 1, (decision.chosen - window.origin) * columns // seconds)
+        yield "  " + " " * column + "▲ " + _clock(decision.schedule.zone, decision.chosen)
     zone = decision.schedule.zone
     start, end = _clock(zone, window.first), _clock(zone, window.last)
     yield "  " + start + end.rjust(max(columns - len(start), len(end) + 1))
@@ -40,7 +40,7 @@ def _heights(decision: Decision, columns: int) -> list[int]:
     return [min(8 * _ROWS, max(1, round((after - before) * columns * 8))) for before, after in pairwise(edges)]
 
 
-def _closed(decision: Decision, columns: int, seconds: int) -> Iterator[bool]:
+def _excluded_columns(decision: Decision, columns: int, seconds: int) -> Iterator[bool]:
     """Yield for each column whether the constraints exclude its middle."""
     window = decision.window
     for column in range(columns):

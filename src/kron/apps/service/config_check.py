@@ -15,7 +15,7 @@ from kron.launchers.signature import read_secret
 from kron.launchers.target import read_url
 from kron.timing.zone import zone_names
 
-LONGEST_LOOKAHEAD_MS = 3_600_000
+MAX_LOOKAHEAD_MS = 3_600_000
 CHOICES = {
     "default_overlap_policy": ("allow", "skip", "queue"),
     "default_catchup_policy": ("none", "fire_immediately", "spread"),
@@ -27,7 +27,7 @@ CHOICES = {
 DAY_MS = 86_400_000
 RANGES = {
     "tick_ms": (10, 60_000),
-    "lookahead_ms": (10, LONGEST_LOOKAHEAD_MS),
+    "lookahead_ms": (10, MAX_LOOKAHEAD_MS),
     "max_catchup_per_tick": (1, 10_000),
     "default_jitter_ms": (0, DAY_MS),
     "misfire_grace_ms": (1, DAY_MS),
@@ -41,8 +41,8 @@ RANGES = {
     "max_triggers_per_minute": (0, 1_000_000),
     "min_interval_ms": (0, 366 * DAY_MS),
 }
-FILES = ("tls_certificate", "tls_key", "tls_client_ca")
-SECRET = frozenset({"webhook_secret", "report_secret"})
+FILE_SETTINGS = ("tls_certificate", "tls_key", "tls_client_ca")
+SECRET_SETTINGS = frozenset({"webhook_secret", "report_secret"})
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 POSTGRES = ("postgresql", "postgres")
 
@@ -62,20 +62,24 @@ def check(config: Config, *, serves: bool) -> None:
             raise bad_setting(
                 name, getattr(config, name), f"is out of range ({low}-{high})", f"use a value from {low} to {high}"
             )
-    _times(config)
-    _store(config.store)
-    _listen(config.listen, required=serves)
-    _targets(config)
-    _files(config)
+    _check_times(config)
+    _check_store(config.store)
+    _check_listen(config.listen, required=serves)
+    _check_targets(config)
+    _check_files(config)
     if serves:
-        _tls(config)
-        _auth(config)
+        _check_tls(config)
+        _check_auth(config)
 
 
 def bad_setting(name: str, value: object, reason: str, hint: str) -> InvalidSetting:
     """Return the error of one setting. The value of a secret is never shown."""
-    shown = "" if name in SECRET else f" {redacted(str(value))!r}" if name == "store" else f" {_clipped(value)}"
-    return InvalidSetting("CONFIG", f"the setting {name.upper()}{shown} {reason}", hint=hint, details={"setting": name})
+    value_text = (
+        "" if name in SECRET_SETTINGS else f" {redacted(str(value))!r}" if name == "store" else f" {_clipped(value)}"
+    )
+    return InvalidSetting(
+        "CONFIG", f"the setting {name.upper()}{value_text} {reason}", hint=hint, details={"setting": name}
+    )
 
 
 def _clipped(value: Any) -> str:
@@ -83,7 +87,7 @@ def _clipped(value: Any) -> str:
     return text if len(text) <= 80 else text[:79] + "…"
 
 
-def _times(config: Config) -> None:
+def _check_times(config: Config) -> None:
     if config.lookahead_ms < config.tick_ms:
         reason = f"is shorter than TICK_MS ({config.tick_ms})"
         raise bad_setting("lookahead_ms", config.lookahead_ms, reason, "raise it, or lower TICK_MS")
@@ -95,7 +99,7 @@ def _times(config: Config) -> None:
         raise bad_setting("shard_lease_ms", config.shard_lease_ms, reason, "raise it, or lower TICK_MS")
 
 
-def _store(url: str) -> None:
+def _check_store(url: str) -> None:
     scheme, _, rest = url.partition(":")
     hint = "use postgresql://USER@HOST/DATABASE, sqlite:PATH or memory:"
     if scheme == "memory" and not rest:
@@ -116,7 +120,7 @@ def _is_port(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= 5 and int(text) <= 65_535
 
 
-def _listen(listen: str, *, required: bool) -> None:
+def _check_listen(listen: str, *, required: bool) -> None:
     if not listen and not required:
         return
     host, colon, port = listen.rpartition(":")
@@ -126,7 +130,7 @@ def _listen(listen: str, *, required: bool) -> None:
         raise bad_setting("listen", listen, "has a port that is out of range", "use a port from 0 to 65535")
 
 
-def _targets(config: Config) -> None:
+def _check_targets(config: Config) -> None:
     for name in ("webhook_allowed_networks", "trusted_proxies"):
         for text in getattr(config, name):
             try:
@@ -142,38 +146,40 @@ def _targets(config: Config) -> None:
             reason = f"is not a usable URL ({error.message.partition(': ')[2]})"
             hint = "use http://HOST/PATH or https://HOST/PATH"
             raise bad_setting(name, getattr(config, name), reason, hint) from None
-    _secrets(config)
+    _check_secrets(config)
     for name in config.allowed_timezones:
-        known = zone_names()
-        if name not in known:
-            hint = did_you_mean(name, sorted(known), "use names of the tz database, such as Europe/Paris")
+        zones = zone_names()
+        if name not in zones:
+            hint = did_you_mean(name, sorted(zones), "use names of the tz database, such as Europe/Paris")
             raise bad_setting("allowed_timezones", name, "is not a time zone", hint)
 
 
-def _secrets(config: Config) -> None:
+def _check_secrets(config: Config) -> None:
     """Check the secrets. Receivers know the webhook secret, so report tokens need another one."""
     for name in ("webhook_secret", "report_secret"):
-        for word in _words(getattr(config, name)):
+        for secret in _split_secrets(getattr(config, name)):
             try:
-                read_secret(word)
+                read_secret(secret)
             except KronError as error:
                 raise bad_setting(name, "", "is malformed", error.hint) from None
     if config.public_url and not config.report_secret:
         hint = "set it to whsec_ and the base64 of 32 random bytes"
         raise bad_setting("report_secret", "", "is missing: PUBLIC_URL lets receivers report", hint)
-    if {*map(read_secret, _words(config.report_secret))} & {*map(read_secret, _words(config.webhook_secret))}:
+    if {*map(read_secret, _split_secrets(config.report_secret))} & {
+        *map(read_secret, _split_secrets(config.webhook_secret))
+    }:
         raise bad_setting("report_secret", "", "is a WEBHOOK_SECRET, which receivers know", "use another secret")
 
 
-def _words(text: str) -> list[str]:
+def _split_secrets(text: str) -> list[str]:
     return text.replace(",", " ").split()
 
 
-def _files(config: Config) -> None:
-    for name in FILES:
-        _readable(name, getattr(config, name))
+def _check_files(config: Config) -> None:
+    for name in FILE_SETTINGS:
+        _check_readable(name, getattr(config, name))
     if config.jwks and "://" not in config.jwks and config.auth == "jwt":
-        _readable("jwks", config.jwks)
+        _check_readable("jwks", config.jwks)
     if config.audit_log and not Path(config.audit_log).absolute().parent.is_dir():
         raise bad_setting("audit_log", config.audit_log, "is in a folder that does not exist", "create the folder")
     if config.workflow_store not in ("", "store:") and not Path(config.workflow_store).is_dir():
@@ -187,7 +193,7 @@ def _files(config: Config) -> None:
         )
 
 
-def _readable(name: str, path: str) -> None:
+def _check_readable(name: str, path: str) -> None:
     if not path:
         return
     if not Path(path).is_file():
@@ -196,7 +202,7 @@ def _readable(name: str, path: str) -> None:
         raise bad_setting(name, path, "is not readable by this user", "change its permissions or its owner")
 
 
-def _tls(config: Config) -> None:
+def _check_tls(config: Config) -> None:
     if bool(config.tls_certificate) != bool(config.tls_key) or (config.tls_client_ca and not config.tls_key):
         missing = "tls_certificate" if config.tls_key else "tls_key"
         raise bad_setting(missing, "", "is missing", "set both TLS_CERTIFICATE and TLS_KEY")
@@ -219,7 +225,7 @@ def _tls(config: Config) -> None:
         raise bad_setting("tls_client_ca", config.tls_client_ca, reason, "use a PEM file with certificates") from None
 
 
-def _auth(config: Config) -> None:
+def _check_auth(config: Config) -> None:
     if config.auth == "none":
         if config.address[0] not in LOOPBACK:
             reason = f"is allowed on a loopback address only, and LISTEN is {config.listen!r}"

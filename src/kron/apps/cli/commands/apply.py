@@ -17,9 +17,9 @@ from kron.engine.clock import SystemClock
 from kron.errors import InvalidInput, KronError, NotFound
 from kron.timing.zone import rfc3339
 
-MOST = 1_000  # maximum number of runs to compare
+MAX_COMPARED_RUNS = 1_000  # maximum number of runs to compare
 FIELDS = ("schedule", "dialect", "timezone", "target", "name", "description", "overlap_policy", "catchup_policy")
-SHOWN = 10  # maximum number of lines shown of each kind
+MAX_SHOWN_LINES = 10  # maximum number of lines shown of each kind
 DAY = 86_400
 
 
@@ -41,16 +41,18 @@ class Difference:
 
 def apply(args: argparse.Namespace, screen: Screen, client: Client) -> int:
     """Define the schedules of the file or, with `--dry-run`, compare them with the stored ones."""
-    found = manifest(args.file)
+    definitions = manifest(args.file)
     if args.dry_run:
-        return _compared(args, screen, client, found)
-    for name, definition in found.items():
-        made = client.apply(name, definition)
+        return _compare(args, screen, client, definitions)
+    for name, definition in definitions.items():
+        schedule = client.apply(name, definition)
         if args.output == "json":
-            screen.json(made)
+            screen.json(schedule)
         else:
-            screen.line(name if args.output == "name" else f"{name}: revision {made['revision']}, {made['summary']}")
-        for warning in made["warnings"]:
+            screen.line(
+                name if args.output == "name" else f"{name}: revision {schedule['revision']}, {schedule['summary']}"
+            )
+        for warning in schedule["warnings"]:
             screen.note(f"{name}: warning: {warning}")
     return 0
 
@@ -62,13 +64,13 @@ def manifest(path: str) -> dict[str, dict[str, Any]]:
         loaded = _load(text, path)
     except ValueError as error:
         raise InvalidInput("BAD_FILE", f"{path} cannot be read: {error}", hint="use valid TOML or JSON") from None
-    named = loaded.get("schedules", loaded) if isinstance(loaded, dict) else loaded
-    if isinstance(named, dict):
-        named = [{"id": name, **each} if isinstance(each, dict) else each for name, each in named.items()]
-    if not isinstance(named, list) or not all(isinstance(each, dict) and each.get("id") for each in named):
+    entries = loaded.get("schedules", loaded) if isinstance(loaded, dict) else loaded
+    if isinstance(entries, dict):
+        entries = [{"id": name, **entry} if isinstance(entry, dict) else entry for name, entry in entries.items()]
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) and entry.get("id") for entry in entries):
         hint = 'add a table [schedules.ID] for each schedule, or a list of objects with an "id"'
         raise InvalidInput("BAD_FILE", f"{path} contains no schedules", hint=hint)
-    return {str(each["id"]): {k: v for k, v in each.items() if k != "id"} for each in named}
+    return {str(entry["id"]): {k: v for k, v in entry.items() if k != "id"} for entry in entries}
 
 
 def _load(text: str, path: str) -> Any:
@@ -77,56 +79,56 @@ def _load(text: str, path: str) -> Any:
 
 def difference(before: UpcomingRuns | None, after: UpcomingRuns | None, upto: str) -> Difference:
     """Return the differences between two lists of runs, up to `upto` or to the end of the shorter list."""
-    lists = [each for each in (before, after) if each is not None]
-    last = min([upto, *(each["runs"][-1]["at"] for each in lists if each["has_more"] and each["runs"])])
+    lists = [upcoming for upcoming in (before, after) if upcoming is not None]
+    last = min([upto, *(upcoming["runs"][-1]["at"] for upcoming in lists if upcoming["has_more"] and upcoming["runs"])])
     old, new = (
-        {fire["period"]: fire["at"] for fire in (each["runs"] if each else []) if fire["at"] <= last}
-        for each in (before, after)
+        {run["period"]: run["at"] for run in (upcoming["runs"] if upcoming else []) if run["at"] <= last}
+        for upcoming in (before, after)
     )
     moved = [(old[period], new[period]) for period in new if period in old and old[period] != new[period]]
     added = [at for period, at in new.items() if period not in old]
     return Difference(added, moved, [at for period, at in old.items() if period not in new], last)
 
 
-def _compared(args: argparse.Namespace, screen: Screen, client: Client, found: dict[str, dict[str, Any]]) -> int:
+def _compare(args: argparse.Namespace, screen: Screen, client: Client, definitions: dict[str, dict[str, Any]]) -> int:
     upto = rfc3339(int(SystemClock().now()) + args.days * DAY)
-    told, wrong = dict[str, Difference](), dict[str, KronError]()
-    for name, definition in found.items():
+    differences, errors = dict[str, Difference](), dict[str, KronError]()
+    for name, definition in definitions.items():
         try:
-            told[name] = _one(client, name, definition, upto)
+            differences[name] = _difference_of(client, name, definition, upto)
         except KronError as refusal:  # the other definitions are still compared
-            wrong[name] = refusal
-    _show(args, screen, told)
-    for name, error in wrong.items():
+            errors[name] = refusal
+    _show(args, screen, differences)
+    for name, error in errors.items():
         screen.note(f"{name}: error[{error.code}]: {error.message}")
-    return int(bool(wrong))
+    return int(bool(errors))
 
 
-def _show(args: argparse.Namespace, screen: Screen, told: dict[str, Difference]) -> None:
+def _show(args: argparse.Namespace, screen: Screen, differences: dict[str, Difference]) -> None:
     if args.output == "json":
-        screen.json({name: _json(each) for name, each in told.items()})
+        screen.json({name: _json(difference) for name, difference in differences.items()})
         return
-    for name, each in told.items():
+    for name, difference in differences.items():
         if args.output == "name":
-            if not each.none:
+            if not difference.none:
                 screen.line(name)
             continue
-        counts = f"{len(each.added)} added, {len(each.moved)} moved, {len(each.lost)} lost"
-        same = not (each.added or each.moved or each.lost)
-        screen.line(f"{name}: " + ("no run changes" if same else counts) + f" until {each.upto}")
-        for change in each.changes:
+        counts = f"{len(difference.added)} added, {len(difference.moved)} moved, {len(difference.lost)} lost"
+        same = not (difference.added or difference.moved or difference.lost)
+        screen.line(f"{name}: " + ("no run changes" if same else counts) + f" until {difference.upto}")
+        for change in difference.changes:
             screen.line(f"  * {change}")
-        for sign, lines in _lines(each).items():
-            for line in lines[:SHOWN]:
+        for sign, lines in _lines(difference).items():
+            for line in lines[:MAX_SHOWN_LINES]:
                 screen.line(f"  {sign} {line}")
-            if len(lines) > SHOWN:
-                screen.line(f"  {sign} and {len(lines) - SHOWN} more")
+            if len(lines) > MAX_SHOWN_LINES:
+                screen.line(f"  {sign} and {len(lines) - MAX_SHOWN_LINES} more")
 
 
-def _one(client: Client, name: str, definition: dict[str, Any], upto: str) -> Difference:
-    after = client.preview(name, definition, MOST, upto)
+def _difference_of(client: Client, name: str, definition: dict[str, Any], upto: str) -> Difference:
+    after = client.preview(name, definition, MAX_COMPARED_RUNS, upto)
     try:
-        before: UpcomingRuns | None = client.next(name, MOST, upto)
+        before: UpcomingRuns | None = client.next(name, MAX_COMPARED_RUNS, upto)
     except NotFound:
         return difference(None, after, upto)
     return replace(difference(before, after, upto), changes=_changes(client.get(name), definition))
@@ -134,19 +136,19 @@ def _one(client: Client, name: str, definition: dict[str, Any], upto: str) -> Di
 
 def _changes(stored: Mapping[str, Any], definition: dict[str, Any]) -> tuple[str, ...]:
     """Return the changed fields of a new definition that the list of runs does not show."""
-    named = [field for field in FIELDS if field in definition and field in stored]
-    return tuple(f"{f}: {stored[f]} -> {definition[f]}" for f in named if stored[f] != definition[f])
+    fields = [field for field in FIELDS if field in definition and field in stored]
+    return tuple(f"{f}: {stored[f]} -> {definition[f]}" for f in fields if stored[f] != definition[f])
 
 
-def _lines(each: Difference) -> dict[str, list[str]]:
-    return {"+": each.added, "~": [f"{old} -> {new}" for old, new in each.moved], "-": each.lost}
+def _lines(difference: Difference) -> dict[str, list[str]]:
+    return {"+": difference.added, "~": [f"{old} -> {new}" for old, new in difference.moved], "-": difference.lost}
 
 
-def _json(each: Difference) -> dict[str, Any]:
+def _json(difference: Difference) -> dict[str, Any]:
     return {
-        "added": each.added,
-        "moved": [list(pair) for pair in each.moved],
-        "lost": each.lost,
-        "changes": list(each.changes),
-        "upto": each.upto,
+        "added": difference.added,
+        "moved": [list(pair) for pair in difference.moved],
+        "lost": difference.lost,
+        "changes": list(difference.changes),
+        "upto": difference.upto,
     }

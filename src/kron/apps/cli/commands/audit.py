@@ -14,7 +14,7 @@ from kron.errors import KronError
 from kron.rules.outcome import GapRecord
 from kron.timing.zone import rfc3339
 
-BOUNDS = ("failed", "lost", "unknown")
+BOUNDED_ENDS = ("failed", "lost", "unknown")
 
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
@@ -24,65 +24,67 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
         1 if a period is unexplained or a bound is exceeded, 2 if the store cannot be read, else 0.
     """
     try:
-        found = asyncio.run(_audits(args))
+        audits = asyncio.run(_audits(args))
     except KronError as error:
         screen.error(error)
         return 2
-    if not found:
+    if not audits:
         screen.note("no schedules are visible; nothing was audited")
     if args.output == "json":
-        screen.json([_json(one) for one in found])
+        screen.json([_json(result) for result in audits])
     else:
-        for one in found:
-            _show(one, screen)
-    unsound = sum(not one.sound for one in found)
-    ends = {name: sum(getattr(one, name) for one in found) for name in BOUNDS}
-    counts = ", ".join(f"{count} {name}" for name, count in ends.items())
-    screen.note(f"{plural(len(found), 'schedule')}, {unsound} with unexplained periods; runs: {counts}")
-    over = [name for name in BOUNDS if (bound := getattr(args, f"max_{name}")) is not None and ends[name] > bound]
-    for name in over:
-        screen.note(f"{plural(ends[name], 'run')} ended as {name}; the limit is {getattr(args, f'max_{name}')}")
-    return int(unsound > 0 or bool(over))
+        for result in audits:
+            _show(result, screen)
+    unsound = sum(not result.sound for result in audits)
+    totals = {name: sum(getattr(result, name) for result in audits) for name in BOUNDED_ENDS}
+    counts = ", ".join(f"{count} {name}" for name, count in totals.items())
+    screen.note(f"{plural(len(audits), 'schedule')}, {unsound} with unexplained periods; runs: {counts}")
+    exceeded = [
+        name for name in BOUNDED_ENDS if (bound := getattr(args, f"max_{name}")) is not None and totals[name] > bound
+    ]
+    for name in exceeded:
+        screen.note(f"{plural(totals[name], 'run')} ended as {name}; the limit is {getattr(args, f'max_{name}')}")
+    return int(unsound > 0 or bool(exceeded))
 
 
 async def _audits(args: argparse.Namespace) -> list[Audit]:
     set_tenant_scope(ALL_TENANTS)
     async with open_store(existing(args.store)) as store:
-        return [one async for one in audit(store, [args.identity] if args.identity else None)]
+        return [result async for result in audit(store, [args.identity] if args.identity else None)]
 
 
-def _show(one: Audit, screen: Screen) -> None:
-    counts = dict(one.outcomes)
-    for gap in one.gaps:
+def _show(result: Audit, screen: Screen) -> None:
+    counts = dict(result.outcomes)
+    for gap in result.gaps:
         name = f"{gap.outcome}: {gap.reason}, in a gap record"
         counts[name] = counts.get(name, 0) + gap.count
-    told = ", ".join(f"{count} {what}" for what, count in sorted(counts.items())) or "no records yet"
-    screen.line(f"{'ok   ' if one.sound else 'WRONG'}  {one.identity}, revision {one.revision}: {told}")
-    for what, nominals in _wrong(one).items():
+    summary = ", ".join(f"{count} {label}" for label, count in sorted(counts.items())) or "no records yet"
+    screen.line(f"{'ok   ' if result.sound else 'WRONG'}  {result.identity}, revision {result.revision}: {summary}")
+    for label, nominals in _problems(result).items():
         for nominal in nominals[:10]:
-            screen.line(f"       {what}: {rfc3339(nominal)}")
+            screen.line(f"       {label}: {rfc3339(nominal)}")
 
 
-def _wrong(one: Audit) -> dict[str, tuple[int, ...]]:
-    return {"unexplained": one.unexplained, "recorded twice": one.twice, "key used by another run": one.taken}
+def _problems(result: Audit) -> dict[str, tuple[int, ...]]:
+    return {"unexplained": result.unexplained, "recorded twice": result.twice, "key used by another run": result.taken}
 
 
-def _json(one: Audit) -> dict[str, Any]:
+def _json(result: Audit) -> dict[str, Any]:
     return {
-        "identity": one.identity,
-        "revision": one.revision,
-        "ok": one.sound,
-        "records": one.outcomes,
+        "identity": result.identity,
+        "revision": result.revision,
+        "ok": result.sound,
+        "records": result.outcomes,
         "gaps": [
-            {"first": rfc3339(g.first), "last": rfc3339(g.last), "count": g.count, "reason": str(g.reason)}
-            for g in one.gaps
+            {"first": rfc3339(gap.first), "last": rfc3339(gap.last), "count": gap.count, "reason": str(gap.reason)}
+            for gap in result.gaps
         ],
-        "unexplained": [rfc3339(nominal) for nominal in one.unexplained],
-        "twice": [rfc3339(nominal) for nominal in one.twice],
-        "taken": [rfc3339(nominal) for nominal in one.taken],
-        "failed": one.failed,
-        "lost": one.lost,
-        "unknown": one.unknown,
+        "unexplained": [rfc3339(nominal) for nominal in result.unexplained],
+        "twice": [rfc3339(nominal) for nominal in result.twice],
+        "taken": [rfc3339(nominal) for nominal in result.taken],
+        "failed": result.failed,
+        "lost": result.lost,
+        "unknown": result.unknown,
     }
 
 

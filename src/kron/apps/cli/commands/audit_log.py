@@ -7,23 +7,23 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kron.apps.cli.console import Screen
-from kron.apps.service.auth.chain import FIRST, Verdict, verify
+from kron.apps.service.auth.chain import FIRST_HASH, Verdict, verify
 from kron.errors import NotFound
 
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
     """Verify the hash chain of the files, in order. Return 1 if a line does not follow from the line before."""
     sizes: list[tuple[str, int]] = []
-    found = verify(_lines(args.files, sizes), args.after or FIRST)
-    path, number = _place(found, sizes)
+    verdict = verify(_lines(args.files, sizes), args.after or FIRST_HASH)
+    path, number = _place(verdict, sizes)
     if args.output == "json":
-        place = {"file": path, "line": number, "reason": found.reason} if found.broken else None
-        screen.json({"lines": found.lines, "last": found.last, "broken": place})
-    elif found.broken:
-        screen.line(f"{path}:{number}: {found.reason}; {_counted(found.lines)} before it are intact")
+        place = {"file": path, "line": number, "reason": verdict.reason} if verdict.broken else None
+        screen.json({"lines": verdict.lines, "last": verdict.last, "broken": place})
+    elif verdict.broken:
+        screen.line(f"{path}:{number}: {verdict.reason}; {_count_text(verdict.lines)} before it are intact")
     else:
-        screen.line(f"ok: {_counted(found.lines)}, hash of the last line {found.last}")
-    return int(found.broken is not None)
+        screen.line(f"ok: {_count_text(verdict.lines)}, hash of the last line {verdict.last}")
+    return int(verdict.broken is not None)
 
 
 def _lines(paths: list[str], sizes: list[tuple[str, int]]) -> Iterator[str]:
@@ -40,10 +40,10 @@ def _lines(paths: list[str], sizes: list[tuple[str, int]]) -> Iterator[str]:
             raise NotFound("NOT_FOUND", message, hint="use the file that the setting AUDIT_LOG names") from None
 
 
-def _place(found: Verdict, sizes: list[tuple[str, int]]) -> tuple[str, int]:
+def _place(verdict: Verdict, sizes: list[tuple[str, int]]) -> tuple[str, int]:
     """Return the file and line of the break, which is the last line read."""
-    return sizes[-1] if found.broken else ("", 0)
+    return sizes[-1] if verdict.broken else ("", 0)
 
 
-def _counted(lines: int) -> str:
+def _count_text(lines: int) -> str:
     return "1 line" if lines == 1 else f"{lines} lines"

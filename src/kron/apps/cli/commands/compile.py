@@ -10,7 +10,7 @@ from typing import Any
 from kron.apps.cli.commands.fmt import replace_file
 from kron.apps.cli.console import Screen, colourful
 from kron.apps.cli.heatmap import heatmap
-from kron.apps.cli.inputs import now, read_text, usage
+from kron.apps.cli.inputs import now, read_text, usage_error
 from kron.apps.cli.repository import identifier
 from kron.errors import InvalidInput, InvalidSchedule, LanguageError, report
 from kron.language.lint import Finding
@@ -20,14 +20,14 @@ from kron.timing.period import next_nominal
 from kron.timing.schedule import Schedule
 from kron.timing.zone import rfc3339
 
-ENDINGS = (".md", ".yml", ".yaml")
-SKIPPED = (".git", "node_modules")
+WORKFLOW_SUFFIXES = (".md", ".yml", ".yaml")
+SKIPPED_FOLDERS = (".git", "node_modules")
 
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
     """Compile files. Return 1 if a file is invalid or, with `--check`, if a cron line is wrong or missing."""
     if args.check and args.write:
-        raise usage("--check and --write are mutually exclusive", "use only one of them")
+        raise usage_error("--check and --write are mutually exclusive", "use only one of them")
     at, workflows = now(args), [_load(path, args.repo) for path in files(args.paths)]
     errors = [error for workflow in workflows for error in workflow.errors]
     for error in errors:
@@ -35,11 +35,11 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     if errors:
         return 1
     schedules = [schedule for workflow in workflows for schedule in workflow.schedules]
-    shared = collisions(schedules)
+    shared_findings = collisions(schedules)
     if args.output == "json":
-        screen.json([_json(schedule, shared, at) for schedule in schedules])
+        screen.json([_json(schedule, shared_findings, at) for schedule in schedules])
     else:
-        _show(schedules, shared, at, screen)
+        _show(schedules, shared_findings, at, screen)
     if args.write:
         _write(workflows, screen)
     return int(args.check and _differences(schedules, screen) > 0)
@@ -48,17 +48,17 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
 def files(paths: list[str]) -> Iterator[Path]:
     """Yield the selected files, each once: named files, and all possible workflow files in folders."""
     seen: set[Path] = set()
-    for file in (file for path in paths for file in _within(Path(path))):
+    for file in (file for path in paths for file in _workflow_files(Path(path))):
         if file.absolute() not in seen:
             seen.add(file.absolute())
             yield file
 
 
-def _within(path: Path) -> list[Path]:
+def _workflow_files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
-    found = sorted(file for file in path.rglob("*") if file.suffix.lower() in ENDINGS and file.is_file())
-    return [file for file in found if not set(SKIPPED) & set(file.parts)]
+    candidates = sorted(file for file in path.rglob("*") if file.suffix.lower() in WORKFLOW_SUFFIXES and file.is_file())
+    return [file for file in candidates if not set(SKIPPED_FOLDERS) & set(file.parts)]
 
 
 def _load(path: Path, repository: str | None) -> Workflow:
@@ -75,14 +75,14 @@ def _load(path: Path, repository: str | None) -> Workflow:
         raise refusal or error from None
 
 
-def _show(schedules: list[Compiled], shared: list[Finding], at: int, screen: Screen) -> None:
+def _show(schedules: list[Compiled], shared_findings: list[Finding], at: int, screen: Screen) -> None:
     if not schedules:
         screen.note("no schedules")
         return
     head = ("FILE", "SENTENCE", "PLACEHOLDER", "CRON", "NEXT RUN (UTC)")
     rows = [(_label(s), s.sentence or "-", s.placeholder or "-", s.cron, _next(s, at) or "never") for s in schedules]
     screen.table(head, rows)
-    for f in [*(finding for schedule in schedules for finding in schedule.findings), *shared]:
+    for f in [*(finding for schedule in schedules for finding in schedule.findings), *shared_findings]:
         screen.block(
             screen.paint_report(screen.err, report(f.code, f.message, f.place, f.hint, level=f.level)), screen.err
         )
@@ -98,8 +98,8 @@ def _next(schedule: Compiled, at: int) -> str | None:
     return None if nominal is None else rfc3339(nominal)
 
 
-def _json(schedule: Compiled, shared: list[Finding], at: int) -> dict[str, Any]:
-    findings = [*schedule.findings, *(finding for finding in shared if finding.place == schedule.place)]
+def _json(schedule: Compiled, shared_findings: list[Finding], at: int) -> dict[str, Any]:
+    findings = [*schedule.findings, *(finding for finding in shared_findings if finding.place == schedule.place)]
     return {
         "file": schedule.place.source,
         "line": schedule.place.line,
@@ -127,10 +127,10 @@ def _write(workflows: list[Workflow], screen: Screen) -> None:
 
 def _differences(schedules: list[Compiled], screen: Screen) -> int:
     """Report the cron lines that are wrong or missing, and return their number."""
-    wrong = [schedule for schedule in schedules if schedule.status in (Status.DIFFERS, Status.MISSING)]
-    for schedule in wrong:
-        has = f"has {schedule.written.cron}" if schedule.written.cron else "is not compiled"
-        screen.note(f"{_label(schedule)} {has}; {schedule.sentence} compiles to {schedule.cron}")
-    if wrong:
+    outdated = [schedule for schedule in schedules if schedule.status in (Status.DIFFERS, Status.MISSING)]
+    for schedule in outdated:
+        current = f"has {schedule.written.cron}" if schedule.written.cron else "is not compiled"
+        screen.note(f"{_label(schedule)} {current}; {schedule.sentence} compiles to {schedule.cron}")
+    if outdated:
         screen.note("run kron compile --write to update the files")
-    return len(wrong)
+    return len(outdated)

@@ -50,10 +50,10 @@ def _fish() -> str:
 
 def _options() -> dict[str, list[str]]:
     """Return the commands, each with its options and the values of its positional choices."""
-    found: dict[str, list[str]] = {}
+    options_by_command: dict[str, list[str]] = {}
     for action in parser()._actions:
         for name, command in (action.choices or {}).items() if isinstance(action.choices, dict) else ():
             words = [option for inner in command._actions for option in inner.option_strings]
             words += [str(c) for inner in command._actions if not inner.option_strings for c in inner.choices or ()]
-            found[name] = words
-    return found
+            options_by_command[name] = words
+    return options_by_command

@@ -11,30 +11,30 @@ from kron.apps.cli.console import Screen
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
     """Run all tests. Return 1 if any fails."""
-    found = report()
+    summary = report()
     if args.output == "json":
-        screen.json(_json(found))
+        screen.json(_json(summary))
     else:
-        _show(found, screen)
-    return int(found.passed < len(found.results))
+        _show(summary, screen)
+    return int(summary.passed < len(summary.results))
 
 
-def _show(found: Report, screen: Screen) -> None:
+def _show(summary: Report, screen: Screen) -> None:
     rows = [
         (result.check.id, result.check.levels, "pass" if result.passed else "FAIL", result.fault or result.check.says)
-        for result in found.results
+        for result in summary.results
     ]
-    screen.table(("TEST", "LEVEL", "RESULT", found.document), rows)
+    screen.table(("TEST", "LEVEL", "RESULT", summary.document), rows)
     screen.line()
-    screen.line(f"{found.passed} of {len(found.results)} tests pass; conformance level {found.level or 'none'}")
+    screen.line(f"{summary.passed} of {len(summary.results)} tests pass; conformance level {summary.level or 'none'}")
 
 
-def _json(found: Report) -> dict[str, object]:
+def _json(summary: Report) -> dict[str, object]:
     return {
-        "document": found.document,
-        "passed": found.passed,
-        "total": len(found.results),
-        "level": found.level,
+        "document": summary.document,
+        "passed": summary.passed,
+        "total": len(summary.results),
+        "level": summary.level,
         "tests": [
             {
                 "id": result.check.id,
@@ -43,6 +43,6 @@ def _json(found: Report) -> dict[str, object]:
                 "passed": result.passed,
                 "fault": result.fault or None,
             }
-            for result in found.results
+            for result in summary.results
         ],
     }

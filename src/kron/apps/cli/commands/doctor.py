@@ -17,17 +17,18 @@ _COLOURS = {"ok": "green", "warning": "yellow", "error": "red"}
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
     """Examine a store. Return 1 if a finding is an error."""
-    found = asyncio.run(_examine(durable(args.store)))
+    findings = asyncio.run(_examine(durable(args.store)))
     if args.output == "json":
-        screen.json([asdict(one) for one in found])
+        screen.json([asdict(finding) for finding in findings])
     else:
-        for one in found:
+        for finding in findings:
             screen.line(
-                f"{screen.paint(screen.out, _COLOURS[one.level], one.level.ljust(8))} {one.check}: {one.message}"
+                f"{screen.paint(screen.out, _COLOURS[finding.level], finding.level.ljust(8))} "
+                f"{finding.check}: {finding.message}"
             )
-            if one.hint:
-                screen.line(f"         hint: {one.hint}")
-    return int(any(one.level == "error" for one in found))
+            if finding.hint:
+                screen.line(f"         hint: {finding.hint}")
+    return int(any(finding.level == "error" for finding in findings))
 
 
 async def _examine(url: str) -> list[Any]:

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from kron.apps.cli.console import Screen
-from kron.apps.cli.inputs import given, load, read_text, usage
+from kron.apps.cli.inputs import load, read_text, schedule_argument, usage_error
 from kron.errors import InvalidSchedule
 from kron.language.canonical import to_posix, unparse
 from kron.language.english import describe
@@ -18,7 +18,7 @@ from kron.timing.schedule import Schedule
 def run(args: argparse.Namespace, screen: Screen) -> int:
     """Print the canonical form, write it (`--write`), or check it (`--check`)."""
     if args.write and not args.file:
-        raise usage("--write needs a file, and none is given", "add -f FILE")
+        raise usage_error("--write needs a file, and none is given", "add -f FILE")
     before, after = _file(args) if args.file else _text(args)
     if args.check:
         if before != after:
@@ -29,20 +29,20 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
             replace_file(Path(args.file), after)
             screen.note(f"{args.file} rewritten")
     elif args.output == "json":
-        screen.json({"text": after, **({} if args.file else {"english": describe(given(args).schedule)})})
+        screen.json({"text": after, **({} if args.file else {"english": describe(schedule_argument(args).schedule)})})
     else:
         screen.out.write(after if args.file else after + "\n")
     return 0
 
 
 def _text(args: argparse.Namespace) -> tuple[str, str]:
-    return args.name or "", _canonical(given(args).schedule, args.to)
+    return args.name or "", _canonical(schedule_argument(args).schedule, args.to)
 
 
 def _file(args: argparse.Namespace) -> tuple[str, str]:
     """Return the file as it is and in canonical form; comments, blank lines and text after a schedule stay."""
     if args.name:
-        raise usage("fmt formats whole files, not one job", "omit the name of the job")
+        raise usage_error("fmt formats whole files, not one job", "omit the name of the job")
     before, table = read_text(args.file), load(args.file)
     if table.errors:
         raise table.errors[0]
@@ -64,9 +64,9 @@ def _canonical(schedule: Schedule, to: str) -> str:
 
 def replace_file(path: Path, text: str) -> None:
     """Replace the file's content atomically and keep the file's permissions."""
-    with tempfile.NamedTemporaryFile("wb", dir=path.parent, prefix=path.name, delete=False) as new:
-        new.write(text.encode())
-        new.flush()
-        os.fsync(new.fileno())
-    Path(new.name).chmod(path.stat().st_mode & 0o7777)
-    Path(new.name).replace(path)
+    with tempfile.NamedTemporaryFile("wb", dir=path.parent, prefix=path.name, delete=False) as file:
+        file.write(text.encode())
+        file.flush()
+        os.fsync(file.fileno())
+    Path(file.name).chmod(path.stat().st_mode & 0o7777)
+    Path(file.name).replace(path)

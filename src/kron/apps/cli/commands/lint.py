@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from kron.apps.cli.console import Screen
-from kron.apps.cli.inputs import given, load, now
+from kron.apps.cli.inputs import load, now, schedule_argument
 from kron.errors import LanguageError, Place
 from kron.language.lint import Finding, lint
 from kron.language.sentences.read import read_sentence
@@ -15,7 +15,7 @@ from kron.language.sentences.read import read_sentence
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
     """Print all findings. Return 1 if an error is among them or, with `--strict`, a warning."""
-    findings = _of_file(args) if args.file else _of_text(args)
+    findings = _file_findings(args) if args.file else _text_findings(args)
     if args.output == "json":
         screen.json([_json(finding) for finding in findings])
     else:
@@ -30,28 +30,28 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
 LEVELS = ("error", "warning", "note")
 
 
-def _of_text(args: argparse.Namespace) -> list[Finding]:
+def _text_findings(args: argparse.Namespace) -> list[Finding]:
     try:
         if args.dialect == "fuzzy" and args.name is not None:
             return list(read_sentence(args.name).findings)
-        subject = given(args)
+        subject = schedule_argument(args)
     except LanguageError as error:
         return [_finding(error)]
-    return _impossible_is_an_error(lint(subject.text, subject.schedule, now(args), dialect=args.dialect))
+    return _with_impossible_as_errors(lint(subject.text, subject.schedule, now(args), dialect=args.dialect))
 
 
-def _of_file(args: argparse.Namespace) -> list[Finding]:
+def _file_findings(args: argparse.Namespace) -> list[Finding]:
     table = load(args.file)
-    found = [_finding(error) for error in table.errors]
+    findings = [_finding(error) for error in table.errors]
     for line in table.lines:
         if args.name in (None, line.job.name):
             for finding in lint(line.schedule, line.job.schedule, now(args)):
                 place = finding.place._replace(source=args.file, line=line.number)
-                found.append(replace(finding, place=place))
-    return sorted(found, key=lambda finding: finding.place.line)
+                findings.append(replace(finding, place=place))
+    return sorted(findings, key=lambda finding: finding.place.line)
 
 
-def _impossible_is_an_error(findings: list[Finding]) -> list[Finding]:
+def _with_impossible_as_errors(findings: list[Finding]) -> list[Finding]:
     return [replace(f, level="error") if f.never_runs else f for f in findings]
 
 

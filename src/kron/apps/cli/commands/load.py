@@ -23,49 +23,51 @@ from kron.rules.pause import Actor
 from kron.timing.job import Command, Job
 from kron.timing.schedule.policy import Completion
 
-TOGETHER = 1_000  # schedules in one write
-LANES = 2  # concurrent writes while the next lines are read
-LONGEST = 64 * 1024  # maximum length of a line in bytes
-SHOWN = 10  # maximum number of invalid lines shown
-RARELY = (100_000, 50, 50)  # loading creates no cycles: frequent cycle collection costs more than it frees
-OWN = ("command", "target", "name", "description", "completion")  # keys of a line in addition to the fields of a job
-UNFOLLOWED = ("http:", "https:", "workflow:")  # targets whose runs Kron does not track: an accepted run is finished
+BATCH_SIZE = 1_000  # schedules in one write
+MAX_CONCURRENT_WRITES = 2  # concurrent writes while the next lines are read
+MAX_LINE_BYTES = 64 * 1024  # maximum length of a line in bytes
+MAX_SHOWN_ERRORS = 10  # maximum number of invalid lines shown
+GC_THRESHOLDS = (100_000, 50, 50)  # loading creates no cycles: frequent cycle collection costs more than it frees
+# Keys of a line in addition to the fields of a job.
+LINE_KEYS = ("command", "target", "name", "description", "completion")
+# Targets whose runs Kron does not track: an accepted run is finished.
+UNTRACKED_SCHEMES = ("http:", "https:", "workflow:")
 
 
 class Progress:
     """Progress display: updated in place on a terminal, printed at intervals elsewhere."""
 
     def __init__(self, screen: Screen, size: int) -> None:
-        self.screen, self.size, self.began = screen, size, time.monotonic()
-        self.defined = self.wrong = self.told = 0
+        self.screen, self.size, self.started_at = screen, size, time.monotonic()
+        self.defined = self.rejected = self.last_shown = 0
 
-    def tell(self, place: int) -> None:
+    def show(self, position: int) -> None:
         """Print the progress if the display is due."""
-        share = f"{100 * place // max(self.size, 1):3d} %"
-        speed = f"{self.defined / max(time.monotonic() - self.began, 0.001):,.0f} schedules/s"
+        percentage = f"{100 * position // max(self.size, 1):3d} %"
+        speed = f"{self.defined / max(time.monotonic() - self.started_at, 0.001):,.0f} schedules/s"
         if self.screen.err.isatty():
-            self.screen.err.write(f"\r{share}  {self.defined:,} defined, {speed} ")
-        elif self.defined - self.told >= 10 * TOGETHER:
-            self.told = self.defined
-            self.screen.note(f"{share}  {self.defined:,} defined, {speed}")
+            self.screen.err.write(f"\r{percentage}  {self.defined:,} defined, {speed} ")
+        elif self.defined - self.last_shown >= 10 * BATCH_SIZE:
+            self.last_shown = self.defined
+            self.screen.note(f"{percentage}  {self.defined:,} defined, {speed}")
 
-    def refuse(self, number: int, error: KronError) -> None:
+    def reject(self, number: int, error: KronError) -> None:
         """Count a rejected line and print its error."""
-        self.wrong += 1
-        if self.wrong <= SHOWN:
+        self.rejected += 1
+        if self.rejected <= MAX_SHOWN_ERRORS:
             self.screen.block(f"line {number}: {describe(error)}", self.screen.err)
 
     def end(self) -> None:
         """Print the totals."""
-        lasted = time.monotonic() - self.began
-        start = "\r" if self.screen.err.isatty() else ""
-        left = f", {plural(self.wrong, 'line')} rejected" if self.wrong else ""
-        self.screen.note(f"{start}{plural(self.defined, 'schedule')} defined in {lasted:.1f} s{left}")
+        seconds = time.monotonic() - self.started_at
+        line_start = "\r" if self.screen.err.isatty() else ""
+        rejected_text = f", {plural(self.rejected, 'line')} rejected" if self.rejected else ""
+        self.screen.note(f"{line_start}{plural(self.defined, 'schedule')} defined in {seconds:.1f} s{rejected_text}")
 
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
     """Define the schedules. Return 1 if a line was rejected; the other lines are defined nevertheless."""
-    gc.set_threshold(*RARELY)
+    gc.set_threshold(*GC_THRESHOLDS)
     path = Path(args.path)
     try:
         with path.open("rb") as file:
@@ -75,70 +77,70 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
 
 
 async def _load(args: argparse.Namespace, file: BinaryIO, progress: Progress) -> int:
-    actor, lanes = Actor("kron load", args.note), asyncio.Semaphore(LANES)
+    actor, write_slots = Actor("kron load", args.note), asyncio.Semaphore(MAX_CONCURRENT_WRITES)
     set_tenant_scope(ALL_TENANTS)  # with row-level security, the API role sees no rows without a tenant scope
-    async with open_store(args.store) as store, asyncio.TaskGroup() as writing:
+    async with open_store(args.store) as store, asyncio.TaskGroup() as task_group:
         registrar = Registrar(store)
 
-        async def write(jobs: list[Job], place: int) -> None:
+        async def write(jobs: list[Job], position: int) -> None:
             try:
                 await registrar.upsert_all([(job, actor) for job in jobs])
             finally:
-                lanes.release()
+                write_slots.release()
             progress.defined += len(jobs)
-            progress.tell(place)
+            progress.show(position)
 
-        found = _jobs(file, progress)
-        while jobs := list(islice(found, TOGETHER)):
-            await lanes.acquire()
-            writing.create_task(write(jobs, file.tell()))
+        all_jobs = _jobs(file, progress)
+        while jobs := list(islice(all_jobs, BATCH_SIZE)):
+            await write_slots.acquire()
+            task_group.create_task(write(jobs, file.tell()))
             await asyncio.sleep(0)  # let the write start while the next lines are read
     progress.end()
-    return int(progress.wrong > 0)
+    return int(progress.rejected > 0)
 
 
 def _jobs(file: BinaryIO, progress: Progress) -> Iterator[Job]:
     number = 0
-    while line := file.readline(LONGEST + 1):
+    while line := file.readline(MAX_LINE_BYTES + 1):
         number += 1
         if line.strip():
             try:
                 yield _job(line)
             except KronError as error:
-                progress.refuse(number, error)
-            while len(line) > LONGEST and not line.endswith(b"\n"):  # skip the rest of a line that is too long
-                line = file.readline(LONGEST + 1)
+                progress.reject(number, error)
+            while len(line) > MAX_LINE_BYTES and not line.endswith(b"\n"):  # skip the rest of a line that is too long
+                line = file.readline(MAX_LINE_BYTES + 1)
 
 
 def _job(line: bytes) -> Job:
     hint = 'use {"identity": "team/job", "schedule": "*/5 * * * *", "target": "https://…"} on one line'
     try:
-        if len(line) > LONGEST:
-            raise ValueError(f"longer than {LONGEST} bytes")
+        if len(line) > MAX_LINE_BYTES:
+            raise ValueError(f"longer than {MAX_LINE_BYTES} bytes")
         fields = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise InvalidInput("BAD_LINE", f"line is not valid JSON: {error}", hint=hint) from None
     if not isinstance(fields, dict):
         raise InvalidInput("BAD_LINE", "line is not a JSON object", hint=hint)
-    own: dict[str, Any] = {name: fields.pop(name) for name in OWN if name in fields}
-    for name, value in own.items():
+    line_fields: dict[str, Any] = {name: fields.pop(name) for name in LINE_KEYS if name in fields}
+    for name, value in line_fields.items():
         if not isinstance(value, str) or "\0" in value:
             raise InvalidInput("BAD_FIELD", f"field {name} is not a string", hint=hint)
-    if "target" in own:
-        scheme, colon, rest = own["target"].partition(":")
-        own["target"] = scheme.lower() + colon + rest  # the scheme selects the launcher
-    if "command" in own:
-        own = {"target": "command:", **own, "command": Command(own["command"])}
-    completion = _completion(own.pop("completion", ""), str(own.get("target", "")))
+    if "target" in line_fields:
+        scheme, colon, rest = line_fields["target"].partition(":")
+        line_fields["target"] = scheme.lower() + colon + rest  # the scheme selects the launcher
+    if "command" in line_fields:
+        line_fields = {"target": "command:", **line_fields, "command": Command(line_fields["command"])}
+    completion = _completion(line_fields.pop("completion", ""), str(line_fields.get("target", "")))
     job = define(fields)
     schedule = replace(job.schedule, policy=replace(job.schedule.policy, completion=completion))
-    return replace(job, schedule=schedule, **own)
+    return replace(job, schedule=schedule, **line_fields)
 
 
 def _completion(text: str, target: str) -> Completion:
     """Return when an accepted run is finished: as the line says, else the default of its target."""
     if not text:
-        return Completion.ACCEPTED if target.startswith(UNFOLLOWED) else Completion.REPORTED
+        return Completion.ACCEPTED if target.startswith(UNTRACKED_SCHEMES) else Completion.REPORTED
     try:
         return Completion(text)
     except ValueError:

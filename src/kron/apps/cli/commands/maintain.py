@@ -13,12 +13,12 @@ from kron.engine.store import Maintained
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
     """Create the partitions of the next weeks and remove old records."""
-    done = asyncio.run(_maintain(args.store, args.retention_days))
-    for verb, names in (("created", done.made), ("dropped", done.dropped), ("kept, still needed:", done.kept)):
+    result = asyncio.run(_maintain(args.store, args.retention_days))
+    for verb, names in (("created", result.made), ("dropped", result.dropped), ("kept, still needed:", result.kept)):
         for name in names:
             screen.line(f"{verb} {name}")
-    weeks = f"{len(done.made)} created, {len(done.dropped)} dropped, {len(done.kept)} kept"
-    screen.note(f"partitions: {weeks}; {done.removed} old records removed")
+    partition_counts = f"{len(result.made)} created, {len(result.dropped)} dropped, {len(result.kept)} kept"
+    screen.note(f"partitions: {partition_counts}; {result.removed} old records removed")
     return 0
 
 
@@ -31,7 +31,7 @@ async def _maintain(url: str, days: int | None) -> Maintained:
     removed, keep = 0, None if days is None else days * DAY_MS
     async with open_store(url) as store:
         while True:
-            done = await store.maintain(await store.now(), keep)
-            removed += done.removed
-            if not done.more:
-                return done._replace(removed=removed)
+            result = await store.maintain(await store.now(), keep)
+            removed += result.removed
+            if not result.more:
+                return result._replace(removed=removed)

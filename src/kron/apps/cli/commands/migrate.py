@@ -15,16 +15,16 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     from kron.stores.postgres.maintain import maintain
     from kron.stores.postgres.migrate import migrate
 
-    ran = asyncio.run(migrate(url, dry=args.dry_run))
+    migrations = asyncio.run(migrate(url, dry=args.dry_run))
     if args.dry_run:
-        for migration in ran:
+        for migration in migrations:
             screen.line(f"-- {migration.name}")
             screen.block(migration.sql)
-        screen.note(f"{plural(len(ran), 'migration')} would run")
+        screen.note(f"{plural(len(migrations), 'migration')} would run")
         return 0
-    for migration in ran:
+    for migration in migrations:
         screen.line(f"ran     {migration.name}")
     for name in asyncio.run(maintain(url)).made:
         screen.line(f"created {name}")
-    screen.note(f"{plural(len(ran), 'migration')} ran" if ran else "nothing to migrate")
+    screen.note(f"{plural(len(migrations), 'migration')} ran" if migrations else "nothing to migrate")
     return 0

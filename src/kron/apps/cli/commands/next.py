@@ -16,9 +16,9 @@ Run = tuple[Decision, Subject]
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
     """Show the next decisions, in the order in which they run."""
-    found = [with_identity(subject) for subject in subjects(args, screen)]
+    selected_subjects = [with_identity(subject) for subject in subjects(args, screen)]
     start = now(args)
-    runs = [(decision, subject) for subject in found for decision in subject.upcoming(start, args.count)]
+    runs = [(decision, subject) for subject in selected_subjects for decision in subject.upcoming(start, args.count)]
     runs.sort(key=lambda run: (time_of(run[0]), run[1].name))
     del runs[args.count :]
     if args.output == "json":

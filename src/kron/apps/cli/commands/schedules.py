@@ -31,15 +31,15 @@ def client(args: argparse.Namespace) -> Client:
 
 
 def _list(args: argparse.Namespace, screen: Screen, client: Client) -> int:
-    return _schedules(args, screen, list(client.schedules(args.prefix, args.paused)))
+    return _print_schedules(args, screen, list(client.schedules(args.prefix, args.paused)))
 
 
 def _get(args: argparse.Namespace, screen: Screen, client: Client) -> int:
-    found = client.get(args.id)
+    schedule = client.get(args.id)
     if args.output != "table":
-        return _said(args, screen, found, [found["id"]])
-    for name, value in found.items():
-        repeated = name == "canonical" and value == found["schedule"]
+        return _print_result(args, screen, schedule, [schedule["id"]])
+    for name, value in schedule.items():
+        repeated = name == "canonical" and value == schedule["schedule"]
         if value not in (None, "", []) and not repeated:
             screen.line(f"{name.replace('_', ' '):<15} {value}")
     return 0
@@ -47,39 +47,39 @@ def _get(args: argparse.Namespace, screen: Screen, client: Client) -> int:
 
 def _delete(args: argparse.Namespace, screen: Screen, client: Client) -> int:
     client.delete(args.id, note=args.note)
-    return _said(args, screen, {"id": args.id, "deleted": True}, [args.id])
+    return _print_result(args, screen, {"id": args.id, "deleted": True}, [args.id])
 
 
 def _pause(args: argparse.Namespace, screen: Screen, client: Client) -> int:
-    return _schedules(args, screen, [client.pause(args.id, note=args.note, until=args.until)], one=True)
+    return _print_schedules(args, screen, [client.pause(args.id, note=args.note, until=args.until)], single=True)
 
 
 def _resume(args: argparse.Namespace, screen: Screen, client: Client) -> int:
-    return _schedules(args, screen, [client.resume(args.id, note=args.note)], one=True)
+    return _print_schedules(args, screen, [client.resume(args.id, note=args.note)], single=True)
 
 
 def _next(args: argparse.Namespace, screen: Screen, client: Client) -> int:
-    found = client.next(args.id, args.count)
+    upcoming = client.next(args.id, args.count)
     if args.output != "table":
-        return _said(args, screen, found, [fire["at"] for fire in found["runs"]])
-    screen.table(("RUNS AT", "PERIOD"), [(fire["at"], fire["period"]) for fire in found["runs"]])
-    if found.get("reason"):
-        screen.note(f"no upcoming run: {found['reason']}")
+        return _print_result(args, screen, upcoming, [run["at"] for run in upcoming["runs"]])
+    screen.table(("RUNS AT", "PERIOD"), [(run["at"], run["period"]) for run in upcoming["runs"]])
+    if upcoming.get("reason"):
+        screen.note(f"no upcoming run: {upcoming['reason']}")
     return 0
 
 
 def _why(args: argparse.Namespace, screen: Screen, client: Client) -> int:
-    found = client.why(args.id, args.at)
-    return _said(args, screen, found, found["explanation"])
+    report = client.why(args.id, args.at)
+    return _print_result(args, screen, report, report["explanation"])
 
 
 def _runs(args: argparse.Namespace, screen: Screen, client: Client) -> int:
-    return _shown_runs(args, screen, client.runs(args.id, args.count))
+    return _print_runs(args, screen, client.runs(args.id, args.count))
 
 
 def _trigger(args: argparse.Namespace, screen: Screen, client: Client) -> int:
     run = client.trigger(args.id, key=args.key)
-    _shown_runs(args, screen, [run])
+    _print_runs(args, screen, [run])
     if run["state"] == "skipped" and run["reason"]:
         screen.note(f"the run was skipped: {REASON_TEXT[Reason(run['reason'])]}")
     return int(run["state"] == "skipped")
@@ -87,39 +87,65 @@ def _trigger(args: argparse.Namespace, screen: Screen, client: Client) -> int:
 
 def _backfill(args: argparse.Namespace, screen: Screen, client: Client) -> int:
     runs = client.backfill(args.id, args.first, args.last, key=args.key, overlap=args.overlap)
-    return _shown_runs(args, screen, runs)
+    return _print_runs(args, screen, runs)
 
 
-def _dead(args: argparse.Namespace, screen: Screen, client: Client) -> int:
-    found = client.dead_letters(args.prefix, args.count)
+def _dead_letters(args: argparse.Namespace, screen: Screen, client: Client) -> int:
+    letters = client.dead_letters(args.prefix, args.count)
     if args.output != "table":
-        return _said(args, screen, found, [each["key"] for each in found])
-    rows = [(r["schedule_id"], r["period"], r["updated_at"], str(r["attempt"]), _driven(r), r["key"]) for r in found]
+        return _print_result(args, screen, letters, [letter["key"] for letter in letters])
+    rows = [
+        (
+            letter["schedule_id"],
+            letter["period"],
+            letter["updated_at"],
+            str(letter["attempt"]),
+            _redrive_text(letter),
+            letter["key"],
+        )
+        for letter in letters
+    ]
     screen.table(("ID", "PERIOD", "GIVEN UP", "ATTEMPTS", "REDRIVEN", "KEY"), rows)
     return 0
 
 
 def _redrive(args: argparse.Namespace, screen: Screen, client: Client) -> int:
-    return _shown_runs(args, screen, [client.redrive(key, overlap=args.overlap) for key in args.keys])
+    return _print_runs(args, screen, [client.redrive(key, overlap=args.overlap) for key in args.keys])
 
 
-def _schedules(args: argparse.Namespace, screen: Screen, found: list[Schedule], *, one: bool = False) -> int:
+def _print_schedules(
+    args: argparse.Namespace, screen: Screen, schedules: list[Schedule], *, single: bool = False
+) -> int:
     if args.output != "table":
-        return _said(args, screen, found[0] if one else found, [each["id"] for each in found])
-    rows = [(s["id"], s["schedule"], s["timezone"] or "-", s["next_run_at"] or "-", _rests(s)) for s in found]
+        return _print_result(
+            args, screen, schedules[0] if single else schedules, [schedule["id"] for schedule in schedules]
+        )
+    rows = [
+        (
+            schedule["id"],
+            schedule["schedule"],
+            schedule["timezone"] or "-",
+            schedule["next_run_at"] or "-",
+            _pause_text(schedule),
+        )
+        for schedule in schedules
+    ]
     screen.table(("ID", "SCHEDULE", "ZONE", "NEXT", "RESTS"), rows)
     return 0
 
 
-def _shown_runs(args: argparse.Namespace, screen: Screen, found: list[Run]) -> int:
+def _print_runs(args: argparse.Namespace, screen: Screen, runs: list[Run]) -> int:
     if args.output != "table":
-        return _said(args, screen, found, [each["key"] for each in found])
-    rows = [(r["period"], r["due_at"], r["state"], r["reason"] or "-", str(r["attempt"]), r["key"][:12]) for r in found]
+        return _print_result(args, screen, runs, [run["key"] for run in runs])
+    rows = [
+        (run["period"], run["due_at"], run["state"], run["reason"] or "-", str(run["attempt"]), run["key"][:12])
+        for run in runs
+    ]
     screen.table(("PERIOD", "DUE", "STATE", "REASON", "ATTEMPT", "KEY"), rows)
     return 0
 
 
-def _said(args: argparse.Namespace, screen: Screen, value: Any, lines: Sequence[str]) -> int:
+def _print_result(args: argparse.Namespace, screen: Screen, value: Any, lines: Sequence[str]) -> int:
     if args.output == "json":
         screen.json(value)
     else:
@@ -128,13 +154,13 @@ def _said(args: argparse.Namespace, screen: Screen, value: Any, lines: Sequence[
     return 0
 
 
-def _rests(schedule: Schedule) -> str:
+def _pause_text(schedule: Schedule) -> str:
     return (
         "no" if not schedule["paused"] else f"until {schedule['paused_until']}" if schedule["paused_until"] else "yes"
     )
 
 
-def _driven(letter: DeadLetter) -> str:
+def _redrive_text(letter: DeadLetter) -> str:
     return "no" if letter["redriven_by"] is None else letter["redriven_by"][:12]
 
 
@@ -150,6 +176,6 @@ _VERBS: dict[str, Verb] = {
     "runs": _runs,
     "trigger": _trigger,
     "backfill": _backfill,
-    "dead-letters": _dead,
+    "dead-letters": _dead_letters,
     "redrive": _redrive,
 }

@@ -33,7 +33,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     asyncio.run(try_parts(config))  # report a part that cannot start in one message, before serving
     allow_more()
     app = make_app(config)
-    _check_free(config)
+    _check_address_free(config)
     scheme = "https" if config.tls_key else "http"
     screen.note(f"kron is serving on {scheme}://{config.listen}, store {redacted(config.store)}")
     server = server_of(app, config)
@@ -41,14 +41,14 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     return 0 if server.started else 1
 
 
-def _check_free(config: Config) -> None:
+def _check_address_free(config: Config) -> None:
     """Raise an error if this process cannot listen on its address."""
     host, port = config.address
     try:
-        family, kind, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(place)
+            probe.bind(address)
     except OSError as error:
         reason = f"is not available ({error.strerror or error})"
         raise bad_setting("listen", config.listen, reason, "use another address or port") from None

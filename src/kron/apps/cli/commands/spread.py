@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from kron.apps.cli.commands.compile import ENDINGS, files
+from kron.apps.cli.commands.compile import WORKFLOW_SUFFIXES, files
 from kron.apps.cli.console import Screen, plural
 from kron.apps.cli.inputs import now, read_text
 from kron.apps.cli.repository import identifier
@@ -28,9 +28,9 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     """Draw both loads. Return 1 if a file is invalid."""
     pieces, errors = list[Piece](), list[LanguageError]()
     for path in files(args.paths):
-        found, wrong = _pieces(path)
-        pieces += found
-        errors += wrong
+        file_pieces, file_errors = _pieces(path)
+        pieces += file_pieces
+        errors += file_errors
     for error in errors:
         screen.error(error)
     if errors:
@@ -39,9 +39,9 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
         raise NotFound("NOT_FOUND", "no schedules found", hint="use a crontab, a krontab or workflow files")
     start = now(args) // DAY * DAY
     end = start + args.days * DAY
-    spread_out = [spread(piece, args.by) for piece in pieces]
-    moved = sum(before != after for before, after in zip(pieces, spread_out, strict=True))
-    before, after = load(pieces, start, end), load(spread_out, start, end)
+    spread_pieces = [spread(piece, args.by) for piece in pieces]
+    moved = sum(before != after for before, after in zip(pieces, spread_pieces, strict=True))
+    before, after = load(pieces, start, end), load(spread_pieces, start, end)
     if args.output == "json":
         screen.json(
             {"from": rfc3339(start), "days": args.days, "schedules": len(pieces), "spread": moved}
@@ -60,9 +60,9 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
 def _pieces(path: Path) -> tuple[list[Piece], list[LanguageError]]:
     """Return the schedules of a file of any kind. A file that is not YAML, Markdown or krontab is read as a crontab."""
     text, name = read_text(str(path)), str(path)
-    if path.suffix.lower() in ENDINGS:
+    if path.suffix.lower() in WORKFLOW_SUFFIXES:
         workflow = compile_workflow(text, name, _identity(path))
-        return [_committed(schedule) for schedule in workflow.schedules], list(workflow.errors)
+        return [_committed_piece(schedule) for schedule in workflow.schedules], list(workflow.errors)
     if _KRONTAB.search(text):
         table = read_table(text, str(path.absolute()))
         return [Piece(job.schedule, job.identity) for job in table.jobs], list(table.errors)
@@ -78,7 +78,7 @@ def _identity(path: Path) -> str:
         return str(path)
 
 
-def _committed(compiled: Compiled) -> Piece:
+def _committed_piece(compiled: Compiled) -> Piece:
     """Return the committed cron line of a workflow file, or the compiled one if the file has none yet."""
     cron = baseline(compiled.written.cron) if compiled.written.cron else compiled.schedule
     return Piece(Schedule(cron), compiled.identifier, compiled.sentence)
@@ -102,11 +102,16 @@ def _bar(count: int, scale: int, width: int) -> str:
     return ("█" * full + _BARS[part].strip()).ljust(width)
 
 
-def _peak(found: Load) -> str:
-    most, when = found.peak
-    return f"{most} ({rfc3339(when)})"
+def _peak(minute_load: Load) -> str:
+    count, minute = minute_load.peak
+    return f"{count} ({rfc3339(minute)})"
 
 
-def _json(found: Load) -> dict[str, Any]:
-    most, when = found.peak
-    return {"runs": found.total, "peak": most, "peak_at": rfc3339(when), "busiest_minute_by_hour": found.by_hour()}
+def _json(minute_load: Load) -> dict[str, Any]:
+    count, minute = minute_load.peak
+    return {
+        "runs": minute_load.total,
+        "peak": count,
+        "peak_at": rfc3339(minute),
+        "busiest_minute_by_hour": minute_load.by_hour(),
+    }

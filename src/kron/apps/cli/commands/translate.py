@@ -19,7 +19,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     """Translate in the direction that the text implies."""
     try:
         looks_like_cron = args.text.lstrip()[:1] in tuple("0123456789*")
-        rows = _of_cron(args.text.strip()) if looks_like_cron else _of_sentence(args.text, args.identity)
+        rows = _cron_rows(args.text.strip()) if looks_like_cron else _sentence_rows(args.text, args.identity)
     except Fault as fault:
         raise fault.within(args.text) from None
     if args.output == "json":
@@ -30,18 +30,18 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     return 0
 
 
-def _of_sentence(text: str, identity: str | None) -> dict[str, str]:
+def _sentence_rows(text: str, identity: str | None) -> dict[str, str]:
     sentence = grammar.read(text)
     line = kron_line(sentence)
     rows = {"sentence": text.strip(), "placeholder": sentence.placeholder, "kron": line}
     rows["in words"] = describe(parse(line, dialect="kron"))
     if identity:
-        found = scatter(sentence, identity)
-        rows |= {"cron": found.cron, "because": found.why}
+        scattered = scatter(sentence, identity)
+        rows |= {"cron": scattered.cron, "because": scattered.why}
     return rows
 
 
-def _of_cron(text: str) -> dict[str, str]:
+def _cron_rows(text: str) -> dict[str, str]:
     words = describe(parse(text, dialect="kron"))
     sentence = sentence_for(text)
     if not sentence:

@@ -8,14 +8,14 @@ import sys
 from typing import Any
 
 from kron.apps.cli.console import Screen
-from kron.apps.cli.inputs import LARGEST, read_text
+from kron.apps.cli.inputs import MAX_FILE_BYTES, read_text
 from kron.errors import InvalidInput
 from kron.language.record import Difference, verify
 
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
     """Verify that each recorded decision equals the decision that its text gives here. Return 1 if one differs."""
-    text = read_text(args.path) if args.path else sys.stdin.read(LARGEST)
+    text = read_text(args.path) if args.path else sys.stdin.read(MAX_FILE_BYTES)
     results = [(recorded, verify(recorded)) for recorded in _decisions(text)]
     if args.output == "json":
         screen.json([_json(recorded, differences) for recorded, differences in results])
@@ -23,9 +23,9 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
         for recorded, differences in results:
             for line in _lines(recorded, differences):
                 screen.line(line)
-    wrong = sum(bool(differences) for _, differences in results)
-    screen.note(f"{len(results) - wrong} of {len(results)} decisions are correct")
-    return int(wrong > 0)
+    wrong_count = sum(bool(differences) for _, differences in results)
+    screen.note(f"{len(results) - wrong_count} of {len(results)} decisions are correct")
+    return int(wrong_count > 0)
 
 
 def _decisions(text: str) -> list[dict[str, Any]]:
@@ -39,14 +39,14 @@ def _decisions(text: str) -> list[dict[str, Any]]:
             value = [json.loads(line) for line in text.splitlines() if line.strip()]
         except (ValueError, RecursionError) as error:
             raise _not_json(str(error)) from None
-    values = [_inside(each) for each in (value if isinstance(value, list) else [value])]
+    values = [_decision_in(each) for each in (value if isinstance(value, list) else [value])]
     values = [each for each in values if each is not None]
     if not values:
         raise _not_json("the input is empty")
     return values
 
 
-def _inside(value: Any) -> Any:
+def _decision_in(value: Any) -> Any:
     """Return the decision inside a log line or a `kron why` report; None for a log line without a decision."""
     if isinstance(value, dict) and ("decision" in value or "event" in value):
         return value.get("decision")

@@ -14,36 +14,42 @@ from kron.engine.why import PeriodReport, why
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
     """Print the report of one period."""
-    account = asyncio.run(_account(args))
+    report = asyncio.run(_period_report(args))
     if args.output == "json":
-        screen.json(_json(account))
+        screen.json(_json(report))
     else:
-        for line in account.lines():
+        for line in report.lines():
             screen.line(line)
     return 0
 
 
-async def _account(args: argparse.Namespace) -> PeriodReport:
+async def _period_report(args: argparse.Namespace) -> PeriodReport:
     set_tenant_scope(ALL_TENANTS)
     async with open_store(existing(args.store)) as store:
         return await why(store, args.identity, now(args) * 1000)
 
 
-def _json(account: PeriodReport) -> dict[str, object]:
-    run, gap, act, source = account.run, account.gap, account.action, account.revision.job.source
-    ending = run or gap
+def _json(report: PeriodReport) -> dict[str, object]:
+    run, gap, action, source = report.run, report.gap, report.action, report.revision.job.source
+    outcome_record = run or gap
     return {
-        "revision": account.revision.number,
+        "revision": report.revision.number,
         "source": {"text": source.text, "dialect": source.dialect, "timezone": source.zone} if source else None,
-        "decision": account.decision,
-        "outcome": str(ending.outcome) if ending and ending.outcome else None,
-        "reason": str(ending.reason) if ending and ending.reason else None,
+        "decision": report.decision,
+        "outcome": str(outcome_record.outcome) if outcome_record and outcome_record.outcome else None,
+        "reason": str(outcome_record.reason) if outcome_record and outcome_record.reason else None,
         "state": str(run.state) if run else None,
         "attempt": run.attempt if run else None,
         "gap": {"first": gap.first, "last": gap.last, "count": gap.count} if gap else None,
-        "action": {"kind": act.kind, "at": act.at, "until": act.until, "actor": act.actor, "note": act.note}
-        if act
+        "action": {
+            "kind": action.kind,
+            "at": action.at,
+            "until": action.until,
+            "actor": action.actor,
+            "note": action.note,
+        }
+        if action
         else None,
-        "launchable": account.launchable,
-        "explanation": account.summary(),
+        "launchable": report.launchable,
+        "explanation": report.summary(),
     }

@@ -24,7 +24,7 @@ from kron.engine.events import Event
 from kron.engine.maintenance import Maintenance, maintaining
 from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
 
-RARELY = (100_000, 50, 50)  # a pass creates no cycles: frequent cycle collection took a third of its time
+GC_THRESHOLDS = (100_000, 50, 50)  # a pass creates no cycles: frequent cycle collection took a third of its time
 FLAGS = (
     "store",
     "listen",
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     config = settings_of(args, screen, FLAGS, worker=True)
     if config is None:
         return 0
-    gc.set_threshold(*RARELY)
+    gc.set_threshold(*GC_THRESHOLDS)
     allow_more()
     asyncio.run(_work(config))
     return 0
@@ -53,9 +53,9 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
 
 async def _work(config: Config) -> None:
     stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
         with suppress(NotImplementedError):  # Windows: Ctrl-C cancels the task instead
-            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+            asyncio.get_running_loop().add_signal_handler(signal_number, stop.set)
     set_tenant_scope(ALL_TENANTS)
     await check_served(config.store)  # fail at once if the store is unreachable
     async with open_store(config.store, presets=presets_of(config)) as store:
@@ -73,10 +73,10 @@ async def _work(config: Config) -> None:
                 "store": redacted(config.store),
                 "launches": ", ".join(sorted(targets.launchers)),
             }
-            where = {"metrics": f"http://{config.address[0]}:{port}/metrics"} if port else {}
-            working.sink(Event("worker_started", 0, facts | where))
-            upkeep = Maintenance(store, SystemTimer(), days=config.retention_days or None, sink=working.sink)
-            async with with_notifications(store, worker.notify), maintaining(upkeep):
+            metrics_fact = {"metrics": f"http://{config.address[0]}:{port}/metrics"} if port else {}
+            working.sink(Event("worker_started", 0, facts | metrics_fact))
+            maintenance = Maintenance(store, SystemTimer(), days=config.retention_days or None, sink=working.sink)
+            async with with_notifications(store, worker.notify), maintaining(maintenance):
                 await worker.run(stop)
         targets.close()
     working.sink(Event("worker_stopped", 0, {"owner": worker.owner}))

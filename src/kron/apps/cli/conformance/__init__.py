@@ -63,9 +63,9 @@ def conform(document: str, checks: Sequence[Check]) -> Report:
 
 def _fault(check: Check) -> str:
     try:
-        for found, wanted in check.compares():
-            if found != wanted:
-                return f"found {found!r}, not {wanted!r}"
+        for actual, expected in check.compares():
+            if actual != expected:
+                return f"found {actual!r}, not {expected!r}"
     except Exception as error:  # the report must be complete even if a check crashes
         return f"{type(error).__name__}: {error}"
     return ""

@@ -14,15 +14,24 @@ from kron.language.sentences.scatter import fnv1a, scatter, seed_of
 from kron.language.tokens import tokens
 
 IDENTIFIERS = tuple(f"octo-org/repo-{n % 97}/.github/workflows/job-{n}.md" for n in range(120))
-STRETCHES = (
+WINDOW_SENTENCES = (
     "daily around 14:00",
     "daily between 9:00 and 17:00",
     "daily between 22:00 and 02:00",
     "weekly on friday around 17:00",
     "weekly on monday between 6:00 and 10:00",
 )
-SCATTERED = ("daily", "weekly", "weekly on monday", "hourly", "every 2h", "bi-weekly", "tri-weekly", *STRETCHES)
-INTERVALS = ("every 5 minutes", "every 2h", "every 2 days", "every 2 weeks", "bi-weekly", "tri-weekly")
+SCATTERED_SENTENCES = (
+    "daily",
+    "weekly",
+    "weekly on monday",
+    "hourly",
+    "every 2h",
+    "bi-weekly",
+    "tri-weekly",
+    *WINDOW_SENTENCES,
+)
+INTERVAL_SENTENCES = ("every 5 minutes", "every 2h", "every 2 days", "every 2 weeks", "bi-weekly", "tri-weekly")
 KNOWN_HASHES = ((b"", 0x811C9DC5), (b"a", 0xE40C292C), (b"github/gh-aw/workflow.md", 206228416))
 
 
@@ -83,14 +92,14 @@ def pooled(*texts: str) -> Pairs:
 
 def field_in(field: int, low: int, high: int) -> Pairs:
     """Check that a field of every line is `*`, `*/N` or a number of its range."""
-    for fields in crons(*SCATTERED, *INTERVALS):
+    for fields in crons(*SCATTERED_SENTENCES, *INTERVAL_SENTENCES):
         text = fields[field].removeprefix("*/")
         yield text == "*" or low <= int(text) <= high, True
 
 
 def steps() -> Pairs:
     """Check that every interval is one step over a whole field, and that the line is valid."""
-    for fields in crons(*INTERVALS):
+    for fields in crons(*INTERVAL_SENTENCES):
         github.read(" ".join(fields))
         yield [field[:2] for field in fields if "/" in field], ["*/"]
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from kron.apps.cli.conformance import Check, Pairs, Report, conform
 from kron.apps.cli.conformance.evidence import (
     IDENTIFIERS,
-    INTERVALS,
-    SCATTERED,
+    INTERVAL_SENTENCES,
+    SCATTERED_SENTENCES,
     avoids,
     crons,
     different_hashes,
@@ -95,7 +95,7 @@ T-CRON-005        1-3  Month and day-of-month are valid
 T-CRON-006        1-3  Interval expressions use valid */N syntax
 """
 
-_QUIET = (2, 3, 4, 5, 10, 11, 12, 19, 20, 21, 22, 23)
+_QUIET_HOURS = (2, 3, 4, 5, 10, 11, 12, 19, 20, 21, 22, 23)
 
 EVIDENCE: dict[str, Callable[[], Pairs]] = {
     "T-SYNTAX-001": lambda: says(("daily", "FUZZY:DAILY * * *")),
@@ -153,14 +153,14 @@ EVIDENCE: dict[str, Callable[[], Pairs]] = {
     "T-SCATTER-007": lambda: stays("daily between 22:00 and 02:00", Between(22 * 60, 2 * 60)),
     "T-SCATTER-008": lambda: minutes_in(5, 54, "hourly", "every 2h"),
     "T-SCATTER-009": lambda: [(fields[4] in tuple("0123456"), True) for fields in crons("weekly")],
-    "T-SCATTER-010": lambda: zip(crons(*SCATTERED), crons(*SCATTERED), strict=True),
-    "T-SCATTER-011": lambda: [(int(fields[1]) in _QUIET, True) for fields in crons("daily")],
-    "T-SCATTER-012": lambda: minutes_in(5, 54, *SCATTERED),
+    "T-SCATTER-010": lambda: zip(crons(*SCATTERED_SENTENCES), crons(*SCATTERED_SENTENCES), strict=True),
+    "T-SCATTER-011": lambda: [(int(fields[1]) in _QUIET_HOURS, True) for fields in crons("daily")],
+    "T-SCATTER-012": lambda: minutes_in(5, 54, *SCATTERED_SENTENCES),
     "T-SCATTER-013": lambda: avoids(range(6, 10), range(27, 34)),
     "T-SCATTER-014": lambda: [*avoids(range(14, 19), range(12, 19)), *avoids(range(14, 19), range(42, 49))],
     "T-SCATTER-015": lambda: pooled("weekly", "weekly on monday"),
     "T-SCATTER-016": lambda: pooled("bi-weekly", "tri-weekly"),
-    "T-CRON-001": lambda: [(len(fields), 5) for fields in crons(*SCATTERED, *INTERVALS)],
+    "T-CRON-001": lambda: [(len(fields), 5) for fields in crons(*SCATTERED_SENTENCES, *INTERVAL_SENTENCES)],
     "T-CRON-002": lambda: field_in(0, 0, 59),
     "T-CRON-003": lambda: field_in(1, 0, 23),
     "T-CRON-004": lambda: field_in(4, 0, 6),

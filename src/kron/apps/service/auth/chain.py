@@ -16,8 +16,8 @@ try:
 except ImportError:  # Windows: there the operator ensures that each process has its own file
     fcntl = None  # type: ignore[assignment]
 
-FIRST = "0" * 64
-STEP_BYTES = 64 * 1024
+FIRST_HASH = "0" * 64
+READ_STEP_BYTES = 64 * 1024
 
 
 class Chain:
@@ -35,14 +35,14 @@ class Chain:
             message = f"the audit log {path} is not writable: {error.strerror}"
             raise InvalidSetting("CONFIG", message, hint="set AUDIT_LOG to a writable file") from None
         last = _last_line(self.fd)
-        self.hash = sha256(last).hexdigest() if last else FIRST
+        self.hash = sha256(last).hexdigest() if last else FIRST_HASH
 
     def append(self, entry: dict[str, Any]) -> None:
         """Append a line. On OSError, nothing is written. If the file was moved away, a new file continues the chain."""
         if self._moved():
-            fresh = self._open()
+            new_fd = self._open()
             os.close(self.fd)
-            self.fd = fresh
+            self.fd = new_fd
         text = json.dumps({**entry, "before": self.hash}, sort_keys=True).encode()
         line, size = text + b"\n", os.fstat(self.fd).st_size
         written = 0
@@ -75,11 +75,11 @@ class Chain:
 
     def _moved(self) -> bool:
         try:
-            found = self.path.stat()
+            path_stat = self.path.stat()
         except FileNotFoundError:
             return True
-        mine = os.fstat(self.fd)
-        return (found.st_dev, found.st_ino) != (mine.st_dev, mine.st_ino)
+        file_stat = os.fstat(self.fd)
+        return (path_stat.st_dev, path_stat.st_ino) != (file_stat.st_dev, file_stat.st_ino)
 
 
 class Verdict(NamedTuple):
@@ -91,7 +91,7 @@ class Verdict(NamedTuple):
     reason: str = ""
 
 
-def verify(lines: Iterable[str], after: str = FIRST) -> Verdict:
+def verify(lines: Iterable[str], after: str = FIRST_HASH) -> Verdict:
     """Verify that each line follows from the line before it, and the first from the hash `after`."""
     before, number = after, 0
     for number, line in enumerate(lines, 1):
@@ -114,12 +114,12 @@ def broken(lines: Iterable[str]) -> int | None:
 def _last_line(fd: int) -> bytes:
     """Return the last complete line. An incomplete line after it, left by a crashed process, is truncated."""
     size, tail = os.fstat(fd).st_size, b""
-    begin = size
-    while begin > 0 and tail.count(b"\n") < 2:
-        step = min(STEP_BYTES, begin)
-        begin -= step
-        tail = os.pread(fd, step, begin) + tail
-    whole = tail.rfind(b"\n") + 1
-    if whole < len(tail):
-        os.ftruncate(fd, size - (len(tail) - whole))
-    return tail[:whole].rstrip(b"\n").rpartition(b"\n")[2]
+    offset = size
+    while offset > 0 and tail.count(b"\n") < 2:
+        step = min(READ_STEP_BYTES, offset)
+        offset -= step
+        tail = os.pread(fd, step, offset) + tail
+    complete_length = tail.rfind(b"\n") + 1
+    if complete_length < len(tail):
+        os.ftruncate(fd, size - (len(tail) - complete_length))
+    return tail[:complete_length].rstrip(b"\n").rpartition(b"\n")[2]
