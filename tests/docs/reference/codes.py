@@ -24,8 +24,8 @@ FAULTS = {  # they become a LanguageError when the whole text is known
     "bad_time",
     "sentence_fault",
 }
-RAISING = {*CLASSES, *FAULTS, "Finding", "code_details", "usage"}
-FIXED = {"usage": "USAGE"}  # functions that raise one code, and are given the message first
+RAISING = {*CLASSES, *FAULTS, "Finding", "code_details", "usage_error"}
+FIXED = {"usage_error": "USAGE"}  # functions that raise one code, and are given the message first
 CODE = re.compile(r"[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)*")
 
 
