@@ -17,7 +17,7 @@ from kron.rules.outcome import Outcome
 from kron.rules.run import State, ended
 from kron.rules.update import ScheduleUpdate
 
-_start, _continued, _reported = PythonLauncher.start, overrides._continued, report_writer.reported
+_start, _continued, _reported = PythonLauncher.start, overrides._continuing_updates, report_writer.reported
 
 
 async def _start_twice(self: PythonLauncher, launch: Launch) -> LaunchResult | LaunchResponse:
@@ -45,8 +45,8 @@ def _retry_all(run: Any, report: Report, policy: Any, now: int, attempt: int | N
 
 FAULTS = {
     "double start": (PythonLauncher, "start", _start_twice),
-    "lost due after a crash": (overrides, "_continued", _forget_what_was_due),
-    "lost orphan after a crash": (overrides, "_restarted", _leave_orphans),
+    "lost due after a crash": (overrides, "_continuing_updates", _forget_what_was_due),
+    "lost orphan after a crash": (overrides, "_restarted_run", _leave_orphans),
     "retry after success": (report_writer, "reported", _retry_all),
 }
 

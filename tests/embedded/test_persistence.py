@@ -188,8 +188,8 @@ def test_overrides_are_written_together_or_not_at_all(kind, request, tmp_path, m
 
     async def spoiled(store, tasks, cases, now):
         found = await resolve(store, tasks, cases, now)
-        bad = found.settlements[1]
-        found.settlements[1] = bad._replace(before=bad.before._replace(cursor=1))
+        bad = found.updates[1]
+        found.updates[1] = bad._replace(before=bad.before._replace(cursor=1))
         return found
 
     async def script():
@@ -219,7 +219,7 @@ def test_an_override_that_lost_a_race_is_tried_again(monkeypatch):
         found = await resolve(store, tasks, cases, now)
         times.append(now)
         if len(times) == 1:  # somebody else writes the very same first
-            assert all(await store.commit(found.settlements, now, together=True))
+            assert all(await store.commit(found.updates, now, together=True))
         return found
 
     async def script(stage):

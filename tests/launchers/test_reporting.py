@@ -53,7 +53,7 @@ def test_end_is_reported_after_a_failover_of_a_minute(monkeypatch):
     monkeypatch.setattr(wiring, "SystemTimer", lambda: VirtualTimer(loop))
     try:
         loop.run_until_complete(store.keep(launch))
-        loop.run_until_complete(wiring._teller(store, silent)(launch.run.key, Report.SUCCESS))
+        loop.run_until_complete(wiring._reporter(store, silent)(launch.run.key, Report.SUCCESS))
     finally:
         loop.abandon()
     ((state, at),) = store.heard
@@ -62,7 +62,7 @@ def test_end_is_reported_after_a_failover_of_a_minute(monkeypatch):
 
 
 def test_report_of_a_run_that_nobody_knows_is_dropped():
-    asyncio.run(wiring._teller(MemoryStore(ManualClock(NOW / 1000)), silent)("key", Report.SUCCESS))
+    asyncio.run(wiring._reporter(MemoryStore(ManualClock(NOW / 1000)), silent)("key", Report.SUCCESS))
 
 
 def test_time_limit_is_kept_while_the_store_hangs(tmp_path):
@@ -73,7 +73,7 @@ def test_time_limit_is_kept_while_the_store_hangs(tmp_path):
     launch = a_launch(command=command, policy=replace(KRON, run_lease=600 * MILLISECOND))
 
     async def script():
-        launcher = CommandLauncher(Journal(tmp_path / "journal"), wiring._teller(store, silent))
+        launcher = CommandLauncher(Journal(tmp_path / "journal"), wiring._reporter(store, silent))
         await store.keep(launch)
         began = time.monotonic()
         await launcher.start(launch)

@@ -13,10 +13,10 @@ def visible(text: str) -> str:
     return _UNSAFE.sub(_escaped, text) if not text.isascii() or not text.isprintable() else text
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return found.group().encode("unicode_escape", "surrogatepass").decode("ascii")
+def _escaped(match: re.Match[str]) -> str:
+    return match.group().encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
 def visible_json(text: str) -> str:
     """Return JSON text with such characters as JSON escapes; its own line feeds stay."""
-    return _UNSAFE.sub(lambda found: found.group() if found.group() == "\n" else f"\\u{ord(found.group()):04x}", text)
+    return _UNSAFE.sub(lambda match: match.group() if match.group() == "\n" else f"\\u{ord(match.group()):04x}", text)

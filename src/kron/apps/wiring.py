@@ -22,8 +22,8 @@ from kron.rules.launch_result import Report
 from kron.stores.presets import BUILT_IN, Presets
 
 POSTGRES = ("postgresql", "postgres")
-LONGEST = 86_400.0  # seconds for which recording the end of a run is retried: longer than any lease
-BEAT = 300.0  # seconds for which a heartbeat is retried: about until the next one
+MAX_REPORT_RETRY_SECONDS = 86_400.0  # seconds for which recording the end of a run is retried: longer than any lease
+HEARTBEAT_RETRY_SECONDS = 300.0  # seconds for which a heartbeat is retried: about until the next one
 log = logging.getLogger("kron.wiring")
 
 
@@ -50,11 +50,11 @@ async def open_store(url: str, clock: Clock | None = None, presets: Presets = BU
         finally:
             await store.close()
     elif scheme in POSTGRES:
-        server = _postgres().PostgresStore(url, clock, presets=presets)
+        postgres_store = _postgres().PostgresStore(url, clock, presets=presets)
         try:
-            yield server
+            yield postgres_store
         finally:
-            await server.close()
+            await postgres_store.close()
 
 
 def existing(url: str) -> str:
@@ -71,7 +71,7 @@ def check_url(url: str) -> str:
     `sqlite:///jobs.db` is rejected, because some programs read it as a relative and others as an absolute path.
     """
     scheme, _, path = url.partition(":") if isinstance(url, str) else ("", "", "")
-    if scheme in (*POSTGRES, "memory") or (scheme == "sqlite" and path and not _misread(path)):
+    if scheme in (*POSTGRES, "memory") or (scheme == "sqlite" and path and not _is_ambiguous(path)):
         return url
     hint = "use sqlite:jobs.db, sqlite:/path/to/file, postgresql://host/database, or memory: (lost on exit)"
     if scheme == "sqlite" and path.startswith("///"):
@@ -83,16 +83,16 @@ def check_url(url: str) -> str:
         hint = "use memory:"
     elif scheme.partition("+")[0] in POSTGRES:
         hint = "use postgresql://user@host/database, without a driver"
-    raise InvalidSetting("UNKNOWN_STORE", f"{_shown(url)} is not a store URL", hint=hint)
+    raise InvalidSetting("UNKNOWN_STORE", f"{_printable(url)} is not a store URL", hint=hint)
 
 
-def _misread(path: str) -> bool:
+def _is_ambiguous(path: str) -> bool:
     """Return whether programs disagree on a path: `//` and a host, `///` and a relative path, `~`, `?`."""
     host = path.startswith("//") and not path.startswith("////")
     return host or path == ":memory:" or path.startswith("~") or "?" in path
 
 
-def _shown(url: object) -> str:
+def _printable(url: object) -> str:
     """Return a URL without its password."""
     return repr(redacted(url)) if isinstance(url, str) else repr(url)
 
@@ -109,11 +109,11 @@ async def check_served(url: str) -> None:
         await check(url)
 
 
-def with_notifications(store: Store, heard: Callable[[], None]) -> AbstractAsyncContextManager[None]:
-    """Call `heard` inside the context whenever another process requests something, if the store has notifications."""
-    hear = getattr(store, "with_notifications", None)
-    found: AbstractAsyncContextManager[None] = hear(heard) if hear else nullcontext()
-    return found
+def with_notifications(store: Store, notify: Callable[[], None]) -> AbstractAsyncContextManager[None]:
+    """Call `notify` inside the context whenever another process requests something, if the store has notifications."""
+    subscribe = getattr(store, "with_notifications", None)
+    context: AbstractAsyncContextManager[None] = subscribe(notify) if subscribe else nullcontext()
+    return context
 
 
 def durable(url: str) -> str:
@@ -139,18 +139,20 @@ def launchers(
     """
     reports = ReportWriter(store, sink)  # batched, because many runs can end at once
 
-    async def report(launch: Launch, said: Report, error: BaseException | None) -> None:
-        await reports.write(launch.run.key, said, launch.run.attempt, policy=launch.job.schedule.policy)
+    async def report(launch: Launch, result: Report, error: BaseException | None) -> None:
+        await reports.write(launch.run.key, result, launch.run.attempt, policy=launch.job.schedule.policy)
 
     async def nothing(launch: Launch) -> None:
         """Finish at once."""
 
-    found: dict[str, Launcher] = {"python": PythonLauncher({"pass": nothing}.get, report, lambda: ["pass"])}
+    launchers_by_scheme: dict[str, Launcher] = {
+        "python": PythonLauncher({"pass": nothing}.get, report, lambda: ["pass"])
+    }
     if commands:
-        found["command"] = _commands(store, sink, commands)
+        launchers_by_scheme["command"] = _commands(store, sink, commands)
     if kubernetes:
-        found["kubernetes"] = _kubernetes(store, sink)
-    return found
+        launchers_by_scheme["kubernetes"] = _kubernetes(store, sink)
+    return launchers_by_scheme
 
 
 def _commands(store: Store, sink: Sink, folder: str) -> Launcher:
@@ -162,42 +164,42 @@ def _commands(store: Store, sink: Sink, folder: str) -> Launcher:
     from kron.launchers.command import CommandLauncher
     from kron.launchers.journal import Journal
 
-    launcher = CommandLauncher(Journal(folder), _teller(store, sink))
+    launcher = CommandLauncher(Journal(folder), _reporter(store, sink))
     launcher.adopt()
     return launcher
 
 
-def _teller(store: Store, sink: Sink) -> Tell:
+def _reporter(store: Store, sink: Sink) -> Tell:
     """Return the function with which commands and Jobs report.
 
     Heartbeats are sent in the background; the end of a run is retried until it is recorded.
     """
-    reports, beats = ReportWriter(store, sink, SystemTimer()), dict[str, asyncio.Task[None]]()
+    reports, heartbeats = ReportWriter(store, sink, SystemTimer()), dict[str, asyncio.Task[None]]()
 
-    async def write(key: str, report: Report, longest: float) -> None:
-        def failed(error: Exception) -> None:
+    async def write(key: str, report: Report, retry_seconds: float) -> None:
+        def log_failure(error: Exception) -> None:
             log.warning("run %s is %s; recording it failed and is retried: %s", key, report, error)
 
         with suppress(NotFound):  # the run no longer exists
-            await reports.write(key, report, longest=longest, failed=failed)
+            await reports.write(key, report, longest=retry_seconds, failed=log_failure)
 
-    async def beat(key: str) -> None:
+    async def send_heartbeat(key: str) -> None:
         try:
-            await write(key, Report.STARTED, BEAT)
+            await write(key, Report.STARTED, HEARTBEAT_RETRY_SECONDS)
         except Exception as error:  # the next heartbeat tries again
             log.warning("heartbeat of run %s failed: %s", key, error)
         finally:
-            beats.pop(key, None)
+            heartbeats.pop(key, None)
 
-    async def tell(key: str, said: Report) -> None:
-        if said is not Report.STARTED:
-            if key in beats:
-                beats[key].cancel()  # the run has ended, so its heartbeat is obsolete
-            await write(key, said, LONGEST)
-        elif key not in beats:  # in the background: the caller must observe the time limit of the run
-            beats[key] = asyncio.create_task(beat(key))
+    async def send_report(key: str, report: Report) -> None:
+        if report is not Report.STARTED:
+            if key in heartbeats:
+                heartbeats[key].cancel()  # the run has ended, so its heartbeat is obsolete
+            await write(key, report, MAX_REPORT_RETRY_SECONDS)
+        elif key not in heartbeats:  # in the background: the caller must observe the time limit of the run
+            heartbeats[key] = asyncio.create_task(send_heartbeat(key))
 
-    return tell
+    return send_report
 
 
 def _kubernetes(store: Store, sink: Sink) -> Launcher:
@@ -211,7 +213,7 @@ def _kubernetes(store: Store, sink: Sink) -> Launcher:
         message = f"Kubernetes targets need lightkube: {error}"
         raise InvalidSetting("MISSING_PACKAGE", message, hint="run pip install 'kron-py[kubernetes]'") from error
     try:
-        return KubernetesLauncher(AsyncClient(), _teller(store, sink))
+        return KubernetesLauncher(AsyncClient(), _reporter(store, sink))
     except ConfigError as error:
         raise InvalidSetting(
             "NO_CLUSTER", f"no Kubernetes cluster configured: {error}", hint="set KUBECONFIG, or run inside a cluster"

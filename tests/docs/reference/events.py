@@ -110,7 +110,7 @@ def stated() -> list[str]:
 
 def said() -> list[str]:
     """Return the names of the events of the declarative scheduler."""
-    return sorted({*_names("_say", "say")})
+    return sorted({*_names("_emit_scheduler_event", "emit_scheduler_event")})
 
 
 def _names(*functions: str) -> Iterator[str]:

@@ -15,38 +15,44 @@ from kron.launchers.threads import Threads
 from kron.rules.launch_result import Report
 from kron.rules.run import State
 
-LAST_TRIES_S = 5.0  # seconds of retries when the scheduler stops; then the next scheduler starts the task again
-LONGEST = float("inf")  # seconds for which recording an end is retried: another process cannot do it
+SHUTDOWN_RETRY_SECONDS = 5.0  # for retries when the scheduler stops; then the next scheduler starts the task again
+MAX_RETRY_SECONDS = float("inf")  # seconds for which recording an end is retried: another process cannot do it
 log = logging.getLogger("kron.declarative")
 
-Say = Callable[..., None]
+EmitEvent = Callable[..., None]
 
 
 class Callbacks:
     """Calls the callbacks of tasks, and tracks those that are running."""
 
-    def __init__(self, tasks: Mapping[str, Task], reports: ReportWriter, say: Say) -> None:
-        self.tasks, self.reports, self.say = tasks, reports, say
-        self.ended: Callable[[], None] = lambda: None  # called when a callback has ended
+    def __init__(self, tasks: Mapping[str, Task], reports: ReportWriter, emit_scheduler_event: EmitEvent) -> None:
+        self.tasks, self.reports, self.emit_scheduler_event = tasks, reports, emit_scheduler_event
+        self.on_end: Callable[[], None] = lambda: None  # called when a callback has ended
         self.threads = Threads()
         self.launcher = PythonLauncher(self._function, self._report)
-        self.slowest = 60_000 * max(1, len(tasks) // 10_000)  # lateness in milliseconds above which a start is logged
+        self.late_start_ms = 60_000 * max(1, len(tasks) // 10_000)  # lateness above which a start is logged
 
     async def stop(self) -> None:
         """Wait until no callback runs. An end that cannot be recorded is given up after some seconds."""
-        self.reports.stop_retrying(LAST_TRIES_S)
+        self.reports.stop_retrying(SHUTDOWN_RETRY_SECONDS)
         await self.launcher.ended()
 
     def _function(self, name: str) -> Function | None:
         return partial(self._call, self.tasks[name]) if name in self.tasks else None
 
     async def _call(self, task: Task, launch: Launch) -> None:
-        again = launch.run.outcome is not None
-        late = launch.run.sent - max(launch.run.due, launch.run.not_before)
-        if late > self.slowest:
-            log.warning("task %r starts %.0f s late", task.name, late / 1000)
-        name = "TaskRetryStarted" if again else "TaskRunStarted"
-        self.say(name, taskName=task.name, lastAttemptAt=launch.run.sent, latenessMs=late, attempt=launch.run.attempt)
+        is_retry = launch.run.outcome is not None
+        lateness_ms = launch.run.sent - max(launch.run.due, launch.run.not_before)
+        if lateness_ms > self.late_start_ms:
+            log.warning("task %r starts %.0f s late", task.name, lateness_ms / 1000)
+        event_name = "TaskRetryStarted" if is_retry else "TaskRunStarted"
+        self.emit_scheduler_event(
+            event_name,
+            taskName=task.name,
+            lastAttemptAt=launch.run.sent,
+            latenessMs=lateness_ms,
+            attempt=launch.run.attempt,
+        )
         await call(task.callback, self.threads)
 
     async def _report(self, launch: Launch, report: Report, error: BaseException | None) -> None:
@@ -54,23 +60,23 @@ class Callbacks:
         if error is not None:
             log.warning("task %r failed", name, exc_info=error)
 
-        def failed(trouble: Exception) -> None:
-            log.warning("recording the end of task %r failed and is retried: %s", name, trouble)
+        def log_failure(write_error: Exception) -> None:
+            log.warning("recording the end of task %r failed and is retried: %s", name, write_error)
 
         try:
             accepted = await self.reports.write(
-                run.key, report, run.attempt, policy=policy, longest=LONGEST, failed=failed
+                run.key, report, run.attempt, policy=policy, longest=MAX_RETRY_SECONDS, failed=log_failure
             )
-        except Exception as trouble:
-            log.error("the end of task %r could not be recorded: %s", name, trouble)
+        except Exception as write_error:
+            log.error("the end of task %r could not be recorded: %s", name, write_error)
             return
         if not accepted:
             log.warning("the end of task %r came too late: another scheduler has taken it over", name)
         elif report is Report.SUCCESS:
-            self.say("TaskRunCompleted", taskName=name)
+            self.emit_scheduler_event("TaskRunCompleted", taskName=name)
         else:
-            self.say("TaskRunFailed", taskName=name, error=repr(error))
-        self.ended()
+            self.emit_scheduler_event("TaskRunFailed", taskName=name, error=repr(error))
+        self.on_end()
 
 
 def preempted(event: Event) -> str | None:

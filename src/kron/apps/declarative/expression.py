@@ -15,7 +15,7 @@ from kron.timing.schedule.policy import DECLARATIVE, MILLISECOND
 from kron.timing.zone import rfc3339
 
 FIELDS = ("minute", "hour", "day", "month", "weekday")
-FOR_EVER = 3_650 * 86_400 * 1_000 * MILLISECOND  # only a restart declares a callback lost
+CALLBACK_LEASE_NS = 3_650 * 86_400 * 1_000 * MILLISECOND  # only a restart declares a callback lost
 
 
 def read_expression(text: str, zone: str) -> Schedule:
@@ -29,22 +29,22 @@ def read_expression(text: str, zone: str) -> Schedule:
 
 def next_occurrence(schedule: Schedule, text: str, now: int) -> int:
     """Return the first occurrence after `now`, in seconds. Raise CronCalculationError if there is none."""
-    found = next_nominal(schedule, now)
-    if found is None:
-        never = InvalidSchedule("NEVER", "no month has such a day", hint="choose a day that exists")
-        raise CronCalculationError(text, rfc3339(now), never) from never
-    return found
+    nominal = next_nominal(schedule, now)
+    if nominal is None:
+        error = InvalidSchedule("NEVER", "no month has such a day", hint="choose a day that exists")
+        raise CronCalculationError(text, rfc3339(now), error) from error
+    return nominal
 
 
 def with_delay(schedule: Schedule, delay: timedelta) -> Schedule:
     """Return the schedule with the policy of this scheduler, and a retry after the delay."""
-    after = delay // timedelta(microseconds=1) * 1_000
-    return replace(schedule, policy=replace(DECLARATIVE, retry_after=after, run_lease=FOR_EVER))
+    delay_ns = delay // timedelta(microseconds=1) * 1_000
+    return replace(schedule, policy=replace(DECLARATIVE, retry_after=delay_ns, run_lease=CALLBACK_LEASE_NS))
 
 
 def _field_error(text: str, field: str, reason: str) -> FieldParseError | None:
     """Return the error of the invalid field; None if the number of fields is wrong."""
-    found = words(text)
-    if field not in FIELDS or len(found) != len(FIELDS):
+    fields = words(text)
+    if field not in FIELDS or len(fields) != len(FIELDS):
         return None
-    return FieldParseError(field, found[FIELDS.index(field)], reason)
+    return FieldParseError(field, fields[FIELDS.index(field)], reason)

@@ -13,26 +13,26 @@ _LINK, _FILE = Path("/etc/localtime"), Path("/etc/timezone")
 
 def local_zone() -> str:
     """Return the zone of TZ, else of /etc/localtime, else of /etc/timezone; UTC on a host that has none of them."""
-    said = os.environ.get("TZ", "").removeprefix(":")
-    if said:
-        return _known(said.partition("zoneinfo/")[2] or said, "TZ")
+    name = os.environ.get("TZ", "").removeprefix(":")
+    if name:
+        return _checked_zone(name.partition("zoneinfo/")[2] or name, "TZ")
     if _LINK.is_symlink():
-        return _known(str(_LINK.resolve()).partition("zoneinfo/")[2], str(_LINK))
+        return _checked_zone(str(_LINK.resolve()).partition("zoneinfo/")[2], str(_LINK))
     if _FILE.exists():
-        return _known(_FILE.read_text(encoding="utf-8").strip(), str(_FILE))
+        return _checked_zone(_FILE.read_text(encoding="utf-8").strip(), str(_FILE))
     if _LINK.exists():
-        raise _nameless(str(_LINK))
+        raise _no_zone_error(str(_LINK))
     return "UTC"
 
 
-def _known(name: str, source: str) -> str:
+def _checked_zone(name: str, source: str) -> str:
     try:
         return zone(name).name
     except LookupError:
-        raise _nameless(source) from None
+        raise _no_zone_error(source) from None
 
 
-def _nameless(source: str) -> InvalidSetting:
+def _no_zone_error(source: str) -> InvalidSetting:
     hint = 'pass the zone: DeclarativeScheduler(timezone="Europe/Paris")'
     if not zone_names():
         hint = "install a tz database: pip install tzdata"

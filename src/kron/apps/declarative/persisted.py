@@ -25,11 +25,11 @@ from kron.timing.job import Job
 
 log = logging.getLogger("kron.declarative")
 
-PAGE = 1_000
-NEWEST = 1_000  # runs that are read for the timestamps of a task
+PAGE_SIZE = 1_000
+MAX_RUNS_READ = 1_000  # runs that are read for the timestamps of a task
 
-_NAMES = {"schedule": "cronExpression", "source": "cronExpression", "retry_after": "retryDelayMs"}
-_KINDS = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null", bytes: "bytes"}
+_FIELD_NAMES = {"schedule": "cronExpression", "source": "cronExpression", "retry_after": "retryDelayMs"}
+_TYPE_NAMES = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null", bytes: "bytes"}
 
 
 class TaskState(StrEnum):
@@ -55,38 +55,42 @@ class TaskRecord:
     scheduler: str  # identifier of the scheduler that made the last attempt
 
 
-async def read_cases(store: Store, registered: Collection[str] = ()) -> dict[str, ScheduleState]:
+async def read_states(store: Store, registered: Collection[str] = ()) -> dict[str, ScheduleState]:
     """Return the persisted tasks by name. An unreadable task raises its error, and nothing is changed.
 
     A missing expression or delay is not an error for a registered task, because the registration provides it.
     """
-    cases: dict[str, ScheduleState] = {}
+    states: dict[str, ScheduleState] = {}
     after = ""
     try:
-        while page := await store.identities(after, PAGE):
-            found = [case for case in await store.get(page) if case is not None]
-            cases |= {_named(case, registered): case for case in found if case.job.target.startswith(f"{SCHEME}:")}
+        while page := await store.identities(after, PAGE_SIZE):
+            page_states = [state for state in await store.get(page) if state is not None]
+            states |= {
+                _task_name(state, registered): state
+                for state in page_states
+                if state.job.target.startswith(f"{SCHEME}:")
+            }
             after = page[-1]
     except KronError as error:
         raise unreadable(error) from error
-    return cases
+    return states
 
 
 async def read_record(store: Store, name: str) -> TaskRecord | None:
     """Return the record of one task, for inspection; None if it is unknown."""
-    case = (await read_cases(store)).get(name)
-    if case is None:
+    state = (await read_states(store)).get(name)
+    if state is None:
         return None
-    runs = await store.runs(case.identity, NEWEST)
+    runs = await store.runs(state.identity, MAX_RUNS_READ)
     successes = [run.changed for run in runs if run.state is State.SUCCESS]
     failures = [run.changed for run in runs if run.state in (State.FAILED, State.WAITING)]
-    waiting = [run.not_before for run in case.open_runs if run.state is State.WAITING]
+    waiting = [run.not_before for run in state.open_runs if run.state is State.WAITING]
     last = max(runs, key=lambda run: run.sent, default=None)
     return TaskRecord(
         name=name,
-        expression=expression_of(case.job),
-        delay=timedelta(microseconds=(case.policy.retry_after or 0) // 1_000),
-        state=state_of(case.open_runs),
+        expression=expression_of(state.job),
+        delay=timedelta(microseconds=(state.policy.retry_after or 0) // 1_000),
+        state=state_of(state.open_runs),
         last_attempt_at=(last.sent or None) if last else None,
         last_success_at=max(successes, default=None),
         last_failure_at=max(failures, default=None),
@@ -113,25 +117,25 @@ def unreadable(error: KronError) -> KronError:
         return error
     cause = error.__cause__
     if isinstance(cause, DecodeError):
-        return _misfit(cause)
+        return _decode_error(cause)
     if isinstance(cause, LanguageError):
         return TaskInvalidValueError("cronExpression", cause.place.text, cause.message)
     return TaskInvalidStructureError(f"Invalid task structure: {error.message}", error.details.get("row"))
 
 
-def _misfit(misfit: DecodeError) -> TaskTryDeserializeError:
-    field = _NAMES.get(misfit.field, misfit.field)
-    if misfit.missing or misfit.value is None:
+def _decode_error(error: DecodeError) -> TaskTryDeserializeError:
+    field = _FIELD_NAMES.get(error.field, error.field)
+    if error.missing or error.value is None:
         return TaskMissingFieldError(field)
-    if misfit.wanted is not type(misfit.value):
-        expected = _KINDS.get(misfit.wanted, "object")
-        return TaskInvalidTypeError(field, misfit.value, expected, _KINDS.get(type(misfit.value), "object"))
-    return TaskInvalidValueError(field, misfit.value, "is not one of the values it can have")
+    if error.wanted is not type(error.value):
+        expected = _TYPE_NAMES.get(error.wanted, "object")
+        return TaskInvalidTypeError(field, error.value, expected, _TYPE_NAMES.get(type(error.value), "object"))
+    return TaskInvalidValueError(field, error.value, "is not one of the values it can have")
 
 
-def _named(case: ScheduleState, registered: Collection[str]) -> str:
+def _task_name(state: ScheduleState, registered: Collection[str]) -> str:
     """Return the name of a persisted task that has everything this scheduler needs."""
-    job, delay = case.job, case.policy.retry_after
+    job, delay = state.job, state.policy.retry_after
     if not job.name:
         raise TaskMissingFieldError("name")
     missing = "cronExpression" if not expression_of(job) else "retryDelayMs" if delay is None else ""

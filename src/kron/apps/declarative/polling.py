@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from enum import StrEnum
 
-from kron.apps.declarative.callbacks import Callbacks, Say
+from kron.apps.declarative.callbacks import Callbacks, EmitEvent
 from kron.engine.settings import Settings
 from kron.engine.worker import Worker
 
@@ -26,13 +26,13 @@ class PollingState(StrEnum):
 class Polling:
     """Runs the worker while there are tasks: it polls when a task is due, and at least every minute."""
 
-    def __init__(self, worker: Worker, callbacks: Callbacks, say: Say) -> None:
-        self.worker, self.callbacks, self.say = worker, callbacks, say
+    def __init__(self, worker: Worker, callbacks: Callbacks, emit_scheduler_event: EmitEvent) -> None:
+        self.worker, self.callbacks, self.emit_scheduler_event = worker, callbacks, emit_scheduler_event
         self.state = PollingState.INACTIVE
         self.names: list[str] = []  # a list: a set of a million names would take four times the memory
         self.loop: asyncio.Task[None] | None = None
         self.stopping = asyncio.Event()
-        callbacks.ended = worker.notify
+        callbacks.on_end = worker.notify
 
     def schedule(self, name: str) -> None:
         """Add a task; the first one starts the loop."""
@@ -40,22 +40,22 @@ class Polling:
         if self.state is PollingState.INACTIVE:
             self.state = PollingState.ACTIVE
             self.stopping.clear()
-            self.say("PollingStarted")
+            self.emit_scheduler_event("PollingStarted")
             self.loop = asyncio.create_task(self.worker.run(self.stopping))
 
     async def cancel(self, name: str) -> None:
         """Remove a task; without tasks the loop stops."""
         self.names = [other for other in self.names if other != name]
         if not self.names and self.state is PollingState.ACTIVE:
-            await self._end()
+            await self._stop()
 
     async def stop_loop(self) -> None:
         """Finish the current poll, wait for running callbacks, and become inactive."""
         if self.state is PollingState.ACTIVE:
-            self.say("PollingStopRequested")
-            await self._end()
+            self.emit_scheduler_event("PollingStopRequested")
+            await self._stop()
 
-    async def _end(self) -> None:
+    async def _stop(self) -> None:
         self.state = PollingState.STOPPING
         self.stopping.set()
         try:
@@ -65,4 +65,4 @@ class Polling:
         finally:
             self.names.clear()
             self.loop, self.state = None, PollingState.INACTIVE
-            self.say("PollingStopped")
+            self.emit_scheduler_event("PollingStopped")

@@ -49,19 +49,19 @@ def read_registrations(registrations: object, zone: str, now: int) -> list[Task]
     if not isinstance(registrations, list | tuple):
         raise RegistrationsNotArrayError
     tasks: dict[str, Task] = {}
-    known: dict[tuple[str, timedelta], Schedule] = {}  # cache, because many tasks share few schedules
+    schedules: dict[tuple[str, timedelta], Schedule] = {}  # cache, because many tasks share few schedules
     for index, registration in enumerate(registrations):
-        name, expression, callback, delay = _shaped(registration, index)
+        name, expression, callback, delay = _unpack(registration, index)
         _check_name(name)
         if name in tasks:
             raise ScheduleDuplicateTaskError(name)
-        if (expression, delay) not in known:
-            known[expression, delay] = _checked(expression, delay, zone, now)
-        tasks[name] = Task(name, expression, callback, delay, known[expression, delay])
+        if (expression, delay) not in schedules:
+            schedules[expression, delay] = _checked_schedule(expression, delay, zone, now)
+        tasks[name] = Task(name, expression, callback, delay, schedules[expression, delay])
     return list(tasks.values())
 
 
-def _shaped(registration: object, index: int) -> Registration:
+def _unpack(registration: object, index: int) -> Registration:
     match registration:
         case [str() as name, str() as expression, callback, timedelta() as delay] if callable(callback):
             return name, expression, callback, delay
@@ -77,7 +77,7 @@ def _check_name(name: str) -> None:
         raise InvalidRegistrationError("name", name, "has a character that cannot be stored")
 
 
-def _checked(expression: str, delay: timedelta, zone: str, now: int) -> Schedule:
+def _checked_schedule(expression: str, delay: timedelta, zone: str, now: int) -> Schedule:
     schedule = _schedule(expression, zone, now)
     if delay < timedelta(0):
         raise NegativeRetryDelayError(delay / timedelta(milliseconds=1))

@@ -68,10 +68,10 @@ class DeclarativeScheduler:
         self._place = MemoryStore(self._clock) if store == "memory:" else store  # lives as long as this object
         self._zone, self._sink = timezone, on_event
         self._state = SchedulerState.UNINITIALIZED
-        self._beginning: asyncio.Task[None] | None = None
-        self._ending: asyncio.Task[None] | None = None
+        self._start_task: asyncio.Task[None] | None = None
+        self._stop_task: asyncio.Task[None] | None = None
         self._polling: Polling | None = None
-        self._held = AsyncExitStack()
+        self._resources = AsyncExitStack()
 
     def initialize(self, registrations: Sequence[Registration]) -> Awaitable[None]:
         """Adopt the tasks and start polling. The call itself raises registration errors, before any change."""
@@ -80,103 +80,103 @@ class DeclarativeScheduler:
             raise SchedulerAlreadyActiveError(state)
         loop = asyncio.get_running_loop()
         self._state = SchedulerState.INITIALIZING
-        self._say("SchedulerInitializationStarted")
+        self._emit_scheduler_event("SchedulerInitializationStarted")
         try:
             tasks = read_registrations(registrations, self._zone or local_zone(), int(self._clock.now()))
         except Exception as error:
-            self._failed(error)
-            if unexpected := _wrapped(error):
+            self._fail_initialization(error)
+            if unexpected := _scheduler_error(error):
                 raise unexpected from error
             raise
-        self._beginning = loop.create_task(self._begin(tasks))
-        self._beginning.add_done_callback(self._begun)
-        return self._beginning
+        self._start_task = loop.create_task(self._start(tasks))
+        self._start_task.add_done_callback(self._on_start_done)
+        return self._start_task
 
     def stop(self) -> Awaitable[None]:
         """Stop polling, wait for running callbacks, and release everything. Concurrent calls share one shutdown."""
         loop = asyncio.get_running_loop()
-        if self._ending is None:
+        if self._stop_task is None:
             if self._state in _IDLE:
                 return loop.create_task(asyncio.sleep(0))
-            self._ending = loop.create_task(self._end())
-        return asyncio.shield(self._ending)
+            self._stop_task = loop.create_task(self._finish())
+        return asyncio.shield(self._stop_task)
 
-    async def _begin(self, tasks: list[Task]) -> None:
+    async def _start(self, tasks: list[Task]) -> None:
         try:
-            store = await self._held.enter_async_context(self._opened())
-            found = await override(store, tasks)
+            store = await self._resources.enter_async_context(self._open_store())
+            overrides = await override(store, tasks)
         except BaseException as error:
-            await self._held.aclose()
-            self._failed(error)
-            if unexpected := _wrapped(error):
+            await self._resources.aclose()
+            self._fail_initialization(error)
+            if unexpected := _scheduler_error(error):
                 raise unexpected from error
             raise
-        self._polling = self._wired(store, tasks, found.aliases)
-        if self._ending is None:  # otherwise the scheduler is stopping, and nothing may start
+        self._polling = self._make_polling(store, tasks, overrides.aliases)
+        if self._stop_task is None:  # otherwise the scheduler is stopping, and nothing may start
             for task in tasks:
                 self._polling.schedule(task.name)
         self._state = SchedulerState.RUNNING
-        self._say("SchedulerInitializationCompleted", **_summary(found))
+        self._emit_scheduler_event("SchedulerInitializationCompleted", **_summary(overrides))
 
-    def _begun(self, beginning: asyncio.Task[None]) -> None:
+    def _on_start_done(self, start_task: asyncio.Task[None]) -> None:
         if self._state is SchedulerState.INITIALIZING:  # canceled before the initialization had any effect
-            self._failed(asyncio.CancelledError())
+            self._fail_initialization(asyncio.CancelledError())
 
-    async def _end(self) -> None:
+    async def _finish(self) -> None:
         try:
-            if self._beginning:
-                await asyncio.wait([self._beginning])
+            if self._start_task:
+                await asyncio.wait([self._start_task])
             if self._state is SchedulerState.RUNNING:
                 self._state = SchedulerState.STOPPING
-                self._say("SchedulerStopRequested")
-                await self._stopped()
+                self._emit_scheduler_event("SchedulerStopRequested")
+                await self._shut_down()
         finally:
-            self._ending = None
+            self._stop_task = None
 
-    async def _stopped(self) -> None:
+    async def _shut_down(self) -> None:
         try:
             if self._polling:
                 await self._polling.stop_loop()
-            await self._held.aclose()
+            await self._resources.aclose()
         finally:
             self._polling, self._state = None, SchedulerState.STOPPED
-            self._say("SchedulerStopped")
+            self._emit_scheduler_event("SchedulerStopped")
 
-    def _opened(self) -> AbstractAsyncContextManager[Store]:
+    def _open_store(self) -> AbstractAsyncContextManager[Store]:
         return open_store(self._place, self._clock) if isinstance(self._place, str) else nullcontext(self._place)
 
-    def _wired(self, store: Store, tasks: list[Task], aliases: Mapping[str, str]) -> Polling:
-        def hear(event: Event) -> None:
+    def _make_polling(self, store: Store, tasks: list[Task], aliases: Mapping[str, str]) -> Polling:
+        def emit_preemption(event: Event) -> None:
             identity = preempted(event)
             name = aliases.get(identity, identity) if identity else ""
-            if name in known:  # not a task of another scheduler
-                self._say("TaskRetryPreempted", taskName=name)
+            if name in tasks_by_name:  # not a task of another scheduler
+                self._emit_scheduler_event("TaskRetryPreempted", taskName=name)
 
-        known, sink = {task.name: task for task in tasks}, silent if self._sink is silent else hear
-        callbacks = Callbacks(known, ReportWriter(store, timer=self._timer), self._say)
+        tasks_by_name, sink = {task.name: task for task in tasks}, silent if self._sink is silent else emit_preemption
+        callbacks = Callbacks(tasks_by_name, ReportWriter(store, timer=self._timer), self._emit_scheduler_event)
         owner = f"scheduler-{uuid4().hex}"  # unique per start: runs with another owner are orphans
         launchers = {SCHEME: callbacks.launcher}
         worker = Worker(store, launchers, self._timer, owner=owner, settings=SETTINGS, sink=sink)
-        return Polling(worker, callbacks, self._say)
+        return Polling(worker, callbacks, self._emit_scheduler_event)
 
-    def _failed(self, error: BaseException) -> None:
+    def _fail_initialization(self, error: BaseException) -> None:
         self._state = SchedulerState.UNINITIALIZED
-        self._say("SchedulerInitializationFailed", error=type(error).__name__)
+        self._emit_scheduler_event("SchedulerInitializationFailed", error=type(error).__name__)
 
-    def _say(self, name: str, **facts: Any) -> None:
+    def _emit_scheduler_event(self, name: str, **facts: Any) -> None:
         try:
             self._sink(Event(name, int(self._clock.now() * 1000), facts))
         except Exception:  # a failing sink must not stop the scheduler
             log.exception("the sink failed")
 
 
-def _wrapped(error: BaseException) -> SchedulerError | None:
+def _scheduler_error(error: BaseException) -> SchedulerError | None:
     """Return what to raise instead of an unexpected error, without the secrets in it; None if it is expected."""
     if isinstance(error, SchedulerError) or not isinstance(error, Exception):
         return None
-    what = error.code if isinstance(error, KronError) else type(error).__name__
-    return SchedulerError(f"Cannot initialize scheduler: {what}", {"cause": error})
+    cause = error.code if isinstance(error, KronError) else type(error).__name__
+    return SchedulerError(f"Cannot initialize scheduler: {cause}", {"cause": error})
 
 
-def _summary(found: Overrides) -> dict[str, Any]:
-    return {kind.value: found.names(kind) for kind in Kind}
+def _summary(overrides: Overrides) -> dict[str, Any]:
+    return {kind.value: overrides.names(kind) for kind in Kind}

@@ -38,49 +38,49 @@ class Declared:
 
 def declare(
     function: Callable[..., Any] | str,
-    words: str,
+    text: str,
     options: JobOptions,
     name: str | None,
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
 ) -> Declared:
     """Return the job of a function, or of `package.module:function`, on a schedule."""
-    check_words(words)
-    called = imported(function) if isinstance(function, str) else function
-    _check_callable(called)
-    known = _name(called, name)
-    schedule, transaction = _schedule(words, known, options), bool(options.get("transaction"))
-    source = source_of(words, options.get("dialect", DIALECT), schedule)
-    job = Job(known, schedule, name=known, target=f"{SCHEME}:{known}", source=source)
-    if transaction and not iscoroutinefunction(called):
-        message = f"{known!r} is a plain function, and transaction=True needs an async function"
+    check_schedule_text(text)
+    target = import_function(function) if isinstance(function, str) else function
+    _check_callable(target)
+    job_name = _name(target, name)
+    schedule, transaction = _schedule(text, job_name, options), bool(options.get("transaction"))
+    source = source_of(text, options.get("dialect", DIALECT), schedule)
+    job = Job(job_name, schedule, name=job_name, target=f"{SCHEME}:{job_name}", source=source)
+    if transaction and not iscoroutinefunction(target):
+        message = f"{job_name!r} is a plain function, and transaction=True needs an async function"
         raise UsageError(
             "NOT_ASYNC", message, hint="declare it with `async def`, and await the calls of the connection"
         )
-    _check_arguments(called, known, args, kwargs, transaction)
-    return Declared(known, job, called, tuple(args), dict(kwargs), transaction)
+    _check_arguments(target, job_name, args, kwargs, transaction)
+    return Declared(job_name, job, target, tuple(args), dict(kwargs), transaction)
 
 
-def check_words(words: object) -> None:
+def check_schedule_text(text: object) -> None:
     """Reject a schedule that is not a string: a decorator without parentheses passes its function."""
-    if not isinstance(words, str):
-        what = "the decorator has no schedule" if callable(words) else f"schedule {clip(repr(words))} is not a string"
-        raise InvalidSchedule("BAD_SCHEDULE", what, hint=_EXAMPLE)
+    if not isinstance(text, str):
+        message = "the decorator has no schedule" if callable(text) else f"schedule {clip(repr(text))} is not a string"
+        raise InvalidSchedule("BAD_SCHEDULE", message, hint=_EXAMPLE)
 
 
-def imported(path: str) -> Callable[..., Any]:
+def import_function(path: str) -> Callable[..., Any]:
     """Import the function of `package.module:function`."""
     module, _, name = path.partition(":")
     try:
-        found = import_module(module)
+        value = import_module(module)
         for part in name.split("."):
-            found = getattr(found, part)
+            value = getattr(value, part)
     except (ImportError, AttributeError, ValueError) as error:
         message = f"{clip(path)!r} cannot be imported: {error}"
         raise UsageError("NOT_IMPORTABLE", message, hint="use package.module:function") from error
-    if not callable(found):
+    if not callable(value):
         raise UsageError("NOT_CALLABLE", f"{clip(path)!r} is not a function", hint="use the name of a function")
-    return found
+    return value
 
 
 def _check_callable(function: object) -> None:
@@ -96,8 +96,8 @@ def _check_callable(function: object) -> None:
         raise UsageError("NOT_CALLABLE", message, hint="use a function without yield")
 
 
-def _name(function: Callable[..., Any], given: object) -> str:
-    name = getattr(function, "__name__", "") if given is None else given
+def _name(function: Callable[..., Any], explicit_name: object) -> str:
+    name = getattr(function, "__name__", "") if explicit_name is None else explicit_name
     try:
         if not isinstance(name, str):
             raise ValueError(f"{clip(repr(name))} is not a string")
@@ -115,40 +115,40 @@ def _check_arguments(function: Callable[..., Any], name: str, args: object, kwar
     if not isinstance(kwargs, Mapping) or not all(isinstance(key, str) for key in kwargs):
         raise UsageError("BAD_ARGUMENTS", f"kwargs cannot be {clip(repr(kwargs))}", hint='use kwargs={"name": value}')
     try:
-        takes = signature(function)
+        parameters = signature(function)
     except (ValueError, TypeError):  # some builtins have no signature
         return
     try:
-        takes.bind(*([None] if transaction else []), *args, **kwargs)
+        parameters.bind(*([None] if transaction else []), *args, **kwargs)
     except TypeError as error:
         hint = "the first argument is the connection; " if transaction else ""
         hint += "pass its arguments: args=(...), kwargs={...}"
         raise UsageError("BAD_ARGUMENTS", f"{name!r} does not accept these arguments: {error}", hint=hint) from None
 
 
-def _schedule(words: str, name: str, options: JobOptions) -> Schedule:
+def _schedule(text: str, name: str, options: JobOptions) -> Schedule:
     dialect = options.get("dialect", DIALECT)
     try:
         if dialect == "fuzzy":
-            return _sentence(words, name, options)
-        schedule = parse(words, dialect=dialect, timezone=zone_of(options) or "UTC", policy=policy_of(options))
+            return _sentence(text, name, options)
+        schedule = parse(text, dialect=dialect, timezone=zone_of(options) or "UTC", policy=policy_of(options))
     except LanguageError as error:
-        error.hint = _hint(error, dialect, words)
+        error.hint = _hint(error, dialect, text)
         raise
     if not possible(schedule.cron):
         hint = "choose a day that exists"
-        raise InvalidSchedule("NEVER", f"{clip(words)!r} never runs: no month has such a day", hint=hint)
+        raise InvalidSchedule("NEVER", f"{clip(text)!r} never runs: no month has such a day", hint=hint)
     return schedule
 
 
-def _sentence(words: str, name: str, options: JobOptions) -> Schedule:
+def _sentence(text: str, name: str, options: JobOptions) -> Schedule:
     """Return the schedule of a sentence in the local time of its zone. Its own UTC offset excludes `timezone`."""
     from kron.language.sentences.read import read_sentence
 
-    schedule, zone = parse(words, dialect="fuzzy", identity=name, policy=policy_of(options)), zone_of(options)
+    schedule, zone = parse(text, dialect="fuzzy", identity=name, policy=policy_of(options)), zone_of(options)
     if not zone:
         return schedule
-    if read_sentence(words).offset:
+    if read_sentence(text).offset:
         message = "the sentence has a UTC offset, and timezone= is given too"
         raise InvalidSchedule("TWO_ZONES", message, hint="remove the offset from the sentence, or remove timezone=")
     try:
@@ -157,14 +157,14 @@ def _sentence(words: str, name: str, options: JobOptions) -> Schedule:
         raise fault.within(zone) from None
 
 
-def _hint(error: LanguageError, dialect: str, words: str) -> str:
+def _hint(error: LanguageError, dialect: str, text: str) -> str:
     """Return the hint for a text that another decorator accepts."""
-    if dialect == "fuzzy" and words.strip()[:1] in tuple("0123456789*"):
-        if len(words.split()) == 6:
-            return f'for a cron line with seconds, use dialect="service": @s.job("{words}", dialect="service")'
+    if dialect == "fuzzy" and text.strip()[:1] in tuple("0123456789*"):
+        if len(text.split()) == 6:
+            return f'for a cron line with seconds, use dialect="service": @s.job("{text}", dialect="service")'
         return "for a cron line, use @s.cron(...), or @s.kron(...) for steps, names and windows"
     if dialect == "posix" and error.details.get("unsupported"):
         return f"{error.hint}; or use @s.kron(...), which accepts steps and names"
-    if error.details.get("surplus") and len(words.split()) == 6 and "@" not in words:
-        return f'for a cron line with seconds, use @s.job("{words}", dialect="service")'
+    if error.details.get("surplus") and len(text.split()) == 6 and "@" not in text:
+        return f'for a cron line with seconds, use @s.job("{text}", dialect="service")'
     return error.hint

@@ -22,8 +22,8 @@ from kron.rules.run import RUNNING, Run
 from kron.rules.update import RunUpdate
 from kron.timing.schedule.policy import MILLISECOND, SECOND
 
-BEATS = 6  # heartbeats per lease
-LONGEST = (
+HEARTBEATS_PER_LEASE = 6  # heartbeats per lease
+MAX_RETRY_SECONDS = (
     3_600.0  # seconds for which recording the end of a run is retried; no other process can do it if the store is down
 )
 log = logging.getLogger("kron.scheduler")
@@ -36,10 +36,10 @@ class Functions:
         self, declared: Mapping[str, Declared], store: Store, timer: Timer, threads: int, sink: Sink = silent
     ) -> None:
         self.declared, self.store, self.timer = declared, store, timer
-        self.ending: Callable[[], None] = lambda: None  # called when a function has ended
+        self.on_end: Callable[[], None] = lambda: None  # called when a function has ended
         self.reports, self.threads = ReportWriter(store, sink, timer), Threads(threads)
         self.threaded: set[str] = set()  # keys of runs whose functions run in a thread
-        self.left: set[str] = set()  # those of them that are no longer awaited
+        self.abandoned: set[str] = set()  # those of them that are no longer awaited
         self.python = PythonLauncher(self._function, self._report, lambda: list(self.declared))
         self.names, self.holds, self.unrecorded = self.python.names, self.python.holds, self.python.unrecorded
 
@@ -55,79 +55,79 @@ class Functions:
         """Cancel an async function; a plain function continues."""
         await self.python.cancel(run)
 
-    async def ended(self, patience: float) -> None:
-        """Wait up to `patience` seconds until no function runs; then cancel async functions and abandon plain ones."""
-        going = set(self.python.tasks.values())
-        if going:
-            _, late = await asyncio.wait(going, timeout=max(0.0, patience))
-            self.left |= self.threaded
-            for task in late:
+    async def ended(self, timeout: float) -> None:
+        """Wait up to `timeout` seconds until no function runs; then cancel async functions and abandon plain ones."""
+        tasks = set(self.python.tasks.values())
+        if tasks:
+            _, unfinished = await asyncio.wait(tasks, timeout=max(0.0, timeout))
+            self.abandoned |= self.threaded
+            for task in unfinished:
                 task.cancel()
-            if late:
-                await asyncio.wait(late, timeout=1.0)
+            if unfinished:
+                await asyncio.wait(unfinished, timeout=1.0)
 
     def _function(self, name: str) -> Function:
         return partial(self._call, self.declared[name])
 
     async def _call(self, declared: Declared, launch: Launch) -> None:
-        begun, key, threaded = asyncio.Event(), launch.run.key, plain(declared.function)
+        started, key, threaded = asyncio.Event(), launch.run.key, plain(declared.function)
         if threaded and self.threads.busy:
             log.warning("job %r is waiting for a free thread; Scheduler(threads=%d)", declared.name, self.threads.size)
 
-        def began() -> None:
-            begun.set()
+        def mark_started() -> None:
+            started.set()
             if threaded:
                 self.threaded.add(key)
 
-        async with self._heard_of(launch, begun):
+        async with self._heartbeats(launch, started):
             if declared.transaction:
-                begun.set()
-                await self._within_a_transaction(declared, launch)
+                started.set()
+                await self._call_in_transaction(declared, launch)
             else:
-                await call(partial(declared.function, *declared.args, **declared.kwargs), self.threads, began)
+                await call(partial(declared.function, *declared.args, **declared.kwargs), self.threads, mark_started)
 
-    async def _within_a_transaction(self, declared: Declared, launch: Launch) -> None:
+    async def _call_in_transaction(self, declared: Declared, launch: Launch) -> None:
         assert isinstance(self.store, Transactional)  # noqa: S101  ensured when the job was declared
         async with self.store.transaction(launch.run, launch.job.schedule.policy) as connection:
             await declared.function(connection, *declared.args, **declared.kwargs)
 
     @asynccontextmanager
-    async def _heard_of(self, launch: Launch, begun: asyncio.Event) -> AsyncIterator[None]:
+    async def _heartbeats(self, launch: Launch, started: asyncio.Event) -> AsyncIterator[None]:
         """Send heartbeats while the function runs, so that its run does not count as lost."""
-        beat = asyncio.create_task(self._beat(launch, begun))
+        heartbeat_task = asyncio.create_task(self._send_heartbeats(launch, started))
         try:
             yield
         finally:
-            beat.cancel()
+            heartbeat_task.cancel()
 
-    async def _beat(self, launch: Launch, begun: asyncio.Event) -> None:
+    async def _send_heartbeats(self, launch: Launch, started: asyncio.Event) -> None:
         while True:
-            await self.timer.sleep(launch.job.schedule.policy.run_lease / SECOND / BEATS)
+            await self.timer.sleep(launch.job.schedule.policy.run_lease / SECOND / HEARTBEATS_PER_LEASE)
             try:
-                if begun.is_set():
+                if started.is_set():
                     await self._write(launch, Report.STARTED)
                 else:
-                    await self._hold(launch)
-            except Exception as trouble:
-                log.warning("heartbeat of job %r failed: %s", launch.job.name, trouble)
+                    await self._renew_lease(launch)
+            except Exception as error:
+                log.warning("heartbeat of job %r failed: %s", launch.job.name, error)
 
-    async def _hold(self, launch: Launch) -> None:
+    async def _renew_lease(self, launch: Launch) -> None:
         """Renew the lease of a run that waits for a thread, without reporting that it has started."""
         (run,), now = await self.store.runs_by_key([launch.run.key]), await self.store.now()
         if run and run.state in RUNNING and run.attempt == launch.run.attempt:
             policy = launch.job.schedule.policy
-            held = run._replace(lease=now + policy.run_lease // MILLISECOND, changed=now)
-            await self.store.update_runs([RunUpdate(run, held, next_check_after(held, policy, now))], now)
+            renewed = run._replace(lease=now + policy.run_lease // MILLISECOND, changed=now)
+            await self.store.update_runs([RunUpdate(run, renewed, next_check_after(renewed, policy, now))], now)
 
     async def _report(self, launch: Launch, report: Report, error: BaseException | None) -> None:
         name, key, declared = launch.job.name, launch.run.key, self.declared.get(launch.job.name)
         self.threaded.discard(key)
-        if key in self.left:
-            self.left.discard(key)
+        if key in self.abandoned:
+            self.abandoned.discard(key)
             log.warning("job %r still runs in its thread; its end will not be recorded", name)
             return  # its lease will expire
         if report is Report.SUCCESS and declared and declared.transaction:
-            self.ending()
+            self.on_end()
             return  # recorded in the transaction of the function
         if isinstance(error, Fenced):
             log.warning("job %r: %s", name, error.message)
@@ -147,14 +147,14 @@ class Functions:
     async def _record(self, launch: Launch, report: Report) -> None:
         name = launch.job.name
 
-        def failed(trouble: Exception) -> None:
-            log.warning("recording the end of job %r failed and is retried: %s", name, trouble)
+        def log_failure(error: Exception) -> None:
+            log.warning("recording the end of job %r failed and is retried: %s", name, error)
 
         try:
-            held = await self._write(launch, report, longest=LONGEST, failed=failed)
-        except Exception as trouble:
-            log.error("the end of job %r could not be recorded: %s", name, trouble)
+            accepted = await self._write(launch, report, longest=MAX_RETRY_SECONDS, failed=log_failure)
+        except Exception as error:
+            log.error("the end of job %r could not be recorded: %s", name, error)
             return
-        if not held and report is Report.SUCCESS:
+        if not accepted and report is Report.SUCCESS:
             log.warning("the end of job %r came too late: its run is already lost or finished", name)
-        self.ending()
+        self.on_end()

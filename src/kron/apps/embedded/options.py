@@ -14,7 +14,7 @@ from kron.language.duration import read_duration
 from kron.language.fault import Fault
 from kron.timing.schedule.policy import APPLICATION, Catchup, Overlap, Policy, WorkerLossPolicy
 
-Word = TypeVar("Word", Overlap, Catchup)
+Choice = TypeVar("Choice", Overlap, Catchup)
 Duration = str | timedelta
 
 
@@ -40,8 +40,8 @@ class JobOptions(CronOptions, total=False):
     dialect: Literal["fuzzy", "posix", "service", "kron"]
 
 
-NAMES = tuple(JobOptions.__annotations__)
-_ELSEWHERE = {  # option names of other schedulers, and what to use here
+OPTION_NAMES = tuple(JobOptions.__annotations__)
+_FOREIGN_OPTIONS = {  # option names of other schedulers, and what to use here
     "coalesce": 'use catchup="latest", which is the default',
     "executor": "remove it: plain functions run in the threads of the scheduler, Scheduler(threads=32)",
     "hours": 'use a sentence: @s.job("every 2 hours")',
@@ -61,21 +61,23 @@ _ELSEWHERE = {  # option names of other schedulers, and what to use here
 }
 
 
-def read_options(given: Mapping[str, Any]) -> JobOptions:
+def read_options(options: Mapping[str, Any]) -> JobOptions:
     """Return the given options. Raise an error for the first invalid one."""
-    for name in given:
-        if name not in NAMES:
-            hint = _ELSEWHERE.get(name) or did_you_mean(name, NAMES, f"use one of {', '.join(NAMES)}")
+    for name in options:
+        if name not in OPTION_NAMES:
+            hint = _FOREIGN_OPTIONS.get(name) or did_you_mean(
+                name, OPTION_NAMES, f"use one of {', '.join(OPTION_NAMES)}"
+            )
             raise UsageError("UNKNOWN_OPTION", f"unknown job option {clip(name)!r}", hint=hint)
-    zone = given.get("timezone")
+    zone = options.get("timezone")
     if zone == "":
-        raise _bad("timezone", zone, 'use the name of a time zone: timezone="Europe/Paris", or omit it for UTC')
+        raise _bad_option("timezone", zone, 'use the name of a time zone: timezone="Europe/Paris", or omit it for UTC')
     if zone is not None and not isinstance(zone, str) and not (isinstance(zone, ZoneInfo) and zone.key):
-        raise _bad("timezone", zone, 'use the name of a time zone: timezone="Europe/Paris"')
+        raise _bad_option("timezone", zone, 'use the name of a time zone: timezone="Europe/Paris"')
     for name in ("restart_lost", "transaction"):
-        if not isinstance(given.get(name), bool | None):
-            raise _bad(name, given[name], f"use {name}=True or {name}=False")
-    return cast(JobOptions, dict(given))
+        if not isinstance(options.get(name), bool | None):
+            raise _bad_option(name, options[name], f"use {name}=True or {name}=False")
+    return cast(JobOptions, dict(options))
 
 
 def zone_of(options: JobOptions) -> str:
@@ -90,9 +92,9 @@ def policy_of(options: JobOptions) -> Policy:
     overlap, catchup = options.get("overlap"), options.get("catchup")
     deadline, retry = options.get("deadline"), options.get("retry_delay")
     if overlap is not None:
-        policy = replace(policy, overlap=_word(Overlap, overlap, "overlap"))
+        policy = replace(policy, overlap=_choice_of(Overlap, overlap, "overlap"))
     if catchup is not None:
-        policy = replace(policy, catchup=_word(Catchup, catchup, "catchup"), catchup_limit=100)
+        policy = replace(policy, catchup=_choice_of(Catchup, catchup, "catchup"), catchup_limit=100)
     if deadline is not None:
         policy = replace(policy, deadline=nanoseconds(deadline, "deadline"))
     if retry is not None:
@@ -103,25 +105,25 @@ def policy_of(options: JobOptions) -> Policy:
     return replace(policy, on_worker_loss=WorkerLossPolicy.RESTART) if restart else policy
 
 
-def check_given(
+def check_arguments(
     threads: object, shutdown_timeout: object, retention: object, on_event: object, settings: object
 ) -> None:
     """Reject invalid arguments of a scheduler."""
     if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise _bad("threads", threads, "use an integer of at least 1")
+        raise _bad_option("threads", threads, "use an integer of at least 1")
     seconds = shutdown_timeout
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < float("inf"):
-        raise _bad("shutdown_timeout", seconds, "use a number of seconds of at least 0")
+        raise _bad_option("shutdown_timeout", seconds, "use a number of seconds of at least 0")
     if (
         isinstance(retention, bool)
         or not isinstance(retention, int | None)
         or (retention is not None and retention < 1)
     ):
-        raise _bad("retention", retention, "use an integer of at least 1 (days), or None to keep everything")
+        raise _bad_option("retention", retention, "use an integer of at least 1 (days), or None to keep everything")
     if not callable(on_event):
-        raise _bad("on_event", on_event, "use a function that takes an event")
+        raise _bad_option("on_event", on_event, "use a function that takes an event")
     if not isinstance(settings, Settings):
-        raise _bad("settings", settings, "use a kron.engine.settings.Settings")
+        raise _bad_option("settings", settings, "use a kron.engine.settings.Settings")
 
 
 def nanoseconds(duration: Duration, option: str) -> int:
@@ -132,21 +134,21 @@ def nanoseconds(duration: Duration, option: str) -> int:
         return duration // timedelta(microseconds=1) * 1_000
     if not isinstance(duration, str):
         unit = f'"{duration}s"' if isinstance(duration, int) and not isinstance(duration, bool) else '"10m"'
-        raise _bad(option, duration, f"use a string with a unit, {option}={unit}, or a timedelta")
+        raise _bad_option(option, duration, f"use a string with a unit, {option}={unit}, or a timedelta")
     try:
         return read_duration(duration)
     except Fault as fault:
         raise fault.within(duration) from None
 
 
-def _word(kind: type[Word], word: str, option: str) -> Word:
+def _choice_of(kind: type[Choice], value: str, option: str) -> Choice:
     try:
-        return kind(word)
+        return kind(value)
     except ValueError:
         hint = f"use one of {', '.join(kind)}"
-        raise _bad(option, word, did_you_mean(word, kind, hint) if isinstance(word, str) else hint) from None
+        raise _bad_option(option, value, did_you_mean(value, kind, hint) if isinstance(value, str) else hint) from None
 
 
-def _bad(option: str, value: object, hint: str) -> UsageError:
-    shown = repr(clip(value)) if isinstance(value, str) else clip(repr(value))
-    return UsageError("BAD_OPTION", f"{option} cannot be {shown}", hint=hint)
+def _bad_option(option: str, value: object, hint: str) -> UsageError:
+    value_text = repr(clip(value)) if isinstance(value, str) else clip(repr(value))
+    return UsageError("BAD_OPTION", f"{option} cannot be {value_text}", hint=hint)

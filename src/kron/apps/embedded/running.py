@@ -24,11 +24,11 @@ from kron.engine.worker import Worker
 from kron.errors import Unavailable
 from kron.stores.memory import MemoryStore
 
-ASKER = Actor("Scheduler")
-LONGEST = 30.0  # seconds that another thread waits for the event loop
+ACTOR = Actor("Scheduler")
+MAX_LOOP_WAIT_SECONDS = 30.0  # seconds that another thread waits for the event loop
 log = logging.getLogger("kron.scheduler")
 T = TypeVar("T")
-ALONE = Settings(tick=60_000, shard_lease=0)  # no other process can use a store in memory
+MEMORY_SETTINGS = Settings(tick=60_000, shard_lease=0)  # no other process can use a store in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,10 @@ class Running:
 
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
-        self.held = AsyncExitStack()
+        self.resources = AsyncExitStack()
         self.loop = asyncio.get_running_loop()
-        told, self.log = log_with(log)
-        self.sink = guarded(all_of(partial(_log, told), setup.sink), log)
+        log_sink, self.log = log_with(log)
+        self.sink = guarded(all_of(partial(_log_event, log_sink), setup.sink), log)
         self.shared = True  # whether other processes can use the store
         self.defining: set[asyncio.Task[None]] = set()
         self.defined_names: set[str] = set()
@@ -65,83 +65,83 @@ class Running:
 
     async def begin(self) -> None:
         """Open the store, define the declared jobs, and start the worker."""
-        outer = self.setup
-        store = await self.held.enter_async_context(open_store(outer.url, outer.clock))
+        setup = self.setup
+        store = await self.resources.enter_async_context(open_store(setup.url, setup.clock))
         try:
             self.registrar = Registrar(store, self.sink)
-            self.functions = Functions(outer.declared, store, outer.timer, outer.threads, self.sink)
+            self.functions = Functions(setup.declared, store, setup.timer, setup.threads, self.sink)
             await self.define_all()
         except BaseException:
-            await self.held.aclose()
+            await self.resources.aclose()
             raise
         launchers = {SCHEME: self.functions}
         owner = f"application-{uuid4().hex}"
         self.shared = not isinstance(store, MemoryStore)
-        settings = outer.settings if self.shared else ALONE
-        self.worker = Worker(store, launchers, outer.timer, owner=owner, settings=settings, sink=self.sink)
-        self.functions.ending = self.worker.notify
+        settings = setup.settings if self.shared else MEMORY_SETTINGS
+        self.worker = Worker(store, launchers, setup.timer, owner=owner, settings=settings, sink=self.sink)
+        self.functions.on_end = self.worker.notify
         self.working = asyncio.create_task(self.worker.run(self.stopping))
-        upkeep = Maintenance(store, outer.timer, days=outer.retention, sink=self.sink)
-        await self.held.enter_async_context(maintaining(upkeep))
+        maintenance = Maintenance(store, setup.timer, days=setup.retention, sink=self.sink)
+        await self.resources.enter_async_context(maintaining(maintenance))
 
     @property
     def missing(self) -> list[Declared]:
         """Return the declared jobs that are not yet defined in the store."""
-        known = list(self.setup.declared.items())  # a copy, because another thread can add jobs
-        return [declared for name, declared in known if name not in self.defined_names]
+        jobs = list(self.setup.declared.items())  # a copy, because another thread can add jobs
+        return [declared for name, declared in jobs if name not in self.defined_names]
 
     async def define_all(self) -> None:
         """Define the declared jobs in the store."""
         for declared in self.missing:
             self.defined_names.add(declared.name)
-            await self.registrar.upsert(declared.job, ASKER)
+            await self.registrar.upsert(declared.job, ACTOR)
 
     def define(self, declared: Declared) -> None:
         """Define one more job: soon, or at once if another thread calls. A job that fails is no longer declared."""
         if current_loop() is self.loop:
             self.defining.add(self.loop.create_task(self._define(declared)))
             return
-        asked = asyncio.run_coroutine_threadsafe(self._define(declared), self.loop)
+        future = asyncio.run_coroutine_threadsafe(self._define(declared), self.loop)
         try:
-            asked.result(LONGEST)
+            future.result(MAX_LOOP_WAIT_SECONDS)
         except TimeoutError:
-            asked.cancel()
+            future.cancel()
             self.setup.declared.pop(declared.name, None)
             message = f"job {declared.name!r} was not added: the event loop of the scheduler does not respond"
             raise Unavailable("NO_ANSWER", message, hint="find what blocks it, or add the job from within it") from None
 
-    async def ask(self, question: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    async def run_in_loop(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Return the result of a coroutine, from any event loop. It runs after all declared jobs are defined."""
         if asyncio.get_running_loop() is self.loop:
-            return await self._ask(question)
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._ask(question), self.loop))
+            return await self._run_when_defined(work)
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._run_when_defined(work), self.loop))
 
-    async def end(self, patience: float) -> None:
-        """Launch nothing more, wait up to `patience` seconds for running functions, and close the store."""
-        until = self.loop.time() + patience
+    async def end(self, timeout: float) -> None:
+        """Launch nothing more, wait up to `timeout` seconds for running functions, and close the store."""
+        deadline = self.loop.time() + timeout
         self.stopping.set()
         try:
-            await self._defined()
+            await self._wait_until_defined()
         finally:
-            _, late = await asyncio.wait([self.working], timeout=max(1.0, patience))
-            for working in late:
+            _, unfinished = await asyncio.wait([self.working], timeout=max(1.0, timeout))
+            for working in unfinished:
                 working.cancel()
-            await self.functions.ended(until - self.loop.time())
-            await self.held.aclose()
+            await self.functions.ended(deadline - self.loop.time())
+            await self.resources.aclose()
             self.log.close()
 
-    async def _ask(self, question: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        await self._defined()
-        return await question()
+    async def _run_when_defined(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        await self._wait_until_defined()
+        return await work()
 
-    async def _defined(self) -> None:
+    async def _wait_until_defined(self) -> None:
         """Wait until all jobs are defined; raise the error of a job that could not be."""
         while self.defining:
             await self.defining.pop()
 
     async def _define(self, declared: Declared) -> None:
         try:
-            await self.registrar.upsert(declared.job, ASKER)
+            await self.registrar.upsert(declared.job, ACTOR)
         except BaseException:
             self.setup.declared.pop(declared.name, None)
             raise
@@ -149,13 +149,13 @@ class Running:
         self.worker.notify()
 
 
-def _log(told: Sink, event: Event) -> None:
+def _log_event(log_sink: Sink, event: Event) -> None:
     """Log an event, one line per run: starts are omitted, and failures were already logged with their traceback."""
     facts = event.facts
     started = event.name == "launch_completed" and facts["result"] == "ok"
     failed = event.name == "run_finished" and facts["state"] == "failed" and facts.get("outcome") == "executed"
     if not started and not failed:
-        told(event)
+        log_sink(event)
 
 
 def current_loop() -> asyncio.AbstractEventLoop | None:

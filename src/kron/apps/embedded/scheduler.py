@@ -11,9 +11,9 @@ from types import TracebackType
 from typing import Any, TypeVar, Unpack
 from uuid import uuid4
 
-from kron.apps.embedded.declared import check_words, declare
-from kron.apps.embedded.options import CronOptions, JobOptions, check_given, read_options
-from kron.apps.embedded.running import ASKER, Running, Setup, current_loop
+from kron.apps.embedded.declared import check_schedule_text, declare
+from kron.apps.embedded.options import CronOptions, JobOptions, check_arguments, read_options
+from kron.apps.embedded.running import ACTOR, Running, Setup, current_loop
 from kron.apps.wiring import POSTGRES, check_url
 from kron.engine.clock import Clock, SystemTimer, Timer
 from kron.engine.events import Sink, silent
@@ -57,12 +57,12 @@ class Scheduler:
         retention: int | None = RETENTION_DAYS,
     ) -> None:
         check_url(store)
-        check_given(threads, shutdown_timeout, retention, on_event, settings)
+        check_arguments(threads, shutdown_timeout, retention, on_event, settings)
         self._setup = Setup(store, on_event, threads, clock, timer or SystemTimer(), settings, retention)
         self.declared, self.patience = self._setup.declared, shutdown_timeout
         self._lock = Lock()  # a caller of `add` and a start of the scheduler see the same jobs
         self._inside: Running | None = None
-        self._asked: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None
+        self._stop_request: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None
 
     def job(
         self,
@@ -87,14 +87,14 @@ class Scheduler:
                 `retry_delay` and `restart_lost` set the policy for runs that overlap, were missed, are late, fail, or
                 lose their process.
         """
-        check_words(schedule)
+        check_schedule_text(schedule)
         read_options(options)
 
-        def declared(function: F) -> F:
+        def decorate(function: F) -> F:
             self.add(function, schedule, name=name, args=args, kwargs=kwargs, **options)
             return function
 
-        return declared
+        return decorate
 
     def cron(
         self,
@@ -144,9 +144,9 @@ class Scheduler:
                 hint = f"use another name, or first `await s.delete({declared.name!r})`"
                 raise AlreadyExists("DUPLICATE_JOB", f"job {declared.name!r} already exists", hint=hint)
             self.declared[declared.name] = declared
-            inside = self._inside
-        if inside:
-            inside.define(declared)
+            running = self._inside
+        if running:
+            running.define(declared)
         return declared.name
 
     async def next(self, name: str) -> datetime | None:
@@ -154,14 +154,14 @@ class Scheduler:
 
         You can call this method and the following ones in any thread: `asyncio.run(s.next("report"))`.
         """
-        inside = self._running()
+        running = self._require_running()
 
-        async def ask() -> datetime | None:
-            coming = await inside.registrar.preview(name, 1)
-            zone = (await inside.registrar.get(name)).job.schedule.zone
-            return moment(coming[0] // 1000).astimezone(zone.rules) if coming else None
+        async def preview() -> datetime | None:
+            upcoming = await running.registrar.preview(name, 1)
+            zone = (await running.registrar.get(name)).job.schedule.zone
+            return moment(upcoming[0] // 1000).astimezone(zone.rules) if upcoming else None
 
-        return await inside.ask(ask)
+        return await running.run_in_loop(preview)
 
     async def why(self, name: str, at: datetime | None = None) -> PeriodReport:
         """Return the report of a job's last period up to `at`: its outcome and its reason.
@@ -173,74 +173,74 @@ class Scheduler:
         Raises:
             ValueError: `at` has no time zone.
         """
-        inside = self._running()
+        running = self._require_running()
 
-        async def ask() -> PeriodReport:
-            store = inside.registrar.store
-            then = await store.now() if at is None else instant(at) * 1000
-            return await why(store, name, then, shared=inside.shared)
+        async def report() -> PeriodReport:
+            store = running.registrar.store
+            at_ms = await store.now() if at is None else instant(at) * 1000
+            return await why(store, name, at_ms, shared=running.shared)
 
-        return await inside.ask(ask)
+        return await running.run_in_loop(report)
 
     async def pause(self, name: str) -> None:
         """Pause a job in every process until it is resumed."""
-        inside = self._running()
-        await inside.ask(lambda: inside.registrar.pause(name, ASKER))
+        running = self._require_running()
+        await running.run_in_loop(lambda: running.registrar.pause(name, ACTOR))
 
     async def resume(self, name: str) -> None:
         """Resume a job. Periods that passed during the pause are dropped."""
-        inside = self._running()
+        running = self._require_running()
 
-        async def ask() -> None:
-            await inside.registrar.resume(name, ASKER)
-            inside.worker.notify()
+        async def resume_job() -> None:
+            await running.registrar.resume(name, ACTOR)
+            running.worker.notify()
 
-        await inside.ask(ask)
+        await running.run_in_loop(resume_job)
 
     async def trigger(self, name: str) -> str:
         """Run a job now, in addition to its schedule, and return the key of the run."""
-        inside = self._running()
+        running = self._require_running()
 
-        async def ask() -> str:
-            run = await inside.registrar.trigger(name, uuid4().hex)
-            inside.worker.notify()
+        async def trigger_job() -> str:
+            run = await running.registrar.trigger(name, uuid4().hex)
+            running.worker.notify()
             return run.key
 
-        return await inside.ask(ask)
+        return await running.run_in_loop(trigger_job)
 
     async def delete(self, name: str) -> None:
         """Delete a job here and in the store. Its history is kept. A process that declares the job defines it again."""
-        inside = self._running()
+        running = self._require_running()
 
-        async def ask() -> None:
-            await inside.registrar.delete(name, ASKER)
+        async def delete_job() -> None:
+            await running.registrar.delete(name, ACTOR)
             self.declared.pop(name, None)
 
-        await inside.ask(ask)
+        await running.run_in_loop(delete_job)
 
     async def __aenter__(self) -> Scheduler:
         if self._inside:
             raise UsageError("RUNNING", "the scheduler is running already", hint="create another Scheduler")
-        inside = Running(self._setup)
-        await inside.begin()
-        while not self._entered(inside):
-            await inside.define_all()
+        running = Running(self._setup)
+        await running.begin()
+        while not self._entered(running):
+            await running.define_all()
         return self
 
-    def _entered(self, inside: Running) -> bool:
+    def _entered(self, running: Running) -> bool:
         """Return whether all declared jobs are defined; from then on, `add` defines a job itself."""
         with self._lock:
-            if inside.missing:
+            if running.missing:
                 return False
-            self._inside = inside
+            self._inside = running
             return True
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        inside, self._inside = self._inside, None
-        if inside:
-            await inside.end(self.patience)
+        running, self._inside = self._inside, None
+        if running:
+            await running.end(self.patience)
 
     def run(self) -> None:
         """Run until `stop` is called from another thread or from a job, or until Ctrl-C."""
@@ -249,31 +249,31 @@ class Scheduler:
             raise UsageError("IN_A_LOOP", "run() cannot be called inside an event loop", hint=hint)
         loop, pool = asyncio.new_event_loop(), ThreadPoolExecutor(thread_name_prefix="kron-loop")
         loop.set_default_executor(pool)  # threads of asyncio's own executor could not be abandoned
-        serving = loop.create_task(self._serve(loop))
+        serve_task = loop.create_task(self._serve(loop))
         try:
-            loop.run_until_complete(serving)
+            loop.run_until_complete(serve_task)
         except KeyboardInterrupt:
-            serving.cancel()
-            loop.run_until_complete(asyncio.wait([serving]))
+            serve_task.cancel()
+            loop.run_until_complete(asyncio.wait([serve_task]))
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
             loop.close()
 
     def stop(self) -> None:
         """End `run`, from any thread."""
-        if self._asked:
-            loop, asked = self._asked
-            loop.call_soon_threadsafe(asked.set)
+        if self._stop_request:
+            loop, stop_event = self._stop_request
+            loop.call_soon_threadsafe(stop_event.set)
 
     async def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._asked = loop, asyncio.Event()
+        self._stop_request = loop, asyncio.Event()
         try:
             async with self:
-                await self._asked[1].wait()
+                await self._stop_request[1].wait()
         finally:
-            self._asked = None
+            self._stop_request = None
 
-    def _running(self) -> Running:
+    def _require_running(self) -> Running:
         if not self._inside:
             raise UsageError("NOT_RUNNING", "the scheduler is not running", hint="call it inside `async with`")
         return self._inside
