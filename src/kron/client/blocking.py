@@ -36,9 +36,9 @@ class Client(Transport):
             query: dict[str, Any] = {"prefix": prefix, "limit": page, "page_token": token}
             if paused is not None:
                 query["paused"] = str(paused).lower()
-            found = self.request("GET", "/v1/schedules", query=query)
-            yield from found["schedules"]
-            token = found["next_page_token"]
+            response = self.request("GET", "/v1/schedules", query=query)
+            yield from response["schedules"]
+            token = response["next_page_token"]
 
     def get(self, schedule_id: str) -> Schedule:
         """Return a schedule."""
@@ -79,31 +79,31 @@ class Client(Transport):
         The runs execute one after another unless `overlap` names another overlap policy.
         """
         body = {"start_at": start_at, "end_at": end_at, "overlap": overlap}
-        found: list[Run] = self.request("POST", _path(schedule_id, "backfill"), body, headers=_idempotent(key))["runs"]
-        return found
+        runs: list[Run] = self.request("POST", _path(schedule_id, "backfill"), body, headers=_idempotent(key))["runs"]
+        return runs
 
     def next(self, schedule_id: str, n: int = 5, until: str | None = None) -> UpcomingRuns:
         """Return up to `n` upcoming runs, up to the instant `until` (RFC 3339) if it is given."""
-        return self.request("GET", _path(schedule_id, "next"), query=_asked(n, until))  # type: ignore[return-value]
+        return self.request("GET", _path(schedule_id, "next"), query=_upcoming_query(n, until))  # type: ignore[return-value]
 
     def preview(
         self, schedule_id: str, definition: Mapping[str, Any], n: int = 5, until: str | None = None
     ) -> UpcomingRuns:
         """Return the runs that a definition would have. Nothing is stored."""
         body = {"id": schedule_id, "definition": dict(definition)}
-        return self.request("POST", "/v1/preview", body, query=_asked(n, until))  # type: ignore[return-value]
+        return self.request("POST", "/v1/preview", body, query=_upcoming_query(n, until))  # type: ignore[return-value]
 
     def runs(self, schedule_id: str, limit: int = 20) -> list[Run]:
         """Return the last runs of a schedule, newest first."""
-        found: list[Run] = self.request("GET", _path(schedule_id, "runs"), query={"limit": limit})["runs"]
-        return found
+        runs: list[Run] = self.request("GET", _path(schedule_id, "runs"), query={"limit": limit})["runs"]
+        return runs
 
     def dead_letters(self, prefix: str = "", limit: int = 20) -> list[DeadLetter]:
         """Return the dead letters of the schedules whose ids start with `prefix`, newest first."""
-        found: list[DeadLetter] = self.request("GET", "/v1/dead-letters", query={"prefix": prefix, "limit": limit})[
+        letters: list[DeadLetter] = self.request("GET", "/v1/dead-letters", query={"prefix": prefix, "limit": limit})[
             "runs"
         ]
-        return found
+        return letters
 
     def redrive(self, key: str, *, overlap: str = "queue") -> Run:
         """Run the period of a dead letter again. Calls with the same `key` create one run."""
@@ -138,5 +138,5 @@ def _idempotent(key: str | None) -> dict[str, str]:
     return {} if key is None else {"Idempotency-Key": key}
 
 
-def _asked(n: int, until: str | None) -> Json:
+def _upcoming_query(n: int, until: str | None) -> Json:
     return {"n": n} if until is None else {"n": n, "until": until}

@@ -46,17 +46,17 @@ class Transport:
             KronError: The service rejected the request; the class is that of the error's code.
             Unavailable: The service does not answer.
         """
-        where = self.path + path + (f"?{urlencode(query)}" if query else "")
+        target = self.path + path + (f"?{urlencode(query)}" if query else "")
         text = None if body is None else json.dumps({k: v for k, v in body.items() if v is not None})
-        sent = {"Accept": "application/json", **(headers or {})}
-        sent |= {"Content-Type": "application/json"} if text is not None else {}
-        sent |= {"Authorization": f"Bearer {self._token}"} if self._token else {}
+        all_headers = {"Accept": "application/json", **(headers or {})}
+        all_headers |= {"Content-Type": "application/json"} if text is not None else {}
+        all_headers |= {"Authorization": f"Bearer {self._token}"} if self._token else {}
         kind = HTTPSConnection if self.secure else HTTPConnection
         connection = kind(self.host, self.port, timeout=self.timeout)
         try:
-            connection.request(method, where, text, sent)
-            answer = connection.getresponse()
-            return _read(answer.status, answer.read())
+            connection.request(method, target, text, all_headers)
+            response = connection.getresponse()
+            return _read(response.status, response.read())
         except (OSError, HTTPException) as error:
             message = f"the service at {self.host} does not answer: {error}"
             raise Unavailable("UNREACHABLE", message, hint="check the URL and that the service is running") from None
@@ -66,18 +66,18 @@ class Transport:
 
 def _read(status: int, body: bytes) -> Json:
     try:
-        said = json.loads(body) if body else {}
+        content = json.loads(body) if body else {}
     except ValueError:
-        said = {"detail": f"HTTP status {status} with a body that is not valid JSON"}
+        content = {"detail": f"HTTP status {status} with a body that is not valid JSON"}
     if status < 400:
-        return said if isinstance(said, dict) else {}
+        return content if isinstance(content, dict) else {}
     code, detail, hint = (
-        said.get("code", "HTTP"),
-        said.get("detail", said.get("title", str(status))),
-        said.get("hint", ""),
+        content.get("code", "HTTP"),
+        content.get("detail", content.get("title", str(status))),
+        content.get("hint", ""),
     )
-    if "span" in said:
-        start, end = said["span"]
-        place = Place(said["text"], start, end, said.get("field", ""))
+    if "span" in content:
+        start, end = content["span"]
+        place = Place(content["text"], start, end, content.get("field", ""))
         raise LanguageError(code, detail, place, hint=hint)
     raise error_of(code, detail, hint=hint, details={"status": status})

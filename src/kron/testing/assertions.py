@@ -29,8 +29,8 @@ from kron.timing.zone import instant
 
 IDENTITY = "test"
 START = "2026-01-01 00:00"
-MOST = 10_000  # runs that are read from the store after an outage
-AHEAD = 1_000  # periods that are checked before a schedule is said never to fire
+MAX_RUNS_READ = 10_000  # runs that are read from the store after an outage
+MAX_PERIODS_CHECKED = 1_000  # periods that are checked before a schedule is said never to fire
 PRESETS = {"scheduler": APPLICATION, "kron": KRON, "service": SERVICE, "declarative": DECLARATIVE}
 
 Time = str | datetime
@@ -56,15 +56,15 @@ def assert_fires(
     """
     if isinstance(times, str | datetime):
         raise InvalidSchedule("BAD_TIME", f"times is the single time {times!r}, not a list", hint="put it in brackets")
-    wanted = _schedule(schedule, dialect, identity, KRON)
-    home, expected = wanted.zone.name, list(times)
-    begin = _instant(after, home)
-    decisions = upcoming_decisions(wanted, identity, begin, MAX_PERIODS_DECIDED if expected else AHEAD)
+    parsed = _schedule(schedule, dialect, identity, KRON)
+    zone_name, expected = parsed.zone.name, list(times)
+    start = _instant(after, zone_name)
+    decisions = upcoming_decisions(parsed, identity, start, MAX_PERIODS_DECIDED if expected else MAX_PERIODS_CHECKED)
     fires = (decision.chosen for decision in decisions if decision.chosen is not None)
-    found = list(islice(fires, len(expected) or 1))
-    asked = [_instant(time, home) for time in expected]
-    if found != asked:
-        lines = [_compared(a, b, wanted) for a, b in zip_longest(asked, found)]
+    actual = list(islice(fires, len(expected) or 1))
+    expected_instants = [_instant(time, zone_name) for time in expected]
+    if actual != expected_instants:
+        lines = [_comparison_line(a, b, parsed) for a, b in zip_longest(expected_instants, actual)]
         raise AssertionError("\n".join(["the schedule fires at other times (expected, found):", *lines]))
 
 
@@ -97,19 +97,19 @@ def assert_survives(
     if preset not in PRESETS:
         hint = did_you_mean(str(preset), PRESETS, f"use one of {', '.join(PRESETS)}")
         raise UsageError("UNKNOWN_PRESET", f"unknown preset {preset!r}", hint=hint)
-    wanted = _schedule(schedule, dialect, IDENTITY, PRESETS[preset])
-    home = wanted.zone.name
+    parsed = _schedule(schedule, dialect, IDENTITY, PRESETS[preset])
+    zone_name = parsed.zone.name
     if isinstance(outage, timedelta):
-        down = _instant(start, home)
+        down = _instant(start, zone_name)
         up = down + int(outage.total_seconds())
     else:
-        down, up = _instant(outage[0], home), _instant(outage[1], home)
-    story, sound = run(_lived(wanted, down, up))
+        down, up = _instant(outage[0], zone_name), _instant(outage[1], zone_name)
+    summary, sound = run(_simulate_outage(parsed, down, up))
     if not sound:
-        raise AssertionError(f"a period has no outcome, or two: {story}")
-    if expect is not None and story != expect:
-        raise AssertionError(f"outcomes after the outage: {story}; expected: {expect}")
-    return story
+        raise AssertionError(f"a period has no outcome, or two: {summary}")
+    if expect is not None and summary != expect:
+        raise AssertionError(f"outcomes after the outage: {summary}; expected: {expect}")
+    return summary
 
 
 class _Target:
@@ -127,7 +127,7 @@ class _Target:
         return
 
 
-async def _lived(schedule: Schedule, down: int, up: int) -> tuple[str, bool]:
+async def _simulate_outage(schedule: Schedule, down: int, up: int) -> tuple[str, bool]:
     """Run a worker for the minute before the outage, none during it, and a second worker until a minute after it."""
     loop = asyncio.get_running_loop()
     clock, timer = VirtualClock(loop, float(down - 60)), VirtualTimer(loop)
@@ -143,16 +143,16 @@ async def _lived(schedule: Schedule, down: int, up: int) -> tuple[str, bool]:
         await working
         if life == 1:
             await asyncio.sleep(up - clock.now())
-    return await _story(store), all([account.sound async for account in audit(store, [IDENTITY])])
+    return await _outcome_summary(store), all([result.sound async for result in audit(store, [IDENTITY])])
 
 
-async def _story(store: Store) -> str:
+async def _outcome_summary(store: Store) -> str:
     counts: Counter[str] = Counter()
     for gap in await store.gaps(IDENTITY):
         counts[f"{gap.outcome} ({gap.reason})"] += gap.count
-    for one in await store.runs(IDENTITY, MOST):
-        counts[f"{one.outcome} ({one.reason})" if one.reason else str(one.outcome or one.state)] += 1
-    return ", ".join(f"{count} {what}" for what, count in sorted(counts.items())) or "nothing"
+    for record in await store.runs(IDENTITY, MAX_RUNS_READ):
+        counts[f"{record.outcome} ({record.reason})" if record.reason else str(record.outcome or record.state)] += 1
+    return ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items())) or "nothing"
 
 
 def _schedule(schedule: Schedule | str, dialect: str, identity: str, policy: Policy) -> Schedule:
@@ -165,7 +165,7 @@ def _instant(time: Time, home: str) -> int:
     return instant(time) if isinstance(time, datetime) else instant_at(time, home)
 
 
-def _compared(wanted: int | None, found: int | None, schedule: Schedule) -> str:
-    mark = "  " if wanted == found else "! "
-    left, right = ("never" if time is None else schedule.zone.wall(time).text for time in (wanted, found))
+def _comparison_line(expected: int | None, actual: int | None, schedule: Schedule) -> str:
+    mark = "  " if expected == actual else "! "
+    left, right = ("never" if time is None else schedule.zone.wall(time).text for time in (expected, actual))
     return f"{mark}{left:26}   {right}"

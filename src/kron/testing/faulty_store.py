@@ -42,13 +42,13 @@ class FaultyStore:
         """Defer a schedule until a given time."""
         return await self._call("set_aside", self.store.set_aside(identity, until, reason))
 
-    def prepare(self, settlements: list[ScheduleUpdate]) -> list[ScheduleUpdate]:
+    def prepare(self, updates: list[ScheduleUpdate]) -> list[ScheduleUpdate]:
         """Return the same updates, prepared for commit. This call is local: it does not use the network."""
-        return self.store.prepare(settlements)
+        return self.store.prepare(updates)
 
-    async def commit(self, settlements: Sequence[ScheduleUpdate], now: int, *, together: bool = False) -> list[bool]:
+    async def commit(self, updates: Sequence[ScheduleUpdate], now: int, *, together: bool = False) -> list[bool]:
         """Commit each update whose schedule is unchanged; with `together`, all of them or none."""
-        return await self._call("commit", self.store.commit(settlements, now, together=together))
+        return await self._call("commit", self.store.commit(updates, now, together=together))
 
     async def update_runs(self, changes: Sequence[RunUpdate], now: int) -> list[bool]:
         """Write each change whose attempt still has its fencing token."""

@@ -86,10 +86,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     async def never(self) -> NoReturn:
         """Wait permanently, as a killed process does. The loop keeps the future alive so that no cleanup code runs."""
-        grave = self.create_future()
-        self._dead.append(grave)
+        future = self.create_future()
+        self._dead.append(future)
         while True:
-            await grave
+            await future
 
     def abandon(self) -> None:
         """Drop all tasks that still run without their cleanup, and close the loop."""

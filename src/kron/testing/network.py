@@ -47,13 +47,13 @@ class FaultyNetwork:
 
     async def request(self, call: str) -> None:
         """Deliver the call after a delay. Raises ConnectionError if it is lost."""
-        await self._way(self.rough.calls_lost, f"{call}: the call was lost")
+        await self._deliver(self.rough.calls_lost, f"{call}: the call was lost")
 
     async def response(self, call: str) -> None:
         """Deliver the response after a delay. Raises ConnectionError if it is lost."""
-        await self._way(self.rough.answers_lost, f"{call}: the response was lost")
+        await self._deliver(self.rough.answers_lost, f"{call}: the response was lost")
 
-    async def _way(self, lost: float, message: str) -> None:
+    async def _deliver(self, lost: float, message: str) -> None:
         await self.timer.sleep(self.random.uniform(self.rough.shortest, self.rough.longest))
         if self.random.random() < lost:
             raise ConnectionError(message)

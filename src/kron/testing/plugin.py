@@ -15,13 +15,13 @@ def travel() -> Iterator[Callable[[str], Any]]:
 
     trips: list[time_travel.VirtualTime] = []
 
-    def go(text: str) -> time_travel.VirtualTime:
+    def start_travel(text: str) -> time_travel.VirtualTime:
         trips.append(time_travel.travel(text))
         return trips[-1]
 
-    yield go
-    for one in trips:
-        one.close()
+    yield start_travel
+    for trip in trips:
+        trip.close()
 
 
 @pytest.fixture

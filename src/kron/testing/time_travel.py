@@ -29,18 +29,18 @@ def instant_at(text: str, home: str = "UTC") -> int:
     Raises:
         InvalidInput: The text is not a time, the local time is in a DST gap, or the time zone is unknown.
     """
-    found = _WALL.fullmatch(text)
-    if not found:
+    match = _WALL.fullmatch(text)
+    if not match:
         try:
             return instant_of(text)
         except ValueError as error:
             hint = "write it as 2026-03-08 01:59 America/New_York"
             raise InvalidSchedule("BAD_TIME", str(error), hint=hint) from None
-    date, minute, second, name = found.groups()
-    place, wall = _zone(name or home), instant_of(f"{date}T{minute}{second or ':00'}Z")
-    instants = place.instants(wall)
+    date, minute, second, name = match.groups()
+    local_zone, wall = _zone(name or home), instant_of(f"{date}T{minute}{second or ':00'}Z")
+    instants = local_zone.instants(wall)
     if not instants:
-        message = f"{wall_text(wall)} does not exist in {place.name}: clocks skip it (DST gap)"
+        message = f"{wall_text(wall)} does not exist in {local_zone.name}: clocks skip it (DST gap)"
         raise InvalidInput("NO_SUCH_TIME", message, hint="use a time before or after the gap")
     return instants[0]
 
@@ -69,8 +69,8 @@ class VirtualTime:
 
 def travel(text: str) -> VirtualTime:
     """Return virtual time that starts at a time such as `2026-03-08 01:59 America/New_York`; see `instant_at`."""
-    found = _WALL.fullmatch(text)
-    home = (found[4] if found else None) or "UTC"
+    match = _WALL.fullmatch(text)
+    home = (match[4] if match else None) or "UTC"
     return VirtualTime(instant_at(text, home), home)
 
 
