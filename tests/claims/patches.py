@@ -153,7 +153,7 @@ SERVICE = (
         "SVC-DM-NEXT",
         SHOWN,
         "else rfc3339(nominal)",
-        "else rfc3339(nominal + case.job.schedule.zone.spell(nominal)[2])",
+        "else rfc3339(nominal + state.job.schedule.zone.spell(nominal)[2])",
     ),
     Patch("SVC-DEPLOY-LEADER", MEMBERSHIP, "if leads else ()", "if kinds else ()"),
     Patch(

@@ -52,7 +52,7 @@ def test_deploy_that_is_refused_leaves_the_dag_as_it_was(tmp_path, monkeypatch):
         assert deploy(service, 2, trigger("two"), trigger("two")).status == 422
         assert asyncio.run(store.load_dag("w", 1)) == before
         assert asyncio.run(store.load_dag("w", 2)) is None
-        monkeypatch.setattr("kron.apps.service.together.TRIES", 0)  # others are always faster
+        monkeypatch.setattr("kron.apps.service.together.MAX_WRITE_ATTEMPTS", 0)  # others are always faster
         assert deploy(service, 1, trigger("two")).status == 503
         assert asyncio.run(store.load_dag("w", 1)) == before
         assert standing(service) == [("w.one", 1)]

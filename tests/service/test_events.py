@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from kron.apps.service.event_stream import AT_ONCE, Feed
+from kron.apps.service.event_stream import MAX_EVENTS_PER_TURN, Feed
 from kron.engine.clock import SystemTimer
 from kron.engine.events import Event
 from tests.service.http import receiving, serving, until
@@ -74,7 +74,7 @@ def test_who_listens_hears_what_happens_to_his_tenant_and_to_no_other(tmp_path):
 
 
 def test_an_event_that_nobody_remembers_leaves_a_hole(plain):
-    for last in ("other.1", "nothing", "999999999", f"{plain.app.state.parts.feed.life}.999999"):
+    for last in ("other.1", "nothing", "999999999", f"{plain.app.state.parts.feed.process_token}.999999"):
         assert [name for _, name, _ in told(plain, Last_Event_ID=last)] == ["elsewhere", "events_lost"]
     assert [name for _, name, _ in told(plain)] == ["elsewhere"], "no worker here"
 
@@ -89,14 +89,17 @@ def test_no_tenant_has_more_than_so_many_listeners(plain):
     assert [name for _, name, _ in told(plain)] == ["elsewhere"]
 
 
-@pytest.mark.parametrize("events", [0, 1, AT_ONCE, 3 * AT_ONCE + 1])
+@pytest.mark.parametrize("events", [0, 1, MAX_EVENTS_PER_TURN, 3 * MAX_EVENTS_PER_TURN + 1])
 def test_the_ring_gives_all_that_it_has_in_order(events):
     async def script(kept):
         feed = Feed(SystemTimer(), kept)
         for n in range(events):
             feed(Event("e", n, {"identity": f"{'ab'[n % 2]}/x", "attempt": n}))
         feed(Event("pass", 0, {}))
-        return [text async for text in feed.listen("a/", f"{feed.life}.0", 0 if events <= AT_ONCE else 0.2)]
+        return [
+            text
+            async for text in feed.listen("a/", f"{feed.process_token}.0", 0 if events <= MAX_EVENTS_PER_TURN else 0.2)
+        ]
 
     found = read("".join(asyncio.run(script(10_000))))
     assert [data["attempt"] for _, _, data in found] == list(range(0, events, 2))

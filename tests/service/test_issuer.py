@@ -12,7 +12,7 @@ import pytest
 
 from kron import KronError
 from kron.apps.service.app import make_app
-from kron.apps.service.auth.fetch import LARGEST_BYTES
+from kron.apps.service.auth.fetch import MAX_DOCUMENT_BYTES
 from tests.service.certificates import Authority
 from tests.service.http import config, serving, until
 from tests.service.tokens import claims, jwks, resigned, settings, token
@@ -34,7 +34,7 @@ def issuing(tmp_path, monkeypatch):
             with context.wrap_socket(raw, server_side=True) as wire:
                 wire.recv(4096)
                 issuer.asked += 1
-                body = keys if issuer.mode != "huge" else b'{"keys": [' + b" " * (LARGEST_BYTES + 1) + b"]}"
+                body = keys if issuer.mode != "huge" else b'{"keys": [' + b" " * (MAX_DOCUMENT_BYTES + 1) + b"]}"
                 head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body)
                 if issuer.mode == "hang":
                     stop.wait(30)
@@ -87,8 +87,8 @@ def test_known_keys_answer_at_once_while_the_issuer_hangs(tmp_path, monkeypatch)
     ):
         until(lambda: service.bearing(token()).get("/v1/schedules").status == 200)
         issuer.mode = "hang"
-        keys = service.app.state.parts.door.keys
-        keys.asked -= 1_000  # they are old
+        keys = service.app.state.parts.authenticator.keys
+        keys.requested_at -= 1_000  # they are old
         began = time.monotonic()
         assert service.bearing(token()).get("/v1/schedules").status == 200
         assert time.monotonic() - began < 1

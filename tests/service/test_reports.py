@@ -62,6 +62,6 @@ def test_run_that_ends_by_a_report_is_told(tmp_path):
         until(lambda: service.get(f"/v1/runs/{key}").json["state"] == "enqueued")
         assert service.post(f"/v1/runs/{key}/report", {"status": "started"}).json["accepted"]
         assert service.post(f"/v1/runs/{key}/report", {"status": "failed"}).json["accepted"]
-        heard = [news.event for news in service.app.state.parts.feed.ring]
+        heard = [news.event for news in service.app.state.parts.feed.buffer]
         ended = [event for event in heard if event.name == "run_finished"]
         assert [(event.facts["key"], event.facts["state"]) for event in ended] == [(key, "failed")]

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from kron.apps.service.app import make_app
-from kron.apps.service.auth.caller import OPEN, SCOPES, scope_of
+from kron.apps.service.auth.caller import PUBLIC_PATHS, SCOPES, scope_of
 from tests.service.http import SECRET, config, serving, workflow
 from tests.service.tokens import settings, token
 
@@ -34,7 +34,7 @@ BODIES = {
 ROUTES = [
     (method, route.path, scope_of(route))
     for route in make_app(config()).routes
-    if hasattr(route, "dependant") and route.path not in OPEN
+    if hasattr(route, "dependant") and route.path not in PUBLIC_PATHS
     for method in sorted(route.methods)
 ]
 

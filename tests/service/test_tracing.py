@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from kron.apps.service import working as application
-from kron.apps.service.observe.tracing import Tracing, carried, tracing
+from kron.apps.service.observe.tracing import Tracing, trace_headers, tracing
 from tests.service.http import receiving, serving, until
 
 
@@ -41,7 +41,7 @@ def test_a_launch_is_a_span_linked_to_its_tick_and_carried_to_its_target(spans):
 def test_without_the_package_there_are_no_spans(monkeypatch):
     monkeypatch.setattr("kron.apps.service.observe.tracing.trace", None)
     assert tracing() is None
-    assert carried() == {}
+    assert trace_headers() == {}
 
 
 def test_the_package_is_imported_in_one_place():

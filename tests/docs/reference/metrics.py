@@ -1,6 +1,6 @@
 """The page on metrics, from the tables of `kron.engine.metrics` and of the store's health."""
 
-from kron.apps.service.observe.health import WORDS
+from kron.apps.service.observe.health import HELP_TEXTS
 from kron.engine.metrics import BUCKETS, DRIFTS, GAUGES, KRON_COUNTERS, UNPREFIXED_METRICS
 from tests.docs.reference.markdown import NOTE, code, table, texts
 
@@ -38,7 +38,7 @@ def page() -> str:
     kinds = {name: kind for name, (kind, _) in UNPREFIXED_METRICS.items()} | dict.fromkeys(DRIFTS, "histogram")
     kinds |= dict.fromkeys(GAUGES, "gauge") | dict.fromkeys(KRON_COUNTERS, "counter")
     bounds = ", ".join(f"{bound:g}" for bound in BUCKETS)
-    return HEAD + _table(kinds) + STORE + _table(dict.fromkeys(WORDS, "gauge")) + FOOT.format(bounds)
+    return HEAD + _table(kinds) + STORE + _table(dict.fromkeys(HELP_TEXTS, "gauge")) + FOOT.format(bounds)
 
 
 def _table(kinds: dict[str, str]) -> str:

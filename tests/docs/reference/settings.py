@@ -4,7 +4,7 @@ from dataclasses import fields
 
 from kron.apps.service.config import Config
 from kron.apps.service.config_check import CHOICES, RANGES
-from kron.apps.service.config_reader import BARE
+from kron.apps.service.config_reader import BARE_NAMES
 from tests.docs.reference.markdown import NOTE, code, table, texts
 
 HEAD = f"""\
@@ -46,7 +46,7 @@ def page() -> str:
             parts += [_table(rows), f"\n## {starts[each.name]}\n\n"] if rows else [f"## {starts[each.name]}\n\n"]
             rows = []
         name, default = each.name.upper(), _written(each.default)
-        bare = "\u00a0†" if name in BARE else ""
+        bare = "\u00a0†" if name in BARE_NAMES else ""
         anchor = f'<a id="{each.name}"></a>{code(name)}{bare}'
         rows.append([anchor, code(default), _limits(each.name) or TYPES[str(each.type)], meanings[each.name]])
     parts.append(_table(rows))

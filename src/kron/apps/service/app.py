@@ -47,13 +47,13 @@ def make_app(config: Config) -> FastAPI:
         title="Kron",
         version=__version__,
         description="Define schedules, and query when and why each run happened or did not happen.",
-        lifespan=lambda app: _life(app, config),
+        lifespan=lambda app: _lifespan(app, config),
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
     )
-    for each in ROUTERS:
-        app.router.routes.extend(each.router.routes)  # added directly, so that each route can be inspected
+    for module in ROUTERS:
+        app.router.routes.extend(module.router.routes)  # added directly, so that each route can be inspected
     check_routes(app.routes)
     register_error_handlers(app)
     describe(app)
@@ -63,20 +63,20 @@ def make_app(config: Config) -> FastAPI:
 
 
 @asynccontextmanager
-async def _life(app: FastAPI, config: Config) -> AsyncIterator[None]:
+async def _lifespan(app: FastAPI, config: Config) -> AsyncIterator[None]:
     await check_served(config.store)
     async with open_store(config.store, presets=presets_of(config)) as store:
         parts = app.state.parts = make_parts(config, store)
         parts.audit.open()
-        stop, keeping = asyncio.Event(), asyncio.create_task(parts.door.keep())
-        work = asyncio.create_task(_work(parts, stop)) if config.run_worker else None
+        stop, keys_task = asyncio.Event(), asyncio.create_task(parts.authenticator.keep())
+        worker_task = asyncio.create_task(_work(parts, stop)) if config.run_worker else None
         try:
             yield
         finally:
             stop.set()
-            if work:
-                await work
-            keeping.cancel()
+            if worker_task:
+                await worker_task
+            keys_task.cancel()
             parts.audit.close()
             for poster in parts.posters:
                 poster.close()
@@ -97,24 +97,24 @@ async def _work(parts: AppContext, stop: asyncio.Event) -> None:
     """Run the worker until `stop` is set, then release its leases, so that other workers need not wait for them."""
     set_tenant_scope(ALL_TENANTS)
     worker = make_worker(parts.config, parts.store, parts.launchers, parts.working)
-    upkeep = Maintenance(parts.store, SystemTimer(), days=parts.config.retention_days or None, sink=parts.sink)
-    async with with_notifications(parts.store, worker.notify), maintaining(upkeep):
+    maintenance = Maintenance(parts.store, SystemTimer(), days=parts.config.retention_days or None, sink=parts.sink)
+    async with with_notifications(parts.store, worker.notify), maintaining(maintenance):
         await worker.run(stop)
 
 
 def make_parts(config: Config, store: Store) -> AppContext:
     """Return the parts of a service that uses `store`."""
-    feed = Feed(SystemTimer(), here=config.run_worker)
+    feed = Feed(SystemTimer(), has_worker=config.run_worker)
     working = make_working(config, feed)
-    allowed = config if config.run_worker else replace(config, command_journal="", kubernetes=False)
-    targets = targets_of(allowed, store, working.sink)
+    target_config = config if config.run_worker else replace(config, command_journal="", kubernetes=False)
+    targets = targets_of(target_config, store, working.sink)
     launchers = dict(targets.launchers)
     launchers.setdefault("workflow", WorkflowLauncher(targets.starter, targets.secrets))  # reports the missing setting
     return AppContext(
         config=config,
         store=store,
         registrar=Registrar(store, working.sink),
-        door=make_door(config, targets.capabilities, working.sink),
+        authenticator=make_authenticator(config, targets.capabilities, working.sink),
         quotas=Quotas(store, SystemTimer(), config),
         audit=Audit(config.audit_log, SystemClock()),
         secrets=targets.secrets,
@@ -129,7 +129,7 @@ def make_parts(config: Config, store: Store) -> AppContext:
     )
 
 
-def make_door(config: Config, capabilities: Capabilities, sink: Sink) -> Authenticator:
+def make_authenticator(config: Config, capabilities: Capabilities, sink: Sink) -> Authenticator:
     """Return the authenticator of a configuration."""
     if config.auth == "none":
         return NoAuthenticator()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from kron.apps.service.problem import answer
+from kron.apps.service.problem import error_response
 from kron.errors import InvalidInput
 
-BODY = 64 * 1024
-LARGER = {"/v1/schedules:bulk": 256 * 1024 * 1024, "/v1/workflows/": 1024 * 1024}  # maximum bytes by path prefix
+MAX_BODY_BYTES = 64 * 1024
+LIMITS_BY_PREFIX = {"/v1/schedules:bulk": 256 * 1024 * 1024, "/v1/workflows/": 1024 * 1024}  # bytes by path prefix
 
 
 class Bounded:
@@ -22,25 +22,28 @@ class Bounded:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        most, read = next((most for path, most in LARGER.items() if scope["path"].startswith(path)), BODY), 0
+        limit, received = (
+            next((limit for path, limit in LIMITS_BY_PREFIX.items() if scope["path"].startswith(path)), MAX_BODY_BYTES),
+            0,
+        )
         headers = dict(scope["headers"])
-        said = headers.get(b"content-length", b"0")
-        if not said.isdigit() or int(said) > most:
-            await answer(_too_large(most))(scope, receive, send)
+        content_length = headers.get(b"content-length", b"0")
+        if not content_length.isdigit() or int(content_length) > limit:
+            await error_response(_too_large(limit))(scope, receive, send)
             return
 
-        async def counted() -> Message:
-            nonlocal read
+        async def counted_receive() -> Message:
+            nonlocal received
             message = await receive()
-            read += len(message.get("body", b""))
-            if read > most:
-                raise _too_large(most)
+            received += len(message.get("body", b""))
+            if received > limit:
+                raise _too_large(limit)
             return message
 
-        await self.app(scope, counted, send)
+        await self.app(scope, counted_receive, send)
 
 
-def _too_large(most: int) -> InvalidInput:
+def _too_large(limit: int) -> InvalidInput:
     return InvalidInput(
-        "TOO_LARGE", f"the body is longer than {most} bytes", hint="split the request into smaller ones"
+        "TOO_LARGE", f"the body is longer than {limit} bytes", hint="split the request into smaller ones"
     )

@@ -20,38 +20,38 @@ from kron.timing.due import Due
 P = ParamSpec("P")
 T = TypeVar("T")
 
-SECONDS = 0.5  # time limit for the upcoming runs of a schedule whose constraints admit few times or none
+SEARCH_SECONDS = 0.5  # time limit for the upcoming runs of a schedule whose constraints admit few times or none
 _WORKERS = ThreadPoolExecutor(4, "kron-compute")  # not the event loop's default pool, which stores and files need
-_TURNS: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
+_TENANT_LOCKS: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
 
 
 async def compute(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a function in a thread of a small pool and return its result. Each tenant has at most one at a time."""
     loop = asyncio.get_running_loop()
-    turn = _TURNS.setdefault((id(loop), tenant_scope()), asyncio.Lock())
-    async with turn:
+    lock = _TENANT_LOCKS.setdefault((id(loop), tenant_scope()), asyncio.Lock())
+    async with lock:
         return await loop.run_in_executor(_WORKERS, lambda: work(*args, **kwargs))
 
 
-async def written(make: Callable[[], BaseModel]) -> Response:
+async def json_response(make: Callable[[], BaseModel]) -> Response:
     """Return a response that is built and serialized in a thread, because a page of 1,000 entries takes a while."""
     text = await compute(lambda: make().model_dump_json())
     return Response(text, media_type="application/json")
 
 
-async def coming_soon(case: ScheduleState, now: int, count: int) -> tuple[list[Due], bool]:
+async def upcoming_within_time(state: ScheduleState, now: int, count: int) -> tuple[list[Due], bool]:
     """Return the next runs of a schedule, and whether the search was complete; False if it exceeded its time limit."""
-    return await compute(_coming, case, now, count)
+    return await compute(_search_upcoming, state, now, count)
 
 
-def _coming(case: ScheduleState, now: int, count: int) -> tuple[list[Due], bool]:
-    end = time.monotonic() + SECONDS
-    cut = False
+def _search_upcoming(state: ScheduleState, now: int, count: int) -> tuple[list[Due], bool]:
+    end = time.monotonic() + SEARCH_SECONDS
+    timed_out = False
 
-    def enough() -> bool:
-        nonlocal cut
-        cut = time.monotonic() > end
-        return cut
+    def out_of_time() -> bool:
+        nonlocal timed_out
+        timed_out = time.monotonic() > end
+        return timed_out
 
-    found = upcoming(case, now, count, enough)
-    return found, not cut
+    dues = upcoming(state, now, count, out_of_time)
+    return dues, not timed_out

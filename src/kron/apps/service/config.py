@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-NEVER = 100 * 365 * 86_400_000  # a lease of 100 years
+UNLIMITED_LEASE_MS = 100 * 365 * 86_400_000  # a lease of 100 years
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from kron.apps.service.config_check import bad_setting, check
 from kron.errors import InvalidSetting, did_you_mean
 
 # Names from the specification are also read without the prefix: TICK_MS as well as KRON_TICK_MS.
-BARE = frozenset(
+BARE_NAMES = frozenset(
     {
         "TICK_MS",
         "LOOKAHEAD_MS",
@@ -28,7 +28,7 @@ BARE = frozenset(
 )
 
 
-LISTED = "see docs/reference/settings.md"
+SETTINGS_HINT = "see docs/reference/settings.md"
 
 
 class Setting(NamedTuple):
@@ -38,9 +38,9 @@ class Setting(NamedTuple):
     source: str
 
 
-OLDER = {"run_lease_ms": ("INFLIGHT_LEASE_MS", "KRON_INFLIGHT_LEASE_MS")}  # names of the resolutions, also read
+OLDER_NAMES = {"run_lease_ms": ("INFLIGHT_LEASE_MS", "KRON_INFLIGHT_LEASE_MS")}  # names of the resolutions, also read
 # Variables of the command-line client, not of these processes.
-OTHERS = frozenset({"KRON_URL", "KRON_TOKEN", "KRON_FAILPOINT", "KRON_INFLIGHT_LEASE_MS"})
+OTHER_VARIABLES = frozenset({"KRON_URL", "KRON_TOKEN", "KRON_FAILPOINT", "KRON_INFLIGHT_LEASE_MS"})
 WORKER_DEFAULTS = {"listen": "", "auth": "none"}  # a worker has no HTTP API and listens only if told to
 
 
@@ -59,37 +59,37 @@ def read_config(
         InvalidSetting: A setting is wrong; the error names the first one.
     """
     settings = read_settings(environment, flags, path)
-    known = {each.name: str(each.type) for each in fields(Config)}
-    found = {name: _value(name, known[name], setting.value) for name, setting in settings.items()}
-    config = Config(**({**WORKER_DEFAULTS, **found, "auth": "none", "run_worker": True} if worker else found))
+    types = {field.name: str(field.type) for field in fields(Config)}
+    values = {name: _value(name, types[name], setting.value) for name, setting in settings.items()}
+    config = Config(**({**WORKER_DEFAULTS, **values, "auth": "none", "run_worker": True} if worker else values))
     check(config, serves=not worker)
     return config
 
 
 def read_settings(environment: Mapping[str, str], flags: Mapping[str, str], path: str = "") -> dict[str, Setting]:
     """Return the settings of the three sources by field name. Unknown names in a file or a flag are rejected."""
-    known = {each.name for each in fields(Config)}
-    found = {name: Setting(value, "file") for name, value in (_file(path) if path else {}).items()}
-    for name in known:
-        bare = [name.upper()] if name.upper() in BARE else []
-        for variable in (*OLDER.get(name, ()), *bare, f"KRON_{name.upper()}"):
+    names = {field.name for field in fields(Config)}
+    settings = {name: Setting(value, "file") for name, value in (_file(path) if path else {}).items()}
+    for name in names:
+        bare_names = [name.upper()] if name.upper() in BARE_NAMES else []
+        for variable in (*OLDER_NAMES.get(name, ()), *bare_names, f"KRON_{name.upper()}"):
             if environment.get(variable):
-                found[name] = Setting(environment[variable], "environment")
-    found |= {name.lower().replace("-", "_"): Setting(value, "flag") for name, value in flags.items()}
-    for name, setting in found.items():
-        if name not in known:
-            hint = did_you_mean(name.upper(), sorted(map(str.upper, known)), LISTED)
+                settings[name] = Setting(environment[variable], "environment")
+    settings |= {name.lower().replace("-", "_"): Setting(value, "flag") for name, value in flags.items()}
+    for name, setting in settings.items():
+        if name not in names:
+            hint = did_you_mean(name.upper(), sorted(map(str.upper, names)), SETTINGS_HINT)
             source = path if setting.source == "file" else setting.source
             raise InvalidSetting("CONFIG", f"unknown setting {name.upper()} ({source})", hint=hint)
-    return found
+    return settings
 
 
 def unknown_variables(environment: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return the KRON_* variables that are not settings, each with a hint."""
-    known = sorted(f"KRON_{each.name.upper()}" for each in fields(Config))
-    ours = (name for name in environment if name.startswith("KRON_") and not name.startswith("KRON_TEST_"))
-    strange = sorted(name for name in ours if name not in OTHERS.union(known))
-    return [(name, did_you_mean(name, known, LISTED)) for name in strange]
+    setting_names = sorted(f"KRON_{field.name.upper()}" for field in fields(Config))
+    kron_names = (name for name in environment if name.startswith("KRON_") and not name.startswith("KRON_TEST_"))
+    unknown_names = sorted(name for name in kron_names if name not in OTHER_VARIABLES.union(setting_names))
+    return [(name, did_you_mean(name, setting_names, SETTINGS_HINT)) for name in unknown_names]
 
 
 def _file(path: str) -> dict[str, Any]:
@@ -99,10 +99,10 @@ def _file(path: str) -> dict[str, Any]:
         raise InvalidSetting(
             "CONFIG", f"cannot read the settings file {path}: {error}", hint="use a TOML file"
         ) from None
-    found = table.get("service", table)
-    if not isinstance(found, dict):
+    settings = table.get("service", table)
+    if not isinstance(settings, dict):
         raise InvalidSetting("CONFIG", f"{path}: 'service' is not a table", hint="put the settings under [service]")
-    return {name.lower(): value for name, value in found.items()}
+    return {name.lower(): value for name, value in settings.items()}
 
 
 def _value(name: str, kind: str, value: Any) -> Any:

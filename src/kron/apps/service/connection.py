@@ -8,10 +8,10 @@ from collections.abc import Collection
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from kron.apps.service.auth.certificate import shown
+from kron.apps.service.auth.certificate import peer_certificate
 
 HEAD_SECONDS = 10.0  # time limit for the head of a request, from the connection or from the previous response
-MOST_WAITING = 300  # connections without a request; above that, the one that has waited longest is closed
+MAX_WAITING = 300  # connections without a request; above that, the one that has waited longest is closed
 
 
 class Connection(H11Protocol):
@@ -24,7 +24,7 @@ class Connection(H11Protocol):
         """Check the client certificate before anything is read."""
         super().connection_made(transport)
         tls = transport.get_extra_info("ssl_object")
-        certificate = shown(tls) if tls else None
+        certificate = peer_certificate(tls) if tls else None
         self.app_state = {**self.app_state, "certificate": certificate}
         if self.allowed and not (certificate and certificate.names & self.allowed):
             transport.close()
@@ -53,7 +53,7 @@ class Connection(H11Protocol):
     def _await_request(self) -> None:
         self._stop_waiting()
         self.waiting[self] = self.loop.call_later(HEAD_SECONDS, self._hang_up)
-        if len(self.waiting) > MOST_WAITING:
+        if len(self.waiting) > MAX_WAITING:
             next(iter(self.waiting))._hang_up()
 
     def _stop_waiting(self) -> None:

@@ -67,7 +67,7 @@ class AppContext:
     config: Config
     store: Store
     registrar: Registrar
-    door: Authenticator
+    authenticator: Authenticator
     quotas: Quotas
     audit: Audit
     secrets: Secrets

@@ -9,7 +9,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
 from kron.apps.service.auth.caller import SCOPES, scope_of
-from kron.apps.service.problem import may
+from kron.apps.service.problem import error_responses
 
 _TEXT = {"type": "string"}
 _PLACE = {"type": "object", "properties": {"at": _TEXT, "detail": _TEXT}, "required": ["at", "detail"]}
@@ -39,43 +39,47 @@ def describe(app: FastAPI) -> None:
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
-            said = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-            app.openapi_schema = _completed(said, [route for route in app.routes if isinstance(route, APIRoute)])
+            document = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+            app.openapi_schema = _complete_document(
+                document, [route for route in app.routes if isinstance(route, APIRoute)]
+            )
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]
 
 
-def _completed(said: dict[str, Any], routes: list[APIRoute]) -> dict[str, Any]:
+def _complete_document(document: dict[str, Any], routes: list[APIRoute]) -> dict[str, Any]:
     for route in (route for route in routes if route.include_in_schema):
         for method in route.methods or ():
-            operation, scope = said["paths"][route.path_format][method.lower()], scope_of(route)
-            answers = {
+            operation, scope = document["paths"][route.path_format][method.lower()], scope_of(route)
+            responses = {
                 **operation["responses"],
-                **{str(status): said for status, said in may(*_refusals(route)).items()},
+                **{str(status): response for status, response in error_responses(*_error_statuses(route)).items()},
             }
-            operation["responses"] = dict(sorted(answers.items()))
+            operation["responses"] = dict(sorted(responses.items()))
             operation["security"] = [{"bearer": [scope]}] if scope else []
-    schemas = said["components"]["schemas"]
+    schemas = document["components"]["schemas"]
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
     schemas["Problem"] = PROBLEM
-    words = "JWT of the configured issuer. Scopes: " + "; ".join(f"`{name}`: {what}" for name, what in SCOPES.items())
-    bearer = {"type": "http", "scheme": "bearer", "bearerFormat": "JWT", "description": words}
-    said["components"]["securitySchemes"] = {"bearer": bearer}
-    return said
+    description = "JWT of the configured issuer. Scopes: " + "; ".join(
+        f"`{name}`: {text}" for name, text in SCOPES.items()
+    )
+    bearer = {"type": "http", "scheme": "bearer", "bearerFormat": "JWT", "description": description}
+    document["components"]["securitySchemes"] = {"bearer": bearer}
+    return document
 
 
-def _refusals(route: APIRoute) -> list[int]:
+def _error_statuses(route: APIRoute) -> list[int]:
     """Return the error statuses that every route of its kind has; a route declares the others itself."""
-    known = [400, 401, 403, 429, 503] if scope_of(route) else []
-    asked = route.dependant
-    if asked.path_params or asked.query_params or asked.header_params:
-        known.append(422)
+    statuses = [400, 401, 403, 429, 503] if scope_of(route) else []
+    dependant = route.dependant
+    if dependant.path_params or dependant.query_params or dependant.header_params:
+        statuses.append(422)
     if route.body_field:
-        known += [408, 413, 415, 422]
+        statuses += [408, 413, 415, 422]
     if any(name in route.path for name in ("{schedule_id}", "{key}")) and "PUT" not in (route.methods or ()):
-        known.append(404)
-    if any(param.name == "if_match" for param in asked.header_params):
-        known.append(412)
-    return known
+        statuses.append(404)
+    if any(param.name == "if_match" for param in dependant.header_params):
+        statuses.append(412)
+    return statuses

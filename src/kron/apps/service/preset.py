@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
-from kron.apps.service.config import NEVER, Config
+from kron.apps.service.config import UNLIMITED_LEASE_MS, Config
 from kron.stores.presets import Presets
 from kron.timing.schedule.policy import MILLISECOND, SERVICE, Catchup, Overlap, Policy
 
@@ -29,5 +29,5 @@ def preset_of(config: Config) -> Policy:
         catchup_limit=config.max_catchup_per_tick,
         spread_over=config.lookahead_ms * MILLISECOND,
         grace=config.misfire_grace_ms * MILLISECOND,
-        run_lease=(config.run_lease_ms or NEVER) * MILLISECOND,
+        run_lease=(config.run_lease_ms or UNLIMITED_LEASE_MS) * MILLISECOND,
     )

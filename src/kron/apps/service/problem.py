@@ -27,9 +27,9 @@ from kron.errors import (
     WriteRejected,
 )
 
-_Answer = TypeVar("_Answer", int, str)
+_Entry = TypeVar("_Entry", int, str)
 MEDIA = "application/problem+json"
-WORDS = {  # descriptions of the error responses
+DESCRIPTIONS = {  # descriptions of the error responses
     400: "The URL contains a NUL character",
     401: "Missing or invalid token; `reason` says why",
     403: "The token lacks the scope",
@@ -65,7 +65,7 @@ _STATUS: dict[type[KronError] | str, int] = {  # a code takes precedence over it
     "MEDIA_TYPE": 415,
     "MISSING_PART": 501,
 }
-_PLAIN: dict[type[KronError] | str, str] = {  # without internals; another tenant's schedule seems not to exist
+_PUBLIC_DETAILS: dict[type[KronError] | str, str] = {  # without internals; another tenant's schedule seems not to exist
     NotFound: "unknown schedule or run",
     WriteRejected: "write rejected by the store",
     UnreadableRecord: "a stored record is unreadable",
@@ -79,22 +79,22 @@ _PLAIN: dict[type[KronError] | str, str] = {  # without internals; another tenan
 
 def problem(error: KronError) -> dict[str, Any]:
     """Return an error as a problem: a stable code, the message, the place in the text, and the hint."""
-    plain = _entry(_PLAIN, error)
-    said: dict[str, Any] = {
+    public_detail = _entry(_PUBLIC_DETAILS, error)
+    body: dict[str, Any] = {
         "type": f"urn:kron:problem:{error.code.lower().replace('_', '-')}",
         "title": error.code.replace("_", " ").capitalize(),
         "status": status_of(error),
         "code": error.code,
-        "detail": plain or error.message,
+        "detail": public_detail or error.message,
     }
-    if error.hint and not plain:
-        said["hint"] = error.hint
+    if error.hint and not public_detail:
+        body["hint"] = error.hint
     if isinstance(error, AccessDenied) and "reason" in error.details:
-        said["reason"] = error.details["reason"]
+        body["reason"] = error.details["reason"]
     if isinstance(error, LanguageError):
-        said |= {"span": list(error.span), "text": error.place.text[:1000], "excerpt": error.place.excerpt()}
-        said |= {"field": error.place.source} if error.place.source else {}
-    return said
+        body |= {"span": list(error.span), "text": error.place.text[:1000], "excerpt": error.place.excerpt()}
+        body |= {"field": error.place.source} if error.place.source else {}
+    return body
 
 
 def status_of(error: Exception) -> int:
@@ -108,28 +108,28 @@ def status_of(error: Exception) -> int:
     return 500
 
 
-def _entry(table: Mapping[type[KronError] | str, _Answer], error: KronError) -> _Answer | None:
+def _entry(table: Mapping[type[KronError] | str, _Entry], error: KronError) -> _Entry | None:
     """Return the entry of the error's code, else that of its class or of the nearest base class."""
     keys: list[type[KronError] | str] = [error.code]
     keys += [base for base in type(error).__mro__ if issubclass(base, KronError)]
     return next((table[key] for key in keys if key in table), None)
 
 
-def may(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI descriptions of error statuses, for a route."""
     content = {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    return {status: {"description": WORDS[status], "content": content} for status in statuses}
+    return {status: {"description": DESCRIPTIONS[status], "content": content} for status in statuses}
 
 
-def answer(error: KronError) -> JSONResponse:
+def error_response(error: KronError) -> JSONResponse:
     """Return the response to an error."""
-    said = problem(error)
+    body = problem(error)
     headers = {}
-    if said["status"] == 401:
+    if body["status"] == 401:
         headers["WWW-Authenticate"] = _challenge(error)
-    if said["status"] in (429, 503):
+    if body["status"] in (429, 503):
         headers["Retry-After"] = str(error.details.get("retry_after", 1))
-    return JSONResponse(said, said["status"], headers, MEDIA)
+    return JSONResponse(body, body["status"], headers, MEDIA)
 
 
 def _challenge(error: KronError) -> str:
@@ -141,7 +141,7 @@ def _challenge(error: KronError) -> str:
 
 def invalid(errors: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the problem of an invalid body or parameter. Values are not repeated."""
-    places = [{"at": "/".join(map(str, each["loc"])), "detail": str(each["msg"])[:300]} for each in errors[:20]]
+    places = [{"at": "/".join(map(str, error["loc"])), "detail": str(error["msg"])[:300]} for error in errors[:20]]
     return {
         "type": "urn:kron:problem:invalid",
         "title": "Invalid",
@@ -158,26 +158,26 @@ def register_error_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(KronError)
     async def refused(request: Request, error: KronError) -> JSONResponse:
-        return answer(error)
+        return error_response(error)
 
     @app.exception_handler(RequestValidationError)
     async def malformed(request: Request, error: RequestValidationError) -> JSONResponse:
-        said = invalid(list(error.errors()))
-        return JSONResponse(said, 422, media_type=MEDIA)
+        body = invalid(list(error.errors()))
+        return JSONResponse(body, 422, media_type=MEDIA)
 
     @app.exception_handler(HTTPException)
     async def other(request: Request, error: HTTPException) -> JSONResponse:
         if error.status_code == 400:  # body is not text; a body that is not JSON gets the same answer
             return JSONResponse(invalid([{"loc": ("body",), "msg": "cannot be decoded"}]), 422, media_type=MEDIA)
         code = {404: "NO_ROUTE", 405: "METHOD"}.get(error.status_code, "HTTP")
-        said = {"type": "about:blank", "title": str(error.detail)[:200], "status": error.status_code, "code": code}
+        body = {"type": "about:blank", "title": str(error.detail)[:200], "status": error.status_code, "code": code}
         headers = {"Allow": ", ".join(_allowed(request))} if error.status_code == 405 else error.headers
-        return JSONResponse(said, error.status_code, headers, MEDIA)
+        return JSONResponse(body, error.status_code, headers, MEDIA)
 
     @app.exception_handler(Exception)
     async def broken(request: Request, error: Exception) -> JSONResponse:
-        said = {"type": "about:blank", "title": "Internal error", "status": 500, "code": "INTERNAL"}
-        return JSONResponse(said, 500, media_type=MEDIA)
+        body = {"type": "about:blank", "title": "Internal error", "status": 500, "code": "INTERNAL"}
+        return JSONResponse(body, 500, media_type=MEDIA)
 
 
 def _allowed(request: Request) -> list[str]:

@@ -13,7 +13,7 @@ from kron.engine.clock import Timer
 from kron.engine.store import Store
 from kron.errors import AccessDenied, QuotaExceeded
 
-FRESH = 10.0  # seconds for which a count is trusted, plus what was added since
+COUNT_TRUST_SECONDS = 10.0  # seconds for which a count is trusted, plus what was added since
 
 
 class Quotas:
@@ -39,12 +39,12 @@ class Quotas:
         """Reserve room for as many schedules as the limit allows, until they are written. Yield the others."""
         tenant = caller.tenant
         async with self.locks[tenant]:
-            refused, taken = await self._judge(caller, identities)
-            self.pending[tenant] += taken
+            refused, reserved = await self._reserve(caller, identities)
+            self.pending[tenant] += reserved
         try:
             yield refused
         finally:
-            self.pending[tenant] -= taken
+            self.pending[tenant] -= reserved
 
     def full(self) -> QuotaExceeded:
         """Return the error for a schedule above the limit."""
@@ -58,27 +58,28 @@ class Quotas:
             hint = "ask the operator to raise MAX_TRIGGERS_PER_MINUTE, which is 0"
             raise AccessDenied("FORBIDDEN", "manual runs are disabled", hint=hint)
         now, starts = self.timer.monotonic(), min(starts, rate)  # a larger request uses up the whole minute
-        then, left = self.buckets.get(caller.tenant, (now, float(rate)))
-        left = min(float(rate), left + (now - then) * rate / 60)
-        if left < starts:
-            wait = int((starts - left) * 60 / rate) + 1
+        last_time, tokens = self.buckets.get(caller.tenant, (now, float(rate)))
+        tokens = min(float(rate), tokens + (now - last_time) * rate / 60)
+        if tokens < starts:
+            wait = int((starts - tokens) * 60 / rate) + 1
             message = f"limit of {rate} manual runs per minute reached"
             raise QuotaExceeded("QUOTA", message, hint=f"retry in {wait} s", details={"retry_after": wait})
-        self.buckets[caller.tenant] = (now, left - starts)
+        self.buckets[caller.tenant] = (now, tokens - starts)
 
-    async def _judge(self, caller: Caller, identities: Sequence[str]) -> tuple[frozenset[str], int]:
+    async def _reserve(self, caller: Caller, identities: Sequence[str]) -> tuple[frozenset[str], int]:
         """Return the schedules for which there is no room, and the number for which room is reserved."""
-        most, wanted = self.config.max_schedules_per_tenant, list(dict.fromkeys(identities))
-        at, count = self.counts.get(caller.tenant, (float("-inf"), 0))
-        if self.timer.monotonic() - at < FRESH and count + len(wanted) <= most:
-            self.counts[caller.tenant] = (at, count + len(wanted))  # corrected by the next count if some exist already
-            return frozenset(), len(wanted)
-        cases = await self.store.get(wanted)
-        new = [name for name, case in zip(wanted, cases, strict=True) if case is None or case.deleted]
+        limit, names = self.config.max_schedules_per_tenant, list(dict.fromkeys(identities))
+        counted_at, count = self.counts.get(caller.tenant, (float("-inf"), 0))
+        if self.timer.monotonic() - counted_at < COUNT_TRUST_SECONDS and count + len(names) <= limit:
+            # Corrected by the next count if some exist already.
+            self.counts[caller.tenant] = (counted_at, count + len(names))
+            return frozenset(), len(names)
+        states = await self.store.get(names)
+        new = [identity for identity, state in zip(names, states, strict=True) if state is None or state.deleted]
         if not new:
             return frozenset(), 0
-        at, count = self.timer.monotonic(), len(await self.store.identities("", most + 1, caller.prefix))
+        counted_at, count = self.timer.monotonic(), len(await self.store.identities("", limit + 1, caller.prefix))
         count += self.pending[caller.tenant]
-        taken = max(0, min(len(new), most - count))
-        self.counts[caller.tenant] = (at, count + taken)
-        return frozenset(new[taken:]), taken
+        reserved = max(0, min(len(new), limit - count))
+        self.counts[caller.tenant] = (counted_at, count + reserved)
+        return frozenset(new[reserved:]), reserved

@@ -54,5 +54,7 @@ def _tls(config: Config) -> dict[str, Any]:
     """Return uvicorn's TLS options."""
     if not config.tls_key:
         return {}
-    asked = {"ssl_ca_certs": config.tls_client_ca, "ssl_cert_reqs": ssl.CERT_REQUIRED} if config.tls_client_ca else {}
-    return {"ssl_certfile": config.tls_certificate, "ssl_keyfile": config.tls_key, **asked}
+    client_options = (
+        {"ssl_ca_certs": config.tls_client_ca, "ssl_cert_reqs": ssl.CERT_REQUIRED} if config.tls_client_ca else {}
+    )
+    return {"ssl_certfile": config.tls_certificate, "ssl_keyfile": config.tls_key, **client_options}

@@ -12,7 +12,7 @@ from kron.rules.state import ScheduleState
 from kron.rules.update import ScheduleUpdate
 from kron.timing.job import Job
 
-TRIES = 20  # attempts against concurrent writers
+MAX_WRITE_ATTEMPTS = 20  # attempts against concurrent writers
 
 
 async def put_together(store: Store, jobs: Sequence[Job], gone: Sequence[str], actor: Actor) -> list[ScheduleState]:
@@ -20,25 +20,25 @@ async def put_together(store: Store, jobs: Sequence[Job], gone: Sequence[str], a
     names = [*(job.identity for job in jobs), *gone]
     if not names:
         return []
-    for _ in range(TRIES):
-        cases, now = await store.get_with_time(names)
-        asleep = [case for case in cases if case and case.pause_expired(now)]
-        if asleep:  # their pauses have ended; apply that first, separately
-            await store.commit([pause_expired_update(case) for case in asleep], now)
+    for _ in range(MAX_WRITE_ATTEMPTS):
+        states, now = await store.get_with_time(names)
+        expired = [state for state in states if state and state.pause_expired(now)]
+        if expired:  # their pauses have ended; apply that first, separately
+            await store.commit([pause_expired_update(state) for state in expired], now)
             continue
-        wanted = [defined(job, case, now, actor) for job, case in zip(jobs, cases[: len(jobs)], strict=True)]
-        ends = [deleted(case, now, actor) for case in cases[len(jobs) :] if case and not case.deleted]
-        if await _settled(store, [*(each for each in wanted if each), *ends], now):
-            return [_after(each, case) for each, case in zip(wanted, cases[: len(jobs)], strict=True)]
+        updates = [defined(job, state, now, actor) for job, state in zip(jobs, states[: len(jobs)], strict=True)]
+        deletions = [deleted(state, now, actor) for state in states[len(jobs) :] if state and not state.deleted]
+        if await _commit(store, [*(update for update in updates if update), *deletions], now):
+            return [_state_after(update, state) for update, state in zip(updates, states[: len(jobs)], strict=True)]
     raise Contended("CONTENDED", "the schedules were modified concurrently", hint="retry the request")
 
 
-async def _settled(store: Store, wanted: list[ScheduleUpdate], now: int) -> bool:
-    return not wanted or all(await store.commit(wanted, now, together=True))
+async def _commit(store: Store, updates: list[ScheduleUpdate], now: int) -> bool:
+    return not updates or all(await store.commit(updates, now, together=True))
 
 
-def _after(wanted: ScheduleUpdate | None, case: ScheduleState | None) -> ScheduleState:
-    if wanted is not None:
-        return wanted.after
-    assert case is not None  # noqa: S101  a schedule that is not changed exists
-    return case
+def _state_after(update: ScheduleUpdate | None, state: ScheduleState | None) -> ScheduleState:
+    if update is not None:
+        return update.after
+    assert state is not None  # noqa: S101  a schedule that is not changed exists
+    return state

@@ -13,7 +13,7 @@ from typing import Any
 from kron.apps.service.auth.capability import Capabilities
 from kron.apps.service.config import Config
 from kron.apps.service.observe.readiness import Readiness
-from kron.apps.service.observe.tracing import Tracing, carried, tracing
+from kron.apps.service.observe.tracing import Tracing, trace_headers, tracing
 from kron.apps.wiring import launchers
 from kron.engine.clock import SystemClock, SystemTimer
 from kron.engine.events import Sink, all_of, silent
@@ -39,10 +39,14 @@ class Working:
     log: LogWriter | None
     traces: Tracing | None
 
-    def traced(self, launching: Mapping[str, Launcher]) -> Mapping[str, Launcher]:
+    def traced(self, launchers_by_scheme: Mapping[str, Launcher]) -> Mapping[str, Launcher]:
         """Return the launchers, wrapped in spans if OpenTelemetry is installed."""
         traces = self.traces
-        return {scheme: traces.around(each) for scheme, each in launching.items()} if traces else launching
+        return (
+            {scheme: traces.around(launcher) for scheme, launcher in launchers_by_scheme.items()}
+            if traces
+            else launchers_by_scheme
+        )
 
 
 def settings_of(config: Config) -> Settings:
@@ -58,12 +62,12 @@ def settings_of(config: Config) -> Settings:
     )
 
 
-def make_worker(config: Config, store: Store, launching: Mapping[str, Launcher], working: Working) -> Worker:
+def make_worker(config: Config, store: Store, launchers_by_scheme: Mapping[str, Launcher], working: Working) -> Worker:
     """Return a worker with a unique name."""
     owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
     return Worker(
         store,
-        launching,
+        launchers_by_scheme,
         SystemTimer(),
         owner=owner,
         settings=settings_of(config),
@@ -108,27 +112,29 @@ def targets_of(config: Config, store: Store, sink: Sink = silent) -> Targets:
 
     `sink` receives the events of runs that end by a report of a command, a Job or a function.
     """
-    found = launchers(store, sink, commands=config.command_journal, kubernetes=config.kubernetes)
-    keys = Secrets(config.webhook_secret, tenanted=bool(config.tenant_claim))
+    launchers_by_scheme = launchers(store, sink, commands=config.command_journal, kubernetes=config.kubernetes)
+    webhook_secrets = Secrets(config.webhook_secret, tenanted=bool(config.tenant_claim))
     seconds = config.run_lease_ms // 1000
     capabilities = Capabilities(
-        Secrets(config.report_secret), keys.tenant_of, config.public_url, seconds, SystemClock()
+        Secrets(config.report_secret), webhook_secrets.tenant_of, config.public_url, seconds, SystemClock()
     )
     workflows, starter, posters = _workflows(config, store), None, list[Any]()
-    if keys:
+    if webhook_secrets:
         http, post = _http()
         posters.append(post.Poster(allowed=networks(config.webhook_allowed_networks)))
         plain, grant = config.webhook_allow_plain_http, capabilities.grant
-        webhooks = http.HttpLauncher(keys, posters[0], plain=plain, capability=grant, carried=carried)
-        found |= {"https": webhooks, "http": webhooks}
+        webhooks = http.HttpLauncher(webhook_secrets, posters[0], plain=plain, capability=grant, carried=trace_headers)
+        launchers_by_scheme |= {"https": webhooks, "http": webhooks}
     if workflows is not None and config.executor_url:
         from kron.launchers.workflow import HttpExecutor, RunLauncher, WorkflowLauncher
 
-        everywhere = networks(("0.0.0.0/0", "::/0"))  # no restriction: the operator configures the executor
-        posters.append(_http()[1].Poster(allowed=everywhere))
-        starter = RunLauncher(workflows, HttpExecutor(read_url(config.executor_url, plain=True), posters[-1], keys))
-        found["workflow"] = WorkflowLauncher(starter, keys)
-    return Targets(found, keys, capabilities, workflows, starter, tuple(posters))
+        all_networks = networks(("0.0.0.0/0", "::/0"))  # no restriction: the operator configures the executor
+        posters.append(_http()[1].Poster(allowed=all_networks))
+        starter = RunLauncher(
+            workflows, HttpExecutor(read_url(config.executor_url, plain=True), posters[-1], webhook_secrets)
+        )
+        launchers_by_scheme["workflow"] = WorkflowLauncher(starter, webhook_secrets)
+    return Targets(launchers_by_scheme, webhook_secrets, capabilities, workflows, starter, tuple(posters))
 
 
 def _workflows(config: Config, store: Store) -> Any:

@@ -39,8 +39,8 @@ def _decisions(text: str) -> list[dict[str, Any]]:
             value = [json.loads(line) for line in text.splitlines() if line.strip()]
         except (ValueError, RecursionError) as error:
             raise _not_json(str(error)) from None
-    values = [_decision_in(each) for each in (value if isinstance(value, list) else [value])]
-    values = [each for each in values if each is not None]
+    values = [_decision_in(entry) for entry in (value if isinstance(value, list) else [value])]
+    values = [entry for entry in values if entry is not None]
     if not values:
         raise _not_json("the input is empty")
     return values

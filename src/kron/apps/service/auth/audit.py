@@ -17,9 +17,9 @@ from kron.apps.service.auth.throttle import Throttle
 from kron.engine.clock import Clock, SystemTimer
 from kron.errors import InvalidSetting, Unavailable
 
-CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
-LONGEST_VALUE = 2_048  # maximum characters of a recorded value
-STRANGERS_A_MINUTE = 10  # lines about callers without a valid token; the rest are counted in one line
+CHANGING_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+MAX_VALUE_LENGTH = 2_048  # maximum characters of a recorded value
+UNAUTHENTICATED_LINES_PER_MINUTE = 10  # lines about callers without a valid token; the rest are counted in one line
 
 
 class Audit:
@@ -29,16 +29,16 @@ class Audit:
         self.path, self.clock = path, clock
         self.chain: Chain | None = None
         self.number = self.synced = 0
-        self.lock, self.strangers = asyncio.Lock(), Throttle(SystemTimer(), STRANGERS_A_MINUTE)
+        self.lock, self.unauthenticated = asyncio.Lock(), Throttle(SystemTimer(), UNAUTHENTICATED_LINES_PER_MINUTE)
 
     def open(self) -> None:
         """Open the file, if one is configured. Raise CONFIG if it is not writable."""
         self.chain = Chain(Path(self.path)) if self.path else None
-        if self.chain and not self._quietly({"kind": "opened"}):
+        if self.chain and not self._try_write({"kind": "opened"}):
             hint = "set AUDIT_LOG to a writable file"
             raise InvalidSetting("CONFIG", f"the audit log {self.path} is not writable", hint=hint)
 
-    async def intend(self, facts: Mapping[str, Any], asked: Any = None) -> int:
+    async def intend(self, facts: Mapping[str, Any], body: Any = None) -> int:
         """Record an intended change durably, and return its number.
 
         Raises:
@@ -47,7 +47,7 @@ class Audit:
         if not self.path:
             return 0
         try:
-            number = self._write({"kind": "intent", **facts, **({} if asked is None else {"asked": _short(asked)})})
+            number = self._write({"kind": "intent", **facts, **({} if body is None else {"asked": _shortened(body)})})
             await self._sync(number)
         except OSError:
             message = "the audit log is not writable, so changes are rejected"
@@ -56,23 +56,23 @@ class Audit:
 
     def result(self, intent: int, status: int) -> bool:
         """Record the result of an intent. Return False if it cannot be written."""
-        return self._quietly({"kind": "result", "intent": intent, "status": status})
+        return self._try_write({"kind": "result", "intent": intent, "status": status})
 
     def refused(self, facts: Mapping[str, Any], status: int) -> bool:
         """Record a rejected request. All unauthenticated callers together get a few lines per minute."""
         if facts.get("who") is not None:
-            return self._quietly({"kind": "refused", **facts, "status": status})
-        before = self.strangers.admit()
-        if before is None:
+            return self._try_write({"kind": "refused", **facts, "status": status})
+        suppressed = self.unauthenticated.admit()
+        if suppressed is None:
             return True
-        more = {"unrecorded_before": before} if before else {}
-        return self._quietly({"kind": "refused", **facts, "status": status, **more})
+        suppressed_fact = {"unrecorded_before": suppressed} if suppressed else {}
+        return self._try_write({"kind": "refused", **facts, "status": status, **suppressed_fact})
 
     def close(self) -> None:
         """Record how many unauthenticated requests were not recorded, and close the file."""
         if self.chain:
-            left = self.strangers.drain()
-            self._quietly({"kind": "closed", **({"unrecorded_before": left} if left else {})})
+            suppressed = self.unauthenticated.drain()
+            self._try_write({"kind": "closed", **({"unrecorded_before": suppressed} if suppressed else {})})
             self.chain.close()
             self.chain = None
 
@@ -85,7 +85,7 @@ class Audit:
         self.number += 1
         return self.number
 
-    def _quietly(self, entry: dict[str, Any]) -> bool:
+    def _try_write(self, entry: dict[str, Any]) -> bool:
         try:
             self._write(entry)
         except OSError:
@@ -96,9 +96,9 @@ class Audit:
         """Wait until a line is on disk; one sync serves all lines written before it."""
         async with self.lock:
             if self.synced < number and self.chain:
-                upto = self.number
+                last_number = self.number
                 await asyncio.to_thread(self.chain.sync)
-                self.synced = upto
+                self.synced = last_number
 
 
 def check_audit(path: str) -> None:
@@ -122,16 +122,16 @@ def facts_of(request: Request, caller: Caller | None, address: str) -> dict[str,
     }
 
 
-def _short(asked: Any) -> Any:
+def _shortened(body: Any) -> Any:
     """Return the request body without long values; a DAG is recorded by its hash."""
-    if isinstance(asked, Mapping):
-        return {str(name)[:100]: _value(value) for name, value in list(asked.items())[:50]}
-    if isinstance(asked, Sequence) and not isinstance(asked, str):
-        return [_short(each) for each in asked]
-    return asked[:LONGEST_VALUE] if isinstance(asked, str) else asked
+    if isinstance(body, Mapping):
+        return {str(name)[:100]: _value(value) for name, value in list(body.items())[:50]}
+    if isinstance(body, Sequence) and not isinstance(body, str):
+        return [_shortened(entry) for entry in body]
+    return body[:MAX_VALUE_LENGTH] if isinstance(body, str) else body
 
 
 def _value(value: Any) -> Any:
     if isinstance(value, str | int | float | bool) or value is None:
-        return value[:LONGEST_VALUE] if isinstance(value, str) else value
+        return value[:MAX_VALUE_LENGTH] if isinstance(value, str) else value
     return {"sha256": sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()}

@@ -21,7 +21,7 @@ SCOPES = {
     "secrets:read": "read the secret that signs webhooks",
     "metrics:read": "read the metrics of the whole service",
 }
-OPEN = frozenset({"/healthz", "/readyz", "/openapi.json"})
+PUBLIC_PATHS = frozenset({"/healthz", "/readyz", "/openapi.json"})
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:~-]{0,199}", re.ASCII)
 TENANT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", re.ASCII)
@@ -57,7 +57,7 @@ class Caller:
         """Return the id of a schedule without the tenant prefix."""
         return identity.removeprefix(self.prefix)
 
-    def asks(self, note: str = "") -> Actor:
+    def actor(self, note: str = "") -> Actor:
         """Return the caller as the actor of a recorded action."""
         return Actor(self.who, note)
 
@@ -89,15 +89,19 @@ Watcher = Annotated[Caller, Depends(RequireScope("metrics:read"))]
 
 def scope_of(route: APIRoute) -> str | None:
     """Return the scope of a route; None if it declares none."""
-    found = [each.call.scope for each in route.dependant.dependencies if isinstance(each.call, RequireScope)]
-    return found[0] if len(found) == 1 else None
+    scopes = [
+        dependency.call.scope
+        for dependency in route.dependant.dependencies
+        if isinstance(dependency.call, RequireScope)
+    ]
+    return scopes[0] if len(scopes) == 1 else None
 
 
 def check_routes(routes: list[Any]) -> None:
     """Raise an error if a route declares no scope."""
     for route in routes:
         path = getattr(route, "path", "?")
-        if path in OPEN:
+        if path in PUBLIC_PATHS:
             continue
         if not isinstance(route, APIRoute) or scope_of(route) not in SCOPES:
             raise UsageError("UNDECLARED", f"the route {path} declares no scope", hint="add a RequireScope dependency")

@@ -7,7 +7,7 @@ from base64 import urlsafe_b64encode
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-NAMED = frozenset({"DNS", "URI"})
+NAME_KINDS = frozenset({"DNS", "URI"})
 
 
 class Certificate(NamedTuple):
@@ -17,11 +17,11 @@ class Certificate(NamedTuple):
     thumbprint: str
 
 
-def shown(tls: ssl.SSLObject) -> Certificate | None:
+def peer_certificate(tls: ssl.SSLObject) -> Certificate | None:
     """Return the certificate of the peer; None if it has none."""
-    raw, said = tls.getpeercert(binary_form=True), tls.getpeercert() or {}
+    raw, details = tls.getpeercert(binary_form=True), tls.getpeercert() or {}
     if not raw:
         return None
-    alternatives: Any = said.get("subjectAltName", ())
-    names = frozenset(name for kind, name in alternatives if kind in NAMED)
+    alternatives: Any = details.get("subjectAltName", ())
+    names = frozenset(name for kind, name in alternatives if kind in NAME_KINDS)
     return Certificate(names, urlsafe_b64encode(sha256(raw).digest()).rstrip(b"=").decode())

@@ -9,11 +9,11 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kron.apps.service.config import Config
-from kron.apps.service.problem import answer
+from kron.apps.service.problem import error_response
 from kron.errors import AccessDenied, InvalidInput
 
-SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-STREAMS = frozenset({"/v1/events"})  # endless responses, for which HEAD is not served
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+STREAM_PATHS = frozenset({"/v1/events"})  # endless responses, for which HEAD is not served
 
 
 class Entry:
@@ -27,22 +27,22 @@ class Entry:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        error = _nul(scope) or (self._foreign(scope) if self.open else None)
+        error = _nul_error(scope) or (self._foreign_error(scope) if self.open else None)
         if error:
-            await answer(error)(scope, receive, send)
+            await error_response(error)(scope, receive, send)
             return
-        if scope["method"] == "HEAD" and scope["path"] not in STREAMS:
+        if scope["method"] == "HEAD" and scope["path"] not in STREAM_PATHS:
             scope = {**scope, "method": "GET"}  # the server itself omits the body
         await self.app(scope, receive, send)
 
-    def _foreign(self, scope: Scope) -> AccessDenied | None:
+    def _foreign_error(self, scope: Scope) -> AccessDenied | None:
         """Return an error if a request can come from a web page (CSRF, DNS rebinding). Tokens would prevent that."""
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
-        if len(hosts) != 1 or _name(hosts[0]) not in self.hosts:
+        if len(hosts) != 1 or _host_name(hosts[0]) not in self.hosts:
             hint = "use 127.0.0.1 or localhost, or configure tokens"
             return AccessDenied("FOREIGN_HOST", "the Host header names another host", hint=hint)
-        if scope["method"] in SAFE:
+        if scope["method"] in SAFE_METHODS:
             return None
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
         if (origin is not None and urlsplit(origin).netloc != hosts[0]) or site not in ("none", "same-origin"):
@@ -51,7 +51,7 @@ class Entry:
         return None
 
 
-def _nul(scope: Scope) -> InvalidInput | None:
+def _nul_error(scope: Scope) -> InvalidInput | None:
     if "\0" in scope["path"] or b"%00" in scope["query_string"]:
         return InvalidInput("BAD_URL", "the URL contains a NUL character", hint="remove %00")
     return None
@@ -59,11 +59,11 @@ def _nul(scope: Scope) -> InvalidInput | None:
 
 def _hosts(config: Config) -> frozenset[str]:
     """Return the host names under which a service without tokens can be called."""
-    own = {config.address[0].lower(), (urlsplit(config.public_url).hostname or "").lower()}
-    return frozenset({"localhost", "127.0.0.1", "::1"} | own) - {""}
+    own_hosts = {config.address[0].lower(), (urlsplit(config.public_url).hostname or "").lower()}
+    return frozenset({"localhost", "127.0.0.1", "::1"} | own_hosts) - {""}
 
 
-def _name(host: str) -> str:
+def _host_name(host: str) -> str:
     """Return the name or address of a Host header without the port; empty if it is neither."""
     try:
         name = (urlsplit(f"//{host}").hostname or "").lower()

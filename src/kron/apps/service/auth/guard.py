@@ -12,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
-from kron.apps.service.auth.audit import CHANGING, facts_of
+from kron.apps.service.auth.audit import CHANGING_METHODS, facts_of
 from kron.apps.service.auth.caller import Caller, scope_of
 from kron.apps.service.auth.proxies import address_of
 from kron.apps.service.bodies import check_type, read_json
@@ -23,7 +23,7 @@ from kron.errors import AccessDenied, KronError, QuotaExceeded
 
 Handle = Callable[[Request], Coroutine[Any, Any, Response]]
 
-MOST_IN_FLIGHT = 200  # concurrent requests per tenant and process
+MAX_CONCURRENT_REQUESTS = 200  # concurrent requests per tenant and process
 
 
 class Guarded(APIRoute):
@@ -38,7 +38,7 @@ class Guarded(APIRoute):
             if scope is None:
                 return await handle(request)
             caller = await _caller(request, request.app.state.parts)
-            return await _answered(self, scope, caller, request, handle)
+            return await _respond(self, scope, caller, request, handle)
 
         return guarded
 
@@ -52,8 +52,8 @@ class Flights:
     @contextmanager
     def of(self, caller: Caller) -> Iterator[None]:
         """Count one request while it is in progress. Raise QUOTA if the tenant has too many."""
-        if self.count[caller.tenant] >= MOST_IN_FLIGHT:
-            message = f"limit of {MOST_IN_FLIGHT} concurrent requests reached"
+        if self.count[caller.tenant] >= MAX_CONCURRENT_REQUESTS:
+            message = f"limit of {MAX_CONCURRENT_REQUESTS} concurrent requests reached"
             raise QuotaExceeded("QUOTA", message, hint="wait for the responses", details={"retry_after": 1})
         self.count[caller.tenant] += 1
         try:
@@ -67,25 +67,27 @@ class Flights:
 async def _caller(request: Request, parts: Any) -> Caller:
     """Return the caller. The reason of a rejected token is logged; the response has its class only."""
     try:
-        caller: Caller = await parts.door.authenticate(request)
+        caller: Caller = await parts.authenticator.authenticate(request)
     except KronError as error:
         address = address_of(request, parts.config.trusted_proxies)
-        if request.method in CHANGING:
+        if request.method in CHANGING_METHODS:
             parts.audit.refused(facts_of(request, None, address), status_of(error))
-        held = parts.refusals.admit()
-        if held is not None:
+        suppressed = parts.refusals.admit()
+        if suppressed is not None:
             facts = {"code": error.code, "reason": error.details.get("reason"), "address": address}
             at = int(parts.audit.clock.now() * 1000)
-            parts.sink(Event("caller_refused", at, {**facts, "path": request.url.path[:200], "unlogged_before": held}))
+            parts.sink(
+                Event("caller_refused", at, {**facts, "path": request.url.path[:200], "unlogged_before": suppressed})
+            )
         raise
     request.state.caller = caller
     set_tenant_scope(caller.prefix or ALL_TENANTS)
     return caller
 
 
-async def _answered(route: APIRoute, scope: str, caller: Caller, request: Request, handle: Handle) -> Response:
+async def _respond(route: APIRoute, scope: str, caller: Caller, request: Request, handle: Handle) -> Response:
     parts = request.app.state.parts
-    changing, facts = request.method in CHANGING, facts_of(request, caller, caller.address)
+    changing, facts = request.method in CHANGING_METHODS, facts_of(request, caller, caller.address)
     with parts.flights.of(caller):
         try:
             if scope not in caller.scopes:
@@ -94,24 +96,24 @@ async def _answered(route: APIRoute, scope: str, caller: Caller, request: Reques
                 )
             if changing:
                 check_type(route, request)
-            asked = await read_json(route, request)
+            body = await read_json(route, request)
         except (KronError, RequestValidationError, HTTPException) as error:
             if changing:
                 parts.audit.refused(facts, status_of(error))
             raise
         if not changing:
             return await handle(request)
-        intent = await parts.audit.intend(facts, asked)
+        intent = await parts.audit.intend(facts, body)
         try:
             response = await handle(request)
         except Exception as error:
-            _result(parts, intent, status_of(error))
+            _record_result(parts, intent, status_of(error))
             raise
-        _result(parts, intent, response.status_code)
+        _record_result(parts, intent, response.status_code)
         return response
 
 
-def _result(parts: Any, intent: int, status: int) -> None:
+def _record_result(parts: Any, intent: int, status: int) -> None:
     """Record the result of a change. If that fails, the change stands, and the next change is rejected."""
     if not parts.audit.result(intent, status):
         at = int(parts.audit.clock.now() * 1000)

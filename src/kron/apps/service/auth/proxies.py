@@ -9,7 +9,7 @@ from starlette.requests import Request
 
 from kron.launchers.address import networks
 
-MOST_HOPS = 20
+MAX_HOPS = 20
 
 
 def address_of(request: Request, trusted: tuple[str, ...]) -> str:
@@ -17,8 +17,8 @@ def address_of(request: Request, trusted: tuple[str, ...]) -> str:
     address = request.client.host if request.client else ""
     if not _trusts(address, trusted):
         return address
-    said = ",".join(request.headers.getlist("x-forwarded-for")).split(",")
-    for hop in reversed(said[-MOST_HOPS:]):
+    hops = ",".join(request.headers.getlist("x-forwarded-for")).split(",")
+    for hop in reversed(hops[-MAX_HOPS:]):
         try:
             address = str(ipaddress.ip_address(hop.strip()))
         except ValueError:

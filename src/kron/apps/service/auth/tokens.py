@@ -21,8 +21,8 @@ from kron.errors import AccessDenied
 
 ALGORITHMS = frozenset({"EdDSA", "ES256", "RS256"})  # asymmetric: no shared secret to guess or to confuse with a key
 TYPES = frozenset({"jwt", "at+jwt"})
-LONGEST = 8 * 1024
-LEEWAY = 30
+MAX_TOKEN_LENGTH = 8 * 1024
+LEEWAY_SECONDS = 30
 _SIGNATURE_ONLY: Any = {f"verify_{name}": False for name in ("aud", "exp", "iat", "nbf", "iss", "sub", "jti")}
 _SHAPE = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+", re.ASCII)
 _TEXT = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]{1,200}")
@@ -43,7 +43,7 @@ class JwtAuthenticator:
         self, config: Config, capabilities: Capabilities, clock: Clock | None = None, sink: Sink = silent
     ) -> None:
         self.config, self.capabilities, self.clock, self.sink = config, capabilities, clock or SystemClock(), sink
-        self.keys = Keys(config.jwks, SystemTimer(), self._no_keys)
+        self.keys = Keys(config.jwks, SystemTimer(), self._emit_keys_failed)
 
     @property
     def ready(self) -> bool:
@@ -56,13 +56,13 @@ class JwtAuthenticator:
 
     async def authenticate(self, request: Request) -> Caller:
         """Return the caller of a request."""
-        said = request.headers.getlist("authorization")
-        scheme, _, token = said[0].partition(" ") if len(said) == 1 else ("", "", "")
+        authorizations = request.headers.getlist("authorization")
+        scheme, _, token = authorizations[0].partition(" ") if len(authorizations) == 1 else ("", "", "")
         if scheme.lower() != "bearer":
-            raise unauthenticated("malformed" if said else "missing", "a bearer token is required")
+            raise unauthenticated("malformed" if authorizations else "missing", "a bearer token is required")
         address = address_of(request, self.config.trusted_proxies)
         if token.startswith("kr~"):
-            return self._holder(token, request, address)
+            return self._report_caller(token, request, address)
         certificate = getattr(request.state, "certificate", None)
         return await self.caller(token, address, certificate.thumbprint if certificate else "")
 
@@ -80,7 +80,7 @@ class JwtAuthenticator:
 
     async def _claims(self, token: str) -> dict[str, Any]:
         """Return the claims of a token whose signature is valid. For an invalid one, no other reason is revealed."""
-        if len(token) > LONGEST or not _SHAPE.fullmatch(token):
+        if len(token) > MAX_TOKEN_LENGTH or not _SHAPE.fullmatch(token):
             raise Refused("malformed", "the value is not a JWT")
         header, claims = (_object(part) for part in token.split(".")[:2])
         if header.get("alg") not in ALGORITHMS or "crit" in header:
@@ -103,16 +103,16 @@ class JwtAuthenticator:
         if any(type(at) is not int or not 0 <= at < 1 << 40 for at in times.values()):
             raise Refused("malformed", "a time claim is missing or not an integer")
         exp, iat, nbf = claims["exp"], claims["iat"], claims.get("nbf", 0)
-        if exp <= now - LEEWAY:
+        if exp <= now - LEEWAY_SECONDS:
             raise Refused("expired", "the token has expired")
-        if max(iat, nbf) > now + LEEWAY:
+        if max(iat, nbf) > now + LEEWAY_SECONDS:
             raise Refused("not_yet_valid", "the token is not valid yet")
         if (exp - iat) * 1000 > self.config.max_token_lifetime_ms:
             raise Refused("lifetime", "the token's lifetime is too long")
         if claims.get("iss") != self.config.issuer:
             raise Refused("issuer", "the token is of another issuer")
-        meant = claims.get("aud")
-        if self.config.audience not in (meant if isinstance(meant, list) else [meant]):
+        audience = claims.get("aud")
+        if self.config.audience not in (audience if isinstance(audience, list) else [audience]):
             raise Refused("audience", "the token is for another audience")
 
     def _tenant(self, claims: dict[str, Any]) -> str:
@@ -123,14 +123,14 @@ class JwtAuthenticator:
             raise Refused("tenant", "the token names no tenant")
         return tenant
 
-    def _holder(self, token: str, request: Request, address: str) -> Caller:
+    def _report_caller(self, token: str, request: Request, address: str) -> Caller:
         key = str(request.path_params.get("key", ""))
         tenant = self.capabilities.holder(token, key, self.clock.now())
         if tenant is None:
             raise unauthenticated("report_token", "the token is not for this run, or has expired")
         return Caller(tenant, f"run {key[:12]}", frozenset({"runs:report"}), address=address)
 
-    def _no_keys(self, reason: str) -> None:
+    def _emit_keys_failed(self, reason: str) -> None:
         self.sink(Event("keys_failed", int(self.clock.now() * 1000), {"source": self.config.jwks, "error": reason}))
 
 
@@ -142,22 +142,22 @@ def unauthenticated(reason: str, message: str) -> AccessDenied:
 
 def _object(part: str) -> dict[str, Any]:
     """Decode a part of a token. A duplicate name is rejected, because it is ambiguous."""
-    found = json.loads(urlsafe_b64decode(part + "=" * (-len(part) % 4)), object_pairs_hook=_once)
-    if not isinstance(found, dict):
+    value = json.loads(urlsafe_b64decode(part + "=" * (-len(part) % 4)), object_pairs_hook=_unique_members)
+    if not isinstance(value, dict):
         raise ValueError("not a JSON object")
-    return found
+    return value
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+def _unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
         raise ValueError("duplicate name")
-    return found
+    return members
 
 
 def _scopes(claims: dict[str, Any]) -> frozenset[str]:
-    given = claims.get("scope", claims.get("scp", ""))
-    words = given.split(" ") if isinstance(given, str) else given
+    claim = claims.get("scope", claims.get("scp", ""))
+    words = claim.split(" ") if isinstance(claim, str) else claim
     return frozenset(word for word in words if isinstance(word, str)) & SCOPES.keys()
 
 

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 from kron.engine.store import Store
 from kron.errors import KronError
 
-WORDS = {
+HELP_TEXTS = {
     "kron_store_up": "Whether the store answers (1) or not (0).",
     "kron_workers": "Live workers.",
     "kron_schedules_unlaunchable": "Due schedules whose target no live worker can launch.",
@@ -31,20 +31,20 @@ async def health_lines(store: Store) -> str:
     if not isinstance(store, HealthReporting):
         return ""
     try:
-        found = await store.health()
+        health = await store.health()
     except KronError:
         return "\n".join(_lines({"kron_store_up": 0})) + "\n"
     values = {
         "kron_store_up": 1,
-        "kron_workers": found["workers"],
-        "kron_schedules_unlaunchable": found["unlaunchable"],
-        "kron_schedules_set_aside": found["aside"],
-        "kron_schedules_overdue": found["waiting"],
-        "kron_schedules_overdue_max_seconds": found["oldest"] / 1000,
+        "kron_workers": health["workers"],
+        "kron_schedules_unlaunchable": health["unlaunchable"],
+        "kron_schedules_set_aside": health["aside"],
+        "kron_schedules_overdue": health["waiting"],
+        "kron_schedules_overdue_max_seconds": health["oldest"] / 1000,
     }
     return "\n".join(_lines(values)) + "\n"
 
 
 def _lines(values: dict[str, float]) -> Iterator[str]:
     for name, value in values.items():
-        yield from (f"# HELP {name} {WORDS[name]}", f"# TYPE {name} gauge", f"{name} {value}")
+        yield from (f"# HELP {name} {HELP_TEXTS[name]}", f"# TYPE {name} gauge", f"{name} {value}")

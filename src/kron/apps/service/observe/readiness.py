@@ -8,7 +8,7 @@ from kron.engine.clock import Timer
 from kron.engine.events import Event
 from kron.engine.store import Store
 
-STORE_S = 2.0  # time limit for the answer of the store
+STORE_TIMEOUT_SECONDS = 2.0  # time limit for the answer of the store
 
 
 class Readiness:
@@ -16,23 +16,23 @@ class Readiness:
 
     def __init__(self, timer: Timer, lease_ms: int) -> None:
         self.timer, self.lease = timer, lease_ms / 1000
-        self.passed: float | None = None  # timer value at the end of the last pass
-        self.astray: int | None = None
+        self.passed_at: float | None = None  # timer value at the end of the last pass
+        self.skewed_at: int | None = None
 
     def __call__(self, event: Event) -> None:
         """Process an event."""
         if event.name == "clock_skew_exceeded":
-            self.astray = event.at
-        elif event.name == "pass" and event.at != self.astray:
-            self.passed, self.astray = self.timer.monotonic(), None
+            self.skewed_at = event.at
+        elif event.name == "pass" and event.at != self.skewed_at:
+            self.passed_at, self.skewed_at = self.timer.monotonic(), None
 
     def problem(self) -> str:
         """Return why the worker cannot take over; empty if it can."""
-        if self.astray is not None:
+        if self.skewed_at is not None:
             return "the clock skew between this host and the store is too large"
-        if self.passed is None:
+        if self.passed_at is None:
             return "the worker has not completed a pass yet"
-        if self.timer.monotonic() - self.passed > self.lease:
+        if self.timer.monotonic() - self.passed_at > self.lease:
             return "the worker's passes have failed for longer than its lease"
         return ""
 
@@ -45,7 +45,7 @@ async def not_ready(store: Store, worker: Readiness | None) -> str:
         worker: Readiness of the worker in this process; None without a worker.
     """
     try:
-        await asyncio.wait_for(store.horizon(), STORE_S)  # reads from the records of every kind of store
+        await asyncio.wait_for(store.horizon(), STORE_TIMEOUT_SECONDS)  # reads from the records of every kind of store
     except Exception:
         return "the store is unavailable"
     return worker.problem() if worker else ""

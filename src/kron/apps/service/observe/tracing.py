@@ -21,7 +21,7 @@ try:
 except ImportError:  # pip install 'kron-py[otel]'
     trace = None  # type: ignore[assignment]
 
-TICKS = 1_000  # spans of passes that are kept for later launches
+MAX_TICK_SPANS = 1_000  # spans of passes that are kept for later launches
 
 
 class Tracing:
@@ -36,13 +36,13 @@ class Tracing:
             return
         facts = {f"kron.{name}": event.facts[name] for name in ("owner", "examined", "committed")}
         self.ticks[event.at] = self._span(event.at, facts).get_span_context()
-        _trim(self.ticks, TICKS)
+        _trim(self.ticks, MAX_TICK_SPANS)
 
     def tick_at(self, claimed: int) -> Any:
         """Return the span of the pass that claimed a run. A launch can come before the worker reports that pass."""
         if claimed not in self.ticks:
             self.ticks[claimed] = self._span(claimed, {}).get_span_context()
-            _trim(self.ticks, TICKS)
+            _trim(self.ticks, MAX_TICK_SPANS)
         return self.ticks[claimed]
 
     def _span(self, at: int, facts: dict[str, Any]) -> Any:
@@ -63,7 +63,7 @@ class _Traced:
 
     async def start(self, launch: Launch) -> LaunchResult | LaunchResponse:
         run, tick = launch.run, self.tracing.tick_at(launch.run.sent)
-        said = {
+        attributes = {
             "kron.schedule": run.identity,
             "kron.key": run.key,
             "kron.period": rfc3339(run.nominal),
@@ -72,14 +72,14 @@ class _Traced:
         }
         links = [trace.Link(tick)] if tick else []
         with self.tracing.tracer.start_as_current_span(
-            "kron.launch", kind=trace.SpanKind.CLIENT, attributes=said, links=links
+            "kron.launch", kind=trace.SpanKind.CLIENT, attributes=attributes, links=links
         ) as span:
-            answer = await self.launcher.start(launch)
-            told = answer.result if isinstance(answer, LaunchResponse) else answer
-            span.set_attribute("kron.answer", str(told))
-            if told is not LaunchResult.OK:
+            response = await self.launcher.start(launch)
+            result = response.result if isinstance(response, LaunchResponse) else response
+            span.set_attribute("kron.answer", str(result))
+            if result is not LaunchResult.OK:
                 span.set_status(trace.StatusCode.ERROR)
-            return answer
+            return response
 
     async def cancel(self, run: Run) -> None:
         await self.launcher.cancel(run)
@@ -89,9 +89,9 @@ class _Traced:
         return getattr(self.launcher, name)
 
 
-def _trim(memory: OrderedDict[Any, Any], most: int) -> None:
-    while len(memory) > most:
-        memory.popitem(last=False)
+def _trim(spans: OrderedDict[Any, Any], limit: int) -> None:
+    while len(spans) > limit:
+        spans.popitem(last=False)
 
 
 def tracing() -> Tracing | None:
@@ -99,7 +99,7 @@ def tracing() -> Tracing | None:
     return None if trace is None else Tracing(trace.get_tracer("kron"))
 
 
-def carried() -> Mapping[str, str]:
+def trace_headers() -> Mapping[str, str]:
     """Return the headers that propagate the current span to the receiver: `traceparent`."""
     headers: dict[str, str] = {}
     if trace is not None:

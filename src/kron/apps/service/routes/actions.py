@@ -9,12 +9,12 @@ from fastapi import APIRouter
 from kron.apps.service.auth.caller import Reporter, Runner, Writer
 from kron.apps.service.auth.guard import Guarded
 from kron.apps.service.context import AppContext, Used
-from kron.apps.service.problem import may
+from kron.apps.service.problem import error_responses
 from kron.apps.service.routes.queries import milliseconds, run_of
 from kron.apps.service.routes.schedules import IfMatch, Key, revision_of
 from kron.apps.service.schemas import requests, responses
 from kron.apps.service.schemas.requests import Id, NoteBody, Pausing, Range, RunKey, RunReport
-from kron.apps.service.schemas.views import run_shown, shown
+from kron.apps.service.schemas.views import run_view, schedule_view
 from kron.engine.backfill import MAX_BACKFILL_PERIODS
 from kron.errors import InvalidInput
 from kron.rules.launch_result import Report
@@ -23,31 +23,31 @@ from kron.timing.schedule.policy import Overlap
 
 router = APIRouter(route_class=Guarded, prefix="/v1", tags=["acts"])
 
-LONGEST = 366 * 86_400  # maximum length of a backfill range in seconds
+MAX_RANGE_SECONDS = 366 * 86_400  # maximum length of a backfill range in seconds
 
 
 @router.post("/schedules/{schedule_id}/pause")
 async def pause(
-    schedule_id: Id, asked: Pausing, caller: Writer, if_match: IfMatch = None, parts: AppContext = Used
+    schedule_id: Id, body: Pausing, caller: Writer, if_match: IfMatch = None, parts: AppContext = Used
 ) -> responses.ScheduleView:
     """Pause a schedule until a given time, or until it is resumed."""
-    until = None if asked.until is None else milliseconds(asked.until)
+    until = None if body.until is None else milliseconds(body.until)
     identity, expected = caller.identity(schedule_id), revision_of(if_match)
-    case = await parts.registrar.pause(identity, caller.asks(asked.note), until=until, expected=expected)
-    return shown(case, caller, parts.config)
+    state = await parts.registrar.pause(identity, caller.actor(body.note), until=until, expected=expected)
+    return schedule_view(state, caller, parts.config)
 
 
 @router.post("/schedules/{schedule_id}/resume")
 async def resume(
-    schedule_id: Id, asked: NoteBody, caller: Writer, if_match: IfMatch = None, parts: AppContext = Used
+    schedule_id: Id, body: NoteBody, caller: Writer, if_match: IfMatch = None, parts: AppContext = Used
 ) -> responses.ScheduleView:
     """Resume a schedule. Periods that passed during the pause are dropped."""
     identity, expected = caller.identity(schedule_id), revision_of(if_match)
-    case = await parts.registrar.resume(identity, caller.asks(asked.note), expected=expected)
-    return shown(case, caller, parts.config)
+    state = await parts.registrar.resume(identity, caller.actor(body.note), expected=expected)
+    return schedule_view(state, caller, parts.config)
 
 
-@router.post("/schedules/{schedule_id}/trigger", status_code=202, responses=may(429))
+@router.post("/schedules/{schedule_id}/trigger", status_code=202, responses=error_responses(429))
 async def trigger(
     schedule_id: Id, caller: Runner, idempotency_key: Key = None, parts: AppContext = Used
 ) -> responses.RunView:
@@ -57,23 +57,23 @@ async def trigger(
     """
     identity = caller.identity(schedule_id)
     parts.quotas.spend(caller)
-    return run_shown(await parts.registrar.trigger(identity, idempotency_key or uuid4().hex), caller)
+    return run_view(await parts.registrar.trigger(identity, idempotency_key or uuid4().hex), caller)
 
 
-@router.post("/schedules/{schedule_id}/backfill", status_code=202, responses=may(429))
+@router.post("/schedules/{schedule_id}/backfill", status_code=202, responses=error_responses(429))
 async def backfill(
-    schedule_id: Id, asked: Range, caller: Runner, idempotency_key: Key = None, parts: AppContext = Used
+    schedule_id: Id, body: Range, caller: Runner, idempotency_key: Key = None, parts: AppContext = Used
 ) -> responses.RunPage:
     """Run the periods between two instants again, at most 1,000. They queue unless `overlap` says otherwise."""
     identity, request = caller.identity(schedule_id), idempotency_key or uuid4().hex
-    first, last = milliseconds(asked.start_at) // 1000, milliseconds(asked.end_at) // 1000
+    first, last = milliseconds(body.start_at) // 1000, milliseconds(body.end_at) // 1000
     _check_range(first, last)
     schedule = (await parts.registrar.get(identity)).job.schedule
     count = count_nominals(schedule, first - 1, last)
     if count <= MAX_BACKFILL_PERIODS:  # if there are more, nothing is started
         parts.quotas.spend(caller, max(1, count))
-    runs = await parts.registrar.backfill(identity, first, last, request, Overlap(asked.overlap))
-    return responses.RunPage(runs=[run_shown(run, caller) for run in runs], next_page_token=None)
+    runs = await parts.registrar.backfill(identity, first, last, request, Overlap(body.overlap))
+    return responses.RunPage(runs=[run_view(run, caller) for run in runs], next_page_token=None)
 
 
 def _check_range(first: int, last: int) -> None:
@@ -81,23 +81,23 @@ def _check_range(first: int, last: int) -> None:
         raise InvalidInput(
             "BAD_FIELD", "last is earlier than first", hint="use a value of last that is not before first"
         )
-    if last > first + LONGEST:
+    if last > first + MAX_RANGE_SECONDS:
         raise InvalidInput("BAD_FIELD", "the range is longer than 366 days", hint="split it into several ranges")
 
 
-@router.post("/runs/{key}/redrive", status_code=202, responses=may(409, 429))
+@router.post("/runs/{key}/redrive", status_code=202, responses=error_responses(409, 429))
 async def redrive(
     key: RunKey, caller: Runner, overlap: requests.Overlap = "queue", parts: AppContext = Used
 ) -> responses.RunView:
     """Run the period of a dead letter again, as a new run. Requests with the same key give the same run."""
     await run_of(key, caller, parts)
     parts.quotas.spend(caller)
-    return run_shown(await parts.registrar.redrive(key, Overlap(overlap)), caller)
+    return run_view(await parts.registrar.redrive(key, Overlap(overlap)), caller)
 
 
 @router.post("/runs/{key}/report")
-async def report(key: RunKey, asked: RunReport, caller: Reporter, parts: AppContext = Used) -> responses.Reported:
+async def report(key: RunKey, body: RunReport, caller: Reporter, parts: AppContext = Used) -> responses.Reported:
     """Report that a run has started, succeeded or failed. A finished run does not change; its state is returned."""
     await run_of(key, caller, parts)
-    counted = await parts.registrar.report(key, Report(asked.status), asked.attempt)
-    return responses.Reported(accepted=counted, state=str((await run_of(key, caller, parts)).state))
+    accepted = await parts.registrar.report(key, Report(body.status), body.attempt)
+    return responses.Reported(accepted=accepted, state=str((await run_of(key, caller, parts)).state))

@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 from kron.apps.service.auth.audit import facts_of
 from kron.apps.service.auth.caller import Caller, Writer
 from kron.apps.service.auth.guard import Guarded
-from kron.apps.service.bodies import pieces
+from kron.apps.service.bodies import chunks
 from kron.apps.service.compute import compute
 from kron.apps.service.context import AppContext, Used
 from kron.apps.service.problem import invalid, problem
@@ -28,20 +28,20 @@ from kron.timing.job import Job
 
 router = APIRouter(route_class=Guarded, prefix="/v1", tags=["schedules"])
 
-LONGEST = 64 * 1024
-TOGETHER = 500  # lines that are defined in one write
-ON_A_LINE = 50  # schedules that share a line of the audit log
+MAX_LINE_BYTES = 64 * 1024
+BATCH_SIZE = 500  # lines that are defined in one write
+SCHEDULES_PER_AUDIT_LINE = 50  # schedules that share a line of the audit log
 MEDIA = "application/x-ndjson"
 
 
-class Asked(NamedTuple):
+class ParsedLine(NamedTuple):
     """Parsed line of a request."""
 
     job: Job
     actor: Actor
 
 
-class Asking(NamedTuple):
+class BulkRequest(NamedTuple):
     """Caller, context and audit facts of a request."""
 
     caller: Caller
@@ -66,105 +66,109 @@ class Conversation(StreamingResponse):
 async def bulk(request: Request, caller: Writer, parts: AppContext = Used) -> StreamingResponse:
     """Define a schedule for each line. The response has one line for each, in order: the revision, or the problem."""
     facts = facts_of(request, caller, caller.address)
-    return Conversation(_answers(pieces(request.stream()), Asking(caller, parts, facts)), media_type=MEDIA)
+    return Conversation(_responses(chunks(request.stream()), BulkRequest(caller, parts, facts)), media_type=MEDIA)
 
 
-async def _answers(stream: AsyncIterator[bytes], asking: Asking) -> AsyncIterator[str]:
-    number, waiting = 0, list[bytes]()
+async def _responses(stream: AsyncIterator[bytes], bulk_request: BulkRequest) -> AsyncIterator[str]:
+    number, pending_lines = 0, list[bytes]()
     async for line in _lines(stream):
-        waiting.append(line)
-        if len(waiting) == TOGETHER:
-            for said in await _all(waiting, number, asking):
-                yield said
-            number, waiting = number + len(waiting), []
-    for said in await _all(waiting, number, asking):
-        yield said
+        pending_lines.append(line)
+        if len(pending_lines) == BATCH_SIZE:
+            for response in await _process_batch(pending_lines, number, bulk_request):
+                yield response
+            number, pending_lines = number + len(pending_lines), []
+    for response in await _process_batch(pending_lines, number, bulk_request):
+        yield response
 
 
 async def _lines(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """Yield the lines of a stream. A line that is too long is truncated, which makes it invalid JSON."""
     rest = b""
     async for chunk in stream:
-        *whole, rest = (rest + chunk).split(b"\n")
-        for line in whole:
-            yield line[: LONGEST + 1]
-        rest = rest[: LONGEST + 1]
+        *complete_lines, rest = (rest + chunk).split(b"\n")
+        for line in complete_lines:
+            yield line[: MAX_LINE_BYTES + 1]
+        rest = rest[: MAX_LINE_BYTES + 1]
     if rest:
         yield rest
 
 
-async def _all(lines: list[bytes], before: int, asking: Asking) -> list[str]:
-    caller, parts, _ = asking
+async def _process_batch(lines: list[bytes], before: int, bulk_request: BulkRequest) -> list[str]:
+    caller, parts, _ = bulk_request
     now = await parts.store.now()
-    read = await compute(_read_all, lines, caller, parts, now)
+    entries = await compute(_read_all, lines, caller, parts, now)
     try:
         async with parts.quotas.room_for(
-            caller, [each.job.identity for each in read if isinstance(each, Asked)]
-        ) as full:
-            read = [_refused(parts.quotas.full()) if _is_one_of(each, full) else each for each in read]
-            intents = await _intend([each for each in read if isinstance(each, Asked)], asking)
-            said = await _done(read, caller, parts)
+            caller, [entry.job.identity for entry in entries if isinstance(entry, ParsedLine)]
+        ) as over_quota:
+            entries = [_failure(parts.quotas.full()) if _is_one_of(entry, over_quota) else entry for entry in entries]
+            intents = await _record_intents([entry for entry in entries if isinstance(entry, ParsedLine)], bulk_request)
+            results = await _define_all(entries, caller, parts)
     except KronError as error:  # none of these lines is defined
-        said, intents = [_refused(error) if isinstance(each, Asked) else each for each in read], []
+        results, intents = [_failure(error) if isinstance(entry, ParsedLine) else entry for entry in entries], []
     for intent in intents:
         parts.audit.result(intent, 200)
-    numbered = ({"line": before + n, **each} for n, each in enumerate(said, 1) if each)
-    return [json.dumps(each) + "\n" for each in numbered]
+    numbered = ({"line": before + n, **entry} for n, entry in enumerate(results, 1) if entry)
+    return [json.dumps(entry) + "\n" for entry in numbered]
 
 
-async def _done(read: list[Asked | dict[str, Any]], caller: Caller, parts: AppContext) -> list[dict[str, Any]]:
-    asked = [each for each in read if isinstance(each, Asked)]
+async def _define_all(
+    entries: list[ParsedLine | dict[str, Any]], caller: Caller, parts: AppContext
+) -> list[dict[str, Any]]:
+    parsed_lines = [entry for entry in entries if isinstance(entry, ParsedLine)]
     try:
-        made = iter(await parts.registrar.upsert_all([(each.job, each.actor) for each in asked]))
-        return [_said(next(made), caller) if isinstance(each, Asked) else each for each in read]
+        states = iter(await parts.registrar.upsert_all([(entry.job, entry.actor) for entry in parsed_lines]))
+        return [_success(next(states), caller) if isinstance(entry, ParsedLine) else entry for entry in entries]
     except KronError:  # one of them cannot be stored: define them one by one to find it
-        return [await _alone(each, caller, parts) if isinstance(each, Asked) else each for each in read]
+        return [
+            await _define_one(entry, caller, parts) if isinstance(entry, ParsedLine) else entry for entry in entries
+        ]
 
 
-async def _intend(asked: list[Asked], asking: Asking) -> list[int]:
+async def _record_intents(parsed_lines: list[ParsedLine], bulk_request: BulkRequest) -> list[int]:
     """Record in the audit log which schedules are about to be defined, and their targets."""
-    if not asking.parts.audit.path:
+    if not bulk_request.parts.audit.path:
         return []
-    jobs = [{"id": asking.caller.name(each.job.identity), "target": each.job.target} for each in asked]
-    some = [jobs[n : n + ON_A_LINE] for n in range(0, len(jobs), ON_A_LINE)]
-    return [await asking.parts.audit.intend(asking.facts, each) for each in some]
+    jobs = [{"id": bulk_request.caller.name(line.job.identity), "target": line.job.target} for line in parsed_lines]
+    groups = [jobs[n : n + SCHEDULES_PER_AUDIT_LINE] for n in range(0, len(jobs), SCHEDULES_PER_AUDIT_LINE)]
+    return [await bulk_request.parts.audit.intend(bulk_request.facts, group) for group in groups]
 
 
-def _read_all(lines: list[bytes], caller: Caller, parts: AppContext, now: int) -> list[Asked | dict[str, Any]]:
+def _read_all(lines: list[bytes], caller: Caller, parts: AppContext, now: int) -> list[ParsedLine | dict[str, Any]]:
     return [_read(line, caller, parts, now) for line in lines]
 
 
-def _read(line: bytes, caller: Caller, parts: AppContext, now: int) -> Asked | dict[str, Any]:
+def _read(line: bytes, caller: Caller, parts: AppContext, now: int) -> ParsedLine | dict[str, Any]:
     """Return the parsed line, or its answer: a problem, or nothing for an empty line."""
     if not line.strip():
         return {}
     try:
-        asked = Line.model_validate_json(line)
-        definition = Definition(**asked.model_dump(exclude={"id"}))
-        job, _ = job_of(definition, caller.identity(asked.id), parts.config, now // 1000)
+        fields = Line.model_validate_json(line)
+        definition = Definition(**fields.model_dump(exclude={"id"}))
+        job, _ = job_of(definition, caller.identity(fields.id), parts.config, now // 1000)
     except ValidationError as error:
-        return {"status": 422, "problem": invalid([dict(each) for each in error.errors()])}
+        return {"status": 422, "problem": invalid([dict(detail) for detail in error.errors()])}
     except KronError as error:
-        return _refused(error)
-    return Asked(job, caller.asks(asked.note))
+        return _failure(error)
+    return ParsedLine(job, caller.actor(fields.note))
 
 
-def _is_one_of(asked: Asked | dict[str, Any], names: frozenset[str]) -> bool:
-    return isinstance(asked, Asked) and asked.job.identity in names
+def _is_one_of(entry: ParsedLine | dict[str, Any], names: frozenset[str]) -> bool:
+    return isinstance(entry, ParsedLine) and entry.job.identity in names
 
 
-async def _alone(asked: Asked, caller: Caller, parts: AppContext) -> dict[str, Any]:
+async def _define_one(parsed_line: ParsedLine, caller: Caller, parts: AppContext) -> dict[str, Any]:
     try:
-        return _said(await parts.registrar.upsert(asked.job, asked.actor), caller)
+        return _success(await parts.registrar.upsert(parsed_line.job, parsed_line.actor), caller)
     except KronError as error:
-        return _refused(error)
+        return _failure(error)
 
 
-def _said(case: ScheduleState, caller: Caller) -> dict[str, Any]:
-    name = caller.name(case.identity)
-    return {"status": 200, "id": name, "revision": case.revision, "next_run_at": next_run_at(case)}
+def _success(state: ScheduleState, caller: Caller) -> dict[str, Any]:
+    name = caller.name(state.identity)
+    return {"status": 200, "id": name, "revision": state.revision, "next_run_at": next_run_at(state)}
 
 
-def _refused(error: KronError) -> dict[str, Any]:
-    said = problem(error)
-    return {"status": said["status"], "problem": said}
+def _failure(error: KronError) -> dict[str, Any]:
+    body = problem(error)
+    return {"status": body["status"], "problem": body}

@@ -12,16 +12,16 @@ from kron.apps.service.auth.caller import Reader
 from kron.apps.service.auth.guard import Guarded
 from kron.apps.service.context import AppContext, Used
 from kron.apps.service.event_stream import Feed
-from kron.apps.service.problem import answer, may
+from kron.apps.service.problem import error_response, error_responses
 from kron.errors import QuotaExceeded
 
 router = APIRouter(route_class=Guarded, prefix="/v1", tags=["asking"])
 
 MEDIA = "text/event-stream"
-MOST_LISTENERS = 20  # concurrent streams per tenant and process
+MAX_LISTENERS = 20  # concurrent streams per tenant and process
 Seconds = Annotated[int, Query(ge=0, le=3600, description="duration of the stream; then reconnect with Last-Event-ID")]
 LastEvent = Annotated[str, Header(max_length=40)]
-ANSWER: dict[int | str, dict[str, Any]] = {
+STREAM_RESPONSE: dict[int | str, dict[str, Any]] = {
     200: {"description": "Server-sent events", "content": {MEDIA: {"schema": {"type": "string"}}}}
 }
 
@@ -31,14 +31,16 @@ class Listening(StreamingResponse):
 
     def __init__(self, feed: Feed, prefix: str, last: str, seconds: int) -> None:
         self.feed, self.prefix = feed, prefix
-        told = feed.listen(prefix, last, seconds)
-        super().__init__(told, media_type=MEDIA, headers={"Cache-Control": "no-store"})
+        events = feed.listen(prefix, last, seconds)
+        super().__init__(events, media_type=MEDIA, headers={"Cache-Control": "no-store"})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer."""
-        if self.feed.listeners[self.prefix] >= MOST_LISTENERS:
-            message, details = f"limit of {MOST_LISTENERS} open event streams reached", {"retry_after": 10}
-            await answer(QuotaExceeded("QUOTA", message, hint="close a stream", details=details))(scope, receive, send)
+        if self.feed.listeners[self.prefix] >= MAX_LISTENERS:
+            message, details = f"limit of {MAX_LISTENERS} open event streams reached", {"retry_after": 10}
+            await error_response(QuotaExceeded("QUOTA", message, hint="close a stream", details=details))(
+                scope, receive, send
+            )
             return
         self.feed.listeners[self.prefix] += 1
         try:
@@ -47,7 +49,7 @@ class Listening(StreamingResponse):
             self.feed.listeners[self.prefix] -= 1
 
 
-@router.get("/events", response_class=StreamingResponse, responses={**ANSWER, **may(429)})
+@router.get("/events", response_class=StreamingResponse, responses={**STREAM_RESPONSE, **error_responses(429)})
 async def events(
     caller: Reader, seconds: Seconds = 300, last_event_id: LastEvent = "", parts: AppContext = Used
 ) -> StreamingResponse:

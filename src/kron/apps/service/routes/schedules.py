@@ -14,13 +14,13 @@ from pydantic import ValidationError
 
 from kron.apps.service.auth.caller import Caller, Reader, Writer
 from kron.apps.service.auth.guard import Guarded
-from kron.apps.service.compute import compute, written
+from kron.apps.service.compute import compute, json_response
 from kron.apps.service.context import AppContext, Used
-from kron.apps.service.problem import may
+from kron.apps.service.problem import error_responses
 from kron.apps.service.schemas import responses
 from kron.apps.service.schemas.definition import job_of, stated
 from kron.apps.service.schemas.requests import NO_NUL, Definition, Id, Patch
-from kron.apps.service.schemas.views import shown
+from kron.apps.service.schemas.views import schedule_view
 from kron.errors import AlreadyExists, Contended, InvalidInput, RevisionConflict
 
 router = APIRouter(route_class=Guarded, prefix="/v1", tags=["schedules"])
@@ -28,7 +28,7 @@ router = APIRouter(route_class=Guarded, prefix="/v1", tags=["schedules"])
 IfMatch = Annotated[str | None, Header(max_length=50)]
 Key = Annotated[str | None, Header(max_length=200, min_length=1)]
 Token = Annotated[str, Query(max_length=200, pattern=NO_NUL)]
-TRIES = 20  # attempts against concurrent writers
+MAX_WRITE_ATTEMPTS = 20  # attempts against concurrent writers
 Limit = Annotated[int, Query(ge=1, le=1000)]
 
 
@@ -44,30 +44,32 @@ async def list_schedules(
 ) -> Response:
     """List schedules by id, in pages, optionally only those with an id prefix or only the paused ones."""
     after = caller.identity(page_token) if page_token else ""
-    cases = await parts.registrar.schedules(
+    states = await parts.registrar.schedules(
         caller.prefix + prefix, paused=paused, deleted=deleted, after=after, limit=limit
     )
-    token = caller.name(cases[-1].identity) if len(cases) == limit else None
-    return await written(
-        lambda: responses.Page(schedules=[shown(case, caller, parts.config) for case in cases], next_page_token=token)
+    token = caller.name(states[-1].identity) if len(states) == limit else None
+    return await json_response(
+        lambda: responses.Page(
+            schedules=[schedule_view(state, caller, parts.config) for state in states], next_page_token=token
+        )
     )
 
 
-@router.post("/schedules", status_code=201, responses=may(409, 410, 429))
+@router.post("/schedules", status_code=201, responses=error_responses(409, 410, 429))
 async def create(
-    asked: Definition, caller: Writer, response: Response, idempotency_key: Key = None, parts: AppContext = Used
+    body: Definition, caller: Writer, response: Response, idempotency_key: Key = None, parts: AppContext = Used
 ) -> responses.ScheduleView:
     """Define a schedule under a generated id. Requests with the same Idempotency-Key give the same schedule."""
     name = uuid4().hex
     if idempotency_key is not None:
         name = sha256(f"{caller.tenant}\n{idempotency_key}".encode()).hexdigest()[:32]
-    return await define(name, asked, caller, parts, response, expected=0, again=idempotency_key is not None)
+    return await define(name, body, caller, parts, response, expected=0, idempotent=idempotency_key is not None)
 
 
-@router.put("/schedules/{schedule_id}", responses=may(429))
+@router.put("/schedules/{schedule_id}", responses=error_responses(429))
 async def put(
     schedule_id: Id,
-    asked: Definition,
+    body: Definition,
     caller: Writer,
     response: Response,
     if_match: IfMatch = None,
@@ -77,22 +79,22 @@ async def put(
     """Define or redefine a schedule. If-Match requires a revision; `If-None-Match: *` requires that it is new."""
     expected = 0 if if_none_match == "*" else revision_of(if_match)
     if if_match == "*":  # only an existing schedule: it can be changed, but not created
-        return await _again(lambda: _replaced(schedule_id, asked, caller, parts, response))
-    return await define(schedule_id, asked, caller, parts, response, expected=expected)
+        return await _retry(lambda: _redefine(schedule_id, body, caller, parts, response))
+    return await define(schedule_id, body, caller, parts, response, expected=expected)
 
 
 @router.get("/schedules/{schedule_id}")
 async def get(schedule_id: Id, caller: Reader, response: Response, parts: AppContext = Used) -> responses.ScheduleView:
     """Return a schedule."""
-    case = await parts.registrar.get(caller.identity(schedule_id))
-    response.headers["ETag"] = f'"{case.revision}"'
-    return shown(case, caller, parts.config)
+    state = await parts.registrar.get(caller.identity(schedule_id))
+    response.headers["ETag"] = f'"{state.revision}"'
+    return schedule_view(state, caller, parts.config)
 
 
-@router.patch("/schedules/{schedule_id}", responses=may(429))
+@router.patch("/schedules/{schedule_id}", responses=error_responses(429))
 async def patch(
     schedule_id: Id,
-    asked: Patch,
+    body: Patch,
     caller: Writer,
     response: Response,
     if_match: IfMatch = None,
@@ -101,12 +103,12 @@ async def patch(
     """Change some fields of a schedule. Without If-Match, the change applies to the current revision."""
     expected = revision_of(if_match)
 
-    async def once() -> responses.ScheduleView:
-        case = await parts.registrar.get(caller.identity(schedule_id))
-        merged = _merged(stated(case.job, parts.config), asked)
-        return await define(schedule_id, merged, caller, parts, response, expected=expected or case.revision)
+    async def define_merged() -> responses.ScheduleView:
+        state = await parts.registrar.get(caller.identity(schedule_id))
+        merged = _merged(stated(state.job, parts.config), body)
+        return await define(schedule_id, merged, caller, parts, response, expected=expected or state.revision)
 
-    return await once() if expected else await _again(once)
+    return await define_merged() if expected else await _retry(define_merged)
 
 
 @router.delete("/schedules/{schedule_id}", status_code=204)
@@ -119,23 +121,23 @@ async def delete(
 ) -> Response:
     """Delete a schedule. Its history is kept."""
     identity = caller.identity(schedule_id)
-    await parts.registrar.delete(identity, caller.asks(note), expected=revision_of(if_match))
+    await parts.registrar.delete(identity, caller.actor(note), expected=revision_of(if_match))
     return Response(status_code=204)
 
 
-async def _replaced(
-    schedule_id: str, asked: Definition, caller: Caller, parts: AppContext, response: Response
+async def _redefine(
+    schedule_id: str, definition: Definition, caller: Caller, parts: AppContext, response: Response
 ) -> responses.ScheduleView:
     """Redefine an existing schedule."""
-    (case,) = await parts.store.get([caller.identity(schedule_id)])
-    if case is None or case.deleted:
+    (state,) = await parts.store.get([caller.identity(schedule_id)])
+    if state is None or state.deleted:
         raise RevisionConflict("REVISION", f"unknown schedule {schedule_id!r}", hint="define it without If-Match")
-    return await define(schedule_id, asked, caller, parts, response, expected=case.revision)
+    return await define(schedule_id, definition, caller, parts, response, expected=state.revision)
 
 
-async def _again(attempt: Callable[[], Awaitable[responses.ScheduleView]]) -> responses.ScheduleView:
+async def _retry(attempt: Callable[[], Awaitable[responses.ScheduleView]]) -> responses.ScheduleView:
     """Retry while others change the schedule concurrently, because the caller has named no revision."""
-    for n in range(TRIES):
+    for n in range(MAX_WRITE_ATTEMPTS):
         try:
             return await attempt()
         except RevisionConflict as error:
@@ -147,39 +149,39 @@ async def _again(attempt: Callable[[], Awaitable[responses.ScheduleView]]) -> re
 
 async def define(
     schedule_id: str,
-    asked: Definition,
+    definition: Definition,
     caller: Caller,
     parts: AppContext,
     response: Response | None = None,
     *,
     expected: int | None = None,
-    again: bool = False,
+    idempotent: bool = False,
 ) -> responses.ScheduleView:
-    """Define a schedule. With `again`, an identical existing schedule counts as success."""
+    """Define a schedule. With `idempotent`, an identical existing schedule counts as success."""
     identity, now = caller.identity(schedule_id), await parts.store.now()
-    job, warnings = await compute(job_of, asked, identity, parts.config, now // 1000)
-    if again:
+    job, warnings = await compute(job_of, definition, identity, parts.config, now // 1000)
+    if idempotent:
         await _check_not_deleted(identity, parts)
     try:
         async with parts.quotas.room(caller, identity):
-            case = await parts.registrar.upsert(job, caller.asks(asked.note), expected=expected)
+            state = await parts.registrar.upsert(job, caller.actor(definition.note), expected=expected)
     except RevisionConflict:
-        if not again:
+        if not idempotent:
             raise
-        case = await parts.registrar.get(identity)
-        if not case.job.same_definition(job):
+        state = await parts.registrar.get(identity)
+        if not state.job.same_definition(job):
             hint = "use a new Idempotency-Key for another schedule"
             raise AlreadyExists("EXISTS", "this Idempotency-Key was used for another definition", hint=hint) from None
     if response is not None:
-        response.headers["ETag"] = f'"{case.revision}"'
+        response.headers["ETag"] = f'"{state.revision}"'
         response.headers["Location"] = f"/v1/schedules/{schedule_id}"
-    return shown(case, caller, parts.config, warnings)
+    return schedule_view(state, caller, parts.config, warnings)
 
 
 async def _check_not_deleted(identity: str, parts: AppContext) -> None:
     """Reject a late retry of a request whose schedule was deleted since: a retry must not bring it back."""
-    (case,) = await parts.store.get([identity])
-    if case is not None and case.deleted:
+    (state,) = await parts.store.get([identity])
+    if state is not None and state.deleted:
         hint = "use a new Idempotency-Key"
         raise AlreadyExists("GONE", "the schedule of this Idempotency-Key was deleted", hint=hint)
 
@@ -194,15 +196,15 @@ def revision_of(text: str | None) -> int | None:
     return int(number) or -1  # no schedule has revision 0
 
 
-def _merged(standing: dict[str, Any], asked: Patch) -> Definition:
-    given = {name: getattr(asked, name) for name in asked.model_fields_set}
-    if "schedule" in given and "dialect" not in given:
-        standing = {**standing, "dialect": "service"}
-    if "target" in given:
-        standing = {**standing, "workflow_id": None, "version": None, "user_id": None}
-    if "workflow_id" in given:
-        standing = {**standing, "target": None}
-    merged = {name: value for name, value in {**standing, **given}.items() if value is not None}
+def _merged(current: dict[str, Any], body: Patch) -> Definition:
+    changes = {name: getattr(body, name) for name in body.model_fields_set}
+    if "schedule" in changes and "dialect" not in changes:
+        current = {**current, "dialect": "service"}
+    if "target" in changes:
+        current = {**current, "workflow_id": None, "version": None, "user_id": None}
+    if "workflow_id" in changes:
+        current = {**current, "target": None}
+    merged = {name: value for name, value in {**current, **changes}.items() if value is not None}
     try:
         return Definition(**merged)
     except ValidationError as error:

@@ -27,7 +27,7 @@ async def healthz() -> dict[str, str]:
 async def readyz(parts: AppContext = Used) -> JSONResponse:
     """Return 200 if the store answers, callers can be authenticated, and the worker here, if any, can take over."""
     problem = await not_ready(parts.store, parts.working.readiness if parts.config.run_worker else None)
-    if not problem and not parts.door.ready:
+    if not problem and not parts.authenticator.ready:
         problem = "the issuer's keys are unavailable"
     return JSONResponse({"status": problem or "ok"}, 503 if problem else 200)
 
@@ -35,10 +35,10 @@ async def readyz(parts: AppContext = Used) -> JSONResponse:
 @router.get("/metrics", response_class=PlainTextResponse)
 async def metrics(caller: Watcher, parts: AppContext = Used) -> PlainTextResponse:
     """Return the metrics of this process and of the store in Prometheus text format."""
-    return await counted(parts)
+    return await metrics_response(parts)
 
 
-async def counted(parts: AppContext) -> PlainTextResponse:
+async def metrics_response(parts: AppContext) -> PlainTextResponse:
     """Return the metrics of this process and of the store."""
     set_tenant_scope(ALL_TENANTS)  # totals over all tenants, which name no tenant
     return PlainTextResponse(parts.metrics.text() + await health_lines(parts.store), media_type=CONTENT_TYPE)

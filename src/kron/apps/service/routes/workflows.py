@@ -13,9 +13,9 @@ from kron.apps.service.auth.caller import Caller, Writer
 from kron.apps.service.auth.guard import Guarded
 from kron.apps.service.compute import compute
 from kron.apps.service.context import AppContext, Used
-from kron.apps.service.problem import may
+from kron.apps.service.problem import error_responses
 from kron.apps.service.schemas import responses
-from kron.apps.service.schemas.definition import job_of, of_document, whereto
+from kron.apps.service.schemas.definition import job_of, of_document, target_fields
 from kron.apps.service.schemas.requests import Strict, Text, Upsert
 from kron.apps.service.schemas.views import next_run_at
 from kron.apps.service.together import put_together
@@ -26,9 +26,18 @@ from kron.timing.job import Job
 router = APIRouter(route_class=Guarded, prefix="/v1", tags=["workflows"])
 
 TRIGGER = "schedule_based"
-MOST = 100
-MOST_DROPPED = 1_000  # maximum number of schedules examined per workflow
-_OURS = ("cron_expr", "timezone", "start_at", "end_at", "jitter_ms", "overlap_policy", "catchup_policy", "completion")
+MAX_TRIGGERS = 100
+MAX_SCHEDULES_EXAMINED = 1_000  # maximum number of schedules examined per workflow
+_TRIGGER_FIELDS = (
+    "cron_expr",
+    "timezone",
+    "start_at",
+    "end_at",
+    "jitter_ms",
+    "overlap_policy",
+    "catchup_policy",
+    "completion",
+)
 
 
 class Deployment(Strict):
@@ -38,11 +47,11 @@ class Deployment(Strict):
     dag: Annotated[dict[str, Any], Field(description="each trigger of type schedule_based becomes a schedule")]
 
 
-@router.put("/workflows/{workflow_id}/{version}", responses=may(429, 501))
+@router.put("/workflows/{workflow_id}/{version}", responses=error_responses(429, 501))
 async def deploy(
     workflow_id: Annotated[str, Path(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9._:~-]*$")],
     version: Annotated[int, Path(ge=0, le=2**31 - 1)],
-    asked: Deployment,
+    body: Deployment,
     caller: Writer,
     parts: AppContext = Used,
 ) -> responses.Deployed:
@@ -52,25 +61,30 @@ async def deploy(
     """
     if parts.workflows is None:
         raise InvalidSetting("MISSING_PART", "this service has no workflow store", hint="set WORKFLOWS")
-    found = schedules_of(workflow_id, version, asked)
+    upserts = schedules_of(workflow_id, version, body)
     now = await parts.store.now()
-    jobs = await compute(_jobs, found, caller, parts, now)
+    jobs = await compute(_jobs, upserts, caller, parts, now)
     names = [job.identity for job, _ in jobs]
     if len(set(names)) != len(names):
         raise InvalidInput("BAD_FIELD", "two triggers have the same id", hint="use a different id for each trigger")
-    async with parts.quotas.room(caller, *names), _kept(parts.workflows, caller.prefix + workflow_id, version):
-        gone = await _dropped(workflow_id, set(names), caller, parts)
-        await parts.workflows.save_dag(caller.prefix + workflow_id, version, asked.dag)
-        cases = await put_together(parts.store, [job for job, _ in jobs], gone, caller.asks(f"version {version}"))
-    shown = [
-        responses.Upserted(schedule_id=caller.name(case.identity), next_run_at=next_run_at(case), warnings=warnings)
-        for case, (_, warnings) in zip(cases, jobs, strict=True)
+    async with (
+        parts.quotas.room(caller, *names),
+        _restored_on_conflict(parts.workflows, caller.prefix + workflow_id, version),
+    ):
+        dropped_names = await _dropped_names(workflow_id, set(names), caller, parts)
+        await parts.workflows.save_dag(caller.prefix + workflow_id, version, body.dag)
+        states = await put_together(
+            parts.store, [job for job, _ in jobs], dropped_names, caller.actor(f"version {version}")
+        )
+    views = [
+        responses.Upserted(schedule_id=caller.name(state.identity), next_run_at=next_run_at(state), warnings=warnings)
+        for state, (_, warnings) in zip(states, jobs, strict=True)
     ]
-    return responses.Deployed(schedules=shown)
+    return responses.Deployed(schedules=views)
 
 
 @asynccontextmanager
-async def _kept(workflows: WorkflowStore, name: str, version: int) -> AsyncIterator[None]:
+async def _restored_on_conflict(workflows: WorkflowStore, name: str, version: int) -> AsyncIterator[None]:
     """Restore the version's previous DAG if the schedules were certainly not written.
 
     After a store failure they could have been written. The DAG of a new version stays: no schedule uses it.
@@ -84,58 +98,60 @@ async def _kept(workflows: WorkflowStore, name: str, version: int) -> AsyncItera
         raise
 
 
-def _jobs(found: list[Upsert], caller: Caller, parts: AppContext, now: int) -> list[tuple[Job, list[str]]]:
-    made = [(caller.identity(str(each.schedule_id)), of_document(each)) for each in found]
-    return [job_of(definition, identity, parts.config, now // 1000) for identity, definition in made]
+def _jobs(upserts: list[Upsert], caller: Caller, parts: AppContext, now: int) -> list[tuple[Job, list[str]]]:
+    definitions = [(caller.identity(str(upsert.schedule_id)), of_document(upsert)) for upsert in upserts]
+    return [job_of(definition, identity, parts.config, now // 1000) for identity, definition in definitions]
 
 
-async def _dropped(workflow_id: str, kept: set[str], caller: Caller, parts: AppContext) -> list[str]:
+async def _dropped_names(workflow_id: str, names: set[str], caller: Caller, parts: AppContext) -> list[str]:
     """Return the schedules that an earlier deployment of the workflow created and this one no longer has.
 
     The schedules of a version are read from its DAG, so that a schedule defined by a user is not deleted.
     """
-    begin, known, gone = f"{caller.prefix}{workflow_id}.", dict[int, set[str]](), list[str]()
-    for name in await parts.store.identities("", MOST_DROPPED, begin):
-        (case,) = await parts.store.get([name])
-        said = whereto(case.job.target) if case and name not in kept else {}
-        if said.get("workflow_id") != workflow_id:
+    prefix, names_by_version, dropped_names = f"{caller.prefix}{workflow_id}.", dict[int, set[str]](), list[str]()
+    for name in await parts.store.identities("", MAX_SCHEDULES_EXAMINED, prefix):
+        (state,) = await parts.store.get([name])
+        fields = target_fields(state.job.target) if state and name not in names else {}
+        if fields.get("workflow_id") != workflow_id:
             continue
-        version = said["version"]
-        if version not in known:
-            known[version] = await _made_by(workflow_id, version, caller, parts)
-        if name in known[version]:
-            gone.append(name)
-    return gone
+        version = fields["version"]
+        if version not in names_by_version:
+            names_by_version[version] = await _names_of_version(workflow_id, version, caller, parts)
+        if name in names_by_version[version]:
+            dropped_names.append(name)
+    return dropped_names
 
 
-async def _made_by(workflow_id: str, version: int, caller: Caller, parts: AppContext) -> set[str]:
+async def _names_of_version(workflow_id: str, version: int, caller: Caller, parts: AppContext) -> set[str]:
     """Return the identities of the schedules that the deployment of a version creates."""
     dag = await parts.workflows.load_dag(caller.prefix + workflow_id, version) if parts.workflows else None
     try:
-        made = schedules_of(workflow_id, version, Deployment(user_id="-", dag=dag or {}))
-        return {caller.identity(str(each.schedule_id)) for each in made}
+        upserts = schedules_of(workflow_id, version, Deployment(user_id="-", dag=dag or {}))
+        return {caller.identity(str(upsert.schedule_id)) for upsert in upserts}
     except KronError:
         return set()
 
 
-def schedules_of(workflow_id: str, version: int, asked: Deployment) -> list[Upsert]:
+def schedules_of(workflow_id: str, version: int, deployment: Deployment) -> list[Upsert]:
     """Return the schedules that a DAG requires. The whole DAG is checked before any schedule is defined."""
-    triggers = asked.dag.get("triggers", [])
-    if not isinstance(triggers, list) or len(triggers) > MOST:
+    triggers = deployment.dag.get("triggers", [])
+    if not isinstance(triggers, list) or len(triggers) > MAX_TRIGGERS:
         raise InvalidInput(
-            "BAD_FIELD", f"triggers must be a list, at most {MOST}", hint="see docs/reference/http-api.md"
+            "BAD_FIELD", f"triggers must be a list, at most {MAX_TRIGGERS}", hint="see docs/reference/http-api.md"
         )
-    wanted = [each for each in triggers if isinstance(each, dict) and each.get("type") == TRIGGER]
+    schedule_triggers = [
+        trigger for trigger in triggers if isinstance(trigger, dict) and trigger.get("type") == TRIGGER
+    ]
     try:
         return [
             Upsert(
-                schedule_id=f"{workflow_id}.{each.get('id', number)}",
+                schedule_id=f"{workflow_id}.{trigger.get('id', number)}",
                 workflow_id=workflow_id,
                 version=version,
-                user_id=asked.user_id,
-                **{name: each[name] for name in _OURS if name in each},
+                user_id=deployment.user_id,
+                **{name: trigger[name] for name in _TRIGGER_FIELDS if name in trigger},
             )
-            for number, each in enumerate(wanted)
+            for number, trigger in enumerate(schedule_triggers)
         ]
     except ValidationError as error:
         place = error.errors()[0]

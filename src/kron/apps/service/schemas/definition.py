@@ -26,17 +26,17 @@ WORKFLOW = "workflow:"
 _DAY = 86_400
 
 
-def of_document(asked: Upsert) -> Definition:
+def of_document(request: Upsert) -> Definition:
     """Return the definition of a cron-service request body."""
-    given = asked.model_dump(exclude={"schedule_id", "cron_expr"})
-    return Definition(schedule=asked.cron_expr, dialect="service", **given)
+    fields = request.model_dump(exclude={"schedule_id", "cron_expr"})
+    return Definition(schedule=request.cron_expr, dialect="service", **fields)
 
 
-def job_of(asked: Definition, identity: str, config: Config, now: int) -> tuple[Job, list[str]]:
+def job_of(definition: Definition, identity: str, config: Config, now: int) -> tuple[Job, list[str]]:
     """Return the job of a definition and its warnings.
 
     Args:
-        asked: Definition to convert.
+        definition: Definition to convert.
         identity: Identity of the job.
         config: Settings of the service.
         now: Current time in seconds since the epoch.
@@ -44,40 +44,48 @@ def job_of(asked: Definition, identity: str, config: Config, now: int) -> tuple[
     Raises:
         InvalidInput: A field is invalid; `details` names the field.
     """
-    schedule, source = _parsed(asked, identity, config)
+    schedule, source = _parse(definition, identity, config)
     if config.allowed_timezones and schedule.zone.name not in config.allowed_timezones:
-        raise _bad(
+        raise _bad_field(
             "timezone", "time zone not allowed by the service", f"use one of {', '.join(config.allowed_timezones[:10])}"
         )
     if schedule.policy != KRON:
-        raise _bad(
+        raise _bad_field(
             "schedule", "@policy is for krontab files only", "use overlap_policy, catchup_policy and deadline_ms"
         )
     reason = contradiction(schedule.constraints, now // _DAY)
     if reason:
-        raise _bad("schedule", f"@only and @avoid contradict each other: {reason}", "remove one of the constraints")
-    policy = _policy(asked, config)
+        raise _bad_field(
+            "schedule", f"@only and @avoid contradict each other: {reason}", "remove one of the constraints"
+        )
+    policy = _policy(definition, config)
     if policy.jitter and schedule.window != INSTANT:
-        raise _bad("jitter_ms", "a schedule with a window cannot have jitter", "remove the jitter or the window")
+        raise _bad_field("jitter_ms", "a schedule with a window cannot have jitter", "remove the jitter or the window")
     schedule = replace(schedule, policy=policy)
-    start, end = _instant(asked.start_at, "start_at"), _instant(asked.end_at, "end_at")
+    start, end = _instant(definition.start_at, "start_at"), _instant(definition.end_at, "end_at")
     if start is not None and end is not None and end < start:
-        raise _bad("end_at", "it is before start_at", "use a later time")
-    target = _target(asked, config)
-    job = Job(identity, schedule, "", asked.description, None, target, start, end, source)
+        raise _bad_field("end_at", "it is before start_at", "use a later time")
+    target = _target(definition, config)
+    job = Job(identity, schedule, "", definition.description, None, target, start, end, source)
     return job, _warnings(job, config, now)
 
 
-def _parsed(asked: Definition, identity: str, config: Config) -> tuple[Schedule, Source]:
+def _parse(definition: Definition, identity: str, config: Config) -> tuple[Schedule, Source]:
     """Return the schedule of a definition, and the text that its author wrote."""
     seconds: Any = config.cron_seconds_position
     schedule = parse(
-        asked.schedule, dialect=asked.dialect, timezone=asked.timezone or "UTC", seconds=seconds, identity=identity
+        definition.schedule,
+        dialect=definition.dialect,
+        timezone=definition.timezone or "UTC",
+        seconds=seconds,
+        identity=identity,
     )
-    if asked.timezone and names_zone(asked.schedule, asked.dialect):
-        raise _bad("timezone", "the schedule already names a time zone", "remove one of the two")
-    last = asked.dialect == "service" and seconds == "last"
-    return schedule, source_of(seconds_first(asked.schedule) if last else asked.schedule, asked.dialect, schedule)
+    if definition.timezone and names_zone(definition.schedule, definition.dialect):
+        raise _bad_field("timezone", "the schedule already names a time zone", "remove one of the two")
+    seconds_at_end = definition.dialect == "service" and seconds == "last"
+    return schedule, source_of(
+        seconds_first(definition.schedule) if seconds_at_end else definition.schedule, definition.dialect, schedule
+    )
 
 
 def described(job: Job, config: Config) -> dict[str, Any]:
@@ -87,14 +95,14 @@ def described(job: Job, config: Config) -> dict[str, Any]:
         "schedule": source.text,
         "dialect": source.dialect,
         "timezone": source.zone,
-        **whereto(job.target),
+        **target_fields(job.target),
         "description": job.description,
         "start_at": None if job.start is None else rfc3339(job.start),
         "end_at": None if job.end is None else rfc3339(job.end),
         "jitter_ms": policy.jitter // MILLISECOND,
         "overlap_policy": str(policy.overlap),
         "catchup_policy": next(
-            (name for name, kind in CATCHUPS.items() if kind is policy.catchup), str(policy.catchup)
+            (name for name, catchup in CATCHUPS.items() if catchup is policy.catchup), str(policy.catchup)
         ),
         "completion": str(policy.completion),
         "deadline_ms": None if policy.deadline is None else policy.deadline // MILLISECOND,
@@ -103,17 +111,17 @@ def described(job: Job, config: Config) -> dict[str, Any]:
 
 def stated(job: Job, config: Config) -> dict[str, Any]:
     """Return the definition of a job without the values that come from the settings."""
-    given, optional = job.schedule.policy.given, {"overlap": "overlap_policy", "catchup": "catchup_policy"}
+    given_axes, optional = job.schedule.policy.given, {"overlap": "overlap_policy", "catchup": "catchup_policy"}
     optional |= {"jitter": "jitter_ms", "deadline": "deadline_ms", "completion": "completion"}
-    unsaid = [name for axis, name in optional.items() if job.schedule.policy.preset and axis not in given]
-    return {name: value for name, value in described(job, config).items() if name not in unsaid}
+    defaulted = [name for axis, name in optional.items() if job.schedule.policy.preset and axis not in given_axes]
+    return {name: value for name, value in described(job, config).items() if name not in defaulted}
 
 
 def configured_source(job: Job, config: Config) -> Source:
     """Return the source text of a job, with the seconds where this service expects them."""
     source = shown_source(job)
-    last = source.dialect == "service" and config.cron_seconds_position == "last"
-    return replace(source, text=seconds_last(source.text)) if last else source
+    seconds_at_end = source.dialect == "service" and config.cron_seconds_position == "last"
+    return replace(source, text=seconds_last(source.text)) if seconds_at_end else source
 
 
 def workflow_target(workflow_id: str, version: int, user_id: str) -> str:
@@ -121,57 +129,61 @@ def workflow_target(workflow_id: str, version: int, user_id: str) -> str:
     return f"{WORKFLOW}{quote(workflow_id, safe='')}?{urlencode({'version': version, 'user': user_id})}"
 
 
-def whereto(target: str) -> dict[str, Any]:
+def target_fields(target: str) -> dict[str, Any]:
     """Return the parts of a target, by field names of `Definition`."""
     if not target.startswith(WORKFLOW):
         return {"target": target or None, "workflow_id": None, "version": None, "user_id": None}
     name, _, query = target.removeprefix(WORKFLOW).partition("?")
-    given = dict(parse_qsl(query))
-    version = int(given["version"])
-    return {"target": None, "workflow_id": unquote(name), "version": version, "user_id": given["user"]}
+    parameters = dict(parse_qsl(query))
+    version = int(parameters["version"])
+    return {"target": None, "workflow_id": unquote(name), "version": version, "user_id": parameters["user"]}
 
 
-def _policy(asked: Definition, config: Config) -> Policy:
+def _policy(definition: Definition, config: Config) -> Policy:
     """Return the service preset with the author's values. The other values follow the current settings."""
-    given = {
-        "overlap": asked.overlap_policy and Overlap(asked.overlap_policy),
-        "catchup": asked.catchup_policy and CATCHUPS[asked.catchup_policy],
-        "completion": asked.completion and Completion(asked.completion),
-        "deadline": None if asked.deadline_ms is None else asked.deadline_ms * MILLISECOND,
-        "jitter": None if asked.jitter_ms is None else asked.jitter_ms * MILLISECOND,
+    values = {
+        "overlap": definition.overlap_policy and Overlap(definition.overlap_policy),
+        "catchup": definition.catchup_policy and CATCHUPS[definition.catchup_policy],
+        "completion": definition.completion and Completion(definition.completion),
+        "deadline": None if definition.deadline_ms is None else definition.deadline_ms * MILLISECOND,
+        "jitter": None if definition.jitter_ms is None else definition.jitter_ms * MILLISECOND,
     }
-    stated: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    return replace(preset_of(config), **stated, given=tuple(sorted(stated)))
+    given_values: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
+    return replace(preset_of(config), **given_values, given=tuple(sorted(given_values)))
 
 
-def _target(asked: Definition, config: Config) -> str:
-    workflow = (asked.workflow_id, asked.version, asked.user_id)
-    if asked.target is not None:
-        if any(each is not None for each in workflow):
-            raise _bad("target", "it excludes a workflow", "use either a target, or workflow_id, version and user_id")
+def _target(definition: Definition, config: Config) -> str:
+    workflow = (definition.workflow_id, definition.version, definition.user_id)
+    if definition.target is not None:
+        if any(value is not None for value in workflow):
+            raise _bad_field(
+                "target", "it excludes a workflow", "use either a target, or workflow_id, version and user_id"
+            )
         if not config.webhook_secret:
-            raise _bad("target", "the service has no secret for signing webhooks", "set WEBHOOK_SECRET")
-        return check_url(asked.target, plain=config.webhook_allow_plain_http)
-    if asked.workflow_id is None or asked.version is None or asked.user_id is None:
-        raise _bad("target", "it is missing", "use either a target, or workflow_id, version and user_id")
-    return workflow_target(asked.workflow_id, asked.version, asked.user_id)
+            raise _bad_field("target", "the service has no secret for signing webhooks", "set WEBHOOK_SECRET")
+        return check_url(definition.target, plain=config.webhook_allow_plain_http)
+    if definition.workflow_id is None or definition.version is None or definition.user_id is None:
+        raise _bad_field("target", "it is missing", "use either a target, or workflow_id, version and user_id")
+    return workflow_target(definition.workflow_id, definition.version, definition.user_id)
 
 
 def _warnings(job: Job, config: Config, now: int) -> list[str]:
     """Return warnings about likely mistakes. A schedule that runs too often is rejected."""
-    closest = minimum_interval(job.schedule, max(now, job.start or now) // _DAY * _DAY)
-    if closest == 0:
+    interval = minimum_interval(job.schedule, max(now, job.start or now) // _DAY * _DAY)
+    if interval == 0:
         return ["the schedule never runs: no month has such a day"]
-    if closest is not None and closest * 1000 < config.min_interval_ms:
-        raise _bad("schedule", f"it runs every {closest} s", f"use an interval of at least {config.min_interval_ms} ms")
+    if interval is not None and interval * 1000 < config.min_interval_ms:
+        raise _bad_field(
+            "schedule", f"it runs every {interval} s", f"use an interval of at least {config.min_interval_ms} ms"
+        )
     if job.end is not None and job.end < now:
         return [f"the schedule never runs: end_at {rfc3339(job.end)} is in the past"]
-    if closest is None:
+    if interval is None:
         return []
     warnings = []
-    if closest < 60:
-        warnings.append(f"the schedule runs every {closest} s, more than 60 times an hour")
-    if job.schedule.policy.jitter // MILLISECOND > closest * 500:
+    if interval < 60:
+        warnings.append(f"the schedule runs every {interval} s, more than 60 times an hour")
+    if job.schedule.policy.jitter // MILLISECOND > interval * 500:
         warnings.append("the jitter exceeds half the interval, so runs can start out of order")
     return warnings
 
@@ -180,8 +192,8 @@ def _instant(text: str | None, field: str) -> int | None:
     try:
         return None if text is None else instant_of(text)
     except ValueError as error:
-        raise _bad(field, str(error), "use an instant such as 2026-03-01T00:00:00Z") from None
+        raise _bad_field(field, str(error), "use an instant such as 2026-03-01T00:00:00Z") from None
 
 
-def _bad(field: str, reason: str, hint: str) -> InvalidInput:
+def _bad_field(field: str, reason: str, hint: str) -> InvalidInput:
     return InvalidInput("BAD_FIELD", f"invalid field {field}: {reason}", hint=hint, details={"field": field})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kron.apps.service.auth.caller import Caller
-from kron.apps.service.compute import coming_soon
+from kron.apps.service.compute import upcoming_within_time
 from kron.apps.service.config import Config
 from kron.apps.service.schemas import responses
 from kron.apps.service.schemas.definition import configured_source, described
@@ -30,31 +30,31 @@ STATUS = {  # the five statuses of the cron-service specification
     State.MISSED: "SKIPPED",
     State.UNSCHEDULABLE: "SKIPPED",
 }
-PREVIEW = 5
+PREVIEW_SIZE = 5
 
 
-def next_run_at(case: ScheduleState) -> str | None:
+def next_run_at(state: ScheduleState) -> str | None:
     """Return the nominal time of the next period as RFC 3339; None if no period is planned."""
-    nominal = next_period(case)
+    nominal = next_period(state)
     return None if nominal is None else rfc3339(nominal)
 
 
-async def row(registrar: Registrar, case: ScheduleState, caller: Caller, config: Config) -> responses.Row:
+async def row(registrar: Registrar, state: ScheduleState, caller: Caller, config: Config) -> responses.Row:
     """Return a schedule with the field names of the specification and its next fire times."""
-    now, said = await registrar.store.now(), described(case.job, config)
-    fires, _ = await coming_soon(case, now, PREVIEW)
-    changes = [revision.at for revision in await registrar.store.revisions(case.identity)]
-    changes += [act.at for act in await registrar.store.actions(case.identity)]
+    now, definition = await registrar.store.now(), described(state.job, config)
+    dues, _ = await upcoming_within_time(state, now, PREVIEW_SIZE)
+    changes = [revision.at for revision in await registrar.store.revisions(state.identity)]
+    changes += [action.at for action in await registrar.store.actions(state.identity)]
     return responses.Row(
-        schedule_id=caller.name(case.identity),
-        cron_expr=_cron_expr(said["schedule"], said["dialect"], case.job.schedule),
-        timezone=case.job.schedule.zone.name,
-        next_run_at=next_run_at(case),
-        paused=case.paused,
+        schedule_id=caller.name(state.identity),
+        cron_expr=_cron_expr(definition["schedule"], definition["dialect"], state.job.schedule),
+        timezone=state.job.schedule.zone.name,
+        next_run_at=next_run_at(state),
+        paused=state.paused,
         updated_at=rfc3339_ms(max(changes)),
-        preview=[rfc3339_ms(due.at) for due in fires],
-        **{name: said[name] for name in ("workflow_id", "version", "user_id", "start_at", "end_at", "jitter_ms")},
-        **{name: said[name] for name in ("overlap_policy", "catchup_policy")},
+        preview=[rfc3339_ms(due.at) for due in dues],
+        **{name: definition[name] for name in ("workflow_id", "version", "user_id", "start_at", "end_at", "jitter_ms")},
+        **{name: definition[name] for name in ("overlap_policy", "catchup_policy")},
     )
 
 
@@ -69,25 +69,25 @@ def _cron_expr(text: str, dialect: str, schedule: Schedule) -> str:
     return cron_part.strip(" \t") if [modifier.name for modifier in modifiers] == ["tz"] else text
 
 
-def shown(
-    case: ScheduleState, caller: Caller, config: Config, warnings: list[str] | None = None
+def schedule_view(
+    state: ScheduleState, caller: Caller, config: Config, warnings: list[str] | None = None
 ) -> responses.ScheduleView:
     """Return the current state of a schedule."""
-    said = described(case.job, config)
+    definition = described(state.job, config)
     return responses.ScheduleView(
-        **said,
-        canonical=canonical(case.job.schedule).text,
-        id=caller.name(case.identity),
-        revision=case.revision,
-        summary=describe(case.job.schedule),
-        paused=case.paused,
-        paused_until=None if case.paused_until is None else rfc3339(case.paused_until // 1000),
-        next_run_at=next_run_at(case),
+        **definition,
+        canonical=canonical(state.job.schedule).text,
+        id=caller.name(state.identity),
+        revision=state.revision,
+        summary=describe(state.job.schedule),
+        paused=state.paused,
+        paused_until=None if state.paused_until is None else rfc3339(state.paused_until // 1000),
+        next_run_at=next_run_at(state),
         warnings=warnings or [],
     )
 
 
-def revision_shown(revision: Revision, config: Config) -> responses.Change:
+def change_view(revision: Revision, config: Config) -> responses.Change:
     """Return a revision as a change of its schedule, with the text that its author wrote."""
     source = configured_source(revision.job, config)
     return responses.Change(
@@ -116,7 +116,7 @@ def run_row(run: Run, caller: Caller, run_id: str | None) -> responses.RunRow:
     )
 
 
-def run_shown(run: Run, caller: Caller, run_id: str | None = None) -> responses.RunView:
+def run_view(run: Run, caller: Caller, run_id: str | None = None) -> responses.RunView:
     """Return the current state of a run."""
     return responses.RunView(
         key=run.key,
