@@ -89,6 +89,18 @@ def test_a_schedule_without_quotes_is_understood_as_that():
     assert "put the schedule in quotes" in command(*UNQUOTED).stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("next", "0 9 * * *", "--zone", "Europe/Paris"), "did you mean --timezone?"),
+        (("next", "0 9 * * *", "--identiti", "a"), "did you mean --identity?"),
+        (("next", "0 9 * * *", "--colour", "a"), "with --help"),
+    ],
+)
+def test_unknown_option_has_a_hint(words, hint):
+    assert hint in command(*words).stderr
+
+
 def on_a_terminal(*words, **environment):
     """What the command prints when stdout and stderr are a terminal."""
     main, side = pty.openpty()

@@ -68,7 +68,7 @@ def test_time_zone_of_a_text_that_names_one_cannot_be_patched(plain):
     refused = patched(plain, "z", {"timezone": "Asia/Tokyo"})
     assert (refused.status, refused.json["code"]) == (422, "BAD_FIELD")
     moved = patched(plain, "z", {"schedule": "0 9 * * *", "timezone": "Asia/Tokyo"}).json
-    assert (moved["dialect"], moved["canonical"]) == ("service", "0 9 * * * @tz(Asia/Tokyo)")
+    assert (moved["dialect"], moved["canonical"]) == ("kron", "0 9 * * * @tz(Asia/Tokyo)")
 
 
 def test_salt_that_looks_like_a_time_zone_is_none(plain):
@@ -117,3 +117,13 @@ def test_explanation_has_both_texts(plain):
     plain.put("/v1/schedules/w", {"schedule": "0 9 * * 1-5", "timezone": "Europe/Paris", "target": HOOK})
     first, *_ = plain.get("/v1/schedules/w/why").json["explanation"]
     assert "0 9 * * 1-5 (canonical: 0 9 * * MON-FRI @tz(Europe/Paris))" in first
+
+
+def test_patch_of_the_schedule_keeps_dialect_and_time_zone(plain):
+    plain.put("/v1/schedules/p1", {"schedule": "0 9 * * * @tz(Europe/Paris)", "dialect": "kron", "target": HOOK})
+    shown = patched(plain, "p1", {"schedule": "0 10 * * * @win(after,30m)"}).json
+    assert (shown["dialect"], shown["timezone"]) == ("kron", "Europe/Paris")
+    shown = patched(plain, "p1", {"schedule": "0 11 * * *", "timezone": "Asia/Tokyo"}).json
+    assert (shown["dialect"], shown["timezone"]) == ("kron", "Asia/Tokyo")
+    plain.put("/v1/schedules/p2", {"schedule": "daily around 14:00", "dialect": "fuzzy", "target": HOOK})
+    assert patched(plain, "p2", {"schedule": "daily around 15:00"}).json["dialect"] == "fuzzy"

@@ -133,7 +133,7 @@ def _claim_kept(self: dispatcher.Dispatcher, claim: dispatcher.Claim, why: str, 
     self.busy.pop(claim.run.key, None)
 
 
-def _stranded(self: BatchWriter[Any], some: list[Any]) -> None:
+def _stranded(self: BatchWriter[Any], some: list[Any], error: Exception) -> None:
     """What could not be written is forgotten."""
 
 

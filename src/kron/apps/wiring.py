@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextvars import copy_context
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kron.apps.redacted import redacted
 from kron.engine.clock import Clock, SystemClock, SystemTimer
@@ -16,10 +17,14 @@ from kron.engine.events import Sink, silent
 from kron.engine.launcher import Launch, Launcher, Tell
 from kron.engine.report_writer import ReportWriter
 from kron.engine.store import Store
+from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
 from kron.errors import InvalidSetting, NotFound
 from kron.launchers.python import PythonLauncher
 from kron.rules.launch_result import Report
 from kron.stores.presets import BUILT_IN, Presets
+
+if TYPE_CHECKING:
+    from kron.launchers.command import CommandLauncher
 
 POSTGRES = ("postgresql", "postgres")
 MAX_REPORT_RETRY_SECONDS = 86_400.0  # seconds for which recording the end of a run is retried: longer than any lease
@@ -164,9 +169,19 @@ def _commands(store: Store, sink: Sink, folder: str) -> Launcher:
     from kron.launchers.command import CommandLauncher
     from kron.launchers.journal import Journal
 
-    launcher = CommandLauncher(Journal(folder), _reporter(store, sink))
-    launcher.adopt()
+    try:
+        launcher = CommandLauncher(Journal(folder), _reporter(store, sink))
+    except OSError as error:
+        message = f"the command journal {folder!r} cannot be used: {error.strerror}"
+        raise InvalidSetting("CONFIG", message, hint="use a folder that this user can write to") from None
+    copy_context().run(_adopt, launcher)
     return launcher
+
+
+def _adopt(launcher: CommandLauncher) -> None:
+    """Follow the commands of earlier workers. They belong to all tenants."""
+    set_tenant_scope(ALL_TENANTS)
+    launcher.adopt()
 
 
 def _reporter(store: Store, sink: Sink) -> Tell:
@@ -180,8 +195,10 @@ def _reporter(store: Store, sink: Sink) -> Tell:
         def log_failure(error: Exception) -> None:
             log.warning("run %s is %s; recording it failed and is retried: %s", key, report, error)
 
-        with suppress(NotFound):  # the run no longer exists
+        try:
             await reports.write(key, report, longest=retry_seconds, failed=log_failure)
+        except NotFound:
+            log.warning("run %s is %s, but it no longer exists in the store", key, report)
 
     async def send_heartbeat(key: str) -> None:
         try:

@@ -31,18 +31,17 @@ def parse(
     """Parse a schedule text.
 
     Args:
-        text: The schedule text.
+        text: The text.
         dialect: `posix`, `service`, `kron` or `fuzzy`.
         timezone: Time zone of a text that names none. Sentences of the fuzzy dialect are always in UTC.
         seconds: Position of the seconds in the six fields of the service dialect.
-        identity: Identity that selects the time of a sentence; used by the fuzzy dialect only.
-        cadence: With `exact`, days and weeks of a sentence are counted across the ends of months, which its cron line
-            cannot express.
+        identity: Identity that selects the time of a sentence (fuzzy dialect).
+        cadence: With `exact`, days and weeks of a sentence are counted across the ends of months.
         policy: Policy of the schedule. Each key of @policy replaces that field only.
 
     Raises:
         LanguageError: The text is invalid.
-        InvalidSchedule: The dialect, the cadence, the position of the seconds or another option is invalid.
+        InvalidSchedule: The dialect or another option is invalid.
     """
     default_zone = UTC_ZONE if timezone == "UTC" else _read_zone(timezone)
     try:
@@ -54,13 +53,21 @@ def parse(
         if dialect == "kron":
             return kron.read(text, default_zone, policy)
         if dialect == "fuzzy":
-            from kron.language.sentences import read  # deferred: 20% of the import time, rarely needed
-
-            return replace(read.read(text, identity, cadence, default_zone), policy=policy)
+            return replace(_read_sentence(text, identity, cadence, default_zone), policy=policy)
     except Fault as fault:
         raise fault.within(text) from None
+    raise _unknown_dialect(dialect)
+
+
+def _read_sentence(text: str, identity: str, cadence: Literal["cron", "exact"], zone: Zone) -> Schedule:
+    from kron.language.sentences import read  # deferred: 20% of the import time, rarely needed
+
+    return read.read(text, identity, cadence, zone)
+
+
+def _unknown_dialect(dialect: str) -> InvalidSchedule:
     hint = did_you_mean(dialect, DIALECTS, f"use one of {', '.join(DIALECTS)}")
-    raise InvalidSchedule("UNKNOWN_DIALECT", f"unknown dialect {clip(dialect)!r}", hint=hint)
+    return InvalidSchedule("UNKNOWN_DIALECT", f"unknown dialect {clip(dialect)!r}", hint=hint)
 
 
 def _read_zone(name: str) -> Zone:

@@ -132,8 +132,8 @@ def verify(recorded: Json | str) -> list[Difference]:
     """
     fields = _recorded_fields(recorded)
     # A text in the kron dialect names its time zone.
-    timezone = "UTC" if fields["dialect"] == "kron" else fields["timezone"]
-    schedule = parse(fields["schedule"], dialect=fields["dialect"], timezone=timezone)
+    zone_name = "UTC" if fields["dialect"] == "kron" else fields["timezone"]
+    schedule = parse(fields["schedule"], dialect=fields["dialect"], timezone=zone_name)
     try:
         nominal = instant_of(fields["period_id"])
     except ValueError:

@@ -98,18 +98,21 @@ def assert_survives(
         hint = did_you_mean(str(preset), PRESETS, f"use one of {', '.join(PRESETS)}")
         raise UsageError("UNKNOWN_PRESET", f"unknown preset {preset!r}", hint=hint)
     parsed = _schedule(schedule, dialect, IDENTITY, PRESETS[preset])
-    zone_name = parsed.zone.name
-    if isinstance(outage, timedelta):
-        down = _instant(start, zone_name)
-        up = down + int(outage.total_seconds())
-    else:
-        down, up = _instant(outage[0], zone_name), _instant(outage[1], zone_name)
+    down, up = _outage(outage, start, parsed.zone.name)
     summary, sound = run(_simulate_outage(parsed, down, up))
     if not sound:
         raise AssertionError(f"a period has no outcome, or two: {summary}")
     if expect is not None and summary != expect:
         raise AssertionError(f"outcomes after the outage: {summary}; expected: {expect}")
     return summary
+
+
+def _outage(outage: tuple[Time, Time] | timedelta, start: Time, zone_name: str) -> tuple[int, int]:
+    """Return the start and the end of an outage."""
+    if isinstance(outage, timedelta):
+        down = _instant(start, zone_name)
+        return down, down + int(outage.total_seconds())
+    return _instant(outage[0], zone_name), _instant(outage[1], zone_name)
 
 
 class _Target:

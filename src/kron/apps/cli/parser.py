@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from kron._version import __version__
 from kron.apps.cli.options import add_at, add_format, add_subject, count, define
 from kron.apps.cli.stored import STORE_COMMANDS
+from kron.errors import nearest
 
 _EXAMPLES = """\
 examples:
@@ -38,13 +40,33 @@ def parser(prog: str = "kron") -> argparse.ArgumentParser:
     return top
 
 
+_OTHER_NAMES = {"--zone": "--timezone", "--tz": "--timezone", "--format": "--output", "--json": "--output json"}
+
+
 class _Parser(argparse.ArgumentParser):
-    """Parser with a hint for the most common mistake: a schedule without quotes, whose asterisks the shell expanded."""
+    """Parser with a hint for the most common mistakes.
+
+    They are an option of another name, and a schedule without quotes, whose asterisks the shell expanded.
+    """
 
     def error(self, message: str) -> NoReturn:
         if message.startswith("unrecognized arguments"):
-            message += '\n  hint: put the schedule in quotes, such as "0 9 * * MON-FRI"'
+            unknown = message.partition(": ")[2].split()[0].partition("=")[0]
+            hint = 'put the schedule in quotes, such as "0 9 * * MON-FRI"'
+            if unknown.startswith("-"):
+                close = _OTHER_NAMES.get(unknown) or nearest(unknown, _options(self))
+                hint = f"did you mean {close}?" if close else "run the command with --help for its options"
+            message += f"\n  hint: {hint}"
         super().error(message)
+
+
+def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """Yield the options of a parser and of its commands."""
+    for action in parser._actions:
+        yield from action.option_strings
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield from _options(command)
 
 
 class _Version(argparse.Action):

@@ -22,10 +22,11 @@ from kron.rules.run import RUNNING, Run
 from kron.rules.update import RunUpdate
 from kron.timing.schedule.policy import MILLISECOND, SECOND
 
-HEARTBEATS_PER_LEASE = 6  # heartbeats per lease
+HEARTBEATS_PER_LEASE = 6
 MAX_RETRY_SECONDS = (
     3_600.0  # seconds for which recording the end of a run is retried; no other process can do it if the store is down
 )
+LAST_RETRY_SECONDS = 5.0  # seconds of these retries when the scheduler stops; then the lease of the run expires
 log = logging.getLogger("kron.scheduler")
 
 
@@ -65,6 +66,10 @@ class Functions:
                 task.cancel()
             if unfinished:
                 await asyncio.wait(unfinished, timeout=1.0)
+        self.reports.stop_retrying(LAST_RETRY_SECONDS)
+        recording = [task for key, task in self.python.tasks.items() if key not in self.python.running]
+        if recording:
+            await asyncio.wait(recording, timeout=2 * LAST_RETRY_SECONDS)
 
     def _function(self, name: str) -> Function:
         return partial(self._call, self.declared[name])

@@ -125,7 +125,7 @@ def _intervals_between(starts: set[int]) -> list[tuple[int, int]]:
 async def _workers(session: Session) -> list[Finding]:
     ((living, _, _),) = await session.rows("worker_counts")
     if not living:
-        hint = "start a worker: `kron worker URL`; for `python:` targets, start the application that declares them"
+        hint = "start a worker: `kron worker --store URL`; for `python:` targets, start the application with the jobs"
         return [Finding("warning", "workers", "no worker is alive", hint)]
     findings = [Finding("ok", "workers", f"{living} alive")]
     for kind, count in await session.rows("unlaunchable"):

@@ -72,6 +72,8 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     try:
         with path.open("rb") as file:
             return asyncio.run(_load(args, file, Progress(screen, path.stat().st_size)))
+    except ExceptionGroup as group:  # of the concurrent writes
+        raise group.exceptions[0] from None
     except OSError as error:
         raise InvalidInput("BAD_FILE", f"{args.path} cannot be read: {error.strerror}", hint="give a file") from None
 

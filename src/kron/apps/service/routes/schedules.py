@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from hashlib import sha256
 from typing import Annotated, Any
 from uuid import uuid4
@@ -22,6 +23,8 @@ from kron.apps.service.schemas.definition import job_of, stated
 from kron.apps.service.schemas.requests import NO_NUL, Definition, Id, Patch
 from kron.apps.service.schemas.views import schedule_view
 from kron.errors import AlreadyExists, Contended, InvalidInput, RevisionConflict
+from kron.language.fault import Fault
+from kron.language.source import names_zone
 
 router = APIRouter(route_class=Guarded, prefix="/v1", tags=["schedules"])
 
@@ -105,7 +108,7 @@ async def patch(
 
     async def define_merged() -> responses.ScheduleView:
         state = await parts.registrar.get(caller.identity(schedule_id))
-        merged = _merged(stated(state.job, parts.config), body)
+        merged = _merged(stated(state.job, parts.config), body, state.job.schedule.zone.name)
         return await define(schedule_id, merged, caller, parts, response, expected=expected or state.revision)
 
     return await define_merged() if expected else await _retry(define_merged)
@@ -196,10 +199,13 @@ def revision_of(text: str | None) -> int | None:
     return int(number) or -1  # no schedule has revision 0
 
 
-def _merged(current: dict[str, Any], body: Patch) -> Definition:
+def _merged(current: dict[str, Any], body: Patch, zone: str) -> Definition:
+    """Return the definition with the changes. An omitted field stays, also a time zone that the old text named."""
     changes = {name: getattr(body, name) for name in body.model_fields_set}
-    if "schedule" in changes and "dialect" not in changes:
-        current = {**current, "dialect": "service"}
+    dialect = changes.get("dialect") or current["dialect"]
+    if changes.get("schedule") and current["timezone"] is None and dialect != "fuzzy":
+        with suppress(Fault):  # an invalid text is reported when it is parsed
+            current = {**current, "timezone": None if names_zone(changes["schedule"], dialect) else zone}
     if "target" in changes:
         current = {**current, "workflow_id": None, "version": None, "user_id": None}
     if "workflow_id" in changes:
