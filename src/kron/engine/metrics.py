@@ -43,7 +43,6 @@ KRON_COUNTERS = {
     "kron_schedules_set_aside_total": "How often a schedule was set aside because it could not be read or committed.",
     "kron_observers_failed_total": "Events on which an observer raised an exception.",
 }
-LABELLED = ("kron_periods_not_executed_total", "kron_launch_results_total")
 _EVENT_COUNTERS = {
     "launch_fenced": "kron_launch_results_fenced_total",
     "launch_withheld": "kron_launches_withheld_total",

@@ -189,7 +189,7 @@ def _check_files(config: Config) -> None:
     if config.workflow_store == "store:" and config.store.partition(":")[0] not in POSTGRES:
         reason = "is available with PostgreSQL only"
         raise bad_setting(
-            "workflow_store", config.workflow_store, reason, "use a PostgreSQL STORE, or set WORKFLOWS to a folder"
+            "workflow_store", config.workflow_store, reason, "use a PostgreSQL STORE, or set WORKFLOW_STORE to a folder"
         )
 
 

@@ -147,8 +147,8 @@ def _workflows(config: Config, store: Store) -> Any:
         return WorkflowFolder(config.workflow_store)
     in_store: Callable[[], Any] | None = getattr(store, "workflows", None)
     if in_store is None:
-        hint = "use a PostgreSQL STORE, or set WORKFLOWS to a folder"
-        raise InvalidSetting("CONFIG", "the setting WORKFLOWS 'store:' needs a PostgreSQL store", hint=hint)
+        hint = "use a PostgreSQL STORE, or set WORKFLOW_STORE to a folder"
+        raise InvalidSetting("CONFIG", "the setting WORKFLOW_STORE 'store:' needs a PostgreSQL store", hint=hint)
     return in_store()
 
 

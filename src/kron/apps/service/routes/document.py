@@ -83,7 +83,7 @@ async def get_runs(
 async def start(body: Start, caller: Starter, parts: AppContext = Used) -> responses.Started:
     """Start a run of a workflow. Returns false if the workflow does not exist."""
     if parts.starter is None:
-        raise InvalidSetting("MISSING_PART", "this service has no executor", hint="set WORKFLOWS and EXECUTOR")
+        raise InvalidSetting("MISSING_PART", "this service has no executor", hint="set WORKFLOW_STORE and EXECUTOR_URL")
     try:
         instant_of(body.scheduled_for)
     except ValueError as error:

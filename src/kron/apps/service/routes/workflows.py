@@ -60,7 +60,7 @@ async def deploy(
     Schedules of triggers that only the previous version had are deleted.
     """
     if parts.workflows is None:
-        raise InvalidSetting("MISSING_PART", "this service has no workflow store", hint="set WORKFLOWS")
+        raise InvalidSetting("MISSING_PART", "this service has no workflow store", hint="set WORKFLOW_STORE")
     upserts = schedules_of(workflow_id, version, body)
     now = await parts.store.now()
     jobs = await compute(_jobs, upserts, caller, parts, now)
