@@ -102,7 +102,7 @@ def test_dags_in_a_table_are_shared_by_hosts_and_each_tenants_own(server, tmp_pa
 
 
 def test_a_store_without_a_table_for_workflows_says_so(tmp_path):
-    with pytest.raises(KronError, match="WORKFLOWS"):
+    with pytest.raises(KronError, match="WORKFLOW_STORE"):
         make_parts(config(workflow_store="store:"), MemoryStore(SystemClock()))
 
 

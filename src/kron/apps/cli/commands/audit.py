@@ -11,7 +11,6 @@ from kron.apps.wiring import existing, open_store
 from kron.engine.audit import Audit, audit
 from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
 from kron.errors import KronError
-from kron.rules.outcome import GapRecord
 from kron.timing.zone import rfc3339
 
 BOUNDED_ENDS = ("failed", "lost", "unknown")
@@ -85,14 +84,4 @@ def _json(result: Audit) -> dict[str, Any]:
         "failed": result.failed,
         "lost": result.lost,
         "unknown": result.unknown,
-    }
-
-
-def _gap(gap: GapRecord) -> dict[str, Any]:
-    return {
-        "first": rfc3339(gap.first),
-        "last": rfc3339(gap.last),
-        "count": gap.count,
-        "outcome": str(gap.outcome),
-        "reason": str(gap.reason),
     }
