@@ -54,7 +54,7 @@ def live(url: str, fate: Fate, log: Path) -> None:
     try:  # whatever fails here must not go on as the process that has forked
         logging.basicConfig(filename=log, level=logging.WARNING, force=True)
         if fate.place.startswith("K"):
-            failpoint._asked = f"{fate.place}:{fate.nth}:kill"
+            failpoint._requested = f"{fate.place}:{fate.nth}:kill"
         options.APPLICATION = replace(options.APPLICATION, run_lease=LEASE * SECOND // 1000)
         asyncio.run(_work(url, fate))
     except BaseException:
