@@ -15,7 +15,7 @@ from kron.timing.schedule import Schedule
 from kron.timing.schedule.policy import KRON, Policy
 from kron.timing.zone import UTC_ZONE, Zone
 
-DIALECTS = ("posix", "service", "kron", "fuzzy")
+DIALECTS = ("posix", "service", "kron", "fuzzy", "plus")
 
 
 def parse(
@@ -32,7 +32,7 @@ def parse(
 
     Args:
         text: The text.
-        dialect: `posix`, `service`, `kron` or `fuzzy`.
+        dialect: `posix`, `service`, `kron`, `plus` or `fuzzy`.
         timezone: Time zone of a text that names none. Sentences of the fuzzy dialect are always in UTC.
         seconds: Position of the seconds in the six fields of the service dialect.
         identity: Identity that selects the time of a sentence (fuzzy dialect).
@@ -52,11 +52,19 @@ def parse(
             return Schedule(service.read(text, seconds), default_zone, policy=policy)
         if dialect == "kron":
             return kron.read(text, default_zone, policy)
+        if dialect == "plus":
+            return _read_plus(text, default_zone, policy)
         if dialect == "fuzzy":
             return replace(_read_sentence(text, identity, cadence, default_zone), policy=policy)
     except Fault as fault:
         raise fault.within(text) from None
     raise _unknown_dialect(dialect)
+
+
+def _read_plus(text: str, zone: Zone, policy: Policy) -> Schedule:
+    from kron.language import plus  # deferred: rarely needed
+
+    return plus.read(text, zone, policy)
 
 
 def _read_sentence(text: str, identity: str, cadence: Literal["cron", "exact"], zone: Zone) -> Schedule:

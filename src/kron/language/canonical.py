@@ -7,18 +7,20 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from kron.errors import InvalidSchedule
+from kron.language.day_tokens import day_texts, weekday_texts
 from kron.language.duration import write_duration
 from kron.language.grammar import DAY, HOUR, MINUTE, MONTH, SECOND, WEEKDAY, Kind
 from kron.language.modifier_args import CONCURRENCY
+from kron.language.plus_text import write_head, write_plus_modifiers
 from kron.language.quoting import quote
 from kron.timing.calendar import date_of
 from kron.timing.schedule import Schedule
-from kron.timing.schedule.cadence import Cadence
 from kron.timing.schedule.constraint import Clauses
 from kron.timing.schedule.cron import Cron, possible
+from kron.timing.schedule.days import DayCron
 from kron.timing.schedule.policy import KRON, Policy
 from kron.timing.schedule.sampling import Exponential, Normal, Seed, SkewEarly, SkewLate
+from kron.timing.schedule.terms import PLAIN
 from kron.timing.schedule.window import Window
 
 Pairs = dict[str, str]
@@ -28,8 +30,8 @@ _CONCURRENCY_NAMES = {overlap: name for name, overlap in CONCURRENCY.items()}
 class Canonical(NamedTuple):
     """Canonical text of a schedule, and its dialect.
 
-    The dialect is `kron`, or `service` if the schedule has seconds or never runs, which only the service dialect can
-    express. A text in the kron dialect names its time zone unless that is UTC. The service dialect cannot name one.
+    The dialect is the first of `kron`, `service` and `plus` that can express the schedule. The service dialect has
+    seconds, and lines that never run. It cannot name a time zone; the other two name it unless that is UTC.
     """
 
     text: str
@@ -37,54 +39,63 @@ class Canonical(NamedTuple):
 
 
 def canonical(schedule: Schedule) -> Canonical:
-    """Return the canonical text of a schedule without its policy, and the dialect of the text.
-
-    Raises:
-        InvalidSchedule: The schedule counts days across months, which no cron line can express.
-    """
+    """Return the canonical text of a schedule without its policy, and the dialect of the text."""
     return _canonical(schedule if schedule.policy == KRON else replace(schedule, policy=KRON))
 
 
 def unparse(schedule: Schedule) -> str:
     """Return the canonical text of a schedule, with the fields of its policy that `@policy` can express.
 
-    The text is in the kron dialect. If the schedule has seconds or never runs, it is in the service dialect, which
-    cannot name the time zone.
-
-    Raises:
-        KronError: The schedule counts days across months, which no cron line can express (`NOT_CRON`).
+    The text is in the dialect that `canonical` names. A text in the service dialect cannot name the time zone.
     """
     return _canonical(schedule).text
 
 
 @lru_cache(4_096)  # defining a schedule calls this several times, and many schedules have the same text
 def _canonical(schedule: Schedule) -> Canonical:
-    if schedule.cron.seconds != 1 or not possible(schedule.cron):
-        return Canonical(write_cron(schedule.cron), "service")
-    return Canonical(" ".join([write_cron(schedule.cron), *_write_modifiers(schedule)]), "kron")
+    head = schedule.cron
+    modifiers = [*_write_modifiers(schedule), *write_plus_modifiers(schedule)]
+    if not isinstance(head, Cron):
+        return Canonical(" ".join([write_head(head), *modifiers]), "plus")
+    is_simple = type(head) is Cron and schedule.terms == PLAIN
+    if is_simple and (not possible(head) or (head.seconds != 1 and _has_only_setting(modifiers))):
+        return Canonical(write_cron(head), "service")
+    dialect = "kron" if is_simple and head.seconds == 1 else "plus"
+    return Canonical(" ".join([write_cron(head), *modifiers]), dialect)
+
+
+def _has_only_setting(modifiers: list[str]) -> bool:
+    """Return whether all modifiers are settings that are stored next to a service text: time zone and policy."""
+    return all(modifier.startswith(("@tz(", "@policy(")) for modifier in modifiers)
 
 
 def to_posix(cron: Cron) -> str:
     """Return the cron fields in strict POSIX cron, without names and steps.
 
     Raises:
-        ValueError: The fields select seconds, or count days across months.
+        ValueError: The fields select seconds, or days that the two day fields cannot select.
     """
-    if cron.seconds != 1 or isinstance(cron, Cadence):
-        raise ValueError("strict POSIX cron supports neither seconds nor days counted across months")
+    if cron.seconds != 1 or isinstance(cron, DayCron):
+        raise ValueError("strict POSIX cron supports neither seconds nor days beyond its two day fields")
     return " ".join(",".join(_write_ranges(*field)) or "*" for field in _field_values(cron))
 
 
 @lru_cache(4_096)  # many schedules have the same fields
 def write_cron(cron: Cron) -> str:
     """Return the canonical cron fields, with names for months and weekdays."""
-    if isinstance(cron, Cadence):
-        hint = "store the sentence and its identity instead"
-        raise InvalidSchedule("NOT_CRON", f"no cron line can express every {cron.every} days across months", hint=hint)
     fields = [_write_field(*field) for field in _field_values(cron)]
+    if isinstance(cron, DayCron):
+        fields[2] = _with_tokens(fields[2], cron.days, day_texts(cron.rule))
+        fields[4] = _with_tokens(fields[4], cron.weekdays, weekday_texts(cron.rule))
     if cron.seconds != 1:
         fields.insert(0, "*" if cron.seconds == SECOND.all else _write_field(cron.seconds, SECOND))
     return " ".join(fields)
+
+
+def _with_tokens(field: str, bits: int, tokens: Iterable[str]) -> str:
+    """Return a day field with its tokens. Without values of its own it has nothing but tokens."""
+    texts = list(tokens)
+    return ",".join([field, *texts] if bits else texts) if texts else field
 
 
 def _field_values(cron: Cron) -> Iterator[tuple[int, Kind]]:

@@ -14,7 +14,8 @@ from kron.language.sentences.scatter import scatter
 from kron.language.sentences.translate import kron_line
 from kron.timing.decision import decide
 from kron.timing.period import Period, nominals
-from kron.timing.schedule import Schedule
+from kron.timing.schedule import Cron, Schedule
+from kron.timing.schedule.terms import PLAIN
 from kron.timing.schedule.window import SECOND, Mode, Window
 from kron.timing.zone import UTC_ZONE
 
@@ -84,11 +85,16 @@ def spread(piece: Piece, by: By) -> Piece:
 
 
 def _spread_by_sentence(piece: Piece) -> Piece:
-    sentence = piece.sentence or (sentence_of(piece.schedule.cron) if piece.schedule.zone == UTC_ZONE else "")
+    sentence = piece.sentence or _sentence_of(piece.schedule)
     if not sentence:
         return piece
     cron = github.read(scatter(grammar.read(sentence), piece.identity).cron)
     return replace(piece, schedule=replace(piece.schedule, cron=cron))
+
+
+def _sentence_of(schedule: Schedule) -> str:
+    is_cron_line = type(schedule.cron) is Cron and schedule.terms == PLAIN and schedule.zone == UTC_ZONE
+    return sentence_of(schedule.cron) if is_cron_line else ""  # type: ignore[arg-type]
 
 
 def _spread_by_window(piece: Piece) -> Piece:
@@ -96,7 +102,7 @@ def _spread_by_window(piece: Piece) -> Piece:
     cron = piece.schedule.cron
     if piece.sentence:
         return replace(piece, schedule=parse(kron_line(grammar.read(piece.sentence)), dialect="kron"))
-    if cron.minutes.bit_count() > 1 or cron.seconds != 1:
+    if not isinstance(cron, Cron) or cron.minutes.bit_count() > 1 or cron.seconds != 1:
         return piece
     if cron.hours.bit_count() == 1:
         return replace(piece, schedule=replace(piece.schedule, window=Window(Mode.AROUND, 2 * _HOUR)))

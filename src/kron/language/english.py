@@ -2,43 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from kron.language.duration import UNITS
+from kron.language.english_days import describe_days, describe_dst, describe_moments, describe_valid, moment_text
+from kron.language.english_words import (
+    MONTHS,
+    ORDINALS,
+    bits_of,
+    in_months,
+    join_names,
+    join_words,
+    number_texts,
+    spans_of,
+    step_of,
+    write_numbers,
+    write_weekdays,
+)
 from kron.timing.calendar import date_of
-from kron.timing.schedule import Schedule
-from kron.timing.schedule.cadence import Cadence
+from kron.timing.schedule import Head, Schedule
 from kron.timing.schedule.constraint import Clauses
 from kron.timing.schedule.cron import HOURS, MINUTES, WEEK, YEAR, Cron
+from kron.timing.schedule.days import DayCron
+from kron.timing.schedule.head import Moments
 from kron.timing.schedule.policy import Overlap, Policy
 from kron.timing.schedule.sampling import Direction, Exponential, Normal, SkewEarly, SkewLate, Strategy
 from kron.timing.schedule.window import Mode
 
-DAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
-MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
-_ORDINAL_ENDINGS = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}
-ORDINALS = tuple(f"{day}{_ORDINAL_ENDINGS.get(day, 'th')}" for day in range(1, 32))
 MAX_LISTED_TIMES = 6  # up to this number, times of day are listed; more are summarized
 
 
 def describe(schedule: Schedule) -> str:
     """Return an English sentence that describes when a schedule runs."""
     zone_name = "UTC" if schedule.zone.name == "UTC" else f"{schedule.zone.name} time"
-    times = _describe_cron(schedule.cron)
-    return ", ".join([times[0].upper() + times[1:], zone_name, *_window(schedule), *_constraints(schedule)]) + "."
+    times = _describe_head(schedule.cron)
+    more = [*_window(schedule), *_constraints(schedule), *describe_dst(schedule), *describe_valid(schedule)]
+    return ", ".join([times[0].upper() + times[1:], zone_name, *more]) + "."
 
 
 def english_policy(policy: Policy) -> str:
@@ -69,16 +68,26 @@ def spell(nanoseconds: int) -> str:
         number, nanoseconds = divmod(nanoseconds, size)
         if number:
             parts.append(f"{number} {name}{'s' if number > 1 else ''}")
-    return _join(parts) or "no time"
+    return join_words(parts) or "no time"
+
+
+def _describe_head(head: Head) -> str:
+    if isinstance(head, Cron):
+        return _describe_cron(head)
+    if isinstance(head, Moments):
+        return describe_moments(head)
+    interval = spell(head.seconds * UNITS["s"])
+    interval = interval if " and " in interval else interval.removeprefix("1 ")
+    return f"every {interval} of elapsed time, counted from {moment_text(head.anchor)}"
 
 
 def _describe_cron(cron: Cron) -> str:
     """Describe the times of day and the days."""
-    minutes, hours, seconds = _bits(cron.minutes), _bits(cron.hours), _bits(cron.seconds)
+    minutes, hours, seconds = bits_of(cron.minutes), bits_of(cron.hours), bits_of(cron.seconds)
     if len(hours) * len(minutes) * len(seconds) <= MAX_LISTED_TIMES:
         seconds_format = ":{:02d}" if cron.seconds != 1 else ""
         listed_times = [f"{h:02d}:{m:02d}{seconds_format.format(s)}" for h in hours for m in minutes for s in seconds]
-        return f"at {_join(listed_times)} {_days(cron) or 'every day'}"
+        return f"at {join_words(listed_times)} {_days(cron) or 'every day'}"
     times_of_day = _minutes(minutes, hours)
     if cron.seconds != 1:
         times_of_day = _seconds(cron, seconds, times_of_day)
@@ -88,7 +97,7 @@ def _describe_cron(cron: Cron) -> str:
 
 def _seconds(cron: Cron, seconds: list[int], times_of_day: str) -> str:
     """Describe the seconds, in the minutes that `times_of_day` names."""
-    step, numbers = _step(seconds, 60), _numbers("second", seconds)
+    step, numbers = step_of(seconds, 60), write_numbers("second", seconds)
     frequency = f"every {'second' if step == 1 else f'{step} seconds'}" if step and not seconds[0] else ""
     if cron.minutes == MINUTES:
         hours = times_of_day.removeprefix("every minute")
@@ -97,21 +106,21 @@ def _seconds(cron: Cron, seconds: list[int], times_of_day: str) -> str:
 
 
 def _minutes(minutes: list[int], hours: list[int]) -> str:
-    step = _step(minutes, 60)
+    step = step_of(minutes, 60)
     if len(minutes) == 1:
         return _one_minute_hourly(minutes[0], hours)
     if step and not minutes[0]:
         return f"every {'minute' if step == 1 else f'{step} minutes'}{_in_hours(hours)}"
-    if len(hours) == 1 and len(_spans(minutes)) == 1:
+    if len(hours) == 1 and len(spans_of(minutes)) == 1:
         return f"every minute from {hours[0]:02d}:{minutes[0]:02d} to {hours[0]:02d}:{minutes[-1]:02d}"
     in_hours = _in_hours(hours)
     of_every_hour = "" if len(hours) == 1 or in_hours.startswith(" of") else " of every hour"
-    return f"at {_numbers('minute', minutes)}{of_every_hour}{in_hours}"
+    return f"at {write_numbers('minute', minutes)}{of_every_hour}{in_hours}"
 
 
 def _one_minute_hourly(minute: int, hours: list[int]) -> str:
     """Describe one minute of each of the hours."""
-    step, spans = _step(hours, 24), _spans(hours)
+    step, spans = step_of(hours, 24), spans_of(hours)
     if len(hours) == 1:
         return f"at {hours[0]:02d}:{minute:02d}"
     if step == 1:
@@ -120,56 +129,46 @@ def _one_minute_hourly(minute: int, hours: list[int]) -> str:
         return f"every {step} hours from {hours[0]:02d}:{minute:02d}"
     if len(spans) <= 3:
         ends = [(f"{a:02d}:{minute:02d}", f"{b:02d}:{minute:02d}") for a, b in spans]
-        return "every hour " + _join([f"at {a}" if a == b else f"from {a} to {b}" for a, b in ends])
+        return "every hour " + join_words([f"at {a}" if a == b else f"from {a} to {b}" for a, b in ends])
     return f"at minute {minute}{_in_hours(hours)}"
 
 
 def _in_hours(hours: list[int]) -> str:
-    step, spans = _step(hours, 24), _spans(hours)
+    step, spans = step_of(hours, 24), spans_of(hours)
     if step == 1:
         return ""
     if step and len(hours) > 3:
         return f" of every {ORDINALS[step - 1]} hour from {hours[0]:02d}:00"
     if len(spans) <= 3:
-        return " " + _join([f"from {a:02d}:00 to {b:02d}:59" for a, b in spans])
-    return " of the hours " + _join(_number_texts(hours))
+        return " " + join_words([f"from {a:02d}:00 to {b:02d}:59" for a, b in spans])
+    return " of the hours " + join_words(number_texts(hours))
 
 
 def _days(cron: Cron) -> str:
     """Describe the days; empty if it is every day of the year."""
-    if isinstance(cron, Cadence):
-        return f"every {cron.every} days" if cron.every > 1 else ""
-    months = "" if cron.months == YEAR else _named(_bits(cron.months), MONTHS)
+    if isinstance(cron, DayCron):
+        return describe_days(cron)
+    months = "" if cron.months == YEAR else join_names(bits_of(cron.months), MONTHS)
     if cron.any_day and cron.any_weekday:
-        return f"every day {_in_months(months)}" if months else ""
-    dow = _weekdays(_bits(cron.weekdays), "every", "and") if cron.weekdays != WEEK else "every day of the week"
+        return f"every day {in_months(months)}" if months else ""
+    dow = write_weekdays(bits_of(cron.weekdays), "every", "and") if cron.weekdays != WEEK else "every day of the week"
     if cron.any_day:
-        return f"{dow} {_in_months(months)}" if months else dow
+        return f"{dow} {in_months(months)}" if months else dow
     if cron.any_weekday:
-        return _days_of_month(_bits(cron.days), months)
-    return f"{_days_of_month(_bits(cron.days), 'the month')} as well as {dow}" + (
-        f", {_in_months(months)}" if months else ""
+        return _days_of_month(bits_of(cron.days), months)
+    return f"{_days_of_month(bits_of(cron.days), 'the month')} as well as {dow}" + (
+        f", {in_months(months)}" if months else ""
     )
 
 
 def _days_of_month(days: list[int], months: str) -> str:
-    step = _step(days, 31)
+    step = step_of(days, 31)
     if len(days) == 31:
         return f"on every day of {months or 'every month'}"
     if step > 1 and len(days) > MAX_LISTED_TIMES:
         return f"on every {ORDINALS[step - 1]} day of {months or 'every month'}, from the {ORDINALS[days[0]]}"
     every = "every month that has one" if days[0] >= 28 and len(days) == 1 else "every month"
-    return f"on the {_named(days, ORDINALS)} of {months or every}"
-
-
-def _weekdays(days: list[int], word: str, last: str) -> str:
-    names = _named(days, DAYS, last, cycle=7)
-    return f"from {names}" if len(_spans(days, 7)) == 1 and len(days) > 2 else f"{word} {names}"
-
-
-def _in_months(months: str) -> str:
-    is_one_range = " to " in months and " and " not in months and " or " not in months
-    return f"from {months}" if is_one_range else f"in {months}"
+    return f"on the {join_names(days, ORDINALS)} of {months or every}"
 
 
 def _window(schedule: Schedule) -> Iterator[str]:
@@ -209,24 +208,24 @@ def _shape(schedule: Schedule) -> str:
 
 def _constraints(schedule: Schedule) -> Iterator[str]:
     if schedule.constraints.only:
-        yield _join([f"only {clause}" for clause in _clauses(schedule.constraints.only)])
+        yield join_words([f"only {clause}" for clause in _clauses(schedule.constraints.only)])
     if schedule.constraints.avoid:
-        yield _join([f"never {clause}" for clause in _clauses(schedule.constraints.avoid)])
+        yield join_words([f"never {clause}" for clause in _clauses(schedule.constraints.avoid)])
 
 
 def _clauses(clauses: Clauses) -> Iterator[str]:
     if clauses.dow:
-        yield _weekdays(_bits(clauses.dow), "on", "or")
+        yield write_weekdays(bits_of(clauses.dow), "on", "or")
     if clauses.hours:
-        yield _join([f"from {a:02d}:00 to {b:02d}:59" for a, b in _spans(_bits(clauses.hours))], "or")
+        yield join_words([f"from {a:02d}:00 to {b:02d}:59" for a, b in spans_of(bits_of(clauses.hours))], "or")
     if clauses.between:
-        yield _join([_time_span(a, b) for a, b in clauses.between], "or")
+        yield join_words([_time_span(a, b) for a, b in clauses.between], "or")
     if clauses.dom:
-        yield f"on the {_named([d - 1 for d in _bits(clauses.dom)], ORDINALS, 'or')} of the month"
+        yield f"on the {join_names([d - 1 for d in bits_of(clauses.dom)], ORDINALS, 'or')} of the month"
     if clauses.months:
-        yield _in_months(_named([m - 1 for m in _bits(clauses.months)], MONTHS, "or"))
+        yield in_months(join_names([m - 1 for m in bits_of(clauses.months)], MONTHS, "or"))
     if clauses.dates:
-        yield _join([_date_span(a, b) for a, b in clauses.dates], "or")
+        yield join_words([_date_span(a, b) for a, b in clauses.dates], "or")
 
 
 def _time_span(first: int, last: int) -> str:
@@ -238,56 +237,3 @@ def _date_span(first: int, last: int) -> str:
     if first == last:
         return f"on {date_of(first).text}"
     return f"from {date_of(first).text} to {date_of(last).text}"
-
-
-def _bits(bits: int) -> list[int]:
-    return [i for i in range(bits.bit_length()) if bits >> i & 1]
-
-
-def _step(values: list[int], size: int) -> int:
-    """Return the step if the values are evenly spaced to the end; 0 if they are not.
-
-    Minutes and hours are cyclic: their step must also fit between the last and the first value.
-    """
-    step = values[1] - values[0] if len(values) > 1 else 0
-    if not step or values != list(range(values[0], values[-1] + 1, step)) or values[-1] + step < size:
-        return 0
-    return step if size == 31 or (values[-1] + step) % size == values[0] else 0
-
-
-def _spans(values: list[int], cycle: int = 0) -> list[tuple[int, int]]:
-    """Return the ranges of consecutive values, as (first, last). In a cycle, the first value follows the last."""
-    spans: list[tuple[int, int]] = []
-    for value in values:
-        if spans and spans[-1][1] == value - 1:
-            spans[-1] = (spans[-1][0], value)
-        else:
-            spans.append((value, value))
-    if cycle and len(spans) > 1 and spans[0][0] == 0 and spans[-1][1] == cycle - 1:
-        spans = [*spans[1:-1], (spans[-1][0], spans[0][1] + cycle)]
-    return spans
-
-
-def _numbers(name: str, values: list[int]) -> str:
-    return f"{name}{'s' if len(values) > 1 else ''} {_join(_number_texts(values))}"
-
-
-def _number_texts(values: list[int]) -> list[str]:
-    return _range_texts(values, [str(value) for value in range(60)])
-
-
-def _named(values: list[int], names: Sequence[str], last: str = "and", cycle: int = 0) -> str:
-    return _join(_range_texts(values, names, cycle), last)
-
-
-def _range_texts(values: list[int], names: Sequence[str], cycle: int = 0) -> list[str]:
-    texts: list[str] = []
-    for first, last in _spans(values, cycle):
-        range_names = [names[value % len(names)] for value in range(first, last + 1)]
-        texts += range_names if len(range_names) < 3 else [f"{range_names[0]} to {range_names[-1]}"]
-    return texts
-
-
-def _join(words: Sequence[str], last: str = "and") -> str:
-    leading = ", ".join(words[:-1])
-    return f" {last} ".join([leading, *words[-1:]] if leading else words)

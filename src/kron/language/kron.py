@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -10,11 +11,11 @@ from typing import Any, NamedTuple
 from kron.errors import clip, nearest
 from kron.language.fault import Fault
 from kron.language.grammar import MODIFIERS
-from kron.language.modifier_args import READERS
+from kron.language.modifier_args import READERS, Reader
 from kron.language.quoting import body_end
 from kron.language.service import baseline
 from kron.language.tokens import Token, invalid_character, tokens
-from kron.timing.schedule import Schedule
+from kron.timing.schedule import Head, Schedule
 from kron.timing.schedule.constraint import Constraints
 from kron.timing.schedule.cron import Cron, possible
 from kron.timing.schedule.policy import KRON, Policy
@@ -40,17 +41,18 @@ def read(text: str, default_zone: Zone, policy: Policy = KRON) -> Schedule:
     cron = _read_cron(cron_part)
     if not modifiers:
         return Schedule(cron, default_zone, policy=policy)
-    return _build_schedule(
-        cron, {"tz": default_zone} | {modifier.name: _read_body(modifier) for modifier in modifiers}, policy
+    return build_schedule(
+        cron, {"tz": default_zone} | {modifier.name: read_body(modifier) for modifier in modifiers}, policy
     )
 
 
 def assemble(cron_text: str, parts: dict[str, Any]) -> Schedule:
     """Return the schedule of a cron text and of the parsed values of its modifiers, by modifier name."""
-    return _build_schedule(_read_cron(cron_text), parts)
+    return build_schedule(_read_cron(cron_text), parts)
 
 
-def _build_schedule(cron: Cron, parts: dict[str, Any], policy: Policy = KRON) -> Schedule:
+def build_schedule(cron: Head, parts: dict[str, Any], policy: Policy = KRON) -> Schedule:
+    """Return the schedule of a head and of the parsed values of its modifiers, by modifier name."""
     parts["policy"] = replace(policy, **parts["policy"]) if "policy" in parts else policy
     if "only" in parts or "avoid" in parts:
         parts["constraints"] = Constraints(parts.pop("only", None), parts.pop("avoid", None))
@@ -70,8 +72,8 @@ def _never_runs(fields: list[Token]) -> Fault:
     return Fault("NEVER", message, fields[2].start, fields[3].end, hint, details)
 
 
-def scan(text: str) -> tuple[str, list[Modifier]]:
-    """Split a text into its cron fields and its modifiers, without parsing them."""
+def scan(text: str, names: tuple[str, ...] = MODIFIERS) -> tuple[str, list[Modifier]]:
+    """Split a text into its head and its modifiers, without parsing them. `names` are the modifiers of the dialect."""
     first = _FIRST_MODIFIER.search(text) if "@" in text else None
     if not first:
         return text, []
@@ -81,7 +83,7 @@ def scan(text: str) -> tuple[str, list[Modifier]]:
         if text[position] in " \t":
             position += 1
             continue
-        modifier = _read_modifier(text, position)
+        modifier = _read_modifier(text, position, names)
         if any(modifier.name == other.name for other in modifiers):
             raise Fault(
                 "DUPLICATE_MODIFIER", f"duplicate modifier @{modifier.name}", position, modifier.end, "keep one"
@@ -91,14 +93,14 @@ def scan(text: str) -> tuple[str, list[Modifier]]:
     return cron_part, modifiers
 
 
-def _read_modifier(text: str, start: int) -> Modifier:
+def _read_modifier(text: str, start: int, names: tuple[str, ...]) -> Modifier:
     match = _NAME.match(text, start)
     if not match:
-        raise _not_a_modifier(text, start)
+        raise _not_a_modifier(text, start, names)
     name, opening = match[1], match.end()
-    if name not in MODIFIERS:
-        similar = nearest(name, MODIFIERS)
-        hint = f"did you mean '@{similar}'?" if similar else f"use one of {', '.join('@' + n for n in MODIFIERS)}"
+    if name not in names:
+        similar = nearest(name, names)
+        hint = f"did you mean '@{similar}'?" if similar else f"use one of {', '.join('@' + n for n in names)}"
         raise Fault("UNKNOWN_MODIFIER", f"unknown modifier {clip('@' + name)!r}", start, opening, hint)
     if text[opening : opening + 1] != "(":
         hint = f"write @{name}(…), without a space before the parenthesis"
@@ -111,13 +113,13 @@ def _read_modifier(text: str, start: int) -> Modifier:
     return Modifier(name, Token(text[opening + 1 : closing], opening + 1), start, closing + 1)
 
 
-def _not_a_modifier(text: str, start: int) -> Fault:
+def _not_a_modifier(text: str, start: int, names: tuple[str, ...]) -> Fault:
     word = tokens(text[start:], 1)[0].text
     fault = invalid_character(word)
     if fault:
         return fault.moved(start)
     hint = "remove the comment" if word.startswith("#") else "write only modifiers after the first modifier"
-    if word.partition("(")[0] in MODIFIERS:
+    if word.partition("(")[0] in names:
         hint = f"did you mean '@{clip(word)}'?"
     message = f"{clip(word)!r} is not a modifier"
     return Fault("NOT_A_MODIFIER", message, start, start + len(word), hint, {"surplus": word})
@@ -131,14 +133,15 @@ def _text_after_modifier(name: str, text: str, start: int) -> Fault:
     return Fault("MALFORMED_MODIFIER", f"unexpected text after @{name}(…)", start, start + 1, hint)
 
 
-def _read_body(modifier: Modifier) -> Any:
-    name, body = modifier.name, modifier.body
+def read_body(modifier: Modifier, readers: Mapping[str, Reader] = READERS) -> Any:
+    """Parse the body of a modifier."""
+    reader, body = readers[modifier.name], modifier.body
     try:
-        return _read_cached_body(name, body.text) if len(body.text) <= 256 else READERS[name](body.text)
+        return _read_cached_body(reader, body.text) if len(body.text) <= 256 else reader(body.text)
     except Fault as fault:
         raise fault.moved(body.start) from None
 
 
 @lru_cache(4_096)
-def _read_cached_body(name: str, body: str) -> Any:
-    return READERS[name](body)
+def _read_cached_body(reader: Reader, body: str) -> Any:
+    return reader(body)

@@ -11,6 +11,7 @@ from itertools import islice
 from kron.errors import Place, clip
 from kron.language.grammar import DAY, HOUR, MINUTE, MONTH, SECOND, WEEKDAY, Kind
 from kron.language.kron import scan
+from kron.language.plus import PLUS_MODIFIERS
 from kron.language.service import Seconds
 from kron.language.tokens import Token, tokens
 from kron.timing.calendar import date_of, weekday_of
@@ -18,7 +19,8 @@ from kron.timing.decision import MAX_DRAWS, reading, violated_clause
 from kron.timing.period import Period, next_nominal
 from kron.timing.schedule import Schedule
 from kron.timing.schedule.constraint import Clauses, Constraints, Reading
-from kron.timing.schedule.cron import HOURS, possible
+from kron.timing.schedule.cron import HOURS, Cron, possible
+from kron.timing.schedule.days import DayCron
 from kron.timing.zone import DAY as SECONDS_A_DAY
 from kron.timing.zone import Search, wall_text
 
@@ -56,32 +58,39 @@ def lint(
         dialect: Dialect of the text.
         seconds: Position of the seconds in the six fields of the service dialect.
     """
-    fields = _field_tokens(text, seconds)
-    findings = [*_find_never_runs(text, fields, schedule)]
-    if not findings:
-        findings += _find_either_day(text, fields, schedule)
-        findings += _find_uneven_steps(text, fields)
-        findings += _find_dst_changes(text, fields, schedule, now)
+    findings = list[Finding]()
+    if isinstance(schedule.cron, Cron):
+        findings += _find_in_fields(text, _field_tokens(text, seconds), schedule, schedule.cron, now)
+    if not any(finding.never_runs for finding in findings):
         findings += _find_narrow_windows(text, schedule, now)
     return [*findings, *(_find_zero_deadline(text, schedule) if dialect == "kron" else ())]
 
 
+def _find_in_fields(text: str, fields: list[Token], schedule: Schedule, cron: Cron, now: int) -> Iterator[Finding]:
+    """Yield the findings about cron fields."""
+    if not possible(cron):
+        yield _never_runs(text, fields)
+        return
+    yield from _find_either_day(text, fields, cron)
+    yield from _find_uneven_steps(text, fields)
+    yield from _find_dst_changes(text, fields, schedule, cron, now)
+
+
 def _field_tokens(text: str, seconds: Seconds) -> list[Token]:
     """Return the five fields, or six with the seconds first."""
-    words = tokens(scan(text)[0])
+    words = tokens(scan(text, PLUS_MODIFIERS)[0])
     return [words[5], *words[:5]] if len(words) == 6 and seconds == "last" else words
 
 
-def _find_never_runs(text: str, fields: list[Token], schedule: Schedule) -> Iterator[Finding]:
-    if not possible(schedule.cron):
-        day, month = fields[-3:-1]
-        hint = "choose a day that one of the months has"
-        message, place = "never runs: no selected month has such a day", _place(text, day, month)
-        yield Finding("warning", "NEVER", message, place, hint, never_runs=True)
+def _never_runs(text: str, fields: list[Token]) -> Finding:
+    day, month = fields[-3:-1]
+    hint = "choose a day that one of the months has"
+    message, place = "never runs: no selected month has such a day", _place(text, day, month)
+    return Finding("warning", "NEVER", message, place, hint, never_runs=True)
 
 
-def _find_either_day(text: str, fields: list[Token], schedule: Schedule) -> Iterator[Finding]:
-    if not (schedule.cron.any_day or schedule.cron.any_weekday):
+def _find_either_day(text: str, fields: list[Token], cron: Cron) -> Iterator[Finding]:
+    if not (cron.any_day or cron.any_weekday or (isinstance(cron, DayCron) and cron.rule.both)):
         day, _, weekday = fields[-3:]
         message = "day-of-month and day-of-week are both restricted: this runs if either matches"
         hint = "write * in one of them, unless you want either to match"
@@ -122,9 +131,9 @@ def _read_number(text: str, kind: Kind) -> int:
     return int(text.lstrip("0")[:6] or "0")  # a longer number selects as little as a million
 
 
-def _find_dst_changes(text: str, fields: list[Token], schedule: Schedule, now: int) -> Iterator[Finding]:
+def _find_dst_changes(text: str, fields: list[Token], schedule: Schedule, cron: Cron, now: int) -> Iterator[Finding]:
     """Yield the next DST gap and the next DST fold that affect a schedule with restricted hours."""
-    cron, zone = schedule.cron, schedule.zone
+    zone = schedule.zone
     if cron.hours == HOURS or zone.fixed is not None:
         return
     hour, reported_codes = fields[-4], set[str]()
@@ -147,7 +156,7 @@ def _find_narrow_windows(text: str, schedule: Schedule, now: int) -> Iterator[Fi
     minutes = (schedule.window.last - schedule.window.origin) // 60 + 1
     if not (schedule.constraints.only or schedule.constraints.avoid) or minutes > MAX_SEARCH_STEPS:
         return
-    modifiers = [modifier for modifier in scan(text)[1] if modifier.name in ("only", "avoid")]
+    modifiers = [modifier for modifier in scan(text, PLUS_MODIFIERS)[1] if modifier.name in ("only", "avoid")]
     place = Place(text, modifiers[0].start, modifiers[0].end) if modifiers else Place(text, 0, len(text))
     periods = list(
         islice(_open_periods(schedule, now), max(1, min(MAX_MEASURED_WINDOWS, MAX_MEASURED_MINUTES // minutes)))

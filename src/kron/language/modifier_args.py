@@ -72,10 +72,10 @@ def _similar_zone_names(length: int) -> list[str]:
 def read_window(body: str) -> Window:
     """Parse the body of @win."""
     mode_word, *rest = islice(split(body), 3)
-    mode = _read_choice("UNKNOWN_MODE", "window mode", Mode, mode_word)
+    mode = read_choice("UNKNOWN_MODE", "window mode", Mode, mode_word)
     if len(rest) != 1:
         raise Fault("BAD_WINDOW", "expected a window mode and a duration", 0, len(body), f"write {mode_word.text},2h")
-    return Window(mode, _read_part(read_duration, rest[0]))
+    return Window(mode, read_part(read_duration, rest[0]))
 
 
 def read_distribution(body: str) -> Distribution:
@@ -83,24 +83,24 @@ def read_distribution(body: str) -> Distribution:
     parts = split(body)
     name = next(parts)
     if name.text not in _DISTRIBUTIONS:
-        raise _unknown_choice("UNKNOWN_DISTRIBUTION", "distribution", _DISTRIBUTIONS, name)
+        raise unknown_choice("UNKNOWN_DISTRIBUTION", "distribution", _DISTRIBUTIONS, name)
     distribution_class, parameters = _DISTRIBUTIONS[name.text]
-    return distribution_class(**_read_arguments(parts, parameters, f"the distribution {name.text}"))
+    return distribution_class(**read_arguments(parts, parameters, f"the distribution {name.text}"))
 
 
 def read_seed(body: str) -> Seed:
     """Parse the body of @seed."""
     parts = split(body)
-    strategy = _read_choice("UNKNOWN_STRATEGY", "seed strategy", Strategy, next(parts))
-    return Seed(strategy, **_read_arguments(parts, {"salt": ("salt", unquote)}, "the seed"))
+    strategy = read_choice("UNKNOWN_STRATEGY", "seed strategy", Strategy, next(parts))
+    return Seed(strategy, **read_arguments(parts, {"salt": ("salt", unquote)}, "the seed"))
 
 
 def read_policy(body: str) -> dict[str, Any]:
     """Parse the body of @policy. Returns only the Policy fields that it sets; the caller decides the others."""
-    return _read_arguments(split(body), _POLICY, "the policy")
+    return read_arguments(split(body), _POLICY, "the policy")
 
 
-def _read_arguments(words: Iterable[Token], parameters: Parameters, owner: str) -> dict[str, Any]:
+def read_arguments(words: Iterable[Token], parameters: Parameters, owner: str) -> dict[str, Any]:
     """Parse `key=value` words into arguments."""
     arguments: dict[str, Any] = {}
     for word in words:
@@ -110,7 +110,7 @@ def _read_arguments(words: Iterable[Token], parameters: Parameters, owner: str) 
         name, reader = parameters[key]
         if name in arguments:
             raise Fault("DUPLICATE_PARAMETER", f"duplicate parameter {key}", word.start, word.end, "keep one of them")
-        arguments[name] = _read_part(reader, Token(value, word.start + len(key) + 1))
+        arguments[name] = read_part(reader, Token(value, word.start + len(key) + 1))
     return arguments
 
 
@@ -125,33 +125,35 @@ def _invalid_parameter(word: Token, parameters: Parameters, owner: str) -> Fault
     return Fault("BAD_PARAMETER", f"parameter {key} has no value", word.start, word.end, f"write {key}=…")
 
 
-def _read_part(reader: Reader, word: Token) -> Any:
+def read_part(reader: Reader, word: Token) -> Any:
+    """Parse a part of a body; a fault gets its position in the body."""
     try:
         return reader(word.text)
     except Fault as fault:
         raise fault.moved(word.start) from None
 
 
-def _read_choice(code: str, noun: str, choices: type[Choice], word: Token) -> Choice:
+def read_choice(code: str, noun: str, choices: type[Choice], word: Token) -> Choice:
     """Return the choice that a word names."""
     if word.text not in tuple(choices):
-        raise _unknown_choice(code, noun, choices, word)
+        raise unknown_choice(code, noun, choices, word)
     return choices(word.text)
 
 
-def _unknown_choice(code: str, noun: str, known: Iterable[str], word: Token) -> Fault:
+def unknown_choice(code: str, noun: str, known: Iterable[str], word: Token) -> Fault:
+    """Return the fault of a word that is none of the known ones."""
     known = list(known)
     hint = did_you_mean(word.text, known, f"use {', '.join(known[:-1])} or {known[-1]}")
     return Fault(code, f"unknown {noun} {clip(word.text)!r}", word.start, word.end, hint)
 
 
 def _choice_reader(choices: type[StrEnum], noun: str) -> Reader:
-    return lambda text: _read_choice("BAD_PARAMETER", noun, choices, Token(text, 0))
+    return lambda text: read_choice("BAD_PARAMETER", noun, choices, Token(text, 0))
 
 
 def _read_overlap(text: str) -> Overlap:
     if text not in CONCURRENCY:
-        raise _unknown_choice("BAD_PARAMETER", "concurrency", CONCURRENCY, Token(text, 0))
+        raise unknown_choice("BAD_PARAMETER", "concurrency", CONCURRENCY, Token(text, 0))
     return CONCURRENCY[text]
 
 

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from kron.language.canonical import canonical
 from kron.language.kron import scan
+from kron.language.plus import PLUS_MODIFIERS
 from kron.timing.job import Job, Source
 from kron.timing.schedule import Schedule
 
@@ -30,10 +31,10 @@ def shown_source(job: Job) -> Source:
 
 
 def names_zone(text: str, dialect: str) -> bool:
-    """Return whether a valid text names its time zone: only the kron dialect can, with `@tz`."""
-    if dialect != "kron" or "@tz" not in text:
+    """Return whether a valid text names its time zone: only the dialects kron and plus can, with `@tz`."""
+    if dialect not in ("kron", "plus") or "@tz" not in text:
         return False
-    _, modifiers = scan(text)
+    _, modifiers = scan(text, PLUS_MODIFIERS)
     return any(modifier.name == "tz" for modifier in modifiers)
 
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from itertools import islice, takewhile
 
 from kron.rules.state import ScheduleState
-from kron.timing.count import count_nominals
 from kron.timing.due import Due, due_of, window_extent
-from kron.timing.period import next_nominal, prev_nominal
+from kron.timing.period import count_nominals, next_nominal, prev_nominal
 from kron.timing.schedule.policy import FirstPeriod
 
 MAX_PERIODS_PER_PASS = 10_000  # periods scanned in one pass

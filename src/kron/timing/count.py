@@ -1,22 +1,13 @@
-"""Count of the periods between two instants, without iterating over them."""
+"""Count of the matches of a cron line between two wall-clock times, without iterating over them."""
 
 from __future__ import annotations
 
-from kron.timing.schedule import Schedule
 from kron.timing.schedule.cron import Cron
 
 DAY_SECONDS = 86_400
 
 
-def count_nominals(schedule: Schedule, after: int, upto: int) -> int:
-    """Return the number of nominal times that are later than `after` and not later than `upto`, both in seconds."""
-    return sum(
-        _count_matches(schedule.cron, first + offset, last + offset)
-        for first, last, offset in schedule.zone.spells_between(after + 1, upto + 1)
-    )
-
-
-def _count_matches(cron: Cron, start: int, end: int) -> int:
+def count_matches(cron: Cron, start: int, end: int) -> int:
     """Return the number of matching wall-clock times from `start` (included) to `end` (excluded)."""
     (first_day, start_second), (last_day, end_second) = divmod(start, DAY_SECONDS), divmod(end, DAY_SECONDS)
     if first_day == last_day:

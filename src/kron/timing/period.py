@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from kron.timing.schedule import Schedule
+from kron.timing.count import count_matches
+from kron.timing.recurrence import count_of, next_of, previous_of
+from kron.timing.schedule import Cron, Schedule
+from kron.timing.schedule.terms import PLAIN
 from kron.timing.zone import LATEST, UTC_ZONE, instant, moment, rfc3339
 
 
@@ -59,7 +62,10 @@ def last_period(schedule: Schedule, upto: datetime) -> Period | None:
 
 def next_nominal(schedule: Schedule, t: int) -> int | None:
     """Return the first nominal time later than the instant `t`, or None if there is none."""
-    cron, zone = schedule.cron, schedule.zone
+    if schedule.terms is not PLAIN:
+        return next_of(schedule, t)
+    cron: Cron = schedule.cron  # type: ignore[assignment]  # only cron fields can have plain terms
+    zone = schedule.zone
     if zone is UTC_ZONE:  # local time equals the instant
         nominal = cron.after(t)
         return None if nominal is None or nominal > LATEST else nominal
@@ -74,4 +80,16 @@ def next_nominal(schedule: Schedule, t: int) -> int | None:
 
 def prev_nominal(schedule: Schedule, t: int) -> int | None:
     """Return the last nominal time not later than the instant `t`, or None if there is none."""
-    return schedule.zone.last_upto(schedule.cron.upto, t)
+    if schedule.terms is not PLAIN:
+        return previous_of(schedule, t)
+    cron: Cron = schedule.cron  # type: ignore[assignment]
+    return schedule.zone.last_upto(cron.upto, t)
+
+
+def count_nominals(schedule: Schedule, after: int, upto: int) -> int:
+    """Return the number of nominal times that are later than `after` and not later than `upto`, both in seconds."""
+    if schedule.terms is not PLAIN:
+        return count_of(schedule, after, upto)
+    cron: Cron = schedule.cron  # type: ignore[assignment]
+    spells = schedule.zone.spells_between(after + 1, upto + 1)
+    return sum(count_matches(cron, first + offset, last + offset) for first, last, offset in spells)

@@ -17,7 +17,7 @@ from kron.language.source import source_of
 from kron.timing.decision import checked_identity
 from kron.timing.job import Job
 from kron.timing.schedule import Schedule
-from kron.timing.schedule.cron import possible
+from kron.timing.schedule.cron import Cron, possible
 
 SCHEME = "python"
 DIALECT = "fuzzy"  # dialect of a job that names none
@@ -135,7 +135,7 @@ def _schedule(text: str, name: str, options: JobOptions) -> Schedule:
     except LanguageError as error:
         error.hint = _hint(error, dialect, text)
         raise
-    if not possible(schedule.cron):
+    if isinstance(schedule.cron, Cron) and not possible(schedule.cron):
         hint = "choose a day that exists"
         raise InvalidSchedule("NEVER", f"{clip(text)!r} never runs: no month has such a day", hint=hint)
     return schedule

@@ -12,8 +12,8 @@ from kron.language.sentences.interval import Fixed
 from kron.language.sentences.placeholder import Fortnightly
 from kron.language.sentences.scatter import scatter, seed_of
 from kron.timing.schedule import Schedule
-from kron.timing.schedule.cadence import Cadence
 from kron.timing.schedule.cron import Cron
+from kron.timing.schedule.days import DayCron, Days
 from kron.timing.zone import UTC_ZONE, Zone
 
 Counting = Literal["cron", "exact"]
@@ -58,5 +58,6 @@ def exact_cron(sentence: Sentence, cron: Cron, identity: str) -> Cron:
             return cron
 
 
-def _counted_cadence(cron: Cron, every: int, phase: int) -> Cadence:
-    return Cadence(cron.minutes, cron.hours, every=every, phase=phase)
+def _counted_cadence(cron: Cron, every: int, phase: int) -> Cron:
+    """Return the same times of day every `every` days. `phase` is the first day after 1970-01-01."""
+    return DayCron(cron.minutes, cron.hours, rule=Days(every=every, start=phase))

@@ -12,7 +12,7 @@ from kron.apps.cli.inputs import load, read_text, schedule_argument, usage_error
 from kron.errors import InvalidSchedule
 from kron.language.canonical import to_posix, unparse
 from kron.language.english import describe
-from kron.timing.schedule import Schedule
+from kron.timing.schedule import Cron, Schedule
 
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
@@ -56,10 +56,11 @@ def _file(args: argparse.Namespace) -> tuple[str, str]:
 def _canonical(schedule: Schedule, to: str) -> str:
     if to == "kron":
         return unparse(schedule)
-    if schedule.cron.seconds != 1 or unparse(schedule).count("@") - unparse(schedule).count("@tz("):
+    cron, text = schedule.cron, unparse(schedule)
+    if not isinstance(cron, Cron) or cron.seconds != 1 or text.count("@") - text.count("@tz("):
         hint = "use only five plain cron fields, or --to kron"
         raise InvalidSchedule("NOT_POSIX", "the schedule cannot be expressed in strict POSIX cron", hint=hint)
-    return to_posix(schedule.cron)
+    return to_posix(cron)
 
 
 def replace_file(path: Path, text: str) -> None:

@@ -18,7 +18,7 @@ from kron.apps.service.schemas.views import run_view, schedule_view
 from kron.engine.backfill import MAX_BACKFILL_PERIODS
 from kron.errors import InvalidInput
 from kron.rules.launch_result import Report
-from kron.timing.count import count_nominals
+from kron.timing.period import count_nominals
 from kron.timing.schedule.policy import Overlap
 
 router = APIRouter(route_class=Guarded, prefix="/v1", tags=["acts"])

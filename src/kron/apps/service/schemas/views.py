@@ -15,7 +15,7 @@ from kron.rules.run import Run, State
 from kron.rules.state import ScheduleState
 from kron.rules.upcoming import next_period
 from kron.rules.update import Revision
-from kron.timing.schedule import Schedule
+from kron.timing.schedule import Cron, Schedule
 from kron.timing.zone import rfc3339, rfc3339_ms
 
 STATUS = {  # the five statuses of the cron-service specification
@@ -63,7 +63,7 @@ def _cron_expr(text: str, dialect: str, schedule: Schedule) -> str:
 
     A sentence becomes its cron line. A text with a window or constraints stays whole.
     """
-    if dialect == "fuzzy":
+    if dialect == "fuzzy" and type(schedule.cron) is Cron:
         return write_cron(schedule.cron)
     cron_part, modifiers = scan(text) if dialect == "kron" else (text, [])
     return cron_part.strip(" \t") if [modifier.name for modifier in modifiers] == ["tz"] else text

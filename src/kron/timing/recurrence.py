@@ -1,0 +1,166 @@
+"""Periods of schedules that are more than cron fields in a zone: other heads, a DST rule, or a validity."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from functools import lru_cache
+from typing import NamedTuple
+
+from kron.timing import clock_change
+from kron.timing.schedule import Head, Schedule
+from kron.timing.schedule.cron import Cron
+from kron.timing.schedule.dst import AFTER_FIRST, Dst, Fold, Gap
+from kron.timing.schedule.head import Every, Moment, Moments
+from kron.timing.schedule.terms import Terms, Valid
+from kron.timing.zone import EARLIEST, LATEST, Zone, wall_text
+
+
+class Bounds(NamedTuple):
+    """First and last instant of a validity, both included."""
+
+    first: int
+    last: int
+
+
+def next_of(schedule: Schedule, t: int) -> int | None:
+    """Return the first nominal time later than the instant `t`, or None if there is none."""
+    first, last = bounds_of(schedule.cron, schedule.zone, schedule.terms)
+    nominal = _first_after(schedule.cron, schedule.zone, schedule.terms.dst, max(t, first - 1))
+    return None if nominal is None or nominal > last else nominal
+
+
+def previous_of(schedule: Schedule, t: int) -> int | None:
+    """Return the last nominal time not later than the instant `t`, or None if there is none."""
+    first, last = bounds_of(schedule.cron, schedule.zone, schedule.terms)
+    nominal = _last_upto(schedule.cron, schedule.zone, schedule.terms.dst, min(t, last))
+    return None if nominal is None or nominal < first else nominal
+
+
+def count_of(schedule: Schedule, after: int, upto: int) -> int:
+    """Return the number of nominal times that are later than `after` and not later than `upto`."""
+    first, last = bounds_of(schedule.cron, schedule.zone, schedule.terms)
+    return _count(schedule.cron, schedule.zone, schedule.terms.dst, max(after, first - 1), min(upto, last))
+
+
+def stands_for(schedule: Schedule, nominal: int) -> str | None:
+    """Return the wall-clock time that did not exist and for which a period runs, such as `2026-03-29 02:30`.
+
+    None if the period runs at the time that its schedule names.
+    """
+    cron, dst = schedule.cron, schedule.terms.dst
+    if isinstance(cron, Every):
+        return None
+    if isinstance(cron, Moments):
+        walls = (moment.second for moment in cron.moments if not moment.is_instant)
+        missing = (wall for wall in walls if not schedule.zone.instants(wall))
+        wall = next((wall for wall in missing if nominal in _instants_of(wall, schedule.zone, dst)), None)
+    else:
+        wall = clock_change.missing_wall(cron, schedule.zone, dst.applied_to(cron), nominal)
+    return None if wall is None else wall_text(wall)
+
+
+@lru_cache(16_384)
+def bounds_of(cron: Head, zone: Zone, terms: Terms) -> Bounds:
+    """Return the first and the last instant at which a schedule is valid."""
+    valid = terms.valid
+    first = EARLIEST if valid.start is None else _edge(valid.start, zone, is_start=True)
+    last = LATEST if valid.until is None else _edge(valid.until, zone, is_start=False)
+    if valid.times is None:
+        return Bounds(first, last)
+    return Bounds(first, _last_of_times(cron, zone, terms.dst, valid, Bounds(first, last)))
+
+
+def _last_of_times(cron: Head, zone: Zone, dst: Dst, valid: Valid, bounds: Bounds) -> int:
+    """Return the instant of the period number `times`, by bisection; the end of the validity if there are fewer."""
+    times = valid.times or 0
+    low, step = bounds.first - 1, 1
+    while _count(cron, zone, dst, bounds.first - 1, low + step) < times:
+        low += step
+        step *= 2
+        if low >= bounds.last:
+            return bounds.last
+    high = low + step
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _count(cron, zone, dst, bounds.first - 1, middle) < times:
+            low = middle
+        else:
+            high = middle
+    return min(high, bounds.last)
+
+
+def _first_after(cron: Head, zone: Zone, dst: Dst, t: int) -> int | None:
+    if isinstance(cron, Cron):
+        return clock_change.first_after(cron, zone, dst.applied_to(cron), t)
+    if isinstance(cron, Moments):
+        instants = _instants(cron, zone, dst)
+        index = bisect_right(instants, t)
+        return instants[index] if index < len(instants) else None
+    anchor = _anchor(cron.anchor, zone)
+    nominal = anchor if t < anchor else t - (t - anchor) % cron.seconds + cron.seconds
+    return nominal if nominal <= LATEST else None
+
+
+def _last_upto(cron: Head, zone: Zone, dst: Dst, t: int) -> int | None:
+    if isinstance(cron, Cron):
+        return clock_change.last_upto(cron, zone, dst.applied_to(cron), t)
+    if isinstance(cron, Moments):
+        instants = _instants(cron, zone, dst)
+        index = bisect_right(instants, t)
+        return instants[index - 1] if index else None
+    anchor = _anchor(cron.anchor, zone)
+    return None if t < anchor else t - (t - anchor) % cron.seconds
+
+
+def _count(cron: Head, zone: Zone, dst: Dst, after: int, upto: int) -> int:
+    if upto <= after:
+        return 0
+    if isinstance(cron, Cron):
+        return clock_change.count(cron, zone, dst.applied_to(cron), after, upto)
+    if isinstance(cron, Moments):
+        instants = _instants(cron, zone, dst)
+        return bisect_right(instants, upto) - bisect_right(instants, after)
+    anchor = _anchor(cron.anchor, zone)
+    return max((upto - anchor) // cron.seconds + 1, 0) - max((after - anchor) // cron.seconds + 1, 0)
+
+
+@lru_cache(4_096)
+def _instants(moments: Moments, zone: Zone, dst: Dst) -> tuple[int, ...]:
+    """Return the instants of listed moments, in order and without duplicates."""
+    instants = set[int]()
+    for moment in moments.moments:
+        instants.update([moment.second] if moment.is_instant else _instants_of(moment.second, zone, dst))
+    return tuple(sorted(instants))
+
+
+@lru_cache(16_384)
+def _anchor(moment: Moment, zone: Zone) -> int:
+    return moment.second if moment.is_instant else _instants_of(moment.second, zone, AFTER_FIRST)[0]
+
+
+def _instants_of(wall: int, zone: Zone, dst: Dst) -> list[int]:
+    """Return the instants of a wall-clock time under a rule for clock changes."""
+    instants = zone.instants(wall)
+    if not instants:
+        before, change = _gap_around(wall, zone)
+        return {Gap.SKIP: [], Gap.AFTER: [change], Gap.SHIFT: [wall - before]}[dst.gap]
+    return {Fold.BOTH: instants, Fold.FIRST: instants[:1], Fold.LAST: instants[-1:]}[dst.fold]
+
+
+def _gap_around(wall: int, zone: Zone) -> tuple[int, int]:
+    """Return the offset before the gap that contains a wall-clock time, and the instant of the gap."""
+    for shift in zone.shifts(wall - 2 * 86_400, wall + 2 * 86_400):
+        if shift.at + shift.before <= wall < shift.at + shift.after:
+            return shift.before, shift.at
+    raise AssertionError("a wall-clock time without an instant is in a gap")
+
+
+def _edge(moment: Moment, zone: Zone, is_start: bool) -> int:
+    """Return the first instant not before a moment, or the last instant not after it."""
+    if moment.is_instant:
+        return moment.second
+    instants = zone.instants(moment.second)
+    if not instants:
+        _, change = _gap_around(moment.second, zone)
+        return change if is_start else change - 1
+    return instants[0] if is_start else instants[-1]
