@@ -88,6 +88,7 @@ PARSERS: dict[str, Callable[[Any], Iterator[KronError]]] = {
     "posix": _raised(lambda text: parse(text, dialect="posix")),
     "service": _raised(lambda text: parse(text, dialect="service")),
     "kron": _raised(lambda text: parse(text, dialect="kron")),
+    "plus": _raised(lambda text: parse(text, dialect="plus")),
     "table": lambda text: iter(read_table(text, "/etc/krontab").errors),
     "limits": lambda text: iter(read_table(text, "/etc/krontab").errors[-1:]),
     "definition": _raised(define),

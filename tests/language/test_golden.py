@@ -14,9 +14,11 @@ CODES = golden.FOLDER / "codes.txt"
 READERS = [
     *("__init__", "constraints", "duration", "field_errors", "fields", "grammar", "kron", "krontab", "manifest"),
     *("modifier_args", "posix", "quoting", "record", "service", "tokens"),
+    *("day_tokens", "moment", "moment_check", "plus", "plus_args"),
 ]  # sentences have cases of their own
 CLASSES = {family.__name__ for family in FAMILIES.values()}
-RAISING = {*CLASSES, "Fault", "LanguageError", "_field_fault", "_expression_fault", "_read_choice", "_unknown_choice"}
+RAISING = {*CLASSES, "Fault", "LanguageError", "_expression_fault", "_fault_at", "_field_fault", "_range_fault"}
+RAISING |= {"read_choice", "unknown_choice"}
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -6,11 +6,10 @@ from itertools import islice, pairwise
 import pytest
 
 from kron import KronError, decide, describe, last_period, parse, periods, unparse
-from kron.language.canonical import to_posix
+from kron.language.canonical import canonical, to_posix
 from kron.language.sentences.pool import POOL
 from kron.language.sentences.read import read_sentence
 from kron.language.sentences.scatter import seed_of
-from kron.timing.schedule.cadence import Cadence
 from tests.language.scatter_oracle import stretch_cron
 
 WHO = "octo/site/.github/workflows/report.md"
@@ -57,12 +56,13 @@ def test_the_exact_cadence_counts_days_across_months_and_years(ids, text, days):
     assert phases == allowed  # the identity chooses the day, so not everyone runs on the same
 
 
-def test_cron_cannot_and_says_so():
+def test_cron_cannot_count_across_months_and_plus_can():
     assert gaps("bi-weekly", "cron", 40) == {14, 2, 3}
     schedule = parse("bi-weekly", dialect="fuzzy", identity=WHO, cadence="exact")
-    with pytest.raises(KronError) as caught:
-        unparse(schedule)
-    assert caught.value.code == "NOT_CRON"
+    text, dialect = canonical(schedule)
+    assert dialect == "plus"
+    assert "@days(every=14d,from=1970-01-" in text
+    assert parse(text, dialect=dialect) == schedule
     with pytest.raises(ValueError, match="days"):
         to_posix(schedule.cron)
     assert describe(schedule).endswith("every 14 days, UTC.")
@@ -104,12 +104,6 @@ def test_what_a_sentence_cannot_be_read_with(options, code):
         parse("daily", dialect="fuzzy", **options)
     assert caught.value.code == code
     assert caught.value.hint
-
-
-def test_a_cadence_has_a_phase_within_its_length():
-    for every, phase in ((14, 14), (14, -1), (0, 0)):
-        with pytest.raises(ValueError, match="phase"):
-            Cadence(1, 1, every=every, phase=phase)
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from kron.timing.due import Due, due_of, has_period
 from kron.timing.job import Job
 from kron.timing.key import key_of
 from kron.timing.period import Period, next_nominal, prev_nominal
+from kron.timing.recurrence import stands_for
 from kron.timing.zone import rfc3339
 
 MAX_RECORDS = 10_000  # maximum records read
@@ -67,6 +68,9 @@ class PeriodReport:
         yield f"revision {revision.number}{author}, {rfc3339(revision.at // 1000)}: {_text_of(revision.job)}{note}"
         chosen = self.decision["chosen_time"] if self.due.schedulable else "none: no second satisfies the constraints"
         yield f"period {self.period.id}: chosen {chosen}" + self._jitter_text()
+        missing_time = stands_for(revision.job.schedule, self.period.nominal)
+        if missing_time is not None:
+            yield f"It stands for {missing_time} local time, which the clocks skip."
         if self.action is not None:
             yield _action_text(self.action)
         yield self.summary()

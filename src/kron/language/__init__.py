@@ -27,6 +27,7 @@ def parse(
     identity: str = "",
     cadence: Literal["cron", "exact"] = "cron",
     policy: Policy = KRON,
+    stored: bool = False,
 ) -> Schedule:
     """Parse a schedule text.
 
@@ -38,6 +39,7 @@ def parse(
         identity: Identity that selects the time of a sentence (fuzzy dialect).
         cadence: With `exact`, days and weeks of a sentence are counted across the ends of months.
         policy: Policy of the schedule. Each key of @policy replaces that field only.
+        stored: Whether the text comes from a store or a record, so that a newer tz database cannot make it invalid.
 
     Raises:
         LanguageError: The text is invalid.
@@ -53,7 +55,7 @@ def parse(
         if dialect == "kron":
             return kron.read(text, default_zone, policy)
         if dialect == "plus":
-            return _read_plus(text, default_zone, policy)
+            return _read_plus(text, default_zone, policy, stored)
         if dialect == "fuzzy":
             return replace(_read_sentence(text, identity, cadence, default_zone), policy=policy)
     except Fault as fault:
@@ -61,10 +63,10 @@ def parse(
     raise _unknown_dialect(dialect)
 
 
-def _read_plus(text: str, zone: Zone, policy: Policy) -> Schedule:
+def _read_plus(text: str, zone: Zone, policy: Policy, stored: bool) -> Schedule:
     from kron.language import plus  # deferred: rarely needed
 
-    return plus.read(text, zone, policy)
+    return plus.read(text, zone, policy, stored=stored)
 
 
 def _read_sentence(text: str, identity: str, cadence: Literal["cron", "exact"], zone: Zone) -> Schedule:

@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from kron.errors import clip
+from kron.language import field_errors
 from kron.language.fault import Fault
-from kron.language.grammar import DAY_NAMES, WEEKDAY
+from kron.language.grammar import DAY, DAY_NAMES, WEEKDAY
 from kron.timing.schedule.days import PLAIN_DAYS, Days
 
 _DAY_TOKEN = re.compile(r"L(?:-([0-9]{1,4}))?|(LW)|([0-9]{1,4})W", re.IGNORECASE | re.ASCII)
@@ -40,6 +41,9 @@ def take_tokens(day: str, weekday: str) -> Taken:
             rule = _with_weekday(rule, match, start)
         else:
             weekday_rest.append(element)
+    for rest, field, kind in ((day_rest, day, DAY), (weekday_rest, weekday, WEEKDAY)):
+        if rest == ["*"] and field != "*":
+            raise field_errors.star(field, kind)
     return Taken(rule, ",".join(day_rest), ",".join(weekday_rest))
 
 
@@ -91,14 +95,9 @@ def _with_weekday(rule: Days, match: re.Match[str], start: int) -> Days:
     weekday = int(match[1]) if match[1].isdigit() else named
     if weekday is None or weekday > 6:
         hint = "write 0 for Sunday" if weekday == 7 else "use 0 to 6, or SUN to SAT"
-        raise Fault(
-            "OUT_OF_RANGE" if weekday is not None else "UNKNOWN_NAME",
-            f"weekday field has the unknown day {clip(match[1])}",
-            start,
-            start + len(match[1]),
-            hint,
-            {"field": "weekday", "reason": f"has the unknown day {clip(match[1])}"},
-        )
+        reason = f"has the unknown day {clip(match[1])}"
+        details: dict[str, object] = {"field": "weekday", "reason": reason}
+        raise Fault("UNKNOWN_NAME", f"weekday field {reason}", start, start + len(match[1]), hint, details)
     if match[2]:
         return replace(rule, last_of=rule.last_of | 1 << weekday)
     number = int(match[3])

@@ -187,6 +187,7 @@ _DISTRIBUTIONS: dict[str, tuple[Callable[..., Distribution], Parameters]] = {
         {"lambda": ("decay", _read_positive), "dir": ("lean", _choice_reader(Direction, "direction"))},
     ),
 }
+DISTRIBUTION_NAMES = tuple(_DISTRIBUTIONS)
 _POLICY: Parameters = {
     "concurrency": ("overlap", _read_overlap),
     "deadline": ("deadline", read_duration),

@@ -16,6 +16,7 @@ from kron.language.field_errors import miscount
 from kron.language.fields import cron, find_fault
 from kron.language.grammar import MODIFIERS, Grammar
 from kron.language.kron import Modifier
+from kron.language.moment_check import check_moments
 from kron.language.plus_args import PLUS_READERS, read_interval, read_moments
 from kron.language.tokens import Token, tokens
 from kron.timing.period import next_nominal
@@ -33,8 +34,16 @@ PLUS_MODIFIERS = (*MODIFIERS, "days", "dst", "valid")
 _CRON_FIELDS = tuple(field.name for field in fields_of(Cron) if field.init)
 
 
-def read(text: str, default_zone: Zone, policy: Policy = KRON) -> Schedule:
-    """Parse a text in the plus dialect. `default_zone` and `policy` apply unless the text has @tz or @policy."""
+def read(text: str, default_zone: Zone, policy: Policy = KRON, *, stored: bool = False) -> Schedule:
+    """Parse a text in the plus dialect.
+
+    Args:
+        text: The text.
+        default_zone: Time zone of a text without @tz.
+        policy: Policy of the schedule. Each key of @policy replaces that field only.
+        stored: Whether the text comes from a store or a record. Then a moment that the clocks skip or repeat is
+            accepted, because a later tz database can have moved a clock change.
+    """
     head_text, modifiers = kron.scan(text, PLUS_MODIFIERS)
     values = {each.name: kron.read_body(each, PLUS_READERS) for each in modifiers}
     places = {each.name: each for each in modifiers}
@@ -44,10 +53,12 @@ def read(text: str, default_zone: Zone, policy: Policy = KRON) -> Schedule:
     head = _read_head(head_text, days, places)
     if valid.times is not None and valid.start is None and isinstance(head, Cron):
         message, hint = "times needs the moment from which it counts", "add from=2026-01-01T00:00 to @valid"
-        raise _fault_at(places["valid"], "TIMES_NEEDS_FROM", message, hint)
+        raise _fault_at("TIMES_NEEDS_FROM", places["valid"], message, hint)
     terms = _terms(head, dst, valid, places)
     schedule = kron.build_schedule(head, {"tz": default_zone} | values, policy)
     schedule = schedule if terms is PLAIN else replace(schedule, terms=terms)
+    if not stored and "dst" not in places:
+        check_moments(text, schedule)
     if terms is not PLAIN and next_nominal(schedule, EARLIEST) is None:
         raise _never(text, places)
     return schedule
@@ -81,7 +92,7 @@ def _read_head(text: str, days: Days, places: dict[str, Modifier]) -> Head:
         return _read_cron(text, words, days)
     if "days" in places:
         hint = "remove it; it selects days of cron fields, such as 0 9 * * * @days(every=2d,from=2026-01-05)"
-        raise _fault_at(places["days"], "MISPLACED_MODIFIER", f"@days does not go with {words[0].text}", hint)
+        raise _fault_at("MISPLACED_MODIFIER", places["days"], f"@days does not go with {words[0].text}", hint)
     return read_moments(text, words) if words[0].text == "at" else read_interval(text, words)
 
 
@@ -125,7 +136,7 @@ def _terms(head: Head, dst: Dst | None, valid: Valid, places: dict[str, Modifier
     if isinstance(head, Every):
         if dst is not None:
             message = "@dst does not go with every: elapsed time knows no clock changes"
-            raise _fault_at(places["dst"], "MISPLACED_MODIFIER", message, "remove it")
+            raise _fault_at("MISPLACED_MODIFIER", places["dst"], message, "remove it")
         return terms_of(head, AFTER_FIRST, valid)
     if isinstance(head, Moments):
         return terms_of(head, AFTER_FIRST if dst is None or dst == ONCE else dst, valid)
@@ -139,8 +150,8 @@ def _never(text: str, places: dict[str, Modifier]) -> Fault:
         message, hint = "never runs: the clocks skip every moment", "write another rule in @dst"
     if place is None:
         return Fault("NEVER", "never runs", 0, len(text), "choose a later moment")
-    return _fault_at(place, "NEVER", message, hint)
+    return _fault_at("NEVER", place, message, hint)
 
 
-def _fault_at(modifier: Modifier, code: str, message: str, hint: str) -> Fault:
+def _fault_at(code: str, modifier: Modifier, message: str, hint: str) -> Fault:
     return Fault(code, message, modifier.start, modifier.end, hint)

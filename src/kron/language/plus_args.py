@@ -9,17 +9,29 @@ from enum import StrEnum
 from kron.errors import clip
 from kron.language.duration import UNITS, read_duration
 from kron.language.fault import Fault
-from kron.language.modifier_args import READERS, Parameters, Reader, read_arguments, read_choice, read_part
+from kron.language.modifier_args import (
+    DISTRIBUTION_NAMES,
+    READERS,
+    Parameters,
+    Reader,
+    read_arguments,
+    read_choice,
+    read_distribution,
+    read_part,
+)
 from kron.language.moment import read_date, read_moment
 from kron.language.quoting import split
 from kron.language.tokens import Token
 from kron.timing.schedule.days import MAX_EVERY, Days
 from kron.timing.schedule.dst import ONCE, WALL, Dst, Fold, Gap
 from kron.timing.schedule.head import MAX_INTERVAL, MAX_MOMENTS, Every, Moment, Moments
+from kron.timing.schedule.sampling import Distribution
 from kron.timing.schedule.terms import MAX_TIMES, Valid
 
 _CADENCE = re.compile(r"([0-9]{1,9})([dw])")
 _CALENDAR_INTERVAL = re.compile(r"([0-9]+)(d|w|days?|weeks?)")
+_MOMENT_IN_TWO_WORDS = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}(:[0-9]{2})?")
+_UNIT_NAMES = {"second": "s", "sec": "s", "minute": "m", "min": "m", "hour": "h", "day": "d", "week": "w"}
 _NAMED_RULES = {"wall": WALL, "once": ONCE}
 
 
@@ -28,6 +40,8 @@ def read_moments(text: str, words: list[Token]) -> Moments:
     if len(words) != 2:
         place = words[2] if len(words) > 2 else words[0]
         hint = "write at 2026-12-01T09:00, and several moments with commas, without spaces"
+        if len(words) == 3 and _MOMENT_IN_TWO_WORDS.fullmatch(f"{words[1].text} {words[2].text}"):
+            hint = f"write at {words[1].text}T{words[2].text}"
         raise Fault("BAD_MOMENT", "expected one list of moments after at", place.start, place.end, hint)
     moments, parts = set[Moment](), words[1].text.split(",")
     if len(parts) > MAX_MOMENTS:
@@ -48,7 +62,7 @@ def read_interval(text: str, words: list[Token]) -> Every:
     if len(words) < 2:
         hint = "write every 90m from 2026-01-01T00:00"
         raise Fault("BAD_DURATION", "the interval is missing", words[0].start, words[0].end, hint)
-    seconds = read_part(_read_seconds, words[1])
+    seconds = read_part(_read_seconds, _interval_word(words))
     if len(words) < 4 or words[2].text != "from":
         hint = f"add the moment of the first run: every {clip(words[1].text)} from 2026-01-01T00:00"
         message = "an interval needs the moment from which it counts"
@@ -56,6 +70,18 @@ def read_interval(text: str, words: list[Token]) -> Every:
     if len(words) > 4:
         raise Fault("BAD_MOMENT", "text after the moment", words[4].start, words[-1].end, "remove it")
     return Every(seconds, read_part(read_moment, words[3]))
+
+
+def _interval_word(words: list[Token]) -> Token:
+    """Return the interval. One that is written in two words, such as `10 seconds`, is refused."""
+    unit = _UNIT_NAMES.get(words[2].text.rstrip("s")) if len(words) > 2 and words[1].text.isdigit() else None
+    if unit is None:
+        return words[1]
+    interval = f"{clip(words[1].text)}{unit}"
+    hint = f"write every {interval} from 2026-01-01T00:00"
+    if unit in "dw":
+        hint = f"count days on the calendar: 0 9 * * * @days(every={interval},from=2026-01-05)"
+    raise Fault("BAD_DURATION", "the interval is two words", words[1].start, words[2].end, hint)
 
 
 def _read_seconds(text: str) -> int:
@@ -107,8 +133,20 @@ def read_dst(body: str) -> Dst:
         return _NAMED_RULES[body]
     if "=" not in body:
         hint = "write wall, once, or gap=skip|after|shift and fold=both|first|last"
+        if body.partition(",")[0] in DISTRIBUTION_NAMES:
+            hint = f"did you mean '@dist({clip(body)})'?"
         raise Fault("BAD_PARAMETER", f"unknown rule for clock changes {clip(body)!r}", 0, len(body), hint)
     return Dst(**read_arguments(split(body), _DST, "@dst"))
+
+
+def _read_distribution(body: str) -> Distribution:
+    """Parse the body of @dist. A rule for clock changes is a slip of one letter: @dst."""
+    try:
+        return read_distribution(body)
+    except Fault as fault:
+        if body in _NAMED_RULES or body.startswith(("gap=", "fold=")):
+            fault.hint = f"did you mean '@dst({clip(body)})'?"
+        raise
 
 
 def read_valid(body: str) -> Valid:
@@ -137,4 +175,9 @@ _VALID: Parameters = {
     "until": ("until", read_moment),
     "times": ("times", _read_times),
 }
-PLUS_READERS: Mapping[str, Reader] = READERS | {"days": read_days, "dst": read_dst, "valid": read_valid}
+PLUS_READERS: Mapping[str, Reader] = READERS | {
+    "dist": _read_distribution,
+    "days": read_days,
+    "dst": read_dst,
+    "valid": read_valid,
+}

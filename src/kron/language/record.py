@@ -15,6 +15,7 @@ from kron.timing.due import due_of
 from kron.timing.job import Job
 from kron.timing.key import key_of
 from kron.timing.period import Period, next_nominal
+from kron.timing.recurrence import stands_for
 from kron.timing.schedule import Schedule
 from kron.timing.schedule.policy import MILLISECOND
 from kron.timing.schedule.sampling import Anchor, Exponential, Normal, SkewEarly, SkewLate
@@ -39,6 +40,7 @@ RESULT_FIELDS = (
 def to_record(decision: Decision) -> Json:
     """Return a decision as JSON, with the field names of the specification."""
     schedule = decision.schedule
+    missing_time = stands_for(schedule, decision.period.nominal)
     return {
         "identity": decision.identity,
         "dialect": canonical(schedule).dialect,
@@ -57,7 +59,7 @@ def to_record(decision: Decision) -> Json:
         "attempts": decision.draws,
         "outcome": "unschedulable" if decision.unschedulable else None,
         "reason": "constraints" if decision.unschedulable else None,
-    }
+    } | ({} if missing_time is None else {"stands_for": f"{missing_time.replace(' ', 'T')} (gap)"})
 
 
 def record_of(job: Job, period: Period) -> Json:
@@ -131,9 +133,9 @@ def verify(recorded: Json | str) -> list[Difference]:
         InvalidInput: The input is not a recorded decision, or its schedule text is invalid.
     """
     fields = _recorded_fields(recorded)
-    # A text in the kron dialect names its time zone.
-    zone_name = "UTC" if fields["dialect"] == "kron" else fields["timezone"]
-    schedule = parse(fields["schedule"], dialect=fields["dialect"], timezone=zone_name)
+    # A text in the dialects kron and plus names its time zone.
+    zone_name = "UTC" if fields["dialect"] in ("kron", "plus") else fields["timezone"]
+    schedule = parse(fields["schedule"], dialect=fields["dialect"], timezone=zone_name, stored=True)
     try:
         nominal = instant_of(fields["period_id"])
     except ValueError:

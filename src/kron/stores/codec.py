@@ -228,7 +228,8 @@ def _read_source(text: str | None, dialect: str | None, zone: str | None) -> Sou
 
 @lru_cache(16_384)  # parsing dominates the cost of a row, and many rows share few texts
 def _read_schedule(text: str, dialect: str, zone: str, policy: str, presets: Presets) -> Schedule:
-    return replace(parse(text, dialect=dialect, timezone=zone), policy=_read_policy(policy, presets))
+    schedule = parse(text, dialect=dialect, timezone=zone, stored=True)
+    return replace(schedule, policy=_read_policy(policy, presets))
 
 
 def _read_policy(text: str, presets: Presets) -> Policy:

@@ -41,7 +41,7 @@ def instant_at(text: str, home: str = "UTC") -> int:
     instants = local_zone.instants(wall)
     if not instants:
         message = f"{wall_text(wall)} does not exist in {local_zone.name}: clocks skip it (DST gap)"
-        raise InvalidInput("NO_SUCH_TIME", message, hint="use a time before or after the gap")
+        raise InvalidInput("TIME_IN_GAP", message, hint="use a time before or after the gap")
     return instants[0]
 
 

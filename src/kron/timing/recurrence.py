@@ -11,7 +11,7 @@ from kron.timing.schedule import Head, Schedule
 from kron.timing.schedule.cron import Cron
 from kron.timing.schedule.dst import AFTER_FIRST, Dst, Fold, Gap
 from kron.timing.schedule.head import Every, Moment, Moments
-from kron.timing.schedule.terms import Terms, Valid
+from kron.timing.schedule.terms import PLAIN, Terms, Valid
 from kron.timing.zone import EARLIEST, LATEST, Zone, wall_text
 
 
@@ -48,7 +48,7 @@ def stands_for(schedule: Schedule, nominal: int) -> str | None:
     None if the period runs at the time that its schedule names.
     """
     cron, dst = schedule.cron, schedule.terms.dst
-    if isinstance(cron, Every):
+    if schedule.terms is PLAIN or isinstance(cron, Every):
         return None
     if isinstance(cron, Moments):
         walls = (moment.second for moment in cron.moments if not moment.is_instant)

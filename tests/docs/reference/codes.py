@@ -19,10 +19,12 @@ FAULTS = {  # they become a LanguageError when the whole text is known
     "LanguageError",
     "_expression_fault",
     "_field_fault",
-    "_read_choice",
-    "_unknown_choice",
+    "_fault_at",
+    "_range_fault",
     "bad_time",
+    "read_choice",
     "sentence_fault",
+    "unknown_choice",
 }
 RAISING = {*CLASSES, *FAULTS, "Finding", "code_details", "usage_error"}
 FIXED = {"usage_error": "USAGE"}  # functions that raise one code, and are given the message first

@@ -60,4 +60,6 @@ def exact_cron(sentence: Sentence, cron: Cron, identity: str) -> Cron:
 
 def _counted_cadence(cron: Cron, every: int, phase: int) -> Cron:
     """Return the same times of day every `every` days. `phase` is the first day after 1970-01-01."""
+    if every == 1:
+        return Cron(cron.minutes, cron.hours)
     return DayCron(cron.minutes, cron.hours, rule=Days(every=every, start=phase))

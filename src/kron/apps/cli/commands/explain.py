@@ -13,6 +13,7 @@ from kron.language.english import describe, english_policy
 from kron.language.record import to_record
 from kron.timing.decision import Decision, count_rejections, decide
 from kron.timing.period import Period, next_nominal
+from kron.timing.recurrence import stands_for
 from kron.timing.schedule.sampling import Strategy
 from kron.timing.schedule.window import SECOND
 from kron.timing.zone import instant_of, rfc3339
@@ -64,6 +65,9 @@ def _show(decision: Decision, subject: Subject, screen: Screen) -> None:
     if subject.identity != "-":
         print_row("identity", decision.identity)
     print_row("nominal", local_and_utc(decision.period.nominal))
+    missing_time = stands_for(schedule, decision.period.nominal)
+    if missing_time is not None:
+        print_row("", f"for {missing_time}, which the clocks skip")
     if schedule.window.duration:
         print_row("window", f"{local_and_utc(decision.window.start // SECOND)}   to")
         print_row("", local_and_utc(decision.window.end // SECOND))
