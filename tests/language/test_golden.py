@@ -12,8 +12,8 @@ from tests.language import golden
 CASES = [case for parser in golden.PARSERS for case in golden.read(parser)]
 CODES = golden.FOLDER / "codes.txt"
 READERS = [
-    *("__init__", "constraints", "duration", "field_errors", "fields", "grammar", "kron", "krontab", "manifest"),
-    *("modifier_args", "posix", "quoting", "record", "service", "tokens"),
+    *("constraints", "dialect", "duration", "field_errors", "fields", "grammar", "kron", "krontab", "manifest"),
+    *("modifier_args", "posix", "quoting", "reading", "record", "service", "tokens"),
     *("day_tokens", "moment", "moment_check", "plus", "plus_args"),
 ]  # sentences have cases of their own
 CLASSES = {family.__name__ for family in FAMILIES.values()}

@@ -79,5 +79,6 @@ def _read(status: int, body: bytes) -> Json:
     if "span" in content:
         start, end = content["span"]
         place = Place(content["text"], start, end, content.get("field", ""))
-        raise LanguageError(code, detail, place, hint=hint)
+        details = {"read_by": content["read_by"]} if "read_by" in content else None
+        raise LanguageError(code, detail, place, hint=hint, details=details)
     raise error_of(code, detail, hint=hint, details={"status": status})

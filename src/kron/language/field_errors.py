@@ -126,19 +126,17 @@ def miscount(text: str, grammar: Grammar, max_fields: int = 5) -> Fault:
     details: dict[str, object] = {"field": "expression", "reason": f"has {count} fields"}
     if surplus:
         details["surplus"] = text[surplus.start : end]
-        return Fault("FIELD_COUNT", message, surplus.start, end, _surplus_hint(surplus.text, count, grammar), details)
+        return Fault("FIELD_COUNT", message, surplus.start, end, _surplus_hint(surplus.text, grammar), details)
     return Fault("FIELD_COUNT", message, end, end + 1, f"write {FIELD_ORDER}", details)
 
 
-def _surplus_hint(word: str, count: int, grammar: Grammar) -> str:
+def _surplus_hint(word: str, grammar: Grammar) -> str:
     if word.startswith("@"):
         return _MODIFIER_HINT
     if word.startswith("#"):
         return "remove the comment"
     if grammar.name == "kron" and word.partition("(")[0] in MODIFIERS:
         return f"did you mean '@{clip(word)}'?"
-    if count == 6 and grammar.name != "service":
-        return "use the service dialect for six fields with the seconds first"
     return f"write {FIELD_ORDER}"
 
 

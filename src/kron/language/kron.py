@@ -12,6 +12,7 @@ from kron.errors import clip, nearest
 from kron.language.fault import Fault
 from kron.language.grammar import MODIFIERS
 from kron.language.modifier_args import READERS, Reader
+from kron.language.options import Options
 from kron.language.quoting import body_end
 from kron.language.service import baseline
 from kron.language.tokens import Token, invalid_character, tokens
@@ -33,6 +34,11 @@ class Modifier(NamedTuple):
     body: Token
     start: int
     end: int
+
+
+def read_schedule(text: str, options: Options) -> Schedule:
+    """Parse a text in the kron dialect into a schedule."""
+    return read(text, options.zone, options.policy)
 
 
 def read(text: str, default_zone: Zone, policy: Policy = KRON) -> Schedule:

@@ -10,15 +10,21 @@ from typing import Any
 
 from kron.errors import InvalidSchedule, LanguageError, clip, did_you_mean
 from kron.language import kron
+from kron.language.agreement import ANY_IDENTITY
+from kron.language.dialect import TABLE, NamedText, reader_of, split_name
+from kron.language.door import FILE
 from kron.language.duration import read_duration
 from kron.language.fault import Fault
+from kron.language.opinion import with_opinion
+from kron.language.options import Options
 from kron.language.quoting import WORD, check_quotes, spans, unquote
 from kron.language.source import source_of
 from kron.language.tokens import check_text
-from kron.timing.job import Command, Job
+from kron.timing.job import Command, Job, Source
 from kron.timing.schedule import Schedule
 from kron.timing.zone import UTC_ZONE
 
+DIALECT = "kron"  # dialect of a schedule that names none
 MAX_LINES = 100_000
 MAX_ERRORS = 100  # with more invalid lines, the file is probably not a krontab file
 
@@ -32,12 +38,13 @@ _OCTAL = re.compile(r"0?[0-7]{3}")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Line of the file: its number, its schedule text, the rest of its text, and the job."""
+    """Line of the file: its number, its schedule text, the rest of its text, the job, and the dialect of the text."""
 
     number: int
     schedule: str
     rest: str
     job: Job
+    dialect: str = DIALECT
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,15 +133,19 @@ def _read_line(text: str, number: int, path: str) -> Line:
     check_quotes(text)
     schedule_match = _SCHEDULE.match(text)
     schedule_end = schedule_match.end() if schedule_match else 0
-    schedule = _read_schedule(text[:schedule_end])
+    named = split_name(text[:schedule_end])
+    schedule = _read_named_schedule(named, ANY_IDENTITY) if named else _read_schedule(text[:schedule_end])
     pairs = _read_pairs(text, schedule_end)
     missing = [key for key in ("name", "command") if key not in pairs]
     if missing:
         message, hint = f"line has no {'= and no '.join(missing)}=", f"add {'=… '.join(missing)}=…"
         end = len(text.rstrip(" \t"))
         raise Fault("MISSING_KEY", message, end, end + 1, hint)
-    source = text[:schedule_end].strip(" \t")
-    return Line(number, source, text[schedule_end:], _build_job(path, source, schedule, pairs))
+    if named and TABLE[named.dialect].needs_identity:
+        schedule = _read_named_schedule(named, identity_of(path, pairs["name"]))
+    source, dialect = (named.text if named else text[:schedule_end]).strip(" \t"), named.dialect if named else DIALECT
+    job = _build_job(path, source_of(source, dialect, schedule), schedule, pairs)
+    return Line(number, source, text[schedule_end:], job, dialect)
 
 
 def _read_schedule(text: str) -> Schedule:
@@ -146,7 +157,15 @@ def _read_schedule(text: str) -> Schedule:
             fault.hint = f'write the command as command="{clip(surplus)}"'
         elif not text.strip(" \t"):
             fault.hint = "begin the line with a schedule; set variables per job with env=NAME=value"
-        raise
+        raise with_opinion(fault, text, DIALECT, Options(identity=ANY_IDENTITY), FILE) from None
+
+
+def _read_named_schedule(named: NamedText, identity: str) -> Schedule:
+    text, options = named.text.rstrip(" \t"), Options(identity=identity)
+    try:
+        return reader_of(TABLE[named.dialect].module)(text, options)
+    except Fault as fault:
+        raise with_opinion(fault, text, named.dialect, options, FILE).moved(named.start) from None
 
 
 @lru_cache(4_096)
@@ -202,9 +221,9 @@ def _unquote_variable(text: str) -> str:
         raise fault.moved(len(name) + 1) from None
 
 
-def _build_job(path: str, text: str, schedule: Schedule, pairs: dict[str, Any]) -> Job:
+def _build_job(path: str, source: Source, schedule: Schedule, pairs: dict[str, Any]) -> Job:
     name, description = pairs.pop("name"), pairs.pop("description", "")
-    command, source = Command(pairs.pop("command"), **pairs), source_of(text, "kron", schedule)
+    command = Command(pairs.pop("command"), **pairs)
     return Job(identity_of(path, name), schedule, name, description, command, source=source)
 
 

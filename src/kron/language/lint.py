@@ -11,8 +11,8 @@ from itertools import islice
 from kron.errors import Place, clip
 from kron.language.grammar import DAY, HOUR, MINUTE, MONTH, SECOND, WEEKDAY, Kind
 from kron.language.kron import scan
+from kron.language.options import Seconds
 from kron.language.plus import PLUS_MODIFIERS
-from kron.language.service import Seconds
 from kron.language.tokens import Token, tokens
 from kron.timing.calendar import date_of, weekday_of
 from kron.timing.decision import MAX_DRAWS, reading, violated_clause

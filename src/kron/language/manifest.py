@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from kron.errors import InvalidInput, clip, did_you_mean
+from kron.errors import InvalidInput, LanguageError, clip, did_you_mean
+from kron.language.dialect import split_name
+from kron.language.door import FORM
 from kron.language.fault import Fault
 from kron.language.kron import assemble
 from kron.language.modifier_args import READERS
+from kron.language.opinion import with_opinion
+from kron.language.options import Options
 from kron.language.quoting import quote
-from kron.language.source import shared_source
+from kron.language.reading import read
+from kron.language.source import shared_source, source_of
 from kron.language.tokens import check_text
 from kron.timing.decision import checked_identity
 from kron.timing.job import Job
+from kron.timing.schedule.policy import KRON
+from kron.timing.zone import UTC_ZONE
 
+DIALECT = "kron"  # dialect of a schedule that names none
 FIELDS = (
     "identity",
     "schedule",
@@ -44,6 +53,27 @@ def define(fields: Mapping[str, Any]) -> Job:
         InvalidInput: A field is unknown, missing or invalid.
         LanguageError: The text of a field is invalid.
     """
+    values = _checked_fields(fields)
+    identity, schedule_text = values["identity"], values["schedule"]
+    bodies = _modifier_bodies(values)
+    parts = {name: _read_body(name, body) for name, body in bodies.items()}
+    named = split_name(schedule_text)
+    if named and named.dialect != DIALECT:
+        return _define_named(identity, schedule_text, bodies, parts)
+    schedule_text = named.text if named else schedule_text
+    try:
+        parsed_schedule = assemble(schedule_text, parts)
+    except Fault as fault:
+        options = Options(identity=identity)
+        raise with_opinion(fault, schedule_text, DIALECT, options, FORM).within(schedule_text, "schedule") from None
+    line = " ".join(
+        [schedule_text, *(f"@{name}({body})" for name, body in bodies.items() if name not in _SEPARATE_MODIFIERS)]
+    )
+    return Job(identity, parsed_schedule, source=shared_source(line, DIALECT, parsed_schedule.zone.name))
+
+
+def _checked_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that are set. Reject unknown ones, a missing or invalid identity, and a missing schedule."""
     for field in fields:
         if field not in FIELDS:
             hint = did_you_mean(str(field), FIELDS, f"use one of {', '.join(FIELDS)}")
@@ -52,24 +82,28 @@ def define(fields: Mapping[str, Any]) -> Job:
     for field in ("identity", "schedule"):
         if not values.get(field):
             raise InvalidInput("MISSING_FIELD", f"field {field} is missing", hint=f"add {field}")
-    identity, schedule_text = (
-        _checked_text(values["identity"], "identity"),
-        _checked_text(values["schedule"], "schedule"),
-    )
+    for field in ("identity", "schedule"):
+        _checked_text(values[field], field)
     try:
-        checked_identity(identity)
+        checked_identity(values["identity"])
     except ValueError as error:
         raise _invalid_field("identity", str(error), "use one line of text") from None
-    bodies = _modifier_bodies(values)
-    parts = {name: _read_body(name, body) for name, body in bodies.items()}
+    return values
+
+
+def _define_named(identity: str, text: str, bodies: Mapping[str, str], parts: Mapping[str, Any]) -> Job:
+    """Return the job of a text that names another dialect. Such a text has no modifiers, neither do its fields."""
+    for name in bodies:
+        if name not in _SEPARATE_MODIFIERS:
+            field = _SOURCE_NAMES.get(name, f"constraints.{name}")
+            raise _invalid_field(field, "only the kron dialect has it", "remove the field, or write a kron schedule")
+    options = Options(parts.get("tz", UTC_ZONE), replace(KRON, **parts.get("policy", {})), identity=identity)
     try:
-        parsed_schedule = assemble(schedule_text, parts)
-    except Fault as fault:
-        raise fault.within(schedule_text, "schedule") from None
-    line = " ".join(
-        [schedule_text, *(f"@{name}({body})" for name, body in bodies.items() if name not in _SEPARATE_MODIFIERS)]
-    )
-    return Job(identity, parsed_schedule, source=shared_source(line, "kron", parsed_schedule.zone.name))
+        reading = read(text, None, options, door=FORM)
+    except LanguageError as error:
+        error.place = error.place._replace(source="schedule")
+        raise
+    return Job(identity, reading.schedule, source=source_of(reading.text, reading.dialect, reading.schedule))
 
 
 def _modifier_bodies(values: Mapping[str, Any]) -> dict[str, str]:

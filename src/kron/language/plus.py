@@ -17,6 +17,7 @@ from kron.language.fields import cron, find_fault
 from kron.language.grammar import MODIFIERS, Grammar
 from kron.language.kron import Modifier
 from kron.language.moment_check import check_moments
+from kron.language.options import Options
 from kron.language.plus_args import PLUS_READERS, read_interval, read_moments
 from kron.language.tokens import Token, tokens
 from kron.timing.period import next_nominal
@@ -25,25 +26,16 @@ from kron.timing.schedule.cron import Cron, possible
 from kron.timing.schedule.days import PLAIN_DAYS, DayCron, Days
 from kron.timing.schedule.dst import AFTER_FIRST, ONCE, WALL, Dst
 from kron.timing.schedule.head import Every, Moments
-from kron.timing.schedule.policy import KRON, Policy
 from kron.timing.schedule.terms import ALWAYS, PLAIN, Terms, Valid
-from kron.timing.zone import EARLIEST, Zone
+from kron.timing.zone import EARLIEST
 
 GRAMMAR = Grammar("plus", steps=True, names=True)
 PLUS_MODIFIERS = (*MODIFIERS, "days", "dst", "valid")
 _CRON_FIELDS = tuple(field.name for field in fields_of(Cron) if field.init)
 
 
-def read(text: str, default_zone: Zone, policy: Policy = KRON, *, stored: bool = False) -> Schedule:
-    """Parse a text in the plus dialect.
-
-    Args:
-        text: The text.
-        default_zone: Time zone of a text without @tz.
-        policy: Policy of the schedule. Each key of @policy replaces that field only.
-        stored: Whether the text comes from a store or a record. Then a moment that the clocks skip or repeat is
-            accepted, because a later tz database can have moved a clock change.
-    """
+def read_schedule(text: str, options: Options) -> Schedule:
+    """Parse a text in the plus dialect. Zone and policy of the options apply unless the text has @tz or @policy."""
     head_text, modifiers = kron.scan(text, PLUS_MODIFIERS)
     values = {each.name: kron.read_body(each, PLUS_READERS) for each in modifiers}
     places = {each.name: each for each in modifiers}
@@ -55,9 +47,9 @@ def read(text: str, default_zone: Zone, policy: Policy = KRON, *, stored: bool =
         message, hint = "times needs the moment from which it counts", "add from=2026-01-01T00:00 to @valid"
         raise _fault_at("TIMES_NEEDS_FROM", places["valid"], message, hint)
     terms = _terms(head, dst, valid, places)
-    schedule = kron.build_schedule(head, {"tz": default_zone} | values, policy)
+    schedule = kron.build_schedule(head, {"tz": options.zone} | values, options.policy)
     schedule = schedule if terms is PLAIN else replace(schedule, terms=terms)
-    if not stored and "dst" not in places:
+    if not options.stored and "dst" not in places:
         check_moments(text, schedule)
     if terms is not PLAIN and next_nominal(schedule, EARLIEST) is None:
         raise _never(text, places)

@@ -6,10 +6,17 @@ from kron.language.fault import Fault
 from kron.language.field_errors import miscount
 from kron.language.fields import cron, find_fault
 from kron.language.grammar import Grammar
+from kron.language.options import Options
 from kron.language.tokens import tokens, words
+from kron.timing.schedule import Schedule
 from kron.timing.schedule.cron import Cron
 
 GRAMMAR = Grammar("posix")
+
+
+def read_schedule(text: str, options: Options) -> Schedule:
+    """Parse a text in the posix dialect into a schedule."""
+    return Schedule(read_five_fields(text, GRAMMAR), options.zone, policy=options.policy)
 
 
 def read(text: str) -> Cron:

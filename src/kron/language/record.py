@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kron.errors import InvalidInput
-from kron.language import parse
 from kron.language.canonical import canonical, unparse, write_clauses
 from kron.language.duration import write_duration
+from kron.language.reading import read_stored
 from kron.timing.decision import Decision, count_rejections, decide
 from kron.timing.due import due_of
 from kron.timing.job import Job
@@ -135,7 +135,7 @@ def verify(recorded: Json | str) -> list[Difference]:
     fields = _recorded_fields(recorded)
     # A text in the dialects kron and plus names its time zone.
     zone_name = "UTC" if fields["dialect"] in ("kron", "plus") else fields["timezone"]
-    schedule = parse(fields["schedule"], dialect=fields["dialect"], timezone=zone_name, stored=True)
+    schedule = read_stored(fields["schedule"], fields["dialect"], zone_name)
     try:
         nominal = instant_of(fields["period_id"])
     except ValueError:

@@ -6,26 +6,32 @@ The service dialect has five fields, or six with the seconds first, and accepts 
 from __future__ import annotations
 
 import re
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from kron.errors import InvalidSchedule
 from kron.language.fault import Fault
 from kron.language.field_errors import miscount
 from kron.language.fields import cron, find_fault
 from kron.language.grammar import Grammar
+from kron.language.options import Options, Seconds
 from kron.language.posix import read_five_fields
 from kron.language.tokens import tokens, words
+from kron.timing.schedule import Schedule
 from kron.timing.schedule.cron import Cron
 
 BASELINE = Grammar("kron", steps=True, names=True)
 SERVICE = Grammar("service", steps=True, names=True, seven=True)
 
-Seconds = Literal["first", "last"]
 T = TypeVar("T")
 
 _FIVE_FIELDS = r"\S+(?:[ \t]+\S+){4}"
 _SECONDS_LAST = re.compile(rf"([ \t]*)({_FIVE_FIELDS})([ \t]+)(\S+)([ \t]*)")
 _SECONDS_FIRST = re.compile(rf"([ \t]*)(\S+)([ \t]+)({_FIVE_FIELDS})([ \t]*)")
+
+
+def read_schedule(text: str, options: Options) -> Schedule:
+    """Parse a text in the service dialect into a schedule."""
+    return Schedule(read(text, options.seconds), options.zone, policy=options.policy)
 
 
 def read(text: str, seconds: Seconds = "first") -> Cron:

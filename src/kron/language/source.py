@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from kron.language.canonical import canonical
+from kron.language.dialect import TABLE
 from kron.language.kron import scan
 from kron.language.plus import PLUS_MODIFIERS
 from kron.timing.job import Job, Source
@@ -14,11 +15,16 @@ from kron.timing.schedule import Schedule
 def source_of(text: str, dialect: str, schedule: Schedule) -> Source:
     """Return the source text of a schedule.
 
+    A text of a dialect that is not stored is replaced by the canonical text of its schedule.
+
     Args:
-        text: The text as it was written. Six fields of the service dialect start with the seconds.
+        text: The text as it was written, without the name of its dialect. Six fields of the service dialect start
+            with the seconds.
         dialect: Dialect of the text.
         schedule: Schedule that the text was parsed into. Its time zone is kept unless the text names one.
     """
+    if not TABLE[dialect].stored:
+        text, dialect = canonical(schedule)
     return shared_source(text, dialect, None if names_zone(text, dialect) else schedule.zone.name)
 
 

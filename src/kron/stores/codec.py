@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 from kron.errors import InvalidInput, KronError, LanguageError, UnreadableRecord
-from kron.language import parse
 from kron.language.canonical import canonical
+from kron.language.reading import read_stored
 from kron.language.source import shared_source
 from kron.rules.outcome import GapRecord
 from kron.rules.run import Run
@@ -228,7 +228,7 @@ def _read_source(text: str | None, dialect: str | None, zone: str | None) -> Sou
 
 @lru_cache(16_384)  # parsing dominates the cost of a row, and many rows share few texts
 def _read_schedule(text: str, dialect: str, zone: str, policy: str, presets: Presets) -> Schedule:
-    schedule = parse(text, dialect=dialect, timezone=zone, stored=True)
+    schedule = read_stored(text, dialect, zone)
     return replace(schedule, policy=_read_policy(policy, presets))
 
 

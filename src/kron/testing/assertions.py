@@ -14,7 +14,8 @@ from kron.engine.registrar import Registrar
 from kron.engine.store import Store
 from kron.engine.worker import Worker
 from kron.errors import InvalidSchedule, UsageError, did_you_mean
-from kron.language import parse
+from kron.language.options import Options
+from kron.language.reading import read
 from kron.rules.launch_result import LaunchResult, Report
 from kron.rules.run import Run
 from kron.stores.memory import MemoryStore
@@ -28,6 +29,7 @@ from kron.timing.upcoming import MAX_PERIODS_DECIDED, upcoming_decisions
 from kron.timing.zone import instant
 
 IDENTITY = "test"
+DIALECT = "kron"  # dialect of a schedule text that names none
 START = "2026-01-01 00:00"
 MAX_RUNS_READ = 10_000  # runs that are read from the store after an outage
 MAX_PERIODS_CHECKED = 1_000  # periods that are checked before a schedule is said never to fire
@@ -37,7 +39,12 @@ Time = str | datetime
 
 
 def assert_fires(
-    schedule: Schedule | str, times: Iterable[Time], *, after: Time, dialect: str = "kron", identity: str = IDENTITY
+    schedule: Schedule | str,
+    times: Iterable[Time],
+    *,
+    after: Time,
+    dialect: str | None = None,
+    identity: str = IDENTITY,
 ) -> None:
     """Assert that the first times after `after` at which a schedule fires are exactly `times`.
 
@@ -47,7 +54,7 @@ def assert_fires(
             means that the schedule never fires again; 1,000 periods are checked. Otherwise, up to 20,000 periods are
             checked for a time that satisfies the constraints.
         after: Fire times later than this time are compared, also if the nominal time of the period is earlier.
-        dialect: Dialect of a schedule text.
+        dialect: Dialect of a schedule text that names none; `kron` by default.
         identity: Identity that seeds the decisions.
 
     Raises:
@@ -73,7 +80,7 @@ def assert_survives(
     outage: tuple[Time, Time] | timedelta,
     *,
     expect: str | None = None,
-    dialect: str = "kron",
+    dialect: str | None = None,
     start: Time = START,
     preset: str = "scheduler",
 ) -> str:
@@ -83,7 +90,7 @@ def assert_survives(
         schedule: The schedule, or its text in `dialect`. A Schedule has its own policy, and `preset` is ignored.
         outage: Start and end of the outage, or its length from `start` on.
         expect: Expected summary of the outcomes, such as `1 executed, 3 missed (coalesced)`; None accepts any.
-        dialect: Dialect of a schedule text.
+        dialect: Dialect of a schedule text that names none; `kron` by default.
         start: Start of the outage if `outage` is a length.
         preset: Policy preset of a schedule text: `scheduler` (as in Scheduler), `kron`, `service` or `declarative`.
 
@@ -158,10 +165,10 @@ async def _outcome_summary(store: Store) -> str:
     return ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items())) or "nothing"
 
 
-def _schedule(schedule: Schedule | str, dialect: str, identity: str, policy: Policy) -> Schedule:
+def _schedule(schedule: Schedule | str, dialect: str | None, identity: str, policy: Policy) -> Schedule:
     if isinstance(schedule, Schedule):
         return schedule
-    return parse(schedule, dialect=dialect, identity=identity if dialect == "fuzzy" else "", policy=policy)
+    return read(schedule, dialect, Options(policy=policy, identity=identity), default=DIALECT).schedule
 
 
 def _instant(time: Time, home: str) -> int:

@@ -8,10 +8,15 @@ from itertools import islice
 from pathlib import Path
 
 from kron.apps.cli.console import Screen
+from kron.apps.cli.options import DIALECT
 from kron.engine.clock import SystemClock
 from kron.errors import InvalidSchedule, NotFound, UsageError, did_you_mean
-from kron.language import parse
+from kron.language.auto import read_by_all
+from kron.language.dialect import AUTO
+from kron.language.door import COMMAND_LINE
 from kron.language.krontab import Table, read_table
+from kron.language.options import Options
+from kron.language.reading import Reading, read, zone_of
 from kron.timing.decision import Decision
 from kron.timing.schedule import Schedule
 from kron.timing.upcoming import upcoming_decisions
@@ -29,6 +34,7 @@ class Subject:
     schedule: Schedule
     identity: str
     name: str = ""
+    dialect: str = DIALECT
 
     def upcoming(self, after: int, count: int) -> list[Decision]:
         """Return the next `count` decisions after `after` (seconds since the epoch), in the order of their times.
@@ -58,7 +64,7 @@ def subjects(args: argparse.Namespace, screen: Screen) -> list[Subject]:
     if table.errors:
         screen.note(f"{args.file}: ignored invalid lines: {len(table.errors)}; run kron lint -f {args.file}")
     selected_subjects = [
-        Subject(line.schedule, line.job.schedule, args.identity or line.job.identity, line.job.name)
+        Subject(line.schedule, line.job.schedule, args.identity or line.job.identity, line.job.name, line.dialect)
         for line in table.lines
         if args.name in (None, line.job.name)
     ]
@@ -75,12 +81,33 @@ def subjects(args: argparse.Namespace, screen: Screen) -> list[Subject]:
 
 def schedule_argument(args: argparse.Namespace) -> Subject:
     """Return the schedule given on the command line."""
+    reading = read_argument(args, args.identity or "")
+    return Subject(reading.text, reading.schedule, args.identity or NO_IDENTITY, dialect=reading.dialect)
+
+
+def read_argument(args: argparse.Namespace, identity: str) -> Reading:
+    """Read the schedule of the command line in the dialect that it or an option names, or in all dialects."""
     if args.name is None:
         raise usage_error(
             "no schedule given", 'give a schedule in quotes, such as "0 9 * * MON-FRI", or a file with -f'
         )
-    schedule = parse(args.name, dialect=args.dialect, timezone=args.timezone, identity=args.identity or "")
-    return Subject(args.name, schedule, args.identity or NO_IDENTITY)
+    return read_schedule_text(args.name, args.dialect, now(args), identity, args.timezone)
+
+
+def read_schedule_text(text: str, dialect: str | None, after: int, identity: str, timezone: str = "UTC") -> Reading:
+    """Read a text in a dialect of the command line; with `auto`, in all dialects.
+
+    Args:
+        text: The text.
+        dialect: Dialect that the user named; None if the user named none.
+        after: Instant after which an error shows times, in seconds since the epoch.
+        identity: Identity of the job; empty if there is none.
+        timezone: Time zone of a text that names none.
+    """
+    options = Options(zone_of(timezone), identity=identity)
+    if dialect == AUTO:
+        return read_by_all(text, options, after, default=DIALECT, door=COMMAND_LINE)
+    return read(text, dialect, options, default=DIALECT, door=COMMAND_LINE)
 
 
 def with_identity(subject: Subject) -> Subject:
@@ -112,7 +139,7 @@ def read_text(path: str) -> str:
 
 def now(args: argparse.Namespace) -> int:
     """Return the instant that the command refers to, in seconds since the epoch: `--at`, or the current time."""
-    if args.at is None:
+    if getattr(args, "at", None) is None:
         return int(SystemClock().now())
     try:
         return instant_of(args.at)

@@ -8,8 +8,9 @@ from importlib import import_module
 from typing import Any
 
 from kron.apps.cli.console import Screen
+from kron.language.dialect import AUTO, DIALECTS
 
-DIALECTS = ("posix", "service", "kron", "fuzzy")  # not imported, so that `--help` does not load the language
+DIALECT = "kron"  # dialect of a schedule on the command line that names none
 
 
 def define(commands: Any, name: str, summary: str, example: str) -> argparse.ArgumentParser:
@@ -39,11 +40,16 @@ def add_subject(command: argparse.ArgumentParser) -> None:
     command.add_argument("name", nargs="?", metavar="SCHEDULE", help="schedule in quotes; with -f, name of a job")
     command.add_argument("-f", "--file", help="krontab file")
     command.add_argument("--identity", help="identity of the job; times in windows depend on it")
-    command.add_argument("--dialect", choices=DIALECTS, default="kron", help="dialect of SCHEDULE (default kron)")
+    add_dialect(command, f"dialect of SCHEDULE (default {DIALECT}); auto: all that accept it must agree")
     command.add_argument(
         "--timezone", metavar="ZONE", default="UTC", help="time zone if SCHEDULE names none (default UTC)"
     )
     add_format(command)
+
+
+def add_dialect(command: argparse.ArgumentParser, summary: str) -> None:
+    """Add the `--dialect` option. None means that the option is not given."""
+    command.add_argument("--dialect", choices=(*DIALECTS, AUTO), help=summary)
 
 
 def add_format(command: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from kron._version import __version__
-from kron.apps.cli.options import add_at, add_format, add_subject, count, define
+from kron.apps.cli.options import add_at, add_dialect, add_format, add_subject, count, define
 from kron.apps.cli.stored import STORE_COMMANDS
 from kron.errors import nearest
 
@@ -166,6 +166,7 @@ def _spread(commands: Any) -> None:
     )
     command.add_argument("--by", choices=("sentences", "windows"), default="sentences", help="default sentences")
     command.add_argument("--days", type=count, default=7, help="number of days (default 7)")
+    add_dialect(command, "read each line of a plain file as one schedule (default: as a crontab line)")
     add_at(command, "days after this instant")
     add_format(command)
 

@@ -6,8 +6,10 @@ from dataclasses import replace
 from datetime import timedelta
 
 from kron.apps.declarative.errors import CronCalculationError, FieldParseError, InvalidCronExpressionError
-from kron.errors import InvalidSchedule, LanguageError
-from kron.language import parse
+from kron.errors import InvalidSchedule
+from kron.language.fault import Fault
+from kron.language.options import Options
+from kron.language.reading import read_strictly, zone_of
 from kron.language.tokens import words
 from kron.timing.period import next_nominal
 from kron.timing.schedule import Schedule
@@ -20,11 +22,13 @@ CALLBACK_LEASE_NS = 3_650 * 86_400 * 1_000 * MILLISECOND  # only a restart decla
 
 def read_expression(text: str, zone: str) -> Schedule:
     """Return the schedule of an expression. Raise InvalidCronExpressionError if it is invalid."""
+    options = Options(zone_of(zone))
     try:
-        return parse(text, dialect="posix", timezone=zone)
-    except LanguageError as error:
-        field, reason = str(error.details.get("field")), str(error.details.get("reason"))
-        raise InvalidCronExpressionError(text, field, reason, _field_error(text, field, reason)) from error
+        return read_strictly(text, "posix", options)
+    except Fault as fault:
+        field, reason = str(fault.details.get("field")), str(fault.details.get("reason"))
+        field_error = _field_error(text, field, reason)
+        raise InvalidCronExpressionError(text, field, reason, field_error) from fault.within(text)
 
 
 def next_occurrence(schedule: Schedule, text: str, now: int) -> int:

@@ -8,16 +8,15 @@ from importlib import import_module
 from inspect import isasyncgenfunction, iscoroutine, iscoroutinefunction, isgeneratorfunction, signature
 from typing import Any
 
-from kron.apps.embedded.options import JobOptions, policy_of, zone_of
+from kron.apps.embedded.options import JobOptions, policy_of, zone_name
 from kron.errors import InvalidSchedule, LanguageError, UsageError, clip
-from kron.language import parse
-from kron.language.fault import Fault
-from kron.language.modifier_args import read_zone
+from kron.language.dialect import split_name
+from kron.language.options import Options
+from kron.language.reading import Reading, read, zone_of
 from kron.language.source import source_of
 from kron.timing.decision import checked_identity
 from kron.timing.job import Job
-from kron.timing.schedule import Schedule
-from kron.timing.schedule.cron import Cron, possible
+from kron.timing.schedule.cron import possible
 
 SCHEME = "python"
 DIALECT = "fuzzy"  # dialect of a job that names none
@@ -49,9 +48,9 @@ def declare(
     target = import_function(function) if isinstance(function, str) else function
     _check_callable(target)
     job_name = _name(target, name)
-    schedule, transaction = _schedule(text, job_name, options), bool(options.get("transaction"))
-    source = source_of(text, options.get("dialect", DIALECT), schedule)
-    job = Job(job_name, schedule, name=job_name, target=f"{SCHEME}:{job_name}", source=source)
+    reading, transaction = _read(text, job_name, options), bool(options.get("transaction"))
+    source = source_of(reading.text, reading.dialect, reading.schedule)
+    job = Job(job_name, reading.schedule, name=job_name, target=f"{SCHEME}:{job_name}", source=source)
     if transaction and not iscoroutinefunction(target):
         message = f"{job_name!r} is a plain function, and transaction=True needs an async function"
         raise UsageError(
@@ -126,45 +125,48 @@ def _check_arguments(function: Callable[..., Any], name: str, args: object, kwar
         raise UsageError("BAD_ARGUMENTS", f"{name!r} does not accept these arguments: {error}", hint=hint) from None
 
 
-def _schedule(text: str, name: str, options: JobOptions) -> Schedule:
-    dialect = options.get("dialect", DIALECT)
+def _read(text: str, name: str, options: JobOptions) -> Reading:
+    """Read a schedule in the dialect that the option or the text names; by default, it is a sentence."""
+    named, dialect = split_name(text), options.get("dialect")
     try:
-        if dialect == "fuzzy":
-            return _sentence(text, name, options)
-        schedule = parse(text, dialect=dialect, timezone=zone_of(options) or "UTC", policy=policy_of(options))
+        if (named.dialect if named else dialect or DIALECT) == "fuzzy":
+            return _read_sentence(text, name, options)
+        zone = zone_of(zone_name(options) or "UTC")
+        reading = read(text, dialect, Options(zone, policy_of(options), identity=name), default=DIALECT)
     except LanguageError as error:
-        error.hint = _hint(error, dialect, text)
+        first, *others = error.hint.split("\n")
+        error.hint = "\n".join([_hint(error, first, dialect or DIALECT, text), *others])
         raise
-    if isinstance(schedule.cron, Cron) and not possible(schedule.cron):
+    if not possible(reading.schedule.cron):
         hint = "choose a day that exists"
         raise InvalidSchedule("NEVER", f"{clip(text)!r} never runs: no month has such a day", hint=hint)
-    return schedule
+    return reading
 
 
-def _sentence(text: str, name: str, options: JobOptions) -> Schedule:
-    """Return the schedule of a sentence in the local time of its zone. Its own UTC offset excludes `timezone`."""
+def _read_sentence(text: str, name: str, options: JobOptions) -> Reading:
+    """Read a sentence in the local time of its zone. Its own UTC offset excludes `timezone`."""
     from kron.language.sentences.read import read_sentence
 
-    schedule, zone = parse(text, dialect="fuzzy", identity=name, policy=policy_of(options)), zone_of(options)
+    policy, zone = policy_of(options), zone_name(options)
+    reading = read(text, options.get("dialect"), Options(policy=policy, identity=name), default=DIALECT)
     if not zone:
-        return schedule
-    if read_sentence(text).offset:
+        return reading
+    if read_sentence(reading.text).offset:
         message = "the sentence has a UTC offset, and timezone= is given too"
         raise InvalidSchedule("TWO_ZONES", message, hint="remove the offset from the sentence, or remove timezone=")
-    try:
-        return replace(schedule, zone=read_zone(zone))
-    except Fault as fault:
-        raise fault.within(zone) from None
+    return reading._replace(schedule=replace(reading.schedule, zone=zone_of(zone)))
 
 
-def _hint(error: LanguageError, dialect: str, text: str) -> str:
+def _hint(error: LanguageError, hint: str, dialect: str, text: str) -> str:
     """Return the hint for a text that another decorator accepts."""
+    if split_name(text):
+        return hint
     if dialect == "fuzzy" and text.strip()[:1] in tuple("0123456789*"):
         if len(text.split()) == 6:
             return f'for a cron line with seconds, use dialect="service": @s.job("{text}", dialect="service")'
         return "for a cron line, use @s.cron(...), or @s.kron(...) for steps, names and windows"
     if dialect == "posix" and error.details.get("unsupported"):
-        return f"{error.hint}; or use @s.kron(...), which accepts steps and names"
-    if error.details.get("surplus") and len(text.split()) == 6 and "@" not in text:
+        return f"{hint}; or use @s.kron(...), which accepts steps and names"
+    if error.details.get("surplus") and len(text.split()) == 6 and "service" in str(error.details.get("read_by")):
         return f'for a cron line with seconds, use @s.job("{text}", dialect="service")'
-    return error.hint
+    return hint

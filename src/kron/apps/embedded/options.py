@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from kron.engine.settings import Settings
 from kron.errors import InvalidSchedule, UsageError, clip, did_you_mean
+from kron.language.dialect import DialectName
 from kron.language.duration import read_duration
 from kron.language.fault import Fault
 from kron.timing.schedule.policy import APPLICATION, Catchup, Overlap, Policy, WorkerLossPolicy
@@ -37,7 +38,7 @@ class CronOptions(TypedDict, total=False):
 class JobOptions(CronOptions, total=False):
     """Options of `Scheduler.job` and `add`: those of `cron`, and the dialect of the schedule."""
 
-    dialect: Literal["fuzzy", "posix", "service", "kron"]
+    dialect: DialectName
 
 
 OPTION_NAMES = tuple(JobOptions.__annotations__)
@@ -80,7 +81,7 @@ def read_options(options: Mapping[str, Any]) -> JobOptions:
     return cast(JobOptions, dict(options))
 
 
-def zone_of(options: JobOptions) -> str:
+def zone_name(options: JobOptions) -> str:
     """Return the name of the given time zone; empty without one."""
     zone = options.get("timezone")
     return zone.key if isinstance(zone, ZoneInfo) else zone or ""

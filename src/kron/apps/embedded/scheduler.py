@@ -79,7 +79,7 @@ class Scheduler:
         with the success of the run.
 
         Args:
-            schedule: A sentence, unless `dialect` selects another dialect.
+            schedule: A sentence, unless `dialect` or the text selects another dialect: `kron: 0 9 * * MON`.
             name: Name of the job; by default that of the function.
             args: Positional arguments of the function.
             kwargs: Keyword arguments of the function.

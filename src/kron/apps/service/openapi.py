@@ -28,6 +28,7 @@ PROBLEM = {
         "text": _TEXT,
         "excerpt": {**_TEXT, "description": "the text with carets under the error"},
         "field": _TEXT,
+        "read_by": {"type": "array", "items": _TEXT, "description": "dialects that accept the text"},
         "errors": {"type": "array", "items": _PLACE},
     },
     "required": ["type", "title", "status", "code"],

@@ -94,6 +94,7 @@ def problem(error: KronError) -> dict[str, Any]:
     if isinstance(error, LanguageError):
         body |= {"span": list(error.span), "text": error.place.text[:1000], "excerpt": error.place.excerpt()}
         body |= {"field": error.place.source} if error.place.source else {}
+        body |= {"read_by": error.details["read_by"]} if "read_by" in error.details else {}
     return body
 
 

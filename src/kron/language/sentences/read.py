@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from dataclasses import replace
+from typing import get_args
 
 from kron.errors import InvalidSchedule, clip
 from kron.language.fault import Fault
+from kron.language.options import Counting, Options
 from kron.language.sentences import github, grammar
 from kron.language.sentences.grammar import Sentence
 from kron.language.sentences.interval import Fixed
@@ -16,9 +18,12 @@ from kron.timing.schedule.cron import Cron
 from kron.timing.schedule.days import DayCron, Days
 from kron.timing.zone import UTC_ZONE, Zone
 
-Counting = Literal["cron", "exact"]
-
 _FIRST_SUNDAY = 3  # 1970-01-04, by day number
+
+
+def read_schedule(text: str, options: Options) -> Schedule:
+    """Parse a sentence into the schedule of the identity in the options."""
+    return replace(read(text, options.identity, options.cadence, options.zone), policy=options.policy)
 
 
 def read(text: str, identity: str, cadence: Counting = "cron", zone: Zone = UTC_ZONE) -> Schedule:

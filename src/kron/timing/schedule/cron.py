@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from kron.timing.calendar import CYCLE_DAYS, CYCLE_MONTHS, DAY_BITS, FIRST_DAY, FIRST_WEEKDAY, MONTH_OF
+from kron.timing.schedule.head import Every, Moments
 
 MINUTES = (1 << 60) - 1
 HOURS = (1 << 24) - 1
@@ -174,9 +175,9 @@ class Cron:
         return None
 
 
-def possible(cron: Cron) -> bool:
+def possible(head: Cron | Moments | Every) -> bool:
     """Return whether any day of the calendar matches. February 30, for example, does not exist."""
-    return cron._day_from(0) is not None
+    return not isinstance(head, Cron) or head._day_from(0) is not None
 
 
 @lru_cache(16_384)

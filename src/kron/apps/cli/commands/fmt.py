@@ -10,8 +10,10 @@ from pathlib import Path
 from kron.apps.cli.console import Screen
 from kron.apps.cli.inputs import load, read_text, schedule_argument, usage_error
 from kron.errors import InvalidSchedule
-from kron.language.canonical import to_posix, unparse
+from kron.language.canonical import canonical, to_posix, unparse
+from kron.language.dialect import TABLE
 from kron.language.english import describe
+from kron.language.krontab import DIALECT, Line
 from kron.timing.schedule import Cron, Schedule
 
 
@@ -49,8 +51,16 @@ def _file(args: argparse.Namespace) -> tuple[str, str]:
     lines = before.split("\n")
     for line in table.lines:
         end = "\r" if lines[line.number - 1].endswith("\r") else ""
-        lines[line.number - 1] = f"{_canonical(line.job.schedule, args.to)} {line.rest.rstrip()}{end}"
+        lines[line.number - 1] = f"{_line_schedule(line, args.to)} {line.rest.rstrip()}{end}"
     return before, "\n".join(lines)
+
+
+def _line_schedule(line: Line, to: str) -> str:
+    """Return the canonical schedule of a krontab line. A sentence stays as it is: its cron line is for one identity."""
+    if to == "kron" and TABLE[line.dialect].sentences:
+        return f"{line.dialect}: {line.schedule}"
+    text, dialect = _canonical(line.job.schedule, to), canonical(line.job.schedule).dialect
+    return f"{dialect}: {text}" if dialect != DIALECT else text
 
 
 def _canonical(schedule: Schedule, to: str) -> str:

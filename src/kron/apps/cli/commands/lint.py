@@ -7,10 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from kron.apps.cli.console import Screen
-from kron.apps.cli.inputs import load, now, schedule_argument
+from kron.apps.cli.inputs import load, now, read_argument
 from kron.errors import LanguageError, Place
+from kron.language.agreement import ANY_IDENTITY
+from kron.language.dialect import TABLE
 from kron.language.lint import Finding, lint
 from kron.language.sentences.read import read_sentence
+from kron.timing.schedule import Schedule
 
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
@@ -32,12 +35,16 @@ LEVELS = ("error", "warning", "note")
 
 def _text_findings(args: argparse.Namespace) -> list[Finding]:
     try:
-        if args.dialect == "fuzzy" and args.name is not None:
-            return list(read_sentence(args.name).findings)
-        subject = schedule_argument(args)
+        reading = read_argument(args, args.identity or ANY_IDENTITY)
     except LanguageError as error:
         return [_finding(error)]
-    return _with_impossible_as_errors(lint(subject.text, subject.schedule, now(args), dialect=args.dialect))
+    return _with_impossible_as_errors(_findings(reading.text, reading.schedule, reading.dialect, args))
+
+
+def _findings(text: str, schedule: Schedule, dialect: str, args: argparse.Namespace) -> list[Finding]:
+    if TABLE[dialect].sentences:
+        return list(read_sentence(text).findings)
+    return lint(text, schedule, now(args), dialect=dialect)
 
 
 def _file_findings(args: argparse.Namespace) -> list[Finding]:
@@ -45,7 +52,7 @@ def _file_findings(args: argparse.Namespace) -> list[Finding]:
     findings = [_finding(error) for error in table.errors]
     for line in table.lines:
         if args.name in (None, line.job.name):
-            for finding in lint(line.schedule, line.job.schedule, now(args)):
+            for finding in _findings(line.schedule, line.job.schedule, line.dialect, args):
                 place = finding.place._replace(source=args.file, line=line.number)
                 findings.append(replace(finding, place=place))
     return sorted(findings, key=lambda finding: finding.place.line)

@@ -9,7 +9,7 @@ from typing import Any
 
 from kron.apps.cli.commands.compile import WORKFLOW_SUFFIXES, files
 from kron.apps.cli.console import Screen, plural
-from kron.apps.cli.inputs import now, read_text
+from kron.apps.cli.inputs import now, read_schedule_text, read_text
 from kron.apps.cli.repository import identifier
 from kron.errors import KronError, LanguageError, NotFound
 from kron.language.crontab import read_crontab
@@ -28,7 +28,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     """Draw both loads. Return 1 if a file is invalid."""
     pieces, errors = list[Piece](), list[LanguageError]()
     for path in files(args.paths):
-        file_pieces, file_errors = _pieces(path)
+        file_pieces, file_errors = _pieces(path, args)
         pieces += file_pieces
         errors += file_errors
     for error in errors:
@@ -57,8 +57,11 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     return 0
 
 
-def _pieces(path: Path) -> tuple[list[Piece], list[LanguageError]]:
-    """Return the schedules of a file of any kind. A file that is not YAML, Markdown or krontab is read as a crontab."""
+def _pieces(path: Path, args: argparse.Namespace) -> tuple[list[Piece], list[LanguageError]]:
+    """Return the schedules of a file of any kind.
+
+    A file that is not YAML, Markdown or krontab is read as a crontab or, with `--dialect`, as one schedule per line.
+    """
     text, name = read_text(str(path)), str(path)
     if path.suffix.lower() in WORKFLOW_SUFFIXES:
         workflow = compile_workflow(text, name, _identity(path))
@@ -66,8 +69,25 @@ def _pieces(path: Path) -> tuple[list[Piece], list[LanguageError]]:
     if _KRONTAB.search(text):
         table = read_table(text, str(path.absolute()))
         return [Piece(job.schedule, job.identity) for job in table.jobs], list(table.errors)
+    if args.dialect:
+        return _read_lines(text, name, args)
     entries, errors = read_crontab(text, name)
     return [Piece(Schedule(entry.cron), f"{name}:{entry.number}:{entry.command}") for entry in entries], errors
+
+
+def _read_lines(text: str, path: str, args: argparse.Namespace) -> tuple[list[Piece], list[LanguageError]]:
+    """Return the schedules of a file with one schedule text per line, and an error for each invalid line."""
+    pieces, errors = list[Piece](), list[LanguageError]()
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        identity = f"{path}:{number}"
+        try:
+            pieces.append(Piece(read_schedule_text(line.strip(), args.dialect, now(args), identity).schedule, identity))
+        except LanguageError as error:
+            error.place = error.place._replace(source=path, line=number)
+            errors.append(error)
+    return pieces, errors
 
 
 def _identity(path: Path) -> str:

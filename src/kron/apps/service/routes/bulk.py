@@ -144,7 +144,7 @@ def _read(line: bytes, caller: Caller, parts: AppContext, now: int) -> ParsedLin
         return {}
     try:
         fields = Line.model_validate_json(line)
-        definition = Definition(**fields.model_dump(exclude={"id"}))
+        definition = Definition(**fields.model_dump(exclude={"id"}, exclude_unset=True))
         job, _ = job_of(definition, caller.identity(fields.id), parts.config, now // 1000)
     except ValidationError as error:
         return {"status": 422, "problem": invalid([dict(detail) for detail in error.errors()])}

@@ -23,6 +23,7 @@ from kron.apps.service.schemas.definition import job_of, stated
 from kron.apps.service.schemas.requests import NO_NUL, Definition, Id, Patch
 from kron.apps.service.schemas.views import schedule_view
 from kron.errors import AlreadyExists, Contended, InvalidInput, RevisionConflict
+from kron.language.dialect import split_name
 from kron.language.fault import Fault
 from kron.language.source import names_zone
 
@@ -202,10 +203,14 @@ def revision_of(text: str | None) -> int | None:
 def _merged(current: dict[str, Any], body: Patch, zone: str) -> Definition:
     """Return the definition with the changes. An omitted field stays, also a time zone that the old text named."""
     changes = {name: getattr(body, name) for name in body.model_fields_set}
+    named = split_name(changes.get("schedule") or "")
+    if named and "dialect" not in changes:
+        current = {**current, "dialect": named.dialect}
     dialect = changes.get("dialect") or current["dialect"]
     if changes.get("schedule") and current["timezone"] is None and dialect != "fuzzy":
+        text = named.text if named else changes["schedule"]
         with suppress(Fault):  # an invalid text is reported when it is parsed
-            current = {**current, "timezone": None if names_zone(changes["schedule"], dialect) else zone}
+            current = {**current, "timezone": None if names_zone(text, dialect) else zone}
     if "target" in changes:
         current = {**current, "workflow_id": None, "version": None, "user_id": None}
     if "workflow_id" in changes:

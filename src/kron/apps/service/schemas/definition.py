@@ -10,8 +10,10 @@ from kron.apps.service.config import Config
 from kron.apps.service.preset import CATCHUPS, preset_of
 from kron.apps.service.schemas.requests import Definition, Upsert
 from kron.errors import InvalidInput
-from kron.language import parse
 from kron.language.contradiction import contradiction
+from kron.language.door import HTTP
+from kron.language.options import Options
+from kron.language.reading import read, zone_of
 from kron.language.service import seconds_first, seconds_last
 from kron.language.source import names_zone, shown_source, source_of
 from kron.launchers.target import check_url
@@ -73,19 +75,13 @@ def job_of(definition: Definition, identity: str, config: Config, now: int) -> t
 def _parse(definition: Definition, identity: str, config: Config) -> tuple[Schedule, Source]:
     """Return the schedule of a definition, and the text that its author wrote."""
     seconds: Any = config.cron_seconds_position
-    schedule = parse(
-        definition.schedule,
-        dialect=definition.dialect,
-        timezone=definition.timezone or "UTC",
-        seconds=seconds,
-        identity=identity,
-    )
-    if definition.timezone and names_zone(definition.schedule, definition.dialect):
+    options = Options(zone_of(definition.timezone or "UTC"), seconds=seconds, identity=identity)
+    given_dialect = definition.dialect if "dialect" in definition.model_fields_set else None
+    schedule, text, dialect = read(definition.schedule, given_dialect, options, default=definition.dialect, door=HTTP)
+    if definition.timezone and names_zone(text, dialect):
         raise _bad_field("timezone", "the schedule already names a time zone", "remove one of the two")
-    seconds_at_end = definition.dialect == "service" and seconds == "last"
-    return schedule, source_of(
-        seconds_first(definition.schedule) if seconds_at_end else definition.schedule, definition.dialect, schedule
-    )
+    seconds_at_end = dialect == "service" and seconds == "last"
+    return schedule, source_of(seconds_first(text) if seconds_at_end else text, dialect, schedule)
 
 
 def described(job: Job, config: Config) -> dict[str, Any]:

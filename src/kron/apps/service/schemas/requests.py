@@ -9,6 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
+from kron.language.dialect import DialectName
+
 NO_NUL = r"^[^\x00]*$"  # not every database can store NUL
 
 Text = Annotated[str, Field(max_length=200, min_length=1, pattern=r"^[^\x00-\x1f\x7f]*$")]
@@ -72,7 +74,7 @@ class Definition(Strict):
     """A schedule: when it runs, and its target: either `target`, or a workflow with its version and user."""
 
     schedule: Expression
-    dialect: Literal["service", "kron", "posix", "fuzzy"] = "service"
+    dialect: DialectName = "service"
     timezone: Zone | None = None
     target: Target | None = None
     workflow_id: Text | None = None
@@ -93,7 +95,7 @@ class Patch(Strict):
     """Fields of a definition to change. A null value removes the field; an omitted field stays."""
 
     schedule: Expression | None = None
-    dialect: Literal["service", "kron", "posix", "fuzzy"] | None = None
+    dialect: DialectName | None = None
     timezone: Zone | None = None
     target: Target | None = None
     workflow_id: Text | None = None

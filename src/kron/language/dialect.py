@@ -1,0 +1,111 @@
+"""Dialects: the one table of the grammars in which a schedule text can be written.
+
+To add a dialect, write its module with a function `read_schedule(text, options)` and add its line to the table. The
+module is imported when a text is first read in the dialect.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from kron.errors import InvalidSchedule, clip, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kron.language.options import Options
+    from kron.timing.schedule import Schedule
+
+DialectName = Literal["posix", "service", "kron", "fuzzy", "plus"]
+AUTO = "auto"  # command line only: every dialect reads the text, and the readings must agree
+
+_NAME = re.compile(r"[ \t]*([A-Za-z][A-Za-z0-9_-]*):[ \t]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """Grammar of schedule texts.
+
+    Attributes:
+        name: Name of the dialect.
+        summary: What its texts look like, in one line.
+        module: Module with `read_schedule(text, options)`, which raises a Fault or an InvalidSchedule.
+        stored: Whether its texts are stored as source texts. A text of another dialect is stored in canonical form.
+        sentences: Whether its texts are sentences, which need no description in words.
+        needs_identity: Whether the times of a text depend on the identity of the job.
+    """
+
+    name: DialectName
+    summary: str
+    module: str
+    stored: bool = True
+    sentences: bool = False
+    needs_identity: bool = False
+
+
+TABLE: dict[str, Dialect] = {
+    dialect.name: dialect
+    for dialect in (
+        Dialect("posix", "five fields of numbers, ranges and lists", "kron.language.posix"),
+        Dialect("service", "five fields, or six with the seconds first", "kron.language.service"),
+        Dialect("kron", "five fields, then modifiers such as @tz and @win", "kron.language.kron"),
+        Dialect(
+            "fuzzy",
+            "a sentence such as daily around 14:00",
+            "kron.language.sentences.read",
+            sentences=True,
+            needs_identity=True,
+        ),
+        Dialect("plus", "kron with at, every, L, W, #, @days, @dst and @valid", "kron.language.plus"),
+    )
+}
+DIALECTS = tuple(TABLE)
+
+
+class NamedText(NamedTuple):
+    """Text that names its dialect: `fuzzy: daily around 14:00`."""
+
+    dialect: str
+    text: str
+    start: int  # index of `text` in the whole text
+
+
+def split_name(text: str) -> NamedText | None:
+    """Return the dialect and the text of a text that names its dialect; None if it names none.
+
+    No dialect accepts a first word that ends in a colon, so a text that names no dialect is never split.
+    """
+    match = _NAME.match(text)
+    if not match or match[1] not in TABLE:
+        return None
+    return NamedText(match[1], text[match.end() :], match.end())
+
+
+def unknown_name(text: str) -> str:
+    """Return the first word of a text that looks like the name of a dialect and is not; empty if there is none."""
+    match = _NAME.match(text)
+    return match[1] if match and match[1] not in TABLE else ""
+
+
+@lru_cache(64)
+def reader_of(module: str) -> Callable[[str, Options], Schedule]:
+    """Return the function `read_schedule` of a dialect's module, which is imported on first use."""
+    reader: Callable[[str, Options], Schedule] = import_module(module).read_schedule
+    return reader
+
+
+def dialect_of(name: str) -> Dialect:
+    """Return the dialect of a name.
+
+    Raises:
+        InvalidSchedule: The name is unknown.
+    """
+    dialect = TABLE.get(name)
+    if dialect is None:
+        hint = did_you_mean(name, TABLE, f"use one of {', '.join(TABLE)}")
+        raise InvalidSchedule("UNKNOWN_DIALECT", f"unknown dialect {clip(name)!r}", hint=hint)
+    return dialect

@@ -1,0 +1,39 @@
+"""Doors: the interfaces that take schedule texts, and how their users name a dialect and a time zone in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kron.language.dialect import Dialect
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Interface that takes schedule texts. Each phrase is an action for a hint; `{}` is the value.
+
+    Attributes:
+        dialect: How to select a dialect.
+        timezone: How to give a time zone separately; empty if the text must name it.
+        identity: What to add for a dialect that needs an identity; empty if the interface always has one.
+    """
+
+    dialect: str
+    timezone: str
+    identity: str = ""
+
+    def selecting(self, dialect: Dialect, identity: str) -> str:
+        """Return the action that selects a dialect."""
+        missing = self.identity if dialect.needs_identity and not identity else ""
+        return self.dialect.format(dialect.name) + missing
+
+    def placing(self, zone: str) -> str:
+        """Return the action that gives a time zone separately; empty if there is none."""
+        return self.timezone.format(zone)
+
+
+PYTHON = Door('pass dialect="{}"', 'pass timezone="{}"', ' and identity="NAME"')
+COMMAND_LINE = Door("add --dialect {}", "add --timezone {}", " --identity NAME")
+# The HTTP API; krontab lines; jobs as named fields, such as the lines of `kron load`.
+HTTP = Door('set "dialect" to "{}"', 'set "timezone" to "{}"')
+FILE = Door('begin the schedule with "{}: "', "")
+FORM = Door('begin the schedule with "{}: "', 'set "timezone" to "{}"')
