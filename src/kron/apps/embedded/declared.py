@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from inspect import isasyncgenfunction, iscoroutine, iscoroutinefunction, isgeneratorfunction, signature
 from typing import Any
 
-from kron.apps.embedded.options import JobOptions, policy_of, zone_name
-from kron.errors import InvalidSchedule, LanguageError, UsageError, clip
-from kron.language.dialect import split_name
-from kron.language.options import Options
-from kron.language.reading import Reading, read, zone_of
+from kron.apps.embedded.job_schedule import check_schedule, read_schedule
+from kron.apps.embedded.options import JobOptions
+from kron.errors import UsageError, clip
 from kron.language.source import source_of
 from kron.timing.decision import checked_identity
 from kron.timing.job import Job
-from kron.timing.schedule.cron import possible
 
 SCHEME = "python"
-DIALECT = "fuzzy"  # dialect of a job that names none
-_EXAMPLE = 'give the schedule as a string in parentheses: @s.job("daily around 14:00")'
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +32,18 @@ class Declared:
 
 def declare(
     function: Callable[..., Any] | str,
-    text: str,
+    text: str | None,
     options: JobOptions,
     name: str | None,
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
 ) -> Declared:
     """Return the job of a function, or of `package.module:function`, on a schedule."""
-    check_schedule_text(text)
+    check_schedule(text, options)
     target = import_function(function) if isinstance(function, str) else function
     _check_callable(target)
     job_name = _name(target, name)
-    reading, transaction = _read(text, job_name, options), bool(options.get("transaction"))
+    reading, transaction = read_schedule(text, job_name, options), bool(options.get("transaction"))
     source = source_of(reading.text, reading.dialect, reading.schedule)
     job = Job(job_name, reading.schedule, name=job_name, target=f"{SCHEME}:{job_name}", source=source)
     if transaction and not iscoroutinefunction(target):
@@ -58,13 +53,6 @@ def declare(
         )
     _check_arguments(target, job_name, args, kwargs, transaction)
     return Declared(job_name, job, target, tuple(args), dict(kwargs), transaction)
-
-
-def check_schedule_text(text: object) -> None:
-    """Reject a schedule that is not a string: a decorator without parentheses passes its function."""
-    if not isinstance(text, str):
-        message = "the decorator has no schedule" if callable(text) else f"schedule {clip(repr(text))} is not a string"
-        raise InvalidSchedule("BAD_SCHEDULE", message, hint=_EXAMPLE)
 
 
 def import_function(path: str) -> Callable[..., Any]:
@@ -123,50 +111,3 @@ def _check_arguments(function: Callable[..., Any], name: str, args: object, kwar
         hint = "the first argument is the connection; " if transaction else ""
         hint += "pass its arguments: args=(...), kwargs={...}"
         raise UsageError("BAD_ARGUMENTS", f"{name!r} does not accept these arguments: {error}", hint=hint) from None
-
-
-def _read(text: str, name: str, options: JobOptions) -> Reading:
-    """Read a schedule in the dialect that the option or the text names; by default, it is a sentence."""
-    named, dialect = split_name(text), options.get("dialect")
-    try:
-        if (named.dialect if named else dialect or DIALECT) == "fuzzy":
-            return _read_sentence(text, name, options)
-        zone = zone_of(zone_name(options) or "UTC")
-        reading = read(text, dialect, Options(zone, policy_of(options), identity=name), default=DIALECT)
-    except LanguageError as error:
-        first, *others = error.hint.split("\n")
-        error.hint = "\n".join([_hint(error, first, dialect or DIALECT, text), *others])
-        raise
-    if not possible(reading.schedule.cron):
-        hint = "choose a day that exists"
-        raise InvalidSchedule("NEVER", f"{clip(text)!r} never runs: no month has such a day", hint=hint)
-    return reading
-
-
-def _read_sentence(text: str, name: str, options: JobOptions) -> Reading:
-    """Read a sentence in the local time of its zone. Its own UTC offset excludes `timezone`."""
-    from kron.language.sentences.read import read_sentence
-
-    policy, zone = policy_of(options), zone_name(options)
-    reading = read(text, options.get("dialect"), Options(policy=policy, identity=name), default=DIALECT)
-    if not zone:
-        return reading
-    if read_sentence(reading.text).offset:
-        message = "the sentence has a UTC offset, and timezone= is given too"
-        raise InvalidSchedule("TWO_ZONES", message, hint="remove the offset from the sentence, or remove timezone=")
-    return reading._replace(schedule=replace(reading.schedule, zone=zone_of(zone)))
-
-
-def _hint(error: LanguageError, hint: str, dialect: str, text: str) -> str:
-    """Return the hint for a text that another decorator accepts."""
-    if split_name(text):
-        return hint
-    if dialect == "fuzzy" and text.strip()[:1] in tuple("0123456789*"):
-        if len(text.split()) == 6:
-            return f'for a cron line with seconds, use dialect="service": @s.job("{text}", dialect="service")'
-        return "for a cron line, use @s.cron(...), or @s.kron(...) for steps, names and windows"
-    if dialect == "posix" and error.details.get("unsupported"):
-        return f"{hint}; or use @s.kron(...), which accepts steps and names"
-    if error.details.get("surplus") and len(text.split()) == 6 and "service" in str(error.details.get("read_by")):
-        return f'for a cron line with seconds, use @s.job("{text}", dialect="service")'
-    return hint

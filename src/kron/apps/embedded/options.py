@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Literal, TypedDict, TypeVar, cast
 from zoneinfo import ZoneInfo
 
@@ -27,6 +27,7 @@ class CronOptions(TypedDict, total=False):
     """
 
     timezone: str | ZoneInfo | None
+    dst: str | None
     overlap: Literal["skip", "allow", "queue", "coalesce", "replace"] | None
     catchup: Literal["latest", "none", "all", "spread", "by-deadline"] | None
     deadline: Duration | None
@@ -36,25 +37,32 @@ class CronOptions(TypedDict, total=False):
 
 
 class JobOptions(CronOptions, total=False):
-    """Options of `Scheduler.job` and `add`: those of `cron`, and the dialect of the schedule."""
+    """Options of `Scheduler.job` and `add`: those of `cron`, the dialect of the text, or what stands for a text.
+
+    `every` is an interval of elapsed time, counted from 1970-01-01T00:00Z. `at` is one datetime or several; one
+    without a zone is a wall-clock time in `timezone`.
+    """
 
     dialect: DialectName
+    every: Duration | None
+    at: datetime | Sequence[datetime] | None
 
 
 OPTION_NAMES = tuple(JobOptions.__annotations__)
 _FOREIGN_OPTIONS = {  # option names of other schedulers, and what to use here
     "coalesce": 'use catchup="latest", which is the default',
     "executor": "remove it: plain functions run in the threads of the scheduler, Scheduler(threads=32)",
-    "hours": 'use a sentence: @s.job("every 2 hours")',
+    "hours": 'use every="2h", or a sentence: @s.job("every 2 hours")',
     "id": 'use name="..."',
     "jitter": 'use a window: @s.kron("0 14 * * * @win(around,4m)")',
     "jobstore": "remove it: the store is that of the scheduler, Scheduler(url)",
     "max_instances": 'use overlap="skip" for one run at a time, which is the default, or overlap="allow"',
-    "minutes": 'use a sentence: @s.job("every 10 minutes")',
+    "minutes": 'use every="10m", or a sentence: @s.job("every 10 minutes")',
     "misfire_grace_time": 'use deadline="10m"',
     "next_run_time": "use await s.trigger(name) to run a job now",
     "replace_existing": "remove it: a stored job of the same name is always replaced",
-    "seconds": 'use a cron line with seconds: @s.job("*/10 * * * * *", dialect="service")',
+    "run_date": "use at=datetime(2026, 12, 1, 9)",
+    "seconds": 'use every="10s"',
     "timeout": "use asyncio.timeout() inside the function",
     "trigger": 'use a string as the schedule: @s.cron("0 9 * * 1-5")',
     "tz": 'use timezone="Europe/Paris"',

@@ -11,7 +11,8 @@ from types import TracebackType
 from typing import Any, TypeVar, Unpack
 from uuid import uuid4
 
-from kron.apps.embedded.declared import check_schedule_text, declare
+from kron.apps.embedded.declared import declare
+from kron.apps.embedded.job_schedule import check_schedule
 from kron.apps.embedded.options import CronOptions, JobOptions, check_arguments, read_options
 from kron.apps.embedded.running import ACTOR, Running, Setup, current_loop
 from kron.apps.wiring import POSTGRES, check_url
@@ -66,29 +67,29 @@ class Scheduler:
 
     def job(
         self,
-        schedule: str,
+        schedule: str | None = None,
         *,
         name: str | None = None,
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
         **options: Unpack[JobOptions],
     ) -> Callable[[F], F]:
-        """Declare a job: `@s.job("daily around 14:00")`.
+        """Declare a job: `@s.job("daily around 14:00")`, `@s.job(every="10s")` or `@s.job(at=datetime(...))`.
 
         With `transaction=True`, the first argument of the function is a connection. Its writes are committed together
         with the success of the run.
 
         Args:
-            schedule: A sentence, unless `dialect` or the text selects another dialect: `kron: 0 9 * * MON`.
+            schedule: A sentence, unless `dialect` or the text selects another dialect: `kron: 0 9 * * MON`. None if
+                `every` or `at` is given.
             name: Name of the job; by default that of the function.
             args: Positional arguments of the function.
             kwargs: Keyword arguments of the function.
-            **options: `dialect` and `timezone` say how the text is read. `overlap`, `catchup`, `deadline`,
+            **options: `dialect`, `timezone` and `dst` say how the text is read. `overlap`, `catchup`, `deadline`,
                 `retry_delay` and `restart_lost` set the policy for runs that overlap, were missed, are late, fail, or
                 lose their process.
         """
-        check_schedule_text(schedule)
-        read_options(options)
+        check_schedule(schedule, read_options(options))
 
         def decorate(function: F) -> F:
             self.add(function, schedule, name=name, args=args, kwargs=kwargs, **options)
@@ -123,7 +124,7 @@ class Scheduler:
     def add(
         self,
         function: Callable[..., Any] | str,
-        schedule: str,
+        schedule: str | None = None,
         *,
         name: str | None = None,
         args: Sequence[Any] = (),

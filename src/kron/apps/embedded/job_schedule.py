@@ -1,0 +1,146 @@
+"""Schedule of a job: a text, an interval `every=`, or moments `at=`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from kron.apps.embedded.options import JobOptions, nanoseconds, policy_of, zone_name
+from kron.errors import InvalidSchedule, LanguageError, UsageError, clip
+from kron.language.canonical import canonical
+from kron.language.dialect import split_name
+from kron.language.duration import write_duration
+from kron.language.fault import Fault
+from kron.language.moment import write_moment
+from kron.language.options import Options
+from kron.language.plus_args import read_dst
+from kron.language.reading import Reading, read, zone_of
+from kron.timing.schedule import Cron
+from kron.timing.schedule.cron import possible
+from kron.timing.schedule.dst import WALL
+from kron.timing.schedule.head import Every, Moment
+from kron.timing.zone import instant, wall_second
+
+DIALECT = "fuzzy"  # dialect of a text that names none
+_ANCHOR = "1970-01-01T00:00Z"  # of an interval, so that every process of an application counts from the same moment
+_EXAMPLE = 'give the schedule as a string in parentheses: @s.job("daily around 14:00")'
+
+
+def check_schedule(text: object, options: JobOptions) -> None:
+    """Reject a job without a schedule or with two, and a schedule that is not a string."""
+    given = [name for name in ("every", "at") if options.get(name) is not None]
+    if text is not None:
+        given.insert(0, "the text")
+    if len(given) > 1:
+        message = f"the job has two schedules: {' and '.join(given)}"
+        raise UsageError("TWO_SCHEDULES", message, hint="keep one of them, or declare two jobs")
+    if not given or (text is not None and not isinstance(text, str)):
+        is_bare = text is None or callable(text)  # a decorator without parentheses passes its function
+        message = "the decorator has no schedule" if is_bare else f"schedule {clip(repr(text))} is not a string"
+        raise InvalidSchedule("BAD_SCHEDULE", message, hint=_EXAMPLE)
+
+
+def read_schedule(text: str | None, name: str, options: JobOptions) -> Reading:
+    """Read the schedule of a job. Without a text, the options have an interval or moments."""
+    if text is None:
+        options = {**options, "dialect": "plus"}
+        text = _interval_text(options) if options.get("every") is not None else _moments_text(options)
+    reading = _read_text(text, name, options)
+    return _with_dst(reading, options) if options.get("dst") is not None else reading
+
+
+def _interval_text(options: JobOptions) -> str:
+    every = options["every"]
+    if isinstance(every, timedelta):
+        return f"every {write_duration(nanoseconds(every, 'every'))} from {_ANCHOR}"
+    if not isinstance(every, str):
+        raise UsageError("BAD_OPTION", f"every cannot be {clip(repr(every))}", hint='use every="10s" or a timedelta')
+    return f"every {''.join(every.split())} from {_ANCHOR}"
+
+
+def _moments_text(options: JobOptions) -> str:
+    at = options["at"]
+    given = list(at) if isinstance(at, Sequence) and not isinstance(at, str) else [at]
+    moments = [moment for moment in given if isinstance(moment, datetime)]
+    if not given or len(moments) < len(given):
+        hint = "use a datetime or a list of datetimes: at=datetime(2026, 12, 1, 9)"
+        raise UsageError("BAD_OPTION", f"at cannot be {clip(repr(at))}", hint=hint)
+    return f"at {','.join(write_moment(_moment(moment)) for moment in moments)}"
+
+
+def _moment(moment: datetime) -> Moment:
+    """Return the moment of a datetime: a wall-clock time in the time zone of the job, unless it has a zone."""
+    if moment.microsecond:
+        hint = "remove the microseconds: at=time.replace(microsecond=0)"
+        raise UsageError("BAD_OPTION", f"at cannot be {moment.isoformat()}", hint=hint)
+    if moment.tzinfo is not None:
+        return Moment(instant(moment), is_instant=True)
+    return Moment(wall_second(moment))
+
+
+def _with_dst(reading: Reading, options: JobOptions) -> Reading:
+    """Return a reading with the rule for clock changes of the options. Its text becomes canonical, to show the rule."""
+    schedule, rule = reading.schedule, options["dst"]
+    if not isinstance(rule, str):
+        raise UsageError("BAD_OPTION", f"dst cannot be {clip(repr(rule))}", hint='use dst="once" or dst="wall"')
+    if isinstance(schedule.cron, Every):
+        message = "dst does not go with every: elapsed time knows no clock changes"
+        raise InvalidSchedule("MISPLACED_MODIFIER", message, hint="remove dst=")
+    if "@dst" in reading.text:
+        raise InvalidSchedule("TWO_RULES", "the text has @dst, and dst= is given too", hint="keep one of them")
+    try:
+        dst = read_dst(rule)
+    except Fault as fault:
+        raise fault.within(rule) from None
+    if dst == WALL and isinstance(schedule.cron, Cron):
+        return reading
+    with_rule = replace(schedule, terms=replace(schedule.terms, dst=dst))
+    return Reading(with_rule, *canonical(with_rule))
+
+
+def _read_text(text: str, name: str, options: JobOptions) -> Reading:
+    """Read a schedule in the dialect that the option or the text names; by default, it is a sentence."""
+    named, dialect = split_name(text), options.get("dialect")
+    try:
+        if (named.dialect if named else dialect or DIALECT) == "fuzzy":
+            return _read_sentence(text, name, options)
+        zone = zone_of(zone_name(options) or "UTC")
+        reading = read(text, dialect, Options(zone, policy_of(options), identity=name), default=DIALECT)
+    except LanguageError as error:
+        first, *others = error.hint.split("\n")
+        error.hint = "\n".join([_hint(error, first, dialect or DIALECT, text), *others])
+        raise
+    if not possible(reading.schedule.cron):
+        hint = "choose a day that exists"
+        raise InvalidSchedule("NEVER", f"{clip(text)!r} never runs: no month has such a day", hint=hint)
+    return reading
+
+
+def _read_sentence(text: str, name: str, options: JobOptions) -> Reading:
+    """Read a sentence in the local time of its zone. Its own UTC offset excludes `timezone`."""
+    from kron.language.sentences.read import read_sentence
+
+    policy, zone = policy_of(options), zone_name(options)
+    reading = read(text, options.get("dialect"), Options(policy=policy, identity=name), default=DIALECT)
+    if not zone:
+        return reading
+    if read_sentence(reading.text).offset:
+        message = "the sentence has a UTC offset, and timezone= is given too"
+        raise InvalidSchedule("TWO_ZONES", message, hint="remove the offset from the sentence, or remove timezone=")
+    return reading._replace(schedule=replace(reading.schedule, zone=zone_of(zone)))
+
+
+def _hint(error: LanguageError, hint: str, dialect: str, text: str) -> str:
+    """Return the hint for a text that another decorator accepts."""
+    if split_name(text):
+        return hint
+    if dialect == "fuzzy" and text.strip()[:1] in tuple("0123456789*"):
+        if len(text.split()) == 6:
+            return f'for a cron line with seconds, use dialect="service": @s.job("{text}", dialect="service")'
+        return "for a cron line, use @s.cron(...), or @s.kron(...) for steps, names and windows"
+    if dialect == "posix" and error.details.get("unsupported"):
+        return f"{hint}; or use @s.kron(...), which accepts steps and names"
+    if error.details.get("surplus") and len(text.split()) == 6 and "service" in str(error.details.get("read_by")):
+        return f'for a cron line with seconds, use @s.job("{text}", dialect="service")'
+    return hint
