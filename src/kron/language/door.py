@@ -14,26 +14,30 @@ class Door:
     Attributes:
         dialect: How to select a dialect.
         timezone: How to give a time zone separately; empty if the text must name it.
-        identity: What to add for a dialect that needs an identity; empty if the interface always has one.
+        identity: How to name an identity, without the verb; empty if the interface always has one.
+        modifiers: Whether a text can have modifiers such as @tz. Otherwise they are fields of their own.
     """
 
     dialect: str
     timezone: str
     identity: str = ""
+    modifiers: bool = True
 
-    def selecting(self, dialect: Dialect, identity: str) -> str:
-        """Return the action that selects a dialect."""
+    def selecting(self, dialect: Dialect, identity: str, *, current: str = "") -> str:
+        """Return the action that selects a dialect; empty if it is the current one, and has the identity it needs."""
         missing = self.identity if dialect.needs_identity and not identity else ""
-        return self.dialect.format(dialect.name) + missing
+        if dialect.name == current:
+            return f"{self.dialect.partition(' ')[0]} {missing}" if missing else ""
+        return self.dialect.format(dialect.name) + (f" and {missing}" if missing else "")
 
     def placing(self, zone: str) -> str:
         """Return the action that gives a time zone separately; empty if there is none."""
         return self.timezone.format(zone)
 
 
-PYTHON = Door('pass dialect="{}"', 'pass timezone="{}"', ' and identity="NAME"')
-COMMAND_LINE = Door("add --dialect {}", "add --timezone {}", " --identity NAME")
+PYTHON = Door('pass dialect="{}"', 'pass timezone="{}"', 'identity="NAME"')
+COMMAND_LINE = Door("add --dialect {}", "add --timezone {}", "--identity NAME")
 # The HTTP API; krontab lines; jobs as named fields, such as the lines of `kron load`.
 HTTP = Door('set "dialect" to "{}"', 'set "timezone" to "{}"')
 FILE = Door('begin the schedule with "{}: "', "")
-FORM = Door('begin the schedule with "{}: "', 'set "timezone" to "{}"')
+FORM = Door('begin the schedule with "{}: "', 'set "timezone" to "{}"', modifiers=False)

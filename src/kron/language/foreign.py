@@ -231,7 +231,7 @@ FORMS = (
     _form(r"[0-9*]+-[0-9*]+-[0-9*]+(?: .*)?", _none, _SYSTEMD),
     _form(r"(?=.*\?)[0-9*/,-]+(?: \S+){5,6}", _quartz, "", "quartz"),
     _form(r"(?=.*[?#])\S+(?: \S+){4}", _five_fields),
-    _form(r"(?=.*H)\S+(?: \S+){4}", _jenkins, "H is for Jenkins: give a sentence such as daily", "jenkins"),
+    _form(r"(?=.*(?-i:\bH\b))\S+(?: \S+){4}", _jenkins, "H is for Jenkins: give a sentence such as daily", "jenkins"),
     _form(r"\S+(?: \S+)* (?:L|LW|L-[0-9]+|[0-9]+W)(?: \S+)*", _none, _LAST_DAY, "plus"),
     _form(r"\S+(?: \S+){4,6}(?<=[0-9A-Z]L)(?: \S+)?", _none, _LAST_DAY, "plus"),
 )

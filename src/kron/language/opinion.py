@@ -115,14 +115,17 @@ def _advise(candidate: Candidate, refused: _Refused) -> Iterator[Opinion]:
 def _write(candidate: Candidate, dialect: Dialect, refused: _Refused) -> Iterator[Opinion]:
     """Yield the advice to write a candidate in one dialect, with its zone in the text or given separately."""
     text, options, door = candidate.text, refused.options, refused.door
-    actions = [] if dialect.name == refused.dialect else [door.selecting(dialect, options.identity)]
+    selection = door.selecting(dialect, options.identity, current=refused.dialect)
+    actions = [selection] if selection else []
     facts = {"text": text, "dialect": dialect.name}
+    if "@" in text and not door.modifiers:
+        return
     if not candidate.zone:
         if accept(text, dialect, options):
             yield _advice(text, actions, facts)
         return
     with_zone = f"{text} @tz({candidate.zone})"
-    if accept(with_zone, dialect, options):
+    if door.modifiers and accept(with_zone, dialect, options):
         yield _advice(with_zone, actions, {**facts, "text": with_zone})
         return
     can_place = door.timezone and options.zone == UTC_ZONE

@@ -57,8 +57,10 @@ def parse(
     try:
         check_text(text)
         return reader_of(entry.module)(text, options)
-    except Fault:
-        return read(text, dialect, options).schedule  # the text names its dialect, or it is invalid
+    except Fault as fault:  # no dialect accepts a text that names its dialect, so the name is looked for here only
+        if split_name(text):
+            return read(text, dialect, options).schedule
+        raise with_opinion(fault, text, entry.name, options, PYTHON).within(text) from None
 
 
 def read(
