@@ -1,5 +1,7 @@
 """Schedules of jobs that are not a text: an interval, moments, and a rule for clock changes."""
 
+# ruff: noqa: DTZ001  a datetime without a zone is what is tested
+
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest

@@ -80,10 +80,12 @@ def _seconds(match: re.Match[str]) -> Iterator[Candidate]:
     number = int(match[1] or "1")
     if number and 60 % number == 0:
         yield Candidate(f"*/{number} * * * * *" if number > 1 else "* * * * * *")
+    yield Candidate(f"every {number}s from 1970-01-01T00:00Z")
 
 
 def _every(match: re.Match[str]) -> Iterator[Candidate]:
     yield Candidate(f"every {match[1]}")
+    yield Candidate(f"every {match[1]} from 1970-01-01T00:00Z")
 
 
 def _moment(match: re.Match[str]) -> Iterator[Candidate]:
@@ -187,10 +189,10 @@ def _systemd(match: re.Match[str]) -> Iterator[Candidate]:
 _WEEKDAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 _DAY = "(?:sun|mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?)(?:day)?"
 _PART = r"[0-9*/,.]+"
-_ONCE = "a schedule repeats: no dialect reads a single moment"
+_ONCE = "this is a moment: the plus dialect reads at 2026-12-01T09:00"
 _AWS = "this is an Amazon EventBridge expression: give five fields"
 _SYSTEMD = "this is a calendar event of systemd: give five fields"
-_LAST_DAY = "no dialect reads L or W: list the days"
+_LAST_DAY = "the plus dialect reads L and W"
 _TIME = "(?:at )?([0-9]{1,2})(?::([0-9]{2}))? ?(am|pm)?"
 
 

@@ -67,14 +67,20 @@ def _opinion(refused: _Refused) -> Opinion | None:
         return Opinion(hint, {"read_by": names})
     forms = matching_forms(refused.text)
     opinions = (advice for _, candidates in forms for candidate in candidates for advice in _advise(candidate, refused))
-    return next(opinions, None) or next((_explain(form, refused) for form, _ in forms if form.explanation), None)
+    explained = [form for form, _ in forms if form.explanation]
+    return next(opinions, None) or (_explain(explained[0], refused) if explained else None)
 
 
-def _explain(form: Form, refused: _Refused) -> Opinion:
-    """Return what a foreign text is, or what the dialect for such texts says about it."""
+def _explain(form: Form, refused: _Refused) -> Opinion | None:
+    """Return what a foreign text is, or what the dialect for such texts says about it.
+
+    None if that dialect refused the text: its own error says more.
+    """
     dialect = TABLE.get(form.reader)
-    if dialect is None or dialect.name == refused.dialect:
+    if dialect is None:
         return Opinion(form.explanation, {})
+    if dialect.name == refused.dialect:
+        return None
     try:
         reader_of(dialect.module)(refused.text, refused.options)
     except (Fault, KronError) as problem:
