@@ -19,6 +19,7 @@ from kron.language.source import names_zone, shown_source, source_of
 from kron.launchers.target import check_url
 from kron.timing.job import Job, Source
 from kron.timing.schedule import Schedule
+from kron.timing.schedule.cron import possible
 from kron.timing.schedule.policy import KRON, MILLISECOND, Completion, Overlap, Policy
 from kron.timing.schedule.window import INSTANT
 from kron.timing.upcoming import minimum_interval
@@ -167,7 +168,8 @@ def _warnings(job: Job, config: Config, now: int) -> list[str]:
     """Return warnings about likely mistakes. A schedule that runs too often is rejected."""
     interval = minimum_interval(job.schedule, max(now, job.start or now) // _DAY * _DAY)
     if interval == 0:
-        return ["the schedule never runs: no month has such a day"]
+        is_over = possible(job.schedule.cron)
+        return [f"the schedule never runs: {'its last period has passed' if is_over else 'no month has such a day'}"]
     if interval is not None and interval * 1000 < config.min_interval_ms:
         raise _bad_field(
             "schedule", f"it runs every {interval} s", f"use an interval of at least {config.min_interval_ms} ms"
