@@ -87,3 +87,23 @@ def test_coming_inside_a_window_names_no_run_that_never_happens():
 def test_coming_leaves_out_what_is_handled_ahead():
     case = a_case("0 * * * *")._replace(handled_ahead=frozenset({MONDAY + 3_600}))
     assert upcoming(case, MONDAY * 1000, 1)[0].nominal == MONDAY + 7_200
+
+
+def test_coming_leaps_within_the_day_too():
+    """The closed minutes of a day are one step: 20,000 steps reach years ahead, not 20,000 minutes."""
+    case = a_case("* * * * * @only(hours=3;months=2;dom=29)")
+    assert upcoming(case, MONDAY * 1000, 121)[120].at == instant_of("2036-02-29T03:00:00Z") * 1000
+
+
+def test_coming_is_empty_where_more_windows_overlap_than_are_decided():
+    """Any of the periods that are not decided can be the next run."""
+    case = a_case("0 0 * * * @win(around,2562047h)")._replace(cursor=-4_000_000_000, effective_from=-4_000_000_000_000)
+    assert upcoming(case, MONDAY * 1000, 5) == []
+    assert "windows of more than 20,000 periods overlap" in no_upcoming_reason(case, MONDAY * 1000)
+
+
+def test_coming_names_the_end_of_the_calendar():
+    late = instant_of("9998-01-01T00:00:00Z")
+    case = a_case("0 0 1 1 *", late)
+    assert upcoming(case, late * 1000, 5) == []
+    assert no_upcoming_reason(case, late * 1000) == "the schedule has no further period until 9702-01-20T01:46:40Z"

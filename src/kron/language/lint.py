@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 
 from kron.errors import Place, clip
@@ -14,15 +13,14 @@ from kron.language.kron import scan
 from kron.language.options import Seconds
 from kron.language.plus import PLUS_MODIFIERS
 from kron.language.tokens import Token, tokens
-from kron.timing.calendar import date_of, weekday_of
 from kron.timing.decision import MAX_DRAWS, reading, violated_clause
-from kron.timing.period import Period, next_nominal
+from kron.timing.openings import search_periods
+from kron.timing.period import Period
 from kron.timing.schedule import Schedule
-from kron.timing.schedule.constraint import Clauses, Constraints, Reading
 from kron.timing.schedule.cron import HOURS, Cron, possible
 from kron.timing.schedule.days import DayCron
 from kron.timing.zone import DAY as SECONDS_A_DAY
-from kron.timing.zone import Search, wall_text
+from kron.timing.zone import wall_text
 
 YEAR_SECONDS = 366 * SECONDS_A_DAY  # seconds; how far ahead lint searches for DST gaps and DST folds
 SEARCH_YEARS = 8  # years in which one window must be open; February 29 can be that far away
@@ -178,64 +176,15 @@ def _percent(share: float) -> str:
 
 
 def _open_periods(schedule: Schedule, now: int) -> Iterator[Period | None]:
-    """Yield the periods whose window has at least one allowed second, and finally None if the search was too long.
-
-    The search alternates between two steps: to the first allowed second from the window's start on, and to the first
-    window that can contain this second.
-    """
-    horizon, window, after = (
-        now + SEARCH_YEARS * YEAR_SECONDS,
-        schedule.window,
-        _open_time_search(schedule.constraints, now),
-    )
-    nominal = next_nominal(schedule, now)
-    for _ in range(MAX_SEARCH_STEPS):
-        if nominal is None or nominal > horizon:
+    """Yield the periods whose window has at least one allowed second, and finally None if the search was too long."""
+    horizon = now + SEARCH_YEARS * YEAR_SECONDS
+    for steps, step in enumerate(search_periods(schedule, now, SEARCH_YEARS * YEAR_SECONDS)):
+        if steps == MAX_SEARCH_STEPS:
+            yield None
+        if steps == MAX_SEARCH_STEPS or step.nominal > horizon:
             return
-        second = schedule.zone.first_after(after, nominal + window.first - 1)
-        if second is None:
-            return
-        if second <= nominal + window.last:
-            yield Period(nominal)
-        nominal = next_nominal(schedule, max(nominal, second - window.last - 1))
-    yield None
-
-
-def _open_time_search(constraints: Constraints, now: int) -> Search:
-    """Return a search for the first allowed wall-clock time after a given one. It finds None beyond the horizon."""
-    clock_constraints, day_constraints = (
-        _constraints_on(constraints, dates=False),
-        _constraints_on(constraints, dates=True),
-    )
-    open_minutes = [
-        minute for minute in range(1440) if not clock_constraints.violated_clause(Reading(0, 0, 0, 0, minute))
-    ]
-    end_day = (now + (SEARCH_YEARS + 1) * YEAR_SECONDS) // SECONDS_A_DAY  # no checked window extends beyond this day
-
-    def is_open_day(day: int) -> bool:
-        date = date_of(day)
-        return not day_constraints.violated_clause(Reading(day, date.month, date.day, weekday_of(day), 0))
-
-    def after(wall: int) -> int | None:
-        day, second = divmod(wall + 1, SECONDS_A_DAY)
-        index = bisect_left(open_minutes, second // 60)
-        if index < len(open_minutes) and is_open_day(day):
-            return day * SECONDS_A_DAY + max(second, 60 * open_minutes[index])
-        next_open_day = next((d for d in range(day + 1, end_day) if is_open_day(d)), None) if open_minutes else None
-        return None if next_open_day is None else next_open_day * SECONDS_A_DAY + 60 * open_minutes[0]
-
-    return after
-
-
-def _constraints_on(constraints: Constraints, *, dates: bool) -> Constraints:
-    """Return the clauses about the day, or those about the time of day. A second must satisfy both kinds."""
-
-    def relevant_clauses(clauses: Clauses | None) -> Clauses | None:
-        if clauses is None:
-            return None
-        return replace(clauses, hours=0, between=()) if dates else replace(clauses, dow=0, dom=0, months=0, dates=())
-
-    return Constraints(relevant_clauses(constraints.only), relevant_clauses(constraints.avoid))
+        if step.closed_until is None:
+            yield Period(step.nominal)
 
 
 def admissible(schedule: Schedule, period: Period) -> float:

@@ -4,29 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from itertools import chain, islice
 
 from kron.rules.pause import after_pause
 from kron.rules.run import Run
 from kron.rules.state import ScheduleState
 from kron.rules.survey import responsible, unhandled
-from kron.timing.calendar import date_of, weekday_of
 from kron.timing.due import Due, due_of, window_extent
-from kron.timing.job import Job
+from kron.timing.openings import CENTURY_SECONDS, SearchStep, search_periods
 from kron.timing.period import next_nominal, nominals
-from kron.timing.schedule import Schedule
-from kron.timing.schedule.constraint import UNCONSTRAINED, Constraints, Reading
+from kron.timing.schedule.constraint import UNCONSTRAINED
 from kron.timing.schedule.policy import FirstPeriod
 from kron.timing.upcoming import in_time_order
-from kron.timing.zone import rfc3339
+from kron.timing.zone import LATEST, rfc3339
 
-DAY_SECONDS = 86_400
-CENTURY_SECONDS = 36_525 * DAY_SECONDS
 MAX_PERIODS_SCANNED = 20_000  # periods scanned
 MAX_PERIODS_PLACED = 250  # periods whose due time is computed in search of one that a new schedule owes
-MAX_DAYS_SCANNED = 4_000  # days scanned for one that satisfies the constraints
-MAX_UTC_OFFSET_SECONDS = 15 * 3_600  # seconds: no time zone is further from UTC
 
 
 def upcoming(state: ScheduleState, now: int, count: int, enough: Callable[[], bool] = lambda: False) -> list[Due]:
@@ -40,20 +33,23 @@ def upcoming(state: ScheduleState, now: int, count: int, enough: Callable[[], bo
         state: State of the schedule.
         now: Current time in milliseconds.
         count: Maximum number of runs.
-        enough: Called before each period; the search ends when it returns True. Constraints that admit nothing make the
-            search long. It always ends after 100 years or 20,000 periods.
+        enough: Called before each step; the search ends when it returns True. Adjacent periods that the constraints
+            close are one step. The search always ends after 100 years or 20,000 steps. Runs that a later period can
+            precede are then left out.
     """
     if inactive_reason(state):
         return []
     state, now = _after_pause(state, now)
     job, (before, _) = state.job, window_extent(state.job)
 
-    def due_entry(nominal: int) -> tuple[int, Due] | None:
-        due = due_of(job, nominal)
+    def due_entry(step: SearchStep) -> tuple[int, Due] | None:
+        if step.closed_until is not None:
+            return None
+        due = due_of(job, step.nominal)
         return (due.at, due) if due.schedulable and due.at > now and responsible(state, due) else None
 
-    candidates = _candidates(state, now, enough)
-    return list(islice(in_time_order(candidates, due_entry, lambda nominal: (nominal - before) * 1000), count))
+    steps, limit = _search(state, now), _Limit(now, enough)
+    return list(islice(in_time_order(steps, due_entry, lambda step: (step.nominal - before) * 1000, limit.stop), count))
 
 
 def next_period(state: ScheduleState, new: Sequence[Run] = ()) -> int | None:
@@ -100,11 +96,16 @@ def no_upcoming_reason(state: ScheduleState, now: int) -> str:
     state, now = _after_pause(state, now)
     nominal = next(unhandled(state, _search_start(state, now)), None)
     if nominal is None:
-        return "the schedule has no further period" + ("" if job.end is None else f" until {rfc3339(job.end)}")
+        return f"the schedule has no further period until {rfc3339(LATEST if job.end is None else job.end)}"
     if nominal > now // 1000 + CENTURY_SECONDS:
         return f"the next period is more than 100 years ahead, at {rfc3339(nominal)}"
-    *_, last = _candidates(state, now)
-    return f"no period until {rfc3339(last)} has a time that satisfies the constraints"
+    limit = _Limit(now)
+    for step in _search(state, now):
+        if limit.stop(step):
+            break
+    if limit.is_reached and limit.upto <= now // 1000 + window_extent(job)[0]:
+        return f"the windows of more than {MAX_PERIODS_SCANNED:,} periods overlap, so the next run is not known"
+    return f"no period until {rfc3339(limit.upto)} has a time that satisfies the constraints"
 
 
 def _after_pause(state: ScheduleState, now: int) -> tuple[ScheduleState, int]:
@@ -151,47 +152,29 @@ def _search_start(state: ScheduleState, now: int) -> int:
     return max(state.cursor, now // 1000 - window_extent(state.job)[1] - 1)
 
 
-def _candidates(state: ScheduleState, now: int, enough: Callable[[], bool] = lambda: False) -> Iterator[int]:
-    """Yield the unhandled periods, without those on days that the constraints exclude, until there are enough."""
-    cursor, job = _search_start(state, now), state.job
-    unconstrained = (
-        job.schedule.constraints is UNCONSTRAINED
-        or job.schedule.constraints == UNCONSTRAINED
-        or bool(job.schedule.policy.jitter)
-    )
-    for _ in range(MAX_PERIODS_SCANNED):
-        nominal = next(unhandled(state, cursor), None)
-        if nominal is None or nominal > now // 1000 + CENTURY_SECONDS or enough():
+def _search(state: ScheduleState, now: int) -> Iterator[SearchStep]:
+    """Yield the unhandled periods after the cursor, with one step for adjacent periods that the constraints close."""
+    job, start = state.job, _search_start(state, now)
+    schedule = replace(job.schedule, constraints=UNCONSTRAINED) if job.schedule.policy.jitter else job.schedule
+    for step in search_periods(schedule, start if job.start is None else max(start, job.start)):
+        if job.end is not None and step.nominal > job.end:
             return
-        yield nominal
-        cursor = nominal if unconstrained else max(nominal, _after_excluded_days(job, nominal))
+        if step.nominal not in state.handled_ahead or step.closed_until is not None:
+            yield step
 
 
-def _after_excluded_days(job: Job, nominal: int) -> int:
-    """Return a second up to which no later period can be placed, because the constraints exclude its days."""
-    before, after = window_extent(job)
-    first = (nominal - before - MAX_UTC_OFFSET_SECONDS) // DAY_SECONDS
-    day = next(
-        (d for d in range(first, first + MAX_DAYS_SCANNED) if _is_day_allowed(job.schedule, d)),
-        first + MAX_DAYS_SCANNED,
-    )
-    return day * DAY_SECONDS - MAX_UTC_OFFSET_SECONDS - after - 1
+class _Limit:
+    """Limit of a search: 100 years, 20,000 periods, or what the caller sets. It keeps how far the search came."""
 
+    def __init__(self, now: int, enough: Callable[[], bool] = lambda: False) -> None:
+        self.horizon, self.enough = now // 1000 + CENTURY_SECONDS, enough
+        self.steps, self.upto = 0, now // 1000
+        self.is_reached = False
 
-def _is_day_allowed(schedule: Schedule, day: int) -> bool:
-    """Return whether a day of the local calendar has a minute that satisfies the constraints."""
-    date, weekday = date_of(day), weekday_of(day)
-    if _day_constraints(schedule.constraints).violated_clause(Reading(day, date.month, date.day, weekday, 0)):
-        return False
-    clauses = [c for c in (schedule.constraints.only, schedule.constraints.avoid) if c]
-    edges = {edge % 1440 for c in clauses for a, b in c.between for edge in (a, b, b + 1)}
-    minutes = edges.union(range(0, 1440, 60))
-    readings = (Reading(day, date.month, date.day, weekday, minute) for minute in sorted(minutes))
-    return any(not schedule.constraints.violated_clause(reading) for reading in readings)
-
-
-@lru_cache(256)
-def _day_constraints(constraints: Constraints) -> Constraints:
-    """Return the clauses of the constraints that apply to a whole day."""
-    only, avoid = (c and replace(c, hours=0, between=()) for c in (constraints.only, constraints.avoid))
-    return Constraints(only, avoid)
+    def stop(self, step: SearchStep) -> bool:
+        """Return whether the search ends before this step."""
+        self.is_reached = step.nominal > self.horizon or self.steps >= MAX_PERIODS_SCANNED or self.enough()
+        if not self.is_reached:
+            self.steps += 1
+            self.upto = min(self.horizon, max(step.nominal, step.closed_until or 0))
+        return self.is_reached

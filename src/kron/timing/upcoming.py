@@ -5,13 +5,15 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import count, islice, pairwise
 from typing import TypeVar
 
 from kron.timing.decision import Decision, decide
 from kron.timing.period import Period, next_nominal, nominals
 from kron.timing.schedule import Schedule
+from kron.timing.zone import EARLIEST
 
+P = TypeVar("P")
 T = TypeVar("T")
 
 MAX_PERIODS_DECIDED = 20_000
@@ -31,16 +33,26 @@ def upcoming_decisions(
         schedule: The schedule.
         identity: Identity that seeds the decisions.
         after: Instant in seconds since 1970-01-01 UTC.
-        most: Maximum number of periods that are decided.
+        most: Maximum number of periods that are decided. Decisions that a later period can precede are left out.
     """
+    decided = count()
 
     def placed(nominal: int) -> tuple[int, Decision] | None:
         decision = decide(schedule, Period(nominal), identity)
         decision_time = time_of(decision)
         return (decision_time, decision) if decision_time > after else None
 
-    nominal_times = islice(nominals(schedule, after - schedule.window.last - 1), most)
-    return in_time_order(nominal_times, placed, lambda nominal: nominal + schedule.window.first)
+    return in_time_order(
+        nominals(schedule, search_start(schedule, after)),
+        placed,
+        lambda nominal: nominal + schedule.window.first,
+        lambda _: next(decided) >= most,
+    )
+
+
+def search_start(schedule: Schedule, after: int) -> int:
+    """Return the second after which the periods can have a time later than `after`. No period precedes `EARLIEST`."""
+    return max(after - schedule.window.last, EARLIEST) - 1
 
 
 def time_of(decision: Decision) -> int:
@@ -49,7 +61,10 @@ def time_of(decision: Decision) -> int:
 
 
 def in_time_order(
-    periods: Iterable[int], placed: Callable[[int], tuple[int, T] | None], earliest: Callable[[int], int]
+    periods: Iterable[P],
+    placed: Callable[[P], tuple[int, T] | None],
+    earliest: Callable[[P], int],
+    stop: Callable[[P], bool],
 ) -> Iterator[T]:
     """Yield what `placed` makes of each period, in the order of the times that it returns.
 
@@ -57,18 +72,22 @@ def in_time_order(
     precede it.
 
     Args:
-        periods: Nominal times in ascending order.
+        periods: Periods in the order of their nominal times.
         placed: Returns the time and the value of a period; None leaves the period out.
         earliest: Returns the earliest time that a period can have.
+        stop: Called before each period is placed. True ends the search, and values that this period or a later one
+            can precede are not yielded.
     """
     pending = list[tuple[int, int, T]]()
-    for nominal in periods:
-        earliest_time = earliest(nominal)
+    for number, period in enumerate(periods):
+        earliest_time = earliest(period)
         while pending and pending[0][0] <= earliest_time:
             yield pending.pop(0)[2]
-        entry = placed(nominal)
+        if stop(period):
+            return
+        entry = placed(period)
         if entry is not None:
-            insort(pending, (entry[0], nominal, entry[1]))  # no two entries have the same nominal time
+            insort(pending, (entry[0], number, entry[1]))  # no two entries have the same number
     for _, _, value in pending:
         yield value
 
