@@ -76,7 +76,7 @@ def test_the_picture_shows_period_window_density_and_the_chosen_second(kron, mon
 def test_an_unschedulable_period_has_that_outcome_and_no_time_at_which_anything_could_run(kron, decision):
     found = decision(MSGS, "a", "2026-03-01T09:00:00Z")
     assert (found["outcome"], found["reason"], found["chosen_time"]) == ("unschedulable", "constraints", None)
-    words = ("next", MSGS, "--identity", "a", "--at", "2026-02-28T12:00:00Z", "-n", "2")
+    words = ("next", MSGS, "--identity", "a", "--at", "2026-02-28T12:00:00Z", "-n", "1")
     unschedulable, monday = kron(*words).out.splitlines()[1:]
     assert unschedulable.split()[0] == "unschedulable"
     assert monday.startswith("2026-03-02 ")

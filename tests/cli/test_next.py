@@ -103,3 +103,88 @@ def test_the_service_dialect_counts_seconds(kron):
 def test_the_ends_of_time_are_instants_too(kron, at):
     assert kron("next", "* * * * *", "-n", "1", "--at", at).status in (0, 1)
     assert kron("lint", "0 2 * * * @tz(Europe/Paris)", "--at", at).status == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "periods", "first"),
+    [
+        ("* * * * * @only(dow=SUN)", "8,639 periods cannot run: only dow", "2026-06-07 00:00:00"),
+        ("0 * * * * @only(date=2026-12-25)", "4,967 periods cannot run: only dates", "2026-12-25 00:00:00"),
+        ("0 10 * * * @only(date=2026-12-25)", "207 periods cannot run: only dates", "2026-12-25 10:00:00"),
+        ("0 10 * * * @avoid(date=2026-06-01)", "1 period cannot run: avoid dates", "2026-06-02 10:00:00"),
+    ],
+)
+def test_count_is_of_runs_and_unschedulable_periods_are_one_line(kron, text, periods, first):
+    result = kron("next", text, "-n", "1", "--at", "2026-06-01T00:00:00Z")
+    assert result.status == 0
+    head, closed, run = result.out.splitlines()
+    assert head == "RUNS AT (UTC)               UTC"
+    assert closed == f"unschedulable               {periods}"
+    assert run.startswith(first)
+
+
+def test_json_has_runs_and_the_number_of_unschedulable_periods(kron):
+    words = ("next", "0 9 * * * @avoid(dow=SAT,SUN)", "-n", "3", "--at", "2026-06-04T12:00:00Z", "-o", "json")
+    result = kron(*words)
+    runs = json.loads(result.out)
+    assert [run["period_id"][:10] for run in runs] == ["2026-06-05", "2026-06-08", "2026-06-09"]
+    assert [run["unschedulable_before"] for run in runs] == [0, 2, 0]
+    assert all(run["chosen_time"] for run in runs)
+    assert kron("verify", stdin=result.out).status == 0
+
+
+def test_a_list_that_ends_early_says_up_to_when_it_looked(kron):
+    words = ("next", "0 10 * * * @only(date=2026-12-25)", "-n", "3", "--at", "2026-06-01T00:00:00Z")
+    result = kron(*words)
+    assert (result.status, len(result.out.splitlines())) == (0, 3)
+    assert result.err == "no further run until 2126-12-25T10:00:00Z: 36,524 periods cannot run: only dates\n"
+    assert kron(*words, "-o", "json").err == result.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ("0 10 * * * @only(date=2026-12-25)", "--at", "2027-01-01T00:00:00Z"),
+            "no run until 2126-12-31T10:00:00Z: 36,524 periods cannot run: only dates",
+        ),
+        (
+            ("0 0 1 1 *", "--at", "9998-01-01T00:00:00Z"),
+            "no run until 9702-01-20T01:46:40Z, where the calendar of Kron ends",
+        ),
+        (
+            ("0 0 * * * @win(around,2562047h)", "--identity", "a", "--at", PAST),
+            "the windows of more than 20,000 periods overlap, so the next run is not known",
+        ),
+        (
+            ("30 12 * * * @only(between=12:00-12:10)", "--at", PAST),
+            "no run until 2080-12-01T12:29:59Z, where the search ended after 20,000 periods: "
+            "20,000 periods cannot run: only between",
+        ),
+    ],
+)
+def test_a_search_without_a_run_names_its_bound(kron, words, message):
+    result = kron("next", *words)
+    assert (result.status, result.out) == (1, "")
+    assert result.err.startswith(f"error[NOT_FOUND]: {message}\n")
+    assert kron("next", *words, "-o", "json").err == result.err
+
+
+def test_explain_names_the_bound_of_its_search(kron):
+    result = kron("explain", "0 0 1 1 *", "--at", "9998-01-01T00:00:00Z")
+    assert (result.status, result.out) == (1, "")
+    assert "where the calendar of Kron ends" in result.err
+
+
+def test_a_file_names_the_job_that_has_no_run(kron, krontab):
+    path = krontab("0 10 * * * @only(date=2026-01-01) name=past command=x\n0 9 * * * name=daily command=x\n")
+    result = kron("next", "-f", str(path), "-n", "2", "--at", "2026-06-01T00:00:00Z")
+    assert result.status == 0
+    assert [line.split()[-1] for line in result.out.splitlines()[1:]] == ["daily", "daily"]
+    assert result.err.startswith("past: no run until 2126-")
+
+
+def test_runs_before_the_calendar_begins_are_left_out_with_a_note(kron):
+    result = kron("next", "0 0 1 1 *", "-n", "1", "--at", "0001-01-01T00:00:00Z")
+    assert result.out.splitlines()[1].startswith("0323-01-01 00:00:00")
+    assert result.err == "periods before 0322-03-10T03:33:20Z are left out: the calendar of Kron begins there\n"

@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from itertools import islice, zip_longest
+from itertools import zip_longest
 
 from kron.engine.audit import audit
 from kron.engine.launcher import Launch
@@ -25,7 +25,8 @@ from kron.testing.time_travel import instant_at
 from kron.timing.job import Job
 from kron.timing.schedule import Schedule
 from kron.timing.schedule.policy import APPLICATION, DECLARATIVE, KRON, SERVICE, Policy
-from kron.timing.upcoming import MAX_PERIODS_DECIDED, upcoming_decisions
+from kron.timing.upcoming import MAX_PERIODS_DECIDED
+from kron.timing.upcoming_runs import upcoming_runs
 from kron.timing.zone import instant
 
 IDENTITY = "test"
@@ -52,7 +53,7 @@ def assert_fires(
         schedule: The schedule, or its text in `dialect`.
         times: Expected times in order: instants, or texts in local time of the schedule's time zone. An empty list
             means that the schedule never fires again; 1,000 periods are checked. Otherwise, up to 20,000 periods are
-            checked for a time that satisfies the constraints.
+            checked for a time that satisfies the constraints. Adjacent periods that the constraints close count as one.
         after: Fire times later than this time are compared, also if the nominal time of the period is earlier.
         dialect: Dialect of a schedule text that names none; `kron` by default.
         identity: Identity that seeds the decisions.
@@ -66,9 +67,9 @@ def assert_fires(
     parsed = _schedule(schedule, dialect, identity, KRON)
     zone_name, expected = parsed.zone.name, list(times)
     start = _instant(after, zone_name)
-    decisions = upcoming_decisions(parsed, identity, start, MAX_PERIODS_DECIDED if expected else MAX_PERIODS_CHECKED)
-    fires = (decision.chosen for decision in decisions if decision.chosen is not None)
-    actual = list(islice(fires, len(expected) or 1))
+    most = MAX_PERIODS_DECIDED if expected else MAX_PERIODS_CHECKED
+    search = upcoming_runs(parsed, identity, start, len(expected) or 1, most)
+    actual = [run.decision.chosen for run in search.runs]
     expected_instants = [_instant(time, zone_name) for time in expected]
     if actual != expected_instants:
         lines = [_comparison_line(a, b, parsed) for a, b in zip_longest(expected_instants, actual)]

@@ -54,11 +54,17 @@ class Screen:
         self.block(self.paint_report(self.out, report(code, message, place, hint, level=level)))
 
     def table(self, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-        """Print rows in columns that are as wide as their content."""
+        """Print rows in columns that are as wide as their content.
+
+        A row can be shorter than the head. Its last cell then extends over the remaining columns.
+        """
         lines = [list(head), *([visible(cell) for cell in row] for row in rows)]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        widths = [0] * len(head)
+        for line in lines:
+            for column, cell in enumerate(line if len(line) == len(head) else line[:-1]):
+                widths[column] = max(widths[column], len(cell))
         for number, line in enumerate(lines):
-            text = "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+            text = "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False)).rstrip()
             self.line(self.paint(self.out, "dim", text) if number == 0 else text)
 
     def paint(self, stream: TextIO, colour: str, text: str) -> str:

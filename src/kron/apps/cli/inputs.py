@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 from kron.apps.cli.console import Screen
 from kron.apps.cli.options import DIALECT
+from kron.apps.cli.search_end import no_run_error
 from kron.engine.clock import SystemClock
 from kron.errors import InvalidSchedule, NotFound, UsageError, did_you_mean
 from kron.language.auto import read_by_all
@@ -20,6 +20,7 @@ from kron.language.reading import Reading, read, zone_of
 from kron.timing.decision import Decision
 from kron.timing.schedule import Schedule
 from kron.timing.upcoming import upcoming_decisions
+from kron.timing.upcoming_runs import upcoming_runs
 from kron.timing.zone import instant_of
 
 MAX_FILE_BYTES = 16 << 20  # maximum file size in bytes
@@ -36,17 +37,20 @@ class Subject:
     name: str = ""
     dialect: str = DIALECT
 
-    def upcoming(self, after: int, count: int) -> list[Decision]:
-        """Return the next `count` decisions after `after` (seconds since the epoch), in the order of their times.
+    def next_decision(self, after: int) -> Decision:
+        """Return the next decision after `after` (seconds since the epoch), of a run or of an unschedulable period.
 
         Raises:
-            InvalidSchedule: No upcoming period exists.
+            InvalidSchedule: No date satisfies the schedule.
+            NotFound: The search for a period ended at a bound.
         """
-        decisions = list(islice(upcoming_decisions(self.schedule, self.identity, after), count))
-        if not decisions:
-            message = "the schedule never runs: no month has such a day"
-            raise InvalidSchedule("NEVER", message, hint="choose a day that exists")
-        return decisions
+        decision = next(upcoming_decisions(self.schedule, self.identity, after), None)
+        if decision is not None:
+            return decision
+        runs, end = upcoming_runs(self.schedule, self.identity, after, 1)
+        if end is not None:
+            raise no_run_error(end, after)
+        return runs[0].decision
 
 
 def usage_error(message: str, hint: str) -> UsageError:

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
 def _decision(args: argparse.Namespace, subject: Subject) -> Decision:
     schedule = subject.schedule
     if args.period is None:
-        return subject.upcoming(now(args), 1)[0]
+        return subject.next_decision(now(args))
     try:
         requested_nominal = instant_of(args.period)
     except ValueError as error:

@@ -3,47 +3,89 @@
 from __future__ import annotations
 
 import argparse
+from typing import NamedTuple
 
 from kron.apps.cli.console import Screen
 from kron.apps.cli.inputs import Subject, now, subjects, with_identity
+from kron.apps.cli.search_end import end_text, no_run_error, unschedulable_text
 from kron.language.record import to_record
 from kron.timing.decision import Decision
 from kron.timing.upcoming import time_of
-from kron.timing.zone import rfc3339
+from kron.timing.upcoming_runs import Unschedulable, UpcomingRuns, upcoming_runs
+from kron.timing.zone import EARLIEST, rfc3339
 
-Run = tuple[Decision, Subject]
+
+class Row(NamedTuple):
+    """A run, its schedule, and the unschedulable periods of that schedule since its previous run."""
+
+    decision: Decision
+    unschedulable: Unschedulable
+    subject: Subject
 
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
-    """Show the next decisions, in the order in which they run."""
-    selected_subjects = [with_identity(subject) for subject in subjects(args, screen)]
+    """Show the next runs, in the order in which they run."""
     start = now(args)
-    runs = [(decision, subject) for subject in selected_subjects for decision in subject.upcoming(start, args.count)]
-    runs.sort(key=lambda run: (time_of(run[0]), run[1].name))
-    del runs[args.count :]
+    searches = [
+        (subject, upcoming_runs(subject.schedule, subject.identity, start, args.count))
+        for subject in map(with_identity, subjects(args, screen))
+    ]
+    rows = [Row(*upcoming, subject) for subject, search in searches for upcoming in search.runs]
+    rows.sort(key=lambda row: (time_of(row.decision), row.subject.name))
+    del rows[args.count :]
+    ends = [search.end for _, search in searches if search.end]
+    if not rows:
+        raise no_run_error(ends[0], start)
     if args.output == "json":
-        screen.json([to_record(decision) for decision, _ in runs])
+        screen.json([_record(row) for row in rows])
     else:
-        screen.table(*_table(runs, named=args.file is not None))
+        screen.table(*_table(rows, named=args.file is not None))
+    if start < EARLIEST:
+        screen.note(f"periods before {rfc3339(EARLIEST)} are left out: the calendar of Kron begins there")
+    _note_ends(searches, rows, start, args.count, screen)
     return 0
 
 
-def _table(runs: list[Run], *, named: bool) -> tuple[list[str], list[list[str]]]:
+def _note_ends(
+    searches: list[tuple[Subject, UpcomingRuns]], rows: list[Row], start: int, count: int, screen: Screen
+) -> None:
+    """Say which schedules have no further run, where the list would otherwise seem to be complete."""
+    last_time = time_of(rows[-1].decision)
+    for subject, search in searches:
+        if search.end and (not search.runs or len(rows) < count or search.end.upto < last_time):
+            name = f"{subject.name}: " if subject.name else ""
+            screen.note(name + end_text(search.end, start, further=bool(search.runs)))
+
+
+def _record(row: Row) -> dict[str, object]:
+    return {**to_record(row.decision), "unschedulable_before": row.unschedulable.periods}
+
+
+def _table(rows: list[Row], *, named: bool) -> tuple[list[str], list[list[str]]]:
     """Return headers and rows, without the columns that would have the same value in every row."""
-    zones = {subject.schedule.zone.name for _, subject in runs}
-    spread = any(decision.chosen != decision.period.nominal for decision, _ in runs)
+    decisions = [row.decision for row in rows]
+    zones = {row.subject.schedule.zone.name for row in rows}
+    spread = any(decision.chosen != decision.period.nominal for decision in decisions)
     columns = {
-        f"RUNS AT ({zones.pop()})" if len(zones) == 1 else "RUNS AT": [_wall(decision) for decision, _ in runs],
-        "UTC": ["" if decision.chosen is None else rfc3339(decision.chosen) for decision, _ in runs],
+        f"RUNS AT ({zones.pop()})" if len(zones) == 1 else "RUNS AT": [_wall(d, time_of(d)) for d in decisions],
+        "UTC": [rfc3339(time_of(d)) for d in decisions],
     }
     if spread:
-        columns["NOMINAL"] = [d.schedule.zone.wall(d.period.nominal).text for d, _ in runs]
+        columns["NOMINAL"] = [_wall(d, d.period.nominal) for d in decisions]
     if zones:
-        columns["ZONE"] = [subject.schedule.zone.name for _, subject in runs]
+        columns["ZONE"] = [row.subject.schedule.zone.name for row in rows]
     if named:
-        columns["JOB"] = [subject.name for _, subject in runs]
-    return list(columns), [list(row) for row in zip(*columns.values(), strict=True)]
+        columns["JOB"] = [row.subject.name for row in rows]
+    lines = list[list[str]]()
+    for row, cells in zip(rows, zip(*columns.values(), strict=True), strict=True):
+        lines += [_unschedulable_cells(row, named=named), list(cells)] if row.unschedulable.periods else [list(cells)]
+    return list(columns), lines
 
 
-def _wall(decision: Decision) -> str:
-    return "unschedulable" if decision.chosen is None else decision.schedule.zone.wall(decision.chosen).text
+def _unschedulable_cells(row: Row, *, named: bool) -> list[str]:
+    name = f"{row.subject.name}: " if named else ""
+    return ["unschedulable", name + unschedulable_text(row.unschedulable)]
+
+
+def _wall(decision: Decision, t: int) -> str:
+    return decision.schedule.zone.wall(t).text
