@@ -2,11 +2,17 @@
 
 import csv
 import os
+import zoneinfo
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from tests.postgres import running
+
+if find_spec("tzdata"):  # on every machine, Kron and `zoneinfo` read the package of uv.lock, here and in subprocesses
+    os.environ["PYTHONTZPATH"] = ""
+    zoneinfo.reset_tzpath()
 
 REQUIREMENTS = Path(__file__).parent.parent / "docs" / "spec" / "requirements.tsv"
 

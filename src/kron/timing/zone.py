@@ -11,7 +11,6 @@ days at a time, on first use.
 from __future__ import annotations
 
 import re
-import zoneinfo
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -19,6 +18,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from kron.timing.calendar import Date, date_of, weekday_of
+from kron.timing.tzdata import NOT_ZONES, TzDatabase, ZoneFile, fingerprint_of, host_databases, host_zone_file
 
 DAY = 86_400
 _STRETCH_BITS = 25  # spells are found 2**25 seconds (388 days) at a time
@@ -28,7 +28,6 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*", re.ASCII)
 _RFC3339 = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})"
 )
-_NOT_ZONES = {"localtime", "posixrules", "Factory", "posix", "right"}
 
 # With these limits, every period and its longest possible window have dates from the year 1 to the year 9999.
 EARLIEST = -52_000_000_000  # the year 322
@@ -74,6 +73,8 @@ class Zone:
     name: str
     rules: tzinfo
     fixed: int | None  # the offset, if it never changes
+    version: str | None  # of the tz database, such as 2026f, or `unknown`; None if the offset never changes
+    fingerprint: str  # identifies the zone file; if the offset never changes, the offset
     stretches: dict[int, list[Spell]]  # found so far
 
     def __repr__(self) -> str:
@@ -187,27 +188,41 @@ class Zone:
 
 @lru_cache(1024)
 def zone(name: str) -> Zone:
-    """Return the time zone with this name in the tz database.
+    """Return the time zone with this name in the tz database of this host.
 
     Raises:
         LookupError: The name is unknown.
     """
-    if not _NAME.fullmatch(name) or name.partition("/")[0] in _NOT_ZONES or len(name) > 64:
+    if not _NAME.fullmatch(name) or name.partition("/")[0] in NOT_ZONES or len(name) > 64:
         raise LookupError(name)
-    try:
-        rules: tzinfo = zoneinfo.ZoneInfo(name)
-    except (OSError, ValueError, zoneinfo.ZoneInfoNotFoundError):
-        if name != "UTC":  # UTC needs no database
-            raise LookupError(name) from None
-        rules = UTC
-    fixed = rules.utcoffset(None)
-    return Zone(name, rules, None if fixed is None else fixed.days * DAY + fixed.seconds, {})
+    return _fixed_zone(name, UTC, 0) if name == "UTC" else _zone_of(name, host_zone_file(name))
+
+
+def zone_in(database: TzDatabase, name: str) -> Zone:
+    """Return the time zone with this name in a given tz database.
+
+    Raises:
+        LookupError: The database does not have the name.
+    """
+    return _zone_of(name, database.zone_file(name))
+
+
+def _zone_of(name: str, file: ZoneFile) -> Zone:
+    offset = file.rules.utcoffset(None)
+    if offset is not None:
+        return _fixed_zone(name, file.rules, offset.days * DAY + offset.seconds)
+    return Zone(name, file.rules, None, file.version, file.fingerprint, {})
+
+
+def _fixed_zone(name: str, rules: tzinfo, offset: int) -> Zone:
+    """Return a zone that is the same in every version and build of the tz database."""
+    return Zone(name, rules, offset, None, fingerprint_of(f"UTC{offset:+d}".encode()), {})
 
 
 @lru_cache(1)  # because it reads a directory tree
 def zone_names() -> frozenset[str]:
     """Return all names that `zone` accepts and that the tz database lists."""
-    return frozenset(n for n in zoneinfo.available_timezones() if n.partition("/")[0] not in _NOT_ZONES)
+    return frozenset[str]().union(*(database.names() for database in host_databases()))
 
 
 UTC_ZONE = zone("UTC")

@@ -76,9 +76,9 @@ class _Version(argparse.Action):
         super().__init__(option_strings, dest, nargs=0, help="print the versions of Kron and of its tz database")
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        from kron.apps.cli.tzdata import tz_version
+        from kron.timing.tzdata import host_version
 
-        print(f"kron {__version__} (tz database {tz_version()})")
+        print(f"kron {__version__} (tz database {host_version()})")
         parser.exit()
 
 
