@@ -28,6 +28,25 @@ def test_a_tampered_decision_is_named_with_what_differs(kron):
     assert [one["ok"] for one in found] == [True, False, True]
 
 
+def test_another_tz_database_is_named_where_a_decision_differs(kron):
+    words = ("next", "0 9 * * * @tz(Europe/Paris)", "-n", "1", "--at", "2026-03-01T00:00:00Z", "--output", "json")
+    (right,) = json.loads(kron(*words).out)
+    other = {**right, "tz": "2019a", "tz_fingerprint": "00000000"}
+    assert kron("verify", stdin=json.dumps(other)).status == 0
+    moved = {**other, "period_id": "2026-03-01T07:00:00Z"}
+    result = kron("verify", stdin=json.dumps(moved))
+    assert result.status == 1
+    assert result.out.splitlines()[1:] == [
+        "       period_id: recorded 2026-03-01T07:00:00Z, computed None",
+        f"       another tz database (2019a there, {right['tz']} here)",
+    ]
+    rebuilt = {**moved, "tz": right["tz"]}
+    said = kron("verify", stdin=json.dumps(rebuilt)).out.splitlines()
+    assert said[2] == f"       another build of tz database {right['tz']}"
+    (found,) = json.loads(kron("verify", "--output", "json", stdin=json.dumps(moved)).out)
+    assert found["differences"][1] == {"field": "tz", "recorded": "2019a", "computed": right["tz"]}
+
+
 def test_what_is_no_decision_is_refused(kron):
     for text in ("", "nonsense", "[]", "[1]", "{}", "[" * 100_000, '{"identity": "a"}'):
         result = kron("verify", stdin=text)

@@ -13,7 +13,7 @@ from kron import KronError, Period, decide, parse, to_record, verify
 from kron.language.record import Difference
 from kron.timing.decision import count_rejections
 from kron.timing.schedule.sampling import Seed
-from kron.timing.zone import instant_of
+from kron.timing.zone import instant_of, zone
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "decisions.jsonl"
 ROWS = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
@@ -45,6 +45,8 @@ def test_a_recorded_decision_has_every_field_of_the_specification():
         "dialect": "kron",
         "schedule": "0 0 * * * @win(after,3h) @seed(stable,salt=backup) @avoid(date=2026-12-25) @only(hours=0-12)",
         "timezone": "UTC",
+        "tz": None,
+        "tz_fingerprint": "eacdaa13",
         "period_id": "2026-03-01T00:00:00Z",
         "nominal_time": "2026-03-01T00:00:00Z",
         "window_start": "2026-03-01T00:00:00Z",
@@ -175,7 +177,8 @@ def test_a_tampered_field_is_found_by_its_name(field, value):
 
 def test_every_field_that_is_computed_was_tampered_with():
     computed = set(made("0 0 * * *"))
-    assert computed - set(TAMPERED) == {"identity", "dialect", "schedule", "period_id"}  # what it is computed from
+    inputs = {"identity", "dialect", "schedule", "period_id", "tz", "tz_fingerprint"}  # what it is computed from
+    assert computed - set(TAMPERED) == inputs
 
 
 @pytest.mark.parametrize(
@@ -208,6 +211,42 @@ def test_another_release_may_record_more_or_less():
     right = made("0 0 * * * @win(after,3h)")
     assert verify({**right, "added later": 1}) == []
     assert verify({key: value for key, value in right.items() if key not in ("attempts", "period_key")}) == []
+
+
+PARIS = "0 9 * * * @tz(Europe/Paris)"
+
+
+def test_a_record_names_the_tz_database_of_its_zone():
+    right = made(PARIS, "2026-03-01T08:00:00Z")
+    assert (right["tz"], right["tz_fingerprint"]) == (zone("Europe/Paris").version, zone("Europe/Paris").fingerprint)
+    assert re.fullmatch("[0-9a-f]{8}", right["tz_fingerprint"])
+    assert "tz" in made("*/20 * * * * *", "2026-03-01T00:00:20Z", dialect="service")
+
+
+def test_another_tz_database_that_gives_the_same_decision_is_no_difference():
+    right = made(PARIS, "2026-03-01T08:00:00Z")
+    assert verify({**right, "tz": "2019a", "tz_fingerprint": "00000000"}) == []
+
+
+def test_another_tz_database_is_named_where_the_decision_differs():
+    right = made(PARIS, "2026-03-01T08:00:00Z")
+    other = {"tz": "2019a", "tz_fingerprint": "00000000"}
+    named = [
+        Difference("tz", "2019a", right["tz"]),
+        Difference("tz_fingerprint", "00000000", right["tz_fingerprint"]),
+    ]
+    assert verify({**right, **other, "attempts": 7}) == [Difference("attempts", 7, 0), *named]
+    moved = {"period_id": "2026-03-01T07:00:00Z"}
+    assert verify({**right, **other, **moved}) == [Difference("period_id", "2026-03-01T07:00:00Z", None), *named]
+    assert verify({**right, "tz_fingerprint": "00000000", "attempts": 7})[1:] == named[1:]
+    assert verify({**right, "tz": "2019a", "attempts": 7}) == [Difference("attempts", 7, 0)]  # another name, same rules
+
+
+def test_a_record_without_a_tz_database_is_verified_as_before():
+    right = made(PARIS, "2026-03-01T08:00:00Z")
+    older = {key: value for key, value in right.items() if key not in ("tz", "tz_fingerprint")}
+    assert verify(older) == []
+    assert verify({**older, "attempts": 7}) == [Difference("attempts", 7, 0)]
 
 
 @pytest.mark.parametrize(

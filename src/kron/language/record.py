@@ -20,7 +20,7 @@ from kron.timing.schedule import Schedule
 from kron.timing.schedule.policy import MILLISECOND
 from kron.timing.schedule.sampling import Anchor, Exponential, Normal, SkewEarly, SkewLate
 from kron.timing.schedule.window import SECOND, Mode
-from kron.timing.zone import instant_of, rfc3339, rfc3339_ms
+from kron.timing.zone import Zone, instant_of, rfc3339, rfc3339_ms
 
 Json = dict[str, Any]
 
@@ -35,6 +35,7 @@ RESULT_FIELDS = (
     "seed_hash",
     "constraints_applied",
 )
+_NOT_COMPARED = ("dialect", "schedule", "tz", "tz_fingerprint")  # another text or tz database can give the same result
 
 
 def to_record(decision: Decision) -> Json:
@@ -46,6 +47,8 @@ def to_record(decision: Decision) -> Json:
         "dialect": canonical(schedule).dialect,
         "schedule": unparse(schedule),
         "timezone": schedule.zone.name,
+        "tz": schedule.zone.version,
+        "tz_fingerprint": schedule.zone.fingerprint,
         "period_id": decision.period.id,
         "nominal_time": decision.period.id,
         "window_start": _write_nanoseconds(decision.window.start),
@@ -126,6 +129,9 @@ def verify(recorded: Json | str) -> list[Difference]:
     The schedule text does not have to be canonical. A field that only one of the two has is not a difference. Both
     rules exist because another release can have another canonical form and record other fields.
 
+    Another tz database alone is not a difference. If the result differs and the zone has other rules in the recorded
+    tz database than here, the fields `tz` and `tz_fingerprint` come last.
+
     Args:
         recorded: The record, as a mapping or as JSON text.
 
@@ -141,15 +147,24 @@ def verify(recorded: Json | str) -> list[Difference]:
     except ValueError:
         raise _malformed("period_id is not an instant, such as 2026-03-01T00:00:00Z") from None
     if next_nominal(schedule, nominal - 1) != nominal:
-        return [Difference("period_id", fields["period_id"], None)]
+        return [Difference("period_id", fields["period_id"], None), *_tz_differences(fields, schedule.zone)]
     try:
         computed = record_of(_recorded_job(fields, schedule), Period(nominal))
     except ValueError:
         raise _malformed("identity is not a line of text") from None
-    computed_fields = {
-        key: value for key, value in computed.items() if key in fields and key not in ("dialect", "schedule")
-    }
-    return [Difference(key, fields[key], value) for key, value in computed_fields.items() if fields[key] != value]
+    computed_fields = {key: value for key, value in computed.items() if key in fields and key not in _NOT_COMPARED}
+    differences = [
+        Difference(key, fields[key], value) for key, value in computed_fields.items() if fields[key] != value
+    ]
+    return [*differences, *_tz_differences(fields, schedule.zone)] if differences else []
+
+
+def _tz_differences(fields: Json, zone: Zone) -> list[Difference]:
+    """Return how the recorded tz database differs. A zone with a fixed offset is the same in all of them."""
+    if zone.fixed is not None or fields.get("tz_fingerprint", zone.fingerprint) == zone.fingerprint:
+        return []
+    pairs = ("tz", zone.version), ("tz_fingerprint", zone.fingerprint)
+    return [Difference(key, fields.get(key), value) for key, value in pairs if fields.get(key) != value]
 
 
 def _recorded_job(fields: Json, schedule: Schedule) -> Job:

@@ -62,7 +62,17 @@ def _lines(recorded: dict[str, Any], differences: list[Difference]) -> list[str]
     name = f"{recorded['identity']} {recorded['period_id']}"
     if not differences:
         return [f"ok     {name} -> {recorded.get('chosen_time') or 'unschedulable'}"]
-    return [f"WRONG  {name}"] + [f"       {d.field}: recorded {d.recorded}, computed {d.computed}" for d in differences]
+    results = [d for d in differences if d.field not in ("tz", "tz_fingerprint")]
+    lines = [f"WRONG  {name}", *(f"       {d.field}: recorded {d.recorded}, computed {d.computed}" for d in results)]
+    return lines if results == differences else [*lines, f"       {_tz_text(recorded, differences)}"]
+
+
+def _tz_text(recorded: dict[str, Any], differences: list[Difference]) -> str:
+    """Return in what the tz database of a record differs from the one here."""
+    for difference in differences:
+        if difference.field == "tz":
+            return f"another tz database ({difference.recorded} there, {difference.computed} here)"
+    return f"another build of tz database {recorded['tz']}"
 
 
 def _json(recorded: dict[str, Any], differences: list[Difference]) -> dict[str, Any]:
