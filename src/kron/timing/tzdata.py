@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 NOT_ZONES = frozenset({"localtime", "posixrules", "Factory", "posix", "right"})
 _MAGIC = b"TZif"
 _VERSION = re.compile(rb"(?:# version )?([0-9]{4}[a-z]+)", re.ASCII)
+_LINK = re.compile(rb"^L \S+ (\S+)$", re.ASCII | re.MULTILINE)
 _VERSION_FILES = ("tzdata.zi", "+VERSION")  # most systems; BSD and macOS
 
 
@@ -90,6 +91,14 @@ class TzDatabase:
     def names(self) -> frozenset[str]:
         """Return the names of all zones. This reads the whole folder."""
         return frozenset(_names_below(self.root, ""))
+
+    def links(self) -> frozenset[str]:
+        """Return the names that stand for another zone; empty if the folder does not list them."""
+        try:
+            content = self.root.joinpath("tzdata.zi").read_bytes()
+        except OSError:
+            return frozenset()
+        return frozenset(match[1].decode() for match in _LINK.finditer(content))
 
 
 def folder_database(root: Traversable) -> TzDatabase:

@@ -71,6 +71,13 @@ def count(text: str) -> int:
     return int(text)
 
 
+def years(text: str) -> int:
+    """Parse a number from 1 to 100."""
+    if not (text.isascii() and text.isdigit() and len(text) < 4 and 1 <= int(text) <= 100):
+        raise argparse.ArgumentTypeError("expected a number from 1 to 100")
+    return int(text)
+
+
 def days(text: str) -> int:
     """Parse a number of days; 0 means no limit."""
     return 0 if text == "0" else count(text)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from kron._version import __version__
-from kron.apps.cli.options import add_at, add_dialect, add_format, add_subject, count, define
+from kron.apps.cli.options import add_at, add_dialect, add_format, add_subject, count, define, years
 from kron.apps.cli.stored import STORE_COMMANDS
 from kron.errors import nearest
 
@@ -34,7 +34,7 @@ def parser(prog: str = "kron") -> argparse.ArgumentParser:
     top.add_argument("--version", action=_Version)
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     text_commands = (_lint, _explain, _next, _fmt, _verify)
-    file_commands = (_compile, _translate, _spread, _conformance, _completion)
+    file_commands = (_compile, _translate, _spread, _tzdiff, _conformance, _completion)
     for add in (*text_commands, *STORE_COMMANDS, *file_commands):
         add(commands)
     return top
@@ -168,6 +168,23 @@ def _spread(commands: Any) -> None:
     command.add_argument("--days", type=count, default=7, help="number of days (default 7)")
     add_dialect(command, "read each line of a plain file as one schedule (default: as a crontab line)")
     add_at(command, "days after this instant")
+    add_format(command)
+
+
+def _tzdiff(commands: Any) -> None:
+    command = define(
+        commands,
+        "tzdiff",
+        "compare two tz databases, and the runs of krontab files in them",
+        "tzdiff system wheel\n  kron tzdiff system tzdata-2026.6-py2.py3-none-any.whl /etc/krontab --years 5\n"
+        "\nexit status: 0 no zone differs, 2 a zone differs, 1 error",
+    )
+    source = "folder, wheel file, system or wheel (the installed tzdata package)"
+    command.add_argument("old", metavar="OLD", help=f"tz database: {source}")
+    command.add_argument("new", metavar="NEW", help="tz database to compare with OLD")
+    command.add_argument("paths", nargs="*", metavar="FILE", help="krontab file")
+    command.add_argument("--years", type=years, default=2, help="number of years, 1 to 100 (default 2)")
+    add_at(command, "compare from this instant")
     add_format(command)
 
 
