@@ -37,7 +37,7 @@ def test_help_has_examples_and_costs_less_than_150_ms_of_cpu():
 NAMES = "lint explain next fmt verify why audit worker migrate maintain doctor compile translate spread conformance"
 
 
-@pytest.mark.parametrize("name", [*NAMES.split(), "completion"])
+@pytest.mark.parametrize("name", [*NAMES.split(), "tzdiff", "completion"])
 def test_every_command_has_help_with_an_example(name):
     result = command(name, "--help")
     assert result.returncode == 0

@@ -17,6 +17,7 @@ from kron.engine.registrar import Registrar
 from kron.stores.postgres import PostgresStore
 from kron.stores.postgres.migrate import migrations
 from kron.timing.job import Job
+from kron.timing.tzdata import host_version
 from tests.postgres import connect
 
 BIN = Path(sys.executable).parent
@@ -111,6 +112,28 @@ class TestDoctor:
         assert {check for check, one in found.items() if one["level"] == "ok"} >= {"partitions", "workers", "lag"}
         text = kron("doctor", "--store", database).out
         assert "ok       workers: 1 alive" in text
+
+    def test_workers_with_different_tz_databases(self, kron, database):
+        async def leases(store):
+            for number, version in enumerate(("2025b", "2026f", "2025b")):
+                await store.lease(f"w{number}", frozenset({"http"}), 15_000, version)
+
+        asked(database, leases)
+        _, found = findings(kron, database)
+        assert found["tz"]["level"] == "warning"
+        assert found["tz"]["message"] == "workers have different tz databases: 2025b (2 workers), 2026f (1 worker)"
+        assert "update-tz-database.md" in found["tz"]["hint"]
+
+    def test_host_with_another_tz_database_than_the_workers(self, kron, database):
+        asked(database, lambda store: store.lease("w1", frozenset({"http"}), 15_000, "2019a"))
+        _, found = findings(kron, database)
+        message = f"this host has tz database {host_version()}, the workers have 2019a (1 worker)"
+        assert (found["tz"]["level"], found["tz"]["message"]) == ("warning", message)
+
+    def test_workers_with_the_tz_database_of_this_host(self, kron, database):
+        asked(database, lambda store: store.lease("w1", frozenset({"http"}), 15_000, host_version()))
+        _, found = findings(kron, database)
+        assert (found["tz"]["level"], found["tz"]["hint"]) == ("ok", "")
 
 
 async def lease(store, owner):

@@ -43,6 +43,7 @@ DATA = {
     ("reference/webhook-format.md", "json"): "data",
     ("reference/sql.md", "sql"): "sql",
     ("how-to/postgresql.md", "sql"): "shell_postgres",
+    ("how-to/update-tz-database.md", "text"): "tests/cli/test_tzdiff.py",
     ("protocol/README.md", "text"): "tests/protocol/test_protocol.py",
 }
 

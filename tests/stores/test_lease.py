@@ -59,6 +59,15 @@ def test_lease_renewed_keeps_the_time_of_joining(store):
     assert lease(store, "w1", 9_000).members == (Member("w1", NOW + 9_000, HTTP),)
 
 
+def test_lease_keeps_the_version_of_the_tz_database(store):
+    store.lease("w1", HTTP, LEASE, "2025b")
+    assert [(m.owner, m.tz) for m in store.lease("w2", HTTP, LEASE, "2026f").members] == [
+        ("w1", "2025b"),
+        ("w2", "2026f"),
+    ]
+    assert {m.tz for m in store.lease("w1", HTTP, LEASE, "2026f").members} == {"2026f"}
+
+
 def test_lease_after_the_clock_was_set_back_ends_within_its_length(store):
     """An hour: w1 died, w2 lives on by the clock of now."""
     lease(store, "w1", 3_600_000)

@@ -22,11 +22,12 @@ FUNCTIONS = "python"  # scheme whose targets only some processes can launch
 
 
 class Member(NamedTuple):
-    """Living worker: since when it has been registered without a break, and the kinds of target it can launch."""
+    """Living worker: since when it has been registered without a break, what it can launch, and its tz database."""
 
     owner: str
     joined: int
     kinds: frozenset[str]
+    tz: str = ""  # version of its tz database, such as 2026f, or `unknown`; empty if it registered none
 
 
 class Share(NamedTuple):

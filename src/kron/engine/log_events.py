@@ -21,6 +21,7 @@ LEVELS = {
     "launch_error": WARNING,
     "cancel_error": WARNING,
     "results_kept": WARNING,
+    "tz_databases_differ": WARNING,
     "store_lost": ERROR,
     "clock_skewed": ERROR,
     "schedule_set_aside": ERROR,
@@ -89,6 +90,11 @@ def _started(facts: Any) -> str:
     return f"worker {facts['owner']} started on {facts['store']}; it launches {facts['launches']}{metrics_text}"
 
 
+def _tz_databases(facts: Any) -> str:
+    versions = ", ".join(f"{version} ({count})" for version, count in facts["workers"].items())
+    return f"workers have different tz databases: {versions}; this worker has {facts['tz']}"
+
+
 _TEXTS: dict[str, Callable[[Any], str]] = {
     "launch_completed": _launched,
     "run_finished": _ended,
@@ -105,6 +111,7 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "clock_agrees": lambda facts: "clock skew is within the limit again; this worker continues",
     "shards_gained": lambda facts: f"shard lease gained: this worker has {facts['shards']} shards",
     "shards_lost": lambda facts: f"shard lease lost: this worker has {facts['shards']} shards left",
+    "tz_databases_differ": _tz_databases,
     "worker_started": _started,
     "worker_stopped": lambda facts: f"worker {facts['owner']} has stopped",
     "log_dropped": lambda facts: f"{facts['count']} log lines dropped: the log could not be written fast enough",

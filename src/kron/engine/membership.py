@@ -5,22 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kron.engine.clock import Timer
+from kron.engine.events import Sink, silent
 from kron.engine.fleet import ALL_SHARDS, Share, kind_of, leader, shares
 from kron.engine.launcher import Launcher, count_kinds, kinds_of
 from kron.engine.settings import Settings
 from kron.engine.store import Store
+from kron.engine.tz_watch import TzWatch
 from kron.rules.downtime import ALWAYS, EVER, Downtime
 from kron.rules.state import ScheduleState
 from kron.timing.schedule.policy import FirstPeriod
+from kron.timing.tzdata import host_version
 
 
 class Membership:
     """Shares of one worker. A worker that works alone does not register, and has all shards."""
 
     def __init__(
-        self, store: Store, owner: str, launchers: Mapping[str, Launcher], timer: Timer, settings: Settings
+        self,
+        store: Store,
+        owner: str,
+        launchers: Mapping[str, Launcher],
+        timer: Timer,
+        settings: Settings,
+        sink: Sink = silent,
     ) -> None:
         self.store, self.owner, self.launchers = store, owner, launchers
+        self.tz_watch = TzWatch(owner, sink)
         self.timer, self.settings = timer, settings
         self.kinds = frozenset[str]()
         self.shares: tuple[Share, ...] = ()
@@ -43,7 +53,8 @@ class Membership:
         """Register this worker and read the other living ones. Returns whether its shares have changed."""
         before, began, kinds = self.shares, self.timer.monotonic(), kinds_of(self.launchers)
         if self.settings.shard_lease:
-            fleet = await self.store.lease(self.owner, kinds, self.settings.shard_lease)
+            fleet = await self.store.lease(self.owner, kinds, self.settings.shard_lease, host_version())
+            self.tz_watch.compare(fleet.members, now)
             leads = leader(fleet.members, kinds) == self.owner
             leader_shares = (Share(ALL_SHARDS, kinds),) if leads else ()
             self.shares = leader_shares if self.settings.leader_election else shares(self.owner, fleet.members)

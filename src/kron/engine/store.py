@@ -48,7 +48,7 @@ class Store(Protocol):
     async def now(self) -> int:
         """Return the current time in milliseconds. The store's clock decides."""
 
-    async def lease(self, owner: str, kinds: frozenset[str], length: int) -> Fleet:
+    async def lease(self, owner: str, kinds: frozenset[str], length: int, tz: str = "") -> Fleet:
         """Register a worker, and return the fleet of living workers.
 
         The store reads its clock when it writes: a call that was delayed says nothing about workers that registered
@@ -59,6 +59,7 @@ class Store(Protocol):
             owner: The worker.
             kinds: Kinds of target that it can launch.
             length: Length of the lease in milliseconds; 0: leave the fleet.
+            tz: Version of its tz database.
         """
 
     async def poll(self, shares: Sequence[Share]) -> tuple[int, int | None]:

@@ -52,7 +52,7 @@ class Worker:
         self.store, self.launchers, self.timer, self.clock = store, launchers, timer, clock
         self.owner, self.settings = owner, settings
         self.sink = sink if sink is silent else guarded(sink)
-        self.membership = Membership(store, owner, launchers, timer, settings)
+        self.membership = Membership(store, owner, launchers, timer, settings, self.sink)
         self.dispatcher = Dispatcher(store, launchers, timer, settings, self.sink)
         self.prefetcher = Prefetcher(store, owner, settings)
         self.aside = SettingAside(store, self.sink)

@@ -9,12 +9,13 @@ from kron.rules.downtime import ALWAYS, EVER, Downtime
 
 
 class Life(NamedTuple):
-    """A worker: when it joined, when it last renewed its lease, when the lease ends (milliseconds), and its kinds."""
+    """A worker: when it joined, renewed its lease, and when the lease ends (milliseconds); kinds and tz database."""
 
     joined: int
     said: int
     until: int
     kinds: frozenset[str]
+    tz: str
 
 
 class Service(NamedTuple):
@@ -36,19 +37,19 @@ class Register:
         self.lives: dict[str, Life] = {}
         self.kinds: dict[str, Service] = {}
 
-    def lease(self, owner: str, kinds: frozenset[str], now: int, length: int) -> Fleet:
+    def lease(self, owner: str, kinds: frozenset[str], now: int, length: int, tz: str = "") -> Fleet:
         """Lease `owner` for `length` milliseconds; a length of 0 removes it. Returns all living workers."""
         until = now + length
         self._restart_leases(now)
         self.lives = {name: life for name, life in self.lives.items() if life.until > now}
         previous = self.lives.pop(owner, None)
         if until > now:
-            self.lives[owner] = Life(previous.joined if previous else now, now, until, kinds)
+            self.lives[owner] = Life(previous.joined if previous else now, now, until, kinds, tz)
             for kind in kinds:
                 self._record_lease(kind, now, length)
         for kind in (previous.kinds if previous else frozenset()) - (kinds if until > now else frozenset()):
             self._record_departure(kind, now)
-        members = tuple(Member(name, life.joined, life.kinds) for name, life in sorted(self.lives.items()))
+        members = tuple(Member(name, life.joined, life.kinds, life.tz) for name, life in sorted(self.lives.items()))
         return Fleet(members, {kind: self.downtime(kind, now) for kind in kinds})
 
     def downtime(self, kind: str, now: int) -> Downtime:

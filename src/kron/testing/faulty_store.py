@@ -26,9 +26,9 @@ class FaultyStore:
         """Return the store's time in milliseconds since 1970-01-01 UTC."""
         return await self._call("now", self.store.now())
 
-    async def lease(self, owner: str, kinds: frozenset[str], length: int) -> Fleet:
+    async def lease(self, owner: str, kinds: frozenset[str], length: int, tz: str = "") -> Fleet:
         """Renew the lease of worker `owner`, and return the fleet: all workers with a valid lease."""
-        return await self._call("lease", self.store.lease(owner, kinds, length))
+        return await self._call("lease", self.store.lease(owner, kinds, length, tz))
 
     async def poll(self, shares: Sequence[Share]) -> tuple[int, int | None]:
         """Return the store's time, and the time at which the next schedule of the shards is due."""

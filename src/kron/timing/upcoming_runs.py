@@ -5,10 +5,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
-from kron.timing.count import count_nominals
 from kron.timing.decision import Decision, count_rejections, decide
 from kron.timing.openings import SearchStep, search_periods, written_clauses
-from kron.timing.period import Period, next_nominal
+from kron.timing.period import Period, count_nominals, next_nominal
 from kron.timing.schedule import Schedule
 from kron.timing.schedule.cron import possible
 from kron.timing.upcoming import MAX_PERIODS_DECIDED, in_time_order, search_start, time_of

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Iterator
+from textwrap import dedent
 
 from kron.apps.cli.parser import parser
 from tests.docs.reference.markdown import NOTE, code, sentence, table
@@ -17,7 +18,7 @@ HEAD = f"""\
 |---:|---|
 | 0 | Success |
 | 1 | The input is invalid, something was not found, or a check failed |
-| 2 | The command line is wrong, or `kron audit` cannot read the store |
+| 2 | The command line is wrong, `kron audit` cannot read the store, or `kron tzdiff` found a difference |
 | 130 | Interrupted with Ctrl-C |
 
 | Environment variable | Meaning |
@@ -88,7 +89,7 @@ def _section(command: argparse.ArgumentParser) -> str:
 
 
 def _example(command: argparse.ArgumentParser) -> str:
-    return (command.epilog or "").removeprefix("example:").strip() or EXAMPLES[_name(command)]
+    return dedent((command.epilog or "").removeprefix("example:")).strip() or EXAMPLES[_name(command)]
 
 
 def _argument(action: argparse.Action) -> str:

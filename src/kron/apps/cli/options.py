@@ -13,13 +13,13 @@ from kron.language.dialect import AUTO, DIALECTS
 DIALECT = "kron"  # dialect of a schedule on the command line that names none
 
 
-def define(commands: Any, name: str, summary: str, example: str) -> argparse.ArgumentParser:
-    """Add a command with a one-line description and an example."""
+def define(commands: Any, name: str, summary: str, *examples: str) -> argparse.ArgumentParser:
+    """Add a command with a one-line description and examples."""
     command: argparse.ArgumentParser = commands.add_parser(
         name,
         help=summary,
         description=summary[0].upper() + summary[1:] + ".",
-        epilog=f"example:\n  kron {example}",
+        epilog="\n".join(["example:", *(f"  kron {example}" for example in examples)]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     command.set_defaults(run=_runner(name))

@@ -175,9 +175,9 @@ def _tzdiff(commands: Any) -> None:
     command = define(
         commands,
         "tzdiff",
-        "compare two tz databases, and the runs of krontab files in them",
-        "tzdiff system wheel\n  kron tzdiff system tzdata-2026.6-py2.py3-none-any.whl /etc/krontab --years 5\n"
-        "\nexit status: 0 no zone differs, 2 a zone differs, 1 error",
+        "compare two tz databases, and the runs of krontab files in them; exit 2 if they differ",
+        "tzdiff system wheel",
+        "tzdiff system tzdata-2026.6-py2.py3-none-any.whl /etc/krontab --years 5",
     )
     source = "folder, wheel file, system or wheel (the installed tzdata package)"
     command.add_argument("old", metavar="OLD", help=f"tz database: {source}")

@@ -35,9 +35,9 @@ class MemoryStore(Tables):
         """Return the current time in milliseconds."""
         return int(self.clock.now() * 1000)
 
-    async def lease(self, owner: str, kinds: frozenset[str], length: int) -> Fleet:
+    async def lease(self, owner: str, kinds: frozenset[str], length: int, tz: str = "") -> Fleet:
         """Lease `owner` for `length` milliseconds. Returns all living workers."""
-        return self.register.lease(owner, kinds, await self.now(), length)
+        return self.register.lease(owner, kinds, await self.now(), length, tz)
 
     async def poll(self, shares: Sequence[Share]) -> tuple[int, int | None]:
         """Return the current time, and when the next schedule of those shares is due for a check (milliseconds)."""

@@ -11,6 +11,7 @@ from kron.stores.postgres.maintain import WEEK, weeks
 from kron.stores.postgres.migrate import migrate
 from kron.stores.postgres.pool import Session
 from kron.stores.postgres.store import PostgresStore
+from kron.timing.tzdata import host_version
 
 MIN_VERSION = 150_000  # oldest supported PostgreSQL version
 MAX_LAG_MS = 10_000  # milliseconds that a due schedule may wait
@@ -37,7 +38,7 @@ async def examine(url: str, store: PostgresStore, clock: Clock) -> list[Finding]
     if findings[0].level == "error":
         return findings
     read = store.pool.read
-    for check in (_durability, _rights, _lag, _bloat, _partitions, _workers, _set_aside):
+    for check in (_durability, _rights, _lag, _bloat, _partitions, _workers, _tz_databases, _set_aside):
         findings += await read(check)
     return [*findings, await _skew_finding(store, clock)]
 
@@ -133,6 +134,17 @@ async def _workers(session: Session) -> list[Finding]:
         hint = "start a worker that can (for `python:`, the application): see docs/reference/targets.md"
         findings.append(Finding("warning", "workers", message, hint))
     return findings
+
+
+async def _tz_databases(session: Session) -> list[Finding]:
+    counts, here = dict(await session.rows("tz_versions")), host_version()
+    versions = ", ".join(f"{version} ({_counted(count, 'worker')})" for version, count in counts.items())
+    hint = "install the newest tz database on all hosts and restart the workers: see docs/how-to/update-tz-database.md"
+    if len(counts) > 1:
+        return [Finding("warning", "tz", f"workers have different tz databases: {versions}", hint)]
+    if counts and here not in counts:
+        return [Finding("warning", "tz", f"this host has tz database {here}, the workers have {versions}", hint)]
+    return [Finding("ok", "tz", f"this host and all living workers have tz database {here}")] if counts else []
 
 
 async def _set_aside(session: Session) -> list[Finding]:

@@ -12,18 +12,18 @@ from kron.stores.postgres.pool import Session
 from kron.stores.register import Life, Register, Service
 
 
-async def lease(session: Session, owner: str, kinds: frozenset[str], length: int, now: int | None) -> Fleet:
+async def lease(session: Session, owner: str, kinds: frozenset[str], length: int, now: int | None, tz: str) -> Fleet:
     """Lease `owner` for `length` milliseconds; a length of 0 removes it. Returns all living workers.
 
     `now` is in milliseconds; None uses the database clock.
     """
     ((_, clock),) = await session.rows("lock_leases")
     register = Register()
-    for name, joined, renewed, end, launchable in await session.rows("workers"):
-        register.lives[name] = Life(joined, renewed, end, frozenset(launchable))
+    for name, joined, renewed, end, launchable, version in await session.rows("workers"):
+        register.lives[name] = Life(joined, renewed, end, frozenset(launchable), version)
     register.kinds = await _read_kinds(session)
     lives, services = register.lives, dict(register.kinds)
-    fleet = register.lease(owner, kinds, clock if now is None else now, length)
+    fleet = register.lease(owner, kinds, clock if now is None else now, length, tz)
     expired_names = lives.keys() - register.lives.keys()
     if expired_names:
         await session.execute("remove_workers", owners=texts(expired_names))

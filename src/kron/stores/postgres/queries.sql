@@ -55,13 +55,13 @@ SELECT {schema}.kron_now();
 SELECT pg_advisory_xact_lock(hashtextextended('kron leases ' || current_schema() || ' ' || %(tenant)s, 0)), kron_now();
 
 -- workers: all registered workers, in order
-SELECT owner, joined, said, until, kinds FROM workers WHERE tenant_id = %(tenant)s ORDER BY owner;
+SELECT owner, joined, said, until, kinds, tz FROM workers WHERE tenant_id = %(tenant)s ORDER BY owner;
 
 -- write_worker: write the lease of a worker
-INSERT INTO workers (tenant_id, owner, joined, said, until, kinds)
-VALUES (%(tenant)s, %(owner)s, %(joined)s, %(said)s, %(until)s, %(kinds)s)
+INSERT INTO workers (tenant_id, owner, joined, said, until, kinds, tz)
+VALUES (%(tenant)s, %(owner)s, %(joined)s, %(said)s, %(until)s, %(kinds)s, %(tz)s)
 ON CONFLICT (tenant_id, owner) DO UPDATE SET
-    joined = excluded.joined, said = excluded.said, until = excluded.until, kinds = excluded.kinds;
+    joined = excluded.joined, said = excluded.said, until = excluded.until, kinds = excluded.kinds, tz = excluded.tz;
 
 -- remove_workers: remove workers whose lease has ended
 DELETE FROM workers WHERE tenant_id = %(tenant)s AND owner = ANY(%(owners)s);
@@ -416,6 +416,9 @@ SELECT (SELECT count(*) FROM workers w WHERE w.tenant_id = %(tenant)s AND w.unti
        (SELECT count(*) FROM schedule_state d WHERE d.tenant_id = %(tenant)s AND d.wake <= kron_now() AND NOT d.deleted
         AND NOT EXISTS (SELECT FROM kinds k WHERE k.tenant_id = d.tenant_id AND k.kind = d.kind AND k.until > kron_now())),
        (SELECT count(*) FROM schedule_state d WHERE d.tenant_id = %(tenant)s AND d.aside IS NOT NULL);
+
+-- tz_versions: versions of the tz databases of the living workers, with their number of workers
+SELECT tz, count(*) FROM workers WHERE tenant_id = %(tenant)s AND until > kron_now() AND tz <> '' GROUP BY tz ORDER BY tz;
 
 -- unlaunchable: target kinds that no living worker can launch, with their number of schedules
 SELECT d.kind, count(*) FROM schedule_state d

@@ -81,10 +81,10 @@ class PostgresStore:
         ((now,),) = await self.pool.query("clock")
         return int(now)
 
-    async def lease(self, owner: str, kinds: frozenset[str], length: int) -> Fleet:
+    async def lease(self, owner: str, kinds: frozenset[str], length: int, tz: str = "") -> Fleet:
         """Lease `owner` for `length` milliseconds. Returns all living workers."""
         now = None if self.clock is None else await self.now()
-        return await self.pool.write(lambda session: lease(session, owner, kinds, length, now))
+        return await self.pool.write(lambda session: lease(session, owner, kinds, length, now, tz))
 
     async def poll(self, shares: Sequence[Share]) -> tuple[int, int | None]:
         """Return the current time, and when the next schedule of those shares is due for a check (milliseconds)."""

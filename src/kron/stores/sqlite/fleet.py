@@ -13,13 +13,13 @@ from kron.stores.register import Life, Register, Service
 Rows = Callable[..., list[Any]]
 
 
-def lease(rows: Rows, owner: str, kinds: frozenset[str], now: int, length: int) -> Fleet:
+def lease(rows: Rows, owner: str, kinds: frozenset[str], now: int, length: int, tz: str) -> Fleet:
     """Lease a worker for `length` milliseconds. Returns all living workers."""
     register = read_register(rows)
-    for name, joined, renewed, end, launchable in rows("workers"):
-        register.lives[name] = Life(joined, renewed, end, frozenset(json.loads(launchable)))
+    for name, joined, renewed, end, launchable, version in rows("workers"):
+        register.lives[name] = Life(joined, renewed, end, frozenset(json.loads(launchable)), version)
     lives, services = register.lives, dict(register.kinds)
-    fleet = register.lease(owner, kinds, now, length)
+    fleet = register.lease(owner, kinds, now, length, tz)
     for name in lives.keys() - register.lives.keys():
         rows("remove_worker", owner=name)
     for name, life in register.lives.items():

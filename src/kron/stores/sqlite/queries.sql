@@ -44,12 +44,12 @@ ROLLBACK TO attempt;
 RELEASE attempt;
 
 -- workers: all registered workers, in order
-SELECT owner, joined, said, until, kinds FROM workers ORDER BY owner;
+SELECT owner, joined, said, until, kinds, tz FROM workers ORDER BY owner;
 
 -- write_worker: write the lease of a worker
-INSERT INTO workers (owner, joined, said, until, kinds) VALUES (:owner, :joined, :said, :until, :kinds)
+INSERT INTO workers (owner, joined, said, until, kinds, tz) VALUES (:owner, :joined, :said, :until, :kinds, :tz)
 ON CONFLICT (owner) DO UPDATE SET
-    joined = excluded.joined, said = excluded.said, until = excluded.until, kinds = excluded.kinds;
+    joined = excluded.joined, said = excluded.said, until = excluded.until, kinds = excluded.kinds, tz = excluded.tz;
 
 -- remove_worker: remove a worker whose lease has ended
 DELETE FROM workers WHERE owner = :owner;

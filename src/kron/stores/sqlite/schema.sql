@@ -250,7 +250,8 @@ CREATE TABLE workers (
     joined INTEGER NOT NULL,
     said   INTEGER NOT NULL,
     until  INTEGER NOT NULL,
-    kinds  TEXT    NOT NULL
+    kinds  TEXT    NOT NULL,
+    tz     TEXT    NOT NULL  -- version of its tz database
 ) WITHOUT ROWID;
 
 -- Target kinds: last lease renewal of a worker that can launch the kind, end of that lease, and the last downtime. A

@@ -79,9 +79,9 @@ class SqliteStore:
         """Return the current time in milliseconds."""
         return int(self.clock.now() * 1000)
 
-    async def lease(self, owner: str, kinds: frozenset[str], length: int) -> Fleet:
+    async def lease(self, owner: str, kinds: frozenset[str], length: int, tz: str = "") -> Fleet:
         """Lease `owner` for `length` milliseconds. Returns all living workers."""
-        return await self.file.write(lambda: lease(self.rows, owner, kinds, int(self.clock.now() * 1000), length))
+        return await self.file.write(lambda: lease(self.rows, owner, kinds, int(self.clock.now() * 1000), length, tz))
 
     async def poll(self, shares: Sequence[Share]) -> tuple[int, int | None]:
         """Return the current time, and when the next schedule of those shares is due for a check (milliseconds)."""

@@ -292,8 +292,8 @@ END $$;
 CREATE TRIGGER gaps_lie_apart BEFORE INSERT ON schedule_gaps
 FOR EACH ROW EXECUTE FUNCTION kron_gaps_lie_apart();
 
--- Workers: start of the uninterrupted lease, last renewal, end of the lease, and the target kinds that the worker can
--- launch. Leases do not decide who may write.
+-- Workers: start of the uninterrupted lease, last renewal, end of the lease, the target kinds that the worker can
+-- launch, and the version of its tz database. Leases do not decide who may write.
 CREATE TABLE workers (
     tenant_id text   COLLATE "C" NOT NULL,
     owner     text   COLLATE "C" NOT NULL,
@@ -301,6 +301,7 @@ CREATE TABLE workers (
     said      bigint NOT NULL,
     until     bigint NOT NULL,
     kinds     text[] COLLATE "C" NOT NULL,
+    tz        text   COLLATE "C" NOT NULL,
     PRIMARY KEY (tenant_id, owner)
 ) WITH (fillfactor = 50);
 
