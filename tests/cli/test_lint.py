@@ -76,3 +76,39 @@ def test_json_names_the_place_for_a_program(kron, krontab):
         "start": 2,
         "end": 4,
     }
+
+
+@pytest.mark.parametrize(
+    ("line", "codes"),
+    [
+        ("0 * * * *", ["DST_GAP"]),  # 02:00 does not exist on 2026-10-04; 01:30 to 02:00 is repeated on 2027-04-04
+        ("45 * * * *", ["DST_FOLD"]),
+        ("*/20 * * * *", ["DST_GAP", "DST_FOLD"]),
+        ("*/30 * * * *", []),
+        ("* * * * *", []),
+        ("10-19,40-49 * * * *", []),
+    ],
+)
+def test_hourly_schedules_are_checked_for_changes_of_half_an_hour(kron, line, codes):
+    text = f"{line} @tz(Australia/Lord_Howe) @policy(deadline=1m)"
+    findings = json.loads(kron("lint", text, "--at", "2026-06-01T00:00:00Z", "--output", "json").out)
+    assert [finding["code"] for finding in findings] == codes
+    if codes == ["DST_GAP"]:
+        assert findings[0]["message"] == (
+            "in Australia/Lord_Howe the time 2026-10-04 02:00 does not exist, so there is no run"
+        )
+        assert "every 30 minutes" in findings[0]["hint"]
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("0 * * * * @tz(Europe/Paris)", []),
+        ("0 * * * SUN @tz(Europe/Paris)", []),
+        ("0 * * * SUN @tz(America/Santiago)", ["DST_GAP"]),  # Sunday begins at 01:00
+        ("0 * * * * @tz(America/Santiago)", []),
+    ],
+)
+def test_hourly_schedules_are_even_over_a_change_of_an_hour(kron, text, codes):
+    result = kron("lint", f"{text} @policy(deadline=1m)", "--at", "2026-08-01T00:00:00Z", "--output", "json")
+    assert [finding["code"] for finding in json.loads(result.out)] == codes

@@ -17,11 +17,12 @@ from kron.timing.decision import MAX_DRAWS, reading, violated_clause
 from kron.timing.openings import search_periods
 from kron.timing.period import Period
 from kron.timing.schedule import Schedule
-from kron.timing.schedule.cron import HOURS, Cron, possible
+from kron.timing.schedule.cron import HOURS, MINUTES, Cron, possible
 from kron.timing.schedule.days import DayCron
 from kron.timing.zone import DAY as SECONDS_A_DAY
 from kron.timing.zone import wall_text
 
+HOUR_SECONDS = 3_600
 YEAR_SECONDS = 366 * SECONDS_A_DAY  # seconds; how far ahead lint searches for DST gaps and DST folds
 SEARCH_YEARS = 8  # years in which one window must be open; February 29 can be that far away
 MAX_MEASURED_WINDOWS = 60  # maximum number of open windows that are measured
@@ -130,23 +131,38 @@ def _read_number(text: str, kind: Kind) -> int:
 
 
 def _find_dst_changes(text: str, fields: list[Token], schedule: Schedule, cron: Cron, now: int) -> Iterator[Finding]:
-    """Yield the next DST gap and the next DST fold that affect a schedule with restricted hours."""
+    """Yield the next DST gap and the next DST fold that affect the schedule."""
     zone = schedule.zone
-    if cron.hours == HOURS or zone.fixed is not None:
+    if zone.fixed is not None:
         return
-    hour, reported_codes = fields[-4], set[str]()
+    minute, hour, reported_codes = fields[-5], fields[-4], set[str]()
     for shift in zone.shifts(now, now + YEAR_SECONDS):
         gap = shift.after > shift.before
         low, high = sorted((shift.at + shift.before, shift.at + shift.after))
         affected_time = cron.after(low - 1)
         code = "DST_GAP" if gap else "DST_FOLD"
-        if affected_time is None or affected_time >= high or code in reported_codes:
+        if affected_time is None or affected_time >= high or code in reported_codes or _is_even(cron, low, high):
             continue
         reported_codes.add(code)
         effect = "does not exist, so there is no run" if gap else "occurs twice, so there are two runs"
         message = f"in {zone.name} the time {wall_text(affected_time)} {effect}"
-        hint = "choose a time outside that hour, or a time zone without DST"
-        yield Finding("warning" if gap else "note", code, message, Place(text, hour.start, hour.end), hint)
+        hint, field = "choose a time outside that hour, or a time zone without DST", hour
+        if cron.hours == HOURS and (high - low) % HOUR_SECONDS:
+            interval = (high - low) % HOUR_SECONDS // 60
+            hint, field = f"choose minutes that repeat every {interval} minutes, or a time zone without DST", minute
+        yield Finding("warning" if gap else "note", code, message, Place(text, field.start, field.end), hint)
+
+
+def _is_even(cron: Cron, low: int, high: int) -> bool:
+    """Return whether the runs keep their intervals over a DST gap or DST fold from `low` to `high` (wall-clock times).
+
+    They do if every hour of every day around the change matches, and the minutes repeat with the size of the change.
+    """
+    first_day, last_day = (low - 1) // SECONDS_A_DAY, high // SECONDS_A_DAY
+    if cron.hours != HOURS or cron.days_between(first_day, last_day + 1) != last_day + 1 - first_day:
+        return False
+    minutes, rest = divmod((high - low) % HOUR_SECONDS, 60)
+    return not rest and cron.minutes == (cron.minutes << minutes | cron.minutes >> 60 - minutes) & MINUTES
 
 
 def _find_narrow_windows(text: str, schedule: Schedule, now: int) -> Iterator[Finding]:
