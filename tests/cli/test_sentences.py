@@ -187,6 +187,52 @@ def test_a_crontab_is_read():
     ]
 
 
+ZONES = """\
+0 1 * * * /bin/utc
+TZ=Europe/Paris
+0 1 * * * /bin/paris
+CRON_TZ = "Asia/Tokyo"
+TZ=Europe/Berlin
+0 1 * * * /bin/tokyo
+CRON_TZ=
+0 1 * * * /bin/berlin
+"TZ" = ':America/New_York'\r
+0 1 * * * /bin/york
+"""
+
+
+def test_a_crontab_sets_the_zone_of_the_lines_that_follow():
+    entries, errors = read_crontab(ZONES, "crontab")
+    assert errors == []
+    zones = {entry.command: entry.zone.name for entry in entries}
+    assert zones == {
+        "/bin/utc": "UTC",
+        "/bin/paris": "Europe/Paris",
+        "/bin/tokyo": "Asia/Tokyo",
+        "/bin/berlin": "Europe/Berlin",
+        "/bin/york": "America/New_York",
+    }
+
+
+@pytest.mark.parametrize("line", ["CRON_TZ=Europe/Pariss", 'TZ="Europe/Pariss"', "TZ=:Europe/Pariss"])
+def test_an_unknown_zone_of_a_crontab_is_a_fault_with_its_line(line):
+    _, (error,) = read_crontab(f"SHELL=/bin/sh\n{line}\n0 1 * * * x\n", "crontab")
+    assert (error.code, error.place.label.rpartition(":")[0]) == ("UNKNOWN_ZONE", "crontab:2")
+    assert line[error.place.start : error.place.end] == "Europe/Pariss"
+    assert "Europe/Paris" in error.hint
+
+
+def test_spread_draws_a_crontab_in_its_zone(kron, tmp_path):
+    path = tmp_path / "crontab"
+    path.write_text("CRON_TZ=Asia/Tokyo\n0 9 * * * /bin/job\n")
+    found = json.loads(kron("spread", str(path), "--at", AT, "--output", "json").out)
+    assert found["before"]["peak_at"] == AT
+    path.write_text("CRON_TZ=Asia/Tokio\n0 9 * * * /bin/job\n")
+    result = kron("spread", str(path), "--at", AT)
+    assert (result.status, result.out) == (1, "")
+    assert f"{path}:1:9: error[UNKNOWN_ZONE]" in result.err
+
+
 def test_spread_draws_the_load_before_and_after(kron, tmp_path):
     path = tmp_path / "crontab"
     path.write_text("".join(f"0 0 * * * /bin/job{n}\n" for n in range(100)))

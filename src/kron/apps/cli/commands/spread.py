@@ -72,7 +72,9 @@ def _pieces(path: Path, args: argparse.Namespace) -> tuple[list[Piece], list[Lan
     if args.dialect:
         return _read_lines(text, name, args)
     entries, errors = read_crontab(text, name)
-    return [Piece(Schedule(entry.cron), f"{name}:{entry.number}:{entry.command}") for entry in entries], errors
+    return [
+        Piece(Schedule(entry.cron, entry.zone), f"{name}:{entry.number}:{entry.command}") for entry in entries
+    ], errors
 
 
 def _read_lines(text: str, path: str, args: argparse.Namespace) -> tuple[list[Piece], list[LanguageError]]:
