@@ -218,3 +218,17 @@ def test_beyond_the_years_with_a_date_a_zone_stays_as_it_is():
     berlin = zone("Europe/Berlin")
     for t in (zones.EARLIEST - 10 * DAY, zones.LATEST + 10 * DAY):
         assert berlin.spell(t)[0] <= t < berlin.spell(t)[1]
+
+
+@pytest.mark.parametrize("text", ["2016-12-31T23:59:60Z", "2017-01-01T00:59:60+01:00", "2016-12-31t23:59:60.5z"])
+def test_a_leap_second_is_refused_with_the_seconds_to_write(text):
+    with pytest.raises(ValueError, match=f"^{re.escape(repr(text))} is a leap second, .*: write second 59 or the next"):
+        zones.instant_of(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["2026-02-29T00:00:00Z", "2026-13-01T00:00:00Z", "2026-01-01T25:00:00Z", "2026-01-01T00:00:00+99:00"]
+)
+def test_an_instant_that_does_not_exist_is_refused_in_words_of_kron(text):
+    with pytest.raises(ValueError, match="has a date, a time or an offset that does not exist"):
+        zones.instant_of(text)

@@ -243,11 +243,16 @@ def instant_of(text: str) -> int:
     """Return the second of an RFC 3339 text.
 
     Raises:
-        ValueError: The text is not an RFC 3339 time.
+        ValueError: The text is not an RFC 3339 time, or it names a leap second.
     """
     if not _RFC3339.fullmatch(text):
         raise ValueError(f"{text[:40]!r} is not an instant such as 2026-03-01T00:00:00Z")
-    return instant(datetime.fromisoformat(text))
+    if text[17:19] == "60":
+        raise ValueError(f"{text!r} is a leap second, which Kron does not count: write second 59 or the next second")
+    try:
+        return instant(datetime.fromisoformat(text))
+    except ValueError:
+        raise ValueError(f"{text!r} has a date, a time or an offset that does not exist") from None
 
 
 def moment(t: int) -> datetime:
