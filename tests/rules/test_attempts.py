@@ -107,6 +107,19 @@ def test_many_attempts_do_not_make_an_unknown_answer_a_refusal():
     assert run.outcome is not Outcome.MISSED
 
 
+def test_deadline_alone_ends_the_attempts_with_at_most_a_minute_between_two():
+    """Retries of a refused launch go on for 3 hours, far longer than a launch without a deadline is tried for."""
+    policy, run, now = replace(KRON, deadline=3 * 3_600 * SECOND), a_run(State.LAUNCHING, due=NOW), NOW
+    waits = []
+    while (run := answered(run, LaunchResult.RETRYABLE, policy, now)).state is State.RETRY:
+        waits.append(run.not_before - now)
+        now, run = run.not_before, run._replace(state=State.LAUNCHING, attempt=run.attempt + 1)
+    assert (run.outcome, run.reason) == (Outcome.MISSED, Reason.LAUNCH_FAILED)
+    assert max(waits) <= 60_000
+    assert 3 * 3_600_000 - 500 <= now - NOW <= 3 * 3_600_000
+    assert policy.launch_for < policy.deadline
+
+
 LONG_AGO = NOW - 3_600_000  # longer than a launch is tried for
 
 
