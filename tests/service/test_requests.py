@@ -1,10 +1,12 @@
 """Requests as HTTP has them: what is read first, what is bounded, and what the headers mean."""
 
 import json
+import re
 import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 
 import pytest
 
@@ -83,7 +85,22 @@ def test_search_for_runs_that_never_come_is_bounded(plain):
     assert plain.put("/v1/schedules/never", body).status == 200
     assert _seconds(lambda: plain.get("/schedules/never")) < 1.5
     assert _seconds(lambda: plain.get("/v1/schedules/never/upcoming?n=1000")) < 1.5
-    assert plain.get("/v1/schedules/never/upcoming?n=1000").json["has_more"]
+    found = plain.get("/v1/schedules/never/upcoming?n=1000").json
+    assert (found["runs"], found["has_more"]) == ([], True)
+    assert re.match(r"no period until 20\d\d-.* has a time|no run was found within", found["reason"])
+
+
+@pytest.mark.parametrize(
+    ("text", "day"), [("* * * * * @only(dow=SUN)", "SUN"), ("0 * * * * @only(date=2090-12-25)", "2090-12-25")]
+)
+def test_runs_behind_many_closed_periods_are_found(plain, text, day):
+    body = {**DEFINITION, "schedule": text, "dialect": "kron"}
+    assert plain.put("/v1/schedules/far", body).status == 200
+    replies = [plain.get("/v1/schedules/far/upcoming?n=3"), plain.post("/v1/preview?n=3", {"definition": body})]
+    replies = [[run["at"] for run in reply.json["runs"]] for reply in replies]
+    for times in (*replies, plain.get("/schedules/far").json["preview"][:3]):
+        assert len(times) == 3
+        assert {day} & {times[0][:10], datetime.fromisoformat(times[0]).strftime("%a").upper()}
 
 
 def test_searches_of_one_tenant_do_not_hold_up_others(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
+from typing import NamedTuple
 
 from kron.rules.pause import after_pause
 from kron.rules.run import Run
@@ -22,8 +23,22 @@ MAX_PERIODS_SCANNED = 20_000  # periods scanned
 MAX_PERIODS_PLACED = 250  # periods whose due time is computed in search of one that a new schedule owes
 
 
-def upcoming(state: ScheduleState, now: int, count: int, enough: Callable[[], bool] = lambda: False) -> list[Due]:
-    """Return the next runs of a schedule after `now` (milliseconds), in the order of their due times.
+class UpcomingDues(NamedTuple):
+    """Upcoming runs, and whether the search for them reached none of its bounds except 100 years."""
+
+    dues: list[Due]
+    complete: bool
+
+
+def upcoming(state: ScheduleState, now: int, count: int) -> list[Due]:
+    """Return the next runs of a schedule after `now`, in the order of their due times, as `search_upcoming` does."""
+    return search_upcoming(state, now, count).dues
+
+
+def search_upcoming(
+    state: ScheduleState, now: int, count: int, enough: Callable[[], bool] = lambda: False
+) -> UpcomingDues:
+    """Search the next runs of a schedule after `now` (milliseconds), in the order of their due times.
 
     Only runs that will happen are returned. Handled periods, periods that this revision does not owe, and periods of a
     schedule that is deleted, suspended, or paused without an end are left out. If the pause has an end, the runs after
@@ -38,7 +53,7 @@ def upcoming(state: ScheduleState, now: int, count: int, enough: Callable[[], bo
             precede are then left out.
     """
     if inactive_reason(state):
-        return []
+        return UpcomingDues([], complete=True)
     state, now = _after_pause(state, now)
     job, (before, _) = state.job, window_extent(state.job)
 
@@ -49,7 +64,8 @@ def upcoming(state: ScheduleState, now: int, count: int, enough: Callable[[], bo
         return (due.at, due) if due.schedulable and due.at > now and responsible(state, due) else None
 
     steps, limit = _search(state, now), _Limit(now, enough)
-    return list(islice(in_time_order(steps, due_entry, lambda step: (step.nominal - before) * 1000, limit.stop), count))
+    dues = in_time_order(steps, due_entry, lambda step: (step.nominal - before) * 1000, limit.stop)
+    return UpcomingDues(list(islice(dues, count)), not limit.is_reached)
 
 
 def next_period(state: ScheduleState, new: Sequence[Run] = ()) -> int | None:
@@ -169,11 +185,13 @@ class _Limit:
     def __init__(self, now: int, enough: Callable[[], bool] = lambda: False) -> None:
         self.horizon, self.enough = now // 1000 + CENTURY_SECONDS, enough
         self.steps, self.upto = 0, now // 1000
-        self.is_reached = False
+        self.is_reached = False  # not by the 100 years
 
     def stop(self, step: SearchStep) -> bool:
         """Return whether the search ends before this step."""
-        self.is_reached = step.nominal > self.horizon or self.steps >= MAX_PERIODS_SCANNED or self.enough()
+        if step.nominal > self.horizon:
+            return True
+        self.is_reached = self.steps >= MAX_PERIODS_SCANNED or self.enough()
         if not self.is_reached:
             self.steps += 1
             self.upto = min(self.horizon, max(step.nominal, step.closed_until or 0))

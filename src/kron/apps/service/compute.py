@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import ParamSpec, TypeVar
+from typing import NamedTuple, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
 from pydantic import BaseModel
@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from kron.engine.tenant_scope import tenant_scope
 from kron.rules.state import ScheduleState
-from kron.rules.upcoming import upcoming
+from kron.rules.upcoming import search_upcoming
 from kron.timing.due import Due
 
 P = ParamSpec("P")
@@ -39,12 +39,20 @@ async def json_response(make: Callable[[], BaseModel]) -> Response:
     return Response(text, media_type="application/json")
 
 
-async def upcoming_within_time(state: ScheduleState, now: int, count: int) -> tuple[list[Due], bool]:
-    """Return the next runs of a schedule, and whether the search was complete; False if it exceeded its time limit."""
+class UpcomingSearch(NamedTuple):
+    """Upcoming runs, whether the search for them was complete, and whether it exceeded its time limit."""
+
+    dues: list[Due]
+    complete: bool
+    timed_out: bool
+
+
+async def upcoming_within_time(state: ScheduleState, now: int, count: int) -> UpcomingSearch:
+    """Return the next runs of a schedule that are found within the time limit of a search."""
     return await compute(_search_upcoming, state, now, count)
 
 
-def _search_upcoming(state: ScheduleState, now: int, count: int) -> tuple[list[Due], bool]:
+def _search_upcoming(state: ScheduleState, now: int, count: int) -> UpcomingSearch:
     end = time.monotonic() + SEARCH_SECONDS
     timed_out = False
 
@@ -53,5 +61,5 @@ def _search_upcoming(state: ScheduleState, now: int, count: int) -> tuple[list[D
         timed_out = time.monotonic() > end
         return timed_out
 
-    dues = upcoming(state, now, count, out_of_time)
-    return dues, not timed_out
+    dues, complete = search_upcoming(state, now, count, out_of_time)
+    return UpcomingSearch(dues, complete, timed_out)

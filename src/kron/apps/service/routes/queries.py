@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Response
 
 from kron.apps.service.auth.caller import Caller, Reader
 from kron.apps.service.auth.guard import Guarded
-from kron.apps.service.compute import compute, json_response, upcoming_within_time
+from kron.apps.service.compute import SEARCH_SECONDS, compute, json_response, upcoming_within_time
 from kron.apps.service.context import AppContext, Used
 from kron.apps.service.routes.schedules import Limit, Token
 from kron.apps.service.schemas import responses
@@ -181,12 +181,18 @@ def milliseconds(text: str) -> int:
 
 async def _upcoming_runs(state: ScheduleState, now: int, count: int, until: str | None) -> responses.UpcomingRuns:
     last = None if until is None else milliseconds(until)
-    dues, complete = await upcoming_within_time(state, now, count + 1)
-    selected = [due for due in dues if last is None or due.at <= last]
+    search = await upcoming_within_time(state, now, count + 1)
+    selected = [due for due in search.dues if last is None or due.at <= last]
     runs = [responses.UpcomingRun(period=rfc3339(due.nominal), at=rfc3339_ms(due.at)) for due in selected[:count]]
-    reason = None if dues or not complete else await compute(no_upcoming_reason, state, now)
-    has_more = len(selected) > count or not complete
+    reason = None if search.dues else await _no_run_reason(state, now, timed_out=search.timed_out)
+    has_more = len(selected) > count or not search.complete
     return responses.UpcomingRuns(runs=runs, has_more=has_more, summary=describe(state.job.schedule), reason=reason)
+
+
+async def _no_run_reason(state: ScheduleState, now: int, *, timed_out: bool) -> str:
+    if timed_out:
+        return f"no run was found within the search time of {SEARCH_SECONDS} s"
+    return await compute(no_upcoming_reason, state, now)
 
 
 def _until(at: int | None) -> str | None:

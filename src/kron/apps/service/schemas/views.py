@@ -42,7 +42,7 @@ def next_run_at(state: ScheduleState) -> str | None:
 async def row(registrar: Registrar, state: ScheduleState, caller: Caller, config: Config) -> responses.Row:
     """Return a schedule with the field names of the specification and its next fire times."""
     now, definition = await registrar.store.now(), described(state.job, config)
-    dues, _ = await upcoming_within_time(state, now, PREVIEW_SIZE)
+    search = await upcoming_within_time(state, now, PREVIEW_SIZE)
     changes = [revision.at for revision in await registrar.store.revisions(state.identity)]
     changes += [action.at for action in await registrar.store.actions(state.identity)]
     return responses.Row(
@@ -52,7 +52,7 @@ async def row(registrar: Registrar, state: ScheduleState, caller: Caller, config
         next_run_at=next_run_at(state),
         paused=state.paused,
         updated_at=rfc3339_ms(max(changes)),
-        preview=[rfc3339_ms(due.at) for due in dues],
+        preview=[rfc3339_ms(due.at) for due in search.dues],
         **{name: definition[name] for name in ("workflow_id", "version", "user_id", "start_at", "end_at", "jitter_ms")},
         **{name: definition[name] for name in ("overlap_policy", "catchup_policy")},
     )
