@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from enum import StrEnum
+from itertools import zip_longest
 from typing import NamedTuple
 
 from kron.timing.decision import decide
@@ -14,6 +15,8 @@ from kron.timing.schedule.constraint import UNCONSTRAINED
 from kron.timing.schedule.sampling import Strategy
 from kron.timing.zone import DAY, Zone
 from kron.timing.zone_changes import differing_spans
+
+Pair = tuple[int | None, int | None]  # a nominal time in the old and in the new database
 
 
 class Change(StrEnum):
@@ -55,11 +58,16 @@ def run_changes(schedule: Schedule, identity: str, zones: tuple[Zone, Zone], sta
         end: End of the comparison, in seconds.
     """
     old, new = (replace(schedule, zone=zone) for zone in zones)
-    changes = list[RunChange]()
+    changes, depends_on_local_time = list[RunChange](), _depends_on_local_time(schedule)
     for first, last in _intervals(schedule, zones, start - DAY, end + DAY):
-        old_nominals, new_nominals = (set(nominals(each, first - 1, last)) for each in (old, new))
-        common = old_nominals & new_nominals if _depends_on_local_time(schedule) else set[int]()
-        pairs = [*((t, t) for t in common), *_pairs(zones, old_nominals - new_nominals, new_nominals - old_nominals)]
+        pairs = list[Pair]()
+        unmatched = list[Pair]()
+        for pair in _merged(*(nominals(each, first - 1, last) for each in (old, new))):
+            if None in pair:
+                unmatched.append(pair)
+            elif depends_on_local_time:
+                pairs.append(pair)
+        pairs += _paired_by_local_time(zones, unmatched)
         changes += [RunChange(_chosen(old, identity, a), _chosen(new, identity, b)) for a, b in pairs]
     changes = [change for change in changes if change.before != change.after and start <= change.time < end]
     return sorted(changes, key=lambda change: change.time)
@@ -85,16 +93,30 @@ def _depends_on_local_time(schedule: Schedule) -> bool:
     return schedule.constraints is not UNCONSTRAINED or schedule.seed.strategy is not Strategy.STABLE
 
 
-def _pairs(zones: tuple[Zone, Zone], old: set[int], new: set[int]) -> Iterator[tuple[int | None, int | None]]:
-    """Yield nominal times that have the same local time, and those that have none; two of a DST fold in their order."""
+def _merged(old: Iterator[int], new: Iterator[int]) -> Iterator[Pair]:
+    """Yield the nominal times of both databases in order: in pairs if they are equal. Does not store them."""
+    before, after = next(old, None), next(new, None)
+    while before is not None or after is not None:
+        if before == after:
+            yield before, after
+            before, after = next(old, None), next(new, None)
+        elif after is None or (before is not None and before < after):
+            yield before, None
+            before = next(old, None)
+        else:
+            yield None, after
+            after = next(new, None)
+
+
+def _paired_by_local_time(zones: tuple[Zone, Zone], unmatched: list[Pair]) -> Iterator[Pair]:
+    """Yield pairs of nominal times with the same local time, and those without a partner; in a DST fold in order."""
     by_wall: dict[int, tuple[list[int], list[int]]] = {}
-    for side, (zone, times) in enumerate(zip(zones, (old, new), strict=True)):
-        for t in sorted(times):
-            by_wall.setdefault(t + zone.wall(t).offset, ([], []))[side].append(t)
+    for pair in unmatched:
+        for side, t in enumerate(pair):
+            if t is not None:
+                by_wall.setdefault(t + zones[side].wall(t).offset, ([], []))[side].append(t)
     for before, after in by_wall.values():
-        count = max(len(before), len(after))
-        padding = [None] * count
-        yield from zip([*before, *padding][:count], [*after, *padding][:count], strict=True)
+        yield from zip_longest(before, after)
 
 
 def _chosen(schedule: Schedule, identity: str, nominal: int | None) -> int | None:
