@@ -15,12 +15,14 @@ class Door:
         dialect: How to select a dialect.
         timezone: How to give a time zone separately; empty if the text must name it.
         identity: How to name an identity, without the verb; empty if the interface always has one.
+        joint: Text between the dialect and the identity in one action.
         modifiers: Whether a text can have modifiers such as @tz. Otherwise they are fields of their own.
     """
 
     dialect: str
     timezone: str
     identity: str = ""
+    joint: str = " and "
     modifiers: bool = True
 
     def selecting(self, dialect: Dialect, identity: str, *, current: str = "") -> str:
@@ -28,7 +30,7 @@ class Door:
         missing = self.identity if dialect.needs_identity and not identity else ""
         if dialect.name == current:
             return f"{self.dialect.partition(' ')[0]} {missing}" if missing else ""
-        return self.dialect.format(dialect.name) + (f" and {missing}" if missing else "")
+        return self.dialect.format(dialect.name) + (self.joint + missing if missing else "")
 
     def placing(self, zone: str) -> str:
         """Return the action that gives a time zone separately; empty if there is none."""
@@ -36,7 +38,7 @@ class Door:
 
 
 PYTHON = Door('pass dialect="{}"', 'pass timezone="{}"', 'identity="NAME"')
-COMMAND_LINE = Door("add --dialect {}", "add --timezone {}", "--identity NAME")
+COMMAND_LINE = Door("add --dialect {}", "add --timezone {}", "--identity NAME", " ")
 # The HTTP API; krontab lines; jobs as named fields, such as the lines of `kron load`.
 HTTP = Door('set "dialect" to "{}"', 'set "timezone" to "{}"')
 FILE = Door('begin the schedule with "{}: "', "")
