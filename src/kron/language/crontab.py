@@ -8,9 +8,8 @@ from typing import NamedTuple
 from kron.errors import LanguageError, Place
 from kron.language.fault import Fault
 from kron.language.field_errors import MACROS
+from kron.language.foreign.vixie import read_cron
 from kron.language.modifier_args import read_zone
-from kron.language.posix import read_five_fields
-from kron.language.service import SERVICE
 from kron.timing.schedule.cron import Cron
 from kron.timing.zone import UTC_ZONE, Zone
 
@@ -73,6 +72,6 @@ def _read_entry(line: str, number: int) -> Entry | None:
     if schedule.startswith("@") and schedule not in MACROS:
         raise Fault("MACRO", f"unknown macro {schedule}", start, match.end(1), f"use one of {', '.join(MACROS)}")
     try:
-        return Entry(number, read_five_fields(MACROS.get(schedule, schedule), SERVICE), match[2])
+        return Entry(number, read_cron(schedule), match[2])
     except Fault as fault:
         raise fault.moved(start) from None

@@ -10,7 +10,7 @@ from kron.language.agreement import accept, preferred_order, readings
 from kron.language.dialect import TABLE, Dialect, reader_of
 from kron.language.door import Door
 from kron.language.fault import Fault
-from kron.language.foreign import Candidate, Form, matching_forms
+from kron.language.foreign_form import Candidate, Form, matching_forms
 from kron.language.modifier_args import read_zone
 from kron.language.options import Options
 from kron.timing.schedule import Schedule
