@@ -96,10 +96,10 @@ def _read_element(text: str, kind: Kind, grammar: Grammar) -> int:
     elif dash and _START_OF_RANGE.fullmatch(first):
         low, high = _read_range(first, last, kind, grammar)
     else:
-        low = high = _read_value(base, 0, kind, grammar)
+        low = high = read_value(base, 0, kind, grammar)
         if slash:
             raise field_errors.step_of_one(text, kind)
-    stride = _read_step(step, len(base) + 1, kind) if slash else 1
+    stride = read_step(step, len(base) + 1, kind) if slash else 1
     if stride == 1:
         return ((1 << high - low + 1) - 1) << low - kind.low
     return sum(1 << value - kind.low for value in range(low, high + 1, stride))
@@ -114,22 +114,24 @@ def _read_with_steps(text: str, kind: Kind, grammar: Grammar) -> int:
 
 
 def _read_range(first: str, last: str, kind: Kind, grammar: Grammar) -> tuple[int, int]:
-    low = _read_value(first, 0, kind, grammar)
+    low = read_value(first, 0, kind, grammar)
     if not last:
         raise field_errors.open_range(first, kind)
-    high = _read_value(last, len(first) + 1, kind, grammar)
+    high = read_value(last, len(first) + 1, kind, grammar)
     if low > high:
         raise field_errors.reversed_range(first, last, low, high, kind)
     return low, high
 
 
-def _read_step(text: str, start: int, kind: Kind) -> int:
+def read_step(text: str, start: int, kind: Kind) -> int:
+    """Parse a step, which is at `start` in its element."""
     if not _DIGITS.fullmatch(text) or not text.strip("0"):
         raise field_errors.bad_step(text, start, kind)
     return _read_number(text)
 
 
-def _read_value(text: str, start: int, kind: Kind, grammar: Grammar) -> int:
+def read_value(text: str, start: int, kind: Kind, grammar: Grammar) -> int:
+    """Parse a number or a name, which is at `start` in its element."""
     if _DIGITS.fullmatch(text):
         number = _read_number(text)
         if kind.low <= number <= kind.high or (number == 7 and grammar.seven and kind is WEEKDAY):

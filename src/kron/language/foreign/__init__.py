@@ -32,4 +32,16 @@ def _read_vixie(text: str, zone: Zone, identity: str, policy: Policy) -> Schedul
     return vixie.read(text, zone, policy)
 
 
-READERS: Mapping[str, Reader] = {"vixie": _read_vixie}
+def _read_quartz(text: str, zone: Zone, identity: str, policy: Policy) -> Schedule:
+    from kron.language.foreign import quartz
+
+    return quartz.read(text, zone, policy)
+
+
+def _read_aws(text: str, zone: Zone, identity: str, policy: Policy) -> Schedule:
+    from kron.language.foreign import aws
+
+    return aws.read(text, zone, policy)
+
+
+READERS: Mapping[str, Reader] = {"vixie": _read_vixie, "quartz": _read_quartz, "aws": _read_aws}

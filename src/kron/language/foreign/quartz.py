@@ -1,0 +1,40 @@
+"""The quartz reader: six or seven fields with the seconds first and ? in one day field."""
+
+from __future__ import annotations
+
+from kron.language.fault import Fault
+from kron.language.foreign.assembly import assemble
+from kron.language.foreign.question_line import LineFields, read_line
+from kron.language.foreign.year import read_years
+from kron.language.tokens import Token, invalid_character, tokens
+from kron.timing.schedule import Schedule
+from kron.timing.schedule.dst import WALL
+from kron.timing.schedule.policy import KRON, Policy
+from kron.timing.schedule.terms import ALWAYS
+from kron.timing.zone import Zone
+
+LAST_YEAR = 2099
+FIELD_ORDER = "second minute hour day-of-month month day-of-week [year]"
+
+
+def read(text: str, zone: Zone, policy: Policy = KRON) -> Schedule:
+    """Return the schedule of a Quartz cron expression."""
+    character_fault = invalid_character(text)
+    if character_fault:
+        raise character_fault
+    fields = tokens(text, 8)
+    if len(fields) not in (6, 7):
+        raise _miscount(text, fields)
+    head = read_line(LineFields(*fields[:6]))
+    valid = read_years(fields[6], LAST_YEAR) if len(fields) == 7 else ALWAYS
+    return assemble(text, head, zone, policy, WALL, valid)
+
+
+def _miscount(text: str, fields: list[Token]) -> Fault:
+    end = len(text.rstrip(" \t"))
+    start = fields[7].start if len(fields) > 7 else end
+    count = f"{len(fields)} or more" if len(fields) > 7 else str(len(fields))
+    hint = "write the seconds first, such as 0" if len(fields) == 5 else f"write {FIELD_ORDER}"
+    details: dict[str, object] = {"field": "expression", "reason": f"has {count} fields"}
+    message = f"expected 6 or 7 fields, got {count}"
+    return Fault("FIELD_COUNT", message, start, max(end, start + 1), hint, details)
