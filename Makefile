@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup check lint test lowest requirements docs docs-site docs-pictures fuzz oracle dst-board bench-next bench-spread bench-plan bench-service bench-webhooks campaigns protocol crash-sqlite chaos chaos-reference simulate mutation-tests year bench-ticks trace-tests embedded-kills transaction-kills embedded-together embedded-sharing schemathesis service-kills bench-million failover bench-edit soak bench-sizes bench-embedded alerts alerts-quiet burst burst-hanging
+.PHONY: help setup check lint test lowest requirements docs docs-site docs-pictures fuzz oracle rrule dst-board bench-next bench-spread bench-plan bench-service bench-webhooks campaigns protocol crash-sqlite chaos chaos-reference simulate mutation-tests year bench-ticks trace-tests embedded-kills transaction-kills embedded-together embedded-sharing schemathesis service-kills bench-million failover bench-edit soak bench-sizes bench-embedded alerts alerts-quiet burst burst-hanging
 
 help:  ## list the targets; also the default target
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { name[++n] = $$1; text[n] = $$2; if (length($$1) > width) width = length($$1) } \
@@ -88,6 +88,9 @@ bench-sizes:  ## measure a pass among 10,000 and 1,000,000 schedules; KRON_SIZES
 
 oracle:  ## compare 100,000 random calendar cases with a minute-by-minute oracle
 	$(RUN) -m benchmarks.campaign
+
+rrule:  ## compare 100,000 random iCalendar recurrences with dateutil
+	$(RUN) -m tests.campaigns.rrule
 
 dst-board:  ## write the DST comparison into docs/explanation/time-zones.md
 	$(RUN) -m benchmarks.dst_board

@@ -44,4 +44,22 @@ def _read_aws(text: str, zone: Zone, identity: str, policy: Policy) -> Schedule:
     return aws.read(text, zone, policy)
 
 
-READERS: Mapping[str, Reader] = {"vixie": _read_vixie, "quartz": _read_quartz, "aws": _read_aws}
+def _read_rrule(text: str, zone: Zone, identity: str, policy: Policy) -> Schedule:
+    from kron.language.foreign import rrule
+
+    return rrule.read(text, zone, policy)
+
+
+def _read_jenkins(text: str, zone: Zone, identity: str, policy: Policy) -> Schedule:
+    from kron.language.foreign import jenkins
+
+    return jenkins.read(text, zone, identity, policy)
+
+
+READERS: Mapping[str, Reader] = {
+    "vixie": _read_vixie,
+    "quartz": _read_quartz,
+    "aws": _read_aws,
+    "rrule": _read_rrule,
+    "jenkins": _read_jenkins,
+}
