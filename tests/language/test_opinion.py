@@ -109,7 +109,13 @@ def test_load_hint_works(text):
 def test_opinion_names_the_dialects_for_programs():
     error = refused(parse, "weekly on friday around 17:00", dialect="kron")
     assert error.details["read_by"] == ["fuzzy"]
-    assert refused(parse, "*/5 * * * *", dialect="posix").details["read_by"] == ["kron", "service", "plus"]
+    assert refused(parse, "*/5 * * * *", dialect="posix").details["read_by"] == [
+        "kron",
+        "service",
+        "plus",
+        "vixie",
+        "jenkins",
+    ]
     error = refused(parse, "0 9 * * 1-5 Europe/Paris", dialect="kron")
     assert error.details["write"] == {"text": "0 9 * * 1-5 @tz(Europe/Paris)", "dialect": "kron"}
     json.dumps(error.details)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
+from importlib.resources import files
 from itertools import islice
 from math import exp, floor, log
 from pathlib import Path
@@ -384,6 +385,7 @@ for line in open(sys.argv[1], encoding="utf-8"):
 
 def in_a_fresh_process(python, hash_seed):
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONHASHSEED": hash_seed}
+    environment["PYTHONTZPATH"] = str(files("tzdata") / "zoneinfo")  # another Python may lack the package
     command = [python, "-c", BATCH, str(GOLDEN)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=120)
     return done.stdout

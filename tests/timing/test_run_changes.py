@@ -71,7 +71,7 @@ def test_run_that_moves_over_the_end_is_not_lost():
 
 
 def test_the_time_of_a_change_is_the_earlier_one():
-    assert [RunChange(*times).time for times in ((1, 2), (2, 1), (None, 1), (1, None))] == [1, 1, 1, 1]
+    assert [RunChange(*times).at for times in ((1, 2), (2, 1), (None, 1), (1, None))] == [1, 1, 1, 1]
 
 
 TEXTS = ["0 9 * * *", "30 1 * * *", "30 2 * * *", "*/30 9-17 * * MON-FRI", "0 0 1 * *", "15 */6 * * *", "0 1,2,3 * * *"]
@@ -105,5 +105,5 @@ def test_changes_turn_the_old_runs_into_the_new_ones(text, rest, name, day):
 @pytest.mark.parametrize("text", ["0 9 * * *", "0 9 * * * @win(around,2h) @only(hours=9-10)"])
 def test_changes_are_in_the_order_of_their_times(text):
     found = changes(text, "America/Vancouver")
-    assert found == sorted(found, key=lambda c: c.time)
-    assert all(START <= c.time < END for c in found)
+    assert found == sorted(found, key=lambda c: c.at)
+    assert all(START <= c.at < END for c in found)

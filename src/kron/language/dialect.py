@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from kron.errors import InvalidSchedule, clip, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from kron.language.options import Options
     from kron.timing.schedule import Schedule
 
-DialectName = Literal["posix", "service", "kron", "fuzzy", "plus"]
+DialectName = Literal["posix", "service", "kron", "fuzzy", "plus", "vixie", "quartz", "aws", "jenkins", "rrule"]
 AUTO = "auto"  # command line only: every dialect reads the text, and the readings must agree
 
+_FOREIGN = "kron.language.foreign"
 _NAME = re.compile(r"[ \t]*([A-Za-z][A-Za-z0-9_-]*):[ \t]+")
 
 
@@ -61,6 +62,13 @@ TABLE: dict[str, Dialect] = {
             needs_identity=True,
         ),
         Dialect("plus", "kron with at, every, L, W, #, @days, @dst and @valid", "kron.language.plus"),
+        Dialect("vixie", "a line of Debian's cron, without the command", f"{_FOREIGN}.vixie", stored=False),
+        Dialect("quartz", "six or seven fields of Quartz", f"{_FOREIGN}.quartz", stored=False),
+        Dialect("aws", "cron(...), rate(...) or at(...) of EventBridge", f"{_FOREIGN}.aws", stored=False),
+        Dialect(
+            "jenkins", "five fields with H, as in Jenkins", f"{_FOREIGN}.jenkins", stored=False, needs_identity=True
+        ),
+        Dialect("rrule", "DTSTART and RRULE of iCalendar", f"{_FOREIGN}.rrule", stored=False),
     )
 }
 DIALECTS = tuple(TABLE)
@@ -106,6 +114,11 @@ def dialect_of(name: str) -> Dialect:
     """
     dialect = TABLE.get(name)
     if dialect is None:
-        hint = did_you_mean(name, TABLE, f"use one of {', '.join(TABLE)}")
-        raise InvalidSchedule("UNKNOWN_DIALECT", f"unknown dialect {clip(name)!r}", hint=hint)
+        raise unknown_dialect(name, TABLE)
     return dialect
+
+
+def unknown_dialect(name: str, known: Collection[str]) -> InvalidSchedule:
+    """Return the error of a name that is no known dialect."""
+    hint = did_you_mean(name, known, f"use one of {', '.join(known)}")
+    return InvalidSchedule("UNKNOWN_DIALECT", f"unknown dialect {clip(name)!r}", hint=hint)

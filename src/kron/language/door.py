@@ -13,14 +13,14 @@ class Door:
 
     Attributes:
         dialect: How to select a dialect.
-        timezone: How to give a time zone separately; empty if the text must name it.
+        zone: How to give a time zone separately; empty if the text must name it.
         identity: How to name an identity, without the verb; empty if the interface always has one.
         joint: Text between the dialect and the identity in one action.
         modifiers: Whether a text can have modifiers such as @tz. Otherwise they are fields of their own.
     """
 
     dialect: str
-    timezone: str
+    zone: str
     identity: str = ""
     joint: str = " and "
     modifiers: bool = True
@@ -34,7 +34,7 @@ class Door:
 
     def placing(self, zone: str) -> str:
         """Return the action that gives a time zone separately; empty if there is none."""
-        return self.timezone.format(zone)
+        return self.zone.format(zone)
 
 
 PYTHON = Door('pass dialect="{}"', 'pass timezone="{}"', 'identity="NAME"')

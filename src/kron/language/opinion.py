@@ -66,21 +66,18 @@ def _opinion(refused: _Refused) -> Opinion | None:
         hint = "; ".join(_name_reading(group, refused) for group in groups[:MAX_READINGS])
         return Opinion(hint, {"read_by": names})
     forms = matching_forms(refused.text)
+    if any(form.reader == refused.dialect for form, _ in forms):
+        return None  # the dialect for such texts refused it: its own error says more
     opinions = (advice for _, candidates in forms for candidate in candidates for advice in _advise(candidate, refused))
     explained = [form for form, _ in forms if form.explanation]
     return next(opinions, None) or (_explain(explained[0], refused) if explained else None)
 
 
-def _explain(form: Form, refused: _Refused) -> Opinion | None:
-    """Return what a foreign text is, or what the dialect for such texts says about it.
-
-    None if that dialect refused the text: its own error says more.
-    """
+def _explain(form: Form, refused: _Refused) -> Opinion:
+    """Return what a foreign text is, or what the dialect for such texts says about it."""
     dialect = TABLE.get(form.reader)
     if dialect is None:
         return Opinion(form.explanation, {})
-    if dialect.name == refused.dialect:
-        return None
     try:
         reader_of(dialect.module)(refused.text, refused.options)
     except (Fault, KronError) as problem:
@@ -134,7 +131,7 @@ def _write(candidate: Candidate, dialect: Dialect, refused: _Refused) -> Iterato
     if door.modifiers and accept(with_zone, dialect, options):
         yield _advice(with_zone, actions, {**facts, "text": with_zone})
         return
-    can_place = door.timezone and options.zone == UTC_ZONE
+    can_place = door.zone and options.zone == UTC_ZONE
     if can_place and accept(text, dialect, options._replace(zone=read_zone(candidate.zone))):
         yield _advice(text, [*actions, door.placing(candidate.zone)], {**facts, "timezone": candidate.zone})
 

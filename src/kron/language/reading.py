@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from kron.errors import LanguageError
 from kron.language import kron, posix, service
-from kron.language.dialect import TABLE, dialect_of, reader_of, split_name, unknown_name
+from kron.language.dialect import TABLE, dialect_of, reader_of, split_name, unknown_dialect, unknown_name
 from kron.language.door import PYTHON, Door
 from kron.language.fault import Fault
 from kron.language.modifier_args import read_zone
@@ -117,6 +117,8 @@ def read_stored(text: str, dialect: str, timezone: str) -> Schedule:
         LanguageError: The text is invalid.
         InvalidSchedule: The dialect is invalid.
     """
+    if dialect in TABLE and not TABLE[dialect].stored:
+        raise unknown_dialect(dialect, [name for name in TABLE if TABLE[name].stored])
     try:
         return read_strictly(text, dialect, Options(zone_of(timezone), stored=True))
     except Fault as fault:

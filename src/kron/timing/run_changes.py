@@ -39,7 +39,7 @@ class RunChange(NamedTuple):
         return Change.ADDED if self.before is None else Change.LOST if self.after is None else Change.MOVED
 
     @property
-    def time(self) -> int:
+    def at(self) -> int:
         """The earlier of its times, in seconds."""
         return min(time for time in self if time is not None)
 
@@ -69,8 +69,8 @@ def run_changes(schedule: Schedule, identity: str, zones: tuple[Zone, Zone], sta
                 pairs.append(pair)
         pairs += _paired_by_local_time(zones, unmatched)
         changes += [RunChange(_chosen(old, identity, a), _chosen(new, identity, b)) for a, b in pairs]
-    changes = [change for change in changes if change.before != change.after and start <= change.time < end]
-    return sorted(changes, key=lambda change: change.time)
+    changes = [change for change in changes if change.before != change.after and start <= change.at < end]
+    return sorted(changes, key=lambda change: change.at)
 
 
 def _intervals(schedule: Schedule, zones: tuple[Zone, Zone], start: int, end: int) -> Iterator[tuple[int, int]]:

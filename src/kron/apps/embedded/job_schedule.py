@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import cast
 
-from kron.apps.embedded.options import JobOptions, nanoseconds, policy_of, zone_name
+from kron.apps.embedded.options import CronOptions, JobOptions, nanoseconds, policy_of, zone_name
 from kron.errors import InvalidSchedule, LanguageError, UsageError, clip
+from kron.language.agreement import accept
 from kron.language.canonical import canonical
-from kron.language.dialect import split_name
+from kron.language.dialect import TABLE, split_name
 from kron.language.duration import write_duration
 from kron.language.fault import Fault
 from kron.language.moment import write_moment
 from kron.language.options import Options
+from kron.language.plus import terms_of
 from kron.language.plus_args import read_dst
 from kron.language.reading import Reading, read, zone_of
-from kron.timing.schedule import Cron
 from kron.timing.schedule.cron import possible
-from kron.timing.schedule.dst import WALL
 from kron.timing.schedule.head import Every, Moment
 from kron.timing.zone import instant, wall_second
 
@@ -93,10 +94,19 @@ def _with_dst(reading: Reading, options: JobOptions) -> Reading:
         dst = read_dst(rule)
     except Fault as fault:
         raise fault.within(rule) from None
-    if dst == WALL and isinstance(schedule.cron, Cron):
-        return reading
-    with_rule = replace(schedule, terms=replace(schedule.terms, dst=dst))
-    return Reading(with_rule, *canonical(with_rule))
+    with_rule = replace(schedule, terms=terms_of(schedule.cron, dst, schedule.terms.valid))
+    return reading if with_rule == schedule else Reading(with_rule, *canonical(with_rule))
+
+
+def cron_options(text: object, options: CronOptions) -> JobOptions:
+    """Return the options of `Scheduler.cron`: strict POSIX if it accepts the text, otherwise a crontab line.
+
+    A crontab line has steps, names and macros. Its own rule for clock changes is not used, so that both kinds of text
+    follow the same rule: the clock on the wall, unless `dst` says otherwise.
+    """
+    if not isinstance(text, str) or split_name(text) or accept(text, TABLE["posix"], Options()):
+        return cast(JobOptions, {"dialect": "posix", **options})
+    return cast(JobOptions, {"dialect": "vixie", "dst": "wall", **options})
 
 
 def _read_text(text: str, name: str, options: JobOptions) -> Reading:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, Unpack
 from uuid import uuid4
 
 from kron.apps.embedded.declared import declare
-from kron.apps.embedded.job_schedule import check_schedule
+from kron.apps.embedded.job_schedule import check_schedule, cron_options
 from kron.apps.embedded.options import CronOptions, JobOptions, check_arguments, read_options
 from kron.apps.embedded.running import ACTOR, Running, Setup, current_loop
 from kron.apps.wiring import POSTGRES, check_url
@@ -106,8 +106,8 @@ class Scheduler:
         kwargs: Mapping[str, Any] | None = None,
         **options: Unpack[CronOptions],
     ) -> Callable[[F], F]:
-        """Declare a job with a POSIX cron line: `@s.cron("0 9 * * 1-5")`. The options are those of `job`."""
-        return self.job(schedule, dialect="posix", name=name, args=args, kwargs=kwargs, **options)
+        """Declare a job with a cron line: `@s.cron("*/5 * * * *")` or `@s.cron("@daily")`. Options as in `job`."""
+        return self.job(schedule, name=name, args=args, kwargs=kwargs, **cron_options(schedule, options))
 
     def kron(
         self,

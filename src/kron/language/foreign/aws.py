@@ -12,6 +12,7 @@ from kron.language.foreign.question_line import LineFields, read_line
 from kron.language.foreign.year import read_years
 from kron.language.modifier_args import read_part
 from kron.language.moment import read_moment
+from kron.language.options import Options
 from kron.language.tokens import Token, invalid_character, tokens
 from kron.timing.schedule import Schedule
 from kron.timing.schedule.dst import Dst, Fold, Gap
@@ -24,6 +25,11 @@ SKIP_FIRST = Dst(Gap.SKIP, Fold.FIRST)  # EventBridge skips a time in a gap, and
 _CALL = re.compile(r"[ \t]*(cron|rate|at)\(([^()]*)\)[ \t]*(.*)", re.ASCII)
 _RATE = re.compile(r"[ \t]*([0-9]{1,9})[ \t]+(minute|hour|day)(s?)[ \t]*", re.ASCII)
 _UNIT_SECONDS = {"minute": 60, "hour": 3_600, "day": 86_400}
+
+
+def read_schedule(text: str, options: Options) -> Schedule:
+    """Parse a text in this dialect. The zone of the options applies unless the text names one."""
+    return read(text, options.zone, options.policy)
 
 
 def read(text: str, zone: Zone, policy: Policy = KRON) -> Schedule:

@@ -16,6 +16,7 @@ from kron.language.foreign.assembly import assemble
 from kron.language.foreign.value_set import elements
 from kron.language.grammar import FIELD_KINDS, Grammar, Kind
 from kron.language.modifier_args import read_part, read_zone
+from kron.language.options import Options
 from kron.language.plus import with_days
 from kron.language.tokens import Token, invalid_character, tokens
 from kron.timing.schedule import Schedule
@@ -37,6 +38,11 @@ MACROS = {
 }
 _HASH = re.compile(r"H(?:\(([0-9]{1,4})-([0-9]{1,4})\))?(?:/(.*))?", re.ASCII | re.DOTALL)
 _LAST_HASHED_DAY = 28  # every month has it
+
+
+def read_schedule(text: str, options: Options) -> Schedule:
+    """Parse a text in this dialect. The zone of the options applies unless the text names one."""
+    return read(text, options.zone, options.identity, options.policy)
 
 
 def read(text: str, zone: Zone, identity: str, policy: Policy = KRON) -> Schedule:

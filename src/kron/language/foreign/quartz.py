@@ -6,6 +6,7 @@ from kron.language.fault import Fault
 from kron.language.foreign.assembly import assemble
 from kron.language.foreign.question_line import LineFields, read_line
 from kron.language.foreign.year import read_years
+from kron.language.options import Options
 from kron.language.tokens import Token, invalid_character, tokens
 from kron.timing.schedule import Schedule
 from kron.timing.schedule.dst import WALL
@@ -15,6 +16,11 @@ from kron.timing.zone import Zone
 
 LAST_YEAR = 2099
 FIELD_ORDER = "second minute hour day-of-month month day-of-week [year]"
+
+
+def read_schedule(text: str, options: Options) -> Schedule:
+    """Parse a text in this dialect. The zone of the options applies unless the text names one."""
+    return read(text, options.zone, options.policy)
 
 
 def read(text: str, zone: Zone, policy: Policy = KRON) -> Schedule:

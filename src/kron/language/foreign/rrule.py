@@ -14,6 +14,7 @@ from kron.language.foreign.recurrence_days import Selection, day_bits, selection
 from kron.language.foreign.recurrence_rule import Rule, read_rule
 from kron.language.foreign.recurrence_text import Property, Recurrence, Stamp, read_recurrence, read_stamp, zone_of
 from kron.language.foreign.value_set import elements
+from kron.language.options import Options
 from kron.language.plus import with_days
 from kron.timing.schedule import Head, Schedule
 from kron.timing.schedule.constraint import UNCONSTRAINED, Clauses, Constraints
@@ -25,6 +26,11 @@ from kron.timing.schedule.terms import Valid
 from kron.timing.zone import DAY, Zone
 
 SHIFT_FIRST = Dst(Gap.SHIFT, Fold.FIRST)  # RFC 5545, section 3.3.5
+
+
+def read_schedule(text: str, options: Options) -> Schedule:
+    """Parse a text in this dialect. The zone of the options applies unless the text names one."""
+    return read(text, options.zone, options.policy)
 
 
 def read(text: str, zone: Zone, policy: Policy = KRON) -> Schedule:

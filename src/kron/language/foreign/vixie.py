@@ -14,6 +14,7 @@ from kron.language.fault import Fault
 from kron.language.field_errors import MACROS
 from kron.language.foreign.assembly import assemble
 from kron.language.grammar import Grammar
+from kron.language.options import Options
 from kron.language.plus import with_days
 from kron.language.posix import read_five_fields
 from kron.language.tokens import Token, tokens
@@ -25,6 +26,11 @@ from kron.timing.schedule.policy import KRON, Policy
 from kron.timing.zone import Zone
 
 GRAMMAR = Grammar("vixie", steps=True, names=True, seven=True)
+
+
+def read_schedule(text: str, options: Options) -> Schedule:
+    """Parse a text in this dialect. The zone of the options applies unless the text names one."""
+    return read(text, options.zone, options.policy)
 
 
 def read(text: str, zone: Zone, policy: Policy = KRON) -> Schedule:
