@@ -40,8 +40,6 @@ MORE = {
     # the tz database is the one thing that is read from the machine
     "timing/tzdata.py": {"contextlib", "importlib", "io", "os", "pathlib", "struct", "zoneinfo"},
     "timing/period.py": {"datetime"},  # a datetime comes in by the door, and only its type is named
-    "language/__init__.py": {"importlib"},  # parts of the package itself, imported on first use
-    "language/dialect.py": {"importlib"},  # the same
     "language/workflows/yamltext.py": {"yaml"},  # it is given a text, not a file
 }
 NEVER_CALLED = {

@@ -1,8 +1,6 @@
 """The table of dialects, texts that name their dialect, and `auto`."""
 
 import json
-import sys
-from types import ModuleType
 from typing import get_args
 
 import pytest
@@ -17,7 +15,7 @@ from kron.apps.service.schemas.requests import Definition, Patch
 from kron.errors import KronError, LanguageError
 from kron.language import DIALECTS, parse
 from kron.language.auto import read_by_all
-from kron.language.dialect import TABLE, Dialect, DialectName, reader_of, split_name
+from kron.language.dialect import TABLE, Dialect, DialectName, split_name
 from kron.language.door import COMMAND_LINE
 from kron.language.krontab import read_table
 from kron.language.manifest import define
@@ -34,10 +32,7 @@ SENTENCE = "daily around 14:00"
 
 def add_dialect(monkeypatch, name, read_schedule, **facts):
     """Add a dialect to the table for one test."""
-    module = ModuleType(f"tests.language.{name}_dialect")
-    module.read_schedule = read_schedule
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setitem(TABLE, name, Dialect(name, "for a test", module.__name__, **facts))
+    monkeypatch.setitem(TABLE, name, Dialect(name, "for a test", lambda: read_schedule, **facts))
 
 
 EXAMPLES = {
@@ -57,7 +52,7 @@ def code(call, *args, **options):
 def test_table_is_complete():
     assert tuple(TABLE) == DIALECTS == get_args(DialectName)
     for dialect in TABLE.values():
-        assert callable(reader_of(dialect.module))
+        assert callable(dialect.load())
         assert len(dialect.summary) <= 60
 
 

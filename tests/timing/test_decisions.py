@@ -8,7 +8,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
-from importlib.resources import files
 from itertools import islice
 from math import exp, floor, log
 from pathlib import Path
@@ -24,6 +23,7 @@ from kron.language.manifest import define
 from kron.timing.decision import candidates, period_key, violated_clause
 from kron.timing.period import next_nominal
 from kron.timing.schedule.sampling import Seed, draw, draws
+from kron.timing.tzdata import host_databases
 from kron.timing.zone import instant_of, moment, rfc3339
 
 ROOT = Path(__file__).parents[2]
@@ -385,7 +385,7 @@ for line in open(sys.argv[1], encoding="utf-8"):
 
 def in_a_fresh_process(python, hash_seed):
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONHASHSEED": hash_seed}
-    environment["PYTHONTZPATH"] = str(files("tzdata") / "zoneinfo")  # another Python may lack the package
+    environment["PYTHONTZPATH"] = str(host_databases()[0].root)  # the tz database is an input: the same for both
     command = [python, "-c", BATCH, str(GOLDEN)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=120)
     return done.stdout

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kron.errors import KronError
-from kron.language.dialect import TABLE, Dialect, reader_of
+from kron.language.dialect import TABLE, Dialect
 from kron.language.fault import Fault
 from kron.language.options import Options
 from kron.language.tokens import check_text
@@ -22,7 +22,7 @@ def accept(text: str, dialect: Dialect, options: Options) -> Schedule | None:
     """Return the schedule of a text in a dialect; None if the dialect refuses the text or the text never runs."""
     try:
         check_text(text)
-        schedule = reader_of(dialect.module)(text, options._replace(identity=options.identity or ANY_IDENTITY))
+        schedule = dialect.read(text, options._replace(identity=options.identity or ANY_IDENTITY))
     except (Fault, KronError):
         return None
     return schedule if possible(schedule.cron) else None

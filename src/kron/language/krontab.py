@@ -11,7 +11,7 @@ from typing import Any
 from kron.errors import InvalidSchedule, LanguageError, clip, did_you_mean
 from kron.language import kron
 from kron.language.agreement import ANY_IDENTITY
-from kron.language.dialect import TABLE, NamedText, reader_of, split_name
+from kron.language.dialect import TABLE, NamedText, split_name
 from kron.language.door import FILE
 from kron.language.duration import read_duration
 from kron.language.fault import Fault
@@ -163,7 +163,7 @@ def _read_schedule(text: str) -> Schedule:
 def _read_named_schedule(named: NamedText, identity: str) -> Schedule:
     text, options = named.text.rstrip(" \t"), Options(identity=identity)
     try:
-        return reader_of(TABLE[named.dialect].module)(text, options)
+        return TABLE[named.dialect].read(text, options)
     except Fault as fault:
         raise with_opinion(fault, text, named.dialect, options, FILE).moved(named.start) from None
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kron.errors import KronError, clip
 from kron.language.agreement import accept, preferred_order, readings
-from kron.language.dialect import TABLE, Dialect, reader_of
+from kron.language.dialect import TABLE, Dialect
 from kron.language.door import Door
 from kron.language.fault import Fault
 from kron.language.foreign_form import Candidate, Form, matching_forms
@@ -79,7 +79,7 @@ def _explain(form: Form, refused: _Refused) -> Opinion:
     if dialect is None:
         return Opinion(form.explanation, {})
     try:
-        reader_of(dialect.module)(refused.text, refused.options)
+        dialect.read(refused.text, refused.options)
     except (Fault, KronError) as problem:
         return Opinion(f"read as {dialect.name}: {problem.message}; {problem.hint}", {})
     return Opinion(form.explanation, {})

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from kron.errors import LanguageError
 from kron.language import kron, posix, service
-from kron.language.dialect import TABLE, dialect_of, reader_of, split_name, unknown_dialect, unknown_name
+from kron.language.dialect import TABLE, dialect_of, split_name, unknown_dialect, unknown_name
 from kron.language.door import PYTHON, Door
 from kron.language.fault import Fault
 from kron.language.modifier_args import read_zone
@@ -107,7 +107,7 @@ def read_strictly(text: str, dialect: str, options: Options) -> Schedule:
     """
     entry = dialect_of(dialect)
     check_text(text)
-    return reader_of(entry.module)(text, options)
+    return entry.read(text, options)
 
 
 def read_stored(text: str, dialect: str, timezone: str) -> Schedule:
