@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 from kron.errors import Place, clip
+from kron.language.canonical import canonical
+from kron.language.dialect import TABLE
+from kron.language.finding import Finding
 from kron.language.grammar import DAY, HOUR, MINUTE, MONTH, SECOND, WEEKDAY, Kind
 from kron.language.kron import scan
+from kron.language.lint_clock_changes import YEAR_SECONDS, find_clock_changes
+from kron.language.lint_plus import find_in_plus
 from kron.language.options import Seconds
 from kron.language.plus import PLUS_MODIFIERS
 from kron.language.tokens import Token, tokens
@@ -17,13 +21,9 @@ from kron.timing.decision import MAX_DRAWS, reading, violated_clause
 from kron.timing.openings import search_periods
 from kron.timing.period import Period
 from kron.timing.schedule import Schedule
-from kron.timing.schedule.cron import HOURS, MINUTES, Cron, possible
+from kron.timing.schedule.cron import Cron, possible
 from kron.timing.schedule.days import DayCron
-from kron.timing.zone import DAY as SECONDS_A_DAY
-from kron.timing.zone import wall_text
 
-HOUR_SECONDS = 3_600
-YEAR_SECONDS = 366 * SECONDS_A_DAY  # seconds; how far ahead lint searches for DST gaps and DST folds
 SEARCH_YEARS = 8  # years in which one window must be open; February 29 can be that far away
 MAX_MEASURED_WINDOWS = 60  # maximum number of open windows that are measured
 MAX_MEASURED_MINUTES = 5_000  # approximate maximum of the minutes of those windows
@@ -31,18 +31,6 @@ MAX_SEARCH_STEPS = 20_000  # maximum steps of a search, and minutes of a window,
 
 _STEP = re.compile(r"(?:\*|([0-9]+|[A-Za-z]+)-([0-9]+|[A-Za-z]+))/([0-9]+)")
 _CYCLE_LENGTHS = {SECOND: 60, MINUTE: 60, HOUR: 24, DAY: 31, MONTH: 12, WEEKDAY: 7}
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A warning or a note: its place, its message, and a hint."""
-
-    level: str  # warning | note
-    code: str
-    message: str
-    place: Place
-    hint: str = ""
-    never_runs: bool = False  # no date satisfies the schedule
 
 
 def lint(
@@ -57,12 +45,14 @@ def lint(
         dialect: Dialect of the text.
         seconds: Position of the seconds in the six fields of the service dialect.
     """
-    findings = list[Finding]()
+    if not TABLE[dialect].stored:
+        text, dialect = canonical(schedule)  # a text of another scheduler has other fields
+    findings = [*find_in_plus(text, schedule, now)]
     if isinstance(schedule.cron, Cron):
         findings += _find_in_fields(text, _field_tokens(text, seconds), schedule, schedule.cron, now)
     if not any(finding.never_runs for finding in findings):
         findings += _find_narrow_windows(text, schedule, now)
-    return [*findings, *(_find_zero_deadline(text, schedule) if dialect == "kron" else ())]
+    return [*findings, *(_find_zero_deadline(text, schedule) if dialect in ("kron", "plus") else ())]
 
 
 def _find_in_fields(text: str, fields: list[Token], schedule: Schedule, cron: Cron, now: int) -> Iterator[Finding]:
@@ -72,7 +62,7 @@ def _find_in_fields(text: str, fields: list[Token], schedule: Schedule, cron: Cr
         return
     yield from _find_either_day(text, fields, cron)
     yield from _find_uneven_steps(text, fields)
-    yield from _find_dst_changes(text, fields, schedule, cron, now)
+    yield from find_clock_changes(text, fields, schedule, cron, now)
 
 
 def _field_tokens(text: str, seconds: Seconds) -> list[Token]:
@@ -128,41 +118,6 @@ def _read_number(text: str, kind: Kind) -> int:
     if text.upper() in kind.names:
         return kind.names.index(text.upper()) + kind.low
     return int(text.lstrip("0")[:6] or "0")  # a longer number selects as little as a million
-
-
-def _find_dst_changes(text: str, fields: list[Token], schedule: Schedule, cron: Cron, now: int) -> Iterator[Finding]:
-    """Yield the next DST gap and the next DST fold that affect the schedule."""
-    zone = schedule.zone
-    if zone.fixed is not None:
-        return
-    minute, hour, reported_codes = fields[-5], fields[-4], set[str]()
-    for shift in zone.shifts(now, now + YEAR_SECONDS):
-        gap = shift.after > shift.before
-        low, high = sorted((shift.at + shift.before, shift.at + shift.after))
-        affected_time = cron.after(low - 1)
-        code = "DST_GAP" if gap else "DST_FOLD"
-        if affected_time is None or affected_time >= high or code in reported_codes or _is_even(cron, low, high):
-            continue
-        reported_codes.add(code)
-        effect = "does not exist, so there is no run" if gap else "occurs twice, so there are two runs"
-        message = f"in {zone.name} the time {wall_text(affected_time)} {effect}"
-        hint, field = "choose a time outside that hour, or a time zone without DST", hour
-        if cron.hours == HOURS and (high - low) % HOUR_SECONDS:
-            interval = (high - low) % HOUR_SECONDS // 60
-            hint, field = f"choose minutes that repeat every {interval} minutes, or a time zone without DST", minute
-        yield Finding("warning" if gap else "note", code, message, Place(text, field.start, field.end), hint)
-
-
-def _is_even(cron: Cron, low: int, high: int) -> bool:
-    """Return whether the runs keep their intervals over a DST gap or DST fold from `low` to `high` (wall-clock times).
-
-    They do if every hour of every day around the change matches, and the minutes repeat with the size of the change.
-    """
-    first_day, last_day = (low - 1) // SECONDS_A_DAY, high // SECONDS_A_DAY
-    if cron.hours != HOURS or cron.days_between(first_day, last_day + 1) != last_day + 1 - first_day:
-        return False
-    minutes, rest = divmod((high - low) % HOUR_SECONDS, 60)
-    return not rest and cron.minutes == (cron.minutes << minutes | cron.minutes >> 60 - minutes) & MINUTES
 
 
 def _find_narrow_windows(text: str, schedule: Schedule, now: int) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kron.errors import Place
 from kron.language.fault import Fault
-from kron.language.lint import Finding
+from kron.language.finding import Finding
 from kron.language.sentences.sentence_errors import bad_time, excerpt, sentence_fault
 from kron.language.tokens import Token
 

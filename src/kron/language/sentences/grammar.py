@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kron.errors import Place, nearest
 from kron.language.fault import Fault
-from kron.language.lint import Finding
+from kron.language.finding import Finding
 from kron.language.sentences.clocktime import ParsedTime, read_time
 from kron.language.sentences.interval import Fixed, advice, read_interval, uneven_months
 from kron.language.sentences.placeholder import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kron.errors import Place, did_you_mean
 from kron.language.fault import Fault
-from kron.language.lint import Finding
+from kron.language.finding import Finding
 from kron.language.sentences.placeholder import HOURS, Hourly
 from kron.language.sentences.sentence_errors import WEEKDAYS, excerpt, sentence_fault
 from kron.language.tokens import Token

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from kron.errors import InvalidSchedule, Place
-from kron.language.lint import Finding
+from kron.language.finding import Finding
 from kron.language.sentences import github
 from kron.language.sentences.clocktime import DAY
 from kron.language.sentences.grammar import Sentence

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from kron.errors import LanguageError, Place
 from kron.language.fault import Fault
-from kron.language.lint import Finding
+from kron.language.finding import Finding
 from kron.language.sentences import grammar
 from kron.language.sentences.interval import Fixed, advice, fixed
 from kron.language.sentences.replacement import sentence_for

@@ -13,7 +13,7 @@ from kron.apps.cli.heatmap import heatmap
 from kron.apps.cli.inputs import now, read_text, usage_error
 from kron.apps.cli.repository import identifier
 from kron.errors import InvalidInput, InvalidSchedule, LanguageError, report
-from kron.language.lint import Finding
+from kron.language.finding import Finding
 from kron.language.workflows.compile import Compiled, Status, Workflow, collisions, compile_workflow
 from kron.language.workflows.rewrite import rewrite
 from kron.timing.period import next_nominal

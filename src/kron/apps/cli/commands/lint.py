@@ -11,7 +11,8 @@ from kron.apps.cli.inputs import load, now, read_argument
 from kron.errors import LanguageError, Place
 from kron.language.agreement import ANY_IDENTITY
 from kron.language.dialect import TABLE
-from kron.language.lint import Finding, lint
+from kron.language.finding import Finding
+from kron.language.lint import lint
 from kron.language.sentences.read import read_sentence
 from kron.timing.schedule import Schedule
 
