@@ -26,7 +26,8 @@ from kron.timing.zone import EARLIEST
 
 RUNS = 25  # compared of each recurrence
 BATCH = 1_000  # recurrences of one seed
-NEVER_CHECKS = 3  # per batch; dateutil needs seconds to find that a rule never matches
+NEVER_CHECKS = 2  # per batch; dateutil needs seconds to find that a rule never matches
+SLOW = ("FREQ=HOURLY", "FREQ=MINUTELY")  # dateutil needs minutes
 EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  compared on naive wall-clock times
 DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 
@@ -48,8 +49,9 @@ def batch(seed: int, count: int = BATCH, never_checks: int = NEVER_CHECKS) -> Re
             schedule = parse(text, dialect="rrule")
         except LanguageError as error:
             refused[error.code] += 1
-            if error.code == "NEVER" and refused["NEVER"] <= never_checks and expected(text):
-                differences.append(f"{text!r} is refused: {error.message}")
+            if error.code == "NEVER" and never_checks and not any(frequency in text for frequency in SLOW):
+                never_checks -= 1
+                differences += [f"{text!r} is refused: {error.message}"] if expected(text) else []
             continue
         compared += 1
         excluded = {first for first, _ in schedule.constraints.avoid.dates} if schedule.constraints.avoid else set()
@@ -68,7 +70,7 @@ def expected(text: str) -> list[datetime]:
     try:
         return list(islice(rrulestr(text.replace(" ", "\n")), RUNS))
     except ValueError as error:
-        if "empty set" not in str(error):
+        if "empty" not in str(error):
             raise
         return []
 

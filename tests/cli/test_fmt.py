@@ -39,3 +39,24 @@ def test_a_file_with_errors_is_left_alone(kron, krontab):
 def test_json_holds_the_words_too(kron):
     found = json.loads(kron("fmt", "0 9 * * 1-5", "--output", "json").out)
     assert found == {"text": "0 9 * * MON-FRI", "english": "At 09:00 from Monday to Friday, UTC."}
+
+
+def test_a_schedule_is_written_for_another_scheduler(kron):
+    assert kron("fmt", "--to", "quartz", "0 9 * * 1-5").out == "0 0 9 ? * MON-FRI\n"
+    assert kron("fmt", "--to", "aws", "0 9 * * 1-5").out == "cron(0 9 ? * MON-FRI *)\n"
+    assert kron("fmt", "--dialect", "quartz", "--to", "rrule", "0 0 9 LW * ?").out.startswith("DTSTART:1970")
+    result = kron("fmt", "--to", "aws", "0 9 * * * @win(after,1h)")
+    assert result.status == 1
+    assert "error[NOT_SAYABLE]" in result.err
+    assert "it would lose the window (@win)" in result.err
+
+
+def test_a_schedule_of_another_scheduler_is_shown_in_canonical_form(kron):
+    assert kron("fmt", "--dialect", "vixie", "0 0 */2 * MON").out == "0 0 */2 * MON @days(match=both)\n"
+    assert kron("fmt", "--dialect", "jenkins", "--identity", "team/build", "H H(0-7) * * *").out == "26 4 * * *\n"
+
+
+def test_a_file_is_written_for_cron_only(kron, krontab):
+    result = kron("fmt", "-f", str(krontab("0 0 * * * name=a command=b\n")), "--to", "quartz")
+    assert result.status == 2
+    assert "--to quartz prints one schedule" in result.err

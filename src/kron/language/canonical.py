@@ -77,18 +77,18 @@ def to_posix(cron: Cron) -> str:
     """
     if cron.seconds != 1 or isinstance(cron, DayCron):
         raise ValueError("strict POSIX cron supports neither seconds nor days beyond its two day fields")
-    return " ".join(",".join(_write_ranges(*field)) or "*" for field in _field_values(cron))
+    return " ".join(",".join(write_ranges(*field)) or "*" for field in _field_values(cron))
 
 
 @lru_cache(4_096)  # many schedules have the same fields
 def write_cron(cron: Cron) -> str:
     """Return the canonical cron fields, with names for months and weekdays."""
-    fields = [_write_field(*field) for field in _field_values(cron)]
+    fields = [write_field(*field) for field in _field_values(cron)]
     if isinstance(cron, DayCron):
         fields[2] = _with_tokens(fields[2], cron.days, day_texts(cron.rule))
         fields[4] = _with_tokens(fields[4], cron.weekdays, weekday_texts(cron.rule))
     if cron.seconds != 1:
-        fields.insert(0, "*" if cron.seconds == SECOND.all else _write_field(cron.seconds, SECOND))
+        fields.insert(0, "*" if cron.seconds == SECOND.all else write_field(cron.seconds, SECOND))
     return " ".join(fields)
 
 
@@ -107,7 +107,8 @@ def _field_values(cron: Cron) -> Iterator[tuple[int, Kind]]:
     yield (0 if cron.any_weekday else cron.weekdays), WEEKDAY
 
 
-def _write_field(bits: int, kind: Kind) -> str:
+def write_field(bits: int, kind: Kind) -> str:
+    """Return the canonical text of a field; `*` for the value 0."""
     if not bits:
         return "*"
     values = _values(bits, kind)
@@ -116,11 +117,11 @@ def _write_field(bits: int, kind: Kind) -> str:
         if values[0] == kind.low and values[-1] + step > kind.high:
             return f"*/{step}"
         return f"{values[0]}-{values[-1]}/{step}"
-    return ",".join(_write_ranges(bits, kind, kind.names))
+    return ",".join(write_ranges(bits, kind, kind.names))
 
 
-def _write_ranges(bits: int, kind: Kind, names: tuple[str, ...] = ()) -> Iterator[str]:
-    """Yield the values as ranges and single values."""
+def write_ranges(bits: int, kind: Kind, names: tuple[str, ...] = ()) -> Iterator[str]:
+    """Yield the values of a bit set as ranges and single values, by name if `names` has them."""
     values = _values(bits, kind)
     while values:
         length = next((n for n in range(1, len(values)) if values[n] != values[0] + n), len(values))
@@ -188,7 +189,7 @@ def _clause_pairs(clauses: Clauses) -> Iterable[tuple[str, str]]:
     sets |= {"dom": (clauses.dom, DAY), "months": (clauses.months, MONTH)}
     for key, (bits, kind) in sets.items():
         if bits:
-            yield key, ",".join(_write_ranges(bits >> kind.low, kind, kind.names))
+            yield key, ",".join(write_ranges(bits >> kind.low, kind, kind.names))
     for start, end in clauses.between:
         yield "between", f"{_write_clock(start)}-{_write_clock(end)}"
     for first, last in clauses.dates:

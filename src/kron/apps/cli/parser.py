@@ -111,7 +111,9 @@ def _next(commands: Any) -> None:
 def _fmt(commands: Any) -> None:
     command = define(commands, "fmt", "format a schedule or a krontab file", "fmt -f krontab")
     add_subject(command)
-    command.add_argument("--to", choices=("kron", "posix"), default="kron", help="posix: without names and steps")
+    command.add_argument(
+        "--to", choices=("kron", "posix", "quartz", "aws", "rrule"), default="kron", help="form to print (default kron)"
+    )
     command.add_argument("--write", action="store_true", help="rewrite the file in place")
     command.add_argument("--check", action="store_true", help="change nothing; exit 1 if the form is not canonical")
 

@@ -49,7 +49,7 @@ def clock_of(rule: Rule, start: Stamp) -> Clock:
 def interval_of(rule: Rule, start: Stamp) -> Every | None:
     """Return the elapsed time of an interval such as 90 minutes, which gives other times each day; otherwise None."""
     unit = _UNITS.get(rule.frequency)
-    if unit is None or _is_regular(rule.interval * unit):
+    if unit is None or is_regular(rule.interval * unit):
         return None
     for key in ("BYMONTH", "BYMONTHDAY", "BYDAY", "BYHOUR", "BYSETPOS"):
         if key in rule.places:
@@ -75,7 +75,7 @@ def bit_set(values: Iterable[int], low: int = 0) -> int:
     return sum(1 << value - low for value in set(values))
 
 
-def _is_regular(seconds: int) -> bool:
+def is_regular(seconds: int) -> bool:
     """Return whether an interval gives the same times in each hour or on each day that has runs."""
     return 3_600 % seconds == 0 or seconds % DAY == 0 or (seconds % 3_600 == 0 and DAY % seconds == 0)
 

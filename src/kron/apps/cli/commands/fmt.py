@@ -9,12 +9,12 @@ from pathlib import Path
 
 from kron.apps.cli.console import Screen
 from kron.apps.cli.inputs import load, read_text, schedule_argument, usage_error
-from kron.errors import InvalidSchedule
-from kron.language.canonical import canonical, to_posix, unparse
+from kron.language.canonical import canonical, unparse
 from kron.language.dialect import TABLE
 from kron.language.english import describe
+from kron.language.foreign import WRITERS
 from kron.language.krontab import DIALECT, Line
-from kron.timing.schedule import Cron, Schedule
+from kron.timing.schedule import Schedule
 
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
@@ -45,6 +45,8 @@ def _file(args: argparse.Namespace) -> tuple[str, str]:
     """Return the file as it is and in canonical form; comments, blank lines and text after a schedule stay."""
     if args.name:
         raise usage_error("fmt formats whole files, not one job", "omit the name of the job")
+    if args.to not in ("kron", "posix"):
+        raise usage_error(f"--to {args.to} prints one schedule, not a file", "give a schedule in quotes")
     before, table = read_text(args.file), load(args.file)
     if table.errors:
         raise table.errors[0]
@@ -59,18 +61,12 @@ def _line_schedule(line: Line, to: str) -> str:
     """Return the canonical schedule of a krontab line. A sentence stays as it is: its cron line is for one identity."""
     if to == "kron" and TABLE[line.dialect].sentences:
         return f"{line.dialect}: {line.schedule}"
-    text, dialect = _canonical(line.job.schedule, to), canonical(line.job.schedule).dialect
-    return f"{dialect}: {text}" if dialect != DIALECT else text
+    text, dialect = _canonical(line.job.schedule, to), canonical(line.job.schedule).dialect if to == "kron" else to
+    return text if dialect in (DIALECT, "posix") else f"{dialect}: {text}"
 
 
 def _canonical(schedule: Schedule, to: str) -> str:
-    if to == "kron":
-        return unparse(schedule)
-    cron, text = schedule.cron, unparse(schedule)
-    if not isinstance(cron, Cron) or cron.seconds != 1 or text.count("@") - text.count("@tz("):
-        hint = "use only five plain cron fields, or --to kron"
-        raise InvalidSchedule("NOT_POSIX", "the schedule cannot be expressed in strict POSIX cron", hint=hint)
-    return to_posix(cron)
+    return unparse(schedule) if to == "kron" else WRITERS[to](schedule)
 
 
 def replace_file(path: Path, text: str) -> None:
