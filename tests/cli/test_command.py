@@ -17,7 +17,6 @@ from kron.apps.cli import options
 from kron.apps.cli.console import Screen
 from kron.apps.cli.parser import parser
 from kron.language import DIALECTS
-from kron.language.foreign import READERS
 from tests.cli.conftest import command
 
 BIN = Path(sys.executable).parent
@@ -64,7 +63,6 @@ def test_every_argument_has_a_help_text(command):
 
 def test_the_dialects_to_choose_from_are_those_of_the_language():
     assert options.DIALECTS == DIALECTS
-    assert tuple(READERS) == options.READERS
 
 
 def test_krontab_is_a_second_name():

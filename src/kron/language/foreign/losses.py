@@ -39,10 +39,17 @@ def common_losses(schedule: Schedule, dst: Dst) -> Iterator[str]:
         yield "the rule for clock changes (@dst)"
 
 
-def not_sayable(form: str, losses: Iterable[str], code: str = "NOT_SAYABLE") -> InvalidSchedule:
+KEEP_HINT = "remove these parts, or use --to kron"
+
+
+def not_sayable(form: str, losses: Iterable[str]) -> InvalidSchedule:
     """Return the error of a schedule that another form cannot express; `losses` are the parts that it lacks."""
-    message = f"the schedule cannot be expressed in {form}: it would lose {', '.join(losses)}"
-    return InvalidSchedule(code, message, hint="remove these parts, or use --to kron")
+    return InvalidSchedule("NOT_SAYABLE", loss_message(form, losses), hint=KEEP_HINT)
+
+
+def loss_message(form: str, losses: Iterable[str]) -> str:
+    """Return the message that names what another form would lose."""
+    return f"the schedule cannot be expressed in {form}: it would lose {', '.join(losses)}"
 
 
 @lru_cache(1_024)

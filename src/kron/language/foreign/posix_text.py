@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from kron.errors import InvalidSchedule
 from kron.language.canonical import to_posix
-from kron.language.foreign.losses import common_losses, not_sayable
+from kron.language.foreign.losses import KEEP_HINT, common_losses, loss_message
 from kron.timing.schedule import Schedule
 from kron.timing.schedule.cron import Cron
 from kron.timing.schedule.days import DayCron
@@ -27,5 +28,5 @@ def write(schedule: Schedule) -> str:
     if isinstance(head, DayCron):
         losses.append("the days (L, W, #, @days)")
     if losses or not isinstance(head, Cron):
-        raise not_sayable("strict POSIX cron", losses, "NOT_POSIX")
+        raise InvalidSchedule("NOT_POSIX", loss_message("strict POSIX cron", losses), hint=KEEP_HINT)
     return to_posix(head)
