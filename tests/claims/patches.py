@@ -103,7 +103,7 @@ KRON_SPEC = (
         "reading(schedule.zone.wall(t))",
         "reading(schedule.zone.wall(t - schedule.zone.spell(t)[2]))",
     ),
-    Patch("KSPEC-PERIOD-PREV", PERIOD, "schedule.cron.upto, t)", "schedule.cron.upto, t - 1)"),
+    Patch("KSPEC-PERIOD-PREV", PERIOD, "last_upto(cron.upto, t)", "last_upto(cron.upto, t - 1)"),
     Patch("KSPEC-DEADLINE-WITHIN", PLAN, "* MILLISECOND > policy.deadline", "* MILLISECOND >= policy.deadline"),
     Patch("KSPEC-CONC-FORBID", OVERLAP, "elif not active or overlap is Overlap.ALLOW", "elif True"),
     Patch("KSPEC-CONC-REPLACE", OVERLAP, "            draft.cancels.append(other)\n", ""),
@@ -123,7 +123,7 @@ KRON_SYNTAX = (
     Patch("KSYN-POL-SUSPEND", BODIES, 'return text == "true"', "return False"),
     Patch("KSYN-VAL-CRON", MODIFIERS, "if not possible(cron):", "if False:"),
     Patch("KSYN-CON-BETWEEN", CLAUSES, "int(clock[1]) > 23", "int(clock[1]) > 24"),
-    Patch("KSYN-TZ-DEFAULT", "language/__init__.py", 'zone: str = "UTC"', 'zone: str = "Asia/Tokyo"'),
+    Patch("KSYN-TZ-DEFAULT", "language/reading.py", 'zone: str = "UTC"', 'zone: str = "Asia/Tokyo"'),
 )
 SERVICE = (
     Patch(

@@ -186,7 +186,7 @@ BAD = [
     (("daily", {"retry_delay": timedelta(-1)}), "negative"),
     (("daily around 9:00 utc+2", {"timezone": "Europe/Paris"}), "has a UTC offset"),
     (("daily", {"timezone": "Mars/Base"}), "unknown time zone"),
-    (("* * * * *", {"dialect": "quartz"}), "unknown dialect"),
+    (("* * * * *", {"dialect": "crond"}), "unknown dialect"),
     (("daily", {"name": "a\nb"}), "no usable name"),
 ]
 
