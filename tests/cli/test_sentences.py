@@ -225,8 +225,8 @@ def test_an_unknown_zone_of_a_crontab_is_a_fault_with_its_line(line):
 def test_spread_draws_a_crontab_in_its_zone(kron, tmp_path):
     path = tmp_path / "crontab"
     path.write_text("CRON_TZ=Asia/Tokyo\n0 9 * * * /bin/job\n")
-    found = json.loads(kron("spread", str(path), "--at", AT, "--output", "json").out)
-    assert found["before"]["peak_at"] == AT
+    loads = json.loads(kron("spread", str(path), "--at", AT, "--output", "json").out)
+    assert loads["before"]["peak_at"] == AT
     path.write_text("CRON_TZ=Asia/Tokio\n0 9 * * * /bin/job\n")
     result = kron("spread", str(path), "--at", AT)
     assert (result.status, result.out) == (1, "")

@@ -85,9 +85,9 @@ def test_search_for_runs_that_never_come_is_bounded(plain):
     assert plain.put("/v1/schedules/never", body).status == 200
     assert _seconds(lambda: plain.get("/schedules/never")) < 1.5
     assert _seconds(lambda: plain.get("/v1/schedules/never/upcoming?n=1000")) < 1.5
-    found = plain.get("/v1/schedules/never/upcoming?n=1000").json
-    assert (found["runs"], found["has_more"]) == ([], True)
-    assert re.match(r"no period until 20\d\d-.* has a time|no run was found within", found["reason"])
+    reply = plain.get("/v1/schedules/never/upcoming?n=1000").json
+    assert (reply["runs"], reply["has_more"]) == ([], True)
+    assert re.match(r"no period until 20\d\d-.* has a time|no run was found within", reply["reason"])
 
 
 @pytest.mark.parametrize(

@@ -32,10 +32,10 @@ def kron(text):
     ],
 )
 def test_upcoming_runs_leap_over_closed_periods(text, first, closed):
-    found = upcoming_runs(kron(text), "a", MONDAY, 1)
-    assert found.end is None
-    assert rfc3339(found.runs[0].decision.chosen) == first
-    assert found.runs[0].unschedulable.periods == closed
+    search = upcoming_runs(kron(text), "a", MONDAY, 1)
+    assert search.end is None
+    assert rfc3339(search.runs[0].decision.chosen) == first
+    assert search.runs[0].unschedulable.periods == closed
 
 
 CLAUSES = ["dow=SUN", "dow=MON,THU;hours=3-5", "between=22:30-02:10;dow=SAT", "dom=9,17", "hours=1;dow=WED", "hours=2"]
@@ -61,9 +61,9 @@ def test_upcoming_runs_equal_a_walk_over_every_period(seed):
         else:
             expected.append((decision, closed))
             closed = 0
-    found = upcoming_runs(schedule, "a", after, 10)
-    assert found.end is None
-    assert [(run.decision, run.unschedulable.periods) for run in found.runs] == expected[:10]
+    search = upcoming_runs(schedule, "a", after, 10)
+    assert search.end is None
+    assert [(run.decision, run.unschedulable.periods) for run in search.runs] == expected[:10]
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -87,43 +87,45 @@ def test_clauses_of_the_unschedulable_periods_are_named():
 
 
 def test_search_ends_where_the_constraints_close_100_years():
-    found = upcoming_runs(kron("0 * * * * @only(date=2026-06-01)"), "a", MONDAY + 20 * 3_600, 5)
-    assert [rfc3339(run.decision.chosen)[11:13] for run in found.runs] == ["21", "22", "23"]
-    assert found.end.bound is Bound.CONSTRAINTS
-    assert rfc3339(found.end.upto).startswith("2126-")
-    assert found.end.unschedulable.periods == (found.end.upto - MONDAY) // 3_600 - 23
+    search = upcoming_runs(kron("0 * * * * @only(date=2026-06-01)"), "a", MONDAY + 20 * 3_600, 5)
+    assert [rfc3339(run.decision.chosen)[11:13] for run in search.runs] == ["21", "22", "23"]
+    assert search.end.bound is Bound.CONSTRAINTS
+    assert rfc3339(search.end.upto).startswith("2126-")
+    assert search.end.unschedulable.periods == (search.end.upto - MONDAY) // 3_600 - 23
 
 
 def test_search_with_a_window_of_292_years_finds_a_date_in_it():
     """The window of the first period begins 146 years before its first allowed second."""
-    found = upcoming_runs(kron("0 0 1 1 * @win(around,2562047h) @only(dates=2020-01-01..2060-01-01)"), "a", MONDAY, 1)
-    assert "2026-06-01" < rfc3339(found.runs[0].decision.chosen) < "2060-01-02"
+    search = upcoming_runs(kron("0 0 1 1 * @win(around,2562047h) @only(dates=2020-01-01..2060-01-01)"), "a", MONDAY, 1)
+    assert "2026-06-01" < rfc3339(search.runs[0].decision.chosen) < "2060-01-02"
 
 
 def test_search_ends_after_the_periods_that_it_decides():
     """Openings and periods never meet, and no stretch is closed for 100 years."""
-    found = upcoming_runs(kron("30 12 * * * @only(between=12:00-12:10)"), "a", MONDAY, 1, 500)
-    assert (found.runs, found.end.bound) == ([], Bound.PERIODS)
-    assert found.end.upto == MONDAY + 500 * DAY + 12 * 3_600 + 1_799
-    assert found.end.unschedulable.periods == 500
+    search = upcoming_runs(kron("30 12 * * * @only(between=12:00-12:10)"), "a", MONDAY, 1, 500)
+    assert (search.runs, search.end.bound) == ([], Bound.PERIODS)
+    assert search.end.upto == MONDAY + 500 * DAY + 12 * 3_600 + 1_799
+    assert search.end.unschedulable.periods == 500
 
 
 def test_windows_that_overlap_beyond_the_limit_give_no_run():
     """The first 20,000 periods do not tell which run is next."""
-    found = upcoming_runs(kron("0 0 * * * @win(around,2562047h)"), "a", MONDAY, 3)
-    assert (found.runs, found.end.bound) == ([], Bound.PERIODS)
-    assert found.end.upto < MONDAY
+    search = upcoming_runs(kron("0 0 * * * @win(around,2562047h)"), "a", MONDAY, 3)
+    assert (search.runs, search.end.bound) == ([], Bound.PERIODS)
+    assert search.end.upto < MONDAY
 
 
 def test_search_ends_with_the_calendar_and_with_days_that_never_come():
-    found = upcoming_runs(kron("0 0 1 1 *"), "a", instant_of("9998-01-01T00:00:00Z"), 3)
-    assert (found.runs, found.end.bound, found.end.upto) == ([], Bound.CALENDAR, LATEST)
-    found = upcoming_runs(parse("0 0 30 2 *", dialect="posix"), "a", MONDAY, 3)
-    assert (found.runs, found.end.bound) == ([], Bound.NO_DAY)
+    search = upcoming_runs(kron("0 0 1 1 *"), "a", instant_of("9998-01-01T00:00:00Z"), 3)
+    assert (search.runs, search.end.bound, search.end.upto) == ([], Bound.CALENDAR, LATEST)
+    search = upcoming_runs(parse("0 0 30 2 *", dialect="posix"), "a", MONDAY, 3)
+    assert (search.runs, search.end.bound) == ([], Bound.NO_DAY)
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Etc/GMT-5", "Europe/Paris"])
 def test_no_period_precedes_the_earliest_instant(zone):
-    found = upcoming_runs(kron(f"0 0 1 1 * @tz({zone}) @win(around,2000h)"), "a", instant_of("0001-01-01T00:00:00Z"), 1)
-    (run,) = found.runs
+    search = upcoming_runs(
+        kron(f"0 0 1 1 * @tz({zone}) @win(around,2000h)"), "a", instant_of("0001-01-01T00:00:00Z"), 1
+    )
+    (run,) = search.runs
     assert EARLIEST <= run.decision.period.nominal < EARLIEST + 366 * DAY
