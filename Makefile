@@ -86,8 +86,9 @@ bench-edit:  ## load 100,000 schedules; then edit one of 1,000,000, or of KRON_E
 bench-sizes:  ## measure a pass among 10,000 and 1,000,000 schedules; KRON_SIZES sets other sizes
 	$(RUN) -m benchmarks.ticks.sizes
 
-oracle:  ## compare 100,000 random calendar cases with a minute-by-minute oracle
+oracle:  ## compare 100,000 random calendar cases, and 100,000 of the plus dialect, with slow oracles
 	$(RUN) -m benchmarks.campaign
+	$(RUN) -m benchmarks.plus_campaign
 
 rrule:  ## compare 100,000 random iCalendar recurrences with dateutil
 	$(RUN) -m tests.campaigns.rrule

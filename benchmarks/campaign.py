@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import takewhile
@@ -78,7 +78,7 @@ def cases(seed: int, count: int) -> Iterator[Case]:
     rng, zones = Random(seed), sorted(zone_names())
     for number in range(count):
         if number % SHARE == 0:
-            stretch = _stretch(rng, zones)
+            stretch = random_stretch(rng, zones)
         aim = rng.choice(look_at(stretch))
         dialect = "service" if stretch.seconds else rng.choice(("kron", "kron", "service"))
         at = aim.t + rng.choice((0, 0, -1, 1, rng.randrange(-120, 120)))
@@ -98,10 +98,10 @@ def difference(case: Case) -> str:
     forwards = [p.nominal for p, _ in zip(kron.periods(schedule, moment(stretch.start - 1)), range(most), strict=False)]
     forwards = list(takewhile(lambda t: t < stretch.end, forwards))
     if forwards != expected:
-        return "forwards " + _first_unlike(forwards, expected)
+        return "forwards " + first_unlike(forwards, expected)
     backwards = list(takewhile(lambda t: t >= stretch.start, _backwards(schedule, stretch.end - 1, most)))
     if backwards != expected[::-1]:
-        return "backwards " + _first_unlike(backwards, expected[::-1])
+        return "backwards " + first_unlike(backwards, expected[::-1])
     return _neighbours(schedule, expected, case)
 
 
@@ -138,13 +138,15 @@ def _neighbours(schedule: kron.Schedule, expected: list[int], case: Case) -> str
     return ""
 
 
-def _first_unlike(found: list[int], expected: list[int]) -> str:
+def first_unlike(found: list[int], expected: list[int]) -> str:
+    """The first place where two lists of instants differ, in words."""
     place = next(i for i in range(len(found) + len(expected)) if found[i : i + 1] != expected[i : i + 1])
     shown = [moment(times[place]).isoformat() if place < len(times) else "nothing" for times in (found, expected)]
     return f"at occurrence {place}: {shown[0]} instead of {shown[1]}"
 
 
-def _stretch(rng: Random, zones: list[str]) -> Stretch:
+def random_stretch(rng: Random, zones: list[str]) -> Stretch:
+    """A stretch of some days or hours, mostly near a change of offset."""
     seconds = rng.random() < 0.15
     if rng.random() < 0.1:
         zone, day = rng.choice(ANECDOTES)
@@ -185,16 +187,16 @@ def _expression(rng: Random, aim: Tick, dialect: str, stretch: Stretch) -> str:
     sunday = 7 if dialect == "service" and rng.random() < 0.3 else 0
     rare = stretch.end - stretch.start >= LONG
     fields = [
-        str(aim.minute) if rare else _field(rng, 0.1, aim.minute, 0, 59),
-        str(aim.hour) if rare else _field(rng, 0.3, aim.hour, 0, 23),
-        _field(rng, 0.5, aim.day, 1, 31),
-        _field(rng, 0.7, aim.month, 1, 12, MONTHS),
-        _field(rng, 0.5, aim.weekday or sunday, 0, 7 if sunday else 6, () if sunday else WEEKDAYS),
+        str(aim.minute) if rare else cron_field(rng, 0.1, aim.minute, 0, 59),
+        str(aim.hour) if rare else cron_field(rng, 0.3, aim.hour, 0, 23),
+        cron_field(rng, 0.5, aim.day, 1, 31),
+        cron_field(rng, 0.7, aim.month, 1, 12, MONTHS),
+        cron_field(rng, 0.5, aim.weekday or sunday, 0, 7 if sunday else 6, () if sunday else WEEKDAYS),
     ]
-    return " ".join([_field(rng, 0.1, aim.second, 0, 59), *fields] if stretch.seconds else fields)
+    return " ".join([cron_field(rng, 0.1, aim.second, 0, 59), *fields] if stretch.seconds else fields)
 
 
-def _field(rng: Random, star: float, aim: int, low: int, high: int, names: Sequence[str] = ()) -> str:
+def cron_field(rng: Random, star: float, aim: int, low: int, high: int, names: Sequence[str] = ()) -> str:
     """A field that mostly names the value it is aimed at, in one of the ways that people write."""
     if rng.random() < star:
         return "*"
@@ -213,18 +215,30 @@ def _element(rng: Random, value: int, low: int, high: int, names: Sequence[str])
     return rng.choices((f"{value}", f"{first}-{last}", f"*/{step}", f"{first}-{last}/{step}"), (4, 2, 2, 1))[0]
 
 
-def main() -> int:
-    """Run the campaign; the verdict is the last line."""
-    options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+def run(
+    description: str,
+    make: Callable[[int, int], Iterator[Case]],
+    compare: Callable[[Case], str],
+    reduce: Callable[[Case], Case],
+) -> int:
+    """Run a campaign as a command; the verdict is the last line.
+
+    Args:
+        description: What the command does.
+        make: Makes cases out of a seed and their number.
+        compare: Where Kron and the oracle differ in a case, in words; empty if nowhere.
+        reduce: Makes a case that differs smaller.
+    """
+    options = argparse.ArgumentParser(description=description)
     options.add_argument("count", type=int, nargs="?", default=100_000)
     options.add_argument("--seed", type=int, default=int(time.time()))
     given = options.parse_args()
     print(f"{given.count} cases, seed {given.seed}", flush=True)
     began = time.perf_counter()
-    for number, case in enumerate(cases(given.seed, given.count), 1):
-        if difference(case):
-            case = smaller(case)
-            print(f"\ncase {number} of seed {given.seed}: {difference(case)}")
+    for number, case in enumerate(make(given.seed, given.count), 1):
+        if compare(case):
+            case = reduce(case)
+            print(f"\ncase {number} of seed {given.seed}: {compare(case)}")
             print(f"schedule = kron.parse({case.expression!r}, dialect={case.dialect!r}, zone={case.stretch.zone!r})")
             print(f"between {moment(case.stretch.start)} and {moment(case.stretch.end)}, at {moment(case.at)}")
             print("DIFFERENT")
@@ -236,4 +250,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(__doc__.partition("\n")[0], cases, difference, smaller))

@@ -103,19 +103,19 @@ TELLING = (
 
 
 @cache
-def changes() -> tuple[Change, ...]:
+def changes(year: int = YEAR) -> tuple[Change, ...]:
     """Every distinct change of the year, in order: zones whose clocks jump alike at the same instant count once."""
     zones: dict[tuple[int, timedelta, timedelta], str] = {}
     rank = {name: place for place, name in enumerate(WELL_KNOWN)}
     names = (name for name in available_timezones() if "/" in name)
     for name in sorted(names, key=lambda name: (rank.get(name, len(rank)), name)):
-        for change in _changes_of(ZoneInfo(name)):
+        for change in _changes_of(ZoneInfo(name), year):
             zones.setdefault(change, name)
     return tuple(Change(*change, name) for change, name in sorted(zones.items()))
 
 
-def _changes_of(rules: ZoneInfo) -> Iterator[tuple[int, timedelta, timedelta]]:
-    days = [datetime(YEAR, 1, 1, tzinfo=UTC) + timedelta(days=n) for n in range(366)]
+def _changes_of(rules: ZoneInfo, year: int) -> Iterator[tuple[int, timedelta, timedelta]]:
+    days = [datetime(year, 1, 1, tzinfo=UTC) + timedelta(days=n) for n in range(366)]
     for day in days[:-1]:
         before, after = (time.astimezone(rules).utcoffset() for time in (day, day + timedelta(days=1)))
         if before != after:
