@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from kron.errors import clip
-from kron.language import field_errors
 from kron.language.fault import Fault
-from kron.language.grammar import DAY, DAY_NAMES, WEEKDAY
+from kron.language.grammar import DAY_NAMES, WEEKDAY
+from kron.language.tokens import Token
 from kron.timing.schedule.days import PLAIN_DAYS, Days
 
 _DAY_TOKEN = re.compile(r"L(?:-([0-9]{1,4}))?|(LW)|([0-9]{1,4})W", re.IGNORECASE | re.ASCII)
@@ -18,33 +18,30 @@ _WEEKDAY_TOKEN = re.compile(r"([A-Z]{3}|[0-9]{1,4})(?:(L)|#([0-9]{1,4}))", re.IG
 
 
 class Taken(NamedTuple):
-    """Days that the tokens of two fields select, and the fields without their tokens; empty if nothing is left."""
+    """Days that the tokens of two fields select, and the other elements of the fields, with their positions in them."""
 
     rule: Days
-    day: str
-    weekday: str
+    day: list[Token]
+    weekday: list[Token]
 
 
 def take_tokens(day: str, weekday: str) -> Taken:
     """Read the tokens of the two day fields. A Fault has its position in its own field and names it in `details`."""
     rule = PLAIN_DAYS
-    day_rest, weekday_rest = list[str](), list[str]()
+    day_rest, weekday_rest = list[Token](), list[Token]()
     for element, start in _elements(day):
         match = _DAY_TOKEN.fullmatch(element)
         if match:
             rule = _with_day(rule, match, start)
         else:
-            day_rest.append(element)
+            day_rest.append(Token(element, start))
     for element, start in _elements(weekday):
         match = _WEEKDAY_TOKEN.fullmatch(element)
         if match:
             rule = _with_weekday(rule, match, start)
         else:
-            weekday_rest.append(element)
-    for rest, field, kind in ((day_rest, day, DAY), (weekday_rest, weekday, WEEKDAY)):
-        if rest == ["*"] and field != "*":
-            raise field_errors.star(field, kind)
-    return Taken(rule, ",".join(day_rest), ",".join(weekday_rest))
+            weekday_rest.append(Token(element, start))
+    return Taken(rule, day_rest, weekday_rest)
 
 
 def day_texts(rule: Days) -> Iterator[str]:

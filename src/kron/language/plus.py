@@ -12,14 +12,14 @@ from dataclasses import replace
 from kron.language import kron
 from kron.language.day_tokens import take_tokens
 from kron.language.fault import Fault
-from kron.language.field_errors import miscount
-from kron.language.fields import cron, find_fault
-from kron.language.grammar import MODIFIERS, Grammar
+from kron.language.field_errors import miscount, star
+from kron.language.fields import bits, cron, find_fault
+from kron.language.grammar import DAY, MODIFIERS, WEEKDAY, Grammar, Kind
 from kron.language.kron import Modifier
 from kron.language.moment_check import check_moments
 from kron.language.options import Options
 from kron.language.plus_args import PLUS_READERS, read_interval, read_moments
-from kron.language.tokens import Token, tokens
+from kron.language.tokens import Token, invalid_character, tokens
 from kron.timing.period import next_nominal
 from kron.timing.schedule import Head, Schedule
 from kron.timing.schedule.cron import Cron, possible
@@ -117,11 +117,31 @@ def _fields_with_tokens(text: str, words: list[Token], days: Days) -> Cron:
         taken = take_tokens(day.text, weekday.text)
     except Fault as fault:
         raise fault.moved((weekday if fault.details["field"] == "weekday" else day).start) from None
-    rest = [*words[:-3], Token(taken.day or "1", day.start), words[-2], Token(taken.weekday or "0", weekday.start)]
+    day_rest, weekday_rest = (
+        _other_values(text, day, taken.day, DAY),
+        _other_values(text, weekday, taken.weekday, WEEKDAY),
+    )
+    rest = [*words[:-3], Token(day_rest or "1", day.start), words[-2], Token(weekday_rest or "0", weekday.start)]
     base = _plain_fields(text, rest)
     rule = replace(taken.rule, both=days.both, every=days.every, weeks=days.weeks, start=days.start)
-    empty = ({} if taken.day else {"days": 0}) | ({} if taken.weekday else {"weekdays": 0})
+    empty = ({} if day_rest else {"days": 0}) | ({} if weekday_rest else {"weekdays": 0})
     return with_days(base, rule, **empty)
+
+
+def _other_values(text: str, field: Token, elements: list[Token], kind: Kind) -> str:
+    """Return a field without its tokens. Next to a token, each element must be valid alone and cannot be `*`."""
+    values = ",".join(element.text for element in elements)
+    if values == field.text:
+        return values
+    for element in elements:
+        start = field.start + element.start
+        if element.text == "*":
+            raise star(element.text, kind).moved(start)
+        try:
+            bits(element.text, kind, GRAMMAR)
+        except Fault as fault:
+            raise invalid_character(text) or fault.moved(start) from None
+    return values
 
 
 def _terms(head: Head, dst: Dst | None, valid: Valid, places: dict[str, Modifier]) -> Terms:
