@@ -118,6 +118,17 @@ class Zone:
             if wall > last_wall or last_wall > searched_wall:
                 wall = upto(last_wall)
             searched_wall = last_wall
+        return None if wall is not None else self._last_before_fold(upto, searched_wall - offset)
+
+    def _last_before_fold(self, upto: Search, t: int) -> int | None:
+        """Return the last instant not later than `t` whose local time is later than the local time at `t`, or None.
+
+        The first matching day can begin shortly before a DST fold that sets the clock back to the day before it.
+        """
+        for start, end, offset in reversed(list(self.spells_between(t - 2 * DAY, t + 1))):
+            wall = upto(end - 1 + offset)
+            if wall is not None and wall - offset >= start:
+                return wall - offset
         return None
 
     def wall(self, t: int) -> Wall:
@@ -266,9 +277,10 @@ def wall_second(moment: datetime) -> int:
 
 
 def wall_text(wall: int) -> str:
-    """Return a wall-clock time as text, such as 2026-03-29 02:30."""
+    """Return a wall-clock time as text, such as 2026-03-29 02:30, with seconds only if they are not zero."""
     day, second = divmod(wall, DAY)
-    return f"{date_of(day).text} {second // 3600:02d}:{second // 60 % 60:02d}"
+    seconds_text = f":{second % 60:02d}" if second % 60 else ""
+    return f"{date_of(day).text} {second // 3600:02d}:{second // 60 % 60:02d}{seconds_text}"
 
 
 def rfc3339(t: int, nanos: int = 0) -> str:
