@@ -12,7 +12,9 @@ from kron.timing.schedule.cron import Cron
 from kron.timing.schedule.dst import AFTER_FIRST, Dst, Fold, Gap
 from kron.timing.schedule.head import Every, Moment, Moments
 from kron.timing.schedule.terms import PLAIN, Terms, Valid
-from kron.timing.zone import EARLIEST, LATEST, Zone, wall_text
+from kron.timing.zone import DAY, EARLIEST, LATEST, Zone, wall_text
+
+_LONGEST_GAP = 2 * DAY  # no clock change has moved a clock by more
 
 
 class Bounds(NamedTuple):
@@ -51,12 +53,20 @@ def stands_for(schedule: Schedule, nominal: int) -> str | None:
     if schedule.terms is PLAIN or isinstance(cron, Every):
         return None
     if isinstance(cron, Moments):
-        walls = (moment.second for moment in cron.moments if not moment.is_instant)
-        missing = (wall for wall in walls if not schedule.zone.instants(wall))
-        wall = next((wall for wall in missing if nominal in _instants_of(wall, schedule.zone, dst)), None)
+        wall = _missing_moment(cron, schedule.zone, dst, nominal)
     else:
         wall = clock_change.missing_wall(cron, schedule.zone, dst.applied_to(cron), nominal)
     return None if wall is None else wall_text(wall)
+
+
+def _missing_moment(head: Moments, zone: Zone, dst: Dst, nominal: int) -> int | None:
+    """Return the listed wall-clock time in a gap for which a period stands; None if the period itself is listed."""
+    shown = nominal + zone.spell(nominal)[2]
+    if Moment(nominal, is_instant=True) in head.moments or Moment(shown) in head.moments:
+        return None
+    walls = (moment.second for moment in head.moments if not moment.is_instant)
+    missing = (wall for wall in walls if abs(wall - shown) < _LONGEST_GAP and not zone.instants(wall))
+    return next((wall for wall in missing if nominal in _instants_of(wall, zone, dst)), None)
 
 
 @lru_cache(16_384)
@@ -149,7 +159,7 @@ def _instants_of(wall: int, zone: Zone, dst: Dst) -> list[int]:
 
 def _gap_around(wall: int, zone: Zone) -> tuple[int, int]:
     """Return the offset before the gap that contains a wall-clock time, and the instant of the gap."""
-    for shift in zone.shifts(wall - 2 * 86_400, wall + 2 * 86_400):
+    for shift in zone.shifts(wall - _LONGEST_GAP, wall + _LONGEST_GAP):
         if shift.at + shift.before <= wall < shift.at + shift.after:
             return shift.before, shift.at
     raise AssertionError("a wall-clock time without an instant is in a gap")
