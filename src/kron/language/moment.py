@@ -28,7 +28,7 @@ def read_moment(text: str) -> Moment:
         raise _bad_moment(text, "write hours from 00 to 23, minutes and seconds from 00 to 59")
     wall = day * DAY + hour * 3600 + minute * 60 + second
     offset = (offset_hour * 60 + offset_minute) * (-60 if match[6] == "-" else 60)
-    if not EARLIEST + 2 * DAY < wall < LATEST - 2 * DAY:
+    if not EARLIEST + 2 * DAY < wall - offset < LATEST - 2 * DAY:
         raise _bad_moment(text, "choose a year that is less far away")
     return Moment(wall - offset, is_instant=bool(match[5] or match[6]))
 

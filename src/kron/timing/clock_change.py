@@ -19,6 +19,10 @@ _REACH = 2 * DAY  # no clock change has moved a clock by more
 
 def first_after(cron: Cron, zone: Zone, dst: Dst, t: int) -> int | None:
     """Return the first instant later than `t`, or None if there is none."""
+    nearest = cron.after(t - _REACH)
+    if nearest is None:
+        return None
+    t = max(t, nearest - _REACH - 1)  # a rule for days can begin centuries later, and a search visits every change
     kept = zone.first_after(cron.after, t)
     while kept is not None and (dropped := _dropped_around(zone, dst, kept)) is not None:
         kept = zone.first_after(cron.after, dropped[1] - 1)
@@ -53,6 +57,8 @@ def count(cron: Cron, zone: Zone, dst: Dst, after: int, upto: int) -> int:
         count_matches(cron, start + offset, end + offset)
         for start, end, offset in zone.spells_between(after + 1, upto + 1)
     )
+    if zone.fixed is not None or (dst.gap is Gap.SKIP and dst.fold is Fold.BOTH):
+        return total
     for shift in zone.shifts(after - _REACH, upto + _REACH):
         if shift.after > shift.before and dst.gap is not Gap.SKIP:
             added = _added(cron, dst, shift, after, upto)

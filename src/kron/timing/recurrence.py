@@ -14,6 +14,7 @@ from kron.timing.schedule.head import Every, Moment, Moments
 from kron.timing.schedule.terms import PLAIN, Terms, Valid
 from kron.timing.zone import DAY, EARLIEST, LATEST, Zone, wall_text
 
+_SEARCH_BITS = 25  # the period number `times` is searched 2 ** 25 seconds (388 days) ahead, or more if needed
 _LONGEST_GAP = 2 * DAY  # no clock change has moved a clock by more
 
 
@@ -26,21 +27,21 @@ class Bounds(NamedTuple):
 
 def next_of(schedule: Schedule, t: int) -> int | None:
     """Return the first nominal time later than the instant `t`, or None if there is none."""
-    first, last = bounds_of(schedule.cron, schedule.zone, schedule.terms)
+    first = _first_instant(schedule.zone, schedule.terms.valid)
     nominal = _first_after(schedule.cron, schedule.zone, schedule.terms.dst, max(t, first - 1))
-    return None if nominal is None or nominal > last else nominal
+    return None if nominal is None or nominal > bounds_of(schedule, nominal).last else nominal
 
 
 def previous_of(schedule: Schedule, t: int) -> int | None:
     """Return the last nominal time not later than the instant `t`, or None if there is none."""
-    first, last = bounds_of(schedule.cron, schedule.zone, schedule.terms)
+    first, last = bounds_of(schedule, t)
     nominal = _last_upto(schedule.cron, schedule.zone, schedule.terms.dst, min(t, last))
     return None if nominal is None or nominal < first else nominal
 
 
 def count_of(schedule: Schedule, after: int, upto: int) -> int:
     """Return the number of nominal times that are later than `after` and not later than `upto`."""
-    first, last = bounds_of(schedule.cron, schedule.zone, schedule.terms)
+    first, last = bounds_of(schedule, upto)
     return _count(schedule.cron, schedule.zone, schedule.terms.dst, max(after, first - 1), min(upto, last))
 
 
@@ -69,34 +70,46 @@ def _missing_moment(head: Moments, zone: Zone, dst: Dst, nominal: int) -> int | 
     return next((wall for wall in missing if nominal in _instants_of(wall, zone, dst)), None)
 
 
-@lru_cache(16_384)
-def bounds_of(cron: Head, zone: Zone, terms: Terms) -> Bounds:
-    """Return the first and the last instant at which a schedule is valid."""
-    valid = terms.valid
-    first = EARLIEST if valid.start is None else _edge(valid.start, zone, is_start=True)
-    last = LATEST if valid.until is None else _edge(valid.until, zone, is_start=False)
-    if valid.times is None:
+def bounds_of(schedule: Schedule, t: int) -> Bounds:
+    """Return the first and the last instant at which a schedule is valid, as far as it matters up to the instant `t`.
+
+    The period number `times` is searched only up to `t`, because it can be thousands of years later.
+    """
+    zone, terms = schedule.zone, schedule.terms
+    first = _first_instant(zone, terms.valid)
+    last = LATEST if terms.valid.until is None else _edge(terms.valid.until, zone, is_start=False)
+    if terms.valid.times is None:
         return Bounds(first, last)
-    return Bounds(first, _last_of_times(cron, zone, terms.dst, valid, Bounds(first, last)))
+    search_bits = max(max(min(t, last) - first, 0).bit_length(), _SEARCH_BITS)
+    return Bounds(first, min(_last_of_times(schedule.cron, zone, terms, search_bits), last))
 
 
-def _last_of_times(cron: Head, zone: Zone, dst: Dst, valid: Valid, bounds: Bounds) -> int:
-    """Return the instant of the period number `times`, by bisection; the end of the validity if there are fewer."""
-    times = valid.times or 0
-    low, step = bounds.first - 1, 1
-    while _count(cron, zone, dst, bounds.first - 1, low + step) < times:
-        low += step
-        step *= 2
-        if low >= bounds.last:
-            return bounds.last
-    high = low + step
+def _first_instant(zone: Zone, valid: Valid) -> int:
+    return EARLIEST if valid.start is None else _edge(valid.start, zone, is_start=True)
+
+
+@lru_cache(16_384)
+def _last_of_times(cron: Head, zone: Zone, terms: Terms, search_bits: int) -> int:
+    """Return the instant of the period number `times`; LATEST if it is later than 2 ** `search_bits` seconds."""
+    first, times, dst = _first_instant(zone, terms.valid), terms.valid.times or 0, terms.dst
+    end = min(first + (1 << search_bits), LATEST)
+    low, step, counted = first - 1, 1, 0  # `counted` periods are not later than `low`
+    while True:
+        high = min(low + step, end)
+        number = _count(cron, zone, dst, low, high)
+        if counted + number >= times:
+            break
+        if high == end:
+            return LATEST
+        low, step, counted = high, step * 2, counted + number
     while high - low > 1:
         middle = (low + high) // 2
-        if _count(cron, zone, dst, bounds.first - 1, middle) < times:
-            low = middle
+        number = _count(cron, zone, dst, low, middle)
+        if counted + number < times:
+            low, counted = middle, counted + number
         else:
             high = middle
-    return min(high, bounds.last)
+    return high
 
 
 def _first_after(cron: Head, zone: Zone, dst: Dst, t: int) -> int | None:
