@@ -297,6 +297,15 @@ def test_a_question_that_cannot_be_asked_is_an_error_of_ours(field, value, code)
     assert error.value.code == code
 
 
+@pytest.mark.parametrize(
+    "text", ["0 0 * * SUNL,SUN#1 @dst(once)", "at 2026-03-01T00:00Z", "every 24h from 2026-01-01T00:00"]
+)
+def test_a_plus_text_names_its_zone_so_another_zone_in_the_record_is_found(text):
+    record = made(text, dialect="plus")
+    assert (record["dialect"], verify(record)) == ("plus", [])
+    assert verify(record | {"timezone": "Etc/UTC"}) == [Difference("timezone", "Etc/UTC", "UTC")]
+
+
 @pytest.mark.req("KSPEC-OBS-REPRO")
 def test_a_schedule_with_seconds_is_recorded_with_its_zone_and_verified_in_it():
     right = made("*/20 30 9 * * 1-5", "2026-03-01T22:30:20Z", "svc", dialect="service", timezone="Australia/Lord_Howe")
