@@ -35,7 +35,7 @@ def cases(seed: int, count: int) -> Iterator[Case]:
         if number % SHARE == 0:
             stretch = random_stretch(rng, zones)
         at = min(max(_near_middle(rng, stretch), stretch.start), stretch.end - 1)
-        yield Case(_text(rng, stretch, at), "plus", stretch, at)
+        yield Case(random_text(rng, stretch, at), "plus", stretch, at)
 
 
 def difference(case: Case) -> str:
@@ -115,7 +115,8 @@ def _near_middle(rng: Random, stretch: Stretch) -> int:
     return rng.randrange(stretch.start, stretch.end) if rng.random() < 0.5 else (stretch.start + stretch.end) // 2
 
 
-def _text(rng: Random, stretch: Stretch, at: int) -> str:
+def random_text(rng: Random, stretch: Stretch, at: int) -> str:
+    """A text that is aimed at an instant of a stretch."""
     aim = look(ZoneInfo(stretch.zone), at)
     head = rng.choices((_cron, _moments, _interval), (75, 12, 13))[0](rng, aim, stretch)
     is_cron = not head.startswith(("at", "every"))
