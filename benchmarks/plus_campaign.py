@@ -21,6 +21,7 @@ from tests.oracle import EPOCH, MONTHS, WEEKDAYS, Tick, look
 import kron
 from benchmarks.campaign import DAY, LONG, SHARE, Case, Stretch, cron_field, first_unlike, random_stretch, run
 from kron.language.canonical import canonical
+from kron.language.reading import read_stored
 from kron.timing.period import count_nominals, next_nominal, prev_nominal
 from kron.timing.zone import moment, zone_names
 
@@ -43,7 +44,7 @@ def difference(case: Case) -> str:
     stretch = case.stretch
     expected = plus_oracle.instants(case.expression, stretch.zone, stretch.start, stretch.end)
     try:
-        schedule = kron.parse(case.expression, dialect="plus", timezone=stretch.zone)
+        schedule = read_stored(case.expression, "plus", stretch.zone)
     except kron.KronError as error:
         return "" if error.code == "NEVER" and not expected else f"{error.code}, but {len(expected)} are expected"
     forwards = list(takewhile(lambda t: t < stretch.end, _forwards(schedule, stretch.start - 1, len(expected) + 2)))
@@ -107,7 +108,7 @@ def _count_difference(schedule: kron.Schedule, expected: list[int], case: Case) 
 
 def _text_difference(schedule: kron.Schedule) -> str:
     text, dialect = canonical(schedule)
-    again = kron.parse(text, dialect=dialect, timezone=schedule.zone.name)
+    again = read_stored(text, dialect, schedule.zone.name)
     return "" if again == schedule else f"the canonical text {text!r} has another meaning"
 
 

@@ -271,11 +271,6 @@ def moment(t: int) -> datetime:
     return _EPOCH + timedelta(seconds=min(max(t, _FIRST_SECOND), _LAST_SECOND))
 
 
-def wall_second(moment: datetime) -> int:
-    """Return the wall-clock time of a datetime without a zone, in seconds since 1970-01-01 00:00:00 local time."""
-    return (moment.replace(tzinfo=UTC) - _EPOCH) // timedelta(seconds=1)
-
-
 def wall_text(wall: int) -> str:
     """Return a wall-clock time as text, such as 2026-03-29 02:30, with seconds only if they are not zero."""
     day, second = divmod(wall, DAY)

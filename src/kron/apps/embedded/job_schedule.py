@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import cast
 
 from kron.apps.embedded.options import CronOptions, JobOptions, nanoseconds, policy_of, zone_name
@@ -21,7 +21,7 @@ from kron.language.plus_args import read_dst
 from kron.language.reading import Reading, read, zone_of
 from kron.timing.schedule.cron import possible
 from kron.timing.schedule.head import Every, Moment
-from kron.timing.zone import instant, wall_second
+from kron.timing.zone import instant
 
 DIALECT = "fuzzy"  # dialect of a text that names none
 _ANCHOR = "1970-01-01T00:00Z"  # of an interval, so that every process of an application counts from the same moment
@@ -77,7 +77,7 @@ def _moment(moment: datetime) -> Moment:
         raise UsageError("BAD_OPTION", f"at cannot be {moment.isoformat()}", hint=hint)
     if moment.tzinfo is not None:
         return Moment(instant(moment), is_instant=True)
-    return Moment(wall_second(moment))
+    return Moment(instant(moment.replace(tzinfo=UTC)))  # the same digits, read as a wall-clock time
 
 
 def _with_dst(reading: Reading, options: JobOptions) -> Reading:

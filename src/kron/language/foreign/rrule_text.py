@@ -92,7 +92,7 @@ def _parts(schedule: Schedule) -> Iterator[str]:
     if valid.times is not None:
         yield f"COUNT={valid.times}"
     elif valid.until is not None:
-        yield f"UNTIL={_stamp(bounds_of(head, schedule.zone, schedule.terms).last)}Z"
+        yield f"UNTIL={_stamp(bounds_of(schedule, 0).last)}Z"
 
 
 def _cron_parts(head: Cron) -> Iterator[str]:
