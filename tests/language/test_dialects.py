@@ -40,6 +40,7 @@ EXAMPLES = {
     "quartz": "0 0 9 ? * 2-6",
     "aws": "cron(0 9 ? * 2-6 *)",
     "rrule": "DTSTART:20260101T090000Z RRULE:FREQ=DAILY",
+    "placeholder": "FUZZY:DAILY * * *",
 }
 
 

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
     Reader = Callable[[str, Options], Schedule]
 
-DialectName = Literal["posix", "service", "kron", "fuzzy", "plus", "vixie", "quartz", "aws", "jenkins", "rrule"]
+DialectName = Literal[
+    "posix", "service", "kron", "fuzzy", "plus", "vixie", "quartz", "aws", "jenkins", "rrule", "placeholder"
+]
 AUTO = "auto"  # command line only: every dialect reads the text, and the readings must agree
 
 _NAME = re.compile(r"[ \t]*([A-Za-z][A-Za-z0-9_-]*):[ \t]+")
@@ -116,6 +118,12 @@ def _rrule() -> Reader:
     return read_schedule
 
 
+def _placeholder() -> Reader:
+    from kron.language.sentences.resolver import read_schedule
+
+    return read_schedule
+
+
 TABLE: dict[str, Dialect] = {
     dialect.name: dialect
     for dialect in (
@@ -129,6 +137,7 @@ TABLE: dict[str, Dialect] = {
         Dialect("aws", "cron(...), rate(...) or at(...) of EventBridge", _aws, stored=False),
         Dialect("jenkins", "five fields with H, as in Jenkins", _jenkins, stored=False, needs_identity=True),
         Dialect("rrule", "DTSTART and RRULE of iCalendar", _rrule, stored=False),
+        Dialect("placeholder", "FUZZY:DAILY * * *", _placeholder, stored=False, needs_identity=True),
     )
 }
 DIALECTS = tuple(TABLE)

@@ -24,6 +24,7 @@ from kron.timing.upcoming_runs import upcoming_runs
 from kron.timing.zone import instant_of
 
 MAX_FILE_BYTES = 16 << 20  # maximum file size in bytes
+PLACEHOLDER_PREFIX = "FUZZY:"  # a text that begins with it is a placeholder
 NO_IDENTITY = "-"  # identity of a schedule whose decisions do not depend on an identity
 
 
@@ -111,7 +112,8 @@ def read_schedule_text(text: str, dialect: str | None, after: int, identity: str
     options = Options(zone_of(timezone), identity=identity)
     if dialect == AUTO:
         return read_by_all(text, options, after, default=DIALECT, door=COMMAND_LINE)
-    return read(text, dialect, options, default=DIALECT, door=COMMAND_LINE)
+    default = "placeholder" if text.lstrip(" \t").startswith(PLACEHOLDER_PREFIX) else DIALECT
+    return read(text, dialect, options, default=default, door=COMMAND_LINE)
 
 
 def with_identity(subject: Subject) -> Subject:

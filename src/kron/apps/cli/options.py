@@ -35,8 +35,8 @@ def _runner(name: str) -> Callable[[argparse.Namespace, Screen], int]:
     return run
 
 
-def add_subject(command: argparse.ArgumentParser) -> None:
-    """Add the options that select the input: a schedule, or the jobs of a file."""
+def add_subject(command: argparse.ArgumentParser, *formats: str) -> None:
+    """Add the options that select the input, a schedule or the jobs of a file, and the output format."""
     command.add_argument("name", nargs="?", metavar="SCHEDULE", help="schedule in quotes; with -f, name of a job")
     command.add_argument("-f", "--file", help="krontab file")
     command.add_argument("--identity", help="identity of the job; times in windows depend on it")
@@ -44,7 +44,7 @@ def add_subject(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--timezone", metavar="ZONE", default="UTC", help="time zone if SCHEDULE names none (default UTC)"
     )
-    add_format(command)
+    add_format(command, *formats)
 
 
 def add_dialect(command: argparse.ArgumentParser, summary: str) -> None:
@@ -52,10 +52,10 @@ def add_dialect(command: argparse.ArgumentParser, summary: str) -> None:
     command.add_argument("--dialect", choices=(*DIALECTS, AUTO), help=summary)
 
 
-def add_format(command: argparse.ArgumentParser) -> None:
-    """Add the option that selects text or JSON output."""
+def add_format(command: argparse.ArgumentParser, *more: str) -> None:
+    """Add the option that selects text or JSON output, or `more` formats."""
     command.add_argument(
-        "-o", "--output", choices=("text", "json"), default="text", help="output format (default text)"
+        "-o", "--output", choices=("text", "json", *more), default="text", help="output format (default text)"
     )
 
 

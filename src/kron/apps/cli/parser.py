@@ -103,7 +103,7 @@ def _explain(commands: Any) -> None:
 
 def _next(commands: Any) -> None:
     command = define(commands, "next", "show upcoming runs", 'next "0 9 * * MON-FRI @tz(Europe/Paris)" -n 10')
-    add_subject(command)
+    add_subject(command, "ics")
     add_at(command, "runs after this instant")
     command.add_argument("-n", "--count", type=count, default=5, help="number of runs, 1 to 10000 (default 5)")
 

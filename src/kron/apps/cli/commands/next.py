@@ -6,6 +6,7 @@ import argparse
 from typing import NamedTuple
 
 from kron.apps.cli.console import Screen
+from kron.apps.cli.ics import MAX_EVENTS, write_calendar
 from kron.apps.cli.inputs import Subject, now, subjects, with_identity
 from kron.apps.cli.search_end import end_text, no_run_error, unschedulable_text
 from kron.language.record import to_record
@@ -38,12 +39,22 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
         raise no_run_error(ends[0], start)
     if args.output == "json":
         screen.json([_record(row) for row in rows])
+    elif args.output == "ics":
+        _write_calendar(rows, start, screen)
     else:
         screen.table(*_table(rows, named=args.file is not None))
     if start < EARLIEST:
         screen.note(f"periods before {rfc3339(EARLIEST)} are left out: the calendar of Kron begins there")
     _note_ends(searches, rows, start, args.count, screen)
     return 0
+
+
+def _write_calendar(rows: list[Row], now: int, screen: Screen) -> None:
+    """Print the runs as a calendar; the first 1,000 of them."""
+    runs = [(row.decision, row.subject.name or row.subject.text) for row in rows[:MAX_EVENTS]]
+    screen.out.write(write_calendar(runs, now))
+    if len(rows) > MAX_EVENTS:
+        screen.note(f"the calendar has the first {MAX_EVENTS} of {len(rows)} runs")
 
 
 def _note_ends(

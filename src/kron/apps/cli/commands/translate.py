@@ -5,21 +5,22 @@ from __future__ import annotations
 import argparse
 
 from kron.apps.cli.console import Screen
+from kron.apps.cli.inputs import PLACEHOLDER_PREFIX, usage_error
 from kron.errors import InvalidSchedule
 from kron.language import parse
 from kron.language.english import describe
 from kron.language.fault import Fault
 from kron.language.sentences import grammar
+from kron.language.sentences.placeholder import read_placeholder
 from kron.language.sentences.replacement import sentence_for
-from kron.language.sentences.scatter import scatter
+from kron.language.sentences.scatter import resolve, scatter
 from kron.language.sentences.translate import kron_line
 
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
     """Translate in the direction that the text implies."""
     try:
-        looks_like_cron = args.text.lstrip()[:1] in tuple("0123456789*")
-        rows = _cron_rows(args.text.strip()) if looks_like_cron else _sentence_rows(args.text, args.identity)
+        rows = _rows(args.text, args.identity)
     except Fault as fault:
         raise fault.within(args.text) from None
     if args.output == "json":
@@ -28,6 +29,23 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
         for name, value in rows.items():
             screen.line(f"{screen.paint(screen.out, 'dim', name.ljust(11))} {value}")
     return 0
+
+
+def _rows(text: str, identity: str | None) -> dict[str, str]:
+    if text.lstrip().startswith(PLACEHOLDER_PREFIX):
+        return _placeholder_rows(text.strip(), identity)
+    looks_like_cron = text.lstrip()[:1] in tuple("0123456789*")
+    return _cron_rows(text.strip()) if looks_like_cron else _sentence_rows(text, identity)
+
+
+def _placeholder_rows(text: str, identity: str | None) -> dict[str, str]:
+    """Return the cron line of a placeholder for one identity."""
+    plan = read_placeholder(text)
+    if not identity:
+        raise usage_error("a placeholder needs the identity of the job", "add --identity NAME")
+    resolved = resolve(plan, identity)
+    words = describe(parse(resolved.cron, dialect="kron"))
+    return {"placeholder": text, "cron": resolved.cron, "in words": words, "because": resolved.why}
 
 
 def _sentence_rows(text: str, identity: str | None) -> dict[str, str]:
