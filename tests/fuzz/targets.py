@@ -4,17 +4,20 @@ A target takes a text and returns whether it was accepted. Any exception that is
 """
 
 from collections.abc import Callable
+from functools import partial
 
 from kron.errors import KronError, LanguageError
 from kron.language import parse
 from kron.language.canonical import canonical, to_posix, unparse
 from kron.language.english import describe
+from kron.language.foreign import READERS
 from kron.language.krontab import read_table
 from kron.language.lint import lint
 from kron.language.record import to_record, verify
 from kron.timing.decision import decide
 from kron.timing.period import Period, next_nominal
 from kron.timing.schedule import Schedule
+from kron.timing.zone import EARLIEST
 
 PATH = "/etc/krontab"
 NOW = 1_772_323_200  # 2026-03-01T00:00:00Z
@@ -56,6 +59,22 @@ def recorded(text: str) -> bool:
         return False
 
 
+def foreign(text: str, dialect: str) -> bool:
+    """Texts of another scheduler. The schedule is stored by its canonical text, which must give it again."""
+    try:
+        schedule = parse(text, dialect=dialect, timezone="Europe/Paris", identity="fuzz")
+    except LanguageError as error:
+        _shown(error)
+        return False
+    stored = canonical(schedule)
+    assert stored.dialect in ("kron", "service", "plus")
+    assert parse(stored.text, dialect=stored.dialect, timezone=schedule.zone.name) == schedule
+    assert next_nominal(schedule, EARLIEST) is not None
+    assert schedule.zone.name in describe(schedule)
+    lint(stored.text, schedule, NOW, dialect=stored.dialect)
+    return True
+
+
 def _dialect(text: str, dialect: str) -> bool:
     try:
         schedule = parse(text, dialect=dialect)
@@ -93,4 +112,5 @@ TARGETS: dict[str, Callable[[str], bool]] = {
     "kron": kron,
     "table": table,
     "record": recorded,
+    **{dialect: partial(foreign, dialect=dialect) for dialect in READERS},
 }
