@@ -144,3 +144,8 @@ def test_another_spelling_is_another_definition_and_none_is_any():
     assert job.same_definition(bare)
     assert bare.same_definition(job)
     assert not bare.same_definition(replace(job, target="test:it"))
+
+
+def test_a_text_of_another_scheduler_is_kept_by_its_canonical_text():
+    schedule = parse("0 0 9 LW * ?", dialect="quartz", timezone="Europe/Paris")
+    assert source_of("0 0 9 LW * ?", "quartz", schedule) == Source("0 9 LW * * @tz(Europe/Paris)", "plus", None)
