@@ -2,7 +2,9 @@
 
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
+from itertools import pairwise
 from random import Random
+from time import process_time
 
 import pytest
 
@@ -15,6 +17,7 @@ from tests.oracle import MONTHS, WEEKDAYS
 DAY = 86_400
 EPOCH = date(1970, 1, 1)
 SPAN = 150  # days of a case
+RARE = (("every", "100d"), ("from", "1926-03-11"), ("match", "both"))
 
 
 def number(day: date) -> int:
@@ -169,3 +172,25 @@ def test_named_days(text, days):
     for day in days:
         t = next_nominal(schedule, t)
         assert datetime.fromtimestamp(t, UTC).strftime("%Y-%m-%d %H:%M") == f"{day} 09:00"
+
+
+def test_a_cadence_whose_matches_are_centuries_apart_is_found_from_both_sides():
+    """Such a line matched before 1970, and then not in the 400 years after which the calendar repeats."""
+    schedule = kron.parse("0 9 L-3,1W * MONL @days(from=1926-03-11,match=both,every=100d)", dialect="plus")
+    days, t = [], number(date(1926, 1, 1)) * DAY
+    while (t := next_nominal(schedule, t)) is not None:
+        days.append(EPOCH + timedelta(days=t // DAY))
+    assert days[0] == date(1926, 9, 27)
+    assert len(days) > 1
+    assert [plus_oracle.selects(("L-3,1W", "*", "MONL"), RARE, day) for day in days] == [True] * len(days)
+    for earlier, later in pairwise(days):
+        assert prev_nominal(schedule, number(later) * DAY) == number(earlier) * DAY + 9 * 3600
+    assert prev_nominal(schedule, number(days[0]) * DAY) is None
+
+
+def test_a_line_that_no_day_matches_is_refused_quickly():
+    began = process_time()
+    with pytest.raises(kron.LanguageError) as caught:
+        kron.parse("0 0 29 2 MON @days(match=both,every=7d,from=2026-01-01)", dialect="plus")  # a Thursday
+    assert caught.value.code == "NEVER"
+    assert process_time() - began < 2

@@ -137,6 +137,10 @@ class Cron:
                 return (hour * 60 + _highest(rest)) * 60 + self.times[1] % 60
         return _highest(self.hours & (1 << hour) - 1) * 3600 + self.times[1] % 3600
 
+    def _first_searched_day(self) -> int:
+        """Return a day from which a search finds a match if there is any. Every match comes again in each cycle."""
+        return 0
+
     def _day_from(self, day: int) -> int | None:
         """Return the first matching day not earlier than `day`."""
         weekday_distances, month_distances, by_date, by_weekday, first_index, last_index = self.dates
@@ -177,7 +181,7 @@ class Cron:
 
 def possible(head: Cron | Moments | Every) -> bool:
     """Return whether any day of the calendar matches. February 30, for example, does not exist."""
-    return not isinstance(head, Cron) or head._day_from(0) is not None
+    return not isinstance(head, Cron) or head._day_from(head._first_searched_day()) is not None
 
 
 @lru_cache(16_384)

@@ -12,7 +12,7 @@ from kron.timing.calendar import CYCLE_DAYS, CYCLE_MONTHS, DAY_BITS, FIRST_DAY, 
 from kron.timing.schedule.cron import Cron
 
 MAX_EVERY = 1_000  # days or weeks between two matches of a cadence
-_SEARCH_MONTHS = CYCLE_MONTHS  # 400 years; a line that matches less often never runs
+_LAST_MONTH = 12 * (9_704 - 1_970)  # no period is later
 _SUNDAY, _FRIDAY, _SATURDAY = 0, 5, 6
 _MONDAY_OFFSET = 3  # day -3, 1969-12-29, was a Monday
 
@@ -61,8 +61,7 @@ class DayCron(Cron):
         """Return how many days match from `start` (included) to `end` (excluded), counted month by month."""
         total = 0
         while start < end:
-            cycles, in_cycle = divmod(start, CYCLE_DAYS)
-            month = MONTH_OF[in_cycle] + cycles * CYCLE_MONTHS
+            month = _month_of(start)
             first_day = _first_day(month)
             next_start = min(_first_day(month + 1), end)
             matches = self._matches(month) & (1 << next_start - first_day) - 1
@@ -70,13 +69,17 @@ class DayCron(Cron):
             start = next_start
         return total
 
+    def _first_searched_day(self) -> int:
+        return 0 if self.rule.start is None else self.rule.start
+
     def _day_from(self, day: int) -> int | None:
         if self.rule.start is not None:
             day = max(day, self.rule.start)
-        cycles, in_cycle = divmod(day, CYCLE_DAYS)
-        first_month = MONTH_OF[in_cycle] + cycles * CYCLE_MONTHS
+        first_month = _month_of(day)
         index = day - _first_day(first_month)
-        for month in range(first_month, first_month + _SEARCH_MONTHS + 1):
+        # Without `every`, matches come again after 400 years. With it, they can be further apart.
+        last_month = first_month + CYCLE_MONTHS if self.rule.start is None else _LAST_MONTH
+        for month in range(first_month, last_month + 1):
             matches = self._matches(month) >> index << index
             if matches:
                 return _first_day(month) + (matches & -matches).bit_length() - 1
@@ -84,12 +87,10 @@ class DayCron(Cron):
         return None
 
     def _day_upto(self, day: int) -> int | None:
-        cycles, in_cycle = divmod(day, CYCLE_DAYS)
-        last_month = MONTH_OF[in_cycle] + cycles * CYCLE_MONTHS
+        last_month = _month_of(day)
         before = day - _first_day(last_month) + 1
-        for month in range(last_month, last_month - _SEARCH_MONTHS - 1, -1):
-            if self.rule.start is not None and _first_day(month + 1) <= self.rule.start:
-                return None
+        first_month = last_month - CYCLE_MONTHS if self.rule.start is None else _month_of(self.rule.start)
+        for month in range(last_month, first_month - 1, -1):
             matches = self._matches(month) & (1 << before) - 1
             if matches:
                 return _first_day(month) + matches.bit_length() - 1
@@ -110,6 +111,12 @@ class DayCron(Cron):
         if rule.start is None or not matches:
             return matches
         return matches & _cadence_days(rule, rule.start, _first_day(month))
+
+
+def _month_of(day: int) -> int:
+    """Return the month of a day number, counted from January 1970."""
+    cycles, in_cycle = divmod(day, CYCLE_DAYS)
+    return MONTH_OF[in_cycle] + cycles * CYCLE_MONTHS
 
 
 def _first_day(month: int) -> int:
