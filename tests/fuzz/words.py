@@ -2,9 +2,8 @@
 
 import json
 
-from kron.language.foreign import READERS
+from tests.fuzz.targets import FOREIGN, RECORD
 from tests.fuzz.targets import QUESTION as RECORD_KEYS
-from tests.fuzz.targets import RECORD
 from tests.language import golden
 
 FIELDS = [
@@ -117,5 +116,5 @@ GOOD = {
 
 def seeds(target: str) -> list[str]:
     """Texts to start from: good ones, and those of the golden diagnostics."""
-    known = [] if target in READERS else [case.input for case in golden.read(target)]
+    known = [] if target in FOREIGN else [case.input for case in golden.read(target)]
     return [*GOOD[target], *(text for text in known if isinstance(text, str) and len(text) < 4_096)]

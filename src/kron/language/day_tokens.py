@@ -68,9 +68,12 @@ def weekday_texts(rule: Days) -> Iterator[str]:
 
 
 def _elements(field: str) -> Iterator[tuple[str, int]]:
-    start = 0
+    """Yield each element with its position; an element that is repeated, only once, so that L,L,L,… costs little."""
+    start, seen = 0, set[str]()
     for element in field.split(","):
-        yield element, start
+        if element not in seen:
+            yield element, start
+        seen.add(element)
         start += len(element) + 1
 
 

@@ -4,11 +4,10 @@ import time
 
 import pytest
 
+from kron.language.dialect import TABLE
 from kron.language.fault import Fault
-from kron.language.foreign import READERS
+from kron.language.options import Options
 from kron.language.tokens import MAX_TEXT_LENGTH
-from kron.timing.schedule.policy import KRON
-from kron.timing.zone import UTC_ZONE
 
 LIMIT = 0.1  # seconds
 PIECES = [
@@ -64,6 +63,8 @@ FRAMES = {
         "DTSTART:20260101T000000 RRULE:{}",
     ],
     "jenkins": ["{} * * * *", "TZ={}\n0 0 * * *", "H({}-3) * * * *"],
+    "plus": ["at {}", "every 5m from {}", "0 9 {} * *", "0 9 * * {}", "0 9 * * * @days({})", "0 9 * * * @valid({})"],
+    "placeholder": ["FUZZY:{} * * *", "FUZZY:DAILY:{} * * *"],
 }
 
 
@@ -71,7 +72,7 @@ def spent(reader, text):
     """The CPU time of one reading; a reader can also accept a text."""
     start = time.process_time()
     try:
-        reader(text, UTC_ZONE, "identity", KRON)
+        reader(text, Options(identity="identity"))
     except Fault as fault:
         assert fault.code
         assert fault.message
@@ -80,13 +81,13 @@ def spent(reader, text):
     return time.process_time() - start
 
 
-@pytest.mark.parametrize("dialect", READERS)
+@pytest.mark.parametrize("dialect", FRAMES)
 def test_a_long_text_is_refused_at_once(dialect):
     slow = []
     for frame in ["{}", *FRAMES[dialect]]:
         for piece in PIECES:
             room = MAX_TEXT_LENGTH - len(frame) + 2
             text = frame.replace("{}", (piece * (room // len(piece) + 1))[:room])
-            if min(spent(READERS[dialect], text) for _ in range(2)) > LIMIT:
+            if min(spent(TABLE[dialect].read, text) for _ in range(2)) > LIMIT:
                 slow.append((frame, piece))
     assert slow == []
