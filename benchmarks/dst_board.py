@@ -235,7 +235,21 @@ def board() -> str:
         f"What the clocks skip or repeat in that year lies between {_hours()}, in every zone.",
         "",
     ]
-    return "\n".join([*head, *_score(), "", *_telling(), ""])
+    return "\n".join([*head, *_score(), "", *_telling(), "", *_rules(), ""])
+
+
+def _rules() -> Iterator[str]:
+    """The table of the rules for clock changes, and how it was made."""
+    from benchmarks.dst_peers import recorded
+    from benchmarks.dst_policies import table
+
+    others = ", ".join(f"{name} {entry['version']}" for name, entry in recorded().items())
+    yield "The next table counts the cases, forwards only, in which a scheduler does what a rule of `@dst` says. The"
+    yield "greatest number of each scheduler is bold: it names the rule that the scheduler follows. Kron follows the"
+    yield f"rule that its text names. The answers of {others} were recorded by `benchmarks/dst_peers.py`."
+    yield "A scheduler with an older tz database has fewer cases."
+    yield ""
+    yield from table()
 
 
 def _hours() -> str:
