@@ -102,7 +102,7 @@ def policy(read: Text, default: tuple[str, str]) -> tuple[str, str]:
     name = read.dst.get("name")
     if name == "once" and read.words[0] != "at" and is_repeating(read.words):
         return NAMED_RULES["wall"]
-    return NAMED_RULES[name] if name else (read.dst.get("gap", "skip"), read.dst.get("fold", "both"))
+    return NAMED_RULES[name] if name else (read.dst.get("gap", default[0]), read.dst.get("fold", default[1]))
 
 
 def is_repeating(words: list[str]) -> bool:

@@ -198,3 +198,21 @@ def test_a_moment_near_the_limits_of_time_is_read_again_from_its_canonical_text(
                     assert error.code == "BAD_MOMENT"
                     continue
                 assert read(kron.unparse(schedule)) == schedule, text
+
+
+@pytest.mark.parametrize(
+    ("rule", "runs"),
+    [
+        ("fold=last", ["2026-03-29T01:00:00Z", "2026-10-25T01:30:00Z"]),
+        ("gap=shift", ["2026-03-29T01:30:00Z", "2026-10-25T00:30:00Z"]),
+        ("gap=skip", ["2026-10-25T00:30:00Z"]),
+        ("wall", ["2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"]),
+    ],
+)
+def test_key_that_is_not_written_keeps_the_default_of_moments(rule, runs):
+    schedule = read(f"at 2026-03-29T02:30,2026-10-25T02:30 @dst({rule})", "Europe/Berlin")
+    found, t = [], instant_of("2026-01-01T00:00:00Z")
+    while (t := next_nominal(schedule, t)) is not None:
+        found.append(rfc3339(t))
+    assert found == runs
+    assert read(kron.unparse(schedule)) == schedule

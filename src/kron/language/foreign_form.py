@@ -186,6 +186,18 @@ def _systemd(match: re.Match[str]) -> Iterator[Candidate]:
     yield Candidate(re.sub(r"\b0+(?=[0-9])", "", text), zone or "")
 
 
+def _last_day(_: re.Match[str]) -> Iterator[Candidate]:
+    yield Candidate("0 0 L * *")
+
+
+def _numbered_weekday(match: re.Match[str]) -> Iterator[Candidate]:
+    """Yield the cron line of `first monday of the month`, at midnight."""
+    day, number = match[2][:3].upper(), match[1].lower()
+    yield Candidate(f"0 0 * * {day}L" if number == "last" else f"0 0 * * {day}#{_ORDINALS.index(number) + 1}")
+
+
+_ORDINALS = ("first", "second", "third", "fourth", "fifth")
+_OF_MONTH = "of (?:the |every |each )?month"
 _WEEKDAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 _DAY = "(?:sun|mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?)(?:day)?"
 _PART = r"[0-9*/,.]+"
@@ -222,6 +234,8 @@ FORMS = (
     _form(r"@reboot", _none, "a boot is not a time: no dialect reads @reboot"),
     _form(r"every (?:([0-9]+) ?)?s(?:ec(?:ond)?s?)?", _seconds, "use a number of seconds that divides 60"),
     _form(r"every minute", _every_minute),
+    _form(rf"(?:every |on |the )*last day {_OF_MONTH}", _last_day),
+    _form(rf"(?:every |on |the )*(first|second|third|fourth|fifth|last) ({_DAY}) {_OF_MONTH}", _numbered_weekday),
     _form(rf"(?:every ?)?(day|daily|weekdays?|{_DAY}s?) {_TIME}", _at_time),
     _form(rf"weekly on ({_DAY}) {_TIME}", _at_time),
     _form(

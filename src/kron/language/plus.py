@@ -151,8 +151,17 @@ def _terms(head: Head, dst: Dst | None, valid: Valid, places: dict[str, Modifier
             raise _fault_at("MISPLACED_MODIFIER", places["dst"], message, "remove it")
         return terms_of(head, AFTER_FIRST, valid)
     if isinstance(head, Moments):
-        return terms_of(head, AFTER_FIRST if dst is None or dst == ONCE else dst, valid)
+        return terms_of(head, AFTER_FIRST if dst is None or dst == ONCE else _of_moments(dst, places["dst"]), valid)
     return terms_of(head, WALL if dst is None else dst, valid)
+
+
+def _of_moments(dst: Dst, modifier: Modifier) -> Dst:
+    """Return the rule of listed moments: a key that is not written keeps the default of moments."""
+    body = modifier.body.text
+    if "=" not in body:
+        return dst
+    gap = dst.gap if "gap=" in body else AFTER_FIRST.gap
+    return Dst(gap, dst.fold if "fold=" in body else AFTER_FIRST.fold)
 
 
 def _never(text: str, places: dict[str, Modifier]) -> Fault:

@@ -8,7 +8,7 @@ from kron.language.duration import UNITS, write_duration
 from kron.language.moment import write_date, write_moment
 from kron.timing.schedule import Schedule
 from kron.timing.schedule.days import DayCron, Days
-from kron.timing.schedule.dst import AFTER_FIRST, ONCE, WALL, Dst, Fold, Gap
+from kron.timing.schedule.dst import AFTER_FIRST, ONCE, WALL, Dst
 from kron.timing.schedule.head import Every, Moments
 from kron.timing.schedule.terms import Valid
 
@@ -29,18 +29,18 @@ def write_plus_modifiers(schedule: Schedule) -> Iterator[str]:
             yield f"@days({days})"
     default = AFTER_FIRST if isinstance(head, Moments | Every) else WALL
     if terms.dst != default:
-        yield f"@dst({write_dst(terms.dst)})"
+        yield f"@dst({write_dst(terms.dst, default)})"
     valid = ",".join(_write_valid(terms.valid))
     if valid:
         yield f"@valid({valid})"
 
 
-def write_dst(dst: Dst) -> str:
-    """Return the body of @dst: a name where the rule has one."""
+def write_dst(dst: Dst, default: Dst = WALL) -> str:
+    """Return the body of @dst: a name where the rule has one, otherwise the keys that differ from the default."""
     if dst in (WALL, ONCE):
         return "wall" if dst == WALL else "once"
-    gap = [f"gap={dst.gap}"] if dst.gap is not Gap.SKIP else []
-    return ",".join(gap + ([f"fold={dst.fold}"] if dst.fold is not Fold.BOTH else []))
+    gap = [f"gap={dst.gap}"] if dst.gap is not default.gap else []
+    return ",".join(gap + ([f"fold={dst.fold}"] if dst.fold is not default.fold else []))
 
 
 def _write_days(rule: Days) -> Iterator[str]:
