@@ -36,13 +36,13 @@ def test_names_that_hang_do_not_hold_up_others(servers):
     """30 names of one owner that are never answered, and a name of another."""
 
     async def script():
-        resolve = Resolver(servers, seconds=0.5)
+        resolve = Resolver(servers, seconds=2)  # long enough for a busy machine to start a thread
         slow = [asyncio.create_task(resolve(f"x{n}.hang.test")) for n in range(30)]
         await asyncio.sleep(0.1)
         began = time.monotonic()
         assert await resolve("good.test") == ["127.0.0.1"]
         assert await asyncio.to_thread(lambda: "free") == "free"  # the loop's own threads have no part in it
-        assert time.monotonic() - began < 0.4
+        assert time.monotonic() - began < 1.6  # while the others still hang
         failed = await asyncio.gather(*slow, return_exceptions=True)
         assert {type(each) for each in failed} == {TimeoutError}
         assert len([host for host in servers.asked if "hang" in host]) == MAX_LOOKUPS_PER_NAME
