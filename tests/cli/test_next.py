@@ -188,3 +188,11 @@ def test_runs_before_the_calendar_begins_are_left_out_with_a_note(kron):
     result = kron("next", "0 0 1 1 *", "-n", "1", "--at", "0001-01-01T00:00:00Z")
     assert result.out.splitlines()[1].startswith("0323-01-01 00:00:00")
     assert result.err == "periods before 0322-03-10T03:33:20Z are left out: the calendar of Kron begins there\n"
+
+
+@pytest.mark.parametrize("text", ["at 2020-01-01T00:00", "0 9 * * * @valid(until=2020-01-01T00:00)"])
+def test_schedule_that_is_over_says_so(kron, text):
+    result = kron("next", text, "--dialect", "plus", "--at", PAST)
+    assert result.status == 1
+    assert "the schedule has no later period" in result.err
+    assert "calendar" not in result.err

@@ -9,6 +9,7 @@ import pytest
 from kron import KronError, Scheduler
 from kron.language.canonical import canonical
 from kron.language.source import shown_source
+from kron.stores.codec import write_job
 
 
 def declared(**options):
@@ -34,6 +35,9 @@ def declared(**options):
             {"schedule": "30 2 * * *", "dialect": "kron", "timezone": "Europe/Paris", "dst": "once"},
             "30 2 * * * @tz(Europe/Paris) @dst(once)",
         ),
+        ({"at": datetime(2036, 12, 1), "dst": "once"}, "at 2036-12-01T00:00"),
+        ({"at": datetime(2036, 12, 1), "dst": "fold=last"}, "at 2036-12-01T00:00 @dst(fold=last)"),
+        ({"at": datetime(2036, 12, 1), "dst": "wall"}, "at 2036-12-01T00:00 @dst(wall)"),
         ({"schedule": "plus: 0 9 * * TUE#2"}, "0 9 * * TUE#2"),
         ({"schedule": "0 9 L * *", "dialect": "plus"}, "0 9 L * *"),
         ({"schedule": "30 2 * * *", "dialect": "kron", "dst": "wall"}, "30 2 * * *"),
@@ -43,6 +47,7 @@ def test_every_at_and_dst_stand_for_a_text(options, text):
     job = declared(**options)
     assert canonical(job.schedule).text == text
     assert shown_source(job).text
+    assert write_job(job).schedule == text  # every store keeps it
 
 
 @pytest.mark.parametrize(

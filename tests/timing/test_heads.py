@@ -113,8 +113,9 @@ def test_a_moment_follows_the_rule_for_clock_changes(rule, gap, fold):
     if gap is not None:
         assert [text[11:16] for text in ids(f"at {GAP} {rule}", BERLIN)] == gap
         return
+    assert ids(f"at {GAP} {rule}", BERLIN) == []  # a text that is stored already stays readable
     with pytest.raises(kron.LanguageError) as caught:
-        read(f"at {GAP} {rule}", BERLIN)
+        kron.parse(f"at {GAP} {rule}", dialect="plus", timezone=BERLIN)
     assert caught.value.code == "NEVER"
 
 
@@ -216,3 +217,11 @@ def test_key_that_is_not_written_keeps_the_default_of_moments(rule, runs):
         found.append(rfc3339(t))
     assert found == runs
     assert read(kron.unparse(schedule)) == schedule
+
+
+def test_store_reads_a_moment_that_a_later_tz_database_skips():
+    """A row must stay readable: the schedule then has no period."""
+    schedule = read(f"at {GAP} @dst(gap=skip)", BERLIN)
+    assert next_nominal(schedule, EARLIEST) is None
+    with pytest.raises(kron.KronError, match="NEVER"):
+        kron.parse(f"at {GAP} @dst(gap=skip)", dialect="plus", timezone=BERLIN)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kron.errors import clip
 from kron.language.fault import Fault
 from kron.language.grammar import DAY_NAMES, WEEKDAY
-from kron.language.tokens import Token
+from kron.language.tokens import Token, elements
 from kron.timing.schedule.days import PLAIN_DAYS, Days
 
 _DAY_TOKEN = re.compile(r"L(?:-([0-9]{1,4}))?|(LW)|([0-9]{1,4})W", re.IGNORECASE | re.ASCII)
@@ -29,18 +29,18 @@ def take_tokens(day: str, weekday: str) -> Taken:
     """Read the tokens of the two day fields. A Fault has its position in its own field and names it in `details`."""
     rule = PLAIN_DAYS
     day_rest, weekday_rest = list[Token](), list[Token]()
-    for element, start in _elements(day):
-        match = _DAY_TOKEN.fullmatch(element)
+    for element in elements(Token(day, 0)):
+        match = _DAY_TOKEN.fullmatch(element.text)
         if match:
-            rule = _with_day(rule, match, start)
+            rule = _with_day(rule, match, element.start)
         else:
-            day_rest.append(Token(element, start))
-    for element, start in _elements(weekday):
-        match = _WEEKDAY_TOKEN.fullmatch(element)
+            day_rest.append(element)
+    for element in elements(Token(weekday, 0)):
+        match = _WEEKDAY_TOKEN.fullmatch(element.text)
         if match:
-            rule = _with_weekday(rule, match, start)
+            rule = _with_weekday(rule, match, element.start)
         else:
-            weekday_rest.append(Token(element, start))
+            weekday_rest.append(element)
     return Taken(rule, day_rest, weekday_rest)
 
 
@@ -65,16 +65,6 @@ def weekday_texts(rule: Days) -> Iterator[str]:
     for weekday in range(7):
         if rule.last_of >> weekday & 1:
             yield f"{DAY_NAMES[weekday]}L"
-
-
-def _elements(field: str) -> Iterator[tuple[str, int]]:
-    """Yield each element with its position; an element that is repeated, only once, so that L,L,L,… costs little."""
-    start, seen = 0, set[str]()
-    for element in field.split(","):
-        if element not in seen:
-            yield element, start
-        seen.add(element)
-        start += len(element) + 1
 
 
 def _with_day(rule: Days, match: re.Match[str], start: int) -> Days:

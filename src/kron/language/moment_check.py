@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kron.language.fault import Fault
 from kron.language.moment import write_moment
+from kron.timing.clock_change import gap_around
 from kron.timing.schedule import Schedule
 from kron.timing.schedule.head import Every, Moment, Moments
 from kron.timing.zone import Zone
@@ -39,11 +40,7 @@ def _fault(text: str, moment: Moment, zone: Zone, instants: list[int]) -> Fault:
         spellings = " or ".join(name + _offset_text(moment.second - instant) for instant in instants)
         message = f"{name} comes twice in {zone.name}, because the clocks are set back"
         return Fault("TWICE", message, start, end, f"write {spellings}")
-    shift = next(
-        shift
-        for shift in zone.shifts(moment.second - 2 * 86_400, moment.second + 2 * 86_400)
-        if shift.at + shift.before <= moment.second < shift.at + shift.after
-    )
+    shift = gap_around(moment.second, zone)
     after = write_moment(Moment(shift.at + shift.after))
     message = f"{name} does not exist in {zone.name}, because the clocks are set forward"
     hint = f"write {after}, the first moment after the change, or {name}{_offset_text(shift.before)}"

@@ -18,14 +18,14 @@ from kron.language.grammar import DAY, MODIFIERS, WEEKDAY, Grammar, Kind
 from kron.language.kron import Modifier
 from kron.language.moment_check import check_moments
 from kron.language.options import Options
-from kron.language.plus_args import PLUS_READERS, read_interval, read_moments
+from kron.language.plus_args import PLUS_READERS, dst_of, read_interval, read_moments
 from kron.language.tokens import Token, invalid_character, tokens
 from kron.timing.period import next_nominal
 from kron.timing.schedule import Head, Schedule
 from kron.timing.schedule.cron import Cron, possible
 from kron.timing.schedule.days import PLAIN_DAYS, DayCron, Days
-from kron.timing.schedule.dst import AFTER_FIRST, ONCE, WALL, Dst
-from kron.timing.schedule.head import Every, Moments
+from kron.timing.schedule.dst import AFTER_FIRST, WALL, Dst
+from kron.timing.schedule.head import Every
 from kron.timing.schedule.terms import ALWAYS, PLAIN, Terms, Valid
 from kron.timing.zone import EARLIEST
 
@@ -40,16 +40,18 @@ def read_schedule(text: str, options: Options) -> Schedule:
     values = {each.name: kron.read_body(each, PLUS_READERS) for each in modifiers}
     places = {each.name: each for each in modifiers}
     days: Days = values.pop("days", PLAIN_DAYS)
-    dst: Dst | None = values.pop("dst", None)
+    values.pop("dst", None)  # its meaning depends on the head
     valid: Valid = values.pop("valid", ALWAYS)
     head = _read_head(head_text, days, places)
     if valid.times is not None and valid.start is None and isinstance(head, Cron):
         message, hint = "times needs the moment from which it counts", "add from=2026-01-01T00:00 to @valid"
         raise _fault_at("TIMES_NEEDS_FROM", places["valid"], message, hint)
-    terms = _terms(head, dst, valid, places)
+    terms = _terms(head, valid, places)
     schedule = kron.build_schedule(head, {"tz": options.zone} | values, options.policy)
     schedule = schedule if terms is PLAIN else replace(schedule, terms=terms)
-    if not options.stored and "dst" not in places:
+    if options.stored:  # a later tz database can have moved a clock change: no moment makes the text invalid
+        return schedule
+    if "dst" not in places:
         check_moments(text, schedule)
     if terms is not PLAIN and next_nominal(schedule, EARLIEST) is None:
         raise _never(text, places)
@@ -144,24 +146,14 @@ def _other_values(text: str, field: Token, elements: list[Token], kind: Kind) ->
     return values
 
 
-def _terms(head: Head, dst: Dst | None, valid: Valid, places: dict[str, Modifier]) -> Terms:
+def _terms(head: Head, valid: Valid, places: dict[str, Modifier]) -> Terms:
+    modifier = places.get("dst")
+    if modifier is None:
+        return terms_of(head, WALL if isinstance(head, Cron) else AFTER_FIRST, valid)
     if isinstance(head, Every):
-        if dst is not None:
-            message = "@dst does not go with every: elapsed time knows no clock changes"
-            raise _fault_at("MISPLACED_MODIFIER", places["dst"], message, "remove it")
-        return terms_of(head, AFTER_FIRST, valid)
-    if isinstance(head, Moments):
-        return terms_of(head, AFTER_FIRST if dst is None or dst == ONCE else _of_moments(dst, places["dst"]), valid)
-    return terms_of(head, WALL if dst is None else dst, valid)
-
-
-def _of_moments(dst: Dst, modifier: Modifier) -> Dst:
-    """Return the rule of listed moments: a key that is not written keeps the default of moments."""
-    body = modifier.body.text
-    if "=" not in body:
-        return dst
-    gap = dst.gap if "gap=" in body else AFTER_FIRST.gap
-    return Dst(gap, dst.fold if "fold=" in body else AFTER_FIRST.fold)
+        message = "@dst does not go with every: elapsed time knows no clock changes"
+        raise _fault_at("MISPLACED_MODIFIER", modifier, message, "remove it")
+    return terms_of(head, dst_of(head, modifier.body.text), valid)
 
 
 def _never(text: str, places: dict[str, Modifier]) -> Fault:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from enum import StrEnum
 
 from kron.errors import clip
@@ -22,8 +23,9 @@ from kron.language.modifier_args import (
 from kron.language.moment import read_date, read_moment
 from kron.language.quoting import split
 from kron.language.tokens import Token
+from kron.timing.schedule import Cron, Head
 from kron.timing.schedule.days import MAX_EVERY, Days
-from kron.timing.schedule.dst import ONCE, WALL, Dst, Fold, Gap
+from kron.timing.schedule.dst import AFTER_FIRST, ONCE, WALL, Dst, Fold, Gap
 from kron.timing.schedule.head import MAX_INTERVAL, MAX_MOMENTS, Every, Moment, Moments
 from kron.timing.schedule.sampling import Distribution
 from kron.timing.schedule.terms import MAX_TIMES, Valid
@@ -127,8 +129,8 @@ def _read_cadence(text: str) -> tuple[int, bool]:
     return int(match[1]), match[2] == "w"
 
 
-def read_dst(body: str) -> Dst:
-    """Parse the body of @dst."""
+def read_dst(body: str, default: Dst = WALL) -> Dst:
+    """Parse the body of @dst. A key that is not written keeps its value in `default`."""
     if body in _NAMED_RULES:
         return _NAMED_RULES[body]
     if "=" not in body:
@@ -136,7 +138,15 @@ def read_dst(body: str) -> Dst:
         if body.partition(",")[0] in DISTRIBUTION_NAMES:
             hint = f"did you mean '@dist({clip(body)})'?"
         raise Fault("BAD_PARAMETER", f"unknown rule for clock changes {clip(body)!r}", 0, len(body), hint)
-    return Dst(**read_arguments(split(body), _DST, "@dst"))
+    return replace(default, **read_arguments(split(body), _DST, "@dst"))
+
+
+def dst_of(head: Head, body: str) -> Dst:
+    """Return the rule for clock changes of a head that the body of @dst states, in the form that stores keep."""
+    if isinstance(head, Cron):
+        return read_dst(body)
+    dst = read_dst(body, AFTER_FIRST)
+    return AFTER_FIRST if dst == ONCE else dst  # a moment is a fixed time, so both rules mean the same
 
 
 def _read_distribution(body: str) -> Distribution:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
@@ -36,6 +37,16 @@ def words(text: str) -> list[str]:
 def tokens(text: str, limit: int | None = None) -> list[Token]:
     """Return the same words with their positions; with `limit`, only the first ones."""
     return [Token(match[0], match.start()) for match in islice(_WORD.finditer(text), limit)]
+
+
+def elements(field: Token) -> Iterator[Token]:
+    """Yield the different elements of a list, with their positions. A repeated element costs little."""
+    start, known = field.start, set[str]()
+    for text in field.text.split(","):
+        if text not in known:
+            known.add(text)
+            yield Token(text, start)
+        start += len(text) + 1
 
 
 def check_text(text: str) -> None:

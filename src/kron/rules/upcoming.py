@@ -14,6 +14,7 @@ from kron.rules.survey import responsible, unhandled
 from kron.timing.due import Due, due_of, window_extent
 from kron.timing.openings import CENTURY_SECONDS, SearchStep, search_periods
 from kron.timing.period import next_nominal, nominals
+from kron.timing.recurrence import is_limited
 from kron.timing.schedule.constraint import UNCONSTRAINED
 from kron.timing.schedule.policy import FirstPeriod
 from kron.timing.upcoming import in_time_order
@@ -112,16 +113,18 @@ def no_upcoming_reason(state: ScheduleState, now: int) -> str:
     state, now = _after_pause(state, now)
     nominal = next(unhandled(state, _search_start(state, now)), None)
     if nominal is None:
-        return f"the schedule has no further period until {rfc3339(LATEST if job.end is None else job.end)}"
+        end = rfc3339(LATEST if job.end is None else job.end)
+        limit = ": its moments or its validity have ended" if is_limited(job.schedule) else f" until {end}"
+        return f"the schedule has no further period{limit}"
     if nominal > now // 1000 + CENTURY_SECONDS:
         return f"the next period is more than 100 years ahead, at {rfc3339(nominal)}"
-    limit = _Limit(now)
+    search_limit = _Limit(now)
     for step in _search(state, now):
-        if limit.stop(step):
+        if search_limit.stop(step):
             break
-    if limit.is_reached and limit.upto <= now // 1000 + window_extent(job)[0]:
+    if search_limit.is_reached and search_limit.upto <= now // 1000 + window_extent(job)[0]:
         return f"the windows of more than {MAX_PERIODS_SCANNED:,} periods overlap, so the next run is not known"
-    return f"no period until {rfc3339(limit.upto)} has a time that satisfies the constraints"
+    return f"no period until {rfc3339(search_limit.upto)} has a time that satisfies the constraints"
 
 
 def _after_pause(state: ScheduleState, now: int) -> tuple[ScheduleState, int]:

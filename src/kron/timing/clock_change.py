@@ -14,21 +14,21 @@ from kron.timing.schedule.days import DayCron
 from kron.timing.schedule.dst import Dst, Fold, Gap
 from kron.timing.zone import DAY, Shift, Zone
 
-_REACH = 2 * DAY  # no clock change has moved a clock by more
+REACH = 2 * DAY  # no clock change has moved a clock by more
 
 
 def first_after(cron: Cron, zone: Zone, dst: Dst, t: int) -> int | None:
     """Return the first instant later than `t`, or None if there is none."""
-    nearest = cron.after(t - _REACH)
+    nearest = cron.after(t - REACH)
     if nearest is None:
         return None
-    t = max(t, nearest - _REACH - 1)  # a rule for days can begin centuries later, and a search visits every change
+    t = max(t, nearest - REACH - 1)  # a rule for days can begin centuries later, and a search visits every change
     kept = zone.first_after(cron.after, t)
     while kept is not None and (dropped := _dropped_around(zone, dst, kept)) is not None:
         kept = zone.first_after(cron.after, dropped[1] - 1)
     if kept is None or dst.gap is Gap.SKIP:
         return kept
-    added = (instant for shift in _gaps(zone, t - _REACH, kept) for instant in _added(cron, dst, shift, t, kept))
+    added = (instant for shift in _gaps(zone, t - REACH, kept) for instant in _added(cron, dst, shift, t, kept))
     return next(added, kept)
 
 
@@ -43,8 +43,8 @@ def last_upto(cron: Cron, zone: Zone, dst: Dst, t: int) -> int | None:
     if earliest is None:
         if not isinstance(cron, DayCron) or cron.rule.start is None:
             return None
-        earliest = cron.rule.start * DAY - _REACH  # the first match can be in a gap
-    for shift in reversed(list(_gaps(zone, earliest - _REACH, t))):
+        earliest = cron.rule.start * DAY - REACH  # the first match can be in a gap
+    for shift in reversed(list(_gaps(zone, earliest - REACH, t))):
         added = list(_added(cron, dst, shift, earliest, t))
         if added:
             return added[-1]
@@ -59,7 +59,7 @@ def count(cron: Cron, zone: Zone, dst: Dst, after: int, upto: int) -> int:
     )
     if zone.fixed is not None or (dst.gap is Gap.SKIP and dst.fold is Fold.BOTH):
         return total
-    for shift in zone.shifts(after - _REACH, upto + _REACH):
+    for shift in zone.shifts(after - REACH, upto + REACH):
         if shift.after > shift.before and dst.gap is not Gap.SKIP:
             added = _added(cron, dst, shift, after, upto)
             total += sum(not _is_match(cron, instant + shift.after) for instant in added)
@@ -75,10 +75,18 @@ def missing_wall(cron: Cron, zone: Zone, dst: Dst, t: int) -> int | None:
     """Return the wall-clock time in a gap for which a period at `t` stands; None if `t` is an ordinary match."""
     if dst.gap is Gap.SKIP or zone.fixed is not None or _is_match(cron, t + zone.spell(t)[2]):
         return None
-    for shift in _gaps(zone, t - _REACH, t):
+    for shift in _gaps(zone, t - REACH, t):
         if t in _added(cron, dst, shift, t - 1, t):
             return t + shift.before if dst.gap is Gap.SHIFT else cron.after(shift.at + shift.before - 1)
     return None
+
+
+def gap_around(wall: int, zone: Zone) -> Shift:
+    """Return the clock change whose gap contains a wall-clock time that has no instant."""
+    for shift in zone.shifts(wall - REACH, wall + REACH):
+        if shift.at + shift.before <= wall < shift.at + shift.after:
+            return shift
+    raise AssertionError("a wall-clock time without an instant is in a gap")
 
 
 def _gaps(zone: Zone, start: int, last: int) -> Iterator[Shift]:
@@ -104,7 +112,7 @@ def _dropped_around(zone: Zone, dst: Dst, t: int) -> tuple[int, int, int] | None
     """Return the dropped interval that contains the instant `t`: start, end and offset; None if there is none."""
     if dst.fold is Fold.BOTH or zone.fixed is not None:
         return None
-    for shift in zone.shifts(t - _REACH, t + _REACH):
+    for shift in zone.shifts(t - REACH, t + REACH):
         if shift.after < shift.before:
             dropped = _dropped(shift, dst.fold)
             if dropped[0] <= t < dropped[1]:

@@ -12,10 +12,9 @@ from kron.timing.schedule.cron import Cron
 from kron.timing.schedule.dst import AFTER_FIRST, Dst, Fold, Gap
 from kron.timing.schedule.head import Every, Moment, Moments
 from kron.timing.schedule.terms import PLAIN, Terms, Valid
-from kron.timing.zone import DAY, EARLIEST, LATEST, Zone, wall_text
+from kron.timing.zone import EARLIEST, LATEST, Zone, wall_text
 
 _SEARCH_BITS = 25  # the period number `times` is searched 2 ** 25 seconds (388 days) ahead, or more if needed
-_LONGEST_GAP = 2 * DAY  # no clock change has moved a clock by more
 
 
 class Bounds(NamedTuple):
@@ -45,6 +44,12 @@ def count_of(schedule: Schedule, after: int, upto: int) -> int:
     return _count(schedule.cron, schedule.zone, schedule.terms.dst, max(after, first - 1), min(upto, last))
 
 
+def is_limited(schedule: Schedule) -> bool:
+    """Return whether a schedule ends by itself: it lists moments, or has a validity with an end or a count."""
+    valid = schedule.terms.valid
+    return isinstance(schedule.cron, Moments) or valid.until is not None or valid.times is not None
+
+
 def stands_for(schedule: Schedule, nominal: int) -> str | None:
     """Return the wall-clock time that did not exist and for which a period runs, such as `2026-03-29 02:30`.
 
@@ -66,7 +71,7 @@ def _missing_moment(head: Moments, zone: Zone, dst: Dst, nominal: int) -> int | 
     if Moment(nominal, is_instant=True) in head.moments or Moment(shown) in head.moments:
         return None
     walls = (moment.second for moment in head.moments if not moment.is_instant)
-    missing = (wall for wall in walls if abs(wall - shown) < _LONGEST_GAP and not zone.instants(wall))
+    missing = (wall for wall in walls if abs(wall - shown) < clock_change.REACH and not zone.instants(wall))
     return next((wall for wall in missing if nominal in _instants_of(wall, zone, dst)), None)
 
 
@@ -165,17 +170,9 @@ def _instants_of(wall: int, zone: Zone, dst: Dst) -> list[int]:
     """Return the instants of a wall-clock time under a rule for clock changes."""
     instants = zone.instants(wall)
     if not instants:
-        before, change = _gap_around(wall, zone)
-        return {Gap.SKIP: [], Gap.AFTER: [change], Gap.SHIFT: [wall - before]}[dst.gap]
+        gap = clock_change.gap_around(wall, zone)
+        return {Gap.SKIP: [], Gap.AFTER: [gap.at], Gap.SHIFT: [wall - gap.before]}[dst.gap]
     return {Fold.BOTH: instants, Fold.FIRST: instants[:1], Fold.LAST: instants[-1:]}[dst.fold]
-
-
-def _gap_around(wall: int, zone: Zone) -> tuple[int, int]:
-    """Return the offset before the gap that contains a wall-clock time, and the instant of the gap."""
-    for shift in zone.shifts(wall - _LONGEST_GAP, wall + _LONGEST_GAP):
-        if shift.at + shift.before <= wall < shift.at + shift.after:
-            return shift.before, shift.at
-    raise AssertionError("a wall-clock time without an instant is in a gap")
 
 
 def _edge(moment: Moment, zone: Zone, is_start: bool) -> int:
@@ -184,6 +181,6 @@ def _edge(moment: Moment, zone: Zone, is_start: bool) -> int:
         return moment.second
     instants = zone.instants(moment.second)
     if not instants:
-        _, change = _gap_around(moment.second, zone)
+        change = clock_change.gap_around(moment.second, zone).at
         return change if is_start else change - 1
     return instants[0] if is_start else instants[-1]

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from kron.timing.decision import Decision, count_rejections, decide
 from kron.timing.openings import SearchStep, search_periods, written_clauses
 from kron.timing.period import Period, count_nominals, next_nominal
+from kron.timing.recurrence import is_limited
 from kron.timing.schedule import Schedule
 from kron.timing.schedule.cron import possible
 from kron.timing.upcoming import MAX_PERIODS_DECIDED, in_time_order, search_start, time_of
@@ -36,6 +37,7 @@ class Bound(StrEnum):
     """Bound at which a search for runs ends."""
 
     NO_DAY = "no day"  # the cron fields match no date
+    OVER = "over"  # the moments or the validity of the schedule have ended
     CALENDAR = "calendar"  # the calendar of Kron ends
     CONSTRAINTS = "constraints"  # the constraints allow no second of the next 100 years
     PERIODS = "periods"  # the maximum number of periods was decided
@@ -126,4 +128,4 @@ class _Search:
         closed_until = self.last.closed_until
         if closed_until is not None and next_nominal(self.schedule, closed_until) is not None:
             return Bound.CONSTRAINTS, closed_until
-        return Bound.CALENDAR, LATEST
+        return Bound.OVER if is_limited(self.schedule) else Bound.CALENDAR, LATEST

@@ -21,7 +21,10 @@ def end_text(end: SearchEnd, after: int, *, further: bool = False) -> str:
     """Return why a search found no run, or no further run, after the instant `after`."""
     if end.bound is Bound.PERIODS and end.upto <= after:
         return f"the windows of more than {MAX_PERIODS_DECIDED:,} periods overlap, so the next run is not known"
-    text = f"no {'further ' if further else ''}run until {rfc3339(end.upto)}"
+    none = f"no {'further ' if further else ''}run"
+    text = f"{none} until {rfc3339(end.upto)}"
+    if end.bound is Bound.OVER:
+        text = f"{none}: the schedule has no later period, because it lists moments or @valid ends it"
     if end.bound is Bound.CALENDAR:
         text += ", where the calendar of Kron ends"
     if end.bound is Bound.PERIODS:
@@ -39,4 +42,4 @@ def _hint(end: SearchEnd, after: int) -> str:
         return "move or widen the window, or relax the constraints"
     if end.bound is Bound.PERIODS and end.upto <= after:
         return "use a shorter window, or fewer periods"
-    return "use an earlier instant with --at"
+    return "write later moments or a later end" if end.bound is Bound.OVER else "use an earlier instant with --at"

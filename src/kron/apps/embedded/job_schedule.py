@@ -17,7 +17,7 @@ from kron.language.fault import Fault
 from kron.language.moment import write_moment
 from kron.language.options import Options
 from kron.language.plus import terms_of
-from kron.language.plus_args import read_dst
+from kron.language.plus_args import dst_of
 from kron.language.reading import Reading, read, zone_of
 from kron.timing.schedule.cron import possible
 from kron.timing.schedule.head import Every, Moment
@@ -91,7 +91,7 @@ def _with_dst(reading: Reading, options: JobOptions) -> Reading:
     if "@dst" in reading.text:
         raise InvalidSchedule("TWO_RULES", "the text has @dst, and dst= is given too", hint="keep one of them")
     try:
-        dst = read_dst(rule)
+        dst = dst_of(schedule.cron, rule)
     except Fault as fault:
         raise fault.within(rule) from None
     with_rule = replace(schedule, terms=terms_of(schedule.cron, dst, schedule.terms.valid))

@@ -17,8 +17,6 @@ from kron.language.tokens import Token, invalid_character, tokens
 from kron.timing.schedule import Schedule
 from kron.timing.schedule.dst import Dst, Fold, Gap
 from kron.timing.schedule.head import MAX_INTERVAL, Every, Moments
-from kron.timing.schedule.policy import KRON, Policy
-from kron.timing.zone import Zone
 
 LAST_YEAR = 2199
 SKIP_FIRST = Dst(Gap.SKIP, Fold.FIRST)  # EventBridge skips a time in a gap, and runs once in a fold
@@ -28,11 +26,6 @@ _UNIT_SECONDS = {"minute": 60, "hour": 3_600, "day": 86_400}
 
 
 def read_schedule(text: str, options: Options) -> Schedule:
-    """Parse a text in this dialect. The zone of the options applies unless the text names one."""
-    return read(text, options.zone, options.policy)
-
-
-def read(text: str, zone: Zone, policy: Policy = KRON) -> Schedule:
     """Return the schedule of an EventBridge expression. A rate needs its start: `rate(5 minutes) from …`."""
     character_fault = invalid_character(text)
     if character_fault:
@@ -43,16 +36,16 @@ def read(text: str, zone: Zone, policy: Policy = KRON) -> Schedule:
         raise Fault("NOT_A_SCHEDULE", "expected cron(…), rate(…) or at(…)", 0, len(text), hint)
     body, rest = Token(call[2], call.start(2)), Token(call[3], call.start(3))
     if call[1] == "rate":
-        return assemble(text, _read_rate(body, rest), zone, policy, SKIP_FIRST)
+        return assemble(text, _read_rate(body, rest), options.zone, options.policy, SKIP_FIRST)
     if rest.text:
         raise Fault("UNEXPECTED_TOKEN", f"text after {call[1]}(…)", rest.start, rest.end, "remove it")
     if call[1] == "at":
-        return assemble(text, _read_at(body), zone, policy, SKIP_FIRST)
+        return assemble(text, _read_at(body), options.zone, options.policy, SKIP_FIRST)
     fields = [word._replace(start=word.start + body.start) for word in tokens(body.text, 7)]
     if len(fields) != 6:
         raise _miscount(body, fields)
     head = read_line(LineFields(Token("0", body.start), *fields[:5]))
-    return assemble(text, head, zone, policy, SKIP_FIRST, read_years(fields[5], LAST_YEAR))
+    return assemble(text, head, options.zone, options.policy, SKIP_FIRST, read_years(fields[5], LAST_YEAR))
 
 
 def _read_rate(body: Token, rest: Token) -> Every:

@@ -13,17 +13,15 @@ from kron.language import field_errors
 from kron.language.fault import Fault
 from kron.language.fields import bits, read_step
 from kron.language.foreign.assembly import assemble
-from kron.language.foreign.value_set import elements
 from kron.language.grammar import FIELD_KINDS, Grammar, Kind
 from kron.language.modifier_args import read_part, read_zone
 from kron.language.options import Options
 from kron.language.plus import with_days
-from kron.language.tokens import Token, invalid_character, tokens
+from kron.language.tokens import Token, elements, invalid_character, tokens
 from kron.timing.schedule import Schedule
 from kron.timing.schedule.cron import MONTH_DAYS, WEEK, Cron
 from kron.timing.schedule.days import Days
 from kron.timing.schedule.dst import WALL
-from kron.timing.schedule.policy import KRON, Policy
 from kron.timing.zone import Zone
 
 GRAMMAR = Grammar("jenkins", steps=True, seven=True, lacks="which Jenkins does not support")
@@ -41,18 +39,13 @@ _LAST_HASHED_DAY = 28  # every month has it
 
 
 def read_schedule(text: str, options: Options) -> Schedule:
-    """Parse a text in this dialect. The zone of the options applies unless the text names one."""
-    return read(text, options.zone, options.identity, options.policy)
-
-
-def read(text: str, zone: Zone, identity: str, policy: Policy = KRON) -> Schedule:
     """Return the schedule of a Jenkins cron line, which a line such as TZ=Europe/Paris can precede."""
     line, named_zone = _read_lines(text)
     fields = _fields(line)
-    sets = [_read_field(field, kind, identity) for field, kind in zip(fields, FIELD_KINDS[1:], strict=True)]
+    sets = [_read_field(field, kind, options.identity) for field, kind in zip(fields, FIELD_KINDS[1:], strict=True)]
     minutes, hours, days, months, weekdays = sets
     base = Cron(minutes, hours, days, months, weekdays, days == MONTH_DAYS, weekdays == WEEK)
-    return assemble(text, with_days(base, Days(both=True)), named_zone or zone, policy, WALL)
+    return assemble(text, with_days(base, Days(both=True)), named_zone or options.zone, options.policy, WALL)
 
 
 def _read_lines(text: str) -> tuple[Token, Zone | None]:

@@ -10,20 +10,13 @@ from kron.language.options import Options
 from kron.language.tokens import Token, invalid_character, tokens
 from kron.timing.schedule import Schedule
 from kron.timing.schedule.dst import WALL
-from kron.timing.schedule.policy import KRON, Policy
 from kron.timing.schedule.terms import ALWAYS
-from kron.timing.zone import Zone
 
 LAST_YEAR = 2099
 FIELD_ORDER = "second minute hour day-of-month month day-of-week [year]"
 
 
 def read_schedule(text: str, options: Options) -> Schedule:
-    """Parse a text in this dialect. The zone of the options applies unless the text names one."""
-    return read(text, options.zone, options.policy)
-
-
-def read(text: str, zone: Zone, policy: Policy = KRON) -> Schedule:
     """Return the schedule of a Quartz cron expression."""
     character_fault = invalid_character(text)
     if character_fault:
@@ -33,7 +26,7 @@ def read(text: str, zone: Zone, policy: Policy = KRON) -> Schedule:
         raise _miscount(text, fields)
     head = read_line(LineFields(*fields[:6]))
     valid = read_years(fields[6], LAST_YEAR) if len(fields) == 7 else ALWAYS
-    return assemble(text, head, zone, policy, WALL, valid)
+    return assemble(text, head, options.zone, options.policy, WALL, valid)
 
 
 def _miscount(text: str, fields: list[Token]) -> Fault:

@@ -10,10 +10,10 @@ from kron.errors import clip
 from kron.language.day_tokens import take_tokens
 from kron.language.fault import Fault
 from kron.language.fields import read_value
-from kron.language.foreign.value_set import GRAMMAR, elements, read_element, read_values
+from kron.language.foreign.value_set import GRAMMAR, read_element, read_values
 from kron.language.grammar import DAY, DAY_NAMES, HOUR, MINUTE, MONTH, SECOND, Kind
 from kron.language.plus import with_days
-from kron.language.tokens import Token
+from kron.language.tokens import Token, elements
 from kron.timing.schedule.cron import MONTH_DAYS, WEEK, Cron
 from kron.timing.schedule.days import PLAIN_DAYS, Days
 

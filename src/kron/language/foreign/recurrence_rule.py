@@ -10,8 +10,7 @@ from typing import Any
 from kron.errors import clip, did_you_mean
 from kron.language.fault import Fault
 from kron.language.foreign.recurrence_text import Stamp, read_stamp
-from kron.language.foreign.value_set import elements
-from kron.language.tokens import Token
+from kron.language.tokens import Token, elements
 from kron.timing.schedule.terms import MAX_TIMES
 
 FREQUENCIES = ("MINUTELY", "HOURLY", "DAILY", "WEEKLY", "MONTHLY", "YEARLY")

@@ -13,27 +13,21 @@ from kron.language.foreign.recurrence_clock import Clock, clock_of, interval_of
 from kron.language.foreign.recurrence_days import Selection, day_bits, selection_of, weekday_bits
 from kron.language.foreign.recurrence_rule import Rule, read_rule
 from kron.language.foreign.recurrence_text import Property, Recurrence, Stamp, read_recurrence, read_stamp, zone_of
-from kron.language.foreign.value_set import elements
 from kron.language.options import Options
 from kron.language.plus import with_days
+from kron.language.tokens import elements
 from kron.timing.schedule import Head, Schedule
 from kron.timing.schedule.constraint import UNCONSTRAINED, Clauses, Constraints
 from kron.timing.schedule.cron import Cron
 from kron.timing.schedule.dst import Dst, Fold, Gap
 from kron.timing.schedule.head import Every, Moment
-from kron.timing.schedule.policy import KRON, Policy
 from kron.timing.schedule.terms import Valid
-from kron.timing.zone import DAY, Zone
+from kron.timing.zone import DAY
 
 SHIFT_FIRST = Dst(Gap.SHIFT, Fold.FIRST)  # RFC 5545, section 3.3.5
 
 
 def read_schedule(text: str, options: Options) -> Schedule:
-    """Parse a text in this dialect. The zone of the options applies unless the text names one."""
-    return read(text, options.zone, options.policy)
-
-
-def read(text: str, zone: Zone, policy: Policy = KRON) -> Schedule:
     """Return the schedule of a recurrence. `zone` applies if DTSTART names none."""
     recurrence = read_recurrence(text)
     rule = read_rule(recurrence.rule.value)
@@ -42,7 +36,7 @@ def read(text: str, zone: Zone, policy: Policy = KRON) -> Schedule:
         None if isinstance(head, Every) else Moment(recurrence.start.wall), _until(rule, recurrence), rule.count
     )
     constraints = _exclusions(recurrence, head)
-    return assemble(text, head, recurrence.zone or zone, policy, SHIFT_FIRST, valid, constraints)
+    return assemble(text, head, recurrence.zone or options.zone, options.policy, SHIFT_FIRST, valid, constraints)
 
 
 def _head(text: str, rule: Rule, start: Stamp) -> Head:

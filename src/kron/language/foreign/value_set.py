@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from kron.language import field_errors
 from kron.language.fault import Fault
 from kron.language.fields import read_step, read_value
 from kron.language.grammar import Grammar, Kind
-from kron.language.tokens import Token
+from kron.language.tokens import Token, elements
 
 GRAMMAR = Grammar("quartz", steps=True, names=True)
-
-
-def elements(field: Token) -> Iterator[Token]:
-    """Yield the different elements of a list, with their positions."""
-    start, known = field.start, set[str]()
-    for text in field.text.split(","):
-        if text not in known:
-            known.add(text)
-            yield Token(text, start)
-        start += len(text) + 1
 
 
 def read_values(field: Token, kind: Kind) -> int:

@@ -22,22 +22,15 @@ from kron.timing.schedule import Schedule
 from kron.timing.schedule.cron import MONTH_DAYS, WEEK, Cron
 from kron.timing.schedule.days import Days
 from kron.timing.schedule.dst import AFTER_FIRST, WALL
-from kron.timing.schedule.policy import KRON, Policy
-from kron.timing.zone import Zone
 
 GRAMMAR = Grammar("vixie", steps=True, names=True, seven=True)
 
 
 def read_schedule(text: str, options: Options) -> Schedule:
-    """Parse a text in this dialect. The zone of the options applies unless the text names one."""
-    return read(text, options.zone, options.policy)
-
-
-def read(text: str, zone: Zone, policy: Policy = KRON) -> Schedule:
     """Return the schedule of five fields or a macro."""
     words = tokens(_fields_text(text), 2)
     is_repeating = any(word.text.startswith("*") for word in words)
-    return assemble(text, read_cron(text), zone, policy, WALL if is_repeating else AFTER_FIRST)
+    return assemble(text, read_cron(text), options.zone, options.policy, WALL if is_repeating else AFTER_FIRST)
 
 
 def read_cron(text: str) -> Cron:
