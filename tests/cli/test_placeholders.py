@@ -17,14 +17,21 @@ def test_translate_shows_its_cron_line(kron):
     assert resolve(read_placeholder(TEXT), "o/r/w.md").cron in answer.out
 
 
+def test_compile_prints_what_translate_prints(kron):
+    words = (TEXT, "--identity", "o/r/w.md", "-o", "json")
+    assert kron("compile", *words).out == kron("translate", *words).out
+    assert kron("compile", TEXT, "a.yml", "--identity", "a").status == 2
+
+
 def test_it_needs_an_identity(kron):
-    for command in ("next", "translate"):
+    for command in ("next", "translate", "compile"):
         answer = kron(command, TEXT)
         assert answer.status
         assert "needs the identity of the job" in answer.err
 
 
 def test_mistake_in_a_placeholder_is_explained(kron):
-    answer = kron("next", "FUZZY:DAYLY * * *", "--identity", "a")
-    assert answer.status == 1
-    assert "UNKNOWN_PLACEHOLDER" in answer.err
+    for command in ("next", "translate", "compile"):
+        answer = kron(command, "FUZZY:DAYLY * * *", "--identity", "a")
+        assert answer.status == 1
+        assert "UNKNOWN_PLACEHOLDER" in answer.err

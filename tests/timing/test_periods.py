@@ -12,8 +12,8 @@ import pytest
 from benchmarks import campaign, dst_board
 
 import kron
-from kron.timing.period import Period, next_nominal, prev_nominal
-from kron.timing.zone import instant_of, rfc3339
+from kron.timing.period import Period, count_nominals, next_nominal, prev_nominal
+from kron.timing.zone import EARLIEST, instant_of, rfc3339
 from tests.oracle import occurrences, walk
 
 ROOT = Path(__file__).parents[2]
@@ -136,6 +136,18 @@ def test_the_walk_ends_before_dates_do(zone):
 
 
 @pytest.mark.req("KSPEC-PERIOD-ID", "KSPEC-TERM-PERIOD")
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "Asia/Kolkata", "Etc/GMT+12", "Etc/GMT-14"])
+@pytest.mark.parametrize("text", ["0 0 1 1 *", "30 4 * * *", "* * * * *", "0 0 L * *", "30 4 * * * @dst(once)"])
+def test_the_calendar_begins_at_one_instant_in_every_zone(text, zone):
+    schedule = kron.parse(text, dialect="plus", timezone=zone)
+    beginning = instant_of("0001-01-05T00:00:00Z")
+    first = next_nominal(schedule, beginning)
+    assert first >= EARLIEST
+    assert first == next_nominal(schedule, EARLIEST - 1)
+    assert (prev_nominal(schedule, first), prev_nominal(schedule, first - 1)) == (first, None)
+    assert count_nominals(schedule, beginning, first) == 1
+
+
 def test_the_id_of_a_period_is_its_nominal_time_as_rfc_3339_in_utc():
     assert ids("0 0 1 * *", "2026-02-14T00:00:00Z", 2) == ["2026-03-01T00:00:00Z", "2026-04-01T00:00:00Z"]
     assert ids("0 0 1 * * @tz(Asia/Kolkata)", "2026-02-14T00:00:00Z", 1) == ["2026-02-28T18:30:00Z"]

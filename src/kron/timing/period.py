@@ -10,7 +10,7 @@ from kron.timing.count import count_matches
 from kron.timing.recurrence import count_of, next_of, previous_of
 from kron.timing.schedule import Cron, Schedule
 from kron.timing.schedule.terms import PLAIN
-from kron.timing.zone import LATEST, UTC_ZONE, instant, moment, rfc3339
+from kron.timing.zone import EARLIEST, LATEST, UTC_ZONE, instant, moment, rfc3339
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -68,13 +68,17 @@ def next_nominal(schedule: Schedule, t: int) -> int | None:
     zone = schedule.zone
     if zone is UTC_ZONE:  # local time equals the instant
         nominal = cron.after(t)
-        return None if nominal is None or nominal > LATEST else nominal
+        if nominal is not None and EARLIEST <= nominal <= LATEST:
+            return nominal
+        return next_nominal(schedule, EARLIEST - 1) if t < EARLIEST - 1 else None
     _, end, offset = zone.spell(t)
     wall = cron.after(t + offset)
     if wall is not None and wall <= LATEST:
         nominal = wall - offset
-        if nominal < end:
+        if EARLIEST <= nominal < end:
             return nominal
+    if t < EARLIEST - 1:
+        return next_nominal(schedule, EARLIEST - 1)
     return zone.first_after(cron.after, t)  # the offset changes before the next match
 
 
@@ -91,5 +95,5 @@ def count_nominals(schedule: Schedule, after: int, upto: int) -> int:
     if schedule.terms is not PLAIN:
         return count_of(schedule, after, upto)
     cron: Cron = schedule.cron  # type: ignore[assignment]
-    spells = schedule.zone.spells_between(after + 1, upto + 1)
+    spells = schedule.zone.spells_between(max(after + 1, EARLIEST), upto + 1)
     return sum(count_matches(cron, first + offset, last + offset) for first, last, offset in spells)

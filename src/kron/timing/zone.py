@@ -106,11 +106,11 @@ class Zone:
         """Return the last instant not later than `t` whose local time is one that `upto` returns, or None."""
         if self.fixed is not None:
             wall = upto(t + self.fixed)
-            return None if wall is None or wall < EARLIEST else wall - self.fixed
+            return None if wall is None or wall - self.fixed < EARLIEST else wall - self.fixed
         spell_start, _, offset = self.spell(t)
         searched_wall = t + offset
         wall = upto(searched_wall)
-        while wall is not None and wall >= EARLIEST:
+        while wall is not None and wall - offset >= EARLIEST:
             if wall - offset >= spell_start:
                 return wall - offset
             spell_start, spell_end, offset = self.spell(spell_start - 1)

@@ -17,6 +17,7 @@ from kron.language.door import COMMAND_LINE
 from kron.language.krontab import Table, read_table
 from kron.language.options import Options
 from kron.language.reading import Reading, read, zone_of
+from kron.language.sentences.placeholder import is_placeholder
 from kron.timing.decision import Decision
 from kron.timing.schedule import Schedule
 from kron.timing.upcoming import upcoming_decisions
@@ -24,7 +25,6 @@ from kron.timing.upcoming_runs import upcoming_runs
 from kron.timing.zone import instant_of
 
 MAX_FILE_BYTES = 16 << 20  # maximum file size in bytes
-PLACEHOLDER_PREFIX = "FUZZY:"  # a text that begins with it is a placeholder
 NO_IDENTITY = "-"  # identity of a schedule whose decisions do not depend on an identity
 
 
@@ -112,7 +112,7 @@ def read_schedule_text(text: str, dialect: str | None, after: int, identity: str
     options = Options(zone_of(timezone), identity=identity)
     if dialect == AUTO:
         return read_by_all(text, options, after, default=DIALECT, door=COMMAND_LINE)
-    default = "placeholder" if text.lstrip(" \t").startswith(PLACEHOLDER_PREFIX) else DIALECT
+    default = "placeholder" if is_placeholder(text) else DIALECT
     return read(text, dialect, options, default=default, door=COMMAND_LINE)
 
 

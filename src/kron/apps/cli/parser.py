@@ -136,7 +136,9 @@ def _compile(commands: Any) -> None:
         "compile the sentences of workflow files to cron lines",
         "compile --repo octo-org/site .github/workflows",
     )
-    command.add_argument("paths", nargs="+", metavar="PATH", help="workflow file (YAML, Markdown), or a folder of them")
+    path_help = "workflow file (YAML, Markdown), or a folder of them; or a placeholder such as 'FUZZY:DAILY * * *'"
+    command.add_argument("paths", nargs="+", metavar="PATH", help=path_help)
+    command.add_argument("--identity", help="identifier to compile a placeholder for: owner/repo/path")
     command.add_argument("--repo", metavar="OWNER/NAME", help="repository (default: that of the git remote origin)")
     command.add_argument("--write", action="store_true", help="write the cron lines into the files")
     command.add_argument("--check", action="store_true", help="change nothing; exit 1 if a cron line is wrong")

@@ -127,8 +127,14 @@ def _write_workdays(first: int | None) -> str:
     return "*" if first in (None, MONDAY) else f"{first}-{first + 4}"
 
 
+PREFIX = "FUZZY:"  # a text that begins with it is a placeholder
 _PLACEHOLDER = re.compile(r"FUZZY:([A-Z][A-Z_-]*)((?:[:/][A-Z0-9]+)*) \* \* (\*|[0-6](?:-[0-6])?)")
 _PLACEHOLDER_HINT = "use the placeholder of a sentence, such as FUZZY:DAILY_AROUND:14:0 * * *"
+
+
+def is_placeholder(text: str) -> bool:
+    """Return whether a text names itself a placeholder."""
+    return text.lstrip(" \t").startswith(PREFIX)
 
 
 def read_placeholder(text: str) -> Placeholder:

@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from kron.apps.cli.commands.fmt import replace_file
+from kron.apps.cli.commands.translate import placeholder_rows, show_rows
 from kron.apps.cli.console import Screen, colourful
 from kron.apps.cli.heatmap import heatmap
 from kron.apps.cli.inputs import now, read_text, usage_error
 from kron.apps.cli.repository import identifier
 from kron.errors import InvalidInput, InvalidSchedule, LanguageError, report
+from kron.language.fault import Fault
 from kron.language.finding import Finding
+from kron.language.sentences.placeholder import is_placeholder
 from kron.language.workflows.compile import Compiled, Status, Workflow, collisions, compile_workflow
 from kron.language.workflows.rewrite import rewrite
 from kron.timing.period import next_nominal
@@ -28,6 +31,8 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     """Compile files. Return 1 if a file is invalid or, with `--check`, if a cron line is wrong or missing."""
     if args.check and args.write:
         raise usage_error("--check and --write are mutually exclusive", "use only one of them")
+    if any(map(is_placeholder, args.paths)):
+        return _show_placeholder(args, screen)
     at, workflows = now(args), [_load(path, args.repo) for path in files(args.paths)]
     errors = [error for workflow in workflows for error in workflow.errors]
     for error in errors:
@@ -43,6 +48,18 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     if args.write:
         _write(workflows, screen)
     return int(args.check and _differences(schedules, screen) > 0)
+
+
+def _show_placeholder(args: argparse.Namespace, screen: Screen) -> int:
+    if len(args.paths) > 1 or args.check or args.write:
+        raise usage_error("a placeholder is compiled alone, into no file", "give it as the only argument")
+    text = args.paths[0].strip()
+    try:
+        rows = placeholder_rows(text, args.identity)
+    except Fault as fault:
+        raise fault.within(text) from None
+    show_rows(rows, args.output, screen)
+    return 0
 
 
 def files(paths: list[str]) -> Iterator[Path]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 
 from kron.apps.cli.console import Screen
-from kron.apps.cli.inputs import PLACEHOLDER_PREFIX, usage_error
+from kron.apps.cli.inputs import usage_error
 from kron.errors import InvalidSchedule
 from kron.language import parse
 from kron.language.english import describe
 from kron.language.fault import Fault
 from kron.language.sentences import grammar
-from kron.language.sentences.placeholder import read_placeholder
+from kron.language.sentences.placeholder import is_placeholder, read_placeholder
 from kron.language.sentences.replacement import sentence_for
 from kron.language.sentences.scatter import resolve, scatter
 from kron.language.sentences.translate import kron_line
@@ -23,23 +23,33 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
         rows = _rows(args.text, args.identity)
     except Fault as fault:
         raise fault.within(args.text) from None
-    if args.output == "json":
-        screen.json({name.replace(" ", "_"): value for name, value in rows.items()})
-    else:
-        for name, value in rows.items():
-            screen.line(f"{screen.paint(screen.out, 'dim', name.ljust(11))} {value}")
+    show_rows(rows, args.output, screen)
     return 0
 
 
+def show_rows(rows: dict[str, str], output: str, screen: Screen) -> None:
+    """Print named values, as text or as one JSON object."""
+    if output == "json":
+        screen.json({name.replace(" ", "_"): value for name, value in rows.items()})
+        return
+    for name, value in rows.items():
+        screen.line(f"{screen.paint(screen.out, 'dim', name.ljust(11))} {value}")
+
+
 def _rows(text: str, identity: str | None) -> dict[str, str]:
-    if text.lstrip().startswith(PLACEHOLDER_PREFIX):
-        return _placeholder_rows(text.strip(), identity)
+    if is_placeholder(text):
+        return placeholder_rows(text.strip(), identity)
     looks_like_cron = text.lstrip()[:1] in tuple("0123456789*")
     return _cron_rows(text.strip()) if looks_like_cron else _sentence_rows(text, identity)
 
 
-def _placeholder_rows(text: str, identity: str | None) -> dict[str, str]:
-    """Return the cron line of a placeholder for one identity."""
+def placeholder_rows(text: str, identity: str | None) -> dict[str, str]:
+    """Return the cron line of a placeholder for one identity.
+
+    Raises:
+        UsageError: No identity is given.
+        Fault: The text is not a valid placeholder.
+    """
     plan = read_placeholder(text)
     if not identity:
         raise usage_error("a placeholder needs the identity of the job", "add --identity NAME")
