@@ -19,7 +19,7 @@ from tests.postgres import Server, connect, running
 from benchmarks.ticks.bare import SQL
 from benchmarks.ticks.jobs import KINDS, START, a_job
 from benchmarks.ticks.ours import Ours
-from kron.stores.codec import write_job
+from kron.stores.job_codec import write_job
 from kron.stores.postgres.maintain import weeks
 from kron.stores.postgres.rows import digest
 

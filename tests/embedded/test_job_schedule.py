@@ -9,7 +9,7 @@ import pytest
 from kron import KronError, Scheduler
 from kron.language.canonical import canonical
 from kron.language.source import shown_source
-from kron.stores.codec import write_job
+from kron.stores.job_codec import write_job
 
 
 def declared(**options):

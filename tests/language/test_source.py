@@ -16,7 +16,8 @@ from kron.language.krontab import read_table
 from kron.language.manifest import define
 from kron.language.service import seconds_first, seconds_last
 from kron.language.source import names_zone, shown_source, source_of
-from kron.stores.codec import read_state, write_job
+from kron.stores.codec import read_state
+from kron.stores.job_codec import write_job
 from kron.timing.job import Job, Source
 from kron.timing.schedule.policy import KRON
 from kron.timing.zone import zone

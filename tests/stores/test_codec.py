@@ -12,18 +12,15 @@ from kron.rules.run import Run, State
 from kron.rules.update import Revision
 from kron.stores.codec import (
     GAP,
-    JOB,
-    POLICY,
     RUN,
-    JobRow,
     read_gap,
     read_revision,
     read_run,
     read_state,
-    write_job,
     write_revision,
     write_standing,
 )
+from kron.stores.job_codec import JOB, POLICY, JobRow, write_job
 from kron.timing.job import Command, Job, Source
 from kron.timing.schedule import Constraints, Schedule, Seed, Window
 from kron.timing.schedule.constraint import Clauses

@@ -16,7 +16,7 @@ from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
 from kron.rules.outcome import Outcome
 from kron.rules.run import State
 from kron.rules.update import RunUpdate, ScheduleUpdate
-from kron.stores.codec import write_job
+from kron.stores.job_codec import write_job
 from kron.stores.postgres import PostgresStore
 from kron.stores.postgres.arrays import numbers, octets, texts
 from kron.stores.postgres.cases import Jobs
@@ -55,6 +55,7 @@ TABLES = [
         "runs",
         "schedule_actions",
         "schedule_gaps",
+        "schedule_labels",
         "schedule_revisions",
         "schedule_state",
     ),

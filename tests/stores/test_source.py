@@ -13,7 +13,7 @@ from kron.language.source import source_of
 from kron.rules.edit import defined
 from kron.rules.pause import NO_ACTOR
 from kron.rules.update import ScheduleUpdate
-from kron.stores import codec
+from kron.stores import job_codec
 from kron.timing.job import Job
 from kron.timing.zone import zone
 from tests.stores.making import NOW, a_case, a_job, a_revision, now
@@ -107,8 +107,8 @@ def test_source_changes_with_the_revision_only(store):
 @pytest.mark.parametrize("store", ["sqlite", "postgres"], indirect=True)
 def test_row_of_a_definition_is_written_once_per_commit(store, monkeypatch):
     counted = []
-    unstorable = codec._unstorable
-    monkeypatch.setattr(codec, "_unstorable", lambda job, row: counted.append(job.identity) or unstorable(job, row))
+    unstorable = job_codec._unstorable
+    monkeypatch.setattr(job_codec, "_unstorable", lambda job, row: counted.append(job.identity) or unstorable(job, row))
     cases = [a_case(name) for name in "abc"]
     assert all(store.commit([ScheduleUpdate(None, case, revision=a_revision(case)) for case in cases], NOW))
     assert sorted(counted) == ["a", "b", "c"]

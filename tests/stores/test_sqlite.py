@@ -237,7 +237,7 @@ GUARDS = {
     "a revision never changes": "UPDATE schedule_revisions SET note = 'other'",
     "a revision stays": "DELETE FROM schedule_revisions",
     "numbered upwards": "INSERT INTO schedule_revisions SELECT schedule_id, 0, '', '', '', '', '', '', '', '', 0, 0,"
-    " NULL, NULL, NULL, 0, '', '', 0 FROM schedules",
+    " NULL, NULL, NULL, NULL, NULL, NULL, 0, '', '', 0 FROM schedules",
     "a run only moves forward": "UPDATE schedule_runs SET status = 'pending' WHERE status = 'started'",
     "only moves forward": "UPDATE schedule_runs SET attempt = 0 WHERE status = 'started'",
     "moves forward": "UPDATE schedule_runs SET outcome = 'missed' WHERE status = 'started'",

@@ -30,6 +30,7 @@ from kron.rules.upcoming import upcoming
 from kron.rules.update import ScheduleUpdate
 from kron.timing.job import Job
 from kron.timing.key import key_of
+from kron.timing.labels import selector_of
 from kron.timing.schedule.policy import Overlap
 
 __all__ = ["Actor", "Registrar"]
@@ -203,13 +204,27 @@ class Registrar:
         return require_schedule(state, identity)
 
     async def schedules(
-        self, prefix: str = "", *, paused: bool | None = None, deleted: bool = False, after: str = "", limit: int = 100
+        self,
+        prefix: str = "",
+        *,
+        paused: bool | None = None,
+        deleted: bool = False,
+        labels: Sequence[str] = (),
+        after: str = "",
+        limit: int = 100,
     ) -> list[ScheduleState]:
         """Return a page of the schedules whose names begin with `prefix`, in order.
 
-        `after` is the last name of the previous page.
+        Args:
+            prefix: Beginning of the names.
+            paused: Only paused schedules (True), only others (False), or both (None).
+            deleted: Only deleted schedules (True), or only others (False).
+            labels: Only schedules that have all of these labels, each as `key=value`.
+            after: Last name of the previous page.
+            limit: Maximum number of schedules.
         """
-        names = await self.store.identities(after, checked_page_size(limit), prefix, paused, deleted)
+        selectors = [selector_of(label) for label in labels]
+        names = await self.store.identities(after, checked_page_size(limit), prefix, paused, deleted, selectors)
         return [state for state in await self.store.get(names) if state]
 
     async def runs(self, identity: str, *, before: str = "", limit: int = 20) -> list[Run]:

@@ -106,7 +106,13 @@ class Store(Protocol):
         """Return the runs with these keys; None for keys without a run."""
 
     async def identities(
-        self, after: str, limit: int, prefix: str = "", paused: bool | None = None, deleted: bool = False
+        self,
+        after: str,
+        limit: int,
+        prefix: str = "",
+        paused: bool | None = None,
+        deleted: bool = False,
+        labels: Sequence[str] = (),
     ) -> list[str]:
         """Return a page of identities in order.
 
@@ -116,6 +122,7 @@ class Store(Protocol):
             prefix: Only identities that begin with this text.
             paused: Only paused schedules (True), only others (False), or both (None).
             deleted: Only deleted schedules (True), or only others (False).
+            labels: Only schedules that have all of these labels, each as `key=value`.
         """
 
     async def runs(self, identity: str, limit: int, before: str = "") -> list[Run]:

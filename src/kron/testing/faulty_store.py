@@ -67,10 +67,16 @@ class FaultyStore:
         return await self._call("runs_by_key", self.store.runs_by_key(keys))
 
     async def identities(
-        self, after: str, limit: int, prefix: str = "", paused: bool | None = None, deleted: bool = False
+        self,
+        after: str,
+        limit: int,
+        prefix: str = "",
+        paused: bool | None = None,
+        deleted: bool = False,
+        labels: Sequence[str] = (),
     ) -> list[str]:
         """Return a page of identities."""
-        return await self._call("identities", self.store.identities(after, limit, prefix, paused, deleted))
+        return await self._call("identities", self.store.identities(after, limit, prefix, paused, deleted, labels))
 
     async def runs(self, identity: str, limit: int, before: str = "") -> list[Run]:
         """Return the newest runs of a schedule."""

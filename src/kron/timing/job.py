@@ -1,4 +1,4 @@
-"""Job: the definition of a schedule, with its identity, its target and the text that its author wrote."""
+"""Job: the definition of a schedule, with its identity, its target, its data and the text that its author wrote."""
 
 from __future__ import annotations
 
@@ -24,6 +24,15 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
+class Webhook:
+    """How a webhook is sent, where it differs from the default: a signed POST that any 2xx status accepts."""
+
+    method: str = "POST"
+    headers: tuple[tuple[str, str], ...] = ()  # in addition to those of Kron
+    success: str = "200-299"  # status codes that accept the run: codes and ranges, separated by commas
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """Source text of a schedule: what its author wrote. It is shown to people; no decision reads it.
 
@@ -37,7 +46,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The definition of a schedule: identity, schedule, target and source text.
+    """The definition of a schedule: identity, schedule, target, payload, labels and source text.
 
     This is the only type that holds a definition. Files, requests and rows are read into it and written from it. The
     identity is an input of every decision and of every idempotency key, so it must not change.
@@ -52,6 +61,9 @@ class Job:
     start: int | None = None  # second; only periods strictly after it are valid
     end: int | None = None  # second; only periods not later than it are valid
     source: Source | None = None  # None: the schedule was not built from one text
+    payload: str | None = None  # JSON value for the target, as `payload_text` writes it
+    labels: tuple[tuple[str, str], ...] = ()  # keys and values, ordered by key
+    webhook: Webhook | None = None
 
     def same_definition(self, other: Job) -> bool:
         """Return whether `other` is the same definition, so that no new revision is needed.

@@ -89,7 +89,13 @@ class MemoryStore(Tables):
         return [self._find_run(key) for key in keys]
 
     async def identities(
-        self, after: str, limit: int, prefix: str = "", paused: bool | None = None, deleted: bool = False
+        self,
+        after: str,
+        limit: int,
+        prefix: str = "",
+        paused: bool | None = None,
+        deleted: bool = False,
+        labels: Sequence[str] = (),
     ) -> list[str]:
         """Return a page of the identities, in order."""
         if len(self.ordered) != len(self.cases):  # retention clears `ordered` when it removes one
@@ -97,8 +103,10 @@ class MemoryStore(Tables):
         start = bisect_right(self.ordered, after) if after >= prefix else bisect_left(self.ordered, prefix)
         following = takewhile(lambda name: name.startswith(prefix), islice(self.ordered, start, None))
         states = (self.cases[name] for name in following)
-        matches = (state.identity for state in states if state.deleted is deleted and paused in (None, state.paused))
-        return list(islice(matches, limit))
+        matches = (state for state in states if state.deleted is deleted and paused in (None, state.paused))
+        wanted = frozenset(labels)
+        labelled = (state.identity for state in matches if wanted <= {f"{k}={v}" for k, v in state.job.labels})
+        return list(islice(labelled, limit))
 
     async def runs(self, identity: str, limit: int, before: str = "") -> list[Run]:
         """Return the runs of a schedule, newest first; those older than the run `before` if it is given."""

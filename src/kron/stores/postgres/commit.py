@@ -8,7 +8,7 @@ from typing import Any
 from kron.rules.run import Run, exclusive
 from kron.rules.upcoming import next_period
 from kron.rules.update import ScheduleUpdate, can_commit, is_simple_insert
-from kron.stores.codec import JobRow, write_job
+from kron.stores.job_codec import JobRow, write_job
 from kron.stores.postgres.arrays import numbers, octets, texts
 from kron.stores.postgres.cases import Jobs, read_states
 from kron.stores.postgres.pool import Session

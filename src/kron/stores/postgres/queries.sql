@@ -118,7 +118,7 @@ FROM (VALUES (0)) AS once LEFT JOIN LATERAL (
 SELECT r.*
 FROM unnest(%(schedules)s, %(revisions)s) AS s (schedule_id, number), LATERAL (
     SELECT schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
-           source, source_dialect, source_timezone, number, at, actor, note, cursor
+           source, source_dialect, source_timezone, payload, labels, webhook, number, at, actor, note, cursor
     FROM schedule_revisions
     WHERE tenant_id = %(tenant)s AND schedule_id = s.schedule_id AND number = s.number
     OFFSET 0) AS r;
@@ -134,7 +134,7 @@ FOR NO KEY UPDATE;
 SELECT d.*
 FROM unnest(%(schedules)s) AS s (schedule_id), LATERAL (
     SELECT schedule_id, digest, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
-           source, source_dialect, source_timezone
+           source, source_dialect, source_timezone, payload, labels, webhook
     FROM definitions
     WHERE tenant_id = %(tenant)s AND schedule_id = s.schedule_id
     OFFSET 0) AS d;
@@ -184,37 +184,40 @@ RETURNING d.schedule_id;
 
 -- define: insert new schedules; returns the inserted ones
 INSERT INTO definitions (tenant_id, schedule_id, digest, schedule, dialect, timezone, policy, name, description,
-                         command, target, start_at, end_at, source, source_dialect, source_timezone, updated_at)
+                         command, target, start_at, end_at, source, source_dialect, source_timezone, payload, labels,
+                         webhook, updated_at)
 SELECT %(tenant)s, s.*, %(now)s
 FROM unnest(%(schedules)s, %(digests)s, %(texts)s, %(dialects)s, %(zones)s, %(policies)s, %(names)s,
             %(descriptions)s, %(commands)s, %(targets)s, %(starts)s, %(ends)s, %(sources)s,
-            %(source_dialects)s, %(source_timezones)s) AS s
+            %(source_dialects)s, %(source_timezones)s, %(payloads)s, %(labels)s, %(webhooks)s) AS s
 ON CONFLICT DO NOTHING
 RETURNING schedule_id;
 
 -- edit: write new revisions of schedules, under the lock: definition, progress, and the permanent revision record
 WITH defined AS (
     INSERT INTO definitions (tenant_id, schedule_id, digest, schedule, dialect, timezone, policy, name, description,
-                             command, target, start_at, end_at, source, source_dialect, source_timezone, updated_at)
+                             command, target, start_at, end_at, source, source_dialect, source_timezone, payload, labels,
+                             webhook, updated_at)
     SELECT %(tenant)s, s.*, %(now)s
     FROM unnest(%(schedules)s, %(digests)s, %(texts)s, %(dialects)s, %(zones)s, %(policies)s, %(names)s,
                 %(descriptions)s, %(commands)s, %(targets)s, %(starts)s, %(ends)s, %(sources)s,
-                %(source_dialects)s, %(source_timezones)s) AS s
+                %(source_dialects)s, %(source_timezones)s, %(payloads)s, %(labels)s, %(webhooks)s) AS s
     ON CONFLICT (tenant_id, schedule_id) DO UPDATE SET
         digest = excluded.digest, schedule = excluded.schedule, dialect = excluded.dialect,
         timezone = excluded.timezone, policy = excluded.policy, name = excluded.name,
         description = excluded.description, command = excluded.command, target = excluded.target,
         start_at = excluded.start_at, end_at = excluded.end_at, source = excluded.source,
         source_dialect = excluded.source_dialect, source_timezone = excluded.source_timezone,
+        payload = excluded.payload, labels = excluded.labels, webhook = excluded.webhook,
         updated_at = excluded.updated_at
 ), revised AS (
     INSERT INTO schedule_revisions (tenant_id, schedule_id, schedule, dialect, timezone, policy, name, description,
-                                    command, target, start_at, end_at, source, source_dialect, source_timezone, number,
-                                    at, actor, note, cursor)
+                                    command, target, start_at, end_at, source, source_dialect, source_timezone,
+                                    payload, labels, webhook, number, at, actor, note, cursor)
     SELECT %(tenant)s, r.*
     FROM unnest(%(schedules)s, %(texts)s, %(dialects)s, %(zones)s, %(policies)s, %(names)s, %(descriptions)s,
                 %(commands)s, %(targets)s, %(starts)s, %(ends)s, %(sources)s, %(source_dialects)s, %(source_timezones)s,
-                %(numbers)s::integer[], %(ats)s, %(actors)s, %(notes)s, %(froms)s) AS r
+                %(payloads)s, %(labels)s, %(webhooks)s, %(numbers)s::integer[], %(ats)s, %(actors)s, %(notes)s, %(froms)s) AS r
 )
 UPDATE schedule_state d SET
     digest = s.digest, revision = s.revision, cursor = s.cursor, since = s.since, paused = s.paused,
@@ -274,12 +277,12 @@ SELECT %(tenant)s, g.* FROM unnest(%(schedules)s, %(firsts)s, %(lasts)s, %(count
 
 -- insert_revisions: insert revisions: complete definitions, kept permanently
 INSERT INTO schedule_revisions (tenant_id, schedule_id, schedule, dialect, timezone, policy, name, description,
-                                command, target, start_at, end_at, source, source_dialect, source_timezone, number,
-                                at, actor, note, cursor)
+                                command, target, start_at, end_at, source, source_dialect, source_timezone,
+                                payload, labels, webhook, number, at, actor, note, cursor)
 SELECT %(tenant)s, r.*
 FROM unnest(%(schedules)s, %(texts)s, %(dialects)s, %(zones)s, %(policies)s, %(names)s, %(descriptions)s,
             %(commands)s, %(targets)s, %(starts)s, %(ends)s, %(sources)s, %(source_dialects)s, %(source_timezones)s,
-            %(numbers)s::integer[], %(ats)s, %(actors)s, %(notes)s, %(froms)s) AS r;
+            %(payloads)s, %(labels)s, %(webhooks)s, %(numbers)s::integer[], %(ats)s, %(actors)s, %(notes)s, %(froms)s) AS r;
 
 -- insert_actions: insert recorded actions, kept permanently
 INSERT INTO schedule_actions (tenant_id, schedule_id, action, at, until, actor, note)
@@ -292,6 +295,19 @@ WHERE tenant_id = %(tenant)s AND schedule_id > %(after)s AND schedule_id >= %(pr
   AND starts_with(schedule_id, %(prefix)s) AND deleted = %(deleted)s
   AND (%(paused)s::boolean IS NULL OR paused = %(paused)s)
 ORDER BY schedule_id
+LIMIT %(limit)s;
+
+-- labelled_identities: a page of identities of schedules that have a label, and all of the other labels
+SELECT l.schedule_id
+FROM schedule_labels l JOIN schedule_state d ON d.schedule_id = l.schedule_id AND d.tenant_id = l.tenant_id
+WHERE l.tenant_id = %(tenant)s AND l.label = %(label)s AND l.schedule_id > %(after)s AND l.schedule_id >= %(prefix)s
+  AND starts_with(l.schedule_id, %(prefix)s) AND d.deleted = %(deleted)s
+  AND (%(paused)s::boolean IS NULL OR d.paused = %(paused)s)
+  AND NOT EXISTS (
+    SELECT FROM unnest(%(others)s) AS o (label)
+    WHERE NOT EXISTS (SELECT FROM schedule_labels m
+                      WHERE m.tenant_id = l.tenant_id AND m.label = o.label AND m.schedule_id = l.schedule_id))
+ORDER BY l.schedule_id
 LIMIT %(limit)s;
 
 -- runs: the newest runs of a schedule
@@ -356,7 +372,7 @@ ORDER BY first;
 
 -- revisions: revisions of a schedule, oldest first
 SELECT schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
-       source, source_dialect, source_timezone, number, at, actor, note, cursor
+       source, source_dialect, source_timezone, payload, labels, webhook, number, at, actor, note, cursor
 FROM schedule_revisions
 WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s
 ORDER BY number;

@@ -14,7 +14,8 @@ from kron.rules.run import OPEN, Run, State
 from kron.rules.state import ScheduleState
 from kron.rules.upcoming import next_period
 from kron.rules.update import Revision, ScheduleAction
-from kron.stores.codec import JobRow, read_state, write_owed
+from kron.stores.codec import read_state, write_owed
+from kron.stores.job_codec import JobRow
 from kron.stores.postgres.arrays import numbers, octets, texts, truths
 from kron.stores.presets import Presets
 from kron.timing.job import Job
@@ -73,9 +74,8 @@ def read_job(row: Row, presets: Presets) -> tuple[tuple[str, int], Job]:
 
 def with_identity(identity: str, job: Job) -> Job:
     """Return the same definition with another identity."""
-    return Job(
-        identity, job.schedule, job.name, job.description, job.command, job.target, job.start, job.end, job.source
-    )
+    details = (job.name, job.description, job.command, job.target, job.start, job.end, job.source)
+    return Job(identity, job.schedule, *details, job.payload, job.labels, job.webhook)
 
 
 @lru_cache(16_384)
@@ -86,9 +86,10 @@ def _read_definition(presets: Presets, *definition: Any) -> Job:
 
 def definition_columns(rows: Mapping[str, JobRow]) -> dict[str, Any]:
     """Return the columns of definitions, which are given by identity."""
-    text, dialect, zone, policy, name, description, command, target, start, end, *source = zip(
+    text, dialect, zone, policy, name, description, command, target, start, end, *others = zip(
         *rows.values(), strict=True
     )
+    source, source_dialect, source_timezone, payload, labels, webhook = others
     return {
         "schedules": texts(rows),
         "digests": numbers(map(digest, rows.values())),
@@ -102,9 +103,12 @@ def definition_columns(rows: Mapping[str, JobRow]) -> dict[str, Any]:
         "targets": texts(target),
         "starts": numbers(start),
         "ends": numbers(end),
-        "sources": texts(source[0]),
-        "source_dialects": texts(source[1]),
-        "source_timezones": texts(source[2]),
+        "sources": texts(source),
+        "source_dialects": texts(source_dialect),
+        "source_timezones": texts(source_timezone),
+        "payloads": texts(payload),
+        "labels": texts(labels),
+        "webhooks": texts(webhook),
     }
 
 

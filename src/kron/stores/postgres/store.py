@@ -171,11 +171,21 @@ class PostgresStore:
         return [runs_by_key.get(key) for key in keys]
 
     async def identities(
-        self, after: str, limit: int, prefix: str = "", paused: bool | None = None, deleted: bool = False
+        self,
+        after: str,
+        limit: int,
+        prefix: str = "",
+        paused: bool | None = None,
+        deleted: bool = False,
+        labels: Sequence[str] = (),
     ) -> list[str]:
         """Return a page of the identities, in order."""
-        parameters = {"after": after, "limit": limit, "prefix": prefix, "paused": paused, "deleted": deleted}
-        rows = await self.pool.read(lambda session: session.rows("identities", **parameters))
+        parameters: dict[str, Any] = {"after": after, "limit": limit, "prefix": prefix}
+        parameters |= {"paused": paused, "deleted": deleted}
+        query = "identities"
+        if labels:
+            query, parameters = "labelled_identities", parameters | {"label": labels[0], "others": texts(labels[1:])}
+        rows = await self.pool.read(lambda session: session.rows(query, **parameters))
         return [identity for (identity,) in rows]
 
     async def runs(self, identity: str, limit: int, before: str = "") -> list[Run]:

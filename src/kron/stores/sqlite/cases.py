@@ -11,7 +11,8 @@ from kron.engine.store import Found, Unreadable
 from kron.errors import UnreadableRecord
 from kron.rules.run import Run
 from kron.rules.state import NOTHING, ScheduleState
-from kron.stores.codec import JOB_COLUMNS, Standing, read_ahead, read_revision, read_run, read_state
+from kron.stores.codec import Standing, read_ahead, read_revision, read_run, read_state
+from kron.stores.job_codec import JOB_COLUMNS
 from kron.stores.presets import Presets
 from kron.stores.sqlite.fleet import Rows
 from kron.timing.job import Job

@@ -64,7 +64,7 @@ ON CONFLICT (kind) DO UPDATE SET
 
 -- due_schedules: schedules that are due for a check, the longest waiting first
 SELECT schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
-       source, source_dialect, source_timezone, revision, cursor, since, paused, deleted, wake, paused_until, owed
+       source, source_dialect, source_timezone, payload, labels, webhook, revision, cursor, since, paused, deleted, wake, paused_until, owed
 FROM schedules
 WHERE wake IS NOT NULL AND wake <= :upto AND (wake, schedule_id) > (:after, :identity)
   AND shard IN (SELECT value FROM json_each(:shards)) AND kind IN (SELECT value FROM json_each(:kinds))
@@ -83,7 +83,7 @@ LIMIT 1;
 
 -- schedules: schedules by identity
 SELECT schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
-       source, source_dialect, source_timezone, revision, cursor, since, paused, deleted, wake, paused_until, owed
+       source, source_dialect, source_timezone, payload, labels, webhook, revision, cursor, since, paused, deleted, wake, paused_until, owed
 FROM schedules
 WHERE schedule_id IN (SELECT value FROM json_each(:names));
 
@@ -113,11 +113,11 @@ SELECT idempotency_key FROM schedule_runs WHERE idempotency_key IN (SELECT value
 -- define: insert a new schedule
 INSERT INTO schedules (
     schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
-    source, source_dialect, source_timezone,
+    source, source_dialect, source_timezone, payload, labels, webhook,
     revision, cursor, since, paused, deleted, wake, paused_until, shard, kind, next_at, owed)
 VALUES (
     :schedule_id, :schedule, :dialect, :timezone, :policy, :name, :description, :command, :target, :start_at, :end_at,
-    :source, :source_dialect, :source_timezone,
+    :source, :source_dialect, :source_timezone, :payload, :labels, :webhook,
     :revision, :cursor, :since, :paused, :deleted, :wake, :paused_until, :shard, :kind, :next_at, :owed);
 
 -- redefine: write a new revision of a schedule
@@ -125,6 +125,7 @@ UPDATE schedules SET
     schedule = :schedule, dialect = :dialect, timezone = :timezone, policy = :policy, name = :name,
     description = :description, command = :command, target = :target, start_at = :start_at, end_at = :end_at,
     source = :source, source_dialect = :source_dialect, source_timezone = :source_timezone,
+    payload = :payload, labels = :labels, webhook = :webhook,
     revision = :revision, cursor = :cursor, since = :since, paused = :paused, deleted = :deleted, wake = :wake,
     paused_until = :paused_until, kind = :kind, aside = NULL, next_at = :next_at, owed = :owed
 WHERE schedule_id = :schedule_id;
@@ -179,16 +180,27 @@ VALUES (:schedule_id, :first, :last, :count, :outcome, :reason);
 -- insert_revision: insert a revision: a complete definition, kept permanently
 INSERT INTO schedule_revisions (
     schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
-    source, source_dialect, source_timezone, number, at, actor, note, cursor)
+    source, source_dialect, source_timezone, payload, labels, webhook, number, at, actor, note, cursor)
 VALUES (
     :schedule_id, :schedule, :dialect, :timezone, :policy, :name, :description, :command, :target, :start_at, :end_at,
-    :source, :source_dialect, :source_timezone, :number, :at, :actor, :note, :cursor);
+    :source, :source_dialect, :source_timezone, :payload, :labels, :webhook, :number, :at, :actor, :note, :cursor);
 
 -- identities: a page of identities; `beyond` sorts after all that start with the prefix
 SELECT schedule_id FROM schedules
 WHERE schedule_id > :after AND schedule_id >= :prefix AND schedule_id < :beyond
   AND deleted = :deleted AND (:paused IS NULL OR paused = :paused)
 ORDER BY schedule_id
+LIMIT :limit;
+
+-- labelled_identities: a page of identities of schedules that have a label, and all of the other labels
+SELECT l.schedule_id
+FROM schedule_labels l JOIN schedules s ON s.schedule_id = l.schedule_id
+WHERE l.label = :label AND l.schedule_id > :after AND l.schedule_id >= :prefix AND l.schedule_id < :beyond
+  AND s.deleted = :deleted AND (:paused IS NULL OR s.paused = :paused)
+  AND NOT EXISTS (
+    SELECT 1 FROM json_each(:others) o
+    WHERE NOT EXISTS (SELECT 1 FROM schedule_labels m WHERE m.label = o.value AND m.schedule_id = l.schedule_id))
+ORDER BY l.schedule_id
 LIMIT :limit;
 
 -- runs: the newest runs of a schedule
@@ -241,7 +253,7 @@ SELECT first, last, count, outcome, reason FROM schedule_gaps WHERE schedule_id 
 
 -- revisions: revisions of a schedule, oldest first
 SELECT schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
-       source, source_dialect, source_timezone, number, at, actor, note, cursor
+       source, source_dialect, source_timezone, payload, labels, webhook, number, at, actor, note, cursor
 FROM schedule_revisions
 WHERE schedule_id = :schedule_id
 ORDER BY number;

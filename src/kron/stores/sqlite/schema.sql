@@ -26,6 +26,9 @@ CREATE TABLE schedules (
     source      TEXT,              -- source text: as its author wrote it; NULL without one. No decision reads it
     source_dialect  TEXT CHECK ((source_dialect IS NULL) = (source IS NULL)),
     source_timezone TEXT CHECK (source_timezone IS NULL OR source IS NOT NULL),  -- NULL if the source text names one
+    payload     TEXT,              -- JSON value for the target
+    labels      TEXT,              -- JSON object of texts
+    webhook     TEXT,              -- JSON: how a webhook is sent, where it differs from the default
     cursor      INTEGER NOT NULL,  -- every period up to it is handled
     since       INTEGER NOT NULL,  -- periods that were due earlier do not belong to this revision
     paused      INTEGER NOT NULL CHECK (paused IN (0, 1)),
@@ -39,6 +42,28 @@ CREATE TABLE schedules (
 
 -- For the due query of a pass. The index contains the shard, so that rows of other shards are skipped without a read.
 CREATE INDEX schedules_due ON schedules (wake, schedule_id, shard, kind) WHERE wake IS NOT NULL;
+
+-- Labels of the schedules, in the order in which lists read them: `key=value`. Triggers keep them equal to `schedules`.
+CREATE TABLE schedule_labels (
+    label       TEXT NOT NULL,
+    schedule_id TEXT NOT NULL REFERENCES schedules ON DELETE CASCADE,
+    PRIMARY KEY (label, schedule_id)
+) WITHOUT ROWID;
+
+CREATE INDEX schedule_labels_schedule ON schedule_labels (schedule_id);
+
+CREATE TRIGGER schedules_insert_labels AFTER INSERT ON schedules WHEN new.labels IS NOT NULL
+BEGIN
+    INSERT INTO schedule_labels (label, schedule_id)
+    SELECT l.key || '=' || l.value, new.schedule_id FROM json_each(new.labels) l;
+END;
+
+CREATE TRIGGER schedules_update_labels AFTER UPDATE OF labels ON schedules WHEN new.labels IS NOT old.labels
+BEGIN
+    DELETE FROM schedule_labels WHERE schedule_id = new.schedule_id;
+    INSERT INTO schedule_labels (label, schedule_id)
+    SELECT l.key || '=' || l.value, new.schedule_id FROM json_each(new.labels) l WHERE new.labels IS NOT NULL;
+END;
 
 -- Tombstones, for the retention.
 CREATE INDEX schedules_deleted ON schedules (schedule_id) WHERE deleted;
@@ -64,13 +89,15 @@ BEGIN SELECT RAISE(ABORT, 'the revision and the cursor of a schedule only grow')
 
 CREATE TRIGGER schedules_are_revised BEFORE UPDATE OF
     schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
-    source, source_dialect, source_timezone ON schedules
+    source, source_dialect, source_timezone, payload, labels, webhook ON schedules
 WHEN new.revision = old.revision
  AND (new.schedule, new.dialect, new.timezone, new.policy, new.name, new.description, new.command, new.target,
-      new.start_at, new.end_at, new.source, new.source_dialect, new.source_timezone)
+      new.start_at, new.end_at, new.source, new.source_dialect, new.source_timezone,
+      new.payload, new.labels, new.webhook)
      IS NOT
      (old.schedule, old.dialect, old.timezone, old.policy, old.name, old.description, old.command, old.target,
-      old.start_at, old.end_at, old.source, old.source_dialect, old.source_timezone)
+      old.start_at, old.end_at, old.source, old.source_dialect, old.source_timezone,
+      old.payload, old.labels, old.webhook)
 BEGIN SELECT RAISE(ABORT, 'a definition changes with its revision only'); END;
 
 -- All revisions of all schedules.
@@ -90,6 +117,9 @@ CREATE TABLE schedule_revisions (
     source      TEXT,
     source_dialect  TEXT,
     source_timezone TEXT,
+    payload     TEXT,
+    labels      TEXT,
+    webhook     TEXT,
     at          INTEGER NOT NULL,
     actor         TEXT    NOT NULL,
     note        TEXT    NOT NULL,
@@ -292,6 +322,8 @@ SELECT schedule_id,
        description,
        coalesce(source_dialect, dialect) AS dialect,
        schedule AS canonical,
+       payload,
+       labels,
        revision,
        strftime('%Y-%m-%dT%H:%M:%SZ', cursor, 'unixepoch') AS handled_until,
        strftime('%Y-%m-%dT%H:%M:%fZ', paused_until / 1000.0, 'unixepoch') AS paused_until,

@@ -26,23 +26,22 @@ from kron.rules.update import (
 from kron.stores.codec import (
     ACTION,
     GAP,
-    JOB,
     RUN,
     STANDING,
-    JobRow,
     read_action,
     read_gap,
     read_revision,
     read_run,
-    write_job,
     write_revision,
     write_standing,
 )
+from kron.stores.job_codec import JOB, JobRow, write_job
 from kron.stores.presets import BUILT_IN, Presets
 from kron.stores.register import Register
 from kron.stores.sqlite.cases import Cases
 from kron.stores.sqlite.file import File
-from kron.stores.sqlite.fleet import as_list, lease, read_register
+from kron.stores.sqlite.fleet import lease, read_register
+from kron.stores.sqlite.parameters import share_values, upper_bound
 from kron.stores.sqlite.retention import Retention
 
 LOCK_SECONDS = 10.0  # seconds to wait for the write lock of other processes
@@ -86,13 +85,13 @@ class SqliteStore:
     async def poll(self, shares: Sequence[Share]) -> tuple[int, int | None]:
         """Return the current time, and when the next schedule of those shares is due for a check (milliseconds)."""
         rows = await self.file.read(
-            lambda: [row for share in shares for row in self.rows("next_check", **_share_values(share))]
+            lambda: [row for share in shares for row in self.rows("next_check", **share_values(share))]
         )
         return await self.now(), min((wake for (wake,) in rows), default=None)
 
     async def fetch_due(self, share: Share, upto: int, limit: int, beyond: tuple[int, str] = FIRST) -> list[Found]:
         """Return the schedules that are due for a check by `upto`, the longest waiting first."""
-        parameters = {**_share_values(share), "upto": upto, "limit": limit, "after": beyond[0], "identity": beyond[1]}
+        parameters = {**share_values(share), "upto": upto, "limit": limit, "after": beyond[0], "identity": beyond[1]}
         return await self.file.read(lambda: self.cases.readable("due_schedules", **parameters))
 
     async def set_aside(self, identity: str, until: int, reason: str) -> None:
@@ -136,11 +135,24 @@ class SqliteStore:
         return await self.file.read(lambda: self._read_runs(keys))
 
     async def identities(
-        self, after: str, limit: int, prefix: str = "", paused: bool | None = None, deleted: bool = False
+        self,
+        after: str,
+        limit: int,
+        prefix: str = "",
+        paused: bool | None = None,
+        deleted: bool = False,
+        labels: Sequence[str] = (),
     ) -> list[str]:
         """Return a page of the identities, in order."""
-        parameters = {"prefix": prefix, "beyond": _upper_bound(prefix), "paused": paused, "deleted": deleted}
-        rows = await self.file.read(lambda: self.rows("identities", after=after, limit=limit, **parameters))
+        parameters: dict[str, Any] = {"prefix": prefix, "beyond": upper_bound(prefix)}
+        parameters |= {"paused": paused, "deleted": deleted}
+        query = "identities"
+        if labels:
+            query, parameters = (
+                "labelled_identities",
+                parameters | {"label": labels[0], "others": json.dumps(labels[1:])},
+            )
+        rows = await self.file.read(lambda: self.rows(query, after=after, limit=limit, **parameters))
         return [identity for (identity,) in rows]
 
     async def runs(self, identity: str, limit: int, before: str = "") -> list[Run]:
@@ -151,7 +163,7 @@ class SqliteStore:
 
     async def dead_letters(self, prefix: str, limit: int, before: str = "") -> list[Run]:
         """Return the dead letters of the schedules whose identities start with `prefix`, newest first."""
-        parameters = {"prefix": prefix, "beyond": _upper_bound(prefix), "limit": limit, "before": before}
+        parameters = {"prefix": prefix, "beyond": upper_bound(prefix), "limit": limit, "before": before}
         rows = await self.file.read(
             lambda: self.rows("dead_letters_before" if before else "dead_letters", **parameters)
         )
@@ -280,16 +292,3 @@ def _run_rows(update: ScheduleUpdate) -> list[dict[str, Any]]:
     """Return the rows of an update's new runs."""
     policy = update.after.policy
     return [{**RUN.row(run), "exclusive": exclusive(run, policy)} for run in update.new]
-
-
-def _upper_bound(prefix: str) -> str | bytes:
-    """Return the first value after all texts that start with `prefix`. SQLite sorts a blob after all texts."""
-    stem = prefix.rstrip("\U0010ffff")
-    if not stem:
-        return b""
-    following = ord(stem[-1]) + 1
-    return stem[:-1] + chr(0xE000 if following == 0xD800 else following)
-
-
-def _share_values(share: Share) -> dict[str, str]:
-    return {"shards": as_list(share.shards), "kinds": as_list(share.kinds)}

@@ -31,9 +31,40 @@ CREATE TABLE definitions (
     source      text,             -- source text: as its author wrote it; NULL without one. No decision reads it
     source_dialect  text CHECK ((source_dialect IS NULL) = (source IS NULL)),
     source_timezone text CHECK (source_timezone IS NULL OR source IS NOT NULL),  -- NULL if the source text names one
+    payload     text,             -- JSON value for the target
+    labels      text,             -- JSON object of texts
+    webhook     text,             -- JSON: how a webhook is sent, where it differs from the default
     updated_at  bigint NOT NULL,
     PRIMARY KEY (tenant_id, schedule_id)
 );
+
+-- Labels of the schedules, in the order in which lists read them: `key=value`. A trigger keeps them equal to the
+-- definitions.
+CREATE TABLE schedule_labels (
+    tenant_id   text COLLATE "C" NOT NULL,
+    label       text COLLATE "C" NOT NULL,
+    schedule_id text COLLATE "C" NOT NULL,
+    PRIMARY KEY (tenant_id, label, schedule_id),
+    FOREIGN KEY (tenant_id, schedule_id) REFERENCES definitions ON DELETE CASCADE
+);
+
+CREATE INDEX schedule_labels_schedule ON schedule_labels (tenant_id, schedule_id);
+
+CREATE FUNCTION kron_write_labels() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+    IF tg_op = 'UPDATE' THEN
+        DELETE FROM schedule_labels WHERE tenant_id = new.tenant_id AND schedule_id = new.schedule_id;
+    END IF;
+    INSERT INTO schedule_labels (tenant_id, label, schedule_id)
+    SELECT new.tenant_id, l.key || '=' || l.value, new.schedule_id FROM json_each_text(new.labels::json) AS l;
+    RETURN NULL;
+END $$;
+
+CREATE TRIGGER definitions_insert_labels AFTER INSERT ON definitions FOR EACH ROW WHEN (new.labels IS NOT NULL)
+EXECUTE FUNCTION kron_write_labels();
+
+CREATE TRIGGER definitions_update_labels AFTER UPDATE ON definitions FOR EACH ROW
+WHEN (new.labels IS DISTINCT FROM old.labels) EXECUTE FUNCTION kron_write_labels();
 
 -- Progress of each schedule: a narrow, hot table, which every pass of a worker reads and rewrites.
 CREATE TABLE schedule_state (
@@ -122,6 +153,9 @@ CREATE TABLE schedule_revisions (
     source      text,
     source_dialect  text,
     source_timezone text,
+    payload     text,
+    labels      text,
+    webhook     text,
     at          bigint  NOT NULL,
     actor         text    NOT NULL,
     note        text    NOT NULL,
@@ -357,7 +391,7 @@ DECLARE
     whole text := '(SELECT kron_within()) IS NULL';
     named text;
 BEGIN
-    FOREACH place IN ARRAY ARRAY['definitions', 'schedule_state', 'schedule_revisions', 'schedule_actions', 'runs', 'requests',
+    FOREACH place IN ARRAY ARRAY['definitions', 'schedule_labels', 'schedule_state', 'schedule_revisions', 'schedule_actions', 'runs', 'requests',
                                  'run_ids', 'schedule_gaps', 'workers', 'kinds', 'workflows', 'retention'] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', place);
         EXECUTE format('CREATE POLICY tenant ON %I USING (%s) WITH CHECK (%s)', place,
@@ -418,6 +452,8 @@ SELECT d.tenant_id,
        d.description,
        coalesce(d.source_dialect, d.dialect) AS dialect,
        d.schedule AS canonical,
+       d.payload::json AS payload,
+       d.labels::jsonb AS labels,
        u.revision,
        to_timestamp(u.cursor) AS handled_until,
        to_timestamp(u.paused_until / 1000.0) AS paused_until,
@@ -615,8 +651,8 @@ REVOKE EXECUTE ON FUNCTION kron_make_partition(bigint, bigint), kron_drop_partit
 CREATE VIEW kron_rights AS
 WITH wanted (roles, rights, things) AS (VALUES
     ('{kron_api,kron_worker,kron_auditor}'::text[], '{SELECT}'::text[],
-     '{definitions,schedule_state,schedule_revisions,schedule_actions,runs,requests,run_ids,schedule_gaps,workers,kinds,workflows,
-       retention,kron_migrations,kron_partitions,kron_rights,schedules,schedule_runs}'::text[]),
+     '{definitions,schedule_labels,schedule_state,schedule_revisions,schedule_actions,runs,requests,run_ids,schedule_gaps,
+       workers,kinds,workflows,retention,kron_migrations,kron_partitions,kron_rights,schedules,schedule_runs}'::text[]),
     ('{kron_api,kron_worker}', '{INSERT,UPDATE}', '{definitions,schedule_state,runs,run_ids}'),
     ('{kron_api,kron_worker}', '{INSERT}', '{schedule_revisions,schedule_actions,requests,schedule_gaps}'),
     ('{kron_api,kron_worker}', '{INSERT,UPDATE,DELETE}', '{workers,kinds}'),
