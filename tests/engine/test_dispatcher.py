@@ -506,3 +506,35 @@ def test_started_in_the_answer_waits_for_the_report():
         assert run.state is State.STARTED
 
     play(script())
+
+
+class FirstCommitFails(MemoryStore):
+    """A store whose first commit of a run fails before anything is written, and whose results are written late."""
+
+    failed = False
+
+    async def commit(self, updates, now, *, together=False):
+        if any(update.new for update in updates) and not self.failed:
+            self.failed = True
+            raise StoreUnavailable("STORE_FAILED", "the store failed")
+        return await super().commit(updates, now, together=together)
+
+    async def update_runs(self, changes, now):
+        await asyncio.sleep(0.005)
+        return await super().update_runs(changes, now)
+
+
+@pytest.mark.parametrize("lookahead", [0, 10_000])
+def test_run_whose_claim_is_withdrawn_is_not_claimed_again_before_that_is_recorded(lookahead):
+    """Both claims would have the same token, and the sent one would be recorded as withheld and sent again."""
+
+    async def script(loop):
+        launcher, store = Slow(), FirstCommitFails(VirtualClock(loop, START - 30))
+        settings = Settings(lookahead=lookahead)
+        await worked(loop, [a_job(0, takes=0.05)], launcher, 50, settings=settings, store=store)
+        (first, *_) = reversed(await store.runs("s0", 10))
+        assert store.failed
+        assert [name for name, at in launcher.begun if at < 40] == ["s0"]
+        assert (first.state, first.outcome, first.tries) == (State.SUCCESS, Outcome.EXECUTED, 1)
+
+    live(script)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from kron.engine.batch_writer import BatchWriter
+from kron.engine.claim import Claim, Result, run_after
 from kron.engine.clock import Timer
 from kron.engine.events import Event, Sink, about, silent
 from kron.engine.failpoint import fail_point
@@ -18,12 +19,11 @@ from kron.engine.lanes import Lane, Lanes
 from kron.engine.launcher import Launch, Launcher, MissingLauncher
 from kron.engine.settings import Settings
 from kron.engine.store import Store
-from kron.rules.launch_result import LaunchResponse, LaunchResult, answered, next_check_after
+from kron.rules.launch_result import LaunchResponse, LaunchResult, next_check_after
 from kron.rules.plan import Plan
 from kron.rules.run import Run
 from kron.rules.update import RunUpdate
 from kron.timing.job import Job
-from kron.timing.schedule.policy import Policy
 
 MISSING_LAUNCHER = MissingLauncher()
 SLOW_SECONDS = 0.5  # seconds: a launch that takes longer leaves its fast slot
@@ -37,28 +37,6 @@ CLAIM_EXPIRING = "its claim was about to expire"
 TOO_MANY_SLOW_LAUNCHES = "its tenant or host has too many slow launches"
 COMMIT_UNCERTAIN = "the store failed while the run was claimed"
 WORKER_STOPPING = "this worker is stopping"
-
-
-class Claim(NamedTuple):
-    """Run that this worker has claimed, and the runs to cancel before it.
-
-    `began` and `now` are the time of the claim, by the timer and by the store.
-    """
-
-    job: Job
-    run: Run
-    began: float
-    now: int
-    schedule: Policy  # present policy of the schedule: the run's revision may have an older one
-    cancels: tuple[tuple[Job, Run], ...] = ()
-
-
-class Result(NamedTuple):
-    """Launch result of a claim, and when the run was sent, in the store's milliseconds."""
-
-    claim: Claim
-    response: LaunchResponse
-    sent: int
 
 
 class Sending:
@@ -86,6 +64,7 @@ class Dispatcher:
             launcher.unrecorded for launcher in launchers.values() if hasattr(launcher, "unrecorded")
         ]
         self.busy: dict[str, int] = {}
+        self.withdrawn: set[str] = set()  # keys of claims whose commit is uncertain, until that is recorded
         self.tasks: set[asyncio.Task[None]] = set()
         self.pace = SLOW_SECONDS  # average seconds that a launch holds its fast slot
         self.ended = asyncio.Event()  # set when a launch has ended or is recorded: there may be room
@@ -114,10 +93,21 @@ class Dispatcher:
         self._start_waiting()
 
     def withdraw(self, plans: Sequence[Plan], began: float, now: int) -> None:
-        """Withhold the claims of plans whose commit is uncertain. If they were committed, nothing was sent."""
+        """Withhold the claims of plans whose commit is uncertain. If they were committed, nothing was sent.
+
+        Until this is recorded, the runs are not claimed again: a second claim in one millisecond has the same token.
+        """
         for plan in plans:
             for run in plan.launches:
+                self.busy[run.key] = run.attempt
+                self.withdrawn.add(run.key)
                 self._withhold(Claim(plan.state.job_of(run), run, began, now, plan.state.policy), COMMIT_UNCERTAIN)
+
+    def without_withdrawn(self, plans: list[Plan]) -> list[Plan]:
+        """Return the plans without those that launch a run whose withdrawal is not yet recorded."""
+        if not self.withdrawn:
+            return plans
+        return [plan for plan in plans if not any(run.key in self.withdrawn for run in plan.launches)]
 
     async def drain(self) -> None:
         """Wait until every run is launched and every result is recorded."""
@@ -214,7 +204,7 @@ class Dispatcher:
         if response.over:  # the launcher records the end, which includes the start
             self.busy.pop(run.key, None)
             if self.sink is not silent:
-                self._emit_result(_run_after(claim, response, sent), response, sent, sent)
+                self._emit_result(run_after(claim, response, sent), response, sent, sent)
         else:
             self.writer.put(Result(claim, response, sent))
         return True
@@ -225,7 +215,7 @@ class Dispatcher:
 
     async def _write(self, results: list[Result]) -> None:
         now = await self.store.now()
-        runs = [_run_after(result.claim, result.response, now) for result in results]
+        runs = [run_after(result.claim, result.response, now) for result in results]
         updates = [
             RunUpdate(result.claim.run, run, next_check_after(run, result.claim.schedule, now), result.response.run_id)
             for result, run in zip(results, runs, strict=True)
@@ -233,8 +223,7 @@ class Dispatcher:
         written = await self.store.update_runs(updates, now)
         fail_point("K8")
         for result, run, is_written in zip(results, runs, written, strict=True):
-            self.busy.pop(run.key, None)
-            self.ended.set()
+            self._forget(run.key)
             name = "launch_completed" if is_written else "launch_fenced"
             self._emit_result(run, result.response, result.sent, now, name)
 
@@ -249,9 +238,14 @@ class Dispatcher:
             alone and last_write is not None and last_write - result.claim.began > self.settings.max_result_age / 1000
         )
         if expired:
-            self.busy.pop(result.claim.run.key, None)
-            self.ended.set()
+            self._forget(result.claim.run.key)
         return expired
+
+    def _forget(self, key: str) -> None:
+        """Free the place of a claim whose result is recorded or will never be."""
+        self.busy.pop(key, None)
+        self.withdrawn.discard(key)
+        self.ended.set()
 
     def _emit_failure(self, error: Exception) -> None:
         self.sink(Event("results_kept", 0, {"error": repr(error), "waiting": len(self.writer.waiting)}))
@@ -280,8 +274,3 @@ class Dispatcher:
         scheme = job.target.partition(":")[0]
         lane = getattr(self.launchers.get(scheme.lower()), "lane", None)
         return Lane(tenant if slash else "", lane(job) if lane else scheme)
-
-
-def _run_after(claim: Claim, response: LaunchResponse, now: int) -> Run:
-    policy = claim.job.schedule.policy
-    return answered(claim.run, response.result, policy, now, response.retry_after_ms, response.report)

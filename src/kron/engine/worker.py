@@ -140,6 +140,8 @@ class Worker:
             return Pass([], began, now, settings.tick)
         fail_point("K0")
         due_batches = self.prefetcher.take_due(now, self.dispatcher.room)
+        if self.dispatcher.withdrawn:  # such a batch is read and planned again
+            due_batches = [b for b in due_batches if self.dispatcher.without_withdrawn(b.plans) == b.plans]
         if due_batches:
             return await self._commit_prefetched(due_batches, began, now)
         if wake is None or wake > now:
@@ -156,7 +158,8 @@ class Worker:
             fetched += await self.store.fetch_due(share, now, room - len(fetched)) if len(fetched) < room else []
         states = [self.membership.informed(state) for state in await self.aside.unreadable(fetched, now)]
         states = await self._end_expired_pauses([state for state in states if not self._has_own_run(state)], now)
-        planned = [plan(state, now, owner=self.owner, lease=self.settings.lease) for state in states]
+        all_plans = [plan(state, now, owner=self.owner, lease=self.settings.lease) for state in states]
+        planned = self.dispatcher.without_withdrawn(all_plans)
         plans = _plans_within(planned, self.dispatcher.room)
         fail_point("K10" if any(p.changed for p in plans) else "K1")
         try:
