@@ -20,6 +20,9 @@ WRONG = [
     json.dumps({**GOOD, "colour": "red"}).encode(),
     json.dumps({**GOOD, "target": 7}).encode(),
     json.dumps({**GOOD, "completion": "later"}).encode(),
+    json.dumps({**GOOD, "payload": "x" * 65_536}).encode(),
+    json.dumps({**GOOD, "labels": ["team"]}).encode(),
+    json.dumps({**GOOD, "labels": {"a b": "x"}}).encode(),
     json.dumps({**GOOD, "description": "x" * 70_000}).encode(),
     b"[" * 50_000,
 ]
@@ -95,3 +98,16 @@ def test_loaded_schedule_completion_follows_its_line_or_its_target(kron, tmp_pat
 
     (found,) = asyncio.run(defined())
     assert str(found.policy.completion) == completion
+
+
+def test_line_carries_payload_and_labels(kron, tmp_path, file):
+    line = {**GOOD, "payload": {"user": 42}, "labels": {"team": "billing"}}
+    store = f"sqlite:{tmp_path}/jobs.db"
+    assert kron("load", write(file, json.dumps(line).encode()), "--store", store).status == 0
+
+    async def job():
+        async with open_store(store) as opened:
+            return (await Registrar(opened).get("a/b")).job
+
+    loaded = asyncio.run(job())
+    assert (loaded.payload, loaded.labels) == ('{"user":42}', (("team", "billing"),))

@@ -381,3 +381,10 @@ def test_a_worker_that_is_killed_leaves_its_commands_and_the_next_one_finds_them
     finally:
         second.terminate()
         assert second.wait(30) == 0
+
+
+def test_payload_is_a_variable_of_the_command(journal, tmp_path):
+    launch = a_launch(command=Command(f'printf %s "$KRON_PAYLOAD" > {tmp_path}/payload'))
+    launch = replace(launch, job=replace(launch.job, payload='{"user":"a b \'c\' $(id)"}'))
+    assert ran(journal, launch, until=Report.SUCCESS) is LaunchResult.OK
+    assert (tmp_path / "payload").read_text() == launch.job.payload

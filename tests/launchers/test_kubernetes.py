@@ -12,7 +12,7 @@ from lightkube import AsyncClient, KubeConfig
 from lightkube.config.models import Cluster as Server
 from lightkube.config.models import User
 
-from kron.launchers.kubernetes import KEY_ANNOTATION, PERIOD_ANNOTATION, KubernetesLauncher
+from kron.launchers.kubernetes import KEY_ANNOTATION, PAYLOAD_ANNOTATION, PERIOD_ANNOTATION, KubernetesLauncher
 from kron.rules.launch_result import LaunchResult, Report
 from kron.timing.schedule.policy import KRON, MILLISECOND
 from tests.launchers.cluster import Cluster
@@ -174,3 +174,11 @@ def test_a_worker_without_a_cluster_says_so(tmp_path):
     )
     assert said.returncode == 1
     assert "NO_CLUSTER" in said.stderr and "KUBECONFIG" in said.stderr
+
+
+def test_payload_is_an_annotation_of_the_job(cluster):
+    launch = a_launch(TARGET)
+    launch = replace(launch, job=replace(launch.job, payload='{"user":42}'))
+    assert tried(cluster, launch, launch) == [LaunchResult.OK, LaunchResult.OK]
+    ((_, job),) = cluster.jobs.items()
+    assert job["metadata"]["annotations"][PAYLOAD_ANNOTATION] == '{"user":42}'

@@ -74,6 +74,17 @@ def test_the_worker_starts_a_workflow_with_the_planned_time_and_the_key(tmp_path
     assert spy.calls == [(DAG, meta)]
 
 
+def test_executor_gets_the_payload_of_the_schedule(tmp_path):
+    spy = Spy()
+    launcher = WorkflowLauncher(RunLauncher(folder(tmp_path), spy), Secrets(SECRET))
+    run = Run(KEY, "s1", NOON, 1, NOON * 1000, State.LAUNCHING, attempt=1)
+    schedule = parse("0 12 * * *", dialect="service")
+    job = Job("s1", schedule, target="workflow:wf?version=3&user=u1", payload='{"a":[1]}')
+    assert asyncio.run(launcher.start(Launch(run, job, 0))) == LaunchResponse(LaunchResult.OK)
+    ((_, meta),) = spy.calls
+    assert meta["payload"] == {"a": [1]}
+
+
 def test_dags_in_a_table_are_shared_by_hosts_and_each_tenants_own(server, tmp_path):
     from tests.service.tokens import settings, token
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -40,9 +40,11 @@ class AsyncClient:
     def __init__(self, url: str, token: str = "", *, timeout: float = 30.0) -> None:
         self.plain = Client(url, token, timeout=timeout)
 
-    async def schedules(self, prefix: str = "", paused: bool | None = None, page: int = 100) -> list[Schedule]:
+    async def schedules(
+        self, prefix: str = "", paused: bool | None = None, page: int = 100, *, labels: Mapping[str, str] | None = None
+    ) -> list[Schedule]:
         """Return the schedules in the order of their ids, with one request per page. Arguments as in `Client`."""
-        return await asyncio.to_thread(lambda: list(self.plain.schedules(prefix, paused, page)))
+        return await asyncio.to_thread(lambda: list(self.plain.schedules(prefix, paused, page, labels=labels)))
 
     get = _in_thread(Client.get)
     apply = _in_thread(Client.apply)

@@ -23,17 +23,21 @@ class Client(Transport):
         timeout: Seconds to wait for a connection and for each read.
     """
 
-    def schedules(self, prefix: str = "", paused: bool | None = None, page: int = 100) -> Iterator[Schedule]:
+    def schedules(
+        self, prefix: str = "", paused: bool | None = None, page: int = 100, *, labels: Mapping[str, str] | None = None
+    ) -> Iterator[Schedule]:
         """Yield the schedules in the order of their ids, with one request per page.
 
         Args:
             prefix: Yield only ids that start with this text.
             paused: True for paused schedules only, False for the others only, None for all.
             page: Schedules per request.
+            labels: Yield only schedules that have all of these labels.
         """
+        selectors = [f"{key}={value}" for key, value in (labels or {}).items()]
         token: str | None = ""
         while token is not None:
-            query: dict[str, Any] = {"prefix": prefix, "limit": page, "page_token": token}
+            query: dict[str, Any] = {"prefix": prefix, "limit": page, "page_token": token, "label": selectors}
             if paused is not None:
                 query["paused"] = str(paused).lower()
             response = self.request("GET", "/v1/schedules", query=query)

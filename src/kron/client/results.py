@@ -29,6 +29,9 @@ class Schedule(TypedDict):
     catchup_policy: str
     completion: str
     deadline_ms: int | None
+    payload: Any
+    labels: dict[str, str]
+    webhook: Json | None
     paused: bool
     paused_until: str | None
     next_run_at: str | None

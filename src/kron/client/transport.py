@@ -46,7 +46,7 @@ class Transport:
             KronError: The service rejected the request; the class is that of the error's code.
             Unavailable: The service does not answer.
         """
-        target = self.path + path + (f"?{urlencode(query)}" if query else "")
+        target = self.path + path + (f"?{urlencode(query, doseq=True)}" if query else "")
         text = None if body is None else json.dumps({k: v for k, v in body.items() if v is not None})
         all_headers = {"Accept": "application/json", **(headers or {})}
         all_headers |= {"Content-Type": "application/json"} if text is not None else {}

@@ -8,6 +8,7 @@ import signal
 from asyncio.subprocess import DEVNULL, Process
 from collections.abc import Coroutine
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from math import inf
 from subprocess import SubprocessError
 from typing import Any
@@ -97,7 +98,7 @@ class CommandLauncher:
     async def _spawn(self, command: Command, launch: Launch) -> LaunchResult:
         key = launch.run.key
         try:
-            process = await self._create_process(command, key)
+            process = await self._create_process(_with_payload(command, launch.job.payload), key)
         except (OSError, LookupError, ValueError, SubprocessError):  # unknown folder, user or file, or no permission
             await asyncio.to_thread(self.journal.ended, key, -1)
             return LaunchResult.REJECTED
@@ -158,6 +159,11 @@ class CommandLauncher:
                 self.running.pop(key, None)
 
         task.add_done_callback(forget)
+
+
+def _with_payload(command: Command, payload: str | None) -> Command:
+    """Return the command with its payload as `KRON_PAYLOAD`."""
+    return command if payload is None else replace(command, env=(*command.env, ("KRON_PAYLOAD", payload)))
 
 
 def _process_options(command: Command, files: ExitStack) -> dict[str, Any]:

@@ -15,9 +15,10 @@ from kron.errors import KronError
 from kron.launchers.post import Forbidden, NotSent, PartiallySent, Poster, Reply
 from kron.launchers.signature import Secrets, sign
 from kron.launchers.target import Url, read_url
+from kron.launchers.webhook import accepts
 from kron.rules.launch_result import LaunchResponse, LaunchResult, Report
 from kron.rules.run import Run
-from kron.timing.job import Job
+from kron.timing.job import Job, Webhook
 from kron.timing.zone import rfc3339, rfc3339_ms
 
 TIMEOUT_SECONDS = 8.0  # time limit of one attempt; less than a worker waits for a launch
@@ -65,7 +66,7 @@ class HttpLauncher:
         if not keys:
             return LaunchResponse(LaunchResult.REJECTED)
         body = json.dumps(self._event(launch), separators=(",", ":")).encode()
-        return await self._send(url, keys, launch.run, body)
+        return await self._send(url, keys, launch, body)
 
     def lane(self, job: Job) -> str:
         """Return the target's host. Launches share concurrency by host, so a slow host delays only its own runs."""
@@ -74,9 +75,11 @@ class HttpLauncher:
     async def cancel(self, run: Run) -> None:
         """Do nothing: a webhook that was sent cannot be canceled."""
 
-    async def _send(self, url: Url, keys: list[bytes], run: Run, body: bytes) -> LaunchResponse:
-        now, key, tenant = int(self.clock.now()), run.key, self.secrets.tenant_of(run.identity)
+    async def _send(self, url: Url, keys: list[bytes], launch: Launch, body: bytes) -> LaunchResponse:
+        now, key, tenant = int(self.clock.now()), launch.run.key, self.secrets.tenant_of(launch.run.identity)
+        webhook = launch.job.webhook
         headers = {
+            **dict(webhook.headers if webhook else ()),
             "Content-Type": "application/cloudevents+json",
             "User-Agent": "kron",
             "webhook-id": key,
@@ -85,21 +88,23 @@ class HttpLauncher:
             **self.carried(),
         }
         try:
-            reply = await self.poster.post(url, headers, body, self.seconds, tenant)
+            method = webhook.method if webhook else "POST"
+            reply = await self.poster.post(url, headers, body, self.seconds, tenant, method=method)
         except Forbidden:
             return LaunchResponse(LaunchResult.REJECTED)
         except NotSent:
             return LaunchResponse(LaunchResult.RETRYABLE)
         except PartiallySent:
             return LaunchResponse(LaunchResult.UNKNOWN)
-        return LaunchResponse(launch_result_of(reply, key), retry_delay_ms(reply, now), report=report_of(reply))
+        result = launch_result_of(reply, key, webhook)
+        return LaunchResponse(result, retry_delay_ms(reply, now), report=report_of(reply))
 
     def _event(self, launch: Launch) -> dict[str, Any]:
         """Return the CloudEvent. Everything that matters is in the body, because only the body is signed."""
         run = launch.run
         tenant = self.secrets.tenant_of(run.identity)
         name = run.identity.removeprefix(f"{tenant}/") if tenant else run.identity
-        report = self.capability(launch) if self.capability else None
+        report, payload = self.capability(launch) if self.capability else None, launch.job.payload
         return {
             "specversion": "1.0",
             "id": run.key,
@@ -119,16 +124,17 @@ class HttpLauncher:
                 "revision": run.revision,
                 "trigger": run.trigger or None,
                 **({"report": report} if report else {}),
+                **({"payload": json.loads(payload)} if payload is not None else {}),
             },
         }
 
 
-def launch_result_of(reply: Reply, key: str) -> LaunchResult:
-    """Return the launch result of a response.
+def launch_result_of(reply: Reply, key: str, webhook: Webhook | None = None) -> LaunchResult:
+    """Return the launch result of a response. The options of the webhook can name the status codes that are OK.
 
     A 409 that names the key in `webhook-id` or in its body is OK: the receiver has already accepted the run.
     """
-    if 200 <= reply.status < 300:
+    if accepts(webhook, reply.status):
         return LaunchResult.OK
     if reply.status == 409 and (reply.headers.get("webhook-id") == key or key.encode() in reply.body):
         return LaunchResult.OK

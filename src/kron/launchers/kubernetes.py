@@ -22,7 +22,7 @@ from kron.rules.run import Run
 from kron.timing.schedule.policy import SECOND
 from kron.timing.zone import rfc3339
 
-KEY_ANNOTATION, PERIOD_ANNOTATION = "kron/key", "kron/period"  # annotations of a Job
+KEY_ANNOTATION, PERIOD_ANNOTATION, PAYLOAD_ANNOTATION = "kron/key", "kron/period", "kron/payload"  # of a Job
 POLL_SECONDS = 5.0  # seconds between two checks of a Job
 _MAX_NAME_LENGTH = 52  # maximum length of a CronJob name in Kubernetes
 _PERMANENT_STATUSES = frozenset({404, 422})  # unknown CronJob, or invalid template: no retry helps
@@ -54,7 +54,7 @@ class KubernetesLauncher:
             return LaunchResult.RETRYABLE
         if owner.spec is None or not owner.spec.suspend:
             return LaunchResult.REJECTED  # Kubernetes would run the CronJob as well
-        place, job = job_of(owner, launch.run)
+        place, job = job_of(owner, launch.run, launch.job.payload)
         result = await self._find_job(place, job) or await self._create_job(place, job)
         if result is LaunchResult.OK:
             self._follow(launch, place)
@@ -130,8 +130,11 @@ class KubernetesLauncher:
         return Report.SUCCESS if "Complete" in true_types else Report.FAILED if "Failed" in true_types else None
 
 
-def job_of(owner: CronJob, run: Run) -> tuple[Place, Job]:
-    """Return the Job of a run and its place. The CronJob gives the template and owns the Job."""
+def job_of(owner: CronJob, run: Run, payload: str | None = None) -> tuple[Place, Job]:
+    """Return the Job of a run and its place. The CronJob gives the template and owns the Job.
+
+    The payload is an annotation, which the downward API can give to a container.
+    """
     template, owner_metadata = (
         owner.spec.jobTemplate if owner.spec else JobTemplateSpec(),
         owner.metadata or ObjectMeta(),
@@ -148,6 +151,7 @@ def job_of(owner: CronJob, run: Run) -> tuple[Place, Job]:
             **(template_metadata.annotations or {}),
             KEY_ANNOTATION: run.key,
             PERIOD_ANNOTATION: rfc3339(run.nominal),
+            **({} if payload is None else {PAYLOAD_ANNOTATION: payload}),
         },
         ownerReferences=[
             OwnerReference("batch/v1", "CronJob", owner_metadata.name or "", owner_metadata.uid or "", controller=True)

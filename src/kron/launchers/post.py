@@ -1,4 +1,4 @@
-"""One HTTP POST to a vetted address, by httpcore. The response is not trusted.
+"""One HTTP request to a vetted address, by httpcore. The response is not trusted.
 
 HTTP/1.1 only; no redirects, no proxies, no cookies, no compression. Size and time of the response are bounded. Whether
 any byte of a request may have left is known exactly: a request is never sent twice, and a request that was sent is
@@ -73,7 +73,16 @@ class Poster:
         self.connections = Connections(tls or ssl.create_default_context())
         self.hosts, self.all = Gates(MAX_REQUESTS_PER_HOST), Gates(MAX_REQUESTS)
 
-    async def post(self, url: Url, headers: Mapping[str, str], body: bytes, seconds: float, payer: str = "") -> Reply:
+    async def post(
+        self,
+        url: Url,
+        headers: Mapping[str, str],
+        body: bytes,
+        seconds: float,
+        payer: str = "",
+        *,
+        method: str = "POST",
+    ) -> Reply:
         """Send one request and return the response.
 
         Args:
@@ -82,6 +91,7 @@ class Poster:
             body: Body of the request.
             seconds: Time limit of the whole call.
             payer: Tenant on whose behalf the host name is resolved; empty without tenants.
+            method: Method of the request: one that has a body.
 
         Raises:
             Forbidden: The address must not be called. Nothing was sent.
@@ -89,7 +99,7 @@ class Poster:
             PartiallySent: No response in time, and something may have been sent.
         """
         deadline = asyncio.get_running_loop().time() + seconds
-        request = _request(url, headers, body)
+        request = _request(method, url, headers, body)
         try:
             async with asyncio.timeout_at(deadline) as limit:
                 addresses = await self._vetted_addresses(url, payer)
@@ -158,10 +168,10 @@ class Poster:
         return bytes(body[:MAX_BODY_BYTES]) if is_needed else b""
 
 
-def _request(url: Url, headers: Mapping[str, str], body: bytes) -> httpcore.Request:
+def _request(method: str, url: Url, headers: Mapping[str, str], body: bytes) -> httpcore.Request:
     all_headers = {"Host": url.authority, **headers, "Content-Length": str(len(body)), "Accept-Encoding": "identity"}
     target = httpcore.URL(scheme=url.scheme, host=url.host, port=url.port, target=url.path)
-    return httpcore.Request("POST", target, headers=list(all_headers.items()), content=body)
+    return httpcore.Request(method, target, headers=list(all_headers.items()), content=body)
 
 
 def _first_values(headers: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:

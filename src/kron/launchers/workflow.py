@@ -44,7 +44,8 @@ class Executor(Protocol):
 
         Args:
             dag: The DAG to run.
-            meta: `source`, `user_id`, `scheduled_for`, `idempotency_key`, and `tenant` if the service has tenants.
+            meta: `source`, `user_id`, `scheduled_for`, `idempotency_key`, `tenant` if the service has tenants, and
+                `payload` if the schedule has one.
 
         Returns:
             The launch result; None means OK. A `LaunchResponse` can carry the executor's own run id.
@@ -99,7 +100,14 @@ class RunLauncher:
         return response.result is LaunchResult.OK
 
     async def launch(
-        self, workflow_id: str, version: int, user_id: str, scheduled_for: str, key: str, tenant: str = ""
+        self,
+        workflow_id: str,
+        version: int,
+        user_id: str,
+        scheduled_for: str,
+        key: str,
+        tenant: str = "",
+        payload: str | None = None,
     ) -> LaunchResponse:
         """Start a workflow run and return the executor's response; RETRYABLE if the workflow does not exist.
 
@@ -114,6 +122,7 @@ class RunLauncher:
             "scheduled_for": scheduled_for,
             "idempotency_key": key,
             **({"tenant": tenant} if tenant else {}),
+            **({"payload": json.loads(payload)} if payload is not None else {}),
         }
         response = await self.executor.run(dag, meta) or LaunchResult.OK
         return response if isinstance(response, LaunchResponse) else LaunchResponse(response)
@@ -134,7 +143,8 @@ class WorkflowLauncher:
         workflow = (f"{tenant}/" if tenant else "") + unquote(name)
         scheduled_for = rfc3339(launch.run.nominal)
         version, user = int(parameters["version"]), parameters["user"]
-        return await self.starter.launch(workflow, version, user, scheduled_for, launch.run.key, tenant)
+        key, payload = launch.run.key, launch.job.payload
+        return await self.starter.launch(workflow, version, user, scheduled_for, key, tenant, payload)
 
     async def cancel(self, run: Run) -> None:
         """Do nothing: executors are not told of cancellations."""

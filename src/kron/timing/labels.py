@@ -28,9 +28,7 @@ def labels_of(values: Mapping[str, str]) -> Labels:
         raise _bad_labels(f"{len(values)} labels are more than {MAX_LABELS}", "keep the labels that you select by")
     for key, value in values.items():
         if not isinstance(key, str) or len(key) > MAX_KEY_LENGTH or not _KEY.fullmatch(key):
-            raise _bad_labels(
-                f"{clip(str(key))!r} is not a valid key", f"{_KEY_HINT}, up to {MAX_KEY_LENGTH} characters"
-            )
+            raise _bad_labels(f"{clip(str(key))!r} is not a valid key", _KEY_HINT)
         if not isinstance(value, str):
             raise _bad_labels(
                 f"the value of {key!r} is not a text", f'write it as a text: "{key}": "{clip(str(value))}"'

@@ -63,6 +63,8 @@ def add_verbs(command: argparse.ArgumentParser) -> None:
 
 def _options(verbs: dict[str, Any]) -> None:
     verbs["list"].add_argument("--prefix", default="", help="only schedules whose ids start with this prefix")
+    label_help = "only schedules with this label; several: with all of them"
+    verbs["list"].add_argument("--label", action="append", default=[], metavar="KEY=VALUE", help=label_help)
     verbs["list"].add_argument("--paused", action="store_true", default=None, help="only paused schedules")
     verbs["apply"].add_argument("-f", "--file", required=True, help="TOML or JSON file; - for JSON on stdin")
     verbs["apply"].add_argument("--dry-run", action="store_true", help="only show the runs added, moved and lost")

@@ -8,7 +8,13 @@ from kron.apps.service.problem import error_response
 from kron.errors import InvalidInput
 
 MAX_BODY_BYTES = 64 * 1024
-LIMITS_BY_PREFIX = {"/v1/schedules:bulk": 256 * 1024 * 1024, "/v1/workflows/": 1024 * 1024}  # bytes by path prefix
+MAX_DEFINITION_BYTES = 256 * 1024  # a payload of 64 KiB, also if its characters are written as escapes
+LIMITS_BY_PREFIX = {  # bytes by path prefix; the first one that fits applies
+    "/v1/schedules:bulk": 256 * 1024 * 1024,
+    "/v1/workflows/": 1024 * 1024,
+    "/v1/schedules": MAX_DEFINITION_BYTES,
+    "/v1/preview": MAX_DEFINITION_BYTES,
+}
 
 
 class Bounded:

@@ -21,11 +21,14 @@ from kron.errors import InvalidInput, KronError, clip
 from kron.language.manifest import define
 from kron.rules.pause import Actor
 from kron.timing.job import Command, Job
+from kron.timing.labels import labels_of
+from kron.timing.payload import payload_text
 from kron.timing.schedule.policy import Completion
 
 BATCH_SIZE = 1_000  # schedules in one write
 MAX_CONCURRENT_WRITES = 2  # concurrent writes while the next lines are read
-MAX_LINE_BYTES = 64 * 1024  # maximum length of a line in bytes
+MAX_LINE_BYTES = 256 * 1024  # maximum length of a line in bytes: a payload of 64 KiB, also if it is written as escapes
+MAX_TEXT_LENGTH = 64 * 1024  # maximum length of a text field
 MAX_SHOWN_ERRORS = 10  # maximum number of invalid lines shown
 GC_THRESHOLDS = (100_000, 50, 50)  # loading creates no cycles: frequent cycle collection costs more than it frees
 # Keys of a line in addition to the fields of a job.
@@ -125,9 +128,14 @@ def _job(line: bytes) -> Job:
     if not isinstance(fields, dict):
         raise InvalidInput("BAD_LINE", "line is not a JSON object", hint=hint)
     line_fields: dict[str, Any] = {name: fields.pop(name) for name in LINE_KEYS if name in fields}
+    data = _data(fields)
     for name, value in line_fields.items():
         if not isinstance(value, str) or "\0" in value:
             raise InvalidInput("BAD_FIELD", f"field {name} is not a string", hint=hint)
+        if len(value) > MAX_TEXT_LENGTH:
+            raise InvalidInput(
+                "BAD_FIELD", f"field {name} is too long", hint=f"use up to {MAX_TEXT_LENGTH:,} characters"
+            )
     if "target" in line_fields:
         scheme, colon, rest = line_fields["target"].partition(":")
         line_fields["target"] = scheme.lower() + colon + rest  # the scheme selects the launcher
@@ -136,7 +144,15 @@ def _job(line: bytes) -> Job:
     completion = _completion(line_fields.pop("completion", ""), str(line_fields.get("target", "")))
     job = define(fields)
     schedule = replace(job.schedule, policy=replace(job.schedule.policy, completion=completion))
-    return replace(job, schedule=schedule, **line_fields)
+    return replace(job, schedule=schedule, **line_fields, **data)
+
+
+def _data(fields: dict[str, Any]) -> dict[str, Any]:
+    """Take the payload and the labels out of the fields of a line."""
+    payload, labels = fields.pop("payload", None), fields.pop("labels", {})
+    if not isinstance(labels, dict):
+        raise InvalidInput("BAD_FIELD", "field labels is not an object", hint='write {"team": "billing"}')
+    return {"payload": None if payload is None else payload_text(payload), "labels": labels_of(labels)}
 
 
 def _completion(text: str, target: str) -> Completion:

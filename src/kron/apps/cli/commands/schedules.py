@@ -12,6 +12,7 @@ from kron.apps.cli.console import Screen
 from kron.apps.cli.inputs import read_text
 from kron.client import Client, DeadLetter, Run, Schedule
 from kron.rules.outcome import REASON_TEXT, Reason
+from kron.timing.labels import selector_of
 
 Verb = Callable[[argparse.Namespace, Screen, Client], int]
 
@@ -31,7 +32,8 @@ def client(args: argparse.Namespace) -> Client:
 
 
 def _list(args: argparse.Namespace, screen: Screen, client: Client) -> int:
-    return _print_schedules(args, screen, list(client.schedules(args.prefix, args.paused)))
+    labels = dict(selector_of(label).split("=", 1) for label in args.label)
+    return _print_schedules(args, screen, list(client.schedules(args.prefix, args.paused, labels=labels)))
 
 
 def _get(args: argparse.Namespace, screen: Screen, client: Client) -> int:

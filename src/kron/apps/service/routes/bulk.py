@@ -15,6 +15,7 @@ from kron.apps.service.auth.audit import facts_of
 from kron.apps.service.auth.caller import Caller, Writer
 from kron.apps.service.auth.guard import Guarded
 from kron.apps.service.bodies import chunks
+from kron.apps.service.bounds import MAX_DEFINITION_BYTES
 from kron.apps.service.compute import compute
 from kron.apps.service.context import AppContext, Used
 from kron.apps.service.problem import invalid, problem
@@ -28,8 +29,9 @@ from kron.timing.job import Job
 
 router = APIRouter(route_class=Guarded, prefix="/v1", tags=["schedules"])
 
-MAX_LINE_BYTES = 64 * 1024
+MAX_LINE_BYTES = MAX_DEFINITION_BYTES
 BATCH_SIZE = 500  # lines that are defined in one write
+BATCH_BYTES = 2 * 1024 * 1024  # bytes after which a batch is written, whatever its number of lines
 SCHEDULES_PER_AUDIT_LINE = 50  # schedules that share a line of the audit log
 MEDIA = "application/x-ndjson"
 
@@ -70,13 +72,14 @@ async def bulk(request: Request, caller: Writer, parts: AppContext = Used) -> St
 
 
 async def _responses(stream: AsyncIterator[bytes], bulk_request: BulkRequest) -> AsyncIterator[str]:
-    number, pending_lines = 0, list[bytes]()
+    number, size, pending_lines = 0, 0, list[bytes]()
     async for line in _lines(stream):
         pending_lines.append(line)
-        if len(pending_lines) == BATCH_SIZE:
+        size += len(line)
+        if len(pending_lines) == BATCH_SIZE or size >= BATCH_BYTES:
             for response in await _process_batch(pending_lines, number, bulk_request):
                 yield response
-            number, pending_lines = number + len(pending_lines), []
+            number, size, pending_lines = number + len(pending_lines), 0, []
     for response in await _process_batch(pending_lines, number, bulk_request):
         yield response
 

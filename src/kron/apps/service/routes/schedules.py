@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from hashlib import sha256
+from itertools import accumulate
 from typing import Annotated, Any
 from uuid import uuid4
 
 from fastapi import APIRouter, Header, Query, Response
-from pydantic import ValidationError
+from pydantic import StringConstraints, ValidationError
 
 from kron.apps.service.auth.caller import Caller, Reader, Writer
 from kron.apps.service.auth.guard import Guarded
@@ -26,6 +27,7 @@ from kron.errors import AlreadyExists, Contended, InvalidInput, RevisionConflict
 from kron.language.dialect import split_name
 from kron.language.fault import Fault
 from kron.language.source import names_zone
+from kron.rules.state import ScheduleState
 
 router = APIRouter(route_class=Guarded, prefix="/v1", tags=["schedules"])
 
@@ -34,6 +36,9 @@ Key = Annotated[str | None, Header(max_length=200, min_length=1)]
 Token = Annotated[str, Query(max_length=200, pattern=NO_NUL)]
 MAX_WRITE_ATTEMPTS = 20  # attempts against concurrent writers
 Limit = Annotated[int, Query(ge=1, le=1000)]
+Label = Annotated[str, StringConstraints(max_length=400, pattern=NO_NUL)]
+Selectors = Annotated[Sequence[Label], Query(max_length=8, description="labels as key=value")]
+MAX_PAGE_BYTES = 1024 * 1024  # bytes of the payloads of a page, if it has more than one schedule
 
 
 @router.get("/schedules", response_model=responses.Page)
@@ -42,16 +47,21 @@ async def list_schedules(
     prefix: Token = "",
     paused: bool | None = None,
     deleted: bool = False,
+    label: Selectors = (),
     limit: Limit = 100,
     page_token: Token = "",
     parts: AppContext = Used,
 ) -> Response:
-    """List schedules by id, in pages, optionally only those with an id prefix or only the paused ones."""
+    """List schedules by id, in pages, optionally only those with an id prefix, with labels, or only the paused ones.
+
+    `label=team=billing` selects by a label; several select the schedules that have all of them.
+    """
     after = caller.identity(page_token) if page_token else ""
-    states = await parts.registrar.schedules(
-        caller.prefix + prefix, paused=paused, deleted=deleted, after=after, limit=limit
+    matches = await parts.registrar.schedules(
+        caller.prefix + prefix, paused=paused, deleted=deleted, labels=label, after=after, limit=limit
     )
-    token = caller.name(states[-1].identity) if len(states) == limit else None
+    states = _bounded(matches)
+    token = caller.name(states[-1].identity) if len(states) == limit or len(states) < len(matches) else None
     return await json_response(
         lambda: responses.Page(
             schedules=[schedule_view(state, caller, parts.config) for state in states], next_page_token=token
@@ -127,6 +137,13 @@ async def delete(
     identity = caller.identity(schedule_id)
     await parts.registrar.delete(identity, caller.actor(note), expected=revision_of(if_match))
     return Response(status_code=204)
+
+
+def _bounded(states: list[ScheduleState]) -> list[ScheduleState]:
+    """Return the first schedules, as many as the size of their payloads allows; at least one."""
+    sizes = accumulate(len(state.job.payload or "") for state in states)
+    count = sum(size <= MAX_PAGE_BYTES for size in sizes)
+    return states[: max(1, count)]
 
 
 async def _redefine(
@@ -214,7 +231,7 @@ def _merged(current: dict[str, Any], body: Patch, zone: str) -> Definition:
     if "target" in changes:
         current = {**current, "workflow_id": None, "version": None, "user_id": None}
     if "workflow_id" in changes:
-        current = {**current, "target": None}
+        current = {**current, "target": None, "webhook": None}
     merged = {name: value for name, value in {**current, **changes}.items() if value is not None}
     try:
         return Definition(**merged)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode
@@ -17,7 +18,10 @@ from kron.language.reading import read, zone_of
 from kron.language.service import seconds_first, seconds_last
 from kron.language.source import names_zone, shown_source, source_of
 from kron.launchers.target import check_url
-from kron.timing.job import Job, Source
+from kron.launchers.webhook import webhook_of
+from kron.timing.job import Job, Source, Webhook
+from kron.timing.labels import labels_of
+from kron.timing.payload import payload_text
 from kron.timing.schedule import Schedule
 from kron.timing.schedule.cron import possible
 from kron.timing.schedule.policy import KRON, MILLISECOND, Completion, Overlap, Policy
@@ -69,8 +73,20 @@ def job_of(definition: Definition, identity: str, config: Config, now: int) -> t
     if start is not None and end is not None and end < start:
         raise _bad_field("end_at", "it is before start_at", "use a later time")
     target = _target(definition, config)
-    job = Job(identity, schedule, "", definition.description, None, target, start, end, source)
+    payload = None if definition.payload is None else payload_text(definition.payload)
+    labels, webhook = labels_of(definition.labels), _webhook(definition)
+    details = ("", definition.description, None, target, start, end, source, payload, labels, webhook)
+    job = Job(identity, schedule, *details)
     return job, _warnings(job, config, now)
+
+
+def _webhook(definition: Definition) -> Webhook | None:
+    options = definition.webhook
+    if options is None:
+        return None
+    if definition.target is None:
+        raise _bad_field("webhook", "a workflow has no webhook options", "remove it, or use a target")
+    return webhook_of(options.method, options.headers, options.success)
 
 
 def _parse(definition: Definition, identity: str, config: Config) -> tuple[Schedule, Source]:
@@ -103,7 +119,16 @@ def described(job: Job, config: Config) -> dict[str, Any]:
         ),
         "completion": str(policy.completion),
         "deadline_ms": None if policy.deadline is None else policy.deadline // MILLISECOND,
+        "payload": None if job.payload is None else json.loads(job.payload),
+        "labels": dict(job.labels),
+        "webhook": _described_webhook(job.webhook),
     }
+
+
+def _described_webhook(webhook: Webhook | None) -> dict[str, Any] | None:
+    if webhook is None:
+        return None
+    return {"method": webhook.method, "headers": dict(webhook.headers), "success": webhook.success}
 
 
 def stated(job: Job, config: Config) -> dict[str, Any]:

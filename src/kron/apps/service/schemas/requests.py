@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue
 
 from kron.language.dialect import DialectName
 
@@ -70,6 +70,18 @@ class Start(Strict):
     ]
 
 
+class WebhookOptions(Strict):
+    """How a webhook is sent: method, additional headers, and the status codes that accept a run."""
+
+    method: Literal["POST", "PUT", "PATCH"] = "POST"
+    headers: dict[str, str] = {}
+    success: Annotated[str, Field(max_length=200)] = "200-299"
+
+
+Labels = Annotated[dict[str, str], Field(max_length=32, description="up to 32 keys with their values")]
+Payload = Annotated[JsonValue, Field(description="JSON value that the target receives; up to 64 KiB")]
+
+
 class Definition(Strict):
     """A schedule: when it runs, and its target: either `target`, or a workflow with its version and user."""
 
@@ -88,6 +100,9 @@ class Definition(Strict):
     catchup_policy: Catchup | None = None
     completion: Completion | None = None
     deadline_ms: Annotated[int, Field(ge=0, le=366 * 86_400_000)] | None = None
+    payload: Payload = None
+    labels: Labels = {}
+    webhook: WebhookOptions | None = None
     note: Note = Field(default="", description="reason of the definition, stored with the revision")
 
 
@@ -109,6 +124,9 @@ class Patch(Strict):
     catchup_policy: Catchup | None = None
     completion: Completion | None = None
     deadline_ms: Annotated[int, Field(ge=0, le=366 * 86_400_000)] | None = None
+    payload: Payload = None
+    labels: Labels | None = None
+    webhook: WebhookOptions | None = None
     note: Note | None = None
 
 

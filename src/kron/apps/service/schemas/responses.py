@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, JsonValue
 
 
 class Upserted(BaseModel):
@@ -83,6 +83,9 @@ class ScheduleView(BaseModel):
     catchup_policy: str
     completion: str
     deadline_ms: int | None
+    payload: JsonValue
+    labels: dict[str, str]
+    webhook: dict[str, JsonValue] | None
     paused: bool
     paused_until: str | None
     next_run_at: str | None
