@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup check lint test lowest requirements docs docs-site docs-pictures fuzz oracle rrule dst-board bench-next bench-spread bench-plan bench-service bench-webhooks campaigns protocol crash-sqlite chaos chaos-reference simulate mutation-tests year bench-ticks trace-tests embedded-kills transaction-kills embedded-together embedded-sharing schemathesis service-kills bench-million failover bench-edit soak bench-sizes bench-embedded alerts alerts-quiet burst burst-hanging
+.PHONY: help setup check lint test lowest requirements docs docs-site docs-pictures fuzz oracle rrule debian-cron dst-board bench-next bench-spread bench-plan bench-service bench-webhooks campaigns protocol crash-sqlite chaos chaos-reference simulate mutation-tests year bench-ticks trace-tests embedded-kills transaction-kills embedded-together embedded-sharing schemathesis service-kills bench-million failover bench-edit soak bench-sizes bench-embedded alerts alerts-quiet burst burst-hanging
 
 help:  ## list the targets; also the default target
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { name[++n] = $$1; text[n] = $$2; if (length($$1) > width) width = length($$1) } \
@@ -92,6 +92,9 @@ oracle:  ## compare 100,000 random calendar cases, and 100,000 of the plus diale
 
 rrule:  ## compare 100,000 random iCalendar recurrences with dateutil
 	$(RUN) -m tests.campaigns.rrule
+
+debian-cron:  ## compare 212 lines of real crontabs for a year with Debian's own cron, built from its source package
+	$(RUN) -m tests.campaigns.debian_cron
 
 dst-board:  ## write the DST comparison into docs/explanation/time-zones.md
 	$(RUN) -m benchmarks.dst_board

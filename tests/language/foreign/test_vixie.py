@@ -2,6 +2,7 @@
 
 Known disagreements: several listed times in one DST gap (`0,30 2 * * *`) are one period for Kron, at the end of the
 gap; cronsim returns that instant several times. cronsim also accepts L, # and 5/15, which Debian's cron does not have.
+test_debian_cron.py compares the reader with Debian's cron itself.
 """
 
 from datetime import UTC, datetime, timedelta

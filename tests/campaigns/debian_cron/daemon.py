@@ -1,0 +1,64 @@
+"""Debian's cron as a process with a simulated clock: which line of a crontab it runs, and when."""
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.campaigns.debian_cron.build import Unavailable
+
+ZONES = Path("/usr/share/zoneinfo")  # of the C library
+EARLIER = 600  # seconds that cron starts before the interval; it runs nothing in the minute in which it starts
+TIMEOUT = 1_200  # seconds; a year takes one or two on a free core
+
+
+class Rejected(Exception):
+    """cron ignores the crontab, because it rejects a line."""
+
+
+def runs(binary: Path, lines: Sequence[str], timezone: str, start: int, end: int) -> list[list[int]]:
+    """Return the runs of each line in an interval, as cron does them.
+
+    Args:
+        binary: cron, built with the shim.
+        lines: Five fields or a macro each; all are in one crontab.
+        timezone: Time zone of the machine.
+        start: First second of the interval.
+        end: First second after the interval.
+
+    Returns:
+        For each line the minutes of its runs, in order, as the epoch second of their beginning. A line that cron runs
+        several times in a minute has this minute several times.
+
+    Raises:
+        Rejected: cron rejects a line, and so the whole crontab.
+        Unavailable: The C library does not have the time zone.
+    """
+    if not (ZONES / timezone).is_file():
+        raise Unavailable(f"{ZONES / timezone} is missing (package tzdata)")
+    with tempfile.TemporaryDirectory(prefix="kron-debian-cron-") as name:
+        _write_crontab(Path(name), lines)
+        clock = {"CRON_START": str(start - EARLIER), "CRON_END": str(end)}
+        environment = {"TZ": timezone, "PATH": os.environ["PATH"], **clock}
+        command = [str(binary), "-f"]
+        done = subprocess.run(command, cwd=name, env=environment, capture_output=True, text=True, timeout=TIMEOUT)
+    if done.returncode or "ERROR" in done.stderr:
+        raise Rejected(done.stderr.strip())
+    minutes: list[list[int]] = [[] for _ in lines]
+    for record in done.stdout.splitlines():
+        instant, number = record.split()
+        minutes[int(number)].append(int(instant) // 60 * 60)
+    return [[minute for minute in of_line if minute >= start] for of_line in minutes]
+
+
+def _write_crontab(folder: Path, lines: Sequence[str]) -> None:
+    """Write the crontab of this user. The command of a line is its number."""
+    import pwd  # not on Windows, where this file is imported too
+
+    for name in ("crontabs", "cron.d"):
+        (folder / name).mkdir()
+    (folder / "system-crontab").touch()
+    crontab = folder / "crontabs" / pwd.getpwuid(os.getuid()).pw_name
+    crontab.write_text("".join(f"{line} {number}\n" for number, line in enumerate(lines)), encoding="ascii")
+    crontab.chmod(0o600)
