@@ -11,13 +11,13 @@ Another deliberate difference does not occur in the compared year: cron runs no 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cache
-from zoneinfo import ZoneInfo
 
 from kron.language import parse
 from kron.timing.period import nominals
 from kron.timing.schedule.dst import AFTER_FIRST
+from kron.timing.tzdata import host_zone_file
 
 MINUTE, HOUR = 60, 3_600
 PAUSE = 10  # seconds that cron sleeps before each further run after a gap
@@ -95,13 +95,13 @@ def difference(
 @cache
 def gaps(timezone: str, start: int, end: int) -> tuple[Gap, ...]:
     """Return the DST gaps that end in an interval."""
-    zone, result = ZoneInfo(timezone), []
+    rules, result = host_zone_file(timezone).rules, []
     for hour in range(start, end, HOUR):
-        if _offset(zone, hour) >= _offset(zone, hour + HOUR):
+        if _offset(rules, hour) >= _offset(rules, hour + HOUR):
             continue
-        after = _offset(zone, hour + HOUR)
-        at = next(minute for minute in range(hour, hour + HOUR + 1, MINUTE) if _offset(zone, minute) == after)
-        result.append(Gap(at, at + _offset(zone, at - 1), at + after))
+        after = _offset(rules, hour + HOUR)
+        at = next(minute for minute in range(hour, hour + HOUR + 1, MINUTE) if _offset(rules, minute) == after)
+        result.append(Gap(at, at + _offset(rules, at - 1), at + after))
     return tuple(result)
 
 
@@ -114,8 +114,8 @@ def _repetitions(line: str, surplus: Sequence[int], gap: Gap) -> int:
     return len(late) if is_skipped and len(late) == len(listed) - 1 else 0
 
 
-def _offset(zone: ZoneInfo, instant: int) -> int:
-    offset = datetime.fromtimestamp(instant, zone).utcoffset() or timedelta()
+def _offset(rules: tzinfo, instant: int) -> int:
+    offset = datetime.fromtimestamp(instant, rules).utcoffset() or timedelta()
     return int(offset.total_seconds())
 
 
