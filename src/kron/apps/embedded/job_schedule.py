@@ -10,17 +10,14 @@ from typing import cast
 from kron.apps.embedded.options import CronOptions, JobOptions, nanoseconds, policy_of, zone_name
 from kron.errors import InvalidSchedule, LanguageError, UsageError, clip
 from kron.language.agreement import accept
-from kron.language.canonical import canonical
+from kron.language.clock_rule import with_clock_rule
 from kron.language.dialect import TABLE, split_name
 from kron.language.duration import write_duration
-from kron.language.fault import Fault
 from kron.language.moment import write_moment
 from kron.language.options import Options
-from kron.language.plus import terms_of
-from kron.language.plus_args import dst_of
 from kron.language.reading import Reading, read, zone_of
 from kron.timing.schedule.cron import possible
-from kron.timing.schedule.head import Every, Moment
+from kron.timing.schedule.head import Moment
 from kron.timing.zone import instant
 
 DIALECT = "fuzzy"  # dialect of a text that names none
@@ -81,21 +78,11 @@ def _moment(moment: datetime) -> Moment:
 
 
 def _with_dst(reading: Reading, options: JobOptions) -> Reading:
-    """Return a reading with the rule for clock changes of the options. Its text becomes canonical, to show the rule."""
-    schedule, rule = reading.schedule, options["dst"]
+    """Return a reading with the rule for clock changes of the options."""
+    rule = options["dst"]
     if not isinstance(rule, str):
         raise UsageError("BAD_OPTION", f"dst cannot be {clip(repr(rule))}", hint='use dst="once" or dst="wall"')
-    if isinstance(schedule.cron, Every):
-        message = "dst does not go with every: elapsed time knows no clock changes"
-        raise InvalidSchedule("MISPLACED_MODIFIER", message, hint="remove dst=")
-    if "@dst" in reading.text:
-        raise InvalidSchedule("TWO_RULES", "the text has @dst, and dst= is given too", hint="keep one of them")
-    try:
-        dst = dst_of(schedule.cron, rule)
-    except Fault as fault:
-        raise fault.within(rule) from None
-    with_rule = replace(schedule, terms=terms_of(schedule.cron, dst, schedule.terms.valid))
-    return reading if with_rule == schedule else Reading(with_rule, *canonical(with_rule))
+    return with_clock_rule(reading, rule)
 
 
 def cron_options(text: object, options: CronOptions) -> JobOptions:

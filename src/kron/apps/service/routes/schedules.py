@@ -24,6 +24,7 @@ from kron.apps.service.schemas.definition import job_of, stated
 from kron.apps.service.schemas.requests import NO_NUL, Definition, Id, Patch
 from kron.apps.service.schemas.views import schedule_view
 from kron.errors import AlreadyExists, Contended, InvalidInput, RevisionConflict
+from kron.language.clock_rule import without_clock_rule
 from kron.language.dialect import split_name
 from kron.language.fault import Fault
 from kron.language.source import names_zone
@@ -228,6 +229,8 @@ def _merged(current: dict[str, Any], body: Patch, zone: str) -> Definition:
         text = named.text if named else changes["schedule"]
         with suppress(Fault):  # an invalid text is reported when it is parsed
             current = {**current, "timezone": None if names_zone(text, dialect) else zone}
+    if "dst" in changes and "schedule" not in changes:
+        current = {**current, "schedule": without_clock_rule(current["schedule"], current["dialect"])}
     if "target" in changes:
         current = {**current, "workflow_id": None, "version": None, "user_id": None}
     if "workflow_id" in changes:

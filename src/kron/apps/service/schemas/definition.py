@@ -11,6 +11,7 @@ from kron.apps.service.config import Config
 from kron.apps.service.preset import CATCHUPS, preset_of
 from kron.apps.service.schemas.requests import Definition, Upsert
 from kron.errors import InvalidInput
+from kron.language.clock_rule import with_clock_rule
 from kron.language.contradiction import contradiction
 from kron.language.door import HTTP
 from kron.language.options import Options
@@ -94,11 +95,14 @@ def _parse(definition: Definition, identity: str, config: Config) -> tuple[Sched
     seconds: Any = config.cron_seconds_position
     options = Options(zone_of(definition.timezone or "UTC"), seconds=seconds, identity=identity)
     given_dialect = definition.dialect if "dialect" in definition.model_fields_set else None
-    schedule, text, dialect = read(definition.schedule, given_dialect, options, default=definition.dialect, door=HTTP)
-    if definition.timezone and names_zone(text, dialect):
+    reading = read(definition.schedule, given_dialect, options, default=definition.dialect, door=HTTP)
+    if definition.timezone and names_zone(reading.text, reading.dialect):
         raise _bad_field("timezone", "the schedule already names a time zone", "remove one of the two")
-    seconds_at_end = dialect == "service" and seconds == "last"
-    return schedule, source_of(seconds_first(text) if seconds_at_end else text, dialect, schedule)
+    if reading.dialect == "service" and seconds == "last":
+        reading = reading._replace(text=seconds_first(reading.text))
+    if definition.dst is not None:
+        reading = with_clock_rule(reading, definition.dst)
+    return reading.schedule, source_of(reading.text, reading.dialect, reading.schedule)
 
 
 def described(job: Job, config: Config) -> dict[str, Any]:

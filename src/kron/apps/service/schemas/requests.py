@@ -24,6 +24,7 @@ Jitter = Annotated[int, Field(ge=0, le=86_400_000)]
 Overlap = Literal["allow", "skip", "queue"]
 Catchup = Literal["none", "fire_immediately", "spread"]
 Completion = Literal["accepted", "reported"]
+Dst = Annotated[str, Field(max_length=100, min_length=1, pattern=NO_NUL)]
 Id = Annotated[str, Field(max_length=200, min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9._:~-]*$")]
 RunKey = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
@@ -80,6 +81,10 @@ class WebhookOptions(Strict):
 
 Labels = Annotated[dict[str, str], Field(max_length=32, description="up to 32 keys with their values")]
 Payload = Annotated[JsonValue, Field(description="JSON value that the target receives; up to 64 KiB")]
+DST_MEANING = (
+    "rule for clock changes, the body of `@dst`: `once`, `wall`, or keys such as `gap=after,fold=first`. It becomes "
+    "part of `schedule`, whose text is then canonical"
+)
 
 
 class Definition(Strict):
@@ -88,6 +93,7 @@ class Definition(Strict):
     schedule: Expression
     dialect: DialectName = "service"
     timezone: Zone | None = None
+    dst: Dst | None = Field(default=None, description=DST_MEANING)
     target: Target | None = None
     workflow_id: Text | None = None
     version: Whole | None = None
@@ -112,6 +118,9 @@ class Patch(Strict):
     schedule: Expression | None = None
     dialect: DialectName | None = None
     timezone: Zone | None = None
+    dst: Dst | None = Field(
+        default=None, description="rule for clock changes: replaces the `@dst` of the schedule; null removes it"
+    )
     target: Target | None = None
     workflow_id: Text | None = None
     version: Whole | None = None
