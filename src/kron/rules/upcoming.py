@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain, islice, takewhile
 from typing import NamedTuple
 
 from kron.rules.pause import after_pause
@@ -21,6 +21,7 @@ from kron.timing.upcoming import in_time_order
 from kron.timing.zone import LATEST, rfc3339
 
 MAX_PERIODS_SCANNED = 20_000  # periods scanned
+_EVER = LATEST * 1000  # milliseconds
 MAX_PERIODS_PLACED = 250  # periods whose due time is computed in search of one that a new schedule owes
 
 
@@ -37,7 +38,7 @@ def upcoming(state: ScheduleState, now: int, count: int) -> list[Due]:
 
 
 def search_upcoming(
-    state: ScheduleState, now: int, count: int, enough: Callable[[], bool] = lambda: False
+    state: ScheduleState, now: int, count: int, enough: Callable[[], bool] = lambda: False, until: int = _EVER
 ) -> UpcomingDues:
     """Search the next runs of a schedule after `now` (milliseconds), in the order of their due times.
 
@@ -52,6 +53,7 @@ def search_upcoming(
         enough: Called before each step; the search ends when it returns True. Adjacent periods that the constraints
             close are one step. The search always ends after 100 years or 20,000 steps. Runs that a later period can
             precede are then left out.
+        until: Latest due time in milliseconds. The search ends at the first period that is due later.
     """
     if inactive_reason(state):
         return UpcomingDues([], complete=True)
@@ -65,8 +67,13 @@ def search_upcoming(
         return (due.at, due) if due.schedulable and due.at > now and responsible(state, due) else None
 
     steps, limit = _search(state, now), _Limit(now, enough)
-    dues = in_time_order(steps, due_entry, lambda step: (step.nominal - before) * 1000, limit.stop)
-    return UpcomingDues(list(islice(dues, count)), not limit.is_reached)
+
+    def earliest(step: SearchStep) -> int:
+        return (step.nominal - before) * 1000
+
+    dues = in_time_order(steps, due_entry, earliest, lambda step: earliest(step) > until or limit.stop(step))
+    timely_dues = takewhile(lambda due: due.at <= until, dues)
+    return UpcomingDues(list(islice(timely_dues, count)), not limit.is_reached)
 
 
 def next_period(state: ScheduleState, new: Sequence[Run] = ()) -> int | None:

@@ -6,11 +6,12 @@ import argparse
 from typing import NamedTuple
 
 from kron.apps.cli.console import Screen
-from kron.apps.cli.ics import MAX_EVENTS, write_calendar
 from kron.apps.cli.inputs import Subject, now, subjects, with_identity
 from kron.apps.cli.search_end import end_text, no_run_error, unschedulable_text
+from kron.apps.ics import MAX_EVENTS, CalendarEvent, write_calendar
 from kron.language.record import to_record
 from kron.timing.decision import Decision
+from kron.timing.key import key_of
 from kron.timing.upcoming import time_of
 from kron.timing.upcoming_runs import Unschedulable, UpcomingRuns, upcoming_runs
 from kron.timing.zone import EARLIEST, rfc3339
@@ -51,10 +52,15 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
 
 def _write_calendar(rows: list[Row], now: int, screen: Screen) -> None:
     """Print the runs as a calendar; the first 1,000 of them."""
-    runs = [(row.decision, row.subject.name or row.subject.text) for row in rows[:MAX_EVENTS]]
-    screen.out.write(write_calendar(runs, now))
+    screen.out.write(write_calendar(map(_event, rows[:MAX_EVENTS]), now))
     if len(rows) > MAX_EVENTS:
         screen.note(f"the calendar has the first {MAX_EVENTS} of {len(rows)} runs")
+
+
+def _event(row: Row) -> CalendarEvent:
+    decision = row.decision
+    key = key_of(decision.identity, decision.period.nominal)
+    return CalendarEvent(time_of(decision), key, row.subject.name or row.subject.text)
 
 
 def _note_ends(

@@ -7,37 +7,53 @@ window chooses another time in every period.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from kron._version import __version__
-from kron.timing.decision import Decision
-from kron.timing.key import key_of
 from kron.timing.zone import rfc3339
 
+MEDIA = "text/calendar"
 MAX_EVENTS = 1_000
 _MAX_OCTETS = 75  # of a line, without its line break
 
 
-def write_calendar(runs: Iterable[tuple[Decision, str]], now: int) -> str:
-    """Return a calendar with an event for each run. Two calls give the same UIDs.
+class CalendarEvent(NamedTuple):
+    """An upcoming run in a calendar.
+
+    Attributes:
+        start: Chosen time, in seconds since 1970-01-01 UTC.
+        key: Idempotency key of the run. It is the UID of the event, so every download has the same UIDs.
+        name: Name to show.
+    """
+
+    start: int
+    key: str
+    name: str
+
+
+def write_calendar(events: Iterable[CalendarEvent], now: int, truncated: Iterable[str] = ()) -> str:
+    """Return a calendar.
 
     Args:
-        runs: Decisions with a chosen time, and the name to show for each.
+        events: The events, in the order in which they are written.
         now: Instant of the output, in seconds since 1970-01-01 UTC.
+        truncated: Bounds that left out events; they are written as the property `X-KRON-TRUNCATED`.
     """
     lines = ["BEGIN:VCALENDAR", "VERSION:2.0", f"PRODID:-//Kron//{__version__}//EN"]
-    for decision, name in runs:
-        lines += _event(decision, name, now)
+    bounds = ",".join(truncated)
+    if bounds:
+        lines.append(f"X-KRON-TRUNCATED:{bounds}")
+    for event in events:
+        lines += _lines_of(event, now)
     return "".join(f"{part}\r\n" for line in [*lines, "END:VCALENDAR"] for part in _folded(line))
 
 
-def _event(decision: Decision, name: str, now: int) -> Iterator[str]:
-    if decision.chosen is None:
-        return
+def _lines_of(event: CalendarEvent, now: int) -> Iterator[str]:
     yield "BEGIN:VEVENT"
-    yield f"UID:{key_of(decision.identity, decision.period.nominal)}"
+    yield f"UID:{event.key}"
     yield f"DTSTAMP:{_stamp(now)}"
-    yield f"DTSTART:{_stamp(decision.chosen)}"
-    yield f"SUMMARY:{_escaped(name)}"
+    yield f"DTSTART:{_stamp(event.start)}"
+    yield f"SUMMARY:{_escaped(event.name)}"
     yield "TRANSP:TRANSPARENT"
     yield "END:VEVENT"
 

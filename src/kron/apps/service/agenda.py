@@ -1,0 +1,69 @@
+"""Agenda: the earliest upcoming runs of several schedules, found with bounded work."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from functools import partial
+from typing import NamedTuple
+
+from kron.rules.state import ScheduleState
+from kron.rules.upcoming import search_upcoming
+
+# Limits of processor time, so that a busy host does not change the result.
+SEARCH_SECONDS = 2.0  # for all schedules
+SCHEDULE_SECONDS = 0.25  # for one schedule: its constraints can admit few times or none
+
+
+class AgendaRun(NamedTuple):
+    """An upcoming run, in the order of an agenda: by due time, then by schedule.
+
+    Attributes:
+        at: Due time, in milliseconds since 1970-01-01 UTC.
+        identity: Identity of the schedule.
+        nominal: Nominal time, in seconds since 1970-01-01 UTC.
+    """
+
+    at: int
+    identity: str
+    nominal: int
+
+
+class Agenda(NamedTuple):
+    """Earliest runs of some schedules, in order.
+
+    Attributes:
+        runs: The runs.
+        has_more: Whether the range has more runs.
+        complete: Whether no search reached its limit. Otherwise, runs can be missing.
+    """
+
+    runs: list[AgendaRun]
+    has_more: bool
+    complete: bool
+
+
+def make_agenda(states: Iterable[ScheduleState], now: int, until: int, count: int) -> Agenda:
+    """Return the earliest upcoming runs of schedules.
+
+    As soon as `count` runs are known, later runs are not searched any more. So the work for many frequent schedules
+    is little more than that for one.
+
+    Args:
+        states: The schedules.
+        now: Current time in milliseconds.
+        until: Latest due time in milliseconds.
+        count: Maximum number of runs.
+    """
+    end, runs, complete = time.thread_time() + SEARCH_SECONDS, list[AgendaRun](), True
+    for state in states:
+        search_end = min(end, time.thread_time() + SCHEDULE_SECONDS)
+        search = search_upcoming(state, now, count + 1, partial(_is_past, search_end), until)
+        complete = complete and search.complete
+        runs = sorted([*runs, *(AgendaRun(due.at, state.identity, due.nominal) for due in search.dues)])[: count + 1]
+        until = runs[count].at if len(runs) > count else until
+    return Agenda(runs[:count], len(runs) > count, complete)
+
+
+def _is_past(end: float) -> bool:
+    return time.thread_time() > end
