@@ -1,13 +1,12 @@
 """Every form of a schedule runs: an interval, a moment, a text of the plus dialect, a line of another scheduler."""
 
 import asyncio
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 
 from kron import Scheduler
-
-SOON = timedelta(seconds=3)
+from tests.forms import SOON, forms_due_soon
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite", "postgres"])
@@ -16,14 +15,7 @@ def test_every_form_runs_on_every_store(kind, request, tmp_path):
     scheduler = Scheduler(url or request.getfixturevalue("database"))
     ran = set()
     moment = (datetime.now(UTC) + SOON).replace(microsecond=0)
-    forms = {
-        "every": {"every": "1s"},
-        "at": {"at": moment},
-        "plus": {"schedule": "plus: * * * * * * @valid(from=2026-01-01T00:00)"},
-        "rule": {"schedule": "plus: */2 * * * * * @tz(Europe/Paris) @dst(once)"},
-        "days": {"schedule": "plus: * * * * * * @days(every=1d,from=2026-01-01)"},
-        "quartz": {"schedule": "* * * * * ?", "dialect": "quartz"},
-    }
+    forms = forms_due_soon(moment)
     for name, options in forms.items():
         scheduler.add(ran.add, name=name, args=(name,), **options)
 

@@ -16,6 +16,7 @@ from kron.rules.update import ScheduleUpdate
 from kron.stores import job_codec
 from kron.timing.job import Job
 from kron.timing.zone import zone
+from tests.forms import FOREIGN_FORMS, FORMS
 from tests.stores.making import NOW, a_case, a_job, a_revision, now
 
 TEXTS = [
@@ -26,12 +27,7 @@ TEXTS = [
     ("0 9 * * mon @tz(Europe/Paris) @win(after,3h)", "kron", None),
     ("daily around 14:00", "fuzzy", "UTC"),
     ("daily around 14:00", "fuzzy", "Europe/Paris"),
-    ("at 2036-12-01T09:00,2036-12-02T09:00Z @tz(Europe/Paris)", "plus", None),
-    ("every 90m from 2026-01-01T00:00", "plus", "Asia/Tokyo"),
-    ("0 9 L,15W * TUE#2,FRIL @days(match=both)", "plus", "UTC"),
-    ("0 9 * * wed,thu @days(every=2w,from=2026-01-05) @tz(Europe/Paris)", "plus", None),
-    ("30 2 * * * @dst(once) @tz(Europe/Paris) @win(after,1h)", "plus", None),
-    ("30 0 9 * * * @valid(from=2026-01-01T00:00,times=10) @win(after,1h)", "plus", "UTC"),
+    *((form.text, "plus", form.zone) for form in FORMS),
 ]
 
 
@@ -58,15 +54,7 @@ def test_source_of_every_dialect_comes_back(store, text, dialect, timezone):
     assert revision.job == job
 
 
-@pytest.mark.parametrize(
-    ("text", "dialect", "canonical"),
-    [
-        ("@daily", "vixie", "0 0 * * *"),
-        ("0 0 9 ? * 6L", "quartz", "0 9 * * FRIL"),
-        ("cron(0 9 ? * 2-6 *)", "aws", "0 9 * * MON-FRI"),
-        ("DTSTART:20260105T090000Z RRULE:FREQ=WEEKLY;INTERVAL=2", "rrule", None),
-    ],
-)
+@pytest.mark.parametrize(("text", "dialect", "canonical"), FOREIGN_FORMS)
 def test_text_of_another_scheduler_is_kept_by_its_canonical_text(store, text, dialect, canonical):
     schedule = parse(text, dialect=dialect)
     job = Job("a", schedule, target="test:it", source=source_of(text, dialect, schedule))

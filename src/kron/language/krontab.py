@@ -31,6 +31,10 @@ MAX_ERRORS = 100  # with more invalid lines, the file is probably not a krontab 
 # Fields have no equals sign, and modifiers have it only inside parentheses. So the schedule ends at the first key.
 _KEY = re.compile(r'([^"\\@(= \t]++)=')
 _SCHEDULE = re.compile(rf"(?:[ \t]*+(?!{_KEY.pattern}){WORD})*+[ \t]*+", re.DOTALL)
+# The properties of a recurrence have equals signs, but none of them is a key.
+_RECURRENCE = re.compile(
+    rf"(?:[ \t]*+(?:(?=(?i:RRULE|DTSTART|EXDATE)[:;])|(?!{_KEY.pattern})){WORD})*+[ \t]*+", re.DOTALL
+)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,127}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OCTAL = re.compile(r"0?[0-7]{3}")
@@ -131,7 +135,8 @@ def identity_of(path: str, name: str) -> str:
 def _read_line(text: str, number: int, path: str) -> Line:
     check_text(text)
     check_quotes(text)
-    schedule_match = _SCHEDULE.match(text)
+    whole = split_name(text)
+    schedule_match = (_RECURRENCE if whole and whole.dialect == "rrule" else _SCHEDULE).match(text)
     schedule_end = schedule_match.end() if schedule_match else 0
     named = split_name(text[:schedule_end])
     schedule = _read_named_schedule(named, ANY_IDENTITY) if named else _read_schedule(text[:schedule_end])
