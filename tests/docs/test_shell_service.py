@@ -88,8 +88,9 @@ def test_customer_page_prints_what_it_shows(tmp_path):
     target = {"target": "https://hooks.example/report"}
     (tmp_path / "schedules.ndjson").write_text("".join(f"{json.dumps({**line, **target})}\n" for line in lines))
     with serving() as service:
-        preview, labelled, bulk = run_shell(page, tmp_path, **of(service))
+        preview, labelled, bulk, _ = run_shell(page, tmp_path, **of(service))
     assert json.loads(preview)["runs"]
+    assert "BEGIN:VEVENT" in (tmp_path / "runs.ics").read_text(encoding="utf-8")
     defined, length = json.JSONDecoder().raw_decode(labelled)
     assert defined["payload"] == {"customer": 42, "format": "pdf"}
     assert [row["id"] for row in json.loads(labelled[length:])["schedules"]] == ["acme.report"]
