@@ -111,9 +111,9 @@ def write(store, before, *new, changed=(), gap=None, **after):
     return held
 
 
-def say(store, before, after, next_check_at=None):
+def say(store, before, after, next_check_at=None, attempt=None):
     """Whether a change holds."""
-    (held,) = store.update_runs([RunUpdate(before, after, next_check_at)], NOW)
+    (held,) = store.update_runs([RunUpdate(before, after, next_check_at, attempt=attempt)], NOW)
     return held
 
 
@@ -129,17 +129,20 @@ class View:
     names: list
     due: list
     wake: int | None
+    attempts: list
 
 
 def view(store, *identities):
     names = identities or ("a", "b")
+    runs = [store.runs(name, MANY) for name in names]
     return View(
         store.get(names),
-        [store.runs(name, MANY) for name in names],
+        runs,
         [store.gaps(name) for name in names],
         [store.revisions(name) for name in names],
         [store.actions(name) for name in names],
         store.identities("", MANY),
         [case.identity for case in store.fetch_due(ALL, NOW * 2, MANY)],
         store.wake(ALL),
+        store.attempts([run.key for each in runs for run in each]),
     )

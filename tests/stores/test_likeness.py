@@ -15,7 +15,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from kron import KronError, parse
 from kron.engine.clock import ManualClock
 from kron.engine.registrar import Actor, Registrar
-from kron.rules.launch_result import LaunchResult, Report, answered
+from kron.rules.attempt import launched_attempt
+from kron.rules.launch_result import LaunchResponse, LaunchResult, Report, answered
 from kron.rules.pause import pause_expired_update
 from kron.rules.plan import plan
 from kron.rules.update import RunUpdate, update_of
@@ -182,7 +183,9 @@ class Likeness(RuleBasedStateMachine):
         run, policy = self.claims[-1] if fresh else self.claims[nth % len(self.claims)]
         after = answered(run, answer, policy, self.now())
         at = None if next_check_at is None else self.now() + next_check_at
-        self.both(lambda store: store.update_runs([RunUpdate(run, after, at, run_id)], self.now()))
+        response = LaunchResponse(answer, code=503, excerpt=f"for {run.attempt}")
+        attempt = launched_attempt(run, response, run.sent, self.now() - run.sent)
+        self.both(lambda store: store.update_runs([RunUpdate(run, after, at, run_id, attempt)], self.now()))
         self.both(lambda store: store.run_ids([run.key, "0" * 64, "no key"]))
 
     @precondition(lambda self: self.keys)

@@ -51,6 +51,7 @@ TABLES = [
         "kinds",
         "requests",
         "retention",
+        "run_attempts",
         "run_ids",
         "runs",
         "schedule_actions",

@@ -12,6 +12,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from kron.engine.fleet import Fleet, Share
+from kron.rules.attempt import Attempt
 from kron.rules.outcome import GapRecord
 from kron.rules.run import Run
 from kron.rules.state import ScheduleState
@@ -136,6 +137,12 @@ class Store(Protocol):
 
     async def run_ids(self, keys: Sequence[str]) -> list[str | None]:
         """Return the targets' names for the runs with these keys; None where a target reported none."""
+
+    async def attempts(self, keys: Sequence[str]) -> list[tuple[Attempt, ...]]:
+        """Return the recorded attempts of the runs with these keys, oldest first; empty for other keys.
+
+        An attempt is written with the change of its run, under the same fencing token. Each run keeps its newest 50.
+        """
 
     async def gaps(self, identity: str) -> list[GapRecord]:
         """Return the gap records of a schedule, oldest first."""

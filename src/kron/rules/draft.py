@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from kron.rules.attempt import Attempt
 from kron.rules.run import Run
 from kron.rules.state import ScheduleState
 
@@ -18,6 +19,7 @@ class PlanBuilder:
     lease: int  # milliseconds: when a claim made now expires
     runs: dict[str, Run] = field(default_factory=dict)  # runs that were open before, and runs that this pass adds
     cancels: list[Run] = field(default_factory=list)
+    attempts: list[tuple[Run, Attempt]] = field(default_factory=list)  # attempts that were lost
 
     def set_run(self, run: Run) -> None:
         """Set a run to the state that the plan gives it."""

@@ -5,6 +5,7 @@ No run stays open permanently. A run that may have been executed counts as execu
 
 from __future__ import annotations
 
+from kron.rules.attempt import lost_attempt
 from kron.rules.draft import PlanBuilder
 from kron.rules.launch_result import failed_launch, last_launch, tried_for_long
 from kron.rules.outcome import Outcome, Reason
@@ -15,10 +16,10 @@ from kron.timing.schedule.policy import Policy, WorkerLossPolicy
 def handle_expired_runs(draft: PlanBuilder) -> None:
     """Handle every open run whose lease has expired, and claim the runs whose next attempt is due."""
     for run in draft.state.open_runs:
-        if run.state is State.LAUNCHING and _lease_expired(run, draft):
-            draft.set_run(_unacknowledged(run, draft))
-        elif run.state in RUNNING and _lease_expired(run, draft):
-            draft.set_run(_silent(run, draft))
+        is_launching = run.state is State.LAUNCHING
+        if (is_launching or run.state in RUNNING) and _lease_expired(run, draft):
+            draft.attempts.append((run, lost_attempt(run, draft.now)))
+            draft.set_run(_unacknowledged(run, draft) if is_launching else _silent(run, draft))
     for run in list(draft.runs.values()):
         if run.state is State.RETRY and run.not_before <= draft.now:
             draft.set_run(_claimed_again(run, draft))

@@ -45,6 +45,8 @@ class LaunchResponse(NamedTuple):
     run_id: str = ""  # the target's name for the run
     report: Report | None = None
     over: bool = False
+    code: int | None = None  # HTTP status or exit status
+    excerpt: str = ""  # beginning of the response, or the cause of a failure; see `excerpt_of`
 
 
 def answered(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kron.rules.attempt import Attempt
 from kron.rules.catchup import catch_up, has_ended
 from kron.rules.draft import PlanBuilder
 from kron.rules.expiry import handle_expired_runs, retry_failed
@@ -36,6 +37,7 @@ class Plan(NamedTuple):
     changed: tuple[tuple[Run, Run], ...] = ()  # before and after
     gap: GapRecord | None = None
     cancels: tuple[Run, ...] = ()  # runs to cancel at their targets
+    attempts: tuple[tuple[Run, Attempt], ...] = ()  # attempts that were lost, with their runs
 
     @property
     def launches(self) -> tuple[Run, ...]:
@@ -168,7 +170,16 @@ def _build_plan(draft: PlanBuilder, scan: DueScan, gap: GapRecord | None) -> Pla
     if draft.state.paused_until is not None:
         check_times.append(draft.state.paused_until)
     cursor = _new_cursor(draft.state, scan, gap, draft.now // 1000)
-    return Plan(draft.state, cursor, min(check_times, default=None), new, changed, gap, tuple(draft.cancels))
+    return Plan(
+        draft.state,
+        cursor,
+        min(check_times, default=None),
+        new,
+        changed,
+        gap,
+        tuple(draft.cancels),
+        tuple(draft.attempts),
+    )
 
 
 def _check_time(run: Run, draft: PlanBuilder) -> int | None:

@@ -74,6 +74,21 @@ class Run(NamedTuple):
         return self.state in ACTIVE
 
     @property
+    def started(self) -> int | None:
+        """When the last attempt was launched, in milliseconds; None if its target has not accepted it."""
+        is_accepted = (
+            self.outcome is Outcome.EXECUTED
+            and self.state not in (State.LAUNCHING, State.RETRY, State.UNKNOWN)
+            and self.reason is not Reason.LAUNCH_FAILED
+        )
+        return self.sent if is_accepted and self.sent else None
+
+    @property
+    def finished(self) -> int | None:
+        """When the run ended, in milliseconds; None if it is open. An ended run never changes."""
+        return None if self.open else self.changed
+
+    @property
     def dead(self) -> bool:
         """Whether the run is a dead letter: given up before its target ever accepted it."""
         return self.state is State.FAILED and self.outcome is Outcome.MISSED

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from kron.rules.attempt import Attempt
 from kron.rules.outcome import GapRecord
 from kron.rules.plan import Plan
 from kron.rules.run import Run, State, exclusive, is_valid_transition
@@ -74,6 +75,7 @@ class ScheduleUpdate(NamedTuple):
     gap: GapRecord | None = None
     revision: Revision | None = None
     action: ScheduleAction | None = None
+    attempts: tuple[tuple[Run, Attempt], ...] = ()  # attempts that were lost, with their runs
 
 
 class RunUpdate(NamedTuple):
@@ -83,12 +85,13 @@ class RunUpdate(NamedTuple):
     after: Run
     next_check_at: int | None
     run_id: str = ""  # the target's name for the run, if reported
+    attempt: Attempt | None = None  # record of the attempt, if it is worth one
 
 
 def update_of(plan: Plan) -> ScheduleUpdate:
     """Return the update that commits a plan."""
     after = plan.state._replace(cursor=plan.cursor, next_check_at=plan.next_check_at)
-    return ScheduleUpdate(plan.state, after, plan.new, plan.changed, plan.gap)
+    return ScheduleUpdate(plan.state, after, plan.new, plan.changed, plan.gap, attempts=plan.attempts)
 
 
 def can_commit(update: ScheduleUpdate, stored: ScheduleState | None, existing_keys: Collection[str]) -> bool:
@@ -114,7 +117,7 @@ def is_simple_insert(update: ScheduleUpdate) -> bool:
 
     Then a store needs two checks only: the schedule is unchanged since it was read, and the keys are new.
     """
-    before, after, new, changed, gap, revision, action = update
+    before, after, new, changed, gap, revision, action, _ = update
     if before is None or changed or gap or revision or action or any(run.trigger for run in new):
         return False
     if before.paused or before.deleted or after.paused or after.deleted:

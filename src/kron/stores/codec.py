@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from kron.errors import KronError, UnreadableRecord
+from kron.rules.attempt import Attempt
 from kron.rules.outcome import GapRecord
 from kron.rules.run import Run
 from kron.rules.state import ScheduleState
@@ -47,6 +48,7 @@ class Made(NamedTuple):
 
 STANDING = RowCodec(Standing)
 RUN, GAP, MADE, ACTION = RowCodec(Run), RowCodec(GapRecord), RowCodec(Made), RowCodec(ScheduleAction)
+ATTEMPT = RowCodec(Attempt)
 
 
 def write_standing(state: ScheduleState) -> Standing:
@@ -144,6 +146,11 @@ def read_revision(row: Row, presets: Presets = BUILT_IN) -> Revision:
 def read_action(identity: str, row: Row) -> ScheduleAction:
     """Return the recorded action of a row."""
     return _read_row("schedule_actions", f"{identity} at {row[1]}", ACTION, row)
+
+
+def read_attempt(key: str, row: Row) -> Attempt:
+    """Return the attempt of a row."""
+    return _read_row("run_attempts", f"{key} number {row[0]}", ATTEMPT, row)
 
 
 def corrupt(table: str, row: object, error: object) -> UnreadableRecord:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from kron.engine.fleet import Fleet, Share
 from kron.engine.store import FIRST, Found, Store
+from kron.rules.attempt import Attempt
 from kron.rules.outcome import GapRecord
 from kron.rules.run import Run
 from kron.rules.state import ScheduleState
@@ -89,6 +90,10 @@ class FaultyStore:
     async def run_ids(self, keys: Sequence[str]) -> list[str | None]:
         """Return the ids that the targets gave to the runs with these keys."""
         return await self._call("run_ids", self.store.run_ids(keys))
+
+    async def attempts(self, keys: Sequence[str]) -> list[tuple[Attempt, ...]]:
+        """Return the recorded attempts of the runs with these keys."""
+        return await self._call("attempts", self.store.attempts(keys))
 
     async def gaps(self, identity: str) -> list[GapRecord]:
         """Return the gap records of a schedule."""

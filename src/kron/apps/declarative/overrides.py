@@ -10,6 +10,7 @@ from kron.apps.declarative.errors import SchedulerError
 from kron.apps.declarative.persisted import expression_of, read_states
 from kron.apps.declarative.registration import Task
 from kron.engine.store import Store
+from kron.rules.attempt import lost_attempt
 from kron.rules.edit import created, revision_of, withdrawn
 from kron.rules.outcome import Outcome, Reason
 from kron.rules.pause import Actor
@@ -22,6 +23,7 @@ MAX_WRITE_ATTEMPTS = 5  # attempts against another scheduler that starts on the 
 MAX_RUNS_READ = 10  # runs; older ones are before the cursor
 DUE_AT_ONCE = 0  # independent of the clock at that time
 ACTOR = Actor("DeclarativeScheduler")
+PROCESS_ENDED = "the process ended while the task was running"
 
 
 class Kind(StrEnum):
@@ -92,10 +94,11 @@ def _kind(task: Task, state: ScheduleState) -> Kind:
 async def _continuing_updates(store: Store, task: Task, state: ScheduleState, now: int) -> list[ScheduleUpdate]:
     """Return the updates of a task that continues with its history. Runs that its last process left active restart."""
     orphans = tuple((run, _restarted_run(run, now)) for run in state.open_runs if run.active)
+    attempts = tuple((run, lost_attempt(run, now, PROCESS_ENDED)) for run, _ in orphans)
     job = task.job(state.identity)
     if job == state.job:
         return (
-            [ScheduleUpdate(state, state._replace(next_check_at=DUE_AT_ONCE), changed=orphans)]
+            [ScheduleUpdate(state, state._replace(next_check_at=DUE_AT_ONCE), changed=orphans, attempts=attempts)]
             if state.open_runs
             else []
         )
@@ -105,7 +108,8 @@ async def _continuing_updates(store: Store, task: Task, state: ScheduleState, no
     if due.new or any(run.state is State.PENDING for run in state.open_runs):
         cursor = max(cursor, now // 1000)  # a run still due stands for all earlier periods of the new expression
     after = state._replace(job=job, revision=state.revision + 1, cursor=cursor, next_check_at=DUE_AT_ONCE)
-    return [ScheduleUpdate(state, after, due.new, (*due.changed, *orphans), due.gap, revision_of(after, now, ACTOR))]
+    changed, revision = (*due.changed, *orphans), revision_of(after, now, ACTOR)
+    return [ScheduleUpdate(state, after, due.new, changed, due.gap, revision, attempts=attempts)]
 
 
 def _restarted_run(run: Run, now: int) -> Run:

@@ -41,6 +41,7 @@ class Retention:
         for key in islice(expired_keys, limit):
             del runs[key], tables.owner_of[key]
             tables.names.pop(key, None)
+            tables.tried.pop(key, None)
         if len(expired_keys) > limit:
             self.waiting.append(name)
             return limit

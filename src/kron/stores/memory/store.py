@@ -10,6 +10,7 @@ from itertools import islice, takewhile
 from kron.engine.clock import Clock
 from kron.engine.fleet import Fleet, Share, kind_of, shard_of
 from kron.engine.store import FIRST, Found, Maintained
+from kron.rules.attempt import Attempt
 from kron.rules.downtime import ALWAYS
 from kron.rules.outcome import GapRecord
 from kron.rules.run import Run
@@ -129,6 +130,10 @@ class MemoryStore(Tables):
         """Return the targets' own run ids of those keys; None where the target gave none."""
         return [self.names.get(key) for key in keys]
 
+    async def attempts(self, keys: Sequence[str]) -> list[tuple[Attempt, ...]]:
+        """Return the recorded attempts of those runs, oldest first."""
+        return [tuple(sorted(self.tried.get(key, {}).values())) for key in keys]
+
     async def gaps(self, identity: str) -> list[GapRecord]:
         """Return the gap records of a schedule, oldest first."""
         return sorted(self.dropped.get(identity, []), key=lambda gap: gap.first)
@@ -227,6 +232,8 @@ class MemoryStore(Tables):
             self._put(run)
         for _, run in update.changed:
             self._put(run)
+        for run, attempt in update.attempts:
+            self._put_attempt(run, attempt)
         if update.gap:
             self.dropped.setdefault(after.identity, []).append(update.gap)
         if update.revision:
@@ -241,6 +248,8 @@ class MemoryStore(Tables):
         self._put(change.after)
         if change.run_id:
             self.names[change.after.key] = change.run_id
+        if change.attempt:
+            self._put_attempt(change.after, change.attempt)
         state = self.cases[change.after.identity]
         if change.next_check_at is not None and (
             state.next_check_at is None or change.next_check_at < state.next_check_at
@@ -266,6 +275,10 @@ class MemoryStore(Tables):
             self.open.setdefault(run.identity, {})[run.key] = run
         else:
             self.open.get(run.identity, {}).pop(run.key, None)
+
+    def _put_attempt(self, run: Run, attempt: Attempt) -> None:
+        """Keep the last result of an attempt, in place of the attempt that is 50 attempts older."""
+        self.tried.setdefault(run.key, {})[attempt.slot] = attempt
 
 
 def _run_order(run: Run) -> tuple[int, str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kron.rules.attempt import Attempt
 from kron.rules.outcome import GapRecord
 from kron.rules.run import Run
 from kron.rules.state import ScheduleState
@@ -18,6 +19,7 @@ class Tables:
         self.open: dict[str, dict[str, Run]] = {}  # the open runs of `ledger`
         self.owner_of: dict[str, str] = {}  # key -> identity
         self.names: dict[str, str] = {}  # key -> the target's own run id
+        self.tried: dict[str, dict[int, Attempt]] = {}  # key -> slot -> attempt
         self.dropped: dict[str, list[GapRecord]] = {}
         self.history: dict[str, tuple[Revision, ...]] = {}
         self.recorded_actions: dict[str, list[ScheduleAction]] = {}

@@ -10,6 +10,7 @@ from kron.rules.upcoming import next_period
 from kron.rules.update import ScheduleUpdate, can_commit, is_simple_insert
 from kron.stores.job_codec import JobRow, write_job
 from kron.stores.postgres.arrays import numbers, octets, texts
+from kron.stores.postgres.attempts import write_attempts
 from kron.stores.postgres.cases import Jobs, read_states
 from kron.stores.postgres.pool import Session
 from kron.stores.postgres.rows import (
@@ -169,6 +170,7 @@ async def _write_records(
         changed_part = [(run, exclusive) for run, exclusive in changed if run.active is starts]
         if changed_part:
             await session.execute("update_runs", **changed_run_columns(changed_part))
+    await write_attempts(session, [pair for update in accepted for pair in update.attempts])
     manual_runs = [run for update in accepted for run in update.new if run.trigger]
     if manual_runs:
         await session.execute("insert_requests", **request_columns(manual_runs))

@@ -357,6 +357,24 @@ ON CONFLICT (tenant_id, idempotency_key) DO UPDATE SET run_id = excluded.run_id;
 SELECT encode(idempotency_key, 'hex'), run_id FROM run_ids
 WHERE tenant_id = %(tenant)s AND idempotency_key = ANY(%(keys)s);
 
+-- write_attempts: write the last results of attempts, under the lock
+INSERT INTO run_attempts (tenant_id, idempotency_key, slot, schedule_id, run_at, number, at, duration, result, code, excerpt)
+SELECT %(tenant)s, a.*
+FROM unnest(%(keys)s, %(slots)s::smallint[], %(schedules)s, %(nominals)s, %(numbers)s::integer[], %(ats)s,
+            %(durations)s, %(results)s, %(codes)s::integer[], %(excerpts)s) AS a
+ON CONFLICT (tenant_id, idempotency_key, slot) DO UPDATE SET
+    number = excluded.number, at = excluded.at, duration = excluded.duration, result = excluded.result,
+    code = excluded.code, excerpt = excluded.excerpt;
+
+-- attempts: recorded attempts of runs, oldest first
+SELECT r.*
+FROM unnest(%(keys)s) AS k (idempotency_key), LATERAL (
+    SELECT encode(idempotency_key, 'hex'), number, at, duration, result, code, excerpt
+    FROM run_attempts
+    WHERE tenant_id = %(tenant)s AND idempotency_key = k.idempotency_key
+    ORDER BY number
+    OFFSET 0) AS r;
+
 -- dag: a version of a workflow
 SELECT dag FROM workflows WHERE tenant_id = %(tenant)s AND workflow_id = %(workflow)s AND version = %(version)s;
 

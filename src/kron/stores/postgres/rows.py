@@ -7,7 +7,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
-from kron.engine.fleet import kind_of, shard_of
+from kron.engine.fleet import Share, kind_of, shard_of
 from kron.errors import InvalidInput, KronError
 from kron.rules.outcome import GapRecord
 from kron.rules.run import OPEN, Run, State
@@ -251,3 +251,12 @@ def action_columns(actions: Sequence[tuple[str, ScheduleAction]]) -> dict[str, A
         "actors": texts(action.actor for _, action in actions),
         "notes": texts(action.note for _, action in actions),
     }
+
+
+def share_columns(share: Share) -> dict[str, Any]:
+    """Return the shards and kinds of a share."""
+    return {"shards": numbers(share.shards), "kinds": texts(share.kinds)}
+
+
+def _is_key(key: str) -> bool:
+    return len(key) == 64 and key.isascii() and not key.strip("0123456789abcdef")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from kron.rules.update import RunUpdate, can_update_run
 from kron.stores.codec import read_run
 from kron.stores.postgres.arrays import numbers, octets, texts
+from kron.stores.postgres.attempts import write_attempts
 from kron.stores.postgres.pool import Session
 from kron.stores.postgres.rows import changed_run_columns, fold, key_bytes, period_columns
 
@@ -49,4 +50,8 @@ async def write_run_updates(session: Session, updates: Sequence[RunUpdate]) -> l
             schedules=texts(update.after.identity for update in with_run_id.values()),
             run_ids=texts(update.run_id for update in with_run_id.values()),
         )
+    pairs = zip(updates, accepted, strict=True)
+    await write_attempts(
+        session, [(update.after, update.attempt) for update, is_accepted in pairs if is_accepted and update.attempt]
+    )
     return accepted

@@ -11,12 +11,14 @@ from kron.engine.fleet import SHARDS, Fleet, Share
 from kron.engine.store import FIRST, Found, Maintained
 from kron.engine.tenant_scope import tenant_scope
 from kron.errors import WriteRejected
+from kron.rules.attempt import Attempt
 from kron.rules.outcome import GapRecord
 from kron.rules.run import Run
 from kron.rules.state import ScheduleState
 from kron.rules.update import Revision, RunUpdate, ScheduleAction, ScheduleUpdate, is_simple_insert
 from kron.stores.codec import read_action, read_gap, read_revision, read_run
-from kron.stores.postgres.arrays import numbers, octets, texts
+from kron.stores.postgres.arrays import octets, texts
+from kron.stores.postgres.attempts import read_attempts
 from kron.stores.postgres.cases import Jobs, read_states, read_states_or_unreadable
 from kron.stores.postgres.commit import PreparedUpdates, advance, columns_of, commit_locked, prepare
 from kron.stores.postgres.fleet import downtimes_of, lease, with_downtime
@@ -24,7 +26,7 @@ from kron.stores.postgres.health import vitals
 from kron.stores.postgres.maintain import DEADLINE_S, DEFAULT_TENANT, Limits, maintain_step
 from kron.stores.postgres.notifications import Listener, Notifier, listening, urgent
 from kron.stores.postgres.pool import DEADLINE_SECONDS, Pool, Session
-from kron.stores.postgres.rows import key_bytes
+from kron.stores.postgres.rows import key_bytes, share_columns
 from kron.stores.postgres.run_updates import write_run_updates
 from kron.stores.postgres.transaction import Transactions
 from kron.stores.postgres.workflows import WorkflowTable
@@ -89,7 +91,7 @@ class PostgresStore:
     async def poll(self, shares: Sequence[Share]) -> tuple[int, int | None]:
         """Return the current time, and when the next schedule of those shares is due for a check (milliseconds)."""
         scope = {"tenant": self.tenant, "within": tenant_scope()}
-        rows = [row for share in shares for row in await self.pool.query("poll", **scope, **_share_values(share))]
+        rows = [row for share in shares for row in await self.pool.query("poll", **scope, **share_columns(share))]
         now = rows[0][0] if rows and self.clock is None else await self.now()
         return now, min((wake for _, wake in rows if wake is not None), default=None)
 
@@ -101,7 +103,7 @@ class PostgresStore:
             if len(share.shards) == SHARDS:
                 rows = await session.rows("due_schedules_of_all_shards", kinds=texts(share.kinds), **parameters)
             else:
-                rows = await session.rows("due_schedules", **_share_values(share), **parameters)
+                rows = await session.rows("due_schedules", **share_columns(share), **parameters)
             return await read_states_or_unreadable(session, self.jobs, rows)
 
         return await self.pool.read(work)
@@ -218,6 +220,12 @@ class PostgresStore:
         )
         return [run_ids_by_key.get(key) for key in keys]
 
+    async def attempts(self, keys: Sequence[str]) -> list[tuple[Attempt, ...]]:
+        """Return the recorded attempts of those runs, oldest first."""
+        known_keys = [key for key in dict.fromkeys(keys) if _is_key(key)]
+        attempts_by_key = await self.pool.read(lambda session: read_attempts(session, known_keys)) if keys else {}
+        return [attempts_by_key.get(key, ()) for key in keys]
+
     async def maintain(self, now: int, keep: int | None) -> Maintained:
         """Create partitions ahead of time, and remove a bounded number of old records."""
         try:
@@ -287,11 +295,3 @@ class PostgresStore:
             return set()
         written = await self.pool.write(lambda session: commit_locked(session, self.jobs, updates, now))
         return {update.after.identity for update, is_written in zip(updates, written, strict=True) if is_written}
-
-
-def _share_values(share: Share) -> dict[str, Any]:
-    return {"shards": numbers(share.shards), "kinds": texts(share.kinds)}
-
-
-def _is_key(key: str) -> bool:
-    return len(key) == 64 and key.isascii() and not key.strip("0123456789abcdef")

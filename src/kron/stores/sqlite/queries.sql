@@ -248,6 +248,16 @@ ON CONFLICT (idempotency_key) DO UPDATE SET run_id = excluded.run_id;
 -- run_id: the target's own run id of a run
 SELECT run_id FROM run_ids WHERE idempotency_key = :key;
 
+-- write_attempt: write the last result of an attempt
+INSERT INTO run_attempts (idempotency_key, slot, number, at, duration, result, code, excerpt)
+VALUES (:key, :slot, :number, :at, :duration, :result, :code, :excerpt)
+ON CONFLICT (idempotency_key, slot) DO UPDATE SET
+    number = excluded.number, at = excluded.at, duration = excluded.duration, result = excluded.result,
+    code = excluded.code, excerpt = excluded.excerpt;
+
+-- attempts: recorded attempts of a run, oldest first
+SELECT number, at, duration, result, code, excerpt FROM run_attempts WHERE idempotency_key = :key ORDER BY number;
+
 -- gaps: gap records of a schedule, oldest first
 SELECT first, last, count, outcome, reason FROM schedule_gaps WHERE schedule_id = :schedule_id ORDER BY first;
 
@@ -279,7 +289,7 @@ WHERE rowid > :after
 ORDER BY rowid
 LIMIT :limit;
 
--- remove_runs: remove runs (the targets' own run ids go with them)
+-- remove_runs: remove runs (the targets' own run ids and the attempts go with them)
 DELETE FROM schedule_runs WHERE rowid IN (SELECT value FROM json_each(:rows));
 
 -- remove_gaps: remove gap records that ended before the horizon

@@ -237,6 +237,24 @@ CREATE TABLE run_ids (
     run_id          TEXT NOT NULL CHECK (run_id <> '')
 ) WITHOUT ROWID;
 
+-- Attempts that did not succeed at once, at most 50 for each run: attempt 51 takes the slot of attempt 1.
+CREATE TABLE run_attempts (
+    idempotency_key TEXT    NOT NULL REFERENCES schedule_runs ON DELETE CASCADE,
+    slot            INTEGER NOT NULL CHECK (slot = (number - 1) % 50),
+    number          INTEGER NOT NULL CHECK (number >= 1),
+    at              INTEGER NOT NULL,  -- when the attempt was sent or claimed
+    duration        INTEGER NOT NULL CHECK (duration >= 0),  -- milliseconds until the result was known
+    result          TEXT    NOT NULL CHECK (result IN (
+        'ok', 'rejected', 'retryable', 'unknown', 'unsent', 'success', 'failed', 'lost')),
+    code            INTEGER,  -- HTTP status or exit status
+    excerpt         TEXT    NOT NULL CHECK (length(excerpt) <= 200),
+    PRIMARY KEY (idempotency_key, slot)
+) WITHOUT ROWID;
+
+CREATE TRIGGER attempts_go_forward BEFORE UPDATE ON run_attempts
+WHEN new.number < old.number OR new.idempotency_key <> old.idempotency_key OR new.slot <> old.slot
+BEGIN SELECT RAISE(ABORT, 'an attempt is replaced by a later result only'); END;
+
 -- The ledger for readers of the file: times in RFC 3339, UTC.
 CREATE VIEW ledger AS
 SELECT schedule_id,
@@ -356,5 +374,10 @@ SELECT idempotency_key,
        revision,
        attempt,
        owner,
-       strftime('%Y-%m-%dT%H:%M:%fZ', lease_until / 1000.0, 'unixepoch') AS lease_until
+       strftime('%Y-%m-%dT%H:%M:%fZ', lease_until / 1000.0, 'unixepoch') AS lease_until,
+       CASE WHEN outcome = 'executed' AND status NOT IN ('launching', 'retry', 'unknown')
+                 AND reason IS NOT 'launch_failed' AND sent_at > 0
+            THEN strftime('%Y-%m-%dT%H:%M:%fZ', sent_at / 1000.0, 'unixepoch') END AS started_at,
+       CASE WHEN status NOT IN ('pending', 'launching', 'retry', 'enqueued', 'started', 'waiting')
+            THEN strftime('%Y-%m-%dT%H:%M:%fZ', updated_at / 1000.0, 'unixepoch') END AS finished_at
 FROM schedule_runs LEFT JOIN run_ids USING (idempotency_key);

@@ -10,6 +10,7 @@ from typing import Any
 from kron.engine.clock import Clock
 from kron.engine.fleet import Fleet, Share, kind_of, shard_of
 from kron.engine.store import FIRST, Found, Maintained
+from kron.rules.attempt import Attempt
 from kron.rules.outcome import GapRecord
 from kron.rules.run import Run, exclusive
 from kron.rules.state import ScheduleState
@@ -38,10 +39,11 @@ from kron.stores.codec import (
 from kron.stores.job_codec import JOB, JobRow, write_job
 from kron.stores.presets import BUILT_IN, Presets
 from kron.stores.register import Register
+from kron.stores.sqlite.attempts import read_attempts, write_attempts
 from kron.stores.sqlite.cases import Cases
 from kron.stores.sqlite.file import File
 from kron.stores.sqlite.fleet import lease, read_register
-from kron.stores.sqlite.parameters import share_values, upper_bound
+from kron.stores.sqlite.parameters import label_values, share_values, upper_bound
 from kron.stores.sqlite.retention import Retention
 
 LOCK_SECONDS = 10.0  # seconds to wait for the write lock of other processes
@@ -146,12 +148,7 @@ class SqliteStore:
         """Return a page of the identities, in order."""
         parameters: dict[str, Any] = {"prefix": prefix, "beyond": upper_bound(prefix)}
         parameters |= {"paused": paused, "deleted": deleted}
-        query = "identities"
-        if labels:
-            query, parameters = (
-                "labelled_identities",
-                parameters | {"label": labels[0], "others": json.dumps(labels[1:])},
-            )
+        query, parameters = ("labelled_identities" if labels else "identities"), parameters | label_values(labels)
         rows = await self.file.read(lambda: self.rows(query, after=after, limit=limit, **parameters))
         return [identity for (identity,) in rows]
 
@@ -172,6 +169,10 @@ class SqliteStore:
     async def run_ids(self, keys: Sequence[str]) -> list[str | None]:
         """Return the targets' own run ids of those keys; None where the target gave none."""
         return await self.file.read(lambda: [self._read_run_id(key) for key in keys])
+
+    async def attempts(self, keys: Sequence[str]) -> list[tuple[Attempt, ...]]:
+        """Return the recorded attempts of those runs, oldest first."""
+        return await self.file.read(lambda: read_attempts(self.rows, keys))
 
     async def gaps(self, identity: str) -> list[GapRecord]:
         """Return the gap records of a schedule, oldest first."""
@@ -234,6 +235,7 @@ class SqliteStore:
         self._write_schedule(stored, after, next_period(after, update.new), row)
         for _, run in sorted(update.changed, key=lambda pair: pair[1].active):  # end runs before others start
             self.rows("update_run", **RUN.row(run), exclusive=exclusive(run, after.policy))
+        write_attempts(self.rows, update.attempts)
         if update.gap:
             self.rows("insert_gap", schedule_id=after.identity, **GAP.row(update.gap))
         self._insert_runs(_run_rows(update))
@@ -283,6 +285,8 @@ class SqliteStore:
             return False
         if change.run_id:
             self.rows("write_run_id", key=after.key, run_id=change.run_id)
+        if change.attempt:
+            write_attempts(self.rows, [(after, change.attempt)])
         if change.next_check_at is not None:
             self.rows("wake_earlier", schedule_id=after.identity, wake=change.next_check_at)
         return True

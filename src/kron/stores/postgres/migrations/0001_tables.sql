@@ -293,6 +293,35 @@ CREATE TABLE run_ids (
 
 CREATE INDEX run_ids_at ON run_ids USING brin (at);
 
+-- Attempts that did not succeed at once, at most 50 for each run: attempt 51 takes the slot of attempt 1, so that no
+-- worker needs the right to delete. `run_at` is that of the run: it names the partition in which the retention looks.
+CREATE TABLE run_attempts (
+    tenant_id       text     COLLATE "C" NOT NULL,
+    idempotency_key bytea    NOT NULL,
+    slot            smallint NOT NULL CHECK (slot = (number - 1) % 50),
+    schedule_id     text     COLLATE "C" NOT NULL,
+    run_at          bigint   NOT NULL,
+    number          integer  NOT NULL CHECK (number >= 1),
+    at              bigint   NOT NULL,  -- when the attempt was sent or claimed
+    duration        bigint   NOT NULL CHECK (duration >= 0),  -- milliseconds until the result was known
+    result          text     COLLATE "C" NOT NULL CHECK (
+        result IN ('ok', 'rejected', 'retryable', 'unknown', 'unsent', 'success', 'failed', 'lost')),
+    code            integer,  -- HTTP status or exit status
+    excerpt         text     NOT NULL CHECK (char_length(excerpt) <= 200),
+    PRIMARY KEY (tenant_id, idempotency_key, slot)
+);
+
+CREATE INDEX run_attempts_at ON run_attempts USING brin (at);
+
+CREATE TRIGGER attempts_go_forward BEFORE UPDATE ON run_attempts FOR EACH ROW
+WHEN (new.number < old.number
+      OR (new.tenant_id, new.idempotency_key, new.slot, new.schedule_id, new.run_at)
+         IS DISTINCT FROM (old.tenant_id, old.idempotency_key, old.slot, old.schedule_id, old.run_at))
+EXECUTE FUNCTION kron_refuse('an attempt is replaced by a later result only');
+
+CREATE TRIGGER attempts_stay BEFORE DELETE ON run_attempts
+FOR EACH ROW EXECUTE FUNCTION kron_refuse_young('an attempt stays', 'at', '1');
+
 -- Gap records: many periods with the same outcome and reason in one row.
 CREATE TABLE schedule_gaps (
     tenant_id   text   COLLATE "C" NOT NULL,
@@ -392,7 +421,7 @@ DECLARE
     named text;
 BEGIN
     FOREACH place IN ARRAY ARRAY['definitions', 'schedule_labels', 'schedule_state', 'schedule_revisions', 'schedule_actions', 'runs', 'requests',
-                                 'run_ids', 'schedule_gaps', 'workers', 'kinds', 'workflows', 'retention'] LOOP
+                                 'run_ids', 'run_attempts', 'schedule_gaps', 'workers', 'kinds', 'workflows', 'retention'] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', place);
         EXECUTE format('CREATE POLICY tenant ON %I USING (%s) WITH CHECK (%s)', place,
                        CASE WHEN place IN ('schedule_state', 'runs') THEN '(' || own || ') IS TRUE' ELSE own END, own);
@@ -481,7 +510,11 @@ SELECT r.tenant_id,
        revision,
        attempt,
        owner,
-       to_timestamp(lease_until / 1000.0) AS lease_until
+       to_timestamp(lease_until / 1000.0) AS lease_until,
+       CASE WHEN outcome = 'executed' AND r.status NOT IN ('launching', 'retry', 'unknown')
+                 AND reason IS DISTINCT FROM 'launch_failed' AND sent_at > 0
+            THEN to_timestamp(sent_at / 1000.0) END AS started_at,
+       CASE WHEN NOT r.open THEN to_timestamp(updated_at / 1000.0) END AS finished_at
 FROM runs r LEFT JOIN run_ids i USING (tenant_id, idempotency_key);
 
 -- Partitions of the ledger: one week each, starting on a Monday, with the start (inclusive) and the end (exclusive) of
@@ -613,6 +646,14 @@ BEGIN
         SELECT r.ctid FROM run_ids r WHERE r.tenant_id = whose AND r.at < kron_prune.horizon LIMIT most));
     GET DIAGNOSTICS part = ROW_COUNT;
     removed := removed + part;
+    DELETE FROM run_attempts WHERE tenant_id = whose AND ctid = ANY (ARRAY(  -- with their runs
+        SELECT a.ctid FROM run_attempts a
+        WHERE a.tenant_id = whose AND a.at < kron_prune.horizon
+          AND NOT EXISTS (SELECT FROM runs r WHERE r.tenant_id = whose AND r.run_at = a.run_at
+                                               AND r.idempotency_key = a.idempotency_key)
+        LIMIT most));
+    GET DIAGNOSTICS part = ROW_COUNT;
+    removed := removed + part;
     DELETE FROM schedule_gaps WHERE tenant_id = whose AND ctid = ANY (ARRAY(
         SELECT g.ctid FROM schedule_gaps g WHERE g.tenant_id = whose AND g.last < kron_prune.horizon / 1000 LIMIT most));
     GET DIAGNOSTICS part = ROW_COUNT;
@@ -651,9 +692,9 @@ REVOKE EXECUTE ON FUNCTION kron_make_partition(bigint, bigint), kron_drop_partit
 CREATE VIEW kron_rights AS
 WITH wanted (roles, rights, things) AS (VALUES
     ('{kron_api,kron_worker,kron_auditor}'::text[], '{SELECT}'::text[],
-     '{definitions,schedule_labels,schedule_state,schedule_revisions,schedule_actions,runs,requests,run_ids,schedule_gaps,
-       workers,kinds,workflows,retention,kron_migrations,kron_partitions,kron_rights,schedules,schedule_runs}'::text[]),
-    ('{kron_api,kron_worker}', '{INSERT,UPDATE}', '{definitions,schedule_state,runs,run_ids}'),
+     '{definitions,schedule_labels,schedule_state,schedule_revisions,schedule_actions,runs,requests,run_ids,run_attempts,
+       schedule_gaps,workers,kinds,workflows,retention,kron_migrations,kron_partitions,kron_rights,schedules,schedule_runs}'::text[]),
+    ('{kron_api,kron_worker}', '{INSERT,UPDATE}', '{definitions,schedule_state,runs,run_ids,run_attempts}'),
     ('{kron_api,kron_worker}', '{INSERT}', '{schedule_revisions,schedule_actions,requests,schedule_gaps}'),
     ('{kron_api,kron_worker}', '{INSERT,UPDATE,DELETE}', '{workers,kinds}'),
     ('{kron_api}', '{INSERT,UPDATE}', '{workflows}'))
