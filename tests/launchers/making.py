@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from kron.engine.launcher import Launch
 from kron.language import parse
+from kron.rules.launch_result import LaunchResponse
 from kron.rules.run import Run, State
 from kron.timing.job import Job
 from kron.timing.key import key_of
@@ -20,14 +21,20 @@ def a_launch(target="", *, command=None, nominal=NOMINAL, policy=KRON, attempt=1
     return Launch(Run(key, job.identity, nominal, 1, due, State.LAUNCHING, attempt=attempt), job, due + 15_000)
 
 
+def result_of(answer):
+    """The result of an answer that may have details."""
+    return answer.result if isinstance(answer, LaunchResponse) else answer
+
+
 class Ear:
     """Hears what a launcher says of its keys."""
 
     def __init__(self):
-        self.heard = []
+        self.heard, self.ends = [], []
 
-    async def __call__(self, key, said):
+    async def __call__(self, key, said, code=None, excerpt=""):
         self.heard.append(said)
+        self.ends.append((said, code, excerpt))
 
     async def until(self, said, seconds=10):
         async with asyncio.timeout(seconds):

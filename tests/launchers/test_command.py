@@ -25,7 +25,7 @@ from kron.rules.run import State
 from kron.stores.sqlite import SqliteStore
 from kron.timing.job import Command
 from kron.timing.schedule.policy import KRON, MILLISECOND, SECOND, WorkerLossPolicy
-from tests.launchers.making import Ear, a_launch
+from tests.launchers.making import Ear, a_launch, result_of
 
 KRON_COMMAND = Path(sys.executable).with_name("kron")
 
@@ -35,7 +35,7 @@ def journal(tmp_path):
     return Journal(tmp_path / "journal")
 
 
-def ran(journal, launch, *, ear=None, until=None):
+def ran(journal, launch, *, ear=None, until=None, whole=False):
     """What a new launcher answers; it is let go when it has said that."""
     ear = ear or Ear()
 
@@ -46,7 +46,7 @@ def ran(journal, launch, *, ear=None, until=None):
             await ear.until(until)
             while launcher.tasks:
                 await asyncio.sleep(0.01)
-        return answer
+        return answer if whole else result_of(answer)
 
     return asyncio.run(started())
 
@@ -57,6 +57,30 @@ def test_a_command_is_run_and_its_end_reported(journal, line, said, status):
     assert ran(journal, launch, until=said) is LaunchResult.OK
     assert journal.look(launch.run.key).status == status
     assert [path.name for path in journal.folder.glob("*.status")] == []
+
+
+@pytest.mark.parametrize(
+    ("command", "end"),
+    [
+        (Command("exit 3"), (Report.FAILED, 3, "")),
+        (Command("exit 0"), (Report.SUCCESS, 0, "")),
+        (
+            Command("sleep 60", timeout=200 * MILLISECOND),
+            (Report.FAILED, -signal.SIGKILL, "the command exceeded its timeout and was killed"),
+        ),
+    ],
+)
+def test_end_of_a_command_is_reported_with_its_status(journal, command, end):
+    ear = Ear()
+    ran(journal, a_launch(command=command), ear=ear, until=end[0])
+    assert ear.ends[-1] == end
+
+
+def test_command_that_cannot_start_says_why(journal):
+    answer = ran(journal, a_launch(command=Command("true", cwd="/nowhere")), whole=True)
+    assert answer.result is LaunchResult.REJECTED
+    assert answer.excerpt == "FileNotFoundError: [Errno 2] No such file or directory: '/nowhere'"
+    assert ran(journal, a_launch(), whole=True).excerpt == "the job has no command"
 
 
 def test_a_command_sees_what_it_is_given_and_nothing_of_the_worker_s_secrets(journal, tmp_path, monkeypatch):

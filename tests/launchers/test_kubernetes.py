@@ -16,7 +16,7 @@ from kron.launchers.kubernetes import KEY_ANNOTATION, PAYLOAD_ANNOTATION, PERIOD
 from kron.rules.launch_result import LaunchResult, Report
 from kron.timing.schedule.policy import KRON, MILLISECOND
 from tests.launchers.cluster import Cluster
-from tests.launchers.making import NOMINAL, Ear, a_launch
+from tests.launchers.making import NOMINAL, Ear, a_launch, result_of
 
 TARGET = "kubernetes:shop/report"
 
@@ -42,14 +42,15 @@ async def launching(cluster, ear):
         await client.close()
 
 
-def tried(cluster, *launches):
+def tried(cluster, *launches, whole=False):
     """What a launcher of its own answers to each launch, as after a crash of the one before."""
 
     async def answers():
         found = []
         for launch in launches:
             async with launching(cluster, Ear()) as launcher:
-                found.append(await launcher.start(launch))
+                answer = await launcher.start(launch)
+                found.append(answer if whole else result_of(answer))
         return found
 
     return asyncio.run(answers())
@@ -128,6 +129,22 @@ def test_what_an_answer_means(cluster, fault, answer, made):
     assert len(cluster.jobs) == made
 
 
+@pytest.mark.parametrize(
+    ("fault", "code", "excerpt"),
+    [
+        ({("POST", "jobs"): 503}, 503, "as asked"),
+        ({("POST", "jobs"): 422}, 422, "as asked"),
+        ({("GET", "cronjobs"): 404}, 404, "as asked"),
+        ({("GET", "jobs"): 500}, 500, "as asked"),
+        ({("GET", "cronjobs"): "cut before"}, None, "RemoteProtocolError"),
+    ],
+)
+def test_failure_is_answered_with_its_cause(cluster, fault, code, excerpt):
+    cluster.faults.update(fault)
+    (answer,) = tried(cluster, a_launch(TARGET), whole=True)
+    assert (answer.code, answer.excerpt.partition(":")[0]) == (code, excerpt)
+
+
 def test_a_cronjob_that_is_not_suspended_is_refused(cluster):
     """Kubernetes would run it, too."""
     cluster.cronjob["spec"]["suspend"] = False
@@ -145,10 +162,13 @@ def test_the_end_of_a_job_is_reported(cluster, condition, said):
             assert await launcher.start(launch) is LaunchResult.OK
             await ear.until(Report.STARTED)  # it lives
             (job,) = cluster.jobs.values()
-            job["status"] = {"conditions": [{"type": condition, "status": "True"}]}
+            job["status"] = {
+                "conditions": [{"type": condition, "status": "True", "reason": "Why", "message": "as asked"}]
+            }
             await ear.until(said)
             await asyncio.sleep(0.01)
             assert (launcher.places, launcher.tasks) == ({}, set())
+            assert ear.ends[-1] == (said, None, "Why: as asked" if said is Report.FAILED else "")
 
     asyncio.run(followed())
 

@@ -20,6 +20,7 @@ from kron.engine.store import Store
 from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
 from kron.errors import InvalidSetting, NotFound
 from kron.launchers.python import PythonLauncher
+from kron.rules.excerpt import excerpt_of_error
 from kron.rules.launch_result import Report
 from kron.stores.presets import BUILT_IN, Presets
 
@@ -145,7 +146,8 @@ def launchers(
     reports = ReportWriter(store, sink)  # batched, because many runs can end at once
 
     async def report(launch: Launch, result: Report, error: BaseException | None) -> None:
-        await reports.write(launch.run.key, result, launch.run.attempt, policy=launch.job.schedule.policy)
+        policy, excerpt = launch.job.schedule.policy, excerpt_of_error(error)
+        await reports.write(launch.run.key, result, launch.run.attempt, policy=policy, excerpt=excerpt)
 
     async def nothing(launch: Launch) -> None:
         """Finish at once."""
@@ -191,12 +193,12 @@ def _reporter(store: Store, sink: Sink) -> Tell:
     """
     reports, heartbeats = ReportWriter(store, sink, SystemTimer()), dict[str, asyncio.Task[None]]()
 
-    async def write(key: str, report: Report, retry_seconds: float) -> None:
+    async def write(key: str, report: Report, retry_seconds: float, code: int | None = None, excerpt: str = "") -> None:
         def log_failure(error: Exception) -> None:
             log.warning("run %s is %s; recording it failed and is retried: %s", key, report, error)
 
         try:
-            await reports.write(key, report, longest=retry_seconds, failed=log_failure)
+            await reports.write(key, report, longest=retry_seconds, failed=log_failure, code=code, excerpt=excerpt)
         except NotFound:
             log.warning("run %s is %s, but it no longer exists in the store", key, report)
 
@@ -208,11 +210,11 @@ def _reporter(store: Store, sink: Sink) -> Tell:
         finally:
             heartbeats.pop(key, None)
 
-    async def send_report(key: str, report: Report) -> None:
+    async def send_report(key: str, report: Report, code: int | None = None, excerpt: str = "") -> None:
         if report is not Report.STARTED:
             if key in heartbeats:
                 heartbeats[key].cancel()  # the run has ended, so its heartbeat is obsolete
-            await write(key, report, MAX_REPORT_RETRY_SECONDS)
+            await write(key, report, MAX_REPORT_RETRY_SECONDS, code, excerpt)
         elif key not in heartbeats:  # in the background: the caller must observe the time limit of the run
             heartbeats[key] = asyncio.create_task(send_heartbeat(key))
 

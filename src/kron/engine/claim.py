@@ -25,11 +25,12 @@ class Claim(NamedTuple):
 
 
 class Result(NamedTuple):
-    """Launch result of a claim, and when the run was sent, in the store's milliseconds."""
+    """Launch result of a claim, when the run was sent, in the store's milliseconds, and how long the launch took."""
 
     claim: Claim
     response: LaunchResponse
     sent: int
+    duration: int = 0  # milliseconds
 
 
 def run_after(claim: Claim, response: LaunchResponse, now: int) -> Run:

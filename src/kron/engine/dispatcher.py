@@ -19,6 +19,8 @@ from kron.engine.lanes import Lane, Lanes
 from kron.engine.launcher import Launch, Launcher, MissingLauncher
 from kron.engine.settings import Settings
 from kron.engine.store import Store
+from kron.rules.attempt import launched_attempt
+from kron.rules.excerpt import excerpt_of_error
 from kron.rules.launch_result import LaunchResponse, LaunchResult, next_check_after
 from kron.rules.plan import Plan
 from kron.rules.run import Run
@@ -193,11 +195,12 @@ class Dispatcher:
             return False
         fail_point("K4")
         launch = Launch(run, job, claim.now + self.settings.lease // 2)
+        began = self.timer.monotonic()
         try:
             result = await self.timer.within(self.settings.timeout / 1000, self._launcher(job).start(launch))
             response = result if isinstance(result, LaunchResponse) else LaunchResponse(result)
         except Exception as error:
-            response = LaunchResponse(LaunchResult.UNKNOWN)
+            response = LaunchResponse(LaunchResult.UNKNOWN, excerpt=excerpt_of_error(error))
             self.sink(about("launch_error", claim.now, run, error=repr(error)))
         fail_point("K7")
         sent = claim.now + int(elapsed_ms)
@@ -206,7 +209,8 @@ class Dispatcher:
             if self.sink is not silent:
                 self._emit_result(run_after(claim, response, sent), response, sent, sent)
         else:
-            self.writer.put(Result(claim, response, sent))
+            duration = int((self.timer.monotonic() - began) * 1000)
+            self.writer.put(Result(claim, response, sent, duration))
         return True
 
     def _withhold(self, claim: Claim, why: str, min_delay: int = 0) -> None:
@@ -217,7 +221,13 @@ class Dispatcher:
         now = await self.store.now()
         runs = [run_after(result.claim, result.response, now) for result in results]
         updates = [
-            RunUpdate(result.claim.run, run, next_check_after(run, result.claim.schedule, now), result.response.run_id)
+            RunUpdate(
+                result.claim.run,
+                run,
+                next_check_after(run, result.claim.schedule, now),
+                result.response.run_id,
+                launched_attempt(result.claim.run, result.response, result.sent, result.duration),
+            )
             for result, run in zip(results, runs, strict=True)
         ]
         written = await self.store.update_runs(updates, now)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,7 +11,13 @@ from kron.rules.run import Run
 from kron.timing.job import Job
 
 MISSING_LAUNCHER_RETRY_MS = 5_000  # milliseconds until the next attempt of a run that this worker cannot launch
-Tell = Callable[[str, Report], Awaitable[Any]]  # callback by which a launcher reports on the run with a key
+
+
+class Tell(Protocol):
+    """Callback by which a launcher reports on the run with a key, with the exit status and the cause of a failure."""
+
+    async def __call__(self, key: str, report: Report, code: int | None = None, excerpt: str = "") -> Any:
+        """Report on a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +59,9 @@ class MissingLauncher:
 
     async def start(self, launch: Launch) -> LaunchResponse:
         """Return `unsent`, with a delay until the next attempt."""
-        return LaunchResponse(LaunchResult.UNSENT, MISSING_LAUNCHER_RETRY_MS)
+        scheme = launch.job.target.partition(":")[0]
+        cause = f"this worker cannot launch {scheme!r} targets"
+        return LaunchResponse(LaunchResult.UNSENT, MISSING_LAUNCHER_RETRY_MS, excerpt=cause)
 
     async def cancel(self, run: Run) -> None:
         """Do nothing."""

@@ -194,9 +194,12 @@ class Registrar:
         """Return a page of dead letters, latest first. `before` is the last key of the previous page."""
         return await self.store.dead_letters(prefix, checked_page_size(limit), before)
 
-    async def report(self, key: str, report: Report, attempt: int | None = None) -> bool:
-        """Record a target's report on a run, as `ReportWriter.write`. Returns False if it is too late to count."""
-        return await self.reports.write(key, report, attempt)
+    async def report(self, key: str, report: Report, attempt: int | None = None, *, error: str = "") -> bool:
+        """Record a target's report on a run, as `ReportWriter.write`. Returns False if it is too late to count.
+
+        200 characters of `error` are kept with the attempt.
+        """
+        return await self.reports.write(key, report, attempt, excerpt=error)
 
     async def get(self, identity: str) -> ScheduleState:
         """Return the present state of a schedule."""

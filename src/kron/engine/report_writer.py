@@ -17,6 +17,7 @@ from kron.engine.setting_aside import SCHEDULE_ERRORS
 from kron.engine.store import Store
 from kron.engine.tenant_scope import tenant_scope
 from kron.errors import NotFound
+from kron.rules.attempt import reported_attempt
 from kron.rules.launch_result import Report, next_check_after, reported
 from kron.rules.run import Run
 from kron.rules.update import RunUpdate
@@ -34,6 +35,8 @@ class _Entry:
     began: float  # timer time at which the report arrived
     longest: float  # seconds for which a failed write is retried
     failed: Callable[[Exception], None] | None  # called for the first failure; None afterwards
+    code: int | None
+    excerpt: str
     accepted: asyncio.Future[bool]
     uncertain: Run | None = None  # the run as the last write left it, if the response to that write was lost
 
@@ -56,6 +59,8 @@ class ReportWriter:
         policy: Policy | None = None,
         longest: float = 0.0,
         failed: Callable[[Exception], None] | None = None,
+        code: int | None = None,
+        excerpt: str = "",
     ) -> bool:
         """Record a report on a run.
 
@@ -67,6 +72,8 @@ class ReportWriter:
             policy: Policy of the run's revision; None reads it from the store.
             longest: Seconds for which a failed write is retried; then its error is raised.
             failed: Called with the error of the first failed write, if the write is retried.
+            code: Exit status of the execution, if it has one.
+            excerpt: Why the execution failed. 200 characters of it are kept with the attempt.
 
         Returns:
             False if the report is too late to count.
@@ -76,7 +83,8 @@ class ReportWriter:
             Contended: The run is changed concurrently.
         """
         accepted: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._writer().put(_Entry(key, report, attempt, policy, self.timer.monotonic(), longest, failed, accepted))
+        began = self.timer.monotonic()
+        self._writer().put(_Entry(key, report, attempt, policy, began, longest, failed, code, excerpt, accepted))
         return await accepted
 
     def stop_retrying(self, longest: float) -> None:
@@ -149,7 +157,9 @@ class ReportWriter:
             elif after is None:
                 _answer(entry, False)
             else:
-                updates.append((entry, RunUpdate(run, after, next_check_after(after, present, now))))
+                attempt = reported_attempt(run, entry.report, now, entry.attempt, entry.code, entry.excerpt)
+                update = RunUpdate(run, after, next_check_after(after, present, now), attempt=attempt)
+                updates.append((entry, update))
         return updates, now
 
     def _accepted(self, entry: _Entry, run: Run, now: int) -> None:

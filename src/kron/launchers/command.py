@@ -17,6 +17,7 @@ from kron.engine.clock import Clock, SystemClock
 from kron.engine.launcher import Launch, Tell
 from kron.launchers.journal import Entry, Journal
 from kron.launchers.rights import open_output, rights_of
+from kron.rules.excerpt import excerpt_of_error
 from kron.rules.launch_result import LaunchResponse, LaunchResult, Report
 from kron.rules.run import Run
 from kron.timing.job import Command
@@ -28,7 +29,10 @@ INHERITED_VARIABLES = ("HOME", "LANG", "LOGNAME", "PATH", "TZ", "USER")
 POLL_SECONDS = 2.0  # seconds between two checks of a process that is not a child of this worker
 MAX_STARTS = 8  # commands begun at once: each waits for the journal's disk
 SLOT_SECONDS = 5.0  # seconds that a command waits for a free slot; less than the time limit of a launch
-NOT_BEGUN = LaunchResponse(LaunchResult.UNSENT, 1_000)
+NOT_BEGUN = LaunchResponse(LaunchResult.UNSENT, 1_000, excerpt="too many commands were starting on this host")
+NO_COMMAND = LaunchResponse(LaunchResult.REJECTED, excerpt="the job has no command")
+BEGUN_BEFORE = LaunchResponse(LaunchResult.UNKNOWN, excerpt="an earlier attempt began, and how it ended is unknown")
+Started = LaunchResult | LaunchResponse
 
 # The shell gets the whole line as it was written. The exit status goes to a file, which is the standard input of this
 # script: a later worker reads it there if this worker is gone.
@@ -45,7 +49,7 @@ class CommandLauncher:
     def __init__(self, journal: Journal, tell: Tell, clock: Clock | None = None, *, beat: float = POLL_SECONDS) -> None:
         self.journal, self.tell, self.clock, self.beat = journal, tell, clock or SystemClock(), beat
         self.gate, self.patience = asyncio.Semaphore(MAX_STARTS), SLOT_SECONDS
-        self.starting: set[asyncio.Task[LaunchResult]] = set()
+        self.starting: set[asyncio.Task[Started]] = set()
         self.tasks: dict[str, asyncio.Task[None]] = {}
         self.running: dict[str, int] = {}
 
@@ -54,7 +58,7 @@ class CommandLauncher:
         for key in self.journal.unended():
             self._start_task(key, self._follow(key, self.journal.look(key) or Entry()))
 
-    async def start(self, launch: Launch) -> LaunchResult | LaunchResponse:
+    async def start(self, launch: Launch) -> Started:
         """Start the command, unless its key was begun before: then the result says what is known of that attempt.
 
         If no slot is free in time, the command was not begun (UNSENT). Once begun, the launcher follows the command to
@@ -62,7 +66,7 @@ class CommandLauncher:
         """
         command = launch.job.command
         if command is None:
-            return LaunchResult.REJECTED
+            return NO_COMMAND
         try:
             async with asyncio.timeout(self.patience):
                 await self.gate.acquire()
@@ -73,11 +77,11 @@ class CommandLauncher:
         task.add_done_callback(self._release_slot)
         return await asyncio.shield(task)
 
-    def _release_slot(self, task: asyncio.Task[LaunchResult]) -> None:
+    def _release_slot(self, task: asyncio.Task[Started]) -> None:
         self.starting.discard(task)
         self.gate.release()
 
-    async def _begin(self, command: Command, launch: Launch) -> LaunchResult:
+    async def _begin(self, command: Command, launch: Launch) -> Started:
         key, now = launch.run.key, int(self.clock.now())
         if await asyncio.to_thread(self.journal.begin, key, now):
             return await self._spawn(command, launch)
@@ -88,20 +92,25 @@ class CommandLauncher:
         restarts = launch.job.schedule.policy.on_worker_loss is WorkerLossPolicy.RESTART
         if restarts and await asyncio.to_thread(self.journal.begin_again, key, now, entry):
             return await self._spawn(command, launch)
-        return LaunchResult.UNKNOWN
+        return BEGUN_BEFORE
 
     async def cancel(self, run: Run) -> None:
         """Send SIGTERM to the command and all its children."""
         if run.key in self.running:
             _signal_group(self.running[run.key], signal.SIGTERM)
 
-    async def _spawn(self, command: Command, launch: Launch) -> LaunchResult:
+    async def _spawn(self, command: Command, launch: Launch) -> Started:
         key = launch.run.key
         try:
             process = await self._create_process(_with_payload(command, launch.job.payload), key)
-        except (OSError, LookupError, ValueError, SubprocessError):  # unknown folder, user or file, or no permission
+        except (
+            OSError,
+            LookupError,
+            ValueError,
+            SubprocessError,
+        ) as error:  # unknown folder, user or file; no permission
             await asyncio.to_thread(self.journal.ended, key, -1)
-            return LaunchResult.REJECTED
+            return LaunchResponse(LaunchResult.REJECTED, excerpt=excerpt_of_error(error))
         await asyncio.to_thread(self.journal.started, key, process.pid)
         self.tasks.pop(key, None)  # the task that follows an earlier attempt
         self._start_task(key, self._await_child(process, command, launch))
@@ -117,16 +126,17 @@ class CommandLauncher:
 
     async def _await_child(self, process: Process, command: Command, launch: Launch) -> None:
         """Wait for a child process up to the command's timeout, renew the run lease meanwhile, then report its end."""
-        exit_task = asyncio.ensure_future(process.wait())
+        exit_task, cause = asyncio.ensure_future(process.wait()), ""
         renewal_seconds = launch.job.schedule.policy.run_lease / SECOND / 3
         seconds_left = inf if command.timeout is None else command.timeout / SECOND
         while not (await asyncio.wait({exit_task}, timeout=min(renewal_seconds, seconds_left)))[0]:
             seconds_left -= min(renewal_seconds, seconds_left)
             if not seconds_left:
                 _signal_group(process.pid, signal.SIGKILL)
+                cause = "the command exceeded its timeout and was killed"
                 break
             await self.tell(launch.run.key, Report.STARTED)
-        await self._report_end(launch.run.key, await exit_task)
+        await self._report_end(launch.run.key, await exit_task, cause)
 
     async def _follow(self, key: str, entry: Entry) -> None:
         """Follow a process that is not a child until it is gone. Without a status file its end stays unknown."""
@@ -141,9 +151,9 @@ class CommandLauncher:
         else:
             await self._report_end(key, status)
 
-    async def _report_end(self, key: str, status: int) -> None:
+    async def _report_end(self, key: str, status: int, cause: str = "") -> None:
         """Report the end of a command, and only then record it: after a crash in between, it is reported again."""
-        await self.tell(key, Report.FAILED if status else Report.SUCCESS)
+        await self.tell(key, Report.FAILED if status else Report.SUCCESS, status, cause)
         await asyncio.to_thread(self.journal.ended, key, status)
 
     def _start_task(self, key: str, coroutine: Coroutine[Any, Any, None]) -> None:

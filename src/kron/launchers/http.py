@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -16,6 +16,7 @@ from kron.launchers.post import Forbidden, NotSent, PartiallySent, Poster, Reply
 from kron.launchers.signature import Secrets, sign
 from kron.launchers.target import Url, read_url
 from kron.launchers.webhook import accepts
+from kron.rules.excerpt import excerpt_of
 from kron.rules.launch_result import LaunchResponse, LaunchResult, Report
 from kron.rules.run import Run
 from kron.timing.job import Job, Webhook
@@ -61,12 +62,13 @@ class HttpLauncher:
         keys = self.secrets.of_identity(launch.run.identity)
         try:
             url = read_url(launch.job.target, plain=self.plain)
-        except KronError:
-            return LaunchResponse(LaunchResult.REJECTED)
+        except KronError as error:
+            return LaunchResponse(LaunchResult.REJECTED, excerpt=error.message)
         if not keys:
-            return LaunchResponse(LaunchResult.REJECTED)
-        body = json.dumps(self._event(launch), separators=(",", ":")).encode()
-        return await self._send(url, keys, launch, body)
+            return LaunchResponse(LaunchResult.REJECTED, excerpt="no webhook secret is configured")
+        report = self.capability(launch) if self.capability else None
+        body = json.dumps(self._event(launch, report), separators=(",", ":")).encode()
+        return await self._send(url, keys, launch, body, report["token"] if report else "")
 
     def lane(self, job: Job) -> str:
         """Return the target's host. Launches share concurrency by host, so a slow host delays only its own runs."""
@@ -75,7 +77,9 @@ class HttpLauncher:
     async def cancel(self, run: Run) -> None:
         """Do nothing: a webhook that was sent cannot be canceled."""
 
-    async def _send(self, url: Url, keys: list[bytes], launch: Launch, body: bytes) -> LaunchResponse:
+    async def _send(
+        self, url: Url, keys: list[bytes], launch: Launch, body: bytes, report_token: str
+    ) -> LaunchResponse:
         now, key, tenant = int(self.clock.now()), launch.run.key, self.secrets.tenant_of(launch.run.identity)
         webhook = launch.job.webhook
         headers = {
@@ -84,27 +88,21 @@ class HttpLauncher:
             "User-Agent": "kron",
             "webhook-id": key,
             "webhook-timestamp": str(now),
-            "webhook-signature": sign(keys, key, now, body),
+            "webhook-signature": (signature := sign(keys, key, now, body)),
             **self.carried(),
         }
         try:
             method = webhook.method if webhook else "POST"
             reply = await self.poster.post(url, headers, body, self.seconds, tenant, method=method)
-        except Forbidden:
-            return LaunchResponse(LaunchResult.REJECTED)
-        except NotSent:
-            return LaunchResponse(LaunchResult.RETRYABLE)
-        except PartiallySent:
-            return LaunchResponse(LaunchResult.UNKNOWN)
-        result = launch_result_of(reply, key, webhook)
-        return LaunchResponse(result, retry_delay_ms(reply, now), report=report_of(reply))
+        except (NotSent, PartiallySent) as error:
+            return unanswered(error)
+        return response_of(reply, key, now, [*signature.split(), report_token], webhook)
 
-    def _event(self, launch: Launch) -> dict[str, Any]:
+    def _event(self, launch: Launch, report: dict[str, str] | None) -> dict[str, Any]:
         """Return the CloudEvent. Everything that matters is in the body, because only the body is signed."""
-        run = launch.run
+        run, payload = launch.run, launch.job.payload
         tenant = self.secrets.tenant_of(run.identity)
         name = run.identity.removeprefix(f"{tenant}/") if tenant else run.identity
-        report, payload = self.capability(launch) if self.capability else None, launch.job.payload
         return {
             "specversion": "1.0",
             "id": run.key,
@@ -127,6 +125,41 @@ class HttpLauncher:
                 **({"payload": json.loads(payload)} if payload is not None else {}),
             },
         }
+
+
+def unanswered(error: NotSent | PartiallySent) -> LaunchResponse:
+    """Return the launch response of a request without a response, with the reason."""
+    if isinstance(error, PartiallySent):
+        return LaunchResponse(LaunchResult.UNKNOWN, excerpt=str(error))
+    result = LaunchResult.REJECTED if isinstance(error, Forbidden) else LaunchResult.RETRYABLE
+    return LaunchResponse(result, excerpt=str(error))
+
+
+def response_of(
+    reply: Reply, key: str, now: int, secrets: Iterable[str], webhook: Webhook | None = None
+) -> LaunchResponse:
+    """Return the launch response of an HTTP response.
+
+    Args:
+        reply: The HTTP response.
+        key: Key of the run.
+        now: Current time in seconds.
+        secrets: Texts of the request that a body can repeat and that must not be kept.
+        webhook: Options of the webhook.
+    """
+    result = launch_result_of(reply, key, webhook)
+    report = report_of(reply) if result is LaunchResult.OK else None
+    is_failure = result is not LaunchResult.OK or report is Report.FAILED
+    excerpt = body_excerpt(reply, secrets) if is_failure else ""
+    return LaunchResponse(result, retry_delay_ms(reply, now), report=report, code=reply.status, excerpt=excerpt)
+
+
+def body_excerpt(reply: Reply, secrets: Iterable[str]) -> str:
+    """Return the beginning of a body as an excerpt, without the secrets of its request."""
+    text = reply.body.decode("utf-8", "replace")
+    for secret in filter(None, secrets):
+        text = text.replace(secret, "…").replace(secret.replace("/", "\\/"), "…")
+    return excerpt_of(text)
 
 
 def launch_result_of(reply: Reply, key: str, webhook: Webhook | None = None) -> LaunchResult:

@@ -17,7 +17,8 @@ from lightkube.resources.batch_v1 import CronJob, Job
 from lightkube.types import CascadeType
 
 from kron.engine.launcher import Launch, Tell
-from kron.rules.launch_result import LaunchResult, Report
+from kron.rules.excerpt import excerpt_of_error
+from kron.rules.launch_result import LaunchResponse, LaunchResult, Report
 from kron.rules.run import Run
 from kron.timing.schedule.policy import SECOND
 from kron.timing.zone import rfc3339
@@ -43,17 +44,18 @@ class KubernetesLauncher:
         self.places: dict[str, Place] = {}
         self.tasks: set[asyncio.Task[None]] = set()
 
-    async def start(self, launch: Launch) -> LaunchResult:
+    async def start(self, launch: Launch) -> LaunchResult | LaunchResponse:
         """Create the Job of the run unless it exists. A CronJob that is not suspended is rejected."""
         namespace, _, name = launch.job.target.partition(":")[2].partition("/")
         try:
             owner = await self.client.get(CronJob, name, namespace=namespace)
         except ApiError as error:
-            return LaunchResult.REJECTED if error.status.code in _PERMANENT_STATUSES else LaunchResult.RETRYABLE
-        except HTTPError:
-            return LaunchResult.RETRYABLE
-        if owner.spec is None or not owner.spec.suspend:
-            return LaunchResult.REJECTED  # Kubernetes would run the CronJob as well
+            is_permanent = error.status.code in _PERMANENT_STATUSES
+            return _api_failure(LaunchResult.REJECTED if is_permanent else LaunchResult.RETRYABLE, error)
+        except HTTPError as error:
+            return LaunchResponse(LaunchResult.RETRYABLE, excerpt=excerpt_of_error(error))
+        if owner.spec is None or not owner.spec.suspend:  # Kubernetes would run the CronJob as well
+            return LaunchResponse(LaunchResult.REJECTED, excerpt="the CronJob is not suspended")
         place, job = job_of(owner, launch.run, launch.job.payload)
         result = await self._find_job(place, job) or await self._create_job(place, job)
         if result is LaunchResult.OK:
@@ -66,7 +68,7 @@ class KubernetesLauncher:
         if place:
             await self.client.delete(Job, place.name, namespace=place.namespace, cascade=CascadeType.FOREGROUND)
 
-    async def _find_job(self, place: Place, job: Job) -> LaunchResult | None:
+    async def _find_job(self, place: Place, job: Job) -> LaunchResult | LaunchResponse | None:
         """Return OK if the Job of that name belongs to this run, else REJECTED; None if it does not exist.
 
         UNKNOWN if the API server cannot tell.
@@ -74,23 +76,26 @@ class KubernetesLauncher:
         try:
             existing = await self.client.get(Job, place.name, namespace=place.namespace)
         except ApiError as error:
-            return None if error.status.code == 404 else LaunchResult.UNKNOWN
-        except HTTPError:
-            return LaunchResult.UNKNOWN
-        return LaunchResult.OK if mark_of(existing) == mark_of(job) else LaunchResult.REJECTED
+            return None if error.status.code == 404 else _api_failure(LaunchResult.UNKNOWN, error)
+        except HTTPError as error:
+            return LaunchResponse(LaunchResult.UNKNOWN, excerpt=excerpt_of_error(error))
+        if mark_of(existing) == mark_of(job):
+            return LaunchResult.OK
+        return LaunchResponse(LaunchResult.REJECTED, excerpt="a Job of that name belongs to another run")
 
-    async def _create_job(self, place: Place, job: Job) -> LaunchResult:
+    async def _create_job(self, place: Place, job: Job) -> LaunchResult | LaunchResponse:
         """Create the Job. After a failure, check whether it exists: this or an earlier request may have created it."""
         try:
             await self.client.create(job)
         except ApiError as error:
             if error.status.code in _PERMANENT_STATUSES:
-                return LaunchResult.REJECTED
-        except HTTPError:
-            pass  # the request may have arrived
+                return _api_failure(LaunchResult.REJECTED, error)
+            failure = _api_failure(LaunchResult.RETRYABLE, error)
+        except HTTPError as error:  # the request may have arrived
+            failure = LaunchResponse(LaunchResult.RETRYABLE, excerpt=excerpt_of_error(error))
         else:
             return LaunchResult.OK
-        return await self._find_job(place, job) or LaunchResult.RETRYABLE
+        return await self._find_job(place, job) or failure
 
     def _follow(self, launch: Launch, place: Place) -> None:
         key = launch.run.key
@@ -109,25 +114,37 @@ class KubernetesLauncher:
     async def _watch(self, launch: Launch, place: Place) -> None:
         """Poll the Job until it has ended, and renew the run lease meanwhile (3 times per lease)."""
         seconds_left = renewal_seconds = launch.job.schedule.policy.run_lease / SECOND / 3
-        while (report := await self._final_report(place)) is None:
+        while (end := await self._end(place)) is None:
             await asyncio.sleep(self.beat)
             seconds_left -= self.beat
             if seconds_left <= 0:
                 await self.tell(launch.run.key, Report.STARTED)
                 seconds_left = renewal_seconds
-        await self.tell(launch.run.key, report)
+        report, cause = end
+        await self.tell(launch.run.key, report, None, cause)
 
-    async def _final_report(self, place: Place) -> Report | None:
-        """Return how a Job ended; None if it runs or its state is unknown. A deleted Job counts as failed."""
+    async def _end(self, place: Place) -> tuple[Report, str] | None:
+        """Return how a Job ended, and why; None if it runs or its state is unknown. A deleted Job counts as failed."""
         try:
             job = await self.client.get(Job, place.name, namespace=place.namespace)
         except ApiError as error:
-            return Report.FAILED if error.status.code == 404 else None
+            return (Report.FAILED, "the Job was deleted") if error.status.code == 404 else None
         except HTTPError:
             return None
         conditions = (job.status.conditions if job.status else None) or []
-        true_types = {condition.type for condition in conditions if condition.status == "True"}
-        return Report.SUCCESS if "Complete" in true_types else Report.FAILED if "Failed" in true_types else None
+        causes = {
+            each.type: ": ".join(filter(None, (each.reason, each.message)))
+            for each in conditions
+            if each.status == "True"
+        }
+        if "Complete" in causes:
+            return Report.SUCCESS, ""
+        return (Report.FAILED, causes["Failed"]) if "Failed" in causes else None
+
+
+def _api_failure(result: LaunchResult, error: ApiError) -> LaunchResponse:
+    """Return the launch response of a request that the API server refused."""
+    return LaunchResponse(result, code=error.status.code, excerpt=error.status.message or "")
 
 
 def job_of(owner: CronJob, run: Run, payload: str | None = None) -> tuple[Place, Job]:

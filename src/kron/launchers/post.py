@@ -18,6 +18,7 @@ from kron.engine.failpoint import fail_point
 from kron.launchers.address import Network, forbidden
 from kron.launchers.connection import Connection, Connections, Misled
 from kron.launchers.gate import Gates
+from kron.launchers.reason import reason_of
 from kron.launchers.resolver import Resolver
 from kron.launchers.target import Url
 
@@ -25,6 +26,7 @@ Resolve = Callable[[str, str], Awaitable[Sequence[str]]]  # host and tenant -> a
 
 MAX_HEAD_BYTES = 128 * 1024  # up to the end of the headers, interim responses included
 MAX_BODY_BYTES = 64 * 1024
+MAX_EXCERPT_BYTES = 2_000  # of any other body, as the cause of a failure
 STATUSES_WITH_BODY = frozenset({200, 201, 202, 409})  # statuses whose body can hold a report or the run's key
 BODY_SECONDS = 1.0  # seconds for such a body; the status is valid without it
 DRAIN_SECONDS = 0.1  # seconds for any other body, so that its connection can be reused
@@ -109,7 +111,7 @@ class Poster:
         except Misled:
             raise Forbidden("the peer of the connection is not the vetted address") from None
         except _NETWORK_ERRORS as error:
-            raise NotSent(type(error).__name__) from None
+            raise NotSent(reason_of(error)) from None
 
     def close(self) -> None:
         """Close all idle connections."""
@@ -147,7 +149,7 @@ class Poster:
             return reply
         except _NETWORK_ERRORS as error:
             stream.transport.abort()
-            raise (PartiallySent if stream.sent else NotSent)(type(error).__name__) from None
+            raise (PartiallySent if stream.sent else NotSent)(reason_of(error)) from None
         except BaseException:
             stream.transport.abort()
             raise
@@ -165,7 +167,7 @@ class Poster:
             pass
         finally:
             await response.aclose()
-        return bytes(body[:MAX_BODY_BYTES]) if is_needed else b""
+        return bytes(body[: MAX_BODY_BYTES if is_needed else MAX_EXCERPT_BYTES])
 
 
 def _request(method: str, url: Url, headers: Mapping[str, str], body: bytes) -> httpcore.Request:

@@ -42,7 +42,7 @@ class PythonLauncher:
         """Start the function, unless the key is running already. `over` in the response: the function has ended."""
         function = self.function_of(launch.job.target.partition(":")[2])
         if function is None:
-            return LaunchResult.REJECTED
+            return LaunchResponse(LaunchResult.REJECTED, excerpt="this process has no such function")
         key = launch.run.key
         if key not in self.tasks:
             self.running.add(key)

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from kron.engine.clock import Clock, SystemClock
 from kron.engine.launcher import Launch
-from kron.launchers.http import launch_result_of, report_of, retry_delay_ms
+from kron.launchers.http import response_of, unanswered
 from kron.launchers.post import NotSent, PartiallySent, Poster
 from kron.launchers.signature import Secrets, sign
 from kron.launchers.target import Url
@@ -115,7 +115,8 @@ class RunLauncher:
         """
         dag = await self.workflows.load_dag(workflow_id, version)
         if dag is None:
-            return LaunchResponse(LaunchResult.RETRYABLE)
+            cause = f"workflow {workflow_id!r} has no version {version}"
+            return LaunchResponse(LaunchResult.RETRYABLE, excerpt=cause)
         meta = {
             "source": "schedule",
             "user_id": f"{tenant}/{user_id}" if tenant else user_id,
@@ -137,7 +138,7 @@ class WorkflowLauncher:
     async def start(self, launch: Launch) -> LaunchResponse:
         """Start the workflow run. REJECTED if the service has no executor."""
         if self.starter is None:
-            return LaunchResponse(LaunchResult.REJECTED)
+            return LaunchResponse(LaunchResult.REJECTED, excerpt="this service has no executor")
         name, _, query = launch.job.target.partition(":")[2].partition("?")
         parameters, tenant = dict(parse_qsl(query)), self.secrets.tenant_of(launch.run.identity)
         workflow = (f"{tenant}/" if tenant else "") + unquote(name)
@@ -164,21 +165,14 @@ class HttpExecutor:
             "Content-Type": "application/json",
             "webhook-id": key,
             "webhook-timestamp": str(now),
-            "webhook-signature": sign(self.secrets.of(""), key, now, body),
+            "webhook-signature": (signature := sign(self.secrets.of(""), key, now, body)),
         }
         try:
             reply = await self.poster.post(self.url, headers, body, TIMEOUT_SECONDS)
-        except NotSent:
-            return LaunchResponse(LaunchResult.RETRYABLE)
-        except PartiallySent:
-            return LaunchResponse(LaunchResult.UNKNOWN)
-        result = launch_result_of(reply, key)
-        return LaunchResponse(
-            result,
-            retry_delay_ms(reply, now),
-            run_id_of(reply.body) if result is LaunchResult.OK else "",
-            report_of(reply),
-        )
+        except (NotSent, PartiallySent) as error:
+            return unanswered(error)
+        response = response_of(reply, key, now, signature.split())
+        return response._replace(run_id=run_id_of(reply.body)) if response.result is LaunchResult.OK else response
 
 
 def run_id_of(body: bytes) -> str:

@@ -12,6 +12,7 @@ from kron.engine.launcher import Launch
 from kron.engine.report_writer import ReportWriter
 from kron.launchers.python import Function, PythonLauncher, call
 from kron.launchers.threads import Threads
+from kron.rules.excerpt import excerpt_of_error
 from kron.rules.launch_result import Report
 from kron.rules.run import State
 
@@ -63,9 +64,16 @@ class Callbacks:
         def log_failure(write_error: Exception) -> None:
             log.warning("recording the end of task %r failed and is retried: %s", name, write_error)
 
+        canceled = "the callback was canceled" if report is Report.FAILED else ""
         try:
             accepted = await self.reports.write(
-                run.key, report, run.attempt, policy=policy, longest=MAX_RETRY_SECONDS, failed=log_failure
+                run.key,
+                report,
+                run.attempt,
+                policy=policy,
+                longest=MAX_RETRY_SECONDS,
+                failed=log_failure,
+                excerpt=excerpt_of_error(error) or canceled,
             )
         except Exception as write_error:
             log.error("the end of task %r could not be recorded: %s", name, write_error)

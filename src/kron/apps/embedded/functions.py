@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
+from typing import Any
 
 from kron.apps.embedded.declared import Declared
 from kron.engine.clock import Timer
@@ -17,6 +18,7 @@ from kron.engine.store import Store, Transactional
 from kron.errors import Fenced
 from kron.launchers.python import Function, PythonLauncher, call, plain
 from kron.launchers.threads import Threads
+from kron.rules.excerpt import excerpt_of_error
 from kron.rules.launch_result import LaunchResponse, LaunchResult, Report, next_check_after
 from kron.rules.run import RUNNING, Run
 from kron.rules.update import RunUpdate
@@ -49,7 +51,7 @@ class Functions:
         name = launch.job.name
         if name not in self.declared:
             log.warning("job %r is due, but this process does not declare it", name)
-            return LaunchResult.RETRYABLE
+            return LaunchResponse(LaunchResult.RETRYABLE, excerpt="this process does not declare the job")
         return await self.python.start(launch)
 
     async def cancel(self, run: Run) -> None:
@@ -141,22 +143,21 @@ class Functions:
             log.error("job %r failed", name, exc_info=error)
         elif report is Report.FAILED:
             log.warning("job %r was canceled", name)
-        await self._record(launch, report)
+        canceled = "the function was canceled" if report is Report.FAILED else ""
+        await self._record(launch, report, excerpt_of_error(error) or canceled)
 
-    async def _write(
-        self, launch: Launch, report: Report, longest: float = 0.0, failed: Callable[[Exception], None] | None = None
-    ) -> bool:
+    async def _write(self, launch: Launch, report: Report, **more: Any) -> bool:
         run, policy = launch.run, launch.job.schedule.policy
-        return await self.reports.write(run.key, report, run.attempt, policy=policy, longest=longest, failed=failed)
+        return await self.reports.write(run.key, report, run.attempt, policy=policy, **more)
 
-    async def _record(self, launch: Launch, report: Report) -> None:
+    async def _record(self, launch: Launch, report: Report, excerpt: str) -> None:
         name = launch.job.name
 
         def log_failure(error: Exception) -> None:
             log.warning("recording the end of job %r failed and is retried: %s", name, error)
 
         try:
-            accepted = await self._write(launch, report, longest=MAX_RETRY_SECONDS, failed=log_failure)
+            accepted = await self._write(launch, report, longest=MAX_RETRY_SECONDS, failed=log_failure, excerpt=excerpt)
         except Exception as error:
             log.error("the end of job %r could not be recorded: %s", name, error)
             return

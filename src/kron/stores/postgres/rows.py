@@ -258,5 +258,6 @@ def share_columns(share: Share) -> dict[str, Any]:
     return {"shards": numbers(share.shards), "kinds": texts(share.kinds)}
 
 
-def _is_key(key: str) -> bool:
+def is_key(key: str) -> bool:
+    """Return whether a text is a key as `key_bytes` accepts it."""
     return len(key) == 64 and key.isascii() and not key.strip("0123456789abcdef")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kron.rules.update import RunUpdate, can_update_run
 from kron.stores.codec import read_run
@@ -43,15 +43,19 @@ async def write_run_updates(session: Session, updates: Sequence[RunUpdate]) -> l
             deltas=numbers(deltas.values()),
             wakes=numbers(wakes.get(name) for name in deltas),
         )
-    if with_run_id:
+    await _write_run_ids(session, with_run_id)
+    pairs = zip(updates, accepted, strict=True)
+    attempts = [(update.after, update.attempt) for update, is_accepted in pairs if is_accepted and update.attempt]
+    await write_attempts(session, attempts)
+    return accepted
+
+
+async def _write_run_ids(session: Session, updates: Mapping[str, RunUpdate]) -> None:
+    """Write the targets' own run ids of those updates, which are given by key."""
+    if updates:
         await session.execute(
             "write_run_ids",
-            keys=octets(key_bytes(key) for key in with_run_id),
-            schedules=texts(update.after.identity for update in with_run_id.values()),
-            run_ids=texts(update.run_id for update in with_run_id.values()),
+            keys=octets(key_bytes(key) for key in updates),
+            schedules=texts(update.after.identity for update in updates.values()),
+            run_ids=texts(update.run_id for update in updates.values()),
         )
-    pairs = zip(updates, accepted, strict=True)
-    await write_attempts(
-        session, [(update.after, update.attempt) for update, is_accepted in pairs if is_accepted and update.attempt]
-    )
-    return accepted

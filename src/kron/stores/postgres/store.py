@@ -26,7 +26,7 @@ from kron.stores.postgres.health import vitals
 from kron.stores.postgres.maintain import DEADLINE_S, DEFAULT_TENANT, Limits, maintain_step
 from kron.stores.postgres.notifications import Listener, Notifier, listening, urgent
 from kron.stores.postgres.pool import DEADLINE_SECONDS, Pool, Session
-from kron.stores.postgres.rows import key_bytes, share_columns
+from kron.stores.postgres.rows import is_key, key_bytes, share_columns
 from kron.stores.postgres.run_updates import write_run_updates
 from kron.stores.postgres.transaction import Transactions
 from kron.stores.postgres.workflows import WorkflowTable
@@ -167,7 +167,7 @@ class PostgresStore:
 
     async def runs_by_key(self, keys: Sequence[str]) -> list[Run | None]:
         """Return the runs of those keys; None for each that does not exist."""
-        stored_keys = octets({key_bytes(key) for key in keys if _is_key(key)})
+        stored_keys = octets({key_bytes(key) for key in keys if is_key(key)})
         rows = await self.pool.read(lambda session: session.rows("runs_by_key", keys=stored_keys)) if keys else []
         runs_by_key = {run.key: run for run in map(read_run, rows)}
         return [runs_by_key.get(key) for key in keys]
@@ -195,7 +195,7 @@ class PostgresStore:
         parameters: dict[str, Any] = {"schedule": identity, "limit": limit}
         query = "runs_before" if before else "runs"
         if before:
-            if not _is_key(before):
+            if not is_key(before):
                 return []
             parameters["before"] = key_bytes(before)
         rows = await self.pool.read(lambda session: session.rows(query, **parameters))
@@ -204,7 +204,7 @@ class PostgresStore:
     async def dead_letters(self, prefix: str, limit: int, before: str = "") -> list[Run]:
         """Return the dead letters of the schedules whose identities start with `prefix`, newest first."""
         parameters: dict[str, Any] = {"prefix": prefix, "limit": limit}
-        if before and not _is_key(before):
+        if before and not is_key(before):
             return []
         parameters |= {"before": key_bytes(before)} if before else {}
         rows = await self.pool.read(
@@ -214,7 +214,7 @@ class PostgresStore:
 
     async def run_ids(self, keys: Sequence[str]) -> list[str | None]:
         """Return the targets' own run ids of those keys; None where the target gave none."""
-        stored_keys = octets({key_bytes(key) for key in keys if _is_key(key)})
+        stored_keys = octets({key_bytes(key) for key in keys if is_key(key)})
         run_ids_by_key = (
             dict(await self.pool.read(lambda session: session.rows("run_ids", keys=stored_keys))) if keys else {}
         )
@@ -222,7 +222,7 @@ class PostgresStore:
 
     async def attempts(self, keys: Sequence[str]) -> list[tuple[Attempt, ...]]:
         """Return the recorded attempts of those runs, oldest first."""
-        known_keys = [key for key in dict.fromkeys(keys) if _is_key(key)]
+        known_keys = [key for key in dict.fromkeys(keys) if is_key(key)]
         attempts_by_key = await self.pool.read(lambda session: read_attempts(session, known_keys)) if keys else {}
         return [attempts_by_key.get(key, ()) for key in keys]
 
