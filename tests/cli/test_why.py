@@ -10,7 +10,7 @@ from kron import parse
 from kron.engine.clock import ManualClock
 from kron.engine.registrar import Actor, Registrar
 from kron.engine.worker import Worker
-from kron.rules.launch_result import LaunchResult, Report
+from kron.rules.launch_result import LaunchResponse, LaunchResult, Report
 from kron.stores.sqlite import SqliteStore
 from kron.timing.job import Job, Source
 from kron.timing.zone import instant_of
@@ -56,7 +56,49 @@ def test_a_run_is_explained_by_its_revision_its_decision_and_its_end(kron, store
         f"revision 1 by ann, 2026-03-01T00:00:00Z: {TEXT} (first)",
         "period 2026-03-01T03:00:00Z: chosen 2026-03-01T03:00:00Z",
         "executed: The run succeeded.",
+        "started 2026-03-01T03:00:00.000Z, finished 2026-03-01T03:00:00.000Z",
     ]
+
+
+def test_attempts_that_failed_are_listed_with_their_cause(kron, tmp_path):
+    class Down(Target):
+        answers = (
+            LaunchResponse(LaunchResult.RETRYABLE, code=503, excerpt="upstream down"),
+            LaunchResponse(LaunchResult.OK, code=202),
+        )
+
+        async def start(self, launch):
+            return self.answers[launch.run.attempt - 1]
+
+    async def scene():
+        clock = ManualClock(instant_of("2026-03-01T02:30:00Z"))
+        store = SqliteStore(tmp_path / "kron.db", clock)
+        await Registrar(store).upsert(Job("a", parse(TEXT, dialect="kron"), target="test:it"))
+        for moment in ("2026-03-01T03:00:00Z", "2026-03-01T03:00:02Z"):
+            clock.time = instant_of(moment)
+            await Worker(store, {"test": Down()}, Still(), owner="w1").tick()
+        (run,) = await store.runs("a", 1)
+        clock.time = instant_of("2026-03-01T03:00:05Z")
+        await Registrar(store).report(run.key, Report.FAILED, error="disk full, token=abc")
+        await store.close()
+
+    asyncio.run(scene())
+    asked = ("why", "a", "--store", f"sqlite:{tmp_path / 'kron.db'}", "--at", "2026-03-01T12:00:00Z")
+    assert kron(*asked).out.splitlines()[3:] == [
+        "started 2026-03-01T03:00:02.000Z, finished 2026-03-01T03:00:05.000Z",
+        'attempt 1 at 2026-03-01T03:00:00.000Z: not accepted, HTTP 503, after 0 ms: "upstream down"',
+        'attempt 2 at 2026-03-01T03:00:02.000Z: failed after 3,000 ms: "disk full, token=…"',
+    ]
+    found = json.loads(kron(*asked, "--output", "json").out)
+    assert found["attempts"][0] == {
+        "number": 1,
+        "at": 1772334000000,
+        "duration": 0,
+        "result": "retryable",
+        "code": 503,
+        "excerpt": "upstream down",
+    }
+    assert (found["started"], found["finished"]) == (1772334002000, 1772334005000)
 
 
 @pytest.mark.req("KSPEC-OBS-FIELDS", "KSPEC-SEED-CANON")

@@ -110,7 +110,7 @@ def test_view_of_schedules_has_no_workflow_for_another_target(shown):
 @pytest.mark.req("SVC-RUN-STATUS")
 def test_view_of_runs_has_the_columns_and_statuses_of_the_specification(shown):
     store, view = shown
-    runs = [a_run(state, n) for n, state in enumerate(State, 1)]
+    runs = [a_run(state, n, sent=NOW + 7_250) for n, state in enumerate(State, 1)]
     case = a_case(overlap=Overlap.ALLOW)
     assert store.commit([ScheduleUpdate(None, case, tuple(runs))], NOW) == [True]
     started = next(run for run in runs if run.state is State.STARTED)
@@ -121,4 +121,9 @@ def test_view_of_runs_has_the_columns_and_statuses_of_the_specification(shown):
     assert all(rows[state]["status"] == status for state, status in STATUS.items())
     assert {row["status"] for row in rows.values()} == {"ENQUEUED", "STARTED", "SUCCESS", "FAILED", "SKIPPED"}
     assert rows["started"]["run_id"] == "run 7"
+    for run in runs:
+        assert (rows[run.state]["started_at"] is None) == (run.started is None), run.state
+        assert (rows[run.state]["finished_at"] is None) == (run.finished is None), run.state
+    assert rows["success"]["started_at"][:22] == "2027-01-15T08:00:07.25"
+    assert rows["success"]["finished_at"][:19] == "2027-01-15T08:00:00"
     assert rows["pending"]["run_at"][:19] == "2027-01-15T08:01:00"

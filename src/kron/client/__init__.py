@@ -2,6 +2,17 @@
 
 from kron.client.asynchronous import AsyncClient
 from kron.client.blocking import Client
-from kron.client.results import DeadLetter, Json, Run, Schedule, UpcomingRun, UpcomingRuns
+from kron.client.results import Attempt, DeadLetter, Json, Run, RunDetails, Schedule, UpcomingRun, UpcomingRuns
 
-__all__ = ["AsyncClient", "Client", "DeadLetter", "Json", "Run", "Schedule", "UpcomingRun", "UpcomingRuns"]
+__all__ = [
+    "AsyncClient",
+    "Attempt",
+    "Client",
+    "DeadLetter",
+    "Json",
+    "Run",
+    "RunDetails",
+    "Schedule",
+    "UpcomingRun",
+    "UpcomingRuns",
+]

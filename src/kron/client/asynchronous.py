@@ -56,6 +56,7 @@ class AsyncClient:
     next = _in_thread(Client.next)
     preview = _in_thread(Client.preview)
     runs = _in_thread(Client.runs)
+    run = _in_thread(Client.run)
     dead_letters = _in_thread(Client.dead_letters)
     redrive = _in_thread(Client.redrive)
     why = _in_thread(Client.why)

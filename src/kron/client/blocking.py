@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from kron.client.results import DeadLetter, Json, Run, Schedule, UpcomingRuns
-from kron.client.transport import Transport
+from kron.client.results import Json, Run, Schedule, UpcomingRuns
+from kron.client.run_calls import RunCalls
 
 
-class Client(Transport):
+class Client(RunCalls):
     """Blocking client of one service. Threads can share it: each call opens its own connection.
 
     If the service rejects a call, the method raises the error that the service raised, such as `NotFound` or
@@ -102,32 +102,9 @@ class Client(Transport):
         runs: list[Run] = self.request("GET", _path(schedule_id, "runs"), query={"limit": limit})["runs"]
         return runs
 
-    def dead_letters(self, prefix: str = "", limit: int = 20) -> list[DeadLetter]:
-        """Return the dead letters of the schedules whose ids start with `prefix`, newest first."""
-        letters: list[DeadLetter] = self.request("GET", "/v1/dead-letters", query={"prefix": prefix, "limit": limit})[
-            "runs"
-        ]
-        return letters
-
-    def redrive(self, key: str, *, overlap: str = "queue") -> Run:
-        """Run the period of a dead letter again. Calls with the same `key` create one run."""
-        path = f"/v1/runs/{quote(key, safe='')}/redrive"
-        return self.request("POST", path, query={"overlap": overlap})  # type: ignore[return-value]
-
     def why(self, schedule_id: str, at: str | None = None) -> Json:
         """Return the outcome, with its reason, of the last period up to `at` (RFC 3339; None: now)."""
         return self.request("GET", _path(schedule_id, "why"), query={"at": at} if at else {})
-
-    def report(self, key: str, status: str, attempt: int | None = None) -> bool:
-        """Report the status of a run. Returns False if the service ignored the report.
-
-        Args:
-            key: Idempotency key of the run.
-            status: Status to report, such as `success`.
-            attempt: Attempt that the report is about; None reports about the run.
-        """
-        body = {"status": status, "attempt": attempt}
-        return bool(self.request("POST", f"/v1/runs/{quote(key, safe='')}/report", body)["accepted"])
 
 
 def _path(schedule_id: str, verb: str = "") -> str:

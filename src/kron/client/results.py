@@ -71,6 +71,25 @@ class Run(TypedDict):
     run_id: str | None
     created_at: str
     updated_at: str
+    started_at: str | None
+    finished_at: str | None
+
+
+class Attempt(TypedDict):
+    """A recorded attempt of a run. `code` is an HTTP status or an exit status."""
+
+    number: int
+    at: str
+    duration_ms: int
+    result: str
+    code: int | None
+    excerpt: str
+
+
+class RunDetails(Run):
+    """A run with its recorded attempts, oldest first. A run that succeeded at its first attempt has none."""
+
+    attempts: list[Attempt]
 
 
 class DeadLetter(Run):

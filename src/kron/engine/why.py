@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from kron.engine.attempt_text import attempt_text
 from kron.engine.fleet import kind_of
 from kron.engine.store import Store
 from kron.errors import InvalidSchedule, NotFound
 from kron.language.canonical import unparse
 from kron.language.duration import write_duration
 from kron.language.record import record_of
+from kron.rules.attempt import Attempt
 from kron.rules.downtime import ALWAYS, EVER
 from kron.rules.outcome import REASON_TEXT, GapRecord
 from kron.rules.run import Run, State
@@ -23,7 +25,7 @@ from kron.timing.job import Job
 from kron.timing.key import key_of
 from kron.timing.period import Period, next_nominal, prev_nominal
 from kron.timing.recurrence import stands_for
-from kron.timing.zone import rfc3339
+from kron.timing.zone import rfc3339, rfc3339_ms
 
 MAX_RECORDS = 10_000  # maximum records read
 
@@ -59,6 +61,7 @@ class PeriodReport:
     now: int = 0  # milliseconds: when the report was made
     began: int = 0  # milliseconds: when the schedule was first defined
     shared: bool = True  # whether workers register in this store
+    attempts: tuple[Attempt, ...] = ()  # recorded attempts of the run, oldest first; none if it succeeded at once
 
     def lines(self) -> Iterator[str]:
         """Yield the report, line by line."""
@@ -74,8 +77,18 @@ class PeriodReport:
         if self.action is not None:
             yield _action_text(self.action)
         yield self.summary()
+        yield from self._times()
+        for attempt in self.attempts:
+            yield attempt_text(attempt, revision.job.target)
         if not self.launchable:
             yield self._unlaunchable_text()
+
+    def _times(self) -> Iterator[str]:
+        """Yield when the run started and finished, if its target has accepted it."""
+        run = self.run
+        if run is not None and run.started is not None:
+            end = "not finished" if run.finished is None else f"finished {rfc3339_ms(run.finished)}"
+            yield f"started {rfc3339_ms(run.started)}, {end}"
 
     @property
     def launchable(self) -> bool:
@@ -173,7 +186,10 @@ async def why(store: Store, identity: str, at: int, *, shared: bool = True) -> P
     due = due_of(revision.job, period.nominal)
     action = _action_in_force(await store.actions(identity), history, due.at)
     decision, began = record_of(revision.job, period), history[0].at
-    return PeriodReport(identity, period, revision, decision, due, run, gap, state, action, now, began, shared)
+    attempts = (await store.attempts([run.key]))[0] if run else ()
+    return PeriodReport(
+        identity, period, revision, decision, due, run, gap, state, action, now, began, shared, attempts
+    )
 
 
 async def _run(store: Store, identity: str, nominal: int) -> Run | None:

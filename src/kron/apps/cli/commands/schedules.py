@@ -140,10 +140,19 @@ def _print_runs(args: argparse.Namespace, screen: Screen, runs: list[Run]) -> in
     if args.output != "table":
         return _print_result(args, screen, runs, [run["key"] for run in runs])
     rows = [
-        (run["period"], run["due_at"], run["state"], run["reason"] or "-", str(run["attempt"]), run["key"][:12])
+        (
+            run["period"],
+            run["due_at"],
+            run["started_at"] or "-",
+            run["finished_at"] or "-",
+            run["state"],
+            run["reason"] or "-",
+            str(run["attempt"]),
+            run["key"][:12],
+        )
         for run in runs
     ]
-    screen.table(("PERIOD", "DUE", "STATE", "REASON", "ATTEMPT", "KEY"), rows)
+    screen.table(("PERIOD", "DUE", "STARTED", "FINISHED", "STATE", "REASON", "ATTEMPT", "KEY"), rows)
     return 0
 
 

@@ -40,6 +40,9 @@ def _json(report: PeriodReport) -> dict[str, object]:
         "reason": str(outcome_record.reason) if outcome_record and outcome_record.reason else None,
         "state": str(run.state) if run else None,
         "attempt": run.attempt if run else None,
+        "started": run.started if run else None,
+        "finished": run.finished if run else None,
+        "attempts": [attempt._asdict() for attempt in report.attempts],
         "gap": {"first": gap.first, "last": gap.last, "count": gap.count} if gap else None,
         "action": {
             "kind": action.kind,

@@ -99,5 +99,5 @@ async def redrive(
 async def report(key: RunKey, body: RunReport, caller: Reporter, parts: AppContext = Used) -> responses.Reported:
     """Report that a run has started, succeeded or failed. A finished run does not change; its state is returned."""
     await run_of(key, caller, parts)
-    accepted = await parts.registrar.report(key, Report(body.status), body.attempt)
+    accepted = await parts.registrar.report(key, Report(body.status), body.attempt, error=body.error or "")
     return responses.Reported(accepted=accepted, state=str((await run_of(key, caller, parts)).state))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
@@ -15,7 +16,14 @@ from kron.apps.service.routes.schedules import Limit, Token
 from kron.apps.service.schemas import responses
 from kron.apps.service.schemas.definition import job_of
 from kron.apps.service.schemas.requests import Id, PreviewRequest, RunKey
-from kron.apps.service.schemas.views import change_view, run_view
+from kron.apps.service.schemas.views import (
+    attempt_views,
+    change_view,
+    instant_text,
+    run_details,
+    run_view,
+    visible_attempts,
+)
 from kron.engine.backfill import request_keys
 from kron.engine.why import why
 from kron.errors import InvalidInput, NotFound
@@ -74,11 +82,11 @@ async def runs(
 
 
 @router.get("/runs/{key}")
-async def run(key: RunKey, caller: Reader, parts: AppContext = Used) -> responses.RunView:
-    """Return a run by its idempotency key."""
+async def run(key: RunKey, caller: Reader, parts: AppContext = Used) -> responses.RunDetails:
+    """Return a run by its idempotency key, with its attempts if something went wrong."""
     record = await run_of(key, caller, parts)
-    (run_id,) = await parts.store.run_ids([key])
-    return run_view(record, caller, run_id)
+    (run_id,), (attempts,) = await parts.store.run_ids([key]), await parts.store.attempts([key])
+    return run_details(record, caller, run_id, attempts)
 
 
 @router.get("/dead-letters")
@@ -105,6 +113,7 @@ async def account(schedule_id: Id, caller: Reader, at: At = None, parts: AppCont
     """Return the outcome of the last period up to an instant, and its reason."""
     at_ms = await parts.store.now() if at is None else milliseconds(at)
     report = await why(parts.store, caller.identity(schedule_id), at_ms)
+    report = replace(report, attempts=visible_attempts(report.attempts, caller))
     outcome_record = report.run or report.gap
     return responses.Why(
         period=report.period.id,
@@ -114,6 +123,9 @@ async def account(schedule_id: Id, caller: Reader, at: At = None, parts: AppCont
         state=str(report.run.state) if report.run else None,
         revision=report.revision.number,
         decision=report.decision,
+        started_at=instant_text(report.run.started) if report.run else None,
+        finished_at=instant_text(report.run.finished) if report.run else None,
+        attempts=attempt_views(report.attempts, caller),
     )
 
 

@@ -173,7 +173,10 @@ class Range(NoteBody):
 
 
 class RunReport(Strict):
-    """Report of a target about a run, and optionally the number of the attempt."""
+    """Report of a target about a run, and optionally the number of the attempt and the error of a failed run."""
 
     status: Literal["started", "success", "failed"]
     attempt: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    error: Annotated[str, Field(max_length=2_000)] | None = Field(
+        default=None, description="why the run failed; 200 characters are kept with the attempt"
+    )

@@ -116,6 +116,19 @@ class UpcomingRuns(BaseModel):
     reason: str | None = None  # why there is no run
 
 
+class AttemptView(BaseModel):
+    """An attempt of a run: when it was sent, how long it took, and its result with the cause."""
+
+    number: int
+    at: str
+    duration_ms: int
+    result: str = Field(description="`ok`, `rejected`, `retryable`, `unknown`, `unsent`, `success`, `failed` or `lost`")
+    code: int | None = Field(description="HTTP status, or exit status of a command")
+    excerpt: str = Field(
+        description="beginning of the response, exception or network error: up to 200 characters, without known secrets"
+    )
+
+
 class RunView(BaseModel):
     """A run: its period, state, outcome and reason."""
 
@@ -132,6 +145,16 @@ class RunView(BaseModel):
     run_id: str | None
     created_at: str
     updated_at: str
+    started_at: str | None = Field(description="when the last attempt was launched; null if it was not accepted")
+    finished_at: str | None = Field(description="when the run ended; null while it is open")
+
+
+class RunDetails(RunView):
+    """A run with its attempts."""
+
+    attempts: list[AttemptView] = Field(
+        description="oldest first, the newest 50; empty if the run was accepted and succeeded at its first attempt"
+    )
 
 
 class RunPage(BaseModel):
@@ -171,6 +194,9 @@ class Why(BaseModel):
     state: str | None
     revision: int
     decision: dict[str, object]
+    started_at: str | None
+    finished_at: str | None
+    attempts: list[AttemptView]
 
 
 class Change(BaseModel):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kron.apps.service.auth.caller import Caller
 from kron.apps.service.compute import upcoming_within_time
 from kron.apps.service.config import Config
@@ -11,6 +13,7 @@ from kron.engine.registrar import Registrar
 from kron.language.canonical import canonical, write_cron
 from kron.language.english import describe
 from kron.language.kron import scan
+from kron.rules.attempt import Attempt, AttemptResult
 from kron.rules.run import Run, State
 from kron.rules.state import ScheduleState
 from kron.rules.upcoming import next_period
@@ -116,6 +119,41 @@ def run_row(run: Run, caller: Caller, run_id: str | None) -> responses.RunRow:
     )
 
 
+def attempt_views(attempts: Iterable[Attempt], caller: Caller) -> list[responses.AttemptView]:
+    """Return attempts as the caller may see them."""
+    return [
+        responses.AttemptView(
+            number=attempt.number,
+            at=rfc3339_ms(attempt.at),
+            duration_ms=attempt.duration,
+            result=str(attempt.result),
+            code=attempt.code,
+            excerpt=attempt.excerpt,
+        )
+        for attempt in visible_attempts(attempts, caller)
+    ]
+
+
+def visible_attempts(attempts: Iterable[Attempt], caller: Caller) -> tuple[Attempt, ...]:
+    """Return attempts without the names of workers, if the caller belongs to a tenant."""
+    if not caller.tenant:
+        return tuple(attempts)
+    return tuple(
+        attempt._replace(excerpt="") if attempt.result is AttemptResult.LOST else attempt for attempt in attempts
+    )
+
+
+def run_details(run: Run, caller: Caller, run_id: str | None, attempts: Iterable[Attempt]) -> responses.RunDetails:
+    """Return the current state of a run with its attempts."""
+    view = run_view(run, caller, run_id)
+    return responses.RunDetails(**view.model_dump(), attempts=attempt_views(attempts, caller))
+
+
+def instant_text(at: int | None) -> str | None:
+    """Return an instant (milliseconds) as RFC 3339; None without one."""
+    return None if at is None else rfc3339_ms(at)
+
+
 def run_view(run: Run, caller: Caller, run_id: str | None = None) -> responses.RunView:
     """Return the current state of a run."""
     return responses.RunView(
@@ -132,4 +170,6 @@ def run_view(run: Run, caller: Caller, run_id: str | None = None) -> responses.R
         run_id=run_id,
         created_at=rfc3339_ms(run.created),
         updated_at=rfc3339_ms(run.changed),
+        started_at=instant_text(run.started),
+        finished_at=instant_text(run.finished),
     )

@@ -1,0 +1,42 @@
+"""Calls of the HTTP API that are about runs."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from kron.client.results import DeadLetter, Run, RunDetails
+from kron.client.transport import Transport
+
+
+class RunCalls(Transport):
+    """Calls about runs: read, report and redrive them."""
+
+    def run(self, key: str) -> RunDetails:
+        """Return a run by its idempotency key, with its recorded attempts."""
+        return self.request("GET", _run_path(key))  # type: ignore[return-value]
+
+    def dead_letters(self, prefix: str = "", limit: int = 20) -> list[DeadLetter]:
+        """Return the dead letters of the schedules whose ids start with `prefix`, newest first."""
+        query = {"prefix": prefix, "limit": limit}
+        letters: list[DeadLetter] = self.request("GET", "/v1/dead-letters", query=query)["runs"]
+        return letters
+
+    def redrive(self, key: str, *, overlap: str = "queue") -> Run:
+        """Run the period of a dead letter again. Calls with the same `key` create one run."""
+        return self.request("POST", _run_path(key, "redrive"), query={"overlap": overlap})  # type: ignore[return-value]
+
+    def report(self, key: str, status: str, attempt: int | None = None, *, error: str = "") -> bool:
+        """Report the status of a run. Returns False if the service ignored the report.
+
+        Args:
+            key: Idempotency key of the run.
+            status: Status to report, such as `success`.
+            attempt: Attempt that the report is about; None reports about the run.
+            error: Why the run failed, at most 2,000 characters. The service keeps 200 of them with the attempt.
+        """
+        body = {"status": status, "attempt": attempt, **({"error": error} if error else {})}
+        return bool(self.request("POST", _run_path(key, "report"), body)["accepted"])
+
+
+def _run_path(key: str, verb: str = "") -> str:
+    return f"/v1/runs/{quote(key, safe='')}" + (f"/{verb}" if verb else "")
