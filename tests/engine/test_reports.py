@@ -12,7 +12,8 @@ from kron.engine.report_writer import ReportWriter
 from kron.engine.tenant_scope import set_tenant_scope, tenant_scope
 from kron.errors import UnreadableRecord
 from kron.launchers.python import PythonLauncher
-from kron.rules.launch_result import LaunchResponse, LaunchResult, Report, backoff
+from kron.rules.delay import launch_delay
+from kron.rules.launch_result import LaunchResponse, LaunchResult, Report
 from kron.rules.outcome import Outcome
 from kron.rules.run import State
 from kron.rules.update import ScheduleUpdate
@@ -176,7 +177,7 @@ def test_an_answer_may_report_at_once(said, state, verdict):
 )
 def test_the_wait_after_a_refusal_doubles_up_to_a_bound(attempt, verdict, base, seconds):
     run = a_run(State.LAUNCHING)._replace(attempt=attempt, outcome=verdict)
-    wait = backoff(run, replace(SERVICE, launch_backoff=base))
+    wait = launch_delay(run, replace(SERVICE, launch_backoff=base))
     assert seconds * 750 <= wait <= seconds * 1000  # less some jitter
 
 

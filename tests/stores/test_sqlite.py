@@ -268,7 +268,8 @@ def test_the_file_itself_refuses_what_may_not_be(sqlite, other, says, kind):
 COPY = """
 INSERT INTO schedule_runs
 SELECT :key, schedule_id, run_at + :later, revision, fire_at, :status, trigger_id, outcome, reason, attempt, owner,
-       lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent, exclusive
+       lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent,
+       launched, failures, ends_by, exclusive
 FROM schedule_runs LIMIT 1
 """
 

@@ -21,6 +21,7 @@ from kron.engine.setting_aside import SettingAside
 from kron.engine.settings import Settings
 from kron.engine.store import Store, Unreadable
 from kron.errors import KronError
+from kron.rules.expiry import has_timed_out
 from kron.rules.pause import pause_expired_update
 from kron.rules.plan import Plan, plan
 from kron.rules.state import ScheduleState
@@ -184,7 +185,8 @@ class Worker:
         if not state.open_runs:
             return False
         expired_runs = [run for run in state.open_runs if run.lease is not None and run.lease <= self.skew.now]
-        return any(run.key in self.dispatcher.busy or self._is_running(state, run.key) for run in expired_runs)
+        silent_runs = [run for run in expired_runs if not has_timed_out(run, self.skew.now)]
+        return any(run.key in self.dispatcher.busy or self._is_running(state, run.key) for run in silent_runs)
 
     def _is_running(self, state: ScheduleState, key: str) -> bool:
         holds = getattr(self.launchers.get(state.job.target.partition(":")[0]), "holds", None)

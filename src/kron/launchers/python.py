@@ -37,15 +37,24 @@ class PythonLauncher:
         self.function_of, self.report, self.names = function_of, report, names
         self.tasks: dict[str, asyncio.Task[None]] = {}
         self.running: set[str] = set()  # keys of `tasks` whose functions have not ended
+        self.failures: dict[str, int] = {}  # failures of the runs of `tasks` before their functions started
+        self.canceled: set[asyncio.Task[None]] = set()  # canceled tasks that have not ended; not part of `tasks`
 
     async def start(self, launch: Launch) -> LaunchResult | LaunchResponse:
-        """Start the function, unless the key is running already. `over` in the response: the function has ended."""
+        """Start the function, unless the key is running already. `over` in the response: the function has ended.
+
+        If the record says that the running execution has failed, another worker found that it timed out. It is
+        canceled, and the function starts again.
+        """
         function = self.function_of(launch.job.target.partition(":")[2])
         if function is None:
             return LaunchResponse(LaunchResult.REJECTED, excerpt="this process has no such function")
         key = launch.run.key
+        if key in self.tasks and launch.run.failures > self.failures[key]:
+            await self.cancel(launch.run)
         if key not in self.tasks:
             self.running.add(key)
+            self.failures[key] = launch.run.failures
             self.tasks[key] = asyncio.create_task(self._run(function, launch))
             await asyncio.sleep(0)  # a function that never waits has ended after this
         return LaunchResult.OK if key in self.running else LaunchResponse(LaunchResult.OK, over=True)
@@ -58,12 +67,20 @@ class PythonLauncher:
         """Cancel the task of the run. A plain function continues, because its thread cannot be stopped."""
         task = self.tasks.get(run.key)
         if task:
-            task.cancel()
+            if run.key in self.running:
+                task.cancel()
+            self.canceled.add(task)
+            task.add_done_callback(self.canceled.discard)
+            self._forget(run.key, task)
 
     async def ended(self) -> None:
         """Wait until no function is running and every end is reported."""
-        while self.tasks:
-            await asyncio.wait(self.tasks.values())
+        while tasks := self.unfinished():
+            await asyncio.wait(tasks)
+
+    def unfinished(self) -> set[asyncio.Task[None]]:
+        """Return the tasks of all functions that are running or whose end is not recorded, also of canceled ones."""
+        return {*self.tasks.values(), *self.canceled}
 
     def unrecorded(self) -> int:
         """Return how many functions have ended without a record of their end."""
@@ -71,13 +88,21 @@ class PythonLauncher:
 
     async def _run(self, function: Function, launch: Launch) -> None:
         """Run the function and report how it ended. The key stays known until the report is recorded."""
+        key, task = launch.run.key, asyncio.current_task()
         try:
             report, error = await _outcome(function, launch)
-            self.running.discard(launch.run.key)
+            if self.tasks.get(key) is task:
+                self.running.discard(key)
             await self.report(launch, report, error)
         finally:
-            self.running.discard(launch.run.key)
-            self.tasks.pop(launch.run.key, None)
+            self._forget(key, task)
+
+    def _forget(self, key: str, task: asyncio.Task[None] | None) -> None:
+        """Forget a key, unless a later attempt is running."""
+        if self.tasks.get(key) is task:
+            self.running.discard(key)
+            self.tasks.pop(key, None)
+            self.failures.pop(key, None)
 
 
 async def _outcome(function: Function, launch: Launch) -> tuple[Report, BaseException | None]:

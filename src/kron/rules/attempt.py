@@ -95,6 +95,11 @@ def lost_attempt(run: Run, now: int, cause: str = "") -> Attempt:
     return _attempt(run.attempt, run.sent, now - run.sent, AttemptResult.LOST, None, cause or lease_cause)
 
 
+def timed_out_attempt(run: Run, now: int) -> Attempt:
+    """Return the record of an attempt that had not ended at its time limit."""
+    return _attempt(run.attempt, run.sent, now - run.sent, AttemptResult.FAILED, None, "its time limit has passed")
+
+
 def _attempt(number: int, at: int, duration: int, result: AttemptResult, code: int | None, excerpt: str) -> Attempt:
     """Return an attempt with values that every store accepts."""
     is_storable = code is not None and -_MAX_CODE <= code < _MAX_CODE

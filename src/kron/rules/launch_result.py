@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from enum import StrEnum
 from typing import NamedTuple
-from zlib import crc32
 
+from kron.rules.delay import launch_delay, retry_delay, total_launch_delay
 from kron.rules.outcome import Outcome, Reason
 from kron.rules.run import ACTIVE, RUNNING, Run, State, ended
 from kron.timing.schedule.policy import MILLISECOND, Completion, Overlap, Policy, WorkerLossPolicy
 
 MAX_RETRY_AFTER_MS = 3_600_000  # milliseconds: upper limit of the delay that a target can request
 LAST_ATTEMPT_MARGIN_MS = 250  # milliseconds before the deadline: last attempt, if the next would be too late
-MAX_BACKOFF_MS = 60_000  # milliseconds between two attempts, if the target requests no delay
 
 
 class LaunchResult(StrEnum):
@@ -83,9 +82,12 @@ def answered(
 def _next_attempt(run: Run, policy: Policy, now: int, min_delay: int) -> int | None:
     """Return when the next attempt is made; None if there is none.
 
-    Attempts are made up to the deadline, and without a deadline for the time that the policy states.
+    Attempts are made up to the deadline, and without a deadline for the time that the policy states. The policy can
+    limit their number, too.
     """
-    retry_at = now + max(backoff(run, policy), min_delay)
+    if was_last_launch(run, policy):
+        return None
+    retry_at = now + max(launch_delay(run, policy), min_delay)
     if run.outcome is not None:  # the run was executed before, and is to run again
         return retry_at
     if policy.deadline is None:
@@ -94,6 +96,11 @@ def _next_attempt(run: Run, policy: Policy, now: int, min_delay: int) -> int | N
     if retry_at <= last_at:
         return retry_at
     return None if min_delay or last_at - now < 2 * LAST_ATTEMPT_MARGIN_MS else last_at - LAST_ATTEMPT_MARGIN_MS
+
+
+def was_last_launch(run: Run, policy: Policy) -> bool:
+    """Return whether the policy limits the attempts of a launch, and the last one was made."""
+    return policy.launch_attempts is not None and run.launch_tries >= policy.launch_attempts
 
 
 def last_launch(run: Run, policy: Policy) -> int:
@@ -107,13 +114,7 @@ def tried_for_long(run: Run, policy: Policy, now: int) -> bool:
     Both the elapsed time and the total backoff of the attempts must have reached the policy's limit.
     """
     limit = policy.launch_for // MILLISECOND
-    return now - max(run.due, run.created) > limit and _total_backoff(run, policy) >= limit
-
-
-def _total_backoff(run: Run, policy: Policy) -> int:
-    """Total backoff of the attempts so far in milliseconds, without jitter. Withheld attempts do not count."""
-    first_delay = max(1, policy.launch_backoff // MILLISECOND)
-    return sum(min(max(first_delay, MAX_BACKOFF_MS), first_delay << min(n, 20)) for n in range(min(run.tries, 1_000)))
+    return now - max(run.due, run.created) > limit and total_launch_delay(run, policy) >= limit
 
 
 def _rejected(run: Run) -> Run:
@@ -123,10 +124,12 @@ def _rejected(run: Run) -> Run:
 
 def _accepted(run: Run, policy: Policy, now: int, report: Report | None) -> Run:
     """Return an acknowledged run: finished where no report is expected, otherwise leased until a report arrives."""
+    run = run._replace(reason=None, launched=run.tries)
     if report is None and policy.completion is Completion.ACCEPTED:
-        return ended(run._replace(reason=None), State.SUCCESS, now, Outcome.EXECUTED)
+        return ended(run, State.SUCCESS, now, Outcome.EXECUTED)
+    ends_by = None if policy.timeout is None else now + policy.timeout // MILLISECOND
     lease = now + policy.run_lease // MILLISECOND
-    accepted = run._replace(state=State.ENQUEUED, outcome=Outcome.EXECUTED, reason=None, lease=lease, changed=now)
+    accepted = run._replace(state=State.ENQUEUED, outcome=Outcome.EXECUTED, lease=lease, ends_by=ends_by, changed=now)
     return accepted if report is None else reported(accepted, report, policy, now, run.attempt) or accepted
 
 
@@ -134,17 +137,25 @@ def reported(run: Run, report: Report, policy: Policy, now: int, attempt: int | 
     """Return the run after its target reported on an attempt; None if the report is too late to count."""
     if run.state not in ACTIVE or (run.state not in RUNNING and report is Report.STARTED):
         return None
-    if report is not Report.SUCCESS and run.outcome is not None and attempt is not None and attempt < run.attempt:
-        return None  # a later attempt ran since: this report is about an older one
-    run = run._replace(outcome=Outcome.EXECUTED, reason=None)
+    is_old = run.outcome is not None and attempt is not None and attempt < run.attempt
+    if is_old and (report is not Report.SUCCESS or (run.failures and policy.timeout is not None)):
+        return None  # a later attempt ran since: this report is about an older one, which may have timed out
+    run = run._replace(outcome=Outcome.EXECUTED, reason=None, launched=run.tries)
     if report is Report.STARTED:
         return run._replace(state=State.STARTED, lease=now + policy.run_lease // MILLISECOND, changed=now)
     if report is Report.SUCCESS:
         return ended(run, State.SUCCESS, now)
-    if policy.retry_after is not None:
-        at = now + policy.retry_after // MILLISECOND
-        return run._replace(state=State.WAITING, reason=Reason.FAILED, not_before=at, lease=None, changed=now)
-    return ended(run, State.FAILED, now, reason=Reason.FAILED)
+    return failed_run(run, policy, now, Reason.FAILED)
+
+
+def failed_run(run: Run, policy: Policy, now: int, reason: Reason) -> Run:
+    """Return the run after an execution failed: it waits for its next retry, or has ended after the last one."""
+    run = run._replace(failures=run.failures + 1)
+    is_last = policy.retry_attempts is not None and run.failures > policy.retry_attempts
+    if policy.retry_after is None or is_last:
+        return ended(run, State.FAILED, now, reason=reason)
+    retry_at = now + retry_delay(run, policy, policy.retry_after // MILLISECOND)
+    return run._replace(state=State.WAITING, reason=reason, not_before=retry_at, lease=None, changed=now)
 
 
 def next_check_after(run: Run, policy: Policy, now: int) -> int:
@@ -154,7 +165,12 @@ def next_check_after(run: Run, policy: Policy, now: int) -> int:
     """
     if not run.active or (run.state in RUNNING and policy.overlap is Overlap.REPLACE):
         return now
-    return run.not_before if run.lease is None else run.lease
+    return run.not_before if run.lease is None else earlier(run.lease, run.ends_by)
+
+
+def earlier(lease: int, ends_by: int | None) -> int:
+    """Return the end of a lease, or the earlier time at which the run times out."""
+    return lease if ends_by is None else min(lease, ends_by)
 
 
 def failed_launch(run: Run, now: int) -> Run:
@@ -169,16 +185,3 @@ def failed_launch(run: Run, now: int) -> Run:
     if run.reason is not Reason.LAUNCH_FAILED:
         return ended(run, State.MISSED, now, Outcome.MISSED, Reason.DEADLINE)
     return ended(run, State.FAILED, now, Outcome.MISSED, Reason.LAUNCH_FAILED)
-
-
-def backoff(run: Run, policy: Policy) -> int:
-    """Return the milliseconds to wait before the next attempt: doubled each time, up to 1 minute, less some jitter.
-
-    The attempts of a run that was executed before include restarts as well as rejections. For such a run the limit is
-    30 seconds. The jitter follows from the key and the attempt, so that runs that were rejected together are not
-    launched again together.
-    """
-    first_delay = policy.launch_backoff // MILLISECOND
-    max_delay = max(first_delay, MAX_BACKOFF_MS if run.outcome is None else MAX_BACKOFF_MS // 2)
-    delay = min(max_delay, first_delay << min(run.tries - 1, 20))
-    return delay - delay * (crc32(f"{run.key}:{run.attempt}".encode()) % 256) // 1024

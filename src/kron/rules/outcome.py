@@ -26,6 +26,7 @@ class Reason(StrEnum):
     REPLAY_BOUND = "replay_bound"
     LAUNCH_FAILED = "launch_failed"
     FAILED = "failed"  # the run was executed, and reported a failure
+    TIMEOUT = "timeout"  # the run was executed, and did not end within its time limit
     SILENT = "silent"  # the run was executed, and no report arrived in time
     QUEUE_OVERFLOW = "queue_overflow"
     CONSTRAINTS = "constraints"
@@ -46,6 +47,7 @@ REASON_TEXT = {
     Reason.REPLAY_BOUND: "More periods were missed than Kron handles one by one.",
     Reason.LAUNCH_FAILED: "The run could not be launched.",
     Reason.FAILED: "The target reported a failure.",
+    Reason.TIMEOUT: "The run did not end within its time limit.",
     Reason.SILENT: "No report of the run's end arrived in time.",
     Reason.QUEUE_OVERFLOW: "Too many periods were already waiting.",
     Reason.CONSTRAINTS: "No second of the window satisfied the constraints.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kron.rules.draft import PlanBuilder
 from kron.rules.outcome import Outcome, Reason
-from kron.rules.run import RUNNING, Run, State, claimed, ended, overlap_of
+from kron.rules.run import RUNNING, Run, State, claimed, ended, is_at_limit, overlap_of
 from kron.timing.schedule.policy import MILLISECOND, Overlap, Policy
 
 
@@ -36,6 +36,8 @@ def _apply_overlap_policy(draft: PlanBuilder, run: Run) -> None:
         _coalesce_older_runs(draft, run)
         if not active:
             _start_run(draft, run)
+    elif overlap is Overlap.ALLOW and is_at_limit(run, draft.state.policy, len(active)):
+        draft.set_run(ended(run, State.SKIPPED, draft.now, Outcome.SKIPPED, Reason.OVERLAP))
     elif not active or overlap is Overlap.ALLOW:
         _start_run(draft, run)
     elif overlap is Overlap.SKIP:

@@ -14,6 +14,7 @@ from kron.rules.catchup import catch_up, has_ended
 from kron.rules.draft import PlanBuilder
 from kron.rules.expiry import handle_expired_runs, retry_failed
 from kron.rules.fast_path import plan_fast
+from kron.rules.launch_result import earlier
 from kron.rules.outcome import GapRecord, Outcome, Reason
 from kron.rules.overlap import start_pending
 from kron.rules.run import Run, State, ended, overlap_of
@@ -193,7 +194,7 @@ def _check_time(run: Run, draft: PlanBuilder) -> int | None:
         return draft.now + RECHECK_MS if _waits_for_launch_result(run, draft) else None
     if run.state is State.RETRY:
         return run.not_before
-    return run.lease if run.open else None
+    return earlier(run.lease, run.ends_by) if run.open and run.lease is not None else None
 
 
 def _waits_for_launch_result(run: Run, draft: PlanBuilder) -> bool:

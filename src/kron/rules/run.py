@@ -57,11 +57,19 @@ class Run(NamedTuple):
     changed: int = 0
     sent: int = 0  # when the last attempt was claimed
     unsent: int = 0  # attempts that were claimed and withheld: certainly never sent
+    launched: int = 0  # `tries` when the target last accepted the run
+    failures: int = 0  # executions that failed or timed out
+    ends_by: int | None = None  # when an accepted run times out; None: no time limit
 
     @property
     def tries(self) -> int:
         """Number of attempts that may have been sent."""
         return self.attempt - self.unsent
+
+    @property
+    def launch_tries(self) -> int:
+        """Number of attempts that may have been sent after the target last accepted the run."""
+        return self.tries - self.launched
 
     @property
     def open(self) -> bool:
@@ -124,6 +132,15 @@ def exclusive(run: Run, policy: Policy) -> bool:
     return overlap_of(run, policy) is not Overlap.ALLOW
 
 
+def is_at_limit(run: Run, policy: Policy, active_count: int) -> bool:
+    """Return whether a run may not be launched, because as many runs are active as the policy allows.
+
+    A backfill or a redrive names its own overlap policy, which has no limit.
+    """
+    limit = policy.overlap_limit
+    return limit is not None and active_count >= limit and not run.trigger.startswith(RESERVED_PREFIXES)
+
+
 _RANK = {State.PENDING: 0, State.LAUNCHING: 1, State.RETRY: 1, State.ENQUEUED: 2, State.STARTED: 3, State.WAITING: 4}
 
 
@@ -145,4 +162,6 @@ def ended(run: Run, state: State, now: int, outcome: Outcome | None = None, reas
 
 def claimed(run: Run, owner: str, lease: int, now: int) -> Run:
     """Return the run claimed by a worker for its next attempt."""
-    return run._replace(state=State.LAUNCHING, attempt=run.attempt + 1, owner=owner, lease=lease, changed=now, sent=now)
+    return run._replace(
+        state=State.LAUNCHING, attempt=run.attempt + 1, owner=owner, lease=lease, changed=now, sent=now, ends_by=None
+    )

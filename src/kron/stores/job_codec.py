@@ -1,7 +1,8 @@
 """Conversion of jobs to rows and back. A job that would not come back equal is rejected before it is written.
 
 A schedule is stored as its canonical text with its dialect and time zone, and is read from that text. Its source text
-is stored next to it, for people. A policy, a command and the options of a webhook are JSON with every field.
+is stored next to it, for people. A policy, a command and the options of a webhook are JSON with every field; the later
+axes of a policy are left out where they have their default.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from kron.stores.row_codec import RowCodec
 from kron.timing.job import Command, Job, Source, Webhook
 from kron.timing.labels import Labels, label_text, label_tuple
 from kron.timing.schedule import Schedule
-from kron.timing.schedule.policy import Policy
+from kron.timing.schedule.policy import LATER_AXES, Policy
 
 INTEGER_LIMIT = 1 << 63  # integers n satisfy -INTEGER_LIMIT <= n < INTEGER_LIMIT
 
@@ -46,7 +47,7 @@ class JobRow(NamedTuple):
     webhook: str | None  # JSON object
 
 
-POLICY = RowCodec(Policy, without=("preset", "given"))
+POLICY = RowCodec(Policy, without=("preset", "given"), optional=LATER_AXES)
 COMMAND, WEBHOOK, JOB = RowCodec(Command), RowCodec(Webhook), RowCodec(JobRow)
 JOB_COLUMNS = len(JobRow._fields)
 _NO_SOURCE: tuple[str | None, str | None, str | None] = (None, None, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields as fields_of
 from enum import StrEnum
 from types import NoneType
 from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints
@@ -26,10 +27,11 @@ class RowCodec(Generic[T]):
     Args:
         kind: The dataclass or named tuple.
         without: Names of fields that are left out.
+        optional: Names of fields that a JSON text contains only where they differ from their default.
     """
 
-    def __init__(self, kind: type[T], without: Sequence[str] = ()) -> None:
-        self.kind = kind
+    def __init__(self, kind: type[T], without: Sequence[str] = (), optional: Sequence[str] = ()) -> None:
+        self.kind, self.defaults = kind, {name: _default_of(kind, name) for name in optional}
         self.hints = {name: hint for name, hint in get_type_hints(kind).items() if name not in without}
         self.readers = {name: _reader(hint) for name, hint in self.hints.items()}
         self.choices = [name for name, hint in self.hints.items() if _is_choice(hint)]
@@ -48,15 +50,22 @@ class RowCodec(Generic[T]):
         return self.kind(*[self._read_field(name, value) for name, value in zip(self.readers, row, strict=True)])
 
     def text(self, value: T) -> str:
-        """Return the value as JSON with every field. Equal values have equal texts."""
+        """Return the value as JSON with every field, apart from optional defaults. Equal values have equal texts."""
         fields = {name: getattr(value, name) for name in self.readers}
+        for name, default in self.defaults.items():
+            if fields[name] == default:
+                del fields[name]
         return json.dumps(fields, separators=(",", ":"), sort_keys=True)
 
     def read_text(self, text: str) -> T:
-        """Return the value of a JSON text. Unknown and missing fields are errors: a default would be a guess."""
+        """Return the value of a JSON text. Unknown and missing fields are errors: a default would be a guess.
+
+        A missing optional field has its default.
+        """
         fields = json.loads(text)
         if not isinstance(fields, dict) or fields.keys() - self.readers.keys():
             raise ValueError(f"{self.kind.__name__} is not an object of {', '.join(self.readers)}")
+        fields = self.defaults | fields
         for name in self.readers:
             if name not in fields:
                 raise DecodeError(
@@ -84,6 +93,10 @@ class RowCodec(Generic[T]):
         """Return the plain type of a field: the type that a text or a row holds."""
         kind, *_ = get_args(self.hints[name]) or (self.hints[name],)
         return next((plain for plain in (bool, int, str) if isinstance(kind, type) and issubclass(kind, plain)), object)
+
+
+def _default_of(kind: type, name: str) -> Any:
+    return next(field.default for field in fields_of(kind) if field.name == name)
 
 
 def _is_choice(hint: Any) -> bool:

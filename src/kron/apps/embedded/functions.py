@@ -60,7 +60,7 @@ class Functions:
 
     async def ended(self, timeout: float) -> None:
         """Wait up to `timeout` seconds until no function runs; then cancel async functions and abandon plain ones."""
-        tasks = set(self.python.tasks.values())
+        tasks = self.python.unfinished()
         if tasks:
             _, unfinished = await asyncio.wait(tasks, timeout=max(0.0, timeout))
             self.abandoned |= self.threaded

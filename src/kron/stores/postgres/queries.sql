@@ -141,7 +141,8 @@ FROM unnest(%(schedules)s) AS s (schedule_id), LATERAL (
 
 -- open_runs: runs that have not ended
 SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
-       attempt, owner, lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent
+       attempt, owner, lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent,
+       launched, failures, ends_by
 FROM runs
 WHERE (tenant_id = %(tenant)s) IS TRUE AND schedule_id = ANY(%(schedules)s) AND open
 ORDER BY schedule_id, run_at, trigger_id, idempotency_key;
@@ -157,7 +158,8 @@ FROM unnest(%(schedules)s, %(cursors)s) AS c (schedule_id, cursor), LATERAL (
 SELECT r.*
 FROM unnest(%(schedules)s, %(nominals)s, %(triggers)s) AS p (schedule_id, run_at, trigger_id), LATERAL (
     SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
-           attempt, owner, lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent
+           attempt, owner, lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent,
+       launched, failures, ends_by
     FROM runs
     WHERE (tenant_id = %(tenant)s) IS TRUE AND schedule_id = p.schedule_id AND run_at = p.run_at
       AND trigger_id = p.trigger_id
@@ -165,7 +167,8 @@ FROM unnest(%(schedules)s, %(nominals)s, %(triggers)s) AS p (schedule_id, run_at
 
 -- runs_by_key: runs by key
 SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
-       attempt, owner, lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent
+       attempt, owner, lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent,
+       launched, failures, ends_by
 FROM runs
 WHERE (tenant_id = %(tenant)s) IS TRUE AND idempotency_key = ANY(%(keys)s);
 
@@ -243,9 +246,11 @@ ON CONFLICT (schedule_id, tenant_id) DO UPDATE SET
 
 -- insert_runs: insert new runs that share most values
 INSERT INTO runs (tenant_id, schedule_id, run_at, fire_at, revision, idempotency_key, not_before, status, trigger_id,
-                  outcome, reason, attempt, owner, lease_until, maybe_delivered, created_at, updated_at, sent_at, unsent, exclusive)
+                  outcome, reason, attempt, owner, lease_until, maybe_delivered, created_at, updated_at, sent_at, unsent,
+                  launched, failures, ends_by, exclusive)
 SELECT %(tenant)s, r.*, %(status)s, %(trigger)s, %(outcome)s, %(reason)s, %(attempt)s, %(owner)s, %(lease)s,
-       %(maybe_delivered)s, %(created)s, %(changed)s, %(sent)s, %(unsent)s, %(exclusive)s
+       %(maybe_delivered)s, %(created)s, %(changed)s, %(sent)s, %(unsent)s, %(launched)s, %(failures)s, %(ends_by)s,
+       %(exclusive)s
 FROM unnest(%(schedules)s, %(nominals)s, %(dues)s, %(revisions)s::integer[], %(keys)s, %(not_befores)s) AS r;
 
 -- insert_requests: insert the keys of manual requests
@@ -256,12 +261,14 @@ SELECT %(tenant)s, r.* FROM unnest(%(keys)s, %(schedules)s, %(nominals)s) AS r;
 UPDATE runs r SET
     status = m.status, outcome = m.outcome, reason = m.reason, attempt = m.attempt::integer, owner = m.owner,
     lease_until = m.lease, not_before = m.not_before, maybe_delivered = m.maybe_delivered, updated_at = m.changed,
-    sent_at = m.sent, unsent = m.unsent::integer,
+    sent_at = m.sent, unsent = m.unsent::integer, launched = m.launched::integer, failures = m.failures::integer,
+    ends_by = m.ends_by,
     exclusive = CASE WHEN r.status IN ('launching', 'retry', 'enqueued', 'started') THEN r.exclusive ELSE m.exclusive END
 FROM unnest(%(schedules)s, %(nominals)s, %(triggers)s, %(statuses)s, %(outcomes)s, %(reasons)s, %(attempts)s,
-            %(owners)s, %(leases)s, %(not_befores)s, %(maybe_delivered_flags)s, %(changes)s, %(sents)s, %(unsents)s, %(exclusives)s)
+            %(owners)s, %(leases)s, %(not_befores)s, %(maybe_delivered_flags)s, %(changes)s, %(sents)s, %(unsents)s,
+            %(launcheds)s, %(failures)s, %(ends_bys)s, %(exclusives)s)
      AS m (schedule_id, run_at, trigger_id, status, outcome, reason, attempt, owner, lease, not_before, maybe_delivered, changed,
-           sent, unsent, exclusive)
+           sent, unsent, launched, failures, ends_by, exclusive)
 WHERE (r.tenant_id = %(tenant)s) IS TRUE AND r.schedule_id = ANY (ARRAY[m.schedule_id])
   AND r.run_at = m.run_at AND r.trigger_id = m.trigger_id;
 
@@ -312,7 +319,8 @@ LIMIT %(limit)s;
 
 -- runs: the newest runs of a schedule
 SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
-       attempt, owner, lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent
+       attempt, owner, lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent,
+       launched, failures, ends_by
 FROM runs
 WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s
 ORDER BY run_at DESC, trigger_id DESC, idempotency_key DESC
@@ -320,7 +328,8 @@ LIMIT %(limit)s;
 
 -- runs_before: the newest runs of a schedule that are older than a run
 SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
-       attempt, owner, lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent
+       attempt, owner, lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent,
+       launched, failures, ends_by
 FROM runs
 WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s AND (run_at, trigger_id, idempotency_key) < (
     SELECT run_at, trigger_id, idempotency_key FROM runs
@@ -330,7 +339,8 @@ LIMIT %(limit)s;
 
 -- dead_letters: dead letters, newest first
 SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
-       attempt, owner, lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent
+       attempt, owner, lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent,
+       launched, failures, ends_by
 FROM runs
 WHERE tenant_id = %(tenant)s AND status = 'failed' AND outcome = 'missed' AND starts_with(schedule_id, %(prefix)s)
 ORDER BY updated_at DESC, idempotency_key DESC
@@ -338,7 +348,8 @@ LIMIT %(limit)s;
 
 -- dead_letters_before: dead letters that are older than a run, newest first
 SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
-       attempt, owner, lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent
+       attempt, owner, lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent,
+       launched, failures, ends_by
 FROM runs
 WHERE tenant_id = %(tenant)s AND status = 'failed' AND outcome = 'missed' AND starts_with(schedule_id, %(prefix)s)
   AND (updated_at, idempotency_key) < (

@@ -154,7 +154,7 @@ def grouped_runs(runs: Iterable[tuple[Run, bool]]) -> list[dict[str, Any]]:
 
 def _group_columns(front: tuple[Any, ...], back: tuple[Any, ...], exclusive: bool, runs: list[Run]) -> dict[str, Any]:
     state, trigger, outcome, reason, attempt, owner, lease = front
-    maybe_delivered, created, changed, sent, unsent = back
+    maybe_delivered, created, changed, sent, unsent, launched, failures, ends_by = back
     return {
         "schedules": texts([run.identity for run in runs]),
         "nominals": numbers([run.nominal for run in runs]),
@@ -174,6 +174,9 @@ def _group_columns(front: tuple[Any, ...], back: tuple[Any, ...], exclusive: boo
         "changed": changed,
         "sent": sent,
         "unsent": unsent,
+        "launched": launched,
+        "failures": failures,
+        "ends_by": ends_by,
         "exclusive": exclusive,
     }
 
@@ -213,6 +216,9 @@ def changed_run_columns(runs: Iterable[tuple[Run, bool]]) -> dict[str, Any]:
         "changes": numbers(run.changed for run in listed_runs),
         "sents": numbers(run.sent for run in listed_runs),
         "unsents": numbers(run.unsent for run in listed_runs),
+        "launcheds": numbers(run.launched for run in listed_runs),
+        "failures": numbers(run.failures for run in listed_runs),
+        "ends_bys": numbers(run.ends_by for run in listed_runs),
         "exclusives": truths(exclusives),
     }
 

@@ -17,7 +17,7 @@ from kron.stores.sqlite.connection import connect, transaction
 from kron.stores.sqlite.locking import retry_locked
 from kron.stores.sqlite.statements import QUERIES, insertion
 
-ROWS_PER_INSERT = 50  # rows per INSERT; old SQLite versions allow at most 999 parameters in a statement
+ROWS_PER_INSERT = 45  # rows per INSERT; old SQLite versions allow at most 999 parameters in a statement
 T = TypeVar("T")
 Work = Callable[[], Any]
 Request = tuple[Work, asyncio.Future[Any]]

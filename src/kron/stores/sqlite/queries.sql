@@ -89,7 +89,7 @@ WHERE schedule_id IN (SELECT value FROM json_each(:names));
 
 -- open_runs: runs of schedules that have not ended
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
-       lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent
+       lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent, launched, failures, ends_by
 FROM schedule_runs
 WHERE schedule_id IN (SELECT value FROM json_each(:names))
   AND status IN ('pending', 'launching', 'retry', 'enqueued', 'started', 'waiting')
@@ -103,7 +103,7 @@ CROSS JOIN schedule_runs r ON r.schedule_id = s.schedule_id AND r.trigger_id = '
 
 -- runs_by_key: runs by key
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
-       lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent
+       lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent, launched, failures, ends_by
 FROM schedule_runs
 WHERE idempotency_key IN (SELECT value FROM json_each(:keys));
 
@@ -151,16 +151,18 @@ UPDATE schedules SET wake = :wake WHERE schedule_id = :schedule_id AND (wake IS 
 -- insert_run: insert a run
 INSERT INTO schedule_runs (
     idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
-    lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent, exclusive)
+    lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent, launched, failures,
+    ends_by, exclusive)
 VALUES (
     :key, :identity, :nominal, :revision, :due, :state, :trigger, :outcome, :reason, :attempt, :owner,
-    :lease, :not_before, :maybe_delivered, :created, :changed, :sent, :unsent, :exclusive);
+    :lease, :not_before, :maybe_delivered, :created, :changed, :sent, :unsent, :launched, :failures,
+    :ends_by, :exclusive);
 
 -- update_run: update a run; whether it must be exclusive is decided when it starts
 UPDATE schedule_runs SET
     status = :state, outcome = :outcome, reason = :reason, attempt = :attempt, owner = :owner, lease_until = :lease,
     not_before = :not_before, maybe_delivered = :maybe_delivered, updated_at = :changed,
-    sent_at = :sent, unsent = :unsent,
+    sent_at = :sent, unsent = :unsent, launched = :launched, failures = :failures, ends_by = :ends_by,
     exclusive = CASE WHEN status IN ('launching', 'retry', 'enqueued', 'started') THEN exclusive ELSE :exclusive END
 WHERE idempotency_key = :key;
 
@@ -168,6 +170,7 @@ WHERE idempotency_key = :key;
 UPDATE schedule_runs SET
     status = :state, outcome = :outcome, reason = :reason, attempt = :attempt, owner = :owner, lease_until = :lease,
     not_before = :not_before, maybe_delivered = :maybe_delivered, updated_at = :changed, sent_at = :sent, unsent = :unsent,
+    launched = :launched, failures = :failures, ends_by = :ends_by,
     exclusive = exclusive AND status IN ('launching', 'retry', 'enqueued', 'started')
 WHERE idempotency_key = :key AND status = :old_state AND attempt = :old_attempt AND owner = :old_owner
   AND lease_until IS :old_lease
@@ -205,7 +208,7 @@ LIMIT :limit;
 
 -- runs: the newest runs of a schedule
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
-       lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent
+       lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent, launched, failures, ends_by
 FROM schedule_runs
 WHERE schedule_id = :schedule_id
 ORDER BY run_at DESC, trigger_id DESC, idempotency_key DESC
@@ -213,7 +216,7 @@ LIMIT :limit;
 
 -- runs_before: the newest runs of a schedule that are older than a run
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
-       lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent
+       lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent, launched, failures, ends_by
 FROM schedule_runs
 WHERE schedule_id = :schedule_id AND (run_at, trigger_id, idempotency_key) < (
     SELECT run_at, trigger_id, idempotency_key FROM schedule_runs
@@ -223,7 +226,7 @@ LIMIT :limit;
 
 -- dead_letters: dead letters, newest first; `beyond` sorts after all that start with the prefix
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
-       lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent
+       lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent, launched, failures, ends_by
 FROM schedule_runs
 WHERE status = 'failed' AND outcome = 'missed' AND schedule_id >= :prefix AND schedule_id < :beyond
 ORDER BY updated_at DESC, idempotency_key DESC
@@ -231,7 +234,7 @@ LIMIT :limit;
 
 -- dead_letters_before: dead letters that are older than a run, newest first
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
-       lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent
+       lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent, launched, failures, ends_by
 FROM schedule_runs
 WHERE status = 'failed' AND outcome = 'missed' AND schedule_id >= :prefix AND schedule_id < :beyond
   AND (updated_at, idempotency_key) < (

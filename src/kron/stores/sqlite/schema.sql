@@ -16,7 +16,7 @@ CREATE TABLE schedules (
     schedule    TEXT    NOT NULL,  -- canonical text
     dialect     TEXT    NOT NULL,  -- dialect of the text
     timezone    TEXT    NOT NULL,  -- IANA time zone
-    policy      TEXT    NOT NULL,  -- JSON, every axis
+    policy      TEXT    NOT NULL,  -- JSON, every axis; later axes only where they differ from their default
     name        TEXT    NOT NULL,
     description TEXT    NOT NULL,
     command     TEXT,              -- JSON
@@ -182,6 +182,9 @@ CREATE TABLE schedule_runs (
     updated_at      INTEGER NOT NULL,
     sent_at         INTEGER NOT NULL,  -- when the last attempt was claimed; 0 without an attempt
     unsent          INTEGER NOT NULL CHECK (unsent BETWEEN 0 AND attempt),  -- attempts that were withheld
+    launched        INTEGER NOT NULL CHECK (launched BETWEEN 0 AND attempt),  -- attempts up to the last acceptance
+    failures        INTEGER NOT NULL CHECK (failures >= 0),  -- executions that failed or timed out
+    ends_by         INTEGER,           -- when the run times out; NULL without a time limit
     exclusive           INTEGER NOT NULL CHECK (exclusive IN (0, 1)),  -- started under a policy that forbids overlap
     CHECK (outcome IS NOT NULL OR status IN ('pending', 'launching', 'retry')),
     CHECK (attempt > 0 OR status NOT IN ('launching', 'retry', 'enqueued', 'started', 'waiting'))

@@ -80,16 +80,38 @@ class Policy:
     grace: int = 0  # a run that starts within it needs no catch-up; the deadline still applies
     retry_after: int | None = None  # delay before a failed run runs again; None means never
     launch_for: int = 10 * MINUTE  # how long a launch is retried if there is no deadline
-    launch_backoff: int = SECOND  # delay before the second attempt; doubles per attempt, up to a minute
+    launch_backoff: int = SECOND  # delay before the second attempt
     on_worker_loss: WorkerLossPolicy = WorkerLossPolicy.LOST
     run_lease: int = 60 * MINUTE  # how long a run can go without a report before it is lost
     first_period: FirstPeriod = FirstPeriod.CHOSEN
     resume: Resume = Resume.BY_DEADLINE
     completion: Completion = Completion.REPORTED
+    launch_attempts: int | None = None  # maximum attempts of one launch; None: until the deadline or `launch_for`
+    launch_factor: int = 2  # the delay between two attempts is multiplied by it
+    launch_max_delay: int = MINUTE  # maximum delay between two attempts
+    launch_jitter: int = 25  # percent by which such a delay can be shorter
+    retry_attempts: int | None = None  # maximum retries of a failed run; None means no limit
+    retry_factor: int = 1  # the retry delay is multiplied by it after each retry
+    retry_max_delay: int | None = None  # maximum retry delay; None means no limit but a year
+    retry_jitter: int = 0  # percent by which a retry delay can be shorter
+    timeout: int | None = None  # how long an accepted run can take; None means no limit
+    overlap_limit: int | None = None  # maximum active runs under `allow`; None means no limit
     preset: str = ""  # preset name; when the row is read, the preset sets every field that is not in `given`
     given: tuple[str, ...] = ()  # names of the fields that the author of the schedule set, in order
 
 
+LATER_AXES = (  # axes that are not part of a stored policy where they have their default
+    "launch_attempts",
+    "launch_factor",
+    "launch_max_delay",
+    "launch_jitter",
+    "retry_attempts",
+    "retry_factor",
+    "retry_max_delay",
+    "retry_jitter",
+    "timeout",
+    "overlap_limit",
+)
 KRON = Policy()
 SERVICE = Policy(
     deadline=None,

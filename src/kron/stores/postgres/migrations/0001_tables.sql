@@ -21,7 +21,7 @@ CREATE TABLE definitions (
     schedule    text   NOT NULL,  -- canonical text
     dialect     text   NOT NULL,  -- dialect of the text
     timezone    text   NOT NULL,  -- IANA time zone
-    policy      text   NOT NULL,  -- JSON, every axis
+    policy      text   NOT NULL,  -- JSON, every axis; later axes only where they differ from their default
     name        text   NOT NULL,
     description text   NOT NULL,
     command     text,             -- JSON
@@ -204,9 +204,12 @@ CREATE TABLE runs (
     created_at      bigint   NOT NULL,
     updated_at      bigint   NOT NULL,
     sent_at         bigint   NOT NULL,  -- when the last attempt was claimed; 0 without an attempt
+    ends_by         bigint,             -- when the run times out; NULL without a time limit
     revision        integer  NOT NULL,
     attempt         integer  NOT NULL CHECK (attempt >= 0),
     unsent          integer  NOT NULL CHECK (unsent BETWEEN 0 AND attempt),  -- attempts that were withheld
+    launched        integer  NOT NULL CHECK (launched BETWEEN 0 AND attempt),  -- attempts up to the last acceptance
+    failures        integer  NOT NULL CHECK (failures >= 0),  -- executions that failed or timed out
     status          text     COLLATE "C" NOT NULL,
     outcome         text     COLLATE "C",
     reason          text     COLLATE "C",
@@ -538,7 +541,7 @@ DECLARE
     name text := 'runs_' || to_char(to_timestamp(start) AT TIME ZONE 'UTC', 'YYYYMMDD');
     stop bigint := start + 7 * 86400;
     columns text := 'tenant_id, schedule_id, run_at, trigger_id, idempotency_key, fire_at, lease_until, not_before, '
-                    'created_at, updated_at, sent_at, revision, attempt, unsent, status, outcome, reason, owner, '
+                    'created_at, updated_at, sent_at, revision, attempt, unsent, launched, failures, ends_by, status, outcome, reason, owner, '
                     'maybe_delivered, exclusive';
     strays bigint;
 BEGIN
