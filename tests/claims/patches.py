@@ -205,7 +205,7 @@ DECLARATIVE_DOCUMENT = (
         "(by_date | by_weekday >> _FIRST_WEEKDAY[month]) >> day_index",
         "(by_date & by_weekday >> _FIRST_WEEKDAY[month]) >> day_index",
     ),
-    Patch("DECL-TASK-RETRY", ANSWER, "at = now + policy.retry_after // MILLISECOND", "at = now"),
+    Patch("DECL-TASK-RETRY", ANSWER, "now + retry_delay(run, policy, policy.retry_after // MILLISECOND)", "now"),
     Patch("DECL-CRON-REJECT-WRAP", FIELDS, "    if low > high:\n", "    if low > high and kind.high == 31:\n"),
 )
 PATCHES = (*KRON_SPEC, *KRON_SYNTAX, *SERVICE, *FUZZY, *DECLARATIVE_DOCUMENT)

@@ -26,9 +26,21 @@ class Schedule(TypedDict):
     end_at: str | None
     jitter_ms: int
     overlap_policy: str
+    overlap_limit: int | None
     catchup_policy: str
     completion: str
     deadline_ms: int | None
+    launch_attempts: int | None
+    launch_backoff_ms: int
+    launch_factor: int
+    launch_max_delay_ms: int
+    launch_jitter_percent: int
+    retry_delay_ms: int | None
+    retry_attempts: int | None
+    retry_factor: int
+    retry_max_delay_ms: int | None
+    retry_jitter_percent: int
+    timeout_ms: int | None
     payload: Any
     labels: dict[str, str]
     webhook: Json | None

@@ -13,10 +13,28 @@ from kron.errors import InvalidSchedule, UsageError, clip, did_you_mean
 from kron.language.dialect import DialectName
 from kron.language.duration import read_duration
 from kron.language.fault import Fault
-from kron.timing.schedule.policy import APPLICATION, Catchup, Overlap, Policy, WorkerLossPolicy
+from kron.timing.schedule.policy import APPLICATION, OVERLAP_NAMES, Catchup, Overlap, Policy, WorkerLossPolicy
 
 Choice = TypeVar("Choice", Overlap, Catchup)
+_CATCHUPS = {catchup.value: catchup for catchup in Catchup}
+_DURATION_AXES = {  # by option
+    "deadline": "deadline",
+    "retry_delay": "retry_after",
+    "retry_max_delay": "retry_max_delay",
+    "timeout": "timeout",
+}
+_COUNT_RANGES = {  # by option, which has the name of its axis
+    "overlap_limit": (1, 1_000_000),
+    "retry_attempts": (0, 1_000_000),
+    "retry_factor": (1, 100),
+    "retry_jitter": (0, 100),
+}
+_RETRY_OPTIONS = ("retry_attempts", "retry_factor", "retry_max_delay", "retry_jitter")
 Duration = str | timedelta
+OverlapName = Literal[
+    "skip", "allow", "queue", "coalesce", "replace",
+    "Skip", "AllowAll", "BufferAll", "BufferOne", "CancelOther", "TerminateOther",
+]  # fmt: skip
 
 
 class CronOptions(TypedDict, total=False):
@@ -28,10 +46,16 @@ class CronOptions(TypedDict, total=False):
 
     timezone: str | ZoneInfo | None
     dst: str | None
-    overlap: Literal["skip", "allow", "queue", "coalesce", "replace"] | None
+    overlap: OverlapName | None
+    overlap_limit: int | None  # active runs under overlap="allow"
     catchup: Literal["latest", "none", "all", "spread", "by-deadline"] | None
     deadline: Duration | None
     retry_delay: Duration | None
+    retry_attempts: int | None  # retries, not counting the first run; None: no limit
+    retry_factor: int | None
+    retry_max_delay: Duration | None
+    retry_jitter: int | None  # percent
+    timeout: Duration | None
     restart_lost: bool | None  # None: only if it is safe
     transaction: bool
 
@@ -56,14 +80,14 @@ _FOREIGN_OPTIONS = {  # option names of other schedulers, and what to use here
     "id": 'use name="..."',
     "jitter": 'use a window: @s.kron("0 14 * * * @win(around,4m)")',
     "jobstore": "remove it: the store is that of the scheduler, Scheduler(url)",
-    "max_instances": 'use overlap="skip" for one run at a time, which is the default, or overlap="allow"',
+    "max_instances": 'use overlap="allow", overlap_limit=3; one run at a time is the default',
+    "max_retries": 'use retry_delay="30s", retry_attempts=3',
     "minutes": 'use every="10m", or a sentence: @s.job("every 10 minutes")',
     "misfire_grace_time": 'use deadline="10m"',
     "next_run_time": "use await s.trigger(name) to run a job now",
     "replace_existing": "remove it: a stored job of the same name is always replaced",
     "run_date": "use at=datetime(2026, 12, 1, 9)",
     "seconds": 'use every="10s"',
-    "timeout": "use asyncio.timeout() inside the function",
     "trigger": 'use a string as the schedule: @s.cron("0 9 * * 1-5")',
     "tz": 'use timezone="Europe/Paris"',
     "zone": 'use timezone="Europe/Paris"',
@@ -97,21 +121,51 @@ def zone_name(options: JobOptions) -> str:
 
 def policy_of(options: JobOptions) -> Policy:
     """Return the embedded policy with the options applied. The policy in the schedule text overrides it."""
-    policy = APPLICATION
+    policy = replace(APPLICATION, **_durations(options), **_counts(options))
     overlap, catchup = options.get("overlap"), options.get("catchup")
-    deadline, retry = options.get("deadline"), options.get("retry_delay")
     if overlap is not None:
-        policy = replace(policy, overlap=_choice_of(Overlap, overlap, "overlap"))
+        policy = replace(policy, overlap=_choice_of(OVERLAP_NAMES, overlap, "overlap"))
     if catchup is not None:
-        policy = replace(policy, catchup=_choice_of(Catchup, catchup, "catchup"), catchup_limit=100)
-    if deadline is not None:
-        policy = replace(policy, deadline=nanoseconds(deadline, "deadline"))
-    if retry is not None:
-        policy = replace(policy, retry_after=nanoseconds(retry, "retry_delay"))
+        policy = replace(policy, catchup=_choice_of(_CATCHUPS, catchup, "catchup"), catchup_limit=100)
+    _check_combination(policy, options)
     restart = options.get("restart_lost")
     if restart is None:
         restart = options.get("transaction")  # a crash left no effects
     return replace(policy, on_worker_loss=WorkerLossPolicy.RESTART) if restart else policy
+
+
+def _durations(options: JobOptions) -> dict[str, Any]:
+    """Return the axes that are durations. A timeout of 0 is rejected: every run would time out."""
+    given = {axis: options.get(name) for name, axis in _DURATION_AXES.items()}
+    values = {
+        axis: nanoseconds(cast(Duration, given[axis]), name)
+        for name, axis in _DURATION_AXES.items()
+        if given[axis] is not None
+    }
+    if values.get("timeout") == 0:
+        raise _bad_option("timeout", options["timeout"], 'use a duration longer than 0: timeout="10m"')
+    return values
+
+
+def _counts(options: JobOptions) -> dict[str, Any]:
+    """Return the axes that are numbers, each within its range."""
+    values = {name: options.get(name) for name in _COUNT_RANGES if options.get(name) is not None}
+    for name, value in values.items():
+        low, high = _COUNT_RANGES[name]
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise _bad_option(name, value, f"use an integer from {low} to {high:,}")
+    return values
+
+
+def _check_combination(policy: Policy, options: JobOptions) -> None:
+    """Reject an option that has no effect without another one."""
+    if policy.overlap_limit is not None and policy.overlap is not Overlap.ALLOW:
+        hint = 'add overlap="allow", or remove overlap_limit'
+        raise UsageError("BAD_OPTION", 'overlap_limit limits overlap="allow" only', hint=hint)
+    retry_names = [name for name in _RETRY_OPTIONS if options.get(name) is not None]
+    if retry_names and policy.retry_after is None:
+        message = f"{retry_names[0]} has no effect: without retry_delay, a failed run does not run again"
+        raise UsageError("BAD_OPTION", message, hint='add retry_delay="30s"')
 
 
 def check_arguments(
@@ -150,12 +204,12 @@ def nanoseconds(duration: Duration, option: str) -> int:
         raise fault.within(duration) from None
 
 
-def _choice_of(kind: type[Choice], value: str, option: str) -> Choice:
-    try:
-        return kind(value)
-    except ValueError:
-        hint = f"use one of {', '.join(kind)}"
-        raise _bad_option(option, value, did_you_mean(value, kind, hint) if isinstance(value, str) else hint) from None
+def _choice_of(choices: Mapping[str, Choice], value: object, option: str) -> Choice:
+    if isinstance(value, str) and value in choices:
+        return choices[value]
+    own_names = dict.fromkeys(choices.values())  # without the names of other schedulers
+    hint = f"use one of {', '.join(own_names)}"
+    raise _bad_option(option, value, did_you_mean(value, own_names, hint) if isinstance(value, str) else hint)
 
 
 def _bad_option(option: str, value: object, hint: str) -> UsageError:

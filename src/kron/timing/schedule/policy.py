@@ -24,6 +24,17 @@ class Overlap(StrEnum):
     COALESCE = "coalesce"  # it waits until it runs or a newer period replaces it
 
 
+OVERLAP_NAMES = {  # names that authors can use: Kron's own, and those of Temporal
+    **{overlap.value: overlap for overlap in Overlap},
+    "Skip": Overlap.SKIP,
+    "BufferOne": Overlap.COALESCE,
+    "BufferAll": Overlap.QUEUE,
+    "CancelOther": Overlap.REPLACE,
+    "TerminateOther": Overlap.REPLACE,
+    "AllowAll": Overlap.ALLOW,
+}
+
+
 class Catchup(StrEnum):
     """Catch-up policy: what happens to periods that became due while no worker was running."""
 

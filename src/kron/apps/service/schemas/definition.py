@@ -8,7 +8,8 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from kron.apps.service.config import Config
-from kron.apps.service.preset import CATCHUPS, preset_of
+from kron.apps.service.preset import preset_of
+from kron.apps.service.schemas.policy_field import POLICY_FIELDS, check_policy, described_policy, given_axes
 from kron.apps.service.schemas.requests import Definition, Upsert
 from kron.errors import InvalidInput
 from kron.language.clock_rule import with_clock_rule
@@ -25,7 +26,7 @@ from kron.timing.labels import labels_of
 from kron.timing.payload import payload_text
 from kron.timing.schedule import Schedule
 from kron.timing.schedule.cron import possible
-from kron.timing.schedule.policy import KRON, MILLISECOND, Completion, Overlap, Policy
+from kron.timing.schedule.policy import KRON, MILLISECOND, Policy
 from kron.timing.schedule.window import INSTANT
 from kron.timing.upcoming import minimum_interval
 from kron.timing.zone import instant_of, rfc3339
@@ -107,7 +108,7 @@ def _parse(definition: Definition, identity: str, config: Config) -> tuple[Sched
 
 def described(job: Job, config: Config) -> dict[str, Any]:
     """Return the definition of a job, by field names of `Definition`. `job_of` would read it as the same job."""
-    source, policy = configured_source(job, config), job.schedule.policy
+    source = configured_source(job, config)
     return {
         "schedule": source.text,
         "dialect": source.dialect,
@@ -116,13 +117,7 @@ def described(job: Job, config: Config) -> dict[str, Any]:
         "description": job.description,
         "start_at": None if job.start is None else rfc3339(job.start),
         "end_at": None if job.end is None else rfc3339(job.end),
-        "jitter_ms": policy.jitter // MILLISECOND,
-        "overlap_policy": str(policy.overlap),
-        "catchup_policy": next(
-            (name for name, catchup in CATCHUPS.items() if catchup is policy.catchup), str(policy.catchup)
-        ),
-        "completion": str(policy.completion),
-        "deadline_ms": None if policy.deadline is None else policy.deadline // MILLISECOND,
+        **described_policy(job.schedule.policy),
         "payload": None if job.payload is None else json.loads(job.payload),
         "labels": dict(job.labels),
         "webhook": _described_webhook(job.webhook),
@@ -137,9 +132,8 @@ def _described_webhook(webhook: Webhook | None) -> dict[str, Any] | None:
 
 def stated(job: Job, config: Config) -> dict[str, Any]:
     """Return the definition of a job without the values that come from the settings."""
-    given_axes, optional = job.schedule.policy.given, {"overlap": "overlap_policy", "catchup": "catchup_policy"}
-    optional |= {"jitter": "jitter_ms", "deadline": "deadline_ms", "completion": "completion"}
-    defaulted = [name for axis, name in optional.items() if job.schedule.policy.preset and axis not in given_axes]
+    policy = job.schedule.policy
+    defaulted = [name for name, (axis, _) in POLICY_FIELDS.items() if policy.preset and axis not in policy.given]
     return {name: value for name, value in described(job, config).items() if name not in defaulted}
 
 
@@ -167,15 +161,10 @@ def target_fields(target: str) -> dict[str, Any]:
 
 def _policy(definition: Definition, config: Config) -> Policy:
     """Return the service preset with the author's values. The other values follow the current settings."""
-    values = {
-        "overlap": definition.overlap_policy and Overlap(definition.overlap_policy),
-        "catchup": definition.catchup_policy and CATCHUPS[definition.catchup_policy],
-        "completion": definition.completion and Completion(definition.completion),
-        "deadline": None if definition.deadline_ms is None else definition.deadline_ms * MILLISECOND,
-        "jitter": None if definition.jitter_ms is None else definition.jitter_ms * MILLISECOND,
-    }
-    given_values: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
-    return replace(preset_of(config), **given_values, given=tuple(sorted(given_values)))
+    values = given_axes(definition)
+    policy = replace(preset_of(config), **values, given=tuple(sorted(values)))
+    check_policy(policy)
+    return policy
 
 
 def _target(definition: Definition, config: Config) -> str:

@@ -22,6 +22,15 @@ Note = Annotated[str, Field(max_length=1_000, pattern=NO_NUL)]
 Whole = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Jitter = Annotated[int, Field(ge=0, le=86_400_000)]
 Overlap = Literal["allow", "skip", "queue"]
+OverlapName = Literal[
+    "allow", "skip", "queue", "coalesce", "replace",
+    "AllowAll", "Skip", "BufferAll", "BufferOne", "CancelOther", "TerminateOther",
+]  # fmt: skip
+Milliseconds = Annotated[int, Field(ge=0, le=366 * 86_400_000)]
+Timeout = Annotated[int, Field(ge=1, le=366 * 86_400_000)]
+Limit = Annotated[int, Field(ge=1, le=1_000_000)]
+Factor = Annotated[int, Field(ge=1, le=100)]
+Percent = Annotated[int, Field(ge=0, le=100)]
 Catchup = Literal["none", "fire_immediately", "spread"]
 Completion = Literal["accepted", "reported"]
 Dst = Annotated[str, Field(max_length=100, min_length=1, pattern=NO_NUL)]
@@ -87,7 +96,39 @@ DST_MEANING = (
 )
 
 
-class Definition(Strict):
+class PolicyFields(Strict):
+    """Policy of a schedule, where it differs from the settings of the service."""
+
+    jitter_ms: Jitter | None = None
+    overlap_policy: OverlapName | None = Field(
+        default=None, description="the names of Temporal are aliases; responses show the name of Kron"
+    )
+    overlap_limit: Limit | None = Field(default=None, description="maximum number of active runs under `allow`")
+    catchup_policy: Catchup | None = None
+    completion: Completion | None = None
+    deadline_ms: Milliseconds | None = None
+    launch_attempts: Limit | None = Field(
+        default=None, description="maximum attempts of one launch; by default until the deadline, or for 10 minutes"
+    )
+    launch_backoff_ms: Milliseconds | None = Field(default=None, description="delay before the second attempt")
+    launch_factor: Factor | None = Field(default=None, description="growth of this delay with each attempt")
+    launch_max_delay_ms: Milliseconds | None = Field(default=None, description="maximum delay between two attempts")
+    launch_jitter_percent: Percent | None = Field(default=None, description="by how much such a delay can be shorter")
+    retry_delay_ms: Milliseconds | None = Field(
+        default=None, description="delay before a failed run runs again; by default it does not run again"
+    )
+    retry_attempts: Annotated[int, Field(ge=0, le=1_000_000)] | None = Field(
+        default=None, description="maximum number of retries of a failed run; by default there is no limit"
+    )
+    retry_factor: Factor | None = Field(default=None, description="growth of the retry delay with each retry")
+    retry_max_delay_ms: Milliseconds | None = Field(default=None, description="maximum retry delay")
+    retry_jitter_percent: Percent | None = Field(default=None, description="by how much a retry delay can be shorter")
+    timeout_ms: Timeout | None = Field(
+        default=None, description="how long an accepted run can take, if its end is reported"
+    )
+
+
+class Definition(PolicyFields):
     """A schedule: when it runs, and its target: either `target`, or a workflow with its version and user."""
 
     schedule: Expression
@@ -101,18 +142,13 @@ class Definition(Strict):
     description: Note = ""
     start_at: Instant | None = None
     end_at: Instant | None = None
-    jitter_ms: Jitter | None = None
-    overlap_policy: Overlap | None = None
-    catchup_policy: Catchup | None = None
-    completion: Completion | None = None
-    deadline_ms: Annotated[int, Field(ge=0, le=366 * 86_400_000)] | None = None
     payload: Payload = None
     labels: Labels = {}
     webhook: WebhookOptions | None = None
     note: Note = Field(default="", description="reason of the definition, stored with the revision")
 
 
-class Patch(Strict):
+class Patch(PolicyFields):
     """Fields of a definition to change. A null value removes the field; an omitted field stays."""
 
     schedule: Expression | None = None
@@ -128,11 +164,6 @@ class Patch(Strict):
     description: Note | None = None
     start_at: Instant | None = None
     end_at: Instant | None = None
-    jitter_ms: Jitter | None = None
-    overlap_policy: Overlap | None = None
-    catchup_policy: Catchup | None = None
-    completion: Completion | None = None
-    deadline_ms: Annotated[int, Field(ge=0, le=366 * 86_400_000)] | None = None
     payload: Payload = None
     labels: Labels | None = None
     webhook: WebhookOptions | None = None
