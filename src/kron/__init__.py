@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from kron._version import __version__ as __version__
     from kron.apps.declarative import DeclarativeScheduler
     from kron.apps.embedded import Scheduler
+    from kron.apps.embedded.current_run import CurrentRun, current_run
     from kron.errors import (
         AccessDenied,
         AlreadyExists,
@@ -40,6 +41,7 @@ __all__ = [
     "AccessDenied",
     "AlreadyExists",
     "Contended",
+    "CurrentRun",
     "Decision",
     "DeclarativeScheduler",
     "Fenced",
@@ -60,6 +62,7 @@ __all__ = [
     "UnreadableRecord",
     "UsageError",
     "WriteRejected",
+    "current_run",
     "decide",
     "describe",
     "last_period",
@@ -74,6 +77,7 @@ __all__ = [
 _HOMES = {
     "kron.apps.declarative": ("DeclarativeScheduler",),
     "kron.apps.embedded": ("Scheduler",),
+    "kron.apps.embedded.current_run": ("CurrentRun", "current_run"),
     "kron.timing.decision": ("Decision", "decide"),
     "kron.timing.period": ("Period", "last_period", "periods"),
     "kron.timing.schedule": ("Schedule",),

@@ -4,7 +4,21 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import assert_type, reveal_type
 
-from kron import Decision, Period, Schedule, Scheduler, decide, describe, last_period, parse, periods, to_record, verify
+from kron import (
+    CurrentRun,
+    Decision,
+    Period,
+    Schedule,
+    Scheduler,
+    current_run,
+    decide,
+    describe,
+    last_period,
+    parse,
+    periods,
+    to_record,
+    verify,
+)
 from kron.client import Client, Run, UpcomingRuns
 from kron.client import Schedule as StoredSchedule
 from kron.language.record import Difference
@@ -35,6 +49,16 @@ async def use_the_scheduler() -> None:
         assert_type(await running.trigger("greet"), str)
         assert_type(await report(2027), str)
         assert_type(clean_up("/tmp", dry=True), int)
+
+
+def use_the_scheduler_without_a_loop() -> None:
+    with scheduler as running:
+        assert_type(running, Scheduler)
+        assert_type(running.sync.next("report"), datetime | None)
+        assert_type(running.sync.trigger("greet"), str)
+        running.sync.pause("greet")
+    assert_type(current_run(), CurrentRun)
+    assert_type(current_run(None), CurrentRun | None)
 
 
 def use_the_language() -> None:

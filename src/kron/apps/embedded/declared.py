@@ -36,14 +36,15 @@ def declare(
     options: JobOptions,
     name: str | None,
     args: Sequence[Any],
-    kwargs: Mapping[str, Any],
+    kwargs: Mapping[str, Any] | None,
 ) -> Declared:
     """Return the job of a function, or of `package.module:function`, on a schedule."""
+    kwargs = {} if kwargs is None else kwargs
     check_schedule(text, options)
     target = import_function(function) if isinstance(function, str) else function
     _check_callable(target)
     job_name = _name(target, name)
-    reading, transaction = read_schedule(text, job_name, options), bool(options.get("transaction"))
+    reading, transaction = read_schedule(text, job_name, options), bool(options.transaction)
     source = source_of(reading.text, reading.dialect, reading.schedule)
     job = Job(job_name, reading.schedule, name=job_name, target=f"{SCHEME}:{job_name}", source=source)
     if transaction and not iscoroutinefunction(target):

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
+from kron.apps.embedded.current_run import as_current, run_of
 from kron.apps.embedded.declared import Declared
 from kron.engine.clock import Timer
 from kron.engine.events import Sink, silent
@@ -87,11 +88,15 @@ class Functions:
                 self.threaded.add(key)
 
         async with self._heartbeats(launch, started):
-            if declared.transaction:
-                started.set()
-                await self._call_in_transaction(declared, launch)
-            else:
-                await call(partial(declared.function, *declared.args, **declared.kwargs), self.threads, mark_started)
+            with as_current(run_of(launch)):
+                await self._execute(declared, launch, mark_started)
+
+    async def _execute(self, declared: Declared, launch: Launch, mark_started: Callable[[], None]) -> None:
+        if declared.transaction:
+            mark_started()
+            await self._call_in_transaction(declared, launch)
+        else:
+            await call(partial(declared.function, *declared.args, **declared.kwargs), self.threads, mark_started)
 
     async def _call_in_transaction(self, declared: Declared, launch: Launch) -> None:
         assert isinstance(self.store, Transactional)  # noqa: S101  ensured when the job was declared

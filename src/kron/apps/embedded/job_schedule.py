@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import cast
 
-from kron.apps.embedded.options import CronOptions, JobOptions, nanoseconds, policy_of, zone_name
+from kron.apps.embedded.options import JobOptions, nanoseconds, policy_of, zone_name
 from kron.errors import InvalidSchedule, LanguageError, UsageError, clip
 from kron.language.agreement import accept
 from kron.language.clock_rule import with_clock_rule
@@ -27,7 +26,7 @@ _EXAMPLE = 'give the schedule as a string in parentheses: @s.job("daily around 1
 
 def check_schedule(text: object, options: JobOptions) -> None:
     """Reject a job without a schedule or with two, and a schedule that is not a string."""
-    given = [name for name in ("every", "at") if options.get(name) is not None]
+    given = [name for name in ("every", "at") if getattr(options, name) is not None]
     if text is not None:
         given.insert(0, "the text")
     if len(given) > 1:
@@ -42,14 +41,14 @@ def check_schedule(text: object, options: JobOptions) -> None:
 def read_schedule(text: str | None, name: str, options: JobOptions) -> Reading:
     """Read the schedule of a job. Without a text, the options have an interval or moments."""
     if text is None:
-        options = {**options, "dialect": "plus"}
-        text = _interval_text(options) if options.get("every") is not None else _moments_text(options)
+        options = replace(options, dialect="plus")
+        text = _interval_text(options) if options.every is not None else _moments_text(options)
     reading = _read_text(text, name, options)
-    return _with_dst(reading, options) if options.get("dst") is not None else reading
+    return _with_dst(reading, options) if options.dst is not None else reading
 
 
 def _interval_text(options: JobOptions) -> str:
-    every = options["every"]
+    every = options.every
     if isinstance(every, timedelta):
         return f"every {write_duration(nanoseconds(every, 'every'))} from {_ANCHOR}"
     if not isinstance(every, str):
@@ -58,7 +57,7 @@ def _interval_text(options: JobOptions) -> str:
 
 
 def _moments_text(options: JobOptions) -> str:
-    at = options["at"]
+    at = options.at
     given = list(at) if isinstance(at, Sequence) and not isinstance(at, str) else [at]
     moments = [moment for moment in given if isinstance(moment, datetime)]
     if not given or len(moments) < len(given):
@@ -79,26 +78,26 @@ def _moment(moment: datetime) -> Moment:
 
 def _with_dst(reading: Reading, options: JobOptions) -> Reading:
     """Return a reading with the rule for clock changes of the options."""
-    rule = options["dst"]
+    rule = options.dst
     if not isinstance(rule, str):
         raise UsageError("BAD_OPTION", f"dst cannot be {clip(repr(rule))}", hint='use dst="once" or dst="wall"')
     return with_clock_rule(reading, rule)
 
 
-def cron_options(text: object, options: CronOptions) -> JobOptions:
+def cron_options(text: object, options: JobOptions) -> JobOptions:
     """Return the options of `Scheduler.cron`: strict POSIX if it accepts the text, otherwise a crontab line.
 
     A crontab line has steps, names and macros. Its own rule for clock changes is not used, so that both kinds of text
     follow the same rule: the clock on the wall, unless `dst` says otherwise.
     """
     if not isinstance(text, str) or split_name(text) or accept(text, TABLE["posix"], Options()):
-        return cast(JobOptions, {"dialect": "posix", **options})
-    return cast(JobOptions, {"dialect": "vixie", "dst": "wall", **options})
+        return replace(options, dialect="posix")
+    return replace(options, dialect="vixie", dst="wall" if options.dst is None else options.dst)
 
 
 def _read_text(text: str, name: str, options: JobOptions) -> Reading:
     """Read a schedule in the dialect that the option or the text names; by default, it is a sentence."""
-    named, dialect = split_name(text), options.get("dialect")
+    named, dialect = split_name(text), options.dialect
     try:
         if (named.dialect if named else dialect or DIALECT) == "fuzzy":
             return _read_sentence(text, name, options)
@@ -119,7 +118,7 @@ def _read_sentence(text: str, name: str, options: JobOptions) -> Reading:
     from kron.language.sentences.read import read_sentence
 
     policy, zone = policy_of(options), zone_name(options)
-    reading = read(text, options.get("dialect"), Options(policy=policy, identity=name), default=DIALECT)
+    reading = read(text, options.dialect, Options(policy=policy, identity=name), default=DIALECT)
     if not zone:
         return reading
     if read_sentence(reading.text).offset:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Literal, TypedDict, TypeVar, cast
+from functools import wraps
+from inspect import signature
+from typing import Any, Literal, TypeVar, cast
 from zoneinfo import ZoneInfo
 
 from kron.engine.settings import Settings
@@ -16,6 +18,7 @@ from kron.language.fault import Fault
 from kron.timing.schedule.policy import APPLICATION, OVERLAP_NAMES, Catchup, Overlap, Policy, WorkerLossPolicy
 
 Choice = TypeVar("Choice", Overlap, Catchup)
+Method = TypeVar("Method", bound=Callable[..., Any])
 _CATCHUPS = {catchup.value: catchup for catchup in Catchup}
 _DURATION_AXES = {  # by option
     "deadline": "deadline",
@@ -35,46 +38,59 @@ OverlapName = Literal[
     "skip", "allow", "queue", "coalesce", "replace",
     "Skip", "AllowAll", "BufferAll", "BufferOne", "CancelOther", "TerminateOther",
 ]  # fmt: skip
+CatchupName = Literal["latest", "none", "all", "spread", "by-deadline"]
 
 
-class CronOptions(TypedDict, total=False):
-    """Options of `Scheduler.cron` and `kron`, in addition to schedule, name and arguments.
+@dataclass(frozen=True, slots=True)
+class JobOptions:
+    """Options of a job: how its text is read, what stands for a text, and its policy.
 
-    Durations are strings such as `90s`, or timedeltas. The type exists for the keyword arguments of these methods: the
-    definition that they make is a `Job`.
+    Durations are strings such as `90s`, or timedeltas. The definition that the options make is a `Job`.
+
+    Attributes:
+        timezone: Time zone in which the schedule is evaluated; None for UTC.
+        dst: Rule for clock changes, such as `once` or `wall`; None for the rule of the text.
+        overlap: What to do while the previous run is active; None for `skip`.
+        overlap_limit: Maximum number of active runs under `allow`; None for no limit.
+        catchup: Which missed periods to run; None for `latest`.
+        deadline: How late a run can start; None for no limit.
+        retry_delay: Delay before a failed run is retried; None for no retry.
+        retry_attempts: Maximum number of retries, without the first run; None for no limit.
+        retry_factor: Growth of the retry delay with each retry; None for 1.
+        retry_max_delay: Maximum retry delay; None for no limit.
+        retry_jitter: By how many percent a retry delay can be shorter; None for 0.
+        timeout: How long a run can take; None for no limit.
+        restart_lost: Whether a run whose process died runs again; None: only if it is safe.
+        transaction: Whether the first argument of the function is a connection of the store.
+        dialect: Dialect of the text; None for `fuzzy`.
+        every: Interval of elapsed time, counted from 1970-01-01T00:00Z.
+        at: One datetime or several. A datetime without a zone is a wall-clock time in `timezone`.
     """
 
-    timezone: str | ZoneInfo | None
-    dst: str | None
-    overlap: OverlapName | None
-    overlap_limit: int | None  # active runs under overlap="allow"
-    catchup: Literal["latest", "none", "all", "spread", "by-deadline"] | None
-    deadline: Duration | None
-    retry_delay: Duration | None
-    retry_attempts: int | None  # retries, not counting the first run; None: no limit
-    retry_factor: int | None
-    retry_max_delay: Duration | None
-    retry_jitter: int | None  # percent
-    timeout: Duration | None
-    restart_lost: bool | None  # None: only if it is safe
-    transaction: bool
+    timezone: str | ZoneInfo | None = None
+    dst: str | None = None
+    overlap: OverlapName | None = None
+    overlap_limit: int | None = None
+    catchup: CatchupName | None = None
+    deadline: Duration | None = None
+    retry_delay: Duration | None = None
+    retry_attempts: int | None = None
+    retry_factor: int | None = None
+    retry_max_delay: Duration | None = None
+    retry_jitter: int | None = None
+    timeout: Duration | None = None
+    restart_lost: bool | None = None
+    transaction: bool = False
+    dialect: DialectName | None = None
+    every: Duration | None = None
+    at: datetime | Sequence[datetime] | None = None
 
 
-class JobOptions(CronOptions, total=False):
-    """Options of `Scheduler.job` and `add`: those of `cron`, the dialect of the text, or what stands for a text.
-
-    `every` is an interval of elapsed time, counted from 1970-01-01T00:00Z. `at` is one datetime or several; one
-    without a zone is a wall-clock time in `timezone`.
-    """
-
-    dialect: DialectName
-    every: Duration | None
-    at: datetime | Sequence[datetime] | None
-
-
-OPTION_NAMES = tuple(JobOptions.__annotations__)
-_FOREIGN_OPTIONS = {  # option names of other schedulers, and what to use here
+_FOREIGN_OPTIONS = {  # option names of other schedulers and of `job`, and what to use here
+    "at": "use @s.job(at=...)",
     "coalesce": 'use catchup="latest", which is the default',
+    "dialect": 'use @s.job("...", dialect="...")',
+    "every": "use @s.job(every=...)",
     "executor": "remove it: plain functions run in the threads of the scheduler, Scheduler(threads=32)",
     "hours": 'use every="2h", or a sentence: @s.job("every 2 hours")',
     "id": 'use name="..."',
@@ -94,62 +110,73 @@ _FOREIGN_OPTIONS = {  # option names of other schedulers, and what to use here
 }
 
 
-def read_options(options: Mapping[str, Any]) -> JobOptions:
+def with_known_options(method: Method) -> Method:
+    """Return a method that rejects an unknown keyword argument, with the name to use instead."""
+    names = tuple(signature(method).parameters)[1:]
+
+    @wraps(method)
+    def checked(*args: Any, **options: Any) -> Any:
+        for option in options:
+            if option not in names:
+                known = [name for name in names if name != "function"]
+                hint = _FOREIGN_OPTIONS.get(option) or did_you_mean(option, known, f"use one of {', '.join(known)}")
+                raise UsageError("UNKNOWN_OPTION", f"unknown job option {clip(option)!r}", hint=hint)
+        return method(*args, **options)
+
+    return cast(Method, checked)
+
+
+def check_options(options: JobOptions) -> JobOptions:
     """Return the given options. Raise an error for the first invalid one."""
-    for name in options:
-        if name not in OPTION_NAMES:
-            hint = _FOREIGN_OPTIONS.get(name) or did_you_mean(
-                name, OPTION_NAMES, f"use one of {', '.join(OPTION_NAMES)}"
-            )
-            raise UsageError("UNKNOWN_OPTION", f"unknown job option {clip(name)!r}", hint=hint)
-    zone = options.get("timezone")
+    zone: object = options.timezone
     if zone == "":
         raise _bad_option("timezone", zone, 'use the name of a time zone: timezone="Europe/Paris", or omit it for UTC')
     if zone is not None and not isinstance(zone, str) and not (isinstance(zone, ZoneInfo) and zone.key):
         raise _bad_option("timezone", zone, 'use the name of a time zone: timezone="Europe/Paris"')
-    for name in ("restart_lost", "transaction"):
-        if not isinstance(options.get(name), bool | None):
-            raise _bad_option(name, options[name], f"use {name}=True or {name}=False")
-    return cast(JobOptions, dict(options))
+    flags: dict[str, object] = {"restart_lost": options.restart_lost, "transaction": options.transaction}
+    for name, flag in flags.items():
+        if not isinstance(flag, bool | None):
+            raise _bad_option(name, flag, f"use {name}=True or {name}=False")
+    return options
 
 
 def zone_name(options: JobOptions) -> str:
     """Return the name of the given time zone; empty without one."""
-    zone = options.get("timezone")
+    zone = options.timezone
     return zone.key if isinstance(zone, ZoneInfo) else zone or ""
 
 
 def policy_of(options: JobOptions) -> Policy:
     """Return the embedded policy with the options applied. The policy in the schedule text overrides it."""
     policy = replace(APPLICATION, **_durations(options), **_counts(options))
-    overlap, catchup = options.get("overlap"), options.get("catchup")
+    overlap, catchup = options.overlap, options.catchup
     if overlap is not None:
         policy = replace(policy, overlap=_choice_of(OVERLAP_NAMES, overlap, "overlap"))
     if catchup is not None:
         policy = replace(policy, catchup=_choice_of(_CATCHUPS, catchup, "catchup"), catchup_limit=100)
     _check_combination(policy, options)
-    restart = options.get("restart_lost")
+    restart = options.restart_lost
     if restart is None:
-        restart = options.get("transaction")  # a crash left no effects
+        restart = options.transaction  # a crash left no effects
     return replace(policy, on_worker_loss=WorkerLossPolicy.RESTART) if restart else policy
 
 
 def _durations(options: JobOptions) -> dict[str, Any]:
     """Return the axes that are durations. A timeout of 0 is rejected: every run would time out."""
-    given = {axis: options.get(name) for name, axis in _DURATION_AXES.items()}
+    given = {axis: getattr(options, name) for name, axis in _DURATION_AXES.items()}
     values = {
         axis: nanoseconds(cast(Duration, given[axis]), name)
         for name, axis in _DURATION_AXES.items()
         if given[axis] is not None
     }
     if values.get("timeout") == 0:
-        raise _bad_option("timeout", options["timeout"], 'use a duration longer than 0: timeout="10m"')
+        raise _bad_option("timeout", options.timeout, 'use a duration longer than 0: timeout="10m"')
     return values
 
 
 def _counts(options: JobOptions) -> dict[str, Any]:
     """Return the axes that are numbers, each within its range."""
-    values = {name: options.get(name) for name in _COUNT_RANGES if options.get(name) is not None}
+    values = {name: getattr(options, name) for name in _COUNT_RANGES if getattr(options, name) is not None}
     for name, value in values.items():
         low, high = _COUNT_RANGES[name]
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
@@ -162,7 +189,7 @@ def _check_combination(policy: Policy, options: JobOptions) -> None:
     if policy.overlap_limit is not None and policy.overlap is not Overlap.ALLOW:
         hint = 'add overlap="allow", or remove overlap_limit'
         raise UsageError("BAD_OPTION", 'overlap_limit limits overlap="allow" only', hint=hint)
-    retry_names = [name for name in _RETRY_OPTIONS if options.get(name) is not None]
+    retry_names = [name for name in _RETRY_OPTIONS if getattr(options, name) is not None]
     if retry_names and policy.retry_after is None:
         message = f"{retry_names[0]} has no effect: without retry_delay, a failed run does not run again"
         raise UsageError("BAD_OPTION", message, hint='add retry_delay="30s"')

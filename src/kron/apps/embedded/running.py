@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import logging
+import os
+import threading
+import time
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -21,11 +25,13 @@ from kron.engine.maintenance import Maintenance, maintaining
 from kron.engine.registrar import Actor, Registrar
 from kron.engine.settings import Settings
 from kron.engine.worker import Worker
-from kron.errors import Unavailable
+from kron.errors import Unavailable, UsageError
 from kron.stores.memory import MemoryStore
 
 ACTOR = Actor("Scheduler")
 MAX_LOOP_WAIT_SECONDS = 30.0  # seconds that another thread waits for the event loop
+LOOP_CHECK_SECONDS = 1.0  # seconds after which such a thread checks that the event loop still exists
+MAX_REQUEST_SECONDS = 5.0  # seconds for which the shutdown waits for requests that are not answered yet
 log = logging.getLogger("kron.scheduler")
 T = TypeVar("T")
 MEMORY_SETTINGS = Settings(tick=60_000, shard_lease=0)  # no other process can use a store in memory
@@ -49,7 +55,7 @@ class Running:
     """A running scheduler, from opening its store to closing it."""
 
     def __init__(self, setup: Setup) -> None:
-        self.setup = setup
+        self.setup, self.pid = setup, os.getpid()
         self.resources = AsyncExitStack()
         self.loop = asyncio.get_running_loop()
         log_sink, self.log = log_with(log)
@@ -61,6 +67,8 @@ class Running:
         self.functions: Functions
         self.worker: Worker
         self.stopping = asyncio.Event()
+        self.closed = False  # whether requests are refused, because the store is about to be closed
+        self.requests: set[asyncio.Future[None]] = set()  # each is done when its request is answered
         self.working: asyncio.Task[None]
 
     async def begin(self) -> None:
@@ -116,6 +124,37 @@ class Running:
             return await self._run_when_defined(work)
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._run_when_defined(work), self.loop))
 
+    def wait_for(self, request: Coroutine[Any, Any, T]) -> T:
+        """Return the result of a coroutine in a thread without an event loop.
+
+        Raises:
+            Unavailable: The event loop of the scheduler does not respond.
+            UsageError: The scheduler was stopped before it answered.
+        """
+        begun = threading.Event()
+
+        async def begin() -> T:
+            begun.set()
+            return await request
+
+        beginning, limit = begin(), time.monotonic() + MAX_LOOP_WAIT_SECONDS
+        try:
+            future = asyncio.run_coroutine_threadsafe(beginning, self.loop)
+        except RuntimeError:  # the loop is closed
+            beginning.close()
+            raise stopped_error() from None
+        try:
+            while not concurrent.futures.wait([future], LOOP_CHECK_SECONDS).done:
+                if self.loop.is_closed():
+                    raise stopped_error()
+                if not begun.is_set() and time.monotonic() > limit:
+                    hint = "find what blocks it, such as a call of time.sleep() in an async function"
+                    raise Unavailable("NO_ANSWER", "the event loop of the scheduler does not respond", hint=hint)
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
     async def end(self, timeout: float) -> None:
         """Launch nothing more, wait up to `timeout` seconds for running functions, and close the store."""
         deadline = self.loop.time() + timeout
@@ -127,12 +166,23 @@ class Running:
             for working in unfinished:
                 working.cancel()
             await self.functions.ended(deadline - self.loop.time())
+            self.closed = True
+            if self.requests:
+                await asyncio.wait(self.requests, timeout=MAX_REQUEST_SECONDS)
             await self.resources.aclose()
             self.log.close()
 
     async def _run_when_defined(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        await self._wait_until_defined()
-        return await work()
+        if self.closed:
+            raise stopped_error()
+        answered = self.loop.create_future()
+        self.requests.add(answered)
+        try:
+            await self._wait_until_defined()
+            return await work()
+        finally:
+            self.requests.discard(answered)
+            answered.set_result(None)
 
     async def _wait_until_defined(self) -> None:
         """Wait until all jobs are defined; raise the error of a job that could not be."""
@@ -156,6 +206,11 @@ def _log_event(log_sink: Sink, event: Event) -> None:
     failed = event.name == "run_finished" and facts["state"] == "failed" and facts.get("outcome") == "executed"
     if not started and not failed:
         log_sink(event)
+
+
+def stopped_error() -> UsageError:
+    """Return the error of a request that the scheduler did not answer before it was stopped."""
+    return UsageError("NOT_RUNNING", "the scheduler was stopped", hint="start it again, and repeat the request")
 
 
 def current_loop() -> asyncio.AbstractEventLoop | None:
