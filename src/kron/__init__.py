@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from kron.apps.declarative import DeclarativeScheduler
     from kron.apps.embedded import Scheduler
     from kron.apps.embedded.current_run import CurrentRun, current_run
+    from kron.apps.embedded.job_info import JobInfo
+    from kron.apps.embedded.run_info import RunInfo
     from kron.errors import (
         AccessDenied,
         AlreadyExists,
@@ -48,12 +50,14 @@ __all__ = [
     "InvalidInput",
     "InvalidSchedule",
     "InvalidSetting",
+    "JobInfo",
     "KronError",
     "LanguageError",
     "NotFound",
     "Period",
     "QuotaExceeded",
     "RevisionConflict",
+    "RunInfo",
     "Schedule",
     "Scheduler",
     "StoreUnavailable",
@@ -78,6 +82,8 @@ _HOMES = {
     "kron.apps.declarative": ("DeclarativeScheduler",),
     "kron.apps.embedded": ("Scheduler",),
     "kron.apps.embedded.current_run": ("CurrentRun", "current_run"),
+    "kron.apps.embedded.job_info": ("JobInfo",),
+    "kron.apps.embedded.run_info": ("RunInfo",),
     "kron.timing.decision": ("Decision", "decide"),
     "kron.timing.period": ("Period", "last_period", "periods"),
     "kron.timing.schedule": ("Schedule",),

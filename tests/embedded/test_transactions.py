@@ -8,6 +8,7 @@ import pytest
 
 from kron import KronError, Scheduler
 from kron.apps.embedded import declared
+from kron.apps.embedded.options import JobOptions
 from kron.rules.outcome import Outcome
 from kron.rules.run import State, claimed
 from kron.stores.postgres import transaction
@@ -182,7 +183,7 @@ def test_only_where_it_can_be_kept():
 def test_what_dies_in_its_transaction_may_run_again(options, interrupted):
     async def job(connection): ...
 
-    found = declared.declare(job, "daily", {"transaction": True, **options}, None, (), {})
+    found = declared.declare(job, "daily", JobOptions(transaction=True, **options), None, (), {})
     assert found.job.schedule.policy.on_worker_loss is WorkerLossPolicy(interrupted)
 
 

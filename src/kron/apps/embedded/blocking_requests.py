@@ -6,7 +6,9 @@ from collections.abc import Coroutine
 from datetime import datetime
 from typing import Any, TypeVar
 
+from kron.apps.embedded.job_info import JobInfo
 from kron.apps.embedded.requests import Requests
+from kron.apps.embedded.run_info import RunInfo
 from kron.apps.embedded.running import current_loop
 from kron.engine.why import PeriodReport
 from kron.errors import UsageError
@@ -47,6 +49,22 @@ class BlockingRequests:
     def delete(self, name: str) -> None:
         """Delete a job here and in the store. Its history is kept. A process that declares the job defines it again."""
         self._wait(self._requests.delete(name))
+
+    def jobs(self, prefix: str = "", *, after: str = "", limit: int = 100) -> list[JobInfo]:
+        """Return the jobs in the store, in the order of their names, including those of other processes."""
+        return self._wait(self._requests.jobs(prefix, after=after, limit=limit))
+
+    def get(self, name: str) -> JobInfo:
+        """Return a job."""
+        return self._wait(self._requests.get(name))
+
+    def runs(self, name: str, *, before: str = "", limit: int = 20) -> list[RunInfo]:
+        """Return the runs of a job, newest first."""
+        return self._wait(self._requests.runs(name, before=before, limit=limit))
+
+    def result(self, key: str, timeout: float | None = None) -> RunInfo:
+        """Wait until a run has ended, in any process, and return its record."""
+        return self._wait(self._requests.result(key, timeout))
 
     def _wait(self, request: Coroutine[Any, Any, T]) -> T:
         try:

@@ -24,11 +24,17 @@ class SchedulerCore:
         return running if running and running.pid == os.getpid() else None
 
     def _require_running(self) -> Running:
-        running = self._running
-        if running is None:
-            message = "the scheduler is not running"
-            if self._inside:
-                message = f"the scheduler runs in process {self._inside.pid}, from which this process was forked"
-            hint = "call it inside `async with`, or after `s.start()` in this process"
-            raise UsageError("NOT_RUNNING", message, hint=hint)
-        return running
+        self._refuse_fork()
+        if self._inside is None:
+            hint = "call it inside `async with`, or between `s.start()` and `s.shutdown()`"
+            raise UsageError("NOT_RUNNING", "the scheduler is not running", hint=hint)
+        return self._inside
+
+    def _refuse_fork(self) -> None:
+        """Refuse to work in a fork of the process in which the scheduler runs.
+
+        The fork has no threads, and a SQLite library that holds locks of its parent.
+        """
+        if self._inside and self._inside.pid != os.getpid():
+            message = f"the scheduler was started in process {self._inside.pid}, before this process was forked"
+            raise UsageError("FORKED", message, hint="start the scheduler after the fork, in each worker process")

@@ -6,7 +6,9 @@ from datetime import datetime
 from uuid import uuid4
 
 from kron.apps.embedded.core import SchedulerCore
-from kron.apps.embedded.running import ACTOR
+from kron.apps.embedded.job_info import JobInfo, info_of_job
+from kron.apps.embedded.run_info import RunInfo, info_of_run
+from kron.apps.embedded.running import ACTOR, stopped_error
 from kron.engine.why import PeriodReport, why
 from kron.timing.zone import instant, moment
 
@@ -82,3 +84,76 @@ class Requests(SchedulerCore):
             self.declared.pop(name, None)
 
         await running.run_in_loop(delete_job)
+
+    async def jobs(self, prefix: str = "", *, after: str = "", limit: int = 100) -> list[JobInfo]:
+        """Return the jobs in the store, in the order of their names, including those of other processes.
+
+        Args:
+            prefix: Return only jobs whose names begin with this text.
+            after: Return only jobs after this name: the last name of the previous page.
+            limit: Maximum number of jobs, from 1 to 1,000.
+        """
+        running = self._require_running()
+
+        async def list_jobs() -> list[JobInfo]:
+            now = await running.registrar.store.now()
+            states = await running.registrar.schedules(prefix, after=after, limit=limit)
+            return [info_of_job(state, now, state.identity in self.declared) for state in states]
+
+        return await running.run_in_loop(list_jobs)
+
+    async def get(self, name: str) -> JobInfo:
+        """Return a job.
+
+        Raises:
+            NotFound: The job does not exist.
+        """
+        running = self._require_running()
+
+        async def read_job() -> JobInfo:
+            state, now = await running.registrar.get(name), await running.registrar.store.now()
+            return info_of_job(state, now, name in self.declared)
+
+        return await running.run_in_loop(read_job)
+
+    async def runs(self, name: str, *, before: str = "", limit: int = 20) -> list[RunInfo]:
+        """Return the runs of a job, newest first. Periods in a gap record have no run: see `why`.
+
+        Args:
+            name: Name of the job.
+            before: Return only runs before this one: the last key of the previous page.
+            limit: Maximum number of runs, from 1 to 1,000.
+
+        Raises:
+            NotFound: The job never existed.
+        """
+        running = self._require_running()
+
+        async def list_runs() -> list[RunInfo]:
+            runs = await running.registrar.runs(name, before=before, limit=limit)
+            zone = await running.zone_of(name)
+            return [info_of_run(run, zone) for run in runs]
+
+        return await running.run_in_loop(list_runs)
+
+    async def result(self, key: str, timeout: float | None = None) -> RunInfo:
+        """Wait until a run has ended, in any process, and return its record.
+
+        Args:
+            key: Key of the run, as `trigger` returns it.
+            timeout: Seconds to wait; None for no limit.
+
+        Raises:
+            NotFound: No run has this key.
+            TimeoutError: The run has not ended in time.
+            UsageError: The scheduler was stopped while it waited.
+        """
+        running = self._require_running()
+
+        async def wait_for_end() -> RunInfo:
+            run = await running.ends.wait(running.registrar.store, key, timeout)
+            if run is None:
+                raise stopped_error()
+            return info_of_run(run, await running.zone_of(run.identity))
+
+        return await running.run_in_loop(wait_for_end)

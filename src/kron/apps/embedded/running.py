@@ -11,12 +11,14 @@ import time
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
 from functools import partial
 from typing import Any, TypeVar
 from uuid import uuid4
 
 from kron.apps.embedded.declared import SCHEME, Declared
 from kron.apps.embedded.functions import Functions
+from kron.apps.embedded.run_ends import RunEnds
 from kron.apps.wiring import open_store
 from kron.engine.clock import Clock, Timer
 from kron.engine.events import Event, Sink, all_of, guarded
@@ -59,7 +61,8 @@ class Running:
         self.resources = AsyncExitStack()
         self.loop = asyncio.get_running_loop()
         log_sink, self.log = log_with(log)
-        self.sink = guarded(all_of(partial(_log_event, log_sink), setup.sink), log)
+        self.ends = RunEnds(setup.timer)
+        self.sink = guarded(all_of(partial(_log_event, log_sink), self.ends, setup.sink), log)
         self.shared = True  # whether other processes can use the store
         self.defining: set[asyncio.Task[None]] = set()
         self.defined_names: set[str] = set()
@@ -124,6 +127,11 @@ class Running:
             return await self._run_when_defined(work)
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._run_when_defined(work), self.loop))
 
+    async def zone_of(self, name: str) -> tzinfo:
+        """Return the time zone of a job; UTC if the job is no longer in the store."""
+        (state,) = await self.registrar.store.get([name])
+        return state.job.schedule.zone.rules if state else UTC
+
     def wait_for(self, request: Coroutine[Any, Any, T]) -> T:
         """Return the result of a coroutine in a thread without an event loop.
 
@@ -159,6 +167,7 @@ class Running:
         """Launch nothing more, wait up to `timeout` seconds for running functions, and close the store."""
         deadline = self.loop.time() + timeout
         self.stopping.set()
+        self.ends.stop()
         try:
             await self._wait_until_defined()
         finally:

@@ -79,9 +79,7 @@ class Scheduler(Declarations, Requests):
         check_arguments(threads, shutdown_timeout, retention, on_event, settings)
         super().__init__(Setup(store, on_event, threads, clock, timer or SystemTimer(), settings, retention))
         self.patience = shutdown_timeout
-        self._pid = 0  # process in which the scheduler was started last
         self._is_entered = False
-        self._inherited: list[object] = []  # of the parent process; kept, so that no connection of it is closed here
         self._background: BackgroundThread | None = None
         self._stop_request: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None
 
@@ -93,13 +91,13 @@ class Scheduler(Declarations, Requests):
     def start(self) -> None:
         """Start the scheduler in a background thread, and return when it runs.
 
-        The thread does not keep the process alive. When the main thread ends, the scheduler is shut down. A forked
-        process has no threads of its parent: call `start` in each process.
+        The thread does not keep the process alive. When the main thread ends, the scheduler is shut down. In a server
+        that forks worker processes, start the scheduler after the fork, in each of them.
 
         Raises:
             KronError: The scheduler cannot start, for example because its store is unavailable.
         """
-        self._forget_parent()
+        self._refuse_fork()
         background = BackgroundThread(self._serve, self.stop)
         background.start()
         self._background = background
@@ -147,11 +145,11 @@ class Scheduler(Declarations, Requests):
         self.shutdown()
 
     async def __aenter__(self) -> Scheduler:
-        self._forget_parent()
+        self._refuse_fork()
         with self._lock:
             if self._is_entered:
                 raise UsageError("RUNNING", "the scheduler is running already", hint="create another Scheduler")
-            self._is_entered, self._pid = True, os.getpid()
+            self._is_entered = True
         try:
             await self._begin()
         except BaseException:
@@ -185,13 +183,6 @@ class Scheduler(Declarations, Requests):
             if running:
                 await running.end(self.patience)
         finally:
-            self._is_entered = False
-
-    def _forget_parent(self) -> None:
-        """Forget a scheduler that runs in the process from which this process was forked."""
-        if self._is_entered and self._pid != os.getpid():
-            self._inherited += [self._inside, self._background]
-            self._inside = self._background = self._stop_request = None
             self._is_entered = False
 
     async def _serve(self, on_running: Callable[[], None]) -> None:
