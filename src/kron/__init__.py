@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from kron.apps.embedded import Scheduler
     from kron.apps.embedded.current_run import CurrentRun, current_run
     from kron.apps.embedded.job_info import JobInfo
+    from kron.apps.embedded.run_event import RunEvent
     from kron.apps.embedded.run_info import RunInfo
     from kron.errors import (
         AccessDenied,
@@ -57,6 +58,7 @@ __all__ = [
     "Period",
     "QuotaExceeded",
     "RevisionConflict",
+    "RunEvent",
     "RunInfo",
     "Schedule",
     "Scheduler",
@@ -83,6 +85,7 @@ _HOMES = {
     "kron.apps.embedded": ("Scheduler",),
     "kron.apps.embedded.current_run": ("CurrentRun", "current_run"),
     "kron.apps.embedded.job_info": ("JobInfo",),
+    "kron.apps.embedded.run_event": ("RunEvent",),
     "kron.apps.embedded.run_info": ("RunInfo",),
     "kron.timing.decision": ("Decision", "decide"),
     "kron.timing.period": ("Period", "last_period", "periods"),

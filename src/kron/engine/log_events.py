@@ -72,7 +72,8 @@ def _launched(facts: Any) -> str:
 def _ended(facts: Any) -> str:
     reason = f": {facts['reason']}" if facts.get("reason") else ""
     state_text = {"success": "succeeded"}.get(facts["state"], facts["state"])
-    return f"{_run(facts)} {state_text}{reason}"
+    duration = f" in {facts['duration_ms'] / 1000} s" if "duration_ms" in facts else ""
+    return f"{_run(facts)} {state_text}{duration}{reason}"
 
 
 def _gap(facts: Any) -> str:
@@ -98,6 +99,7 @@ def _tz_databases(facts: Any) -> str:
 _TEXTS: dict[str, Callable[[Any], str]] = {
     "launch_completed": _launched,
     "run_finished": _ended,
+    "run_started": lambda facts: f"{_run(facts)} started, attempt {facts['attempt']}",
     "run_recorded": lambda facts: f"{_run(facts)} recorded as {facts['state']}",
     "launch_fenced": lambda facts: f"{_run(facts)}: result rejected, another worker has taken over the run",
     "launch_withheld": lambda facts: f"{_run(facts)} not sent: {facts['why']}; Kron will retry",

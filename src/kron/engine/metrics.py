@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from kron.engine.events import Event
+from kron.rules.run import OPEN
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)  # seconds
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -31,6 +32,8 @@ DRIFTS = {
 }
 KRON_COUNTERS = {
     "kron_periods_not_executed_total": "Periods that were not executed, by outcome and reason.",
+    "kron_runs_started_total": "Functions that an embedded scheduler started.",
+    "kron_runs_finished_total": "Runs that ended, by state.",
     "kron_runs_lost_total": "Runs that stopped reporting.",
     "kron_launch_results_total": "Launch attempts by the target's response.",
     "kron_launch_results_fenced_total": "Responses rejected because another worker had taken over the run.",
@@ -44,6 +47,7 @@ KRON_COUNTERS = {
     "kron_observers_failed_total": "Events on which an observer raised an exception.",
 }
 _EVENT_COUNTERS = {
+    "run_started": "kron_runs_started_total",
     "launch_fenced": "kron_launch_results_fenced_total",
     "launch_withheld": "kron_launches_withheld_total",
     "pass": "kron_worker_passes_total",
@@ -84,6 +88,7 @@ class Metrics:
         self.values: Counter[str] = Counter(dict.fromkeys((*UNPREFIXED_METRICS, *KRON_COUNTERS), 0))
         self.labelled: dict[str, Counter[str]] = {
             "kron_periods_not_executed_total": Counter(),
+            "kron_runs_finished_total": Counter(),
             "kron_launch_results_total": Counter(),
         }
         self.gauges = dict.fromkeys(GAUGES, 0.0)
@@ -115,6 +120,8 @@ class Metrics:
             self._count_not_run(outcome, reason, 1)
             self.values["runs_skipped_overlap"] += reason == "overlap"
             self.values["runs_failed_launch"] += reason == "launch_failed"
+        if event.facts["state"] not in OPEN:
+            self.labelled["kron_runs_finished_total"][f'state="{event.facts["state"]}"'] += 1
         self.values["kron_runs_lost_total"] += event.facts["state"] == "lost"
 
     def _count_launch(self, event: Event) -> None:

@@ -6,13 +6,14 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from kron.apps.embedded.current_run import as_current, run_of
 from kron.apps.embedded.declared import Declared
 from kron.engine.clock import Timer
-from kron.engine.events import Sink, silent
+from kron.engine.events import Event, Sink, about, silent
 from kron.engine.launcher import Launch
 from kron.engine.report_writer import ReportWriter
 from kron.engine.store import Store, Transactional
@@ -21,7 +22,8 @@ from kron.launchers.python import Function, PythonLauncher, call, plain
 from kron.launchers.threads import Threads
 from kron.rules.excerpt import excerpt_of_error
 from kron.rules.launch_result import LaunchResponse, LaunchResult, Report, next_check_after
-from kron.rules.run import RUNNING, Run
+from kron.rules.outcome import Outcome, Reason
+from kron.rules.run import RUNNING, Run, State
 from kron.rules.update import RunUpdate
 from kron.timing.schedule.policy import MILLISECOND, SECOND
 
@@ -41,7 +43,10 @@ class Functions:
     ) -> None:
         self.declared, self.store, self.timer = declared, store, timer
         self.on_end: Callable[[], None] = lambda: None  # called when a function has ended
-        self.reports, self.threads = ReportWriter(store, sink, timer), Threads(threads)
+        self.sink = sink
+        self.reports, self.threads = ReportWriter(store, self._emit, timer), Threads(threads)
+        self.starts: dict[str, float] = {}  # timer time at which the function of a key started
+        self.endings: dict[str, dict[str, Any]] = {}  # facts about the end of a function, until it is recorded
         self.threaded: set[str] = set()  # keys of runs whose functions run in a thread
         self.abandoned: set[str] = set()  # those of them that are no longer awaited
         self.python = PythonLauncher(self._function, self._report, lambda: list(self.declared))
@@ -82,8 +87,13 @@ class Functions:
         if threaded and self.threads.busy:
             log.warning("job %r is waiting for a free thread; Scheduler(threads=%d)", declared.name, self.threads.size)
 
+        arrived = self.timer.monotonic()
+
         def mark_started() -> None:
             started.set()
+            self.starts[key] = self.timer.monotonic()
+            at = launch.run.sent + int((self.starts[key] - arrived) * 1000)
+            self.sink(about("run_started", at, launch.run))
             if threaded:
                 self.threaded.add(key)
 
@@ -134,28 +144,48 @@ class Functions:
     async def _report(self, launch: Launch, report: Report, error: BaseException | None) -> None:
         name, key, declared = launch.job.name, launch.run.key, self.declared.get(launch.job.name)
         self.threaded.discard(key)
+        seconds = self.timer.monotonic() - self.starts.pop(key, self.timer.monotonic())
         if key in self.abandoned:
             self.abandoned.discard(key)
             log.warning("job %r still runs in its thread; its end will not be recorded", name)
             return  # its lease will expire
-        if report is Report.SUCCESS and declared and declared.transaction:
-            self.on_end()
-            return  # recorded in the transaction of the function
         if isinstance(error, Fenced):
             log.warning("job %r: %s", name, error.message)
             return  # another worker is responsible for the run
-        if error is not None:
-            log.error("job %r failed", name, exc_info=error)
-        elif report is Report.FAILED:
-            log.warning("job %r was canceled", name)
-        canceled = "the function was canceled" if report is Report.FAILED else ""
-        await self._record(launch, report, excerpt_of_error(error) or canceled)
+        self.endings[key] = {"duration_ms": round(seconds * 1000)} | ({"exception": error} if error else {})
+        try:
+            if report is Report.SUCCESS and declared and declared.transaction:
+                self._emit_end(launch, State.SUCCESS, seconds)  # recorded in the transaction of the function
+                self.on_end()
+                return
+            if error is not None:
+                log.error("job %r failed", name, exc_info=error)
+            elif report is Report.FAILED:
+                log.warning("job %r was canceled", name)
+            canceled = "the function was canceled" if report is Report.FAILED else ""
+            is_recorded = await self._record(launch, report, excerpt_of_error(error) or canceled)
+            if is_recorded and report is Report.FAILED and _will_retry(launch):
+                self._emit_end(launch, State.WAITING, seconds, "run_recorded")
+        finally:
+            self.endings.pop(key, None)
+
+    def _emit_end(self, launch: Launch, state: State, seconds: float, name: str = "run_finished") -> None:
+        """Emit the end of an attempt that the writer of reports does not emit."""
+        reason = Reason.FAILED if state is State.WAITING else None
+        run = launch.run._replace(state=state, outcome=Outcome.EXECUTED, reason=reason)
+        self._emit(about(name, launch.run.sent + round(seconds * 1000), run))
+
+    def _emit(self, event: Event) -> None:
+        """Emit an event; one about the end of a function has its duration and its exception."""
+        ending = self.endings.get(event.facts.get("key", ""))
+        self.sink(replace(event, facts={**event.facts, **ending}) if ending else event)
 
     async def _write(self, launch: Launch, report: Report, **more: Any) -> bool:
         run, policy = launch.run, launch.job.schedule.policy
         return await self.reports.write(run.key, report, run.attempt, policy=policy, **more)
 
-    async def _record(self, launch: Launch, report: Report, excerpt: str) -> None:
+    async def _record(self, launch: Launch, report: Report, excerpt: str) -> bool:
+        """Record the end of a function. Returns False if the end does not count or could not be recorded."""
         name = launch.job.name
 
         def log_failure(error: Exception) -> None:
@@ -165,7 +195,14 @@ class Functions:
             accepted = await self._write(launch, report, longest=MAX_RETRY_SECONDS, failed=log_failure, excerpt=excerpt)
         except Exception as error:
             log.error("the end of job %r could not be recorded: %s", name, error)
-            return
+            return False
         if not accepted and report is Report.SUCCESS:
             log.warning("the end of job %r came too late: its run is already lost or finished", name)
         self.on_end()
+        return accepted
+
+
+def _will_retry(launch: Launch) -> bool:
+    """Return whether a run that failed runs again."""
+    failed = failed_run(launch.run, launch.job.schedule.policy, launch.run.sent, Reason.FAILED)
+    return failed.state is State.WAITING

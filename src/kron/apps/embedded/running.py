@@ -19,11 +19,13 @@ from uuid import uuid4
 from kron.apps.embedded.declared import SCHEME, Declared
 from kron.apps.embedded.functions import Functions
 from kron.apps.embedded.run_ends import RunEnds
+from kron.apps.embedded.run_handlers import RunHandlers
 from kron.apps.wiring import open_store
 from kron.engine.clock import Clock, Timer
 from kron.engine.events import Event, Sink, all_of, guarded
 from kron.engine.log_writer import log_with
 from kron.engine.maintenance import Maintenance, maintaining
+from kron.engine.metrics import Metrics
 from kron.engine.registrar import Actor, Registrar
 from kron.engine.settings import Settings
 from kron.engine.worker import Worker
@@ -50,7 +52,9 @@ class Setup:
     timer: Timer
     settings: Settings
     retention: int | None
-    declared: dict[str, Declared] = field(default_factory=dict)
+    declared: dict[str, Declared]
+    handlers: RunHandlers
+    metrics: Metrics = field(default_factory=Metrics)
 
 
 class Running:
@@ -62,7 +66,9 @@ class Running:
         self.loop = asyncio.get_running_loop()
         log_sink, self.log = log_with(log)
         self.ends = RunEnds(setup.timer)
-        self.sink = guarded(all_of(partial(_log_event, log_sink), self.ends, setup.sink), log)
+        setup.handlers.begin()
+        own_sinks = partial(_log_event, log_sink), self.ends, setup.metrics, setup.handlers
+        self.sink = guarded(all_of(*own_sinks, setup.sink), log)
         self.shared = True  # whether other processes can use the store
         self.defining: set[asyncio.Task[None]] = set()
         self.defined_names: set[str] = set()
@@ -175,6 +181,7 @@ class Running:
             for working in unfinished:
                 working.cancel()
             await self.functions.ended(deadline - self.loop.time())
+            await self.setup.handlers.end(max(1.0, deadline - self.loop.time()))
             self.closed = True
             if self.requests:
                 await asyncio.wait(self.requests, timeout=MAX_REQUEST_SECONDS)
@@ -209,11 +216,15 @@ class Running:
 
 
 def _log_event(log_sink: Sink, event: Event) -> None:
-    """Log an event, one line per run: starts are omitted, and failures were already logged with their traceback."""
+    """Log an event, one line per start and per end of a run.
+
+    The acceptance of a launch is omitted, because the start of the function is logged. A failure was already logged
+    with its traceback.
+    """
     facts = event.facts
-    started = event.name == "launch_completed" and facts["result"] == "ok"
+    accepted = event.name == "launch_completed" and facts["result"] == "ok"
     failed = event.name == "run_finished" and facts["state"] == "failed" and facts.get("outcome") == "executed"
-    if not started and not failed:
+    if not accepted and not failed:
         log_sink(event)
 
 

@@ -12,8 +12,11 @@ from kron.apps.embedded.background import BackgroundThread, run_in_new_loop
 from kron.apps.embedded.blocking_requests import BlockingRequests
 from kron.apps.embedded.current_run import current_run
 from kron.apps.embedded.declarations import Declarations
+from kron.apps.embedded.declared import Declared
+from kron.apps.embedded.handler_registration import HandlerRegistration
 from kron.apps.embedded.options import check_arguments
 from kron.apps.embedded.requests import Requests
+from kron.apps.embedded.run_handlers import RunHandlers
 from kron.apps.embedded.running import Running, Setup, current_loop
 from kron.apps.wiring import check_url
 from kron.engine.clock import Clock, SystemTimer, Timer
@@ -24,7 +27,7 @@ from kron.errors import UsageError
 from kron.launchers.threads import THREADS
 
 
-class Scheduler(Declarations, Requests):
+class Scheduler(Declarations, Requests, HandlerRegistration):
     """Runs functions on schedules: `async with Scheduler("sqlite:jobs.db") as s:`, or `run()` in a script or thread.
 
     Several processes can share a database: each period runs in one of them. The scheduler installs no signal handlers
@@ -77,7 +80,9 @@ class Scheduler(Declarations, Requests):
     ) -> None:
         check_url(store)
         check_arguments(threads, shutdown_timeout, retention, on_event, settings)
-        super().__init__(Setup(store, on_event, threads, clock, timer or SystemTimer(), settings, retention))
+        declared, timer = dict[str, Declared](), timer or SystemTimer()
+        handlers = RunHandlers(declared)
+        super().__init__(Setup(store, on_event, threads, clock, timer, settings, retention, declared, handlers))
         self.patience = shutdown_timeout
         self._is_entered = False
         self._background: BackgroundThread | None = None
@@ -87,6 +92,10 @@ class Scheduler(Declarations, Requests):
     def sync(self) -> BlockingRequests:
         """The methods that control and inspect jobs, for threads without an event loop: `s.sync.pause("report")`."""
         return BlockingRequests(self)
+
+    def metrics(self) -> str:
+        """Return the metrics of this process in the Prometheus text format. You can call it from any thread."""
+        return self._setup.metrics.text()
 
     def start(self) -> None:
         """Start the scheduler in a background thread, and return when it runs.
