@@ -32,3 +32,14 @@ def events_of(worker_pass: Pass) -> Iterator[Event]:
             facts = {"identity": identity, "first": gap.first, "last": gap.last, "count": gap.count}
             cause = {"outcome": str(gap.outcome), "reason": str(gap.reason)}
             yield Event("gap_recorded", worker_pass.now, facts | cause)
+
+
+def plans_within(plans: list[Plan], room: int) -> list[Plan]:
+    """Return the first plans whose launches fit into `room`. One plan can launch many runs to catch up."""
+    if sum(len(each.new) + len(each.changed) for each in plans) <= room:
+        return plans
+    for number, each in enumerate(plans):
+        room -= len(each.launches)
+        if room < 0 and number:
+            return plans[:number]
+    return plans

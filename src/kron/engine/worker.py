@@ -15,7 +15,7 @@ from kron.engine.failpoint import fail_point
 from kron.engine.fleet import Share
 from kron.engine.launcher import Launcher
 from kron.engine.membership import Membership
-from kron.engine.passes import Pass, events_of
+from kron.engine.passes import Pass, events_of, plans_within
 from kron.engine.prefetch import Batch, Prefetcher
 from kron.engine.setting_aside import SettingAside
 from kron.engine.settings import Settings
@@ -161,7 +161,7 @@ class Worker:
         states = await self._end_expired_pauses([state for state in states if not self._has_own_run(state)], now)
         all_plans = [plan(state, now, owner=self.owner, lease=self.settings.lease) for state in states]
         planned = self.dispatcher.without_withdrawn(all_plans)
-        plans = _plans_within(planned, self.dispatcher.room)
+        plans = plans_within(planned, self.dispatcher.room)
         fail_point("K10" if any(p.changed for p in plans) else "K1")
         try:
             committed_plans = await self._commit(plans, now)
@@ -289,14 +289,3 @@ class Worker:
         if self.settings.shard_lease:
             facts["shards"] = len(frozenset().union(*(share.shards for share in self.membership.shares)))
         self.sink(Event("pass", worker_pass.now, {"owner": self.owner, **facts}))
-
-
-def _plans_within(plans: list[Plan], room: int) -> list[Plan]:
-    """Return the first plans whose launches fit into `room`. One plan can launch many runs to catch up."""
-    if sum(len(each.new) + len(each.changed) for each in plans) <= room:
-        return plans
-    for number, each in enumerate(plans):
-        room -= len(each.launches)
-        if room < 0 and number:
-            return plans[:number]
-    return plans

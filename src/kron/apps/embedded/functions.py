@@ -21,7 +21,7 @@ from kron.errors import Fenced
 from kron.launchers.python import Function, PythonLauncher, call, plain
 from kron.launchers.threads import Threads
 from kron.rules.excerpt import excerpt_of_error
-from kron.rules.launch_result import LaunchResponse, LaunchResult, Report, next_check_after
+from kron.rules.launch_result import LaunchResponse, LaunchResult, Report, failed_run, next_check_after
 from kron.rules.outcome import Outcome, Reason
 from kron.rules.run import RUNNING, Run, State
 from kron.rules.update import RunUpdate
