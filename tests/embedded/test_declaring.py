@@ -213,8 +213,8 @@ def test_url_with_an_absolute_path_is_taken(tmp_path):
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5, True, "4"])
 def test_threads_that_are_no_number_are_refused(threads):
-    with pytest.raises(KronError, match="threads cannot be"):
-        Scheduler("memory:", threads=threads)
+    with pytest.raises(KronError, match="max_workers cannot be"):
+        Scheduler("memory:", max_workers=threads)
 
 
 @pytest.mark.parametrize(

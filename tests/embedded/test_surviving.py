@@ -203,7 +203,7 @@ def test_plain_functions_have_a_stated_number_of_threads():
         going.discard(number)
 
     async def script():
-        async with Scheduler("memory:", threads=3) as s:
+        async with Scheduler("memory:", max_workers=3) as s:
             for number in range(5):
                 s.add(job, "daily", name=str(number), args=(number,))
                 await s.trigger(str(number))
@@ -225,7 +225,7 @@ def test_job_that_waits_for_a_thread_is_not_started_and_not_lost(monkeypatch, ca
     gate, called = threading.Event(), []
 
     async def script():
-        async with Scheduler("memory:", threads=1) as s:
+        async with Scheduler("memory:", max_workers=1) as s:
             s.add(lambda: gate.wait(20), "daily", name="long")
             s.add(lambda: called.append(1), "daily", name="waits")
             await s.trigger("long")
@@ -238,7 +238,7 @@ def test_job_that_waits_for_a_thread_is_not_started_and_not_lost(monkeypatch, ca
             return waits.state, long.state, (await runs(s, "waits"))[0].state
 
     assert asyncio.run(script()) == (State.ENQUEUED, State.STARTED, State.SUCCESS)
-    assert "job 'waits' is waiting for a free thread; Scheduler(threads=1)" in caplog.text
+    assert "job 'waits' is waiting for a free thread; Scheduler(max_workers=1)" in caplog.text
 
 
 def _short_lease():

@@ -13,6 +13,7 @@ from kron.apps.embedded.job_schedule import check_schedule, cron_options
 from kron.apps.embedded.options import (
     CatchupName,
     Duration,
+    ExecutorName,
     JobOptions,
     OverlapName,
     check_options,
@@ -53,6 +54,7 @@ class Declarations(SchedulerCore):
         timeout: Duration | None = None,
         restart_lost: bool | None = None,
         transaction: bool = False,
+        executor: ExecutorName | None = None,
     ) -> Callable[[F], F]:
         """Declare a job: `@s.job("daily around 14:00")`, `@s.job(every="10s")` or `@s.job(at=datetime(...))`.
 
@@ -60,7 +62,7 @@ class Declarations(SchedulerCore):
         class documents every option.
         """
         retry = (retry_delay, retry_attempts, retry_factor, retry_max_delay, retry_jitter)
-        policy = (overlap, overlap_limit, catchup, deadline, *retry, timeout, restart_lost, transaction)
+        policy = (overlap, overlap_limit, catchup, deadline, *retry, timeout, restart_lost, transaction, executor)
         return self._decorator(schedule, JobOptions(timezone, dst, *policy, dialect, every, at), name, args, kwargs)
 
     @with_known_options
@@ -85,10 +87,11 @@ class Declarations(SchedulerCore):
         timeout: Duration | None = None,
         restart_lost: bool | None = None,
         transaction: bool = False,
+        executor: ExecutorName | None = None,
     ) -> Callable[[F], F]:
         """Declare a job with a cron line: `@s.cron("*/5 * * * *")` or `@s.cron("@daily")`. Options as in `job`."""
         retry = (retry_delay, retry_attempts, retry_factor, retry_max_delay, retry_jitter)
-        policy = (overlap, overlap_limit, catchup, deadline, *retry, timeout, restart_lost, transaction)
+        policy = (overlap, overlap_limit, catchup, deadline, *retry, timeout, restart_lost, transaction, executor)
         return self._decorator(schedule, cron_options(schedule, JobOptions(timezone, dst, *policy)), name, args, kwargs)
 
     @with_known_options
@@ -113,10 +116,11 @@ class Declarations(SchedulerCore):
         timeout: Duration | None = None,
         restart_lost: bool | None = None,
         transaction: bool = False,
+        executor: ExecutorName | None = None,
     ) -> Callable[[F], F]:
         """Declare a job in the `kron` dialect: `@s.kron("0 9 * * MON-FRI @win(after,30m)")`. Options as in `job`."""
         retry = (retry_delay, retry_attempts, retry_factor, retry_max_delay, retry_jitter)
-        policy = (overlap, overlap_limit, catchup, deadline, *retry, timeout, restart_lost, transaction)
+        policy = (overlap, overlap_limit, catchup, deadline, *retry, timeout, restart_lost, transaction, executor)
         return self._decorator(schedule, JobOptions(timezone, dst, *policy, "kron"), name, args, kwargs)
 
     @with_known_options
@@ -145,6 +149,7 @@ class Declarations(SchedulerCore):
         timeout: Duration | None = None,
         restart_lost: bool | None = None,
         transaction: bool = False,
+        executor: ExecutorName | None = None,
     ) -> str:
         """Declare a job of a function or of `package.module:function`, and return the name of the job.
 
@@ -152,7 +157,7 @@ class Declarations(SchedulerCore):
         the store. Options as in `job`.
         """
         retry = (retry_delay, retry_attempts, retry_factor, retry_max_delay, retry_jitter)
-        policy = (overlap, overlap_limit, catchup, deadline, *retry, timeout, restart_lost, transaction)
+        policy = (overlap, overlap_limit, catchup, deadline, *retry, timeout, restart_lost, transaction, executor)
         options = check_options(JobOptions(timezone, dst, *policy, dialect, every, at))
         return self._declare(declare(function, schedule, options, name, args, kwargs))
 

@@ -8,10 +8,12 @@ from importlib import import_module
 from inspect import isasyncgenfunction, iscoroutine, iscoroutinefunction, isgeneratorfunction, signature
 from typing import Any
 
+from kron.apps.embedded.child_process import check_process_call
 from kron.apps.embedded.job_schedule import check_schedule, read_schedule
 from kron.apps.embedded.options import JobOptions
 from kron.errors import UsageError, clip
 from kron.language.source import source_of
+from kron.launchers.python import plain
 from kron.timing.decision import checked_identity
 from kron.timing.job import Job
 
@@ -28,6 +30,7 @@ class Declared:
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any]
     transaction: bool = False  # whether its first argument is a connection
+    process: bool = False  # whether the function is called in a child process
 
 
 def declare(
@@ -53,7 +56,13 @@ def declare(
             "NOT_ASYNC", message, hint="declare it with `async def`, and await the calls of the connection"
         )
     _check_arguments(target, job_name, args, kwargs, transaction)
-    return Declared(job_name, job, target, tuple(args), dict(kwargs), transaction)
+    process = options.executor == "process"
+    if process:
+        if not plain(target):
+            message = f'{job_name!r} is an async function, and executor="process" needs a plain function'
+            raise UsageError("BAD_OPTION", message, hint="declare it with `def`, or remove executor=")
+        check_process_call(target, job_name, args, kwargs)
+    return Declared(job_name, job, target, tuple(args), dict(kwargs), transaction, process)
 
 
 def import_function(path: str) -> Callable[..., Any]:

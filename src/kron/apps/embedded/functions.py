@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from kron.apps.embedded.child_process import call_in_process
 from kron.apps.embedded.current_run import as_current, run_of
 from kron.apps.embedded.declared import Declared
 from kron.engine.clock import Timer
@@ -39,12 +40,19 @@ class Functions:
     """Launcher of functions. It defers jobs that another process declares and this one does not."""
 
     def __init__(
-        self, declared: Mapping[str, Declared], store: Store, timer: Timer, threads: int, sink: Sink = silent
+        self,
+        declared: Mapping[str, Declared],
+        store: Store,
+        timer: Timer,
+        workers: int,
+        coroutines: int | None = None,
+        sink: Sink = silent,
     ) -> None:
         self.declared, self.store, self.timer = declared, store, timer
         self.on_end: Callable[[], None] = lambda: None  # called when a function has ended
         self.sink = sink
-        self.reports, self.threads = ReportWriter(store, self._emit, timer), Threads(threads)
+        self.reports, self.threads = ReportWriter(store, self._emit, timer), Threads(workers)
+        self.coroutines = None if coroutines is None else asyncio.Semaphore(coroutines)
         self.starts: dict[str, float] = {}  # timer time at which the function of a key started
         self.endings: dict[str, dict[str, Any]] = {}  # facts about the end of a function, until it is recorded
         self.threaded: set[str] = set()  # keys of runs whose functions run in a thread
@@ -85,7 +93,8 @@ class Functions:
     async def _call(self, declared: Declared, launch: Launch) -> None:
         started, key, threaded = asyncio.Event(), launch.run.key, plain(declared.function)
         if threaded and self.threads.busy:
-            log.warning("job %r is waiting for a free thread; Scheduler(threads=%d)", declared.name, self.threads.size)
+            limit = self.threads.size
+            log.warning("job %r is waiting for a free thread; Scheduler(max_workers=%d)", declared.name, limit)
 
         arrived = self.timer.monotonic()
 
@@ -102,11 +111,18 @@ class Functions:
                 await self._execute(declared, launch, mark_started)
 
     async def _execute(self, declared: Declared, launch: Launch, mark_started: Callable[[], None]) -> None:
-        if declared.transaction:
-            mark_started()
-            await self._call_in_transaction(declared, launch)
-        else:
-            await call(partial(declared.function, *declared.args, **declared.kwargs), self.threads, mark_started)
+        function = partial(declared.function, *declared.args, **declared.kwargs)
+        if declared.process:
+            function = partial(call_in_process, declared.function, declared.args, dict(declared.kwargs))
+        if plain(function):
+            await call(function, self.threads, mark_started)
+            return
+        async with self.coroutines or nullcontext():
+            if declared.transaction:
+                mark_started()
+                await self._call_in_transaction(declared, launch)
+            else:
+                await call(function, self.threads, mark_started)
 
     async def _call_in_transaction(self, declared: Declared, launch: Launch) -> None:
         assert isinstance(self.store, Transactional)  # noqa: S101  ensured when the job was declared

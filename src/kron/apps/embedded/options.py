@@ -38,6 +38,7 @@ OverlapName = Literal[
     "skip", "allow", "queue", "coalesce", "replace",
     "Skip", "AllowAll", "BufferAll", "BufferOne", "CancelOther", "TerminateOther",
 ]  # fmt: skip
+ExecutorName = Literal["thread", "process"]
 CatchupName = Literal["latest", "none", "all", "spread", "by-deadline"]
 
 
@@ -62,6 +63,7 @@ class JobOptions:
         timeout: How long a run can take; None for no limit.
         restart_lost: Whether a run whose process died runs again; None: only if it is safe.
         transaction: Whether the first argument of the function is a connection of the store.
+        executor: Where a plain function is called: `thread`, or `process` for a child process; None for `thread`.
         dialect: Dialect of the text; None for `fuzzy`.
         every: Interval of elapsed time, counted from 1970-01-01T00:00Z.
         at: One datetime or several. A datetime without a zone is a wall-clock time in `timezone`.
@@ -81,6 +83,7 @@ class JobOptions:
     timeout: Duration | None = None
     restart_lost: bool | None = None
     transaction: bool = False
+    executor: ExecutorName | None = None
     dialect: DialectName | None = None
     every: Duration | None = None
     at: datetime | Sequence[datetime] | None = None
@@ -91,7 +94,6 @@ _FOREIGN_OPTIONS = {  # option names of other schedulers and of `job`, and what 
     "coalesce": 'use catchup="latest", which is the default',
     "dialect": 'use @s.job("...", dialect="...")',
     "every": "use @s.job(every=...)",
-    "executor": "remove it: plain functions run in the threads of the scheduler, Scheduler(threads=32)",
     "hours": 'use every="2h", or a sentence: @s.job("every 2 hours")',
     "id": 'use name="..."',
     "jitter": 'use a window: @s.kron("0 14 * * * @win(around,4m)")',
@@ -137,6 +139,8 @@ def check_options(options: JobOptions) -> JobOptions:
     for name, flag in flags.items():
         if not isinstance(flag, bool | None):
             raise _bad_option(name, flag, f"use {name}=True or {name}=False")
+    if options.executor not in (None, "thread", "process"):
+        raise _bad_option("executor", options.executor, 'use executor="thread" or executor="process"')
     return options
 
 
@@ -196,11 +200,18 @@ def _check_combination(policy: Policy, options: JobOptions) -> None:
 
 
 def check_arguments(
-    threads: object, shutdown_timeout: object, retention: object, on_event: object, settings: object
+    max_workers: object,
+    max_coroutines: object,
+    shutdown_timeout: object,
+    retention: object,
+    on_event: object,
+    settings: object,
 ) -> None:
     """Reject invalid arguments of a scheduler."""
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise _bad_option("threads", threads, "use an integer of at least 1")
+    for name, limit in (("max_workers", max_workers), ("max_coroutines", max_coroutines)):
+        is_absent = limit is None and name == "max_coroutines"
+        if not is_absent and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
+            raise _bad_option(name, limit, "use an integer of at least 1")
     seconds = shutdown_timeout
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < float("inf"):
         raise _bad_option("shutdown_timeout", seconds, "use a number of seconds of at least 0")

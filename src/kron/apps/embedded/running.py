@@ -47,7 +47,8 @@ class Setup:
 
     url: str
     sink: Sink
-    threads: int
+    max_workers: int
+    max_coroutines: int | None
     clock: Clock | None
     timer: Timer
     settings: Settings
@@ -86,7 +87,9 @@ class Running:
         store = await self.resources.enter_async_context(open_store(setup.url, setup.clock))
         try:
             self.registrar = Registrar(store, self.sink)
-            self.functions = Functions(setup.declared, store, setup.timer, setup.threads, self.sink)
+            self.functions = Functions(
+                setup.declared, store, setup.timer, setup.max_workers, setup.max_coroutines, self.sink
+            )
             await self.define_all()
         except BaseException:
             await self.resources.aclose()

@@ -37,7 +37,8 @@ class Scheduler(Declarations, Requests, HandlerRegistration):
         store: Store URL: `sqlite:PATH`, `postgresql://HOST/DATABASE` or `memory:`.
         on_event: Function that receives every event.
         shutdown_timeout: Seconds for which the shutdown waits for functions that are still running.
-        threads: Maximum number of plain functions that run concurrently.
+        max_workers: Maximum number of plain functions that run concurrently, in threads and child processes.
+        max_coroutines: Maximum number of async functions that run concurrently; None for no limit.
         clock: Clock of the store; None for the default. For tests.
         timer: Timer of the worker; None for the default. For tests.
         settings: Settings of the worker.
@@ -62,6 +63,7 @@ class Scheduler(Declarations, Requests, HandlerRegistration):
       how many percent it can be shorter. Default: a constant delay.
     - `timeout`: how long a run can take. Default: no limit.
     - `restart_lost`: whether a run whose process died runs again. Default: only with `transaction`.
+    - `executor`: where a plain function runs: `"thread"` (default), or `"process"` for a child process of its own.
     - `transaction`: the first argument of the function is a PostgreSQL connection. Its writes are committed together
       with the success of the run.
     """
@@ -72,17 +74,19 @@ class Scheduler(Declarations, Requests, HandlerRegistration):
         *,
         on_event: Sink = silent,
         shutdown_timeout: float = 30.0,
-        threads: int = THREADS,
+        max_workers: int = THREADS,
+        max_coroutines: int | None = None,
         clock: Clock | None = None,
         timer: Timer | None = None,
         settings: Settings = Settings(),  # noqa: B008  a frozen value
         retention: int | None = RETENTION_DAYS,
     ) -> None:
         check_url(store)
-        check_arguments(threads, shutdown_timeout, retention, on_event, settings)
+        check_arguments(max_workers, max_coroutines, shutdown_timeout, retention, on_event, settings)
         declared, timer = dict[str, Declared](), timer or SystemTimer()
         handlers = RunHandlers(declared)
-        super().__init__(Setup(store, on_event, threads, clock, timer, settings, retention, declared, handlers))
+        limits = max_workers, max_coroutines
+        super().__init__(Setup(store, on_event, *limits, clock, timer, settings, retention, declared, handlers))
         self.patience = shutdown_timeout
         self._is_entered = False
         self._background: BackgroundThread | None = None
