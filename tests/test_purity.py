@@ -34,7 +34,7 @@ ALLOWED = {
     "unicodedata",
 }
 MORE = {
-    "rules/launch_result.py": {"zlib"},  # a checksum spreads retries
+    "rules/delay.py": {"zlib"},  # a checksum spreads retries
     "rules/state.py": {"types"},  # an empty mapping that cannot be changed
     "timing/zone.py": {"datetime"},
     # the tz database is the one thing that is read from the machine

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from kron import KronError, Scheduler
-from kron.apps.embedded.options import policy_of
+from kron.apps.embedded.options import JobOptions, policy_of
 from kron.rules.outcome import Outcome, Reason
 from kron.rules.run import State
 from kron.timing.schedule.policy import SECOND, Overlap
@@ -118,21 +118,20 @@ def test_retries_end_after_their_maximum_with_growing_delays():
 
 @pytest.mark.parametrize(("name", "overlap"), [("BufferOne", "coalesce"), ("AllowAll", "allow"), ("queue", "queue")])
 def test_overlap_has_the_names_of_temporal_as_aliases(name, overlap):
-    assert policy_of({"overlap": name}).overlap is Overlap(overlap)
+    assert policy_of(JobOptions(overlap=name)).overlap is Overlap(overlap)
 
 
 def test_options_set_the_axes_of_the_policy():
-    policy = policy_of(
-        {
-            "overlap": "allow",
-            "overlap_limit": 3,
-            "retry_delay": "2s",
-            "retry_attempts": 0,
-            "retry_max_delay": timedelta(minutes=1),
-            "retry_jitter": 10,
-            "timeout": "10m",
-        }
+    options = JobOptions(
+        overlap="allow",
+        overlap_limit=3,
+        retry_delay="2s",
+        retry_attempts=0,
+        retry_max_delay=timedelta(minutes=1),
+        retry_jitter=10,
+        timeout="10m",
     )
+    policy = policy_of(options)
     assert (policy.overlap_limit, policy.retry_attempts, policy.retry_jitter) == (3, 0, 10)
     assert (policy.retry_max_delay, policy.timeout) == (60 * SECOND, 600 * SECOND)
 
@@ -151,6 +150,6 @@ def test_options_set_the_axes_of_the_policy():
 )
 def test_option_without_effect_or_out_of_range_is_rejected(options, says):
     with pytest.raises(KronError) as rejected:
-        policy_of(options)
+        policy_of(JobOptions(**options))
     assert says in rejected.value.message
     assert rejected.value.hint

@@ -136,7 +136,7 @@ def test_pause_resume_trigger_and_why():
             await asyncio.sleep(1800)
             words = list((await s.why("a")).lines())
             assert "by Scheduler" in words[0]
-            assert words[-1] == "executed: The run succeeded."
+            assert words[-2] == "executed: The run succeeded."
         return s.times
 
     assert virtually(script) == ["2026-03-10T12:30:00Z", "2026-03-10T13:30:20Z", "2026-03-10T14:00:00Z"]

@@ -203,7 +203,10 @@ def test_why_says_who_paused_it_and_what_for():
             paused,
             f"skipped: The schedule was paused. {swallowed}",
         ]
-        assert told(await why(world.store, "job", ms("2026-03-01T13:16:00Z"))) == ["executed: The run succeeded."]
+        assert told(await why(world.store, "job", ms("2026-03-01T13:16:00Z"))) == [
+            "executed: The run succeeded.",
+            "started 2026-03-01T13:15:00.000Z, finished 2026-03-01T13:15:00.000Z",
+        ]
 
     play(script())
 

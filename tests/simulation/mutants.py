@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
-from kron.engine import dispatcher, membership, registrar, worker
+from kron.engine import claim, dispatcher, membership, registrar, worker
 from kron.engine.batch_writer import BatchWriter
 from kron.engine.launcher import Launch
 from kron.engine.registrar import Registrar
@@ -309,7 +309,7 @@ def _commands_again() -> Iterator[Parts]:
     def answered(r: Run, a: LaunchResult, policy: Any, *rest: Any) -> Run:
         return _answered(r, a, replace(policy, on_worker_loss=WorkerLossPolicy.REDELIVER), *rest)
 
-    with patch.object(expiry, "_unacknowledged", unacknowledged), patch.object(dispatcher, "answered", answered):
+    with patch.object(expiry, "_unacknowledged", unacknowledged), patch.object(claim, "answered", answered):
         yield Parts()
 
 
@@ -394,9 +394,9 @@ MUTANTS: dict[str, Mutant] = {
     "revision in the key": _keyed_by_revision,
     "deadline not looked at": _swap(plan, "_late_run", _no_deadline),
     "replay without a bound": _swap(plan, "catch_up", _unbounded),
-    "timeout recorded as failure": _swap(dispatcher, "answered", _timeout_is_failure),
-    "timeout recorded as withheld": _swap(dispatcher, "answered", _timeout_is_withheld),
-    "doubt forgotten": _swap(dispatcher, "answered", _forgetful_answer),
+    "timeout recorded as failure": _swap(claim, "answered", _timeout_is_failure),
+    "timeout recorded as withheld": _swap(claim, "answered", _timeout_is_withheld),
+    "doubt forgotten": _swap(claim, "answered", _forgetful_answer),
     "commands sent again": _commands_again,
     "claims of the dead kept": _swap(expiry, "_lease_expired", _claims_kept),
     "silent runs kept": _swap(expiry, "_lease_expired", _silence_kept),

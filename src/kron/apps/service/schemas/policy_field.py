@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from kron.apps.service.preset import CATCHUPS
 from kron.apps.service.schemas.requests import PolicyFields
 from kron.errors import InvalidInput
-from kron.timing.schedule.policy import MILLISECOND, OVERLAP_NAMES, Completion, Overlap, Policy
+from kron.timing.schedule.policy import KRON, MILLISECOND, OVERLAP_NAMES, Completion, Overlap, Policy
 
 
 class PolicyField(NamedTuple):
@@ -54,16 +54,17 @@ def described_policy(policy: Policy) -> dict[str, Any]:
 
 
 def check_policy(policy: Policy) -> None:
-    """Reject a field that has no effect without another one.
+    """Reject a field that has no effect without another one. A field with its default value is no mistake.
 
     Raises:
         InvalidInput: `details` names the field.
     """
     if policy.overlap_limit is not None and policy.overlap is not Overlap.ALLOW:
         raise _useless("overlap_limit", "it limits overlap_policy allow only", "use overlap_policy allow, or remove it")
-    retry_axes = {"retry_attempts", "retry_factor", "retry_max_delay", "retry_jitter"}.intersection(policy.given)
-    if retry_axes and policy.retry_after is None:
-        name = next(name for name, field in POLICY_FIELDS.items() if field.axis in retry_axes)
+    retry_axes = ("retry_attempts", "retry_factor", "retry_max_delay", "retry_jitter")
+    changed_axes = [axis for axis in retry_axes if getattr(policy, axis) != getattr(KRON, axis)]
+    if changed_axes and policy.retry_after is None:
+        name = next(name for name, field in POLICY_FIELDS.items() if field.axis in changed_axes)
         raise _useless(name, "without retry_delay_ms, a failed run does not run again", "add retry_delay_ms")
 
 
