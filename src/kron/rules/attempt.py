@@ -55,14 +55,13 @@ def launched_attempt(run: Run, response: LaunchResponse, at: int, duration: int)
         at: Milliseconds: when the attempt was sent.
         duration: Milliseconds until the answer.
     """
-    result = AttemptResult(response.result)
-    if response.result is LaunchResult.OK:
-        if response.report is not Report.FAILED and run.tries == 1:
-            return None
-        if response.report in (Report.SUCCESS, Report.FAILED):
-            result = AttemptResult(response.report)
+    is_ok = response.result is LaunchResult.OK
+    if is_ok and response.report is not Report.FAILED and run.tries == 1:  # almost every attempt
+        return None
     if response.result is LaunchResult.UNSENT and not response.excerpt:
         return None  # withheld by its worker: the run counts these attempts
+    end = response.report if is_ok and response.report is not Report.STARTED else None
+    result = AttemptResult(end or response.result)
     return _attempt(run.attempt, at, duration, result, response.code, response.excerpt)
 
 
