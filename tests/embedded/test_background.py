@@ -12,8 +12,10 @@ import pytest
 
 from kron import KronError, Scheduler, StoreUnavailable, Unavailable, UsageError, current_run
 from kron.apps.embedded import running
+from kron.apps.embedded.blocking_jobs import BlockingJobs
 from kron.apps.embedded.blocking_requests import BlockingRequests
 from kron.apps.embedded.requests import Requests
+from kron.apps.embedded.task_jobs import TaskJobs
 from kron.apps.wiring import open_store
 from kron.rules.run import State
 
@@ -53,6 +55,9 @@ def test_every_request_has_a_blocking_form_of_the_same_signature():
     assert all(map(inspect.iscoroutinefunction, asynchronous.values()))
     for name, method in blocking.items():
         assert inspect.signature(method) == inspect.signature(asynchronous[name]), name
+    jobs = public_methods(TaskJobs)
+    for name in public_methods(BlockingJobs).keys() - blocking.keys():
+        assert inspect.signature(getattr(BlockingJobs, name)) == inspect.signature(jobs[name]), name
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])

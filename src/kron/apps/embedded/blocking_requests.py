@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -50,9 +50,11 @@ class BlockingRequests:
         """Delete a job here and in the store. Its history is kept. A process that declares the job defines it again."""
         self._wait(self._requests.delete(name))
 
-    def jobs(self, prefix: str = "", *, after: str = "", limit: int = 100) -> list[JobInfo]:
+    def jobs(
+        self, prefix: str = "", *, labels: Mapping[str, str] | None = None, after: str = "", limit: int = 100
+    ) -> list[JobInfo]:
         """Return the jobs in the store, in the order of their names, including those of other processes."""
-        return self._wait(self._requests.jobs(prefix, after=after, limit=limit))
+        return self._wait(self._requests.jobs(prefix, labels=labels, after=after, limit=limit))
 
     def get(self, name: str) -> JobInfo:
         """Return a job."""

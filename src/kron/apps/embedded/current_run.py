@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
-from typing import TypeVar, overload
+from typing import Any, TypeVar, overload
 
 from kron.engine.launcher import Launch
 from kron.errors import UsageError
@@ -28,6 +29,7 @@ class CurrentRun:
         chosen_time: Time at which the run was due.
         attempt: Number of this attempt, from 1.
         deadline: Latest time at which the run could start; None for no limit.
+        payload: Payload of the job: for a job of a task, its `args` and `kwargs`; None without one.
     """
 
     key: str
@@ -36,6 +38,7 @@ class CurrentRun:
     chosen_time: datetime
     attempt: int
     deadline: datetime | None
+    payload: Any = None
 
 
 _CURRENT: ContextVar[CurrentRun | None] = ContextVar("kron_current_run", default=None)
@@ -86,7 +89,8 @@ def run_of(launch: Launch) -> CurrentRun:
     zone, limit = schedule.zone.rules, schedule.policy.deadline
     deadline = None if limit is None else local_time(run.due + limit // MILLISECOND, zone)
     period = moment(run.nominal).astimezone(zone)
-    return CurrentRun(run.key, launch.job.name, period, local_time(run.due, zone), run.attempt, deadline)
+    payload = None if launch.job.payload is None else json.loads(launch.job.payload)
+    return CurrentRun(run.key, launch.job.name, period, local_time(run.due, zone), run.attempt, deadline, payload)
 
 
 def local_time(milliseconds: int, zone: tzinfo) -> datetime:

@@ -182,7 +182,7 @@ class Declarations(SchedulerCore):
             message = f"job {declared.name!r} has transaction=True, which needs a PostgreSQL store"
             raise UsageError("NO_TRANSACTION", message, hint="use the postgresql:// URL of the job's own tables")
         with self._lock:
-            if declared.name in self.declared:
+            if declared.name in self.declared or declared.name in self._setup.tasks:
                 hint = f"use another name, or first `await s.delete({declared.name!r})`"
                 raise AlreadyExists("DUPLICATE_JOB", f"job {declared.name!r} already exists", hint=hint)
             self.declared[declared.name] = declared

@@ -45,8 +45,8 @@ def declare(
     kwargs = {} if kwargs is None else kwargs
     check_schedule(text, options)
     target = import_function(function) if isinstance(function, str) else function
-    _check_callable(target)
-    job_name = _name(target, name)
+    check_callable(target)
+    job_name = job_name_of(target, name)
     reading, transaction = read_schedule(text, job_name, options), bool(options.transaction)
     source = source_of(reading.text, reading.dialect, reading.schedule)
     job = Job(job_name, reading.schedule, name=job_name, target=f"{SCHEME}:{job_name}", source=source)
@@ -55,7 +55,7 @@ def declare(
         raise UsageError(
             "NOT_ASYNC", message, hint="declare it with `async def`, and await the calls of the connection"
         )
-    _check_arguments(target, job_name, args, kwargs, transaction)
+    check_arguments(target, job_name, args, kwargs, transaction)
     process = options.executor == "process"
     if process:
         if not plain(target):
@@ -80,7 +80,8 @@ def import_function(path: str) -> Callable[..., Any]:
     return value
 
 
-def _check_callable(function: object) -> None:
+def check_callable(function: object) -> None:
+    """Reject what cannot be called as the function of a job."""
     if iscoroutine(function):
         function.close()  # avoids Python's warning that it was never awaited
         name = function.__name__
@@ -93,7 +94,8 @@ def _check_callable(function: object) -> None:
         raise UsageError("NOT_CALLABLE", message, hint="use a function without yield")
 
 
-def _name(function: Callable[..., Any], explicit_name: object) -> str:
+def job_name_of(function: Callable[..., Any], explicit_name: object) -> str:
+    """Return the name of a job: the given one, or that of its function."""
     name = getattr(function, "__name__", "") if explicit_name is None else explicit_name
     try:
         if not isinstance(name, str):
@@ -104,7 +106,7 @@ def _name(function: Callable[..., Any], explicit_name: object) -> str:
     return name
 
 
-def _check_arguments(function: Callable[..., Any], name: str, args: object, kwargs: object, transaction: bool) -> None:
+def check_arguments(function: Callable[..., Any], name: str, args: object, kwargs: object, transaction: bool) -> None:
     """Reject arguments that the function does not accept; a function without a signature accepts any."""
     if isinstance(args, str) or not isinstance(args, Sequence):
         hint = f"use a tuple: args=({args!r},)" if isinstance(args, str | int) else 'use a tuple: args=("a", 1)'

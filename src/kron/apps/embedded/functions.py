@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -13,13 +13,14 @@ from typing import Any
 from kron.apps.embedded.child_process import call_in_process
 from kron.apps.embedded.current_run import as_current, run_of
 from kron.apps.embedded.declared import Declared
+from kron.apps.embedded.registry import Registry
 from kron.engine.clock import Timer
 from kron.engine.events import Event, Sink, about, silent
 from kron.engine.launcher import Launch
 from kron.engine.report_writer import ReportWriter
 from kron.engine.store import Store, Transactional
 from kron.errors import Fenced
-from kron.launchers.python import Function, PythonLauncher, call, plain
+from kron.launchers.python import PythonLauncher, call, plain
 from kron.launchers.threads import Threads
 from kron.rules.excerpt import excerpt_of_error
 from kron.rules.launch_result import LaunchResponse, LaunchResult, Report, failed_run, next_check_after
@@ -41,14 +42,14 @@ class Functions:
 
     def __init__(
         self,
-        declared: Mapping[str, Declared],
+        registry: Registry,
         store: Store,
         timer: Timer,
         workers: int,
         coroutines: int | None = None,
         sink: Sink = silent,
     ) -> None:
-        self.declared, self.store, self.timer = declared, store, timer
+        self.registry, self.store, self.timer = registry, store, timer
         self.on_end: Callable[[], None] = lambda: None  # called when a function has ended
         self.sink = sink
         self.reports, self.threads = ReportWriter(store, self._emit, timer), Threads(workers)
@@ -57,13 +58,13 @@ class Functions:
         self.endings: dict[str, dict[str, Any]] = {}  # facts about the end of a function, until it is recorded
         self.threaded: set[str] = set()  # keys of runs whose functions run in a thread
         self.abandoned: set[str] = set()  # those of them that are no longer awaited
-        self.python = PythonLauncher(self._function, self._report, lambda: list(self.declared))
+        self.python = PythonLauncher(lambda _: self._call, self._report, registry.names)
         self.names, self.holds, self.unrecorded = self.python.names, self.python.holds, self.python.unrecorded
 
     async def start(self, launch: Launch) -> LaunchResult | LaunchResponse:
         """Start the function, if this process declares it."""
         name = launch.job.name
-        if name not in self.declared:
+        if not self.registry.can_run(launch.job):
             log.warning("job %r is due, but this process does not declare it", name)
             return LaunchResponse(LaunchResult.RETRYABLE, excerpt="this process does not declare the job")
         return await self.python.start(launch)
@@ -87,10 +88,8 @@ class Functions:
         if recording:
             await asyncio.wait(recording, timeout=2 * LAST_RETRY_SECONDS)
 
-    def _function(self, name: str) -> Function:
-        return partial(self._call, self.declared[name])
-
-    async def _call(self, declared: Declared, launch: Launch) -> None:
+    async def _call(self, launch: Launch) -> None:
+        declared = self.registry.find(launch.job)
         started, key, threaded = asyncio.Event(), launch.run.key, plain(declared.function)
         if threaded and self.threads.busy:
             limit = self.threads.size
@@ -158,7 +157,7 @@ class Functions:
             await self.store.update_runs([RunUpdate(run, renewed, next_check_after(renewed, policy, now))], now)
 
     async def _report(self, launch: Launch, report: Report, error: BaseException | None) -> None:
-        name, key, declared = launch.job.name, launch.run.key, self.declared.get(launch.job.name)
+        name, key, declared = launch.job.name, launch.run.key, self.registry.declared.get(launch.job.name)
         self.threaded.discard(key)
         seconds = self.timer.monotonic() - self.starts.pop(key, self.timer.monotonic())
         if key in self.abandoned:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from uuid import uuid4
 
@@ -85,11 +86,14 @@ class Requests(SchedulerCore):
 
         await running.run_in_loop(delete_job)
 
-    async def jobs(self, prefix: str = "", *, after: str = "", limit: int = 100) -> list[JobInfo]:
+    async def jobs(
+        self, prefix: str = "", *, labels: Mapping[str, str] | None = None, after: str = "", limit: int = 100
+    ) -> list[JobInfo]:
         """Return the jobs in the store, in the order of their names, including those of other processes.
 
         Args:
             prefix: Return only jobs whose names begin with this text.
+            labels: Return only jobs that have all of these labels.
             after: Return only jobs after this name: the last name of the previous page.
             limit: Maximum number of jobs, from 1 to 1,000.
         """
@@ -97,8 +101,9 @@ class Requests(SchedulerCore):
 
         async def list_jobs() -> list[JobInfo]:
             now = await running.registrar.store.now()
-            states = await running.registrar.schedules(prefix, after=after, limit=limit)
-            return [info_of_job(state, now, state.identity in self.declared) for state in states]
+            selectors = [f"{key}={value}" for key, value in (labels or {}).items()]
+            states = await running.registrar.schedules(prefix, labels=selectors, after=after, limit=limit)
+            return [info_of_job(state, now, running.functions.registry.can_run(state.job)) for state in states]
 
         return await running.run_in_loop(list_jobs)
 
@@ -112,7 +117,7 @@ class Requests(SchedulerCore):
 
         async def read_job() -> JobInfo:
             state, now = await running.registrar.get(name), await running.registrar.store.now()
-            return info_of_job(state, now, name in self.declared)
+            return info_of_job(state, now, running.functions.registry.can_run(state.job))
 
         return await running.run_in_loop(read_job)
 

@@ -18,8 +18,10 @@ from uuid import uuid4
 
 from kron.apps.embedded.declared import SCHEME, Declared
 from kron.apps.embedded.functions import Functions
+from kron.apps.embedded.registry import Registry
 from kron.apps.embedded.run_ends import RunEnds
 from kron.apps.embedded.run_handlers import RunHandlers
+from kron.apps.embedded.task import Task
 from kron.apps.wiring import open_store
 from kron.engine.clock import Clock, Timer
 from kron.engine.events import Event, Sink, all_of, guarded
@@ -54,6 +56,7 @@ class Setup:
     settings: Settings
     retention: int | None
     declared: dict[str, Declared]
+    tasks: dict[str, Task]
     handlers: RunHandlers
     metrics: Metrics = field(default_factory=Metrics)
 
@@ -87,9 +90,8 @@ class Running:
         store = await self.resources.enter_async_context(open_store(setup.url, setup.clock))
         try:
             self.registrar = Registrar(store, self.sink)
-            self.functions = Functions(
-                setup.declared, store, setup.timer, setup.max_workers, setup.max_coroutines, self.sink
-            )
+            registry = Registry(setup.declared, setup.tasks)
+            self.functions = Functions(registry, store, setup.timer, setup.max_workers, setup.max_coroutines, self.sink)
             await self.define_all()
         except BaseException:
             await self.resources.aclose()

@@ -9,7 +9,7 @@ from contextlib import suppress
 from types import TracebackType
 
 from kron.apps.embedded.background import BackgroundThread, run_in_new_loop
-from kron.apps.embedded.blocking_requests import BlockingRequests
+from kron.apps.embedded.blocking_jobs import BlockingJobs
 from kron.apps.embedded.current_run import current_run
 from kron.apps.embedded.declarations import Declarations
 from kron.apps.embedded.declared import Declared
@@ -18,6 +18,7 @@ from kron.apps.embedded.options import check_arguments
 from kron.apps.embedded.requests import Requests
 from kron.apps.embedded.run_handlers import RunHandlers
 from kron.apps.embedded.running import Running, Setup, current_loop
+from kron.apps.embedded.task_jobs import TaskJobs
 from kron.apps.wiring import check_url
 from kron.engine.clock import Clock, SystemTimer, Timer
 from kron.engine.events import Sink, silent
@@ -27,7 +28,7 @@ from kron.errors import UsageError
 from kron.launchers.threads import THREADS
 
 
-class Scheduler(Declarations, Requests, HandlerRegistration):
+class Scheduler(Declarations, Requests, HandlerRegistration, TaskJobs):
     """Runs functions on schedules: `async with Scheduler("sqlite:jobs.db") as s:`, or `run()` in a script or thread.
 
     Several processes can share a database: each period runs in one of them. The scheduler installs no signal handlers
@@ -86,16 +87,16 @@ class Scheduler(Declarations, Requests, HandlerRegistration):
         declared, timer = dict[str, Declared](), timer or SystemTimer()
         handlers = RunHandlers(declared)
         limits = max_workers, max_coroutines
-        super().__init__(Setup(store, on_event, *limits, clock, timer, settings, retention, declared, handlers))
+        super().__init__(Setup(store, on_event, *limits, clock, timer, settings, retention, declared, {}, handlers))
         self.patience = shutdown_timeout
         self._is_entered = False
         self._background: BackgroundThread | None = None
         self._stop_request: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None
 
     @property
-    def sync(self) -> BlockingRequests:
+    def sync(self) -> BlockingJobs:
         """The methods that control and inspect jobs, for threads without an event loop: `s.sync.pause("report")`."""
-        return BlockingRequests(self)
+        return BlockingJobs(self, self)
 
     def metrics(self) -> str:
         """Return the metrics of this process in the Prometheus text format. You can call it from any thread."""
