@@ -13,10 +13,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 from random import Random
-from zoneinfo import ZoneInfo
 
 from tests import plus_oracle
-from tests.oracle import EPOCH, MONTHS, WEEKDAYS, Tick, look
+from tests.oracle import EPOCH, MONTHS, WEEKDAYS, Tick, look, rules_of
 
 import kron
 from benchmarks.campaign import DAY, LONG, SHARE, Case, Stretch, cron_field, first_unlike, random_stretch, run
@@ -118,7 +117,7 @@ def _near_middle(rng: Random, stretch: Stretch) -> int:
 
 def random_text(rng: Random, stretch: Stretch, at: int) -> str:
     """A text that is aimed at an instant of a stretch."""
-    aim = look(ZoneInfo(stretch.zone), at)
+    aim = look(rules_of(stretch.zone), at)
     head = rng.choices((_cron, _moments, _interval), (75, 12, 13))[0](rng, aim, stretch)
     is_cron = not head.startswith(("at", "every"))
     modifiers = [_days(rng, stretch, aim)] if is_cron and rng.random() < 0.4 else []
@@ -188,7 +187,7 @@ def _moment(rng: Random, stretch: Stretch, t: int) -> str:
         offset = timedelta(minutes=rng.randrange(-720, 720))
         text = (moment(t).replace(tzinfo=None) + offset).isoformat() + _offset_text(offset)
     else:
-        wall = moment(t).astimezone(ZoneInfo(stretch.zone)).replace(tzinfo=None, fold=0)
+        wall = moment(t).astimezone(rules_of(stretch.zone)).replace(tzinfo=None, fold=0)
         text = (wall + timedelta(seconds=rng.choice(NEIGHBORS))).isoformat()
     return text[:16] + text[19:] if text[17:19] == "00" and rng.random() < 0.7 else text
 
@@ -201,7 +200,7 @@ def _offset_text(offset: timedelta) -> str:
 def _days(rng: Random, stretch: Stretch, aim: Tick) -> str:
     parts = [f"match={rng.choice(('both', 'both', 'either'))}"] if rng.random() < 0.6 else []
     if not parts or rng.random() < 0.6:
-        day = datetime.fromtimestamp(aim.t, UTC).astimezone(ZoneInfo(stretch.zone)).date()
+        day = datetime.fromtimestamp(aim.t, UTC).astimezone(rules_of(stretch.zone)).date()
         number, unit = rng.choice((1, 2, 3, 5, 7, 14, 100)), rng.choice("dw")
         past = rng.choice((0, 1, 2, 3)) * number * (7 if unit == "w" else 1) + rng.choice((0, 0, 0, 1, -1, 3))
         parts += [f"every={number}{unit}", f"from={day - timedelta(days=past)}"]

@@ -1,13 +1,18 @@
 """The oracle: walk the clock, look at the wall, and see whether the cron line names what it shows.
 
-It is slow and obvious, which is why one believes it. It shares no code with Kron; both ask the tz
-database of the standard library what a wall clock shows at an instant, and nothing else.
+It is slow and obvious, which is why one believes it. It shares no calendar code with Kron; both ask the standard
+library's `zoneinfo` what a wall clock shows at an instant, and nothing else. Both read the same zone file: two tz
+databases on one host can differ, and Debian's differs from the package's before 1970.
 """
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from functools import cache
+from io import BytesIO
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
+
+from kron.timing.tzdata import host_databases
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
@@ -31,11 +36,22 @@ def walk(zone: str, start: int, end: int, *, seconds: bool = False) -> list[Tick
 
     It needs it where the offset of the zone has seconds: there a whole minute on the wall is none in UTC.
     """
-    rules = ZoneInfo(zone)
+    rules = rules_of(zone)
     ticks = [look(rules, t) for t in range(start + -start % 60, end, 60)]
     if seconds or any(tick.second for tick in ticks):
         ticks = [look(rules, t) for t in range(start, end)]
     return ticks
+
+
+@cache
+def rules_of(zone: str) -> ZoneInfo:
+    """The rules of the zone, from the tz database that Kron reads."""
+    for database in host_databases():
+        try:
+            return ZoneInfo.from_file(BytesIO(database.read(zone)), key=zone)
+        except LookupError:
+            continue
+    raise LookupError(zone)
 
 
 def look(rules: ZoneInfo, t: int) -> Tick:

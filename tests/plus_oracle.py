@@ -13,7 +13,7 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from tests import oracle
-from tests.oracle import EPOCH, MONTHS, WEEKDAYS
+from tests.oracle import EPOCH, MONTHS, WEEKDAYS, rules_of
 
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
 MARGIN = timedelta(days=2)  # more than any offset and any clock change together
@@ -38,7 +38,7 @@ class Text(NamedTuple):
 
 def instants(text: str, zone: str, start: int, end: int) -> list[int]:
     """All instants of a text in a zone with `start <= t < end`, in order. The zone stands next to the text."""
-    read, rules = split(text), ZoneInfo(zone)
+    read, rules = split(text), rules_of(zone)
     low, high = EPOCH + start * SECOND, EPOCH + end * SECOND
     first = resolve_edge(read.valid["from"], rules, is_start=True) if "from" in read.valid else None
     last = resolve_edge(read.valid["until"], rules, is_start=False) if "until" in read.valid else None

@@ -9,7 +9,7 @@ from tests.fuzz.words import GOOD, WORDS, seeds
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("examples", [1_000, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [1_000, pytest.param(10_000, marks=pytest.mark.campaign)])
 def test_any_text_is_read_or_refused_in_words(target, examples):
     words = st.sampled_from(WORDS[target])
     good = st.sampled_from(seeds(target))

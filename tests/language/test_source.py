@@ -36,7 +36,7 @@ def meaning(source: Source, identity: str):
 
 
 def stored(job: Job) -> Job:
-    return read_state((job.identity, *write_job(job), 1, 0, 0, 0, 0, None, None, None)).job
+    return read_state((job.identity, *write_job(job), 1, 0, 0, 0, 0, None, None, None, 0, 0)).job
 
 
 def check(job: Job, text: str, dialect: str) -> None:
@@ -149,4 +149,5 @@ def test_another_spelling_is_another_definition_and_none_is_any():
 
 def test_a_text_of_another_scheduler_is_kept_by_its_canonical_text():
     schedule = parse("0 0 9 LW * ?", dialect="quartz", timezone="Europe/Paris")
-    assert source_of("0 0 9 LW * ?", "quartz", schedule) == Source("0 9 LW * * @tz(Europe/Paris)", "plus", None)
+    canonical = "0 9 LW * * @tz(Europe/Paris) @dst(fold=last)"
+    assert source_of("0 0 9 LW * ?", "quartz", schedule) == Source(canonical, "plus", None)

@@ -12,11 +12,16 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
+from time import process_time
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from kron import parse, periods
 from kron.timing import zone as zones
-from kron.timing.zone import instant, instant_of, moment, rfc3339, zone, zone_names
+from kron.timing.zone import EARLIEST, LATEST, instant, instant_of, moment, rfc3339, zone, zone_names
+from tests.oracle import rules_of
 
 DAY = 86_400
 EPOCH = date(1970, 1, 1)
@@ -117,10 +122,58 @@ def test_the_changes_of_every_zone_are_those_of_the_tz_database(area, first, las
             assert found == [change for change in changes_of(file) if start <= change[0] < end], names
 
 
-def test_no_zone_changes_its_offset_twice_within_the_day_that_the_scan_steps_by():
-    for file, names in FILES:
-        for (earlier, _, _), (later, _, _) in pairwise(changes_of(file)):
-            assert later - earlier > DAY, (names, moment(earlier))
+def test_no_rule_changes_the_clocks_twice_within_the_week_that_the_scan_steps_by():
+    for _, names in FILES:
+        found = zone(names[0])
+        if found.changes.repeats:
+            last = found.changes.listed[-1]
+            years = [each.at for each in found.shifts(last, last + 5 * 366 * DAY)]
+            assert min(later - earlier for earlier, later in pairwise(years)) > 7 * DAY, names
+
+
+@settings(deadline=None)
+@given(st.sampled_from(sorted(zone_names())), st.integers(EARLIEST // DAY, LATEST // DAY), st.integers(0, DAY - 1))
+def test_wall_clock_of_any_year_is_that_of_the_standard_library(name, day, second):
+    """In every century: before the first change, between listed changes, and after the rule has repeated."""
+    t = day * DAY + second
+    rules = rules_of(name)
+    offset = datetime.fromtimestamp(t, UTC).astimezone(rules).utcoffset()
+    assert zone(name).wall(t).offset == offset.total_seconds()
+
+
+@pytest.mark.parametrize("name", ["Europe/Paris", "America/New_York", "Australia/Lord_Howe", "Asia/Tokyo"])
+def test_changes_of_far_years_are_those_of_the_standard_library(name):
+    """Day by day, the slow way."""
+    found, rules = fresh(name), rules_of(name)
+    for year in (400, 1700, 2499, 2801, 5000, 9600):
+        start = new_year(year)
+        days = [offset_of(rules, start + n * DAY) for n in range(800)]
+        slow = [n for n in range(799) if days[n] != days[n + 1]]
+        assert [(shift.at - start) // DAY for shift in found.shifts(start, start + 799 * DAY)] == slow, year
+
+
+def test_a_text_that_began_long_ago_and_ends_by_count_is_answered_soon():
+    text = "45 2 * * * @tz(Asia/Beirut) @dst(gap=shift,fold=last) @valid(from=0400-01-01T00:00,times=1000000)"
+    began, schedule = process_time(), parse(text, dialect="plus")
+    _forget_stretches(schedule.zone)
+    next(iter(periods(schedule, after=moment(new_year(2026)))))
+    assert process_time() - began < 1
+    assert len(schedule.zone.stretches) < 5_000
+
+
+def fresh(name):
+    """A zone whose spells are not known yet."""
+    found = zone(name)
+    _forget_stretches(found)
+    return found
+
+
+def _forget_stretches(found):
+    found.stretches.clear()
+
+
+def offset_of(rules, t):
+    return datetime.fromtimestamp(t, rules).utcoffset()
 
 
 def test_the_names_of_one_file_show_the_same_wall_clock():

@@ -38,6 +38,7 @@ class Door:
 
 
 PYTHON = Door('pass dialect="{}"', 'pass timezone="{}"', 'identity="NAME"')
+DECORATOR = Door('use @s.job(..., dialect="{}")', 'pass timezone="{}"')  # of a job, which has an identity
 COMMAND_LINE = Door("add --dialect {}", "add --timezone {}", "--identity NAME", " ")
 # The HTTP API; krontab lines; jobs as named fields, such as the lines of `kron load`.
 HTTP = Door('set "dialect" to "{}"', 'set "timezone" to "{}"')

@@ -106,7 +106,8 @@ def describe_dst(schedule: Schedule) -> Iterator[str]:
     if schedule.zone.fixed is not None or dst == (WALL if isinstance(head, Cron) else AFTER_FIRST):
         return
     if dst == ONCE:
-        yield "once also on days when the clocks change"
+        repeats = isinstance(head, Cron) and dst.applied_to(head) == WALL
+        yield f"{'by the wall clock' if repeats else 'once'} also on days when the clocks change"
         return
     if dst.gap is not Gap.SKIP or not isinstance(head, Cron):
         yield _GAPS[dst.gap]

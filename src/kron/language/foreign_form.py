@@ -10,14 +10,11 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from kron.language.grammar import DAY_NAMES
-
-
-class Candidate(NamedTuple):
-    """Text that can replace a foreign one, and the time zone that the foreign text names."""
-
-    text: str
-    zone: str = ""
+from kron.language import calendar_event, interval_form, phrase_form
+from kron.language.candidate import Candidate
+from kron.language.dialect import TABLE
+from kron.language.zone_hint import ABBREVIATED, OFFSET, zone_of_offset
+from kron.timing.schedule.dst import ONCE
 
 
 class Form(NamedTuple):
@@ -51,6 +48,12 @@ def _rest(match: re.Match[str]) -> Iterator[Candidate]:
     yield Candidate(match[1])
 
 
+def _named(match: re.Match[str]) -> Iterator[Candidate]:
+    """Yield the text after a name with a colon, in the dialect of that name if there is one."""
+    name = match[1].lower()
+    yield Candidate(match[2], dialect=name if name in TABLE else "")
+
+
 def _plain_characters(match: re.Match[str]) -> Iterator[Candidate]:
     """Yield the text with plain characters in place of those that only look like them, such as full-width digits."""
     text = "".join("-" if unicodedata.category(char) == "Pd" else char for char in match[0])
@@ -62,150 +65,60 @@ def _zone_first(match: re.Match[str]) -> Iterator[Candidate]:
 
 
 def _zone_last(match: re.Match[str]) -> Iterator[Candidate]:
-    yield Candidate(match[1], match[2])
-
-
-def _rate(match: re.Match[str]) -> Iterator[Candidate]:
-    number, unit = match[1], match[2].lower()
-    if number == "1":
-        yield Candidate({"minute": "* * * * *", "hour": "hourly", "day": "daily"}[unit])
-    yield Candidate(f"every {number} {unit}s")
-
-
-def _every_minute(_: re.Match[str]) -> Iterator[Candidate]:
-    yield Candidate("* * * * *")
-
-
-def _seconds(match: re.Match[str]) -> Iterator[Candidate]:
-    number = int(match[1] or "1")
-    if number and 60 % number == 0:
-        yield Candidate(f"*/{number} * * * * *" if number > 1 else "* * * * * *")
-    yield Candidate(f"every {number}s from 1970-01-01T00:00Z")
-
-
-def _every(match: re.Match[str]) -> Iterator[Candidate]:
-    yield Candidate(f"every {match[1]}")
-    yield Candidate(f"every {match[1]} from 1970-01-01T00:00Z")
+    yield Candidate(match[1], zone_of_offset(match[2]) or match[2])
 
 
 def _moment(match: re.Match[str]) -> Iterator[Candidate]:
-    yield Candidate(f"at {match[1]}")
+    date, clock, offset = match.groups(default="")
+    yield Candidate(f"at {date}T{'0' if clock[1:2] == ':' else ''}{clock}{offset.upper()}")
 
 
-def _at_time(match: re.Match[str]) -> Iterator[Candidate]:
-    """Yield the cron line of `every monday at 9am`: a sentence only has approximate times."""
-    hour, minute, half = int(match[2]), int(match[3] or 0), (match[4] or "").lower()
-    if half:
-        hour = hour % 12 + (12 if half == "pm" else 0)
-    day = match[1].lower()
-    weekday = "MON-FRI" if day.startswith(("weekday", "on weekday")) else day[:3].upper()
-    yield Candidate(f"{minute} {hour} * * {weekday if weekday in (*DAY_NAMES, 'MON-FRI') else '*'}")
-
-
-def _aws(match: re.Match[str]) -> Iterator[Candidate]:
-    minute, hour, day, month, weekday, year = match[1].split()
-    if year == "*":
-        yield from _quartz_fields([minute, hour, day, month, weekday])
-
-
-def _quartz(match: re.Match[str]) -> Iterator[Candidate]:
-    second, *fields = match[0].split()
-    if fields[5:] not in ([], ["*"]):
-        return
-    for candidate in _quartz_fields(fields[:5]):
-        yield candidate if second == "0" else Candidate(f"{_stepped(second, 59)} {candidate.text}")
-
-
-def _quartz_fields(fields: list[str]) -> Iterator[Candidate]:
-    """Yield the five fields of a Quartz text. Its weekdays are numbered from 1 for Sunday."""
-    *others, weekday = fields
-    if "/" not in weekday:
-        day, hash_sign, nth = weekday.partition("#")
-        weekday = re.sub("[1-7]", lambda digit: DAY_NAMES[int(digit[0]) - 1], day) + hash_sign + nth
-    others = [_stepped(field, high) for field, high in zip(others, (59, 23, 31, 12), strict=True)]
-    yield from _unhashed(" ".join([*others, weekday]).replace("?", "*").split())
-
-
-def _stepped(field: str, high: int) -> str:
-    """Return `0/15` as `*/15`, and `5/15` as `5-59/15`."""
-    match = re.fullmatch("([0-9]+)/([0-9]+)", field)
-    if not match:
-        return field
-    return f"*/{match[2]}" if match[1] == "0" else f"{match[1]}-{high}/{match[2]}"
+def _eventbridge(match: re.Match[str]) -> Iterator[Candidate]:
+    """Yield the fields of EventBridge in their parentheses: only `cron(…)` says how to number the weekdays."""
+    yield Candidate(f"cron({match[0]})")
 
 
 def _five_fields(match: re.Match[str]) -> Iterator[Candidate]:
-    yield from _unhashed(match[0].replace("?", "*").split())
-
-
-def _unhashed(fields: list[str]) -> Iterator[Candidate]:
-    """Yield the fields. `MON#1` becomes the first seven days of the month, of which only a Monday is allowed."""
-    match = re.fullmatch("([A-Za-z0-9]+)#([1-5])", fields[4])
-    if not match:
+    """Yield five fields with `*` for `?`, unless they number weekdays: `?` is for Quartz, whose Sunday is 1."""
+    fields = ["*" if field == "?" else field for field in match[0].split()]
+    if not any(char.isdigit() for char in fields[4].partition("#")[0]):
         yield Candidate(" ".join(fields))
-    elif fields[2] == "*":
-        first = 7 * int(match[2]) - 6
-        days = f"{first}-{min(first + 6, 31)}"
-        yield Candidate(" ".join([*fields[:2], days, fields[3], "*", f"@only(dow={match[1].upper()})"]))
 
 
-def _jenkins(match: re.Match[str]) -> Iterator[Candidate]:
-    """Yield the sentence of a Jenkins text: both select one time per job, and keep it."""
-    minute, hour, day, month, weekday = match[0].split()
-    if (day, month) != ("*", "*"):
-        return
-    every_hours = re.fullmatch("[H*]/([0-9]+)", hour)
-    if (minute, weekday) == ("H", "*") and hour in ("*", "H"):
-        yield Candidate("hourly" if hour == "*" else "daily")
-    elif (minute, weekday) == ("H", "*") and every_hours:
-        yield Candidate(f"every {every_hours[1]} hours")
-    elif (hour, weekday) == ("*", "*") and minute.startswith("H/"):
-        yield Candidate(f"every {minute[2:]} minutes")
-    elif (minute, hour) == ("H", "H"):
-        yield Candidate(_weekday_sentence(weekday.upper()))
-    elif minute == "H" and "H" not in hour + weekday:
-        yield Candidate(f"0 {hour} * * {weekday} @win(after,1h)")
+def _crontab_line(match: re.Match[str]) -> Iterator[Candidate]:
+    """Yield the fields of a line of Debian's crontab, which both restrict the day if one begins with `*`."""
+    fields = match[1].split()
+    is_both = fields[2] != "*" and fields[4] != "*" and "*" in (fields[2][0], fields[4][0])
+    yield Candidate(match[1] + (" @days(match=both)" if is_both else ""), dst=ONCE)
 
 
-def _weekday_sentence(weekday: str) -> str:
-    """Return the sentence of a weekday field."""
-    if weekday in ("1-5", "MON-FRI"):
-        return "daily on weekdays"
-    names = [*_WEEKDAYS, "sunday"]
-    number = DAY_NAMES.index(weekday) if weekday in DAY_NAMES else int(weekday) if weekday in "01234567" else -1
-    return f"weekly on {names[number]}" if number >= 0 else "weekly"
+def _celery(match: re.Match[str]) -> Iterator[Candidate]:
+    """Yield the fields of `crontab(minute=0, hour='*/3')` of Celery. Both day fields must match."""
+    if _CELERY_ARGUMENT.sub("", match[1]).strip(", "):
+        return  # an argument without its name
+    given = {name.lower(): value for name, _, value in _CELERY_ARGUMENT.findall(match[1])}
+    fields = [given.get(name, "*").replace(" ", "") for name in _CELERY_FIELDS]
+    is_both = fields[2] != "*" and fields[4] != "*"
+    yield Candidate(" ".join(fields) + (" @days(match=both)" if is_both else ""))
 
 
-def _systemd(match: re.Match[str]) -> Iterator[Candidate]:
-    weekdays, _, month, day, hour, minute, second, zone = match.groups()
-    weekday = re.sub("([a-z]{3})[a-z]*", r"\1", (weekdays or "*").lower()).upper()
-    fields = [minute, hour, day or "*", month or "*", weekday]
-    if second and second.strip("0"):
-        fields.insert(0, second)
-    text = " ".join(fields).replace("..", "-")
-    yield Candidate(re.sub(r"\b0+(?=[0-9])", "", text), zone or "")
+def _every_second(_: re.Match[str]) -> Iterator[Candidate]:
+    yield Candidate("* * * * * *")
 
 
-def _last_day(_: re.Match[str]) -> Iterator[Candidate]:
-    yield Candidate("0 0 L * *")
-
-
-def _numbered_weekday(match: re.Match[str]) -> Iterator[Candidate]:
-    """Yield the cron line of `first monday of the month`, at midnight."""
-    day, number = match[2][:3].upper(), match[1].lower()
-    yield Candidate(f"0 0 * * {day}L" if number == "last" else f"0 0 * * {day}#{_ORDINALS.index(number) + 1}")
-
-
-_ORDINALS = ("first", "second", "third", "fourth", "fifth")
-_OF_MONTH = "of (?:the |every |each )?month"
-_WEEKDAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
-_DAY = "(?:sun|mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?)(?:day)?"
-_PART = r"[0-9*/,.]+"
+_CELERY_FIELDS = ("minute", "hour", "day_of_month", "month_of_year", "day_of_week")
+_CELERY_ARGUMENT = re.compile(rf"({'|'.join(_CELERY_FIELDS)}) ?= ?([\"']?)([^\"']+?)\2(?=,|$| )", re.IGNORECASE)
+_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _ONCE = "this is a moment: the plus dialect reads at 2026-12-01T09:00"
 _AWS = "this is an Amazon EventBridge expression: give five fields"
 _SYSTEMD = "this is a calendar event of systemd: give five fields"
 _LAST_DAY = "the plus dialect reads L and W"
-_TIME = "(?:at )?([0-9]{1,2})(?::([0-9]{2}))? ?(am|pm)?"
+_NUMBERED_WEEKDAY = "give the weekday by its name: where ? is allowed, 1 is Sunday"
+_FIELDS = r"[^@ ]+(?: [^@ ]+){4,5}"
+_FIELD = r"[0-9*/,a-z#-]+"
+_ZONE_NAME = rf"[a-z_]+(?:/[a-z0-9_+-]+)+|UTC|GMT|{OFFSET}"
+_COMMAND = r"(?!(?:sun|mon|tue|wed|thu|fri|sat)\b)(?:[./~$]\S*(?: .*)?|[a-z_][a-z0-9_.-]* .+)"
+_ABBREVIATED = "name the time zone by a city, such as Europe/Paris: an abbreviation such as PST names no zone"
 
 
 def _form(
@@ -218,36 +131,57 @@ def _form(
 
 
 FORMS = (
-    _form(r"[a-z][a-z0-9_-]*: (.+)", _rest),
+    _form(r"([a-z][a-z0-9_-]*): ?(.+)", _named),
     _form(r'["\'`](.+)["\'`]', _rest),
-    _form(r"OnCalendar ?= ?(.+)", _rest, _SYSTEMD),
+    _form(r"OnCalendar ?= ?(.+)", calendar_event.setting, _SYSTEMD),
     _form(r".*[^ -~].*", _plain_characters),
     _form(r"(?:CRON_)?TZ=(\S+) (.+)", _zone_first),
-    _form(r"(\S+(?: \S+){4,5}) ([a-z_]+(?:/[a-z0-9_+-]+)+|UTC|GMT)", _zone_last),
-    _form(r"cron\((\S+(?: \S+){5})\)", _aws, _AWS, "aws"),
+    _form(rf"({_FIELDS}) ({_ZONE_NAME})", _zone_last),
+    _form(rf"({_FIELDS}) @(?:tz[=:]|(?:timezone|time_zone|zone)[=:(])({_ZONE_NAME})\)?", _zone_last),
+    _form(rf"({_FIELDS}) @tz\(({OFFSET})\)", _zone_last),
+    _form(rf"{_FIELDS} {ABBREVIATED}", _none, _ABBREVIATED),
     _form(r"cron\(.*", _none, _AWS, "aws"),
-    _form(r"rate\(([0-9]+) (minute|hour|day)s?\)", _rate, _AWS, "aws"),
-    _form(r"at\(([0-9T:-]+)\)", _moment, _ONCE, "aws"),
+    _form(rf"rate\(({interval_form.DURATION})\)", interval_form.interval, _AWS),
+    _form(r"at\(.*", _none, _ONCE, "aws"),
     _form(r"at [0-9]{4}-.*", _none, _ONCE, "plus"),
-    _form(r"(?:RRULE:|FREQ=|DTSTART).*", _none, "this is an iCalendar rule: give five fields", "rrule"),
-    _form(r"@every (\S+)", _every, "give five fields, or a sentence such as every 2 hours"),
-    _form(r"@reboot", _none, "a boot is not a time: no dialect reads @reboot"),
-    _form(r"every (?:([0-9]+) ?)?s(?:ec(?:ond)?s?)?", _seconds, "use a number of seconds that divides 60"),
-    _form(r"every minute", _every_minute),
-    _form(rf"(?:every |on |the )*last day {_OF_MONTH}", _last_day),
-    _form(rf"(?:every |on |the )*(first|second|third|fourth|fifth|last) ({_DAY}) {_OF_MONTH}", _numbered_weekday),
-    _form(rf"(?:every ?)?(day|daily|weekdays?|{_DAY}s?) {_TIME}", _at_time),
-    _form(rf"weekly on ({_DAY}) {_TIME}", _at_time),
     _form(
-        rf"(?:((?:{_DAY})(?:(?:\.\.|,|-){_DAY})*) )?(?:(\*)-({_PART})-({_PART}) )?"
-        rf"({_PART}):({_PART})(?::({_PART}))?(?: ([a-z_]+/[a-z_/]+|UTC))?",
-        _systemd,
-        _SYSTEMD,
+        rf"({_DATE})[T ]([0-9]{{1,2}}:[0-9]{{2}}(?::[0-9]{{2}})?)(?:\.0+)? ?(Z|[+-][0-9]{{2}}:[0-9]{{2}})?",
+        _moment,
+        _ONCE,
     ),
+    _form(_DATE, _none, "this is a date: add a time of day, as in at 2026-12-01T09:00, which the plus dialect reads"),
+    _form(r"(?:RRULE:|FREQ=|DTSTART).*", _none, "this is an iCalendar rule: give five fields", "rrule"),
+    _form(rf"@?every ((?:{interval_form.DURATION} ?)+)", interval_form.interval),
+    _form(r"@every .*", _none, "give five fields, or a sentence such as every 2 hours"),
+    _form(r"@reboot", _none, "a boot is not a time: no dialect reads @reboot"),
+    _form(r"every (second|minute|hour)", interval_form.single),
+    _form(
+        r"(?:R/)?P(?=.)(?:([0-9]{1,4})W)?(?:([0-9]{1,4})D)?"
+        r"(?:T(?=.)(?:([0-9]{1,6})H)?(?:([0-9]{1,6})M)?(?:([0-9]{1,6})S)?)?",
+        interval_form.iso_duration,
+    ),
+    _form(phrase_form.PERIOD, phrase_form.period),
+    _form(phrase_form.WEEKDAY, phrase_form.weekday),
+    _form(phrase_form.EVERY_OTHER, phrase_form.every_other),
+    _form(phrase_form.MONTHLY, phrase_form.month_day),
+    _form(phrase_form.LAST_DAY, phrase_form.last_day),
+    _form(phrase_form.NUMBERED, phrase_form.numbered_weekday),
+    _form(phrase_form.EVERY_DAY, phrase_form.day_at_time),
+    _form(phrase_form.WEEKLY, phrase_form.day_at_time),
+    _form(r"crontab\((.*)\)", _celery, "this is a schedule of Celery: give five fields"),
+    _form(calendar_event.EVENT, calendar_event.event, _SYSTEMD),
     _form(r"[0-9*]+-[0-9*]+-[0-9*]+(?: .*)?", _none, _SYSTEMD),
-    _form(r"(?=.*\?)[0-9*/,-]+(?: \S+){5,6}", _quartz, "", "quartz"),
-    _form(r"(?=.*[?#])\S+(?: \S+){4}", _five_fields),
-    _form(r"(?=.*(?-i:\bH\b))\S+(?: \S+){4}", _jenkins, "H is for Jenkins: give a sentence such as daily", "jenkins"),
+    _form(r"\S+ \S+ (?:\? \S+ \S+|\S+ \S+ \?) \S+", _eventbridge, _AWS),
+    _form(r"\* \* \* \* \* \* \*", _every_second),
+    _form(
+        r"\S+ \S+ \S+ (?:\? \S+ \S+|\S+ \S+ \?)(?: \S+)?",
+        _none,
+        "this is a Quartz expression: give five fields",
+        "quartz",
+    ),
+    _form(r"\S+ \S+ (?:\? \S+ \S+|\S+ \S+ \?)", _five_fields, _NUMBERED_WEEKDAY),
+    _form(r"(?=.*(?-i:\bH\b))\S+(?: \S+){4}", _none, "H is for Jenkins: give a sentence such as daily", "jenkins"),
     _form(r"\S+(?: \S+)* (?:L|LW|L-[0-9]+|[0-9]+W)(?: \S+)*", _none, _LAST_DAY, "plus"),
     _form(r"\S+(?: \S+){4,6}(?<=[0-9A-Z]L)(?: \S+)?", _none, _LAST_DAY, "plus"),
+    _form(rf"({_FIELD}(?: {_FIELD}){{4}}) {_COMMAND}", _crontab_line),
 )

@@ -39,6 +39,7 @@ MONTH = Kind("month", 1, 12, MONTH_NAMES)
 WEEKDAY = Kind("weekday", 0, 6, DAY_NAMES)
 FIELD_KINDS = (SECOND, MINUTE, HOUR, DAY, MONTH, WEEKDAY)
 MODIFIERS = ("tz", "win", "dist", "seed", "policy", "avoid", "only")
+PLUS_ONLY_MODIFIERS = ("days", "dst", "valid")  # of the plus dialect, in addition to those of kron
 FIELD_ORDER = "minute hour day-of-month month day-of-week"
 
 

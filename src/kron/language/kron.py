@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from kron.errors import clip, nearest
 from kron.language.fault import Fault
-from kron.language.grammar import MODIFIERS
+from kron.language.grammar import MODIFIERS, PLUS_ONLY_MODIFIERS
 from kron.language.modifier_args import READERS, Reader
 from kron.language.options import Options
 from kron.language.quoting import body_end
@@ -107,6 +107,7 @@ def _read_modifier(text: str, start: int, names: tuple[str, ...]) -> Modifier:
     if name not in names:
         similar = nearest(name, names)
         hint = f"did you mean '@{similar}'?" if similar else f"use one of {', '.join('@' + n for n in names)}"
+        hint = f"use the plus dialect, which has @{name}" if name in PLUS_ONLY_MODIFIERS else hint
         raise Fault("UNKNOWN_MODIFIER", f"unknown modifier {clip('@' + name)!r}", start, opening, hint)
     if text[opening : opening + 1] != "(":
         hint = f"write @{name}(…), without a space before the parenthesis"

@@ -17,7 +17,7 @@ from kron.language.duration import read_duration
 from kron.language.fault import Fault
 from kron.language.opinion import with_opinion
 from kron.language.options import Options
-from kron.language.quoting import WORD, check_quotes, spans, unquote
+from kron.language.quoting import WORD, check_quotes, quote, spans, unquote
 from kron.language.source import source_of
 from kron.language.tokens import check_text
 from kron.timing.job import Command, Job, Source
@@ -35,6 +35,7 @@ _SCHEDULE = re.compile(rf"(?:[ \t]*+(?!{_KEY.pattern}){WORD})*+[ \t]*+", re.DOTA
 _RECURRENCE = re.compile(
     rf"(?:[ \t]*+(?:(?=(?i:RRULE|DTSTART|EXDATE)[:;])|(?!{_KEY.pattern})){WORD})*+[ \t]*+", re.DOTALL
 )
+_USER = re.compile(r"root[ \t]+")  # of a system crontab
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,127}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OCTAL = re.compile(r"0?[0-7]{3}")
@@ -159,10 +160,18 @@ def _read_schedule(text: str) -> Schedule:
     except Fault as fault:
         surplus = str(fault.details.get("surplus", ""))
         if surplus and surplus[0] not in "#@":
-            fault.hint = f'write the command as command="{clip(surplus)}"'
+            fault.hint = _command_hint(surplus)
         elif not text.strip(" \t"):
             fault.hint = "begin the line with a schedule; set variables per job with env=NAME=value"
         raise with_opinion(fault, text, DIALECT, Options(identity=ANY_IDENTITY), FILE) from None
+
+
+def _command_hint(surplus: str) -> str:
+    """Return the hint for the text after the fields of a crontab line, without the user of a system crontab."""
+    user = _USER.match(surplus)
+    command = surplus[user.end() :] if user else surplus
+    value = quote(command) if len(command) <= 200 else '"…"'
+    return f"write the command as command={value}" + ("; a job has no user of its own" if user else "")
 
 
 def _read_named_schedule(named: NamedText, identity: str) -> Schedule:

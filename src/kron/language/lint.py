@@ -82,7 +82,7 @@ def _find_either_day(text: str, fields: list[Token], cron: Cron) -> Iterator[Fin
     if not (cron.any_day or cron.any_weekday or (isinstance(cron, DayCron) and cron.rule.both)):
         day, _, weekday = fields[-3:]
         message = "day-of-month and day-of-week are both restricted: this runs if either matches"
-        hint = "write * in one of them, unless you want either to match"
+        hint = "write * in one of them, or add @days(match=both) in the plus dialect, unless you want either to match"
         yield Finding("warning", "EITHER_DAY", message, _place(text, day, weekday), hint)
 
 
@@ -92,7 +92,16 @@ def _find_uneven_steps(text: str, fields: list[Token]) -> Iterator[Finding]:
             message = _describe_uneven_step(step, kind)
             if message:
                 place = Place(text, field.start + step.start(), field.start + step.end())
-                yield Finding("warning", "UNEVEN_STEP", message, place, "list the values that you want")
+                yield Finding("warning", "UNEVEN_STEP", message, place, _uneven_step_hint(step, kind))
+
+
+def _uneven_step_hint(step: re.Match[str], kind: Kind) -> str:
+    """Return what to write for an uneven step: the values, or the interval of elapsed time."""
+    unit = {MINUTE: "m", HOUR: "h"}.get(kind)
+    if step[1] or unit is None or _read_number(step[3], kind) > 100_000:
+        return "list the values that you want"
+    interval = f"every {_read_number(step[3], kind)}{unit} from 2026-01-01T00:00"
+    return f"list the values that you want, or write {interval} in the plus dialect for a constant interval"
 
 
 def _describe_uneven_step(step: re.Match[str], kind: Kind) -> str:

@@ -10,7 +10,7 @@ from kron.language.finding import Finding
 from kron.language.tokens import Token
 from kron.timing.schedule import Schedule
 from kron.timing.schedule.cron import HOURS, MINUTES, Cron
-from kron.timing.schedule.dst import WALL, Dst, Fold, Gap
+from kron.timing.schedule.dst import ONCE, WALL, Dst, Fold, Gap
 from kron.timing.zone import DAY, Shift, wall_text
 
 HOUR = 3_600
@@ -89,7 +89,8 @@ def _hint(change: _Change, dst: Dst, cron: Cron) -> str:
         return f"choose minutes that repeat every {change.size % HOUR // 60} minutes, or a time zone without DST"
     if dst != WALL:
         return "choose a time outside that hour, or a time zone without DST"
-    return "choose a time outside that hour, a time zone without DST, or @dst(once) of the plus dialect"
+    rule = "@dst(gap=after,fold=first)" if ONCE.applied_to(cron) == WALL else "@dst(once)"
+    return f"choose a time outside that hour, a time zone without DST, or {rule} of the plus dialect"
 
 
 def _is_even(cron: Cron, low: int, high: int) -> bool:

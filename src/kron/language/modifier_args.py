@@ -15,6 +15,7 @@ from kron.language.duration import read_duration
 from kron.language.fault import Fault
 from kron.language.quoting import split, unquote
 from kron.language.tokens import Token
+from kron.language.zone_hint import zone_hint
 from kron.timing.schedule.policy import Overlap
 from kron.timing.schedule.sampling import (
     Anchor,
@@ -51,7 +52,7 @@ def read_zone(name: str) -> Zone:
             )
             raise Fault("UNKNOWN_ZONE", message, 0, len(name), hint) from None
         bare_name = name.strip("\"'")
-        hint = did_you_mean(
+        hint = zone_hint(bare_name) or did_you_mean(
             bare_name,
             _similar_zone_names(min(len(bare_name), 64)),
             "use a name of the tz database, such as Europe/Paris",

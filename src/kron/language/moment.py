@@ -29,7 +29,7 @@ def read_moment(text: str) -> Moment:
     wall = day * DAY + hour * 3600 + minute * 60 + second
     offset = (offset_hour * 60 + offset_minute) * (-60 if match[6] == "-" else 60)
     if not EARLIEST + 2 * DAY < wall - offset < LATEST - 2 * DAY:
-        raise _bad_moment(text, "choose a year that is less far away")
+        raise _out_of_range("BAD_MOMENT", text)
     return Moment(wall - offset, is_instant=bool(match[5] or match[6]))
 
 
@@ -46,7 +46,7 @@ def read_date(text: str) -> int:
         raise Fault("BAD_DATE", f"{clip(text)!r} is not a date", 0, len(text), "write a date such as 2026-01-05")
     day = _read_day(text, text)
     if not EARLIEST + 2 * DAY < day * DAY < LATEST - 2 * DAY:
-        raise Fault("BAD_DATE", f"{clip(text)!r} is out of range", 0, len(text), "choose a year that is less far away")
+        raise _out_of_range("BAD_DATE", text)
     return day
 
 
@@ -69,6 +69,12 @@ def _moment_hint(text: str) -> str:
     if _DATE.fullmatch(text):
         return f"add the time of day, as in {text}T09:00"
     return "write a date and a time such as 2026-12-01T09:00, 2026-12-01T09:00Z or 2026-12-01T09:00+01:00"
+
+
+def _out_of_range(code: str, text: str) -> Fault:
+    first, last = (date_of(second // DAY).year for second in (EARLIEST + 2 * DAY, LATEST - 2 * DAY))
+    message = f"{clip(text)!r} is outside of Kron's calendar"
+    return Fault(code, message, 0, len(text), f"choose a year from {first} to {last}")
 
 
 def _bad_moment(text: str, hint: str) -> Fault:

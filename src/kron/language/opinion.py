@@ -7,18 +7,24 @@ from typing import NamedTuple
 
 from kron.errors import KronError, clip
 from kron.language.agreement import accept, preferred_order, readings
+from kron.language.candidate import Candidate
 from kron.language.dialect import TABLE, Dialect
 from kron.language.door import Door
 from kron.language.fault import Fault
-from kron.language.foreign_form import Candidate, Form, matching_forms
+from kron.language.foreign.losses import changes_differ
+from kron.language.foreign_form import Form, matching_forms
 from kron.language.modifier_args import read_zone
 from kron.language.options import Options
-from kron.timing.schedule import Schedule
+from kron.language.plus_text import write_dst
+from kron.timing.schedule import Head, Schedule
+from kron.timing.schedule.cron import Cron
+from kron.timing.schedule.dst import WALL
 from kron.timing.zone import UTC_ZONE
 
 MAX_LENGTH = 1_000  # characters; a longer text gets no second opinion
 MAX_WORDS_LENGTH = 120  # characters of a reading in words
 MAX_READINGS = 2  # readings that one hint names
+_SINCE = 1_767_225_600  # 2026-01-01; a hint does not look at clock changes before
 
 
 class Opinion(NamedTuple):
@@ -68,9 +74,20 @@ def _opinion(refused: _Refused) -> Opinion | None:
     forms = matching_forms(refused.text)
     if any(form.reader == refused.dialect for form, _ in forms):
         return None  # the dialect for such texts refused it: its own error says more
-    opinions = (advice for _, candidates in forms for candidate in candidates for advice in _advise(candidate, refused))
     explained = [form for form, _ in forms if form.explanation]
-    return next(opinions, None) or (_explain(explained[0], refused) if explained else None)
+    return next(_opinions(forms, refused), None) or (_explain(explained[0], refused) if explained else None)
+
+
+def _opinions(forms: list[tuple[Form, list[Candidate]]], refused: _Refused) -> Iterator[Opinion]:
+    """Yield what to write, by form. Of the candidates of a form, one in the dialect that refused the text is first."""
+    for _, candidates in forms:
+        opinions = [opinion for candidate in candidates for opinion in _advise(candidate, refused)]
+        yield from sorted(opinions, key=lambda opinion: _dialect_to_write(opinion) != refused.dialect)
+
+
+def _dialect_to_write(opinion: Opinion) -> str:
+    facts = opinion.details.get("write")
+    return str(facts["dialect"]) if isinstance(facts, dict) else ""
 
 
 def _explain(form: Form, refused: _Refused) -> Opinion:
@@ -110,31 +127,47 @@ def _advise(candidate: Candidate, refused: _Refused) -> Iterator[Opinion]:
             if fault.hint.startswith("did you mean"):  # otherwise the word is probably not a time zone
                 yield Opinion(f"unknown time zone {clip(candidate.zone)!r}: {fault.hint}", {})
             return
-    dialects = sorted(preferred_order(), key=lambda dialect: dialect.name != refused.dialect)
-    for dialect in dialects:
-        yield from _write(candidate, dialect, refused)
+    dialects = [dialect for dialect in preferred_order() if candidate.dialect in ("", dialect.name)]
+    readings = (accept(candidate.text, dialect, refused.options) for dialect in dialects)
+    meaning = next((schedule.cron for schedule in readings if schedule), None)
+    for dialect in sorted(dialects, key=lambda dialect: dialect.name != refused.dialect) if meaning else ():
+        yield from _write(candidate, meaning, dialect, refused)
 
 
-def _write(candidate: Candidate, dialect: Dialect, refused: _Refused) -> Iterator[Opinion]:
-    """Yield the advice to write a candidate in one dialect, with its zone in the text or given separately."""
-    text, options, door = candidate.text, refused.options, refused.door
+def _write(candidate: Candidate, meaning: Head | None, dialect: Dialect, refused: _Refused) -> Iterator[Opinion]:
+    """Yield the advice to write a candidate in one dialect, if the dialect gives it this meaning."""
+    options, door = refused.options, refused.door
     selection = door.selecting(dialect, options.identity, current=refused.dialect)
-    actions = [selection] if selection else []
-    facts = {"text": text, "dialect": dialect.name}
-    if "@" in text and not door.modifiers:
+    for text, zone in _spellings(candidate, refused):
+        schedule = accept(text, dialect, options._replace(zone=read_zone(zone)) if zone else options)
+        if schedule is None or schedule.cron != meaning or not _follows_clock(schedule, candidate):
+            continue
+        actions = [action for action in (selection, door.placing(zone) if zone else "") if action]
+        facts = {"text": text, "dialect": dialect.name} | ({"timezone": zone} if zone else {})
+        yield Opinion("; ".join([f"write {text}", *actions]), {"write": facts})
         return
-    if not candidate.zone:
-        if accept(text, dialect, options):
-            yield _advice(text, actions, facts)
-        return
-    with_zone = f"{text} @tz({candidate.zone})"
-    if door.modifiers and accept(with_zone, dialect, options):
-        yield _advice(with_zone, actions, {**facts, "text": with_zone})
-        return
-    can_place = door.zone and options.zone == UTC_ZONE
-    if can_place and accept(text, dialect, options._replace(zone=read_zone(candidate.zone))):
-        yield _advice(text, [*actions, door.placing(candidate.zone)], {**facts, "timezone": candidate.zone})
 
 
-def _advice(text: str, actions: list[str], facts: dict[str, str]) -> Opinion:
-    return Opinion("; ".join([f"write {text}", *actions]), {"write": facts})
+def _spellings(candidate: Candidate, refused: _Refused) -> Iterator[tuple[str, str]]:
+    """Yield the texts of a candidate, each with the zone to give separately: with its zone, and with its clock rule."""
+    door, rule = refused.door, f" @dst({write_dst(candidate.dst)})"
+    for text in (candidate.text, candidate.text + rule):
+        if "@" in text and not door.modifiers:
+            continue
+        if not candidate.zone:
+            yield text, ""
+            continue
+        if door.modifiers:
+            yield f"{text} @tz({candidate.zone})", ""
+        if door.zone and refused.options.zone == UTC_ZONE:
+            yield text, candidate.zone
+
+
+def _follows_clock(schedule: Schedule, candidate: Candidate) -> bool:
+    """Return whether a schedule does what the foreign text does when the clocks change."""
+    zone, head = schedule.zone, schedule.cron
+    if zone.fixed is not None or not isinstance(head, Cron):
+        return True
+    is_free = candidate.dst == WALL  # the foreign text has no rule of its own
+    rule = candidate.dst.applied_to(head)
+    return not candidate.elapsed and (is_free or not changes_differ(head, zone, schedule.terms.dst, rule, _SINCE))

@@ -9,6 +9,7 @@ from kron.timing.zone import UTC_ZONE, Zone
 
 Seconds = Literal["first", "last"]
 Counting = Literal["cron", "exact"]
+IDENTITY_HINT = "add --identity NAME, or identity=…"
 
 
 class Options(NamedTuple):

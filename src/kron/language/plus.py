@@ -14,7 +14,7 @@ from kron.language.day_tokens import take_tokens
 from kron.language.fault import Fault
 from kron.language.field_errors import miscount, star
 from kron.language.fields import bits, cron, find_fault
-from kron.language.grammar import DAY, MODIFIERS, WEEKDAY, Grammar, Kind
+from kron.language.grammar import DAY, MODIFIERS, PLUS_ONLY_MODIFIERS, WEEKDAY, Grammar, Kind
 from kron.language.kron import Modifier
 from kron.language.moment_check import check_moments
 from kron.language.options import Options
@@ -30,7 +30,7 @@ from kron.timing.schedule.terms import ALWAYS, PLAIN, Terms, Valid
 from kron.timing.zone import EARLIEST
 
 GRAMMAR = Grammar("plus", steps=True, names=True)
-PLUS_MODIFIERS = (*MODIFIERS, "days", "dst", "valid")
+PLUS_MODIFIERS = (*MODIFIERS, *PLUS_ONLY_MODIFIERS)
 _CRON_FIELDS = tuple(field.name for field in fields_of(Cron) if field.init)
 
 

@@ -14,7 +14,8 @@ from kron.timing.schedule import Schedule
 from kron.timing.schedule.constraint import UNCONSTRAINED, Reading
 from kron.timing.schedule.sampling import Strategy, draw
 from kron.timing.schedule.window import Bounds
-from kron.timing.zone import Wall, rfc3339
+from kron.timing.wall import Wall
+from kron.timing.zone import rfc3339
 
 MAX_DRAWS = 64  # draws per period; if the constraints reject all of them, the period is unschedulable
 

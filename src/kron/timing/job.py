@@ -21,6 +21,7 @@ class Command:
     timeout: int | None = None  # nanoseconds
     stdout: str | None = None
     stderr: str | None = None
+    stdin: str | None = None  # `payload`: the payload of the job, as JSON; None: nothing
 
 
 @dataclass(frozen=True, slots=True)

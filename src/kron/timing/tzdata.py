@@ -30,9 +30,22 @@ if TYPE_CHECKING:
 
 NOT_ZONES = frozenset({"localtime", "posixrules", "Factory", "posix", "right"})
 _MAGIC = b"TZif"
+_HEADER_SIZE, _COUNTS_AT, _COUNTS = 44, 20, ">6l"  # of a block in a zone file: its size, and the place of six numbers
 _VERSION = re.compile(rb"(?:# version )?([0-9]{4}[a-z]+)", re.ASCII)
 _LINK = re.compile(rb"^L \S+ (\S+)$", re.ASCII | re.MULTILINE)
 _VERSION_FILES = ("tzdata.zi", "+VERSION")  # most systems; BSD and macOS
+
+
+class Changes(NamedTuple):
+    """Instants at which the clocks of a zone can change.
+
+    Attributes:
+        listed: The instants that a zone file lists, in order, in seconds since 1970-01-01T00:00:00Z.
+        repeats: Whether the clocks also change each year after the last of them, by a rule.
+    """
+
+    listed: tuple[int, ...]
+    repeats: bool
 
 
 class ZoneFile(NamedTuple):
@@ -40,11 +53,13 @@ class ZoneFile(NamedTuple):
 
     Attributes:
         rules: The rules in the file.
+        changes: When they change the clocks.
         version: Version of its tz database, such as `2026f`, or `unknown`.
         fingerprint: 8 hex digits that identify the content of the file.
     """
 
     rules: zoneinfo.ZoneInfo
+    changes: Changes
     version: str
     fingerprint: str
 
@@ -83,10 +98,10 @@ class TzDatabase:
         """
         content = self.read(name)
         try:
-            rules = _Rules.from_file(BytesIO(content), key=name)
+            rules, changes = _Rules.from_file(BytesIO(content), key=name), _changes(content)
         except (ValueError, EOFError, struct.error):
             raise LookupError(name) from None
-        return ZoneFile(rules, self.version or "unknown", fingerprint_of(content))
+        return ZoneFile(rules, changes, self.version or "unknown", fingerprint_of(content))
 
     def names(self) -> frozenset[str]:
         """Return the names of all zones. This reads the whole folder."""
@@ -176,6 +191,17 @@ def _host_rules(name: str) -> zoneinfo.ZoneInfo:
 def fingerprint_of(content: bytes) -> str:
     """Return what identifies the rules of a zone: the first 8 hex digits of the SHA-256 of its zone file."""
     return sha256(content).hexdigest()[:8]
+
+
+def _changes(content: bytes) -> Changes:
+    """Return the changes in a zone file (RFC 9636). From version 2 on, a second block has 64-bit numbers and a rule."""
+    utc, standard, leaps, times, types, names = struct.unpack_from(_COUNTS, content, _COUNTS_AT)
+    if content[len(_MAGIC)] == 0:
+        return Changes(struct.unpack_from(f">{times}i", content, _HEADER_SIZE), repeats=False)
+    second = _HEADER_SIZE + times * 5 + types * 6 + names + leaps * 8 + standard + utc
+    times = struct.unpack_from(_COUNTS, content, second + _COUNTS_AT)[3]
+    rule = content.rstrip(b"\n").rpartition(b"\n")[2]
+    return Changes(struct.unpack_from(f">{times}q", content, second + _HEADER_SIZE), repeats=b"," in rule)
 
 
 def _stated_version(root: Traversable) -> str | None:

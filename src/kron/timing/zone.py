@@ -4,24 +4,28 @@ One rule applies: a wall-clock time stands for exactly the instants at which a c
 a DST gap stands for none, a time in a DST fold for two.
 
 Instants are seconds since 1970-01-01T00:00:00Z. Between two changes of its offset, a zone is plain arithmetic. So a
-zone is stored as a sequence of spells (intervals with one offset). Spells are found by bisection, one stretch of 388
-days at a time, on first use.
+zone is stored as a sequence of spells (intervals with one offset). Spells are found one stretch of 388 days at a time,
+on first use: from the changes that the zone file lists, after them week by week, and 400 years later they repeat.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import NamedTuple
 
-from kron.timing.calendar import Date, date_of, weekday_of
-from kron.timing.tzdata import NOT_ZONES, TzDatabase, ZoneFile, fingerprint_of, host_databases, host_zone_file
+from kron.timing.calendar import CYCLE_DAYS, date_of, weekday_of
+from kron.timing.tzdata import NOT_ZONES, Changes, TzDatabase, ZoneFile, fingerprint_of, host_databases, host_zone_file
+from kron.timing.wall import Wall
 
 DAY = 86_400
 _STRETCH_BITS = 25  # spells are found 2**25 seconds (388 days) at a time
+_WEEK = 7 * DAY
+_CYCLE = CYCLE_DAYS * DAY
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799  # first and last second of the years 1 to 9999
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*", re.ASCII)
@@ -47,31 +51,13 @@ class Shift(NamedTuple):
     after: int
 
 
-class Wall(NamedTuple):
-    """Local date and time at one instant."""
-
-    date: Date
-    day: int
-    hour: int
-    minute: int
-    second: int
-    weekday: int
-    offset: int
-
-    @property
-    def text(self) -> str:
-        """Text such as 2026-03-29 03:00:00 +02:00."""
-        sign, size = ("-" if self.offset < 0 else "+"), abs(self.offset)
-        offset_text = f"{sign}{size // 3600:02d}:{size // 60 % 60:02d}" + (f":{size % 60:02d}" if size % 60 else "")
-        return f"{self.date.text} {self.hour:02d}:{self.minute:02d}:{self.second:02d} {offset_text}"
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Zone:
     """Time zone of the tz database. Get one with `zone(name)`, which returns the same Zone for the same name."""
 
     name: str
     rules: tzinfo
+    changes: Changes
     fixed: int | None  # the offset, if it never changes
     version: str | None  # of the tz database, such as 2026f, or `unknown`; None if the offset never changes
     fingerprint: str  # identifies the zone file; if the offset never changes, the offset
@@ -173,13 +159,30 @@ class Zone:
     def _find_spells(self, index: int) -> Iterator[Spell]:
         start, end = index << _STRETCH_BITS, (index + 1) << _STRETCH_BITS
         offset, spell_start = self._offset_at(start), start
-        for day_start in range(start, end, DAY):  # no zone has ever changed its offset and reverted it within one day
-            day_end = min(day_start + DAY, end - 1)
-            if self._offset_at(day_end) != offset:
-                change = self._find_change(day_start, day_end)
-                yield spell_start, change, offset
-                offset, spell_start = self._offset_at(change), change
+        for change in self._changes_between(start, end):
+            yield spell_start, change, offset
+            offset, spell_start = self._offset_at(change), change
         yield spell_start, end, offset
+
+    def _changes_between(self, start: int, end: int) -> Iterator[int]:
+        """Yield the instants later than `start` and before `end` at which the offset changes."""
+        listed = self.changes.listed
+        for change in listed[bisect_right(listed, start) : bisect_left(listed, end)]:
+            if self._offset_at(change - 1) != self._offset_at(change):
+                yield change
+        last_listed = listed[-1] if listed else EARLIEST
+        if not self.changes.repeats or end <= last_listed:
+            return
+        if start - _CYCLE > last_listed:  # the calendar, and with it the yearly rule, repeats every 400 years
+            yield from (shift.at + _CYCLE for shift in self.shifts(start + 1 - _CYCLE, end - _CYCLE))
+            return
+        offset = self._offset_at(max(start, last_listed))
+        for week_start in range(max(start, last_listed), end, _WEEK):  # no rule changes the clocks twice in one week
+            week_end = min(week_start + _WEEK, end - 1)
+            if self._offset_at(week_end) != offset:
+                change = self._find_change(week_start, week_end)
+                yield change
+                offset = self._offset_at(change)
 
     def _find_change(self, last_before: int, first_after: int) -> int:
         old_offset = self._offset_at(last_before)
@@ -222,12 +225,12 @@ def _zone_of(name: str, file: ZoneFile) -> Zone:
     offset = file.rules.utcoffset(None)
     if offset is not None:
         return _fixed_zone(name, file.rules, offset.days * DAY + offset.seconds)
-    return Zone(name, file.rules, None, file.version, file.fingerprint, {})
+    return Zone(name, file.rules, file.changes, None, file.version, file.fingerprint, {})
 
 
 def _fixed_zone(name: str, rules: tzinfo, offset: int) -> Zone:
     """Return a zone that is the same in every version and build of the tz database."""
-    return Zone(name, rules, offset, None, fingerprint_of(f"UTC{offset:+d}".encode()), {})
+    return Zone(name, rules, Changes((), repeats=False), offset, None, fingerprint_of(f"UTC{offset:+d}".encode()), {})
 
 
 @lru_cache(1)  # because it reads a directory tree

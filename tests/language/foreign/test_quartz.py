@@ -1,10 +1,14 @@
 """The quartz reader: its day fields, years, wrapped ranges, and what it refuses."""
 
+from itertools import islice
+
 import pytest
 
+from kron.errors import LanguageError
 from kron.language import parse
 from kron.language.canonical import canonical
-from kron.timing.schedule.dst import WALL
+from kron.timing.period import nominals
+from kron.timing.zone import instant_of, rfc3339
 from tests.language.asking import refusal
 
 
@@ -34,10 +38,18 @@ def test_a_text_is_stored_by_its_canonical_form(text, canonical_text):
     assert text_of(text) == canonical_text
 
 
-def test_times_follow_the_clock_on_the_wall():
+def test_a_time_that_comes_twice_runs_the_second_time_only():
     schedule = parse("0 30 2 * * ?", dialect="quartz", timezone="Europe/Paris")
-    assert schedule.terms.dst == WALL
-    assert canonical(schedule) == ("30 2 * * * @tz(Europe/Paris)", "kron")
+    assert canonical(schedule) == ("30 2 * * * @tz(Europe/Paris) @dst(fold=last)", "plus")
+    after = instant_of("2026-10-24T12:00:00Z")
+    runs = [rfc3339(nominal) for nominal in islice(nominals(schedule, after), 2)]
+    assert runs == ["2026-10-25T01:30:00Z", "2026-10-26T01:30:00Z"]
+
+
+def test_a_step_that_quartz_ignores_has_both_meanings_in_its_hint():
+    with pytest.raises(LanguageError) as caught:
+        parse("0 0 12 ? * MON-FRI/2", dialect="quartz")
+    assert caught.value.hint.startswith("write MON,WED,FRI, or MON-FRI for what Quartz runs")
 
 
 @pytest.mark.parametrize(
@@ -56,6 +68,11 @@ def test_times_follow_the_clock_on_the_wall():
         ("0 0 12 L-3W * ?", "NOT_SAYABLE", "L-3W"),
         ("0 0 12 ? * 0", "OUT_OF_RANGE", "0"),
         ("0 0 12 ? * MON/2", "STEP_NEEDS_RANGE", "MON/2"),
+        ("0 0 12 ? * MON-FRI/2", "NOT_SAYABLE", "MON-FRI/2"),
+        ("0 0 12 1 JAN-DEC/2 ?", "NOT_SAYABLE", "JAN-DEC/2"),
+        ("0 0/90 * * * ?", "BAD_STEP", "0/90"),
+        ("0 */60 * * * ?", "BAD_STEP", "*/60"),
+        ("0 0 */24 * * ?", "BAD_STEP", "*/24"),
         ("0 0 12 ? * 6#6", "NTH_RANGE", "6#6"),
         ("0 0 12 L,99 * ?", "OUT_OF_RANGE", "99"),
         ("0 0 12 *,5 * ?", "STAR_IN_LIST", "*"),

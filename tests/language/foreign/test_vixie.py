@@ -68,7 +68,7 @@ def test_real_crontabs_run_when_cronsim_runs_them():
     assert [case for case in cases if instants(case[0], zone, case[1]) != oracle(case[0], zone, case[1])] == []
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 @pytest.mark.timeout(1_800)
 @pytest.mark.parametrize("timezone", ["UTC", "Europe/Paris", "America/New_York"])
 def test_all_lines_agree_for_the_whole_year(timezone):

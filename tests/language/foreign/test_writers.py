@@ -10,6 +10,7 @@ from kron.language import parse
 from kron.language.dialect import TABLE
 from kron.language.foreign import WRITERS
 from kron.language.foreign.aws import SKIP_FIRST
+from kron.language.foreign.aws_text import start_date
 from kron.language.foreign.rrule import SHIFT_FIRST
 from kron.language.plus import terms_of, with_days
 from kron.timing.period import next_nominal, nominals
@@ -107,6 +108,8 @@ def test_what_is_written_is_read_back_to_the_same_runs(form):
             assert "it would lose" in error.message
             continue
         written += 1
+        if text.startswith("rate("):
+            text += f" from {start_date(schedule)}"
         again = parse(text, dialect=form, timezone=schedule.zone.name)
         for after in AFTER:
             runs, runs_again = (list(islice(nominals(each, after), 50)) for each in (schedule, again))
@@ -135,6 +138,8 @@ def test_what_is_written_is_read_back_to_the_same_runs(form):
         ("every 1h from 2026-01-01T00:00 @tz(Europe/Paris)", "rrule", "elapsed time at clock changes"),
         ("at 2026-01-01T00:00,2026-01-02T00:00", "rrule", "all moments but one"),
         ("30 2 * * * @tz(Europe/Paris) @dst(once)", "quartz", "the rule for clock changes (@dst)"),
+        ("every 90m from 2026-01-01T00:00 @tz(Europe/Paris)", "rrule", "elapsed time at clock changes"),
+        ("30 2 * * * @tz(Europe/Paris)", "quartz", "the rule for clock changes (@dst)"),
         ("30 2 * * * @tz(Europe/Paris)", "aws", "the rule for clock changes (@dst)"),
     ],
 )
@@ -152,7 +157,7 @@ def test_what_would_be_lost_is_named(text, form, loss):
         ("0 9 1 JAN * @valid(from=2026-01-01T00:00,until=2027-12-31T23:59:59)", "quartz", "0 0 9 1 JAN ? 2026-2027"),
         ("at 2026-12-01T09:00 @tz(Europe/Paris)", "quartz", "0 0 9 1 12 ? 2026"),
         ("0 9 LW * * @tz(Europe/Paris)", "aws", "cron(0 9 LW * ? *)"),
-        ("every 90m from 2026-01-01T00:00", "aws", "rate(90 minutes) from 2026-01-01T00:00"),
+        ("every 90m from 2026-01-01T00:00", "aws", "rate(90 minutes)"),
         ("at 2026-12-01T09:00Z @tz(Europe/Paris)", "aws", "at(2026-12-01T10:00:00)"),
         ("0 9 * * *", "rrule", "DTSTART:19700101T090000Z\nRRULE:FREQ=DAILY"),
         (
@@ -169,6 +174,14 @@ def test_what_would_be_lost_is_named(text, form, loss):
 )
 def test_a_schedule_is_written_as_usual(text, form, written):
     assert WRITERS[form](parse(text, dialect="plus")) == written
+
+
+def test_the_hint_names_the_rule_for_clock_changes():
+    with pytest.raises(InvalidSchedule) as caught:
+        WRITERS["quartz"](parse("30 2 * * * @tz(Europe/Paris)", dialect="kron"))
+    assert caught.value.hint.startswith("write @dst(fold=last), ")
+    with_rule = parse("30 2 * * * @tz(Europe/Paris) @dst(fold=last)", dialect="plus")
+    assert WRITERS["quartz"](with_rule) == "0 30 2 * * ?"
 
 
 def test_every_form_that_is_written_can_be_read():

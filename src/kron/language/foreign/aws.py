@@ -63,7 +63,8 @@ def _read_rate(body: Token, rest: Token) -> Every:
     words = tokens(rest.text, 3)
     if len(words) != 2 or words[0].text != "from":
         interval = write_duration(seconds * UNITS["s"])
-        hint = f"write every {interval} from 2026-01-01T00:00, or add from and the start date after rate(…)"
+        rate_text = f"rate({' '.join(body.text.split())}) from 2026-01-01T00:00"
+        hint = f"add the start date: {rate_text}; or write every {interval} from 2026-01-01T00:00 in the plus dialect"
         end = max(rest.end, rest.start + 1)
         raise Fault("NO_ANCHOR", "a rate needs the moment from which it counts", rest.start, end, hint)
     return Every(seconds, read_part(read_moment, words[1]._replace(start=words[1].start + rest.start)))

@@ -15,7 +15,7 @@ from kron.language.fields import bits, read_step
 from kron.language.foreign.assembly import assemble
 from kron.language.grammar import FIELD_KINDS, Grammar, Kind
 from kron.language.modifier_args import read_part, read_zone
-from kron.language.options import Options
+from kron.language.options import IDENTITY_HINT, Options
 from kron.language.plus import with_days
 from kron.language.tokens import Token, elements, invalid_character, tokens
 from kron.timing.schedule import Schedule
@@ -60,6 +60,7 @@ def _read_lines(text: str) -> tuple[Token, Zone | None]:
             hint = "write each line as a schedule of its own"
             raise Fault("UNEXPECTED_TOKEN", "the text has a second schedule", word.start, word.end, hint)
         if word.text.startswith("TZ=") and named_zone is None:
+            _check_zone_line(word)
             named_zone = read_part(read_zone, Token(word.text[3:], word.start + 3))
         else:
             line = word
@@ -67,6 +68,15 @@ def _read_lines(text: str) -> tuple[Token, Zone | None]:
         message = "the fields are missing"
         raise Fault("FIELD_COUNT", message, len(text), len(text) + 1, "write five fields, such as H 3 * * *")
     return line, named_zone
+
+
+def _check_zone_line(word: Token) -> None:
+    """Refuse a time zone with fields on the same line."""
+    zone, *rest = tokens(word.text, 2)
+    if rest:
+        hint = f"begin a new line after {zone.text[:80]}"
+        start = word.start + rest[0].start
+        raise Fault("UNEXPECTED_TOKEN", "TZ= needs a line of its own", start, word.end, hint)
 
 
 def _fields(line: Token) -> list[Token]:
@@ -102,8 +112,8 @@ def _read_field(field: Token, kind: Kind, identity: str) -> int:
 def _hashed(match: re.Match[str], kind: Kind, identity: str) -> int:
     """Return the value of H, or with a step those that are whole steps from the first one."""
     if not identity:
-        message, hint = "H needs an identity, from which its value is derived", "add --identity NAME, or identity=…"
-        raise Fault("NO_IDENTITY", message, match.start(), match.end(), hint)
+        message = "H needs an identity, from which its value is derived"
+        raise Fault("NO_IDENTITY", message, match.start(), match.end(), IDENTITY_HINT)
     low, high = kind.low, _LAST_HASHED_DAY if kind.name == "day" else kind.high
     if match[1]:
         read_part(lambda text: bits(text, kind, GRAMMAR), Token(f"{match[1]}-{match[2]}", match.start(1)))  # checks it

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from kron.errors import InvalidSchedule
+from kron.language.plus_text import write_dst
 from kron.timing.schedule import Schedule
 from kron.timing.schedule.constraint import UNCONSTRAINED
 from kron.timing.schedule.cron import Cron
@@ -15,7 +16,7 @@ from kron.timing.schedule.sampling import STABLE_SEED, UNIFORM
 from kron.timing.schedule.window import INSTANT
 from kron.timing.zone import Zone
 
-_END_OF_CHECK = 4_102_444_800  # 2100-01-01; clock changes are compared from 1970 until then
+_END_OF_CHECK = 4_102_444_800  # 2100-01-01; clock changes are compared until then
 
 
 def common_losses(schedule: Schedule, dst: Dst) -> Iterator[str]:
@@ -35,16 +36,27 @@ def common_losses(schedule: Schedule, dst: Dst) -> Iterator[str]:
         yield "the policy (@policy)"
     if schedule.constraints != UNCONSTRAINED:
         yield "the constraints (@only, @avoid)"
-    if isinstance(schedule.cron, Cron) and _changes_differ(schedule.cron, schedule.zone, schedule.terms.dst, dst):
-        yield "the rule for clock changes (@dst)"
+    if isinstance(schedule.cron, Cron) and changes_differ(schedule.cron, schedule.zone, schedule.terms.dst, dst):
+        yield CLOCK_LOSS
 
 
 KEEP_HINT = "remove these parts, or use --to kron"
+CLOCK_LOSS = "the rule for clock changes (@dst)"
 
 
-def not_sayable(form: str, losses: Iterable[str]) -> InvalidSchedule:
-    """Return the error of a schedule that another form cannot express; `losses` are the parts that it lacks."""
-    return InvalidSchedule("NOT_SAYABLE", loss_message(form, losses), hint=KEEP_HINT)
+def not_sayable(form: str, losses: list[str], dst: Dst) -> InvalidSchedule:
+    """Return the error of a schedule that another form cannot express.
+
+    Args:
+        form: The other form.
+        losses: The parts of the schedule that it lacks.
+        dst: Its rule for clock changes.
+    """
+    hint = KEEP_HINT
+    if CLOCK_LOSS in losses:
+        others = "remove the other parts, and " if len(losses) > 1 else ""
+        hint = f"{others}write @dst({write_dst(dst)}), the rule of {form}, in the plus dialect; or use --to kron"
+    return InvalidSchedule("NOT_SAYABLE", loss_message(form, losses), hint=hint)
 
 
 def loss_message(form: str, losses: Iterable[str]) -> str:
@@ -53,12 +65,12 @@ def loss_message(form: str, losses: Iterable[str]) -> str:
 
 
 @lru_cache(1_024)
-def _changes_differ(cron: Cron, zone: Zone, ours: Dst, theirs: Dst) -> bool:
-    """Return whether a clock change gives other runs under the other rule."""
+def changes_differ(cron: Cron, zone: Zone, ours: Dst, theirs: Dst, since: int = 0) -> bool:
+    """Return whether a clock change after the instant `since` gives other runs under the other rule."""
     ours = ours.applied_to(cron)
     if ours == theirs or zone.fixed is not None:
         return False
-    for shift in zone.shifts(0, _END_OF_CHECK):
+    for shift in zone.shifts(since, _END_OF_CHECK):
         is_gap = shift.after > shift.before
         if (ours.gap != theirs.gap) if is_gap else (ours.fold != theirs.fold):
             first, end = sorted((shift.at + shift.before, shift.at + shift.after))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from kron.language.foreign.losses import common_losses, not_sayable
-from kron.language.foreign.quartz import LAST_YEAR
+from kron.language.foreign.quartz import LAST_YEAR, SKIP_LAST
 from kron.language.foreign.question_text import single_wall, write_line, write_years
 from kron.language.foreign.year import FIRST_YEAR
 from kron.timing.calendar import date_of
 from kron.timing.schedule import Schedule
 from kron.timing.schedule.cron import Cron
-from kron.timing.schedule.dst import WALL
 from kron.timing.schedule.head import Every, Moments
 from kron.timing.schedule.terms import ALWAYS
 from kron.timing.zone import DAY
@@ -21,7 +20,7 @@ def write(schedule: Schedule) -> str:
     Raises:
         InvalidSchedule: The schedule cannot be expressed exactly.
     """
-    losses, head = list(common_losses(schedule, WALL)), schedule.cron
+    losses, head = list(common_losses(schedule, SKIP_LAST)), schedule.cron
     text = ""
     if isinstance(head, Cron):
         line, years = write_line(head), write_years(schedule.terms.valid, LAST_YEAR)
@@ -33,7 +32,7 @@ def write(schedule: Schedule) -> str:
         text = _write_moment(schedule, head)
         losses += [] if text else ["the listed moments"]
     if losses:
-        raise not_sayable("Quartz cron", losses)
+        raise not_sayable("Quartz cron", losses, SKIP_LAST)
     return text
 
 

@@ -9,7 +9,7 @@ from kron.language.foreign.recurrence_rule import Rule
 from kron.language.foreign.recurrence_text import Stamp
 from kron.timing.schedule.cron import HOURS, MINUTES
 from kron.timing.schedule.head import MAX_INTERVAL, Every, Moment
-from kron.timing.zone import DAY
+from kron.timing.zone import DAY, Zone
 
 _UNITS = {"MINUTELY": 60, "HOURLY": 3_600}  # seconds
 
@@ -68,6 +68,11 @@ def interval_of(rule: Rule, start: Stamp) -> Every | None:
     if anchor < start.wall:
         anchor += rule.interval * unit
     return Every(rule.interval * unit, Moment(anchor))
+
+
+def clocks_change(zone: Zone, start: int) -> bool:
+    """Return whether the clocks of a zone change within 100 years after the wall-clock time `start`."""
+    return zone.fixed is None and next(zone.shifts(start - DAY, start + 100 * 366 * DAY), None) is not None
 
 
 def bit_set(values: Iterable[int], low: int = 0) -> int:

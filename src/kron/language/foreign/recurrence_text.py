@@ -12,11 +12,14 @@ from kron.language.tokens import Token
 from kron.timing.calendar import Date, day_of
 from kron.timing.zone import DAY, EARLIEST, LATEST, UTC_ZONE, Zone
 
-_LINE = re.compile(r"\S+")
+_LINE = re.compile(r"[A-Za-z]+;[^:\s]*TZID=[^:\n]*:\S*|\S+", re.IGNORECASE)  # a TZID can have spaces
 _NAME = re.compile(r"[A-Za-z-]+", re.ASCII)
 _TIME = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})(?:T([0-9]{2})([0-9]{2})([0-9]{2})(Z?))?", re.ASCII)
 _KNOWN = ("DTSTART", "RRULE", "EXDATE")
-_EXAMPLE = "DTSTART:20260105T090000 RRULE:FREQ=DAILY"
+_START = "DTSTART:20260105T090000"
+_EXAMPLE = f"{_START} RRULE:FREQ=DAILY"
+_ADD_START = f"add the first run, as in {_EXAMPLE}"
+_MAX_HINT_LENGTH = 200  # characters of a text that a hint repeats
 
 
 class Property(NamedTuple):
@@ -53,7 +56,7 @@ def read_recurrence(text: str) -> Recurrence:
             place = named[name][1].name
             raise Fault("DUPLICATE_PARAMETER", f"duplicate {name}", place.start, place.end, "keep one of them")
     if not named["DTSTART"]:
-        hint = f"add the first run, as in {_EXAMPLE}"
+        hint = f"add the first run: {_START} {' '.join(text.split())}" if len(text) <= _MAX_HINT_LENGTH else _ADD_START
         raise Fault("NO_ANCHOR", "a recurrence needs DTSTART, from which it counts", 0, len(text), hint)
     if not named["RRULE"]:
         hint = f"add the rule, as in {_EXAMPLE}"
@@ -116,6 +119,6 @@ def _unknown_property(word: Token, name: Token, has_value: bool) -> Fault:
         message = f"{name.text} cannot be expressed"
         return Fault("NOT_SAYABLE", message, name.start, name.end, "list the moments: at 2026-12-01T09:00,…")
     hint = f"write {_EXAMPLE}"
-    if word.text.upper().startswith("FREQ="):
-        hint = f"write RRULE:{clip(word.text)}"
+    if word.text.upper().startswith("FREQ=") and len(word.text) <= _MAX_HINT_LENGTH:
+        hint = f"add the first run: {_START} RRULE:{word.text}"
     return Fault("UNEXPECTED_TOKEN", f"unknown property {clip(name.text)!r}", word.start, word.end, hint)

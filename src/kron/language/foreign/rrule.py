@@ -9,12 +9,13 @@ from dataclasses import replace
 
 from kron.language.fault import Fault
 from kron.language.foreign.assembly import assemble
-from kron.language.foreign.recurrence_clock import Clock, clock_of, interval_of
+from kron.language.foreign.recurrence_clock import Clock, clock_of, clocks_change, interval_of
 from kron.language.foreign.recurrence_days import Selection, day_bits, selection_of, weekday_bits
 from kron.language.foreign.recurrence_rule import Rule, read_rule
 from kron.language.foreign.recurrence_text import Property, Recurrence, Stamp, read_recurrence, read_stamp, zone_of
 from kron.language.options import Options
 from kron.language.plus import with_days
+from kron.language.plus_text import write_head
 from kron.language.tokens import elements
 from kron.timing.schedule import Head, Schedule
 from kron.timing.schedule.constraint import UNCONSTRAINED, Clauses, Constraints
@@ -22,7 +23,7 @@ from kron.timing.schedule.cron import Cron
 from kron.timing.schedule.dst import Dst, Fold, Gap
 from kron.timing.schedule.head import Every, Moment
 from kron.timing.schedule.terms import Valid
-from kron.timing.zone import DAY
+from kron.timing.zone import DAY, Zone
 
 SHIFT_FIRST = Dst(Gap.SHIFT, Fold.FIRST)  # RFC 5545, section 3.3.5
 
@@ -31,17 +32,19 @@ def read_schedule(text: str, options: Options) -> Schedule:
     """Return the schedule of a recurrence. `zone` applies if DTSTART names none."""
     recurrence = read_recurrence(text)
     rule = read_rule(recurrence.rule.value)
-    head = _head(text, rule, recurrence.start)
+    zone = recurrence.zone or options.zone
+    head = _head(text, rule, recurrence.start, zone)
     valid = Valid(
         None if isinstance(head, Every) else Moment(recurrence.start.wall), _until(rule, recurrence), rule.count
     )
     constraints = _exclusions(recurrence, head)
-    return assemble(text, head, recurrence.zone or options.zone, options.policy, SHIFT_FIRST, valid, constraints)
+    return assemble(text, head, zone, options.policy, SHIFT_FIRST, valid, constraints)
 
 
-def _head(text: str, rule: Rule, start: Stamp) -> Head:
+def _head(text: str, rule: Rule, start: Stamp, zone: Zone) -> Head:
     interval = interval_of(rule, start)
     if interval is not None:
+        _check_zone(rule, interval, zone)
         return interval
     clock = clock_of(rule, start)
     selection = selection_of(rule, start, clock)
@@ -49,6 +52,15 @@ def _head(text: str, rule: Rule, start: Stamp) -> Head:
         hint = "choose times and months that INTERVAL reaches from DTSTART"
         raise Fault("NEVER", "never runs: the parts of the rule contradict each other", 0, len(text), hint)
     return _cron(clock, selection)
+
+
+def _check_zone(rule: Rule, interval: Every, zone: Zone) -> None:
+    """Refuse elapsed time where clocks change: a recurrence with a time zone counts on the wall clock."""
+    if clocks_change(zone, interval.anchor.second):
+        reason = f"can only be counted in elapsed time, and the clocks of {zone.name} change"
+        text = f"{write_head(interval)} @tz({zone.name})"
+        hint = f"count in UTC: end DTSTART with Z; or write {text} in the plus dialect, which counts elapsed time"
+        raise rule.unsayable("INTERVAL", reason, hint)
 
 
 def _cron(clock: Clock, selection: Selection) -> Cron:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kron.language.foreign.losses import common_losses, not_sayable
 from kron.language.foreign.question_text import single_wall
-from kron.language.foreign.recurrence_clock import is_regular
+from kron.language.foreign.recurrence_clock import clocks_change
 from kron.language.foreign.recurrence_rule import DAYS
 from kron.language.foreign.rrule import SHIFT_FIRST
 from kron.timing.period import next_nominal
@@ -40,7 +40,7 @@ def write(schedule: Schedule) -> str:
     losses += _interval_losses(head, schedule.zone) if isinstance(head, Every) else []
     losses += _cron_losses(head) if isinstance(head, Cron) else []
     if losses:
-        raise not_sayable("an iCalendar recurrence", losses)
+        raise not_sayable("an iCalendar recurrence", losses, SHIFT_FIRST)
     lines = [_stamped("DTSTART", first or 0, schedule.zone), f"RRULE:{';'.join(_parts(schedule))}"]
     if has_dates:
         lines.append("EXDATE;VALUE=DATE:" + ",".join(_stamp(day * 86_400)[:8] for day, _ in dates))
@@ -61,7 +61,7 @@ def _moment_losses(head: Moments) -> list[str]:
 def _interval_losses(head: Every, zone: Zone) -> list[str]:
     if head.seconds % 60:
         return ["seconds of the interval"]
-    return ["elapsed time at clock changes"] if zone.fixed is None and is_regular(head.seconds) else []
+    return ["elapsed time at clock changes"] if clocks_change(zone, head.anchor.second) else []
 
 
 def _cron_losses(head: Cron) -> list[str]:

@@ -109,7 +109,7 @@ def _too_long_fault(number: int, unit: str, word: Token, text: str) -> Fault:
     hours = number // 60 if unit == "minutes" and not number % 60 else 0
     hint = f"write every {hours}h" if hours in HOURS else ""
     if unit == "minutes":
-        hint = hint or "write hourly, or an interval in hours"
+        hint = hint or f"choose at most {MAX_INTERVALS[unit]} minutes, or hours that divide a day"
     allowed = f"Valid intervals in {unit}: {MIN_INTERVAL_MINUTES if unit == 'minutes' else 1} to {MAX_INTERVALS[unit]}"
     hint = hint or "write a cron line, such as 23 4 1 * *; sentences cover at most a month"
     return sentence_fault("UNSUPPORTED_INTERVAL", _invalid_interval(word, text), allowed, word.start, word.end, hint)

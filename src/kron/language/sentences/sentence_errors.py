@@ -65,7 +65,10 @@ def unknown_keyword(word: Token) -> Fault:
     """Return E-01. `word` is the first of the sentence, empty if there is none."""
     known = ", ".join(KEYWORDS)
     lowered = word.text.removeprefix("@").lower()
-    hint = f"write {lowered}" if lowered in KEYWORDS else did_you_mean(lowered, KEYWORDS, _keyword_hint(lowered))
+    known_word = lowered in KEYWORDS and lowered != "every"
+    hint = f"write {lowered}" if known_word else _keyword_hint(lowered)
+    if not known_word and lowered != "every":
+        hint = did_you_mean(lowered, KEYWORDS, hint)
     problem = f"Unknown schedule type '{excerpt(word.text)}'"
     return sentence_fault(
         "UNKNOWN_KEYWORD", problem, f"Valid types: {known}", word.start, max(word.end, word.start + 1), hint
@@ -73,6 +76,8 @@ def unknown_keyword(word: Token) -> Fault:
 
 
 def _keyword_hint(word: str) -> str:
+    if word == "every":
+        return "remove the @, and give an interval such as every 2h"
     if word in ("monthly", "yearly", "annually", "quarterly"):
         return "write a cron line, such as 23 4 1 * *; sentences cover at most three weeks"
     if word in ("biweekly", "triweekly"):

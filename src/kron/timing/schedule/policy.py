@@ -68,6 +68,13 @@ class Resume(StrEnum):
     BY_DEADLINE = "by-deadline"  # each runs if its deadline has not passed
 
 
+class AfterEnd(StrEnum):
+    """What happens to a schedule after its last run has ended."""
+
+    KEEP = "keep"  # it stays until it is deleted
+    DELETE = "delete"  # a worker deletes it; its records stay
+
+
 class Completion(StrEnum):
     """When a run that its target has accepted is finished."""
 
@@ -107,8 +114,16 @@ class Policy:
     retry_jitter: int = 0  # percent by which a retry delay can be shorter
     timeout: int | None = None  # how long an accepted run can take; None means no limit
     overlap_limit: int | None = None  # maximum active runs under `allow`; None means no limit
+    max_runs: int | None = None  # scheduled runs after which the schedule is over; None means no limit
+    pause_on_failure: int | None = None  # failed runs in a row after which the schedule is paused; None means never
+    after_end: AfterEnd = AfterEnd.KEEP
     preset: str = ""  # preset name; when the row is read, the preset sets every field that is not in `given`
     given: tuple[str, ...] = ()  # names of the fields that the author of the schedule set, in order
+
+    @property
+    def has_counters(self) -> bool:
+        """Whether the schedule counts its runs or its failures."""
+        return self.max_runs is not None or self.pause_on_failure is not None
 
 
 LATER_AXES = (  # axes that are not part of a stored policy where they have their default
@@ -122,6 +137,9 @@ LATER_AXES = (  # axes that are not part of a stored policy where they have thei
     "retry_jitter",
     "timeout",
     "overlap_limit",
+    "max_runs",
+    "pause_on_failure",
+    "after_end",
 )
 KRON = Policy()
 SERVICE = Policy(
