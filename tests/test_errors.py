@@ -3,6 +3,7 @@
 import ast
 import pickle
 from copy import copy
+from functools import cache
 
 import pytest
 
@@ -16,17 +17,21 @@ KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and is
 COMPARED = (ast.Eq, ast.NotEq, ast.In, ast.NotIn)
 
 
+@cache
 def trees():
-    for path in sorted(SOURCE.rglob("*.py")):
-        yield path.relative_to(SOURCE).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+    paths = sorted(SOURCE.rglob("*.py"))
+    return [(path.relative_to(SOURCE).as_posix(), ast.parse(path.read_text(encoding="utf-8"))) for path in paths]
 
 
+@cache
 def sites():
     """Every place that creates an error: where it is, what it calls, and the code."""
-    for module, tree in trees():
-        for scope, call in calls(tree):
-            for code, _, _ in raised(call, scope):
-                yield f"{module}:{call.lineno}", call.func.id, code
+    return [
+        (f"{module}:{call.lineno}", call.func.id, code)
+        for module, tree in trees()
+        for scope, call in calls(tree)
+        for code, _, _ in raised(call, scope)
+    ]
 
 
 def test_every_code_is_raised_with_its_own_class():

@@ -52,6 +52,7 @@ SQLITE_QUERIES, SQLITE_SCHEMA = "stores/sqlite/queries.sql", "stores/sqlite/sche
 POSTGRES_VIEWS = "stores/postgres/migrations/0003_views.sql"
 CONFIG = "apps/service/config_check.py"
 DEFINITION, SHOWN = "apps/service/schemas/definition.py", "apps/service/schemas/views.py"
+RECORD_FIELDS = "apps/record_fields.py"
 MEMBERSHIP = "engine/membership.py"
 CLI_WHY = "apps/cli/commands/why.py"
 DECLARATIVE, ERRORS, EXPRESSION, OVERRIDES, PERSISTED, REGISTRATION = (
@@ -151,7 +152,7 @@ SERVICE = (
     ),
     Patch(
         "SVC-DM-NEXT",
-        SHOWN,
+        RECORD_FIELDS,
         "else rfc3339(nominal)",
         "else rfc3339(nominal + state.job.schedule.zone.spell(nominal)[2])",
     ),

@@ -43,13 +43,12 @@ def test_coming_agrees_with_a_walk_over_every_period():
         tz = f"@tz({zone})" if zone != "UTC" else ""
         case = a_case(f"0 */{dice.choice([1, 2, 3])} * * * {tz} {window} @only({dice.choice(clauses)})")
         walk = islice(periods(case.job.schedule, moment(MONDAY - 40_000)), 3_000)
-        dues = sorted(due_of(case.job, period.nominal).at for period in walk if _runs(case, period.nominal))
+        dues = sorted(due.at for period in walk if _runs(case, due := due_of(case.job, period.nominal)))
         assert [due.at for due in upcoming(case, MONDAY * 1000, 8)] == dues[:8]
 
 
-def _runs(case, nominal):
-    due = due_of(case.job, nominal)
-    return due.schedulable and due.at > MONDAY * 1000 and nominal > case.cursor
+def _runs(case, due):
+    return due.schedulable and due.at > MONDAY * 1000 and due.nominal > case.cursor
 
 
 def test_coming_says_up_to_when_it_looked():

@@ -10,10 +10,12 @@ from kron.engine.clock import ManualClock
 from kron.engine.events import Memory
 from kron.engine.launcher import Launch
 from kron.engine.registrar import Registrar
+from kron.engine.report_writer import ReportWriter
 from kron.engine.settings import Settings
 from kron.engine.store import Unreadable
 from kron.engine.worker import Worker
 from kron.errors import StoreUnavailable, WriteRejected
+from kron.launchers.python import PythonLauncher
 from kron.rules.launch_result import LaunchResponse, LaunchResult
 from kron.rules.outcome import Outcome, Reason
 from kron.rules.plan import Plan
@@ -538,3 +540,54 @@ def test_run_whose_claim_is_withdrawn_is_not_claimed_again_before_that_is_record
         assert (first.state, first.outcome, first.tries) == (State.SUCCESS, Outcome.EXECUTED, 1)
 
     live(script)
+
+
+def test_worker_that_stops_waits_for_the_record_of_functions_that_have_ended():
+    """The launcher records the end of a function that never waits, after `start` has answered."""
+
+    async def script(loop):
+        store = SlowReports(VirtualClock(loop, START - 30))
+        (run,) = await stopped_during_a_report(store)
+        assert (run.state, run.outcome) == (State.SUCCESS, Outcome.EXECUTED)
+
+    live(script)
+
+
+def test_worker_that_stops_does_not_wait_for_ever_for_a_record():
+    async def script(loop):
+        store, began = SlowReports(VirtualClock(loop, START - 30), seconds=1e6), loop.time()
+        (run,) = await stopped_during_a_report(store)
+        assert run.state is State.LAUNCHING
+        assert loop.time() - began < 60
+
+    live(script)
+
+
+class SlowReports(MemoryStore):
+    """A store that needs a while to write how runs ended."""
+
+    def __init__(self, clock, seconds=0.3):
+        super().__init__(clock)
+        self.seconds = seconds
+
+    async def update_runs(self, changes, now):
+        await asyncio.sleep(self.seconds)
+        return await super().update_runs(changes, now)
+
+
+async def stopped_during_a_report(store):
+    """The runs of a job whose worker was stopped as soon as its function had ended."""
+    stop, reports = asyncio.Event(), ReportWriter(store)
+
+    async def report(launch, said, error):
+        stop.set()
+        await reports.write(launch.run.key, said, launch.run.attempt)
+
+    async def nothing(launch):
+        pass
+
+    await Registrar(store).upsert(Job("job", parse("0 * * * *", dialect="service"), target="python:it"))
+    launchers = {"python": PythonLauncher({"it": nothing}.get, report, lambda: ["it"])}
+    timer = VirtualTimer(asyncio.get_running_loop())
+    await Worker(store, launchers, owner="w", timer=timer, settings=Settings()).run(stop)
+    return [run for run in await store.runs("job", 10) if run.attempt]

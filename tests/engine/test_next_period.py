@@ -7,7 +7,7 @@ from itertools import islice
 import pytest
 
 from kron import parse
-from kron.apps.service.schemas.views import next_run_at
+from kron.apps.record_fields import next_run_at
 from kron.rules.edit import defined
 from kron.rules.pause import NO_ACTOR, pause_expired_update, paused
 from kron.rules.run import Run, State

@@ -10,8 +10,8 @@ from kron.engine.events import Memory
 from kron.engine.registrar import Actor, Registrar
 from kron.engine.why import why
 from kron.engine.worker import Worker
+from kron.rules.action import ActionKind, ScheduleAction
 from kron.rules.outcome import Reason
-from kron.rules.update import ActionKind, ScheduleAction
 from kron.stores.sqlite import SqliteStore
 from kron.timing.schedule.policy import DECLARATIVE, KRON, MINUTE, SERVICE, Catchup, Overlap
 from kron.timing.zone import instant_of

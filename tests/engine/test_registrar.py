@@ -7,7 +7,7 @@ import pytest
 from kron import KronError
 from kron.engine.registrar import Actor
 from kron.engine.why import why
-from kron.rules.update import ActionKind
+from kron.rules.action import ActionKind
 from kron.timing.schedule.policy import SERVICE
 from kron.timing.zone import instant_of, rfc3339
 from tests.engine.world import World, play

@@ -5,6 +5,7 @@ import json
 import os
 import pwd
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -25,7 +26,7 @@ from kron.rules.run import State
 from kron.stores.sqlite import SqliteStore
 from kron.timing.job import Command
 from kron.timing.schedule.policy import KRON, MILLISECOND, SECOND, WorkerLossPolicy
-from tests.launchers.making import Ear, a_launch, result_of
+from tests.launchers.making import NOMINAL, Ear, a_launch, result_of
 
 KRON_COMMAND = Path(sys.executable).with_name("kron")
 
@@ -361,6 +362,78 @@ def waited(what, seconds=30):
         time.sleep(0.02)
 
 
+def test_commands_of_a_killed_worker_are_found_by_a_worker_that_is_running_already(journal):
+    """Otherwise the run stays open until its lease ends, an hour later, and the following periods are skipped."""
+    ear = Ear()
+
+    async def left_alone():
+        first, second = CommandLauncher(journal, Ear()), CommandLauncher(journal, ear, beat=0.02)
+        second.adopt()
+        assert await first.start(a_launch(command=Command("exit 3"))) is LaunchResult.OK
+        for task in first.tasks.values():
+            task.cancel()  # the worker that waits for it is no more
+        await ear.until(Report.FAILED)
+
+    asyncio.run(left_alone())
+
+
+def test_command_whose_worker_is_alive_is_reported_by_that_worker_alone(journal):
+    """The worker may be about to report it: each report takes a while here, and checks fall into that time."""
+    own, other = Ear(), Ear()
+
+    async def slowly(key, said, code=None, excerpt=""):
+        await asyncio.sleep(0.4)
+        await own(key, said, code, excerpt)
+
+    async def side_by_side():
+        first, second = CommandLauncher(journal, slowly), CommandLauncher(journal, other, beat=1.0)
+        second.adopt()
+        for n in range(6):
+            assert await first.start(a_launch(nominal=NOMINAL + n, command=Command("true"))) is LaunchResult.OK
+            await asyncio.sleep(0.35)
+        while own.heard.count(Report.SUCCESS) < 6:
+            await asyncio.sleep(0.05)
+
+    asyncio.run(side_by_side())
+    assert other.heard == []
+
+
+def test_journal_that_cannot_be_read_for_a_while_does_not_end_the_search(journal, monkeypatch):
+    ear, failures = Ear(), [sqlite3.OperationalError("disk I/O error")] * 3
+    unended = journal.unended
+
+    def failing():
+        if failures:
+            raise failures.pop()
+        return unended()
+
+    async def left_alone():
+        first, second = CommandLauncher(journal, Ear()), CommandLauncher(journal, ear, beat=0.02)
+        second.adopt()
+        monkeypatch.setattr(journal, "unended", failing)
+        assert await first.start(a_launch(command=Command("exit 3"))) is LaunchResult.OK
+        for task in first.tasks.values():
+            task.cancel()
+        await ear.until(Report.FAILED)
+
+    asyncio.run(left_alone())
+    assert failures == []
+
+
+def test_lease_of_a_running_command_is_renewed_by_another_worker(journal):
+    own, other, launch = Ear(), Ear(), a_launch(command=Command("sleep 60"))
+
+    async def side_by_side():
+        first, second = CommandLauncher(journal, own), CommandLauncher(journal, other, beat=0.01)
+        second.adopt()
+        assert await first.start(launch) is LaunchResult.OK
+        await other.until(Report.STARTED)
+        await first.cancel(launch.run)
+        await own.until(Report.FAILED)
+
+    asyncio.run(side_by_side())
+
+
 @pytest.mark.req("KSPEC-IDEM-DAEMON", "KSPEC-IDEM-RECORDED")
 @pytest.mark.parametrize("alive", [True, False], ids=["still running", "ended meanwhile"])
 def test_a_worker_that_is_killed_leaves_its_commands_and_the_next_one_finds_them(tmp_path, alive):
@@ -412,3 +485,25 @@ def test_payload_is_a_variable_of_the_command(journal, tmp_path):
     launch = replace(launch, job=replace(launch.job, payload='{"user":"a b \'c\' $(id)"}'))
     assert ran(journal, launch, until=Report.SUCCESS) is LaunchResult.OK
     assert (tmp_path / "payload").read_text() == launch.job.payload
+
+
+@pytest.mark.parametrize("payload", ['{"user":"a b \'c\' $(id) %s"}', None])
+def test_payload_is_the_input_of_a_command_that_asks_for_it(journal, tmp_path, payload):
+    launch = a_launch(command=Command(f"cat > {tmp_path}/payload; exit 3", stdin="payload"))
+    launch = replace(launch, job=replace(launch.job, payload=payload))
+    assert ran(journal, launch, until=Report.FAILED) is LaunchResult.OK
+    assert (tmp_path / "payload").read_text() == (payload or "")
+
+
+@AS_ROOT
+def test_payload_is_the_input_of_a_command_of_another_user(journal, common):
+    launch = a_launch(command=Command("id -un; cat", user="nobody", stdout=str(common / "out"), stdin="payload"))
+    launch = replace(launch, job=replace(launch.job, payload='{"a":1}'))
+    assert ran(journal, launch, until=Report.SUCCESS) is LaunchResult.OK
+    assert (common / "out").read_text() == 'nobody\n{"a":1}'
+
+
+def test_command_that_does_not_read_its_payload_succeeds(journal):
+    launch = a_launch(command=Command("true", stdin="payload"))
+    launch = replace(launch, job=replace(launch.job, payload='"' + "x" * 60_000 + '"'))
+    assert ran(journal, launch, until=Report.SUCCESS) is LaunchResult.OK

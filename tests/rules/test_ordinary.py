@@ -29,6 +29,7 @@ DAY = 86_400 * SECOND  # the long way looks at every period of a window
 POLICIES = [
     *(KRON, SERVICE, DECLARATIVE, replace(SERVICE, jitter=90 * SECOND), replace(KRON, catchup_limit=1)),
     *(replace(KRON, deadline=None, catchup=catchup) for catchup in Catchup),
+    *(replace(SERVICE, max_runs=2), replace(SERVICE, pause_on_failure=2)),
 ]
 
 
@@ -38,14 +39,16 @@ POLICIES = [
     st.integers(1_500_000_000, 1_900_000_000),
     st.integers(-70_000, 70_000) | st.integers(-2_000, 6_000),
     st.integers(-200_000, 200_000) | st.just(-(10**9)),
+    st.integers(0, 2),
 )
 @settings(max_examples=200, deadline=None)
-def test_the_short_way_gives_what_the_long_way_gives(schedule, policy, cursor, late, since):
+def test_the_short_way_gives_what_the_long_way_gives(schedule, policy, cursor, late, since, count):
     job = Job("acme/report", replace(schedule, policy=policy))
     nominal = next_nominal(schedule, cursor)
     assume(nominal is not None)
     now = due_of(job, nominal).at + late
-    case = ScheduleState(job, 3, cursor, now + since)
+    counts = {"run_count": count} if policy.max_runs else {"failure_count": count} if policy.pause_on_failure else {}
+    case = ScheduleState(job, 3, cursor, now + since, **counts)
     event("short" if plan_fast(case, now, "w1", now + 30_000) else "long")
     assert plan(case, now, owner="w1", lease=30_000) == plan_full(case, now, owner="w1", lease=30_000)
 

@@ -31,6 +31,7 @@ from kron.timing.schedule.policy import (
     KRON,
     LATER_AXES,
     SERVICE,
+    AfterEnd,
     Catchup,
     Completion,
     FirstPeriod,
@@ -43,7 +44,7 @@ from kron.timing.schedule.sampling import Normal, SkewEarly, Strategy
 from kron.timing.schedule.window import Mode
 from kron.timing.zone import zone
 
-NEVER = (1, 0, 0, 0, 0, None, None, None)  # how far it has come: not at all
+NEVER = (1, 0, 0, 0, 0, None, None, None, 0, 0)  # how far it has come: not at all
 
 texts = st.text(max_size=20)
 storable = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
@@ -129,6 +130,9 @@ AXES = {
     "retry_jitter": st.just(0) | lengths,
     "timeout": st.none() | lengths,
     "overlap_limit": st.none() | lengths,
+    "max_runs": st.none() | lengths,
+    "pause_on_failure": st.none() | lengths,
+    "after_end": st.sampled_from(AfterEnd),
 }
 policies = st.builds(Policy, **AXES)
 commands = st.builds(

@@ -16,6 +16,7 @@ from kron import KronError, parse
 from kron.engine.clock import ManualClock
 from kron.engine.registrar import Actor, Registrar
 from kron.rules.attempt import launched_attempt
+from kron.rules.counters import failed_end
 from kron.rules.launch_result import LaunchResponse, LaunchResult, Report, answered
 from kron.rules.pause import pause_expired_update
 from kron.rules.plan import plan
@@ -24,17 +25,24 @@ from kron.stores.memory import MemoryStore
 from kron.stores.postgres import PostgresStore
 from kron.stores.sqlite import SqliteStore
 from kron.timing.job import Job
-from kron.timing.schedule.policy import DECLARATIVE, KRON, SECOND, SERVICE, Catchup, Overlap
+from kron.timing.schedule.policy import DECLARATIVE, KRON, SECOND, SERVICE, AfterEnd, Catchup, Completion, Overlap
 from tests.stores.making import ALL, KINDS, SECONDS, Handle, a_folder, view
 
 NAMES = ("a", "b", "c:1")
 SMALL = {"catchup_limit": 3, "queue_limit": 2, "run_lease": 100 * SECOND, "launch_backoff": 5 * SECOND}
+FOLLOWED = replace(SERVICE, completion=Completion.REPORTED)
 POLICIES = [
     replace(preset, overlap=overlap, **SMALL) for preset in (KRON, SERVICE, DECLARATIVE) for overlap in Overlap
 ] + [
     replace(SERVICE, catchup=catchup, jitter=jitter, **SMALL)
     for catchup in Catchup
     for jitter in (0, 90 * SECOND)
+] + [
+    replace(FOLLOWED, overlap=overlap, max_runs=max_runs, pause_on_failure=failures, **SMALL)
+    for overlap in Overlap
+    for max_runs, failures in ((3, None), (None, 2), (5, 1))
+] + [
+    replace(FOLLOWED, overlap=overlap, max_runs=2, after_end=AfterEnd.DELETE, **SMALL) for overlap in Overlap
 ]  # fmt: skip
 SCHEDULES = [
     *(parse(text, dialect="kron") for text in ("* * * * *", "*/5 * * * *", "*/2 * * * * @win(around,10m)")),
@@ -185,7 +193,9 @@ class Likeness(RuleBasedStateMachine):
         at = None if next_check_at is None else self.now() + next_check_at
         response = LaunchResponse(answer, code=503, excerpt=f"for {run.attempt}")
         attempt = launched_attempt(run, response, run.sent, self.now() - run.sent)
-        self.both(lambda store: store.update_runs([RunUpdate(run, after, at, run_id, attempt)], self.now()))
+        failed = None if at is None else failed_end(after, policy)
+        update = RunUpdate(run, after, at, run_id, attempt, failed)
+        self.both(lambda store: store.update_runs([update], self.now()))
         self.both(lambda store: store.run_ids([run.key, "0" * 64, "no key"]))
 
     @precondition(lambda self: self.keys)

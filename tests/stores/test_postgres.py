@@ -18,7 +18,7 @@ from kron.rules.run import State
 from kron.rules.update import RunUpdate, ScheduleUpdate
 from kron.stores.job_codec import write_job
 from kron.stores.postgres import PostgresStore
-from kron.stores.postgres.arrays import numbers, octets, texts
+from kron.stores.postgres.arrays import numbers, octets, texts, truths
 from kron.stores.postgres.cases import Jobs
 from kron.stores.postgres.commit import prepare
 from kron.stores.postgres.maintain import WEEK, maintain, weeks
@@ -335,6 +335,11 @@ def test_a_batch_is_found_row_by_row_in_its_own_order(postgres, sql, known, size
         | {"now": NOW},
         "apply_run_updates": {"schedules": texts(names), "deltas": numbers([1] * size), "wakes": numbers([NOW] * size)},
     }
+    values["apply_counted_run_updates"] = values["apply_run_updates"] | {
+        "revisions": numbers([1] * size),
+        "resets": truths([False] * size),
+        "failures": numbers([1] * size),
+    }
 
     async def explained(talk):
         found = {}
@@ -363,6 +368,7 @@ BATCHES = [
     "runs_by_key",
     "update_runs",
     "apply_run_updates",
+    "apply_counted_run_updates",
     "edit",
 ]
 
@@ -392,6 +398,7 @@ def test_no_batch_goes_through_a_table_that_has_just_grown(server, database, run
         "keys": octets(key_bytes(run.key) for run in some),
         "cursors": numbers([SECONDS] * 500),
         "deltas": numbers([1] * 500),
+        "resets": truths([False] * 500),
         "wakes": numbers([NOW] * 500),
     }
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from kron.apps.service.schemas.views import next_run_at
+from kron.apps.record_fields import next_run_at
 from kron.rules.run import State
 from kron.rules.update import RunUpdate, ScheduleUpdate
 from kron.timing.schedule.policy import Overlap

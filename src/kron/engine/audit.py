@@ -2,23 +2,26 @@
 
 The audit reads a store and recomputes the owed periods. Each revision keeps its whole definition, so that the audit
 knows what each one owed. A new schedule owes the periods that its policy's first period selects. An edited schedule
-owes every period after the edit, and the periods that were open at the edit. The audit goes back as far as records are
-kept.
+owes every period after the edit, and the periods that were open at the edit. A revision that ended and had `max_runs`
+owes the periods up to the last one that has a record, because its runs may have been used up. The audit goes back as
+far as records are kept.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kron.engine.store import Store
 from kron.errors import NotFound
+from kron.rules.action import ActionKind, ScheduleAction
+from kron.rules.counters import over_reason
 from kron.rules.outcome import GapRecord
 from kron.rules.run import Run, State
 from kron.rules.state import ScheduleState
 from kron.rules.survey import responsible, unhandled
-from kron.rules.update import ActionKind, Revision, ScheduleAction
+from kron.rules.update import Revision
 from kron.timing.due import due_of, has_period, window_extent
 from kron.timing.key import key_of
 from kron.timing.period import nominals
@@ -45,6 +48,7 @@ class Audit:
     failed: int = 0  # runs that ended in this state
     lost: int = 0
     unknown: int = 0
+    over: str = ""  # why the schedule owes no further period: it has had its maximum number of runs
 
     @property
     def sound(self) -> bool:
@@ -87,7 +91,8 @@ async def _audit(store: Store, identity: str) -> Audit:
     record_counts = Counter(run.nominal for run in runs if not run.trigger)
     if len(runs) == MAX_RECORDS:  # older records were not read
         kept_since = max(kept_since, min(record_counts, default=0))
-    owed = sorted({n for n in _owed_periods(state, revisions, actions) if n >= kept_since})
+    last_runs = _last_runs(runs)
+    owed = sorted({n for n in _owed_periods(state, revisions, actions, last_runs) if n >= kept_since})
     unexplained = [n for n in owed if n not in record_counts and not _is_in_gap(n, gaps)]
     twice = [n for n, times in record_counts.items() if times > 1]
     twice += [n for n in owed if n not in record_counts and sum(gap.first <= n <= gap.last for gap in gaps) > 1]
@@ -99,7 +104,7 @@ async def _audit(store: Store, identity: str) -> Audit:
         tuple(unexplained),
         tuple(sorted(twice)),
         await _taken_periods(store, state, now),
-        *(state_counts[State.FAILED], state_counts[State.LOST], state_counts[State.UNKNOWN]),
+        *(state_counts[State.FAILED], state_counts[State.LOST], state_counts[State.UNKNOWN], over_reason(state)),
     )
 
 
@@ -112,8 +117,20 @@ async def _taken_periods(store: Store, state: ScheduleState, now: int) -> tuple[
     return (nominal,) if run and (run.identity, run.nominal, run.trigger) != (state.identity, nominal, "") else ()
 
 
+def _last_runs(runs: Sequence[Run]) -> dict[int, tuple[int, int]]:
+    """Return due time and period of the last scheduled run of each revision that has one."""
+    last_runs = dict[int, tuple[int, int]]()
+    for run in runs:
+        if not run.trigger:
+            last_runs[run.revision] = max(last_runs.get(run.revision, (0, 0)), (run.due, run.nominal))
+    return last_runs
+
+
 def _owed_periods(
-    state: ScheduleState, revisions: Sequence[Revision], actions: Sequence[ScheduleAction]
+    state: ScheduleState,
+    revisions: Sequence[Revision],
+    actions: Sequence[ScheduleAction],
+    last_runs: Mapping[int, tuple[int, int]],
 ) -> Iterator[int]:
     """Yield the periods that must have an outcome by now, revision by revision."""
     carried, created = frozenset[int](), True
@@ -121,9 +138,12 @@ def _owed_periods(
         successor = revisions[index + 1] if index + 1 < len(revisions) else None
         deleted_at = _deletion_time(actions, revision.at, successor)
         end = deleted_at if deleted_at is not None else successor.at if successor else None
-        open_at_end = set[int]()
+        open_at_end, is_limited = set[int](), end is not None and revision.job.schedule.policy.max_runs is not None
         for nominal in _periods_of_revision(state, revision, end, created, carried):
             due = due_of(revision.job, nominal).at
+            last_due, last_nominal = last_runs.get(revision.number, (0, 0))
+            if is_limited and (nominal > last_nominal or (due, nominal) > (last_due, last_nominal)):
+                continue
             if end is None or due <= end:
                 yield nominal
             elif deleted_at is None and successor and has_period(successor.job, nominal):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kron.rules.launch_result import LaunchResponse, answered
+from kron.rules.attempt import launched_attempt
+from kron.rules.counters import failed_end
+from kron.rules.launch_result import LaunchResponse, answered, next_check_after
+from kron.rules.plan import Plan
 from kron.rules.run import Run
+from kron.rules.update import RunUpdate
 from kron.timing.job import Job
-from kron.timing.schedule.policy import Policy
 
 
 class Claim(NamedTuple):
@@ -20,8 +23,9 @@ class Claim(NamedTuple):
     run: Run
     began: float
     now: int
-    schedule: Policy  # present policy of the schedule: the run's revision may have an older one
+    plan: Plan  # by which it was claimed; its policy is the present one: the run's revision may have an older one
     cancels: tuple[tuple[Job, Run], ...] = ()
+    target: str = ""  # what limits and breakers count by: the host of its lane
 
 
 class Result(NamedTuple):
@@ -37,3 +41,16 @@ def run_after(claim: Claim, response: LaunchResponse, now: int) -> Run:
     """Return the run after its launch, by the policy of the revision under which it was recorded."""
     policy = claim.job.schedule.policy
     return answered(claim.run, response.result, policy, now, response.retry_after_ms, response.report)
+
+
+def update_after(result: Result, run: Run, now: int) -> RunUpdate:
+    """Return the update that records a result; `run` is the run after its launch."""
+    claim, response = result.claim, result.response
+    return RunUpdate(
+        claim.run,
+        run,
+        next_check_after(run, claim.plan.state.policy, now),
+        response.run_id,
+        launched_attempt(claim.run, response, result.sent, result.duration),
+        failed_end(run, claim.job.schedule.policy),
+    )

@@ -1,7 +1,8 @@
 """Dispatcher: launches claimed runs with bounded concurrency, and has the results recorded.
 
 A run that was certainly not sent goes back to `retry` under its token. This happens if the run waited for longer than
-half its lease, or if its tenant or host has too many slow launches. Event sinks cannot stop or delay a launch.
+half its lease, if its tenant or host has too many slow launches, if the limit of its target is reached, or if the
+worker holds the target after many failed launches. Event sinks cannot stop or delay a launch.
 """
 
 from __future__ import annotations
@@ -11,43 +12,31 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
 from kron.engine.batch_writer import BatchWriter
-from kron.engine.claim import Claim, Result, run_after
+from kron.engine.breaker import Breakers
+from kron.engine.claim import Claim, Result, run_after, update_after
 from kron.engine.clock import Timer
 from kron.engine.events import Event, Sink, about, silent
 from kron.engine.failpoint import fail_point
+from kron.engine.fleet import kind_of
 from kron.engine.lanes import Lane, Lanes
 from kron.engine.launcher import Launch, Launcher, MissingLauncher
 from kron.engine.settings import Settings
+from kron.engine.slot_timers import MAX_LIMIT_WAIT_SECONDS, SLOW_SECONDS, SlotTimers
 from kron.engine.store import Store
-from kron.rules.attempt import launched_attempt
+from kron.engine.target_limit import TargetLimits
+from kron.engine.withholding import CLAIM_EXPIRING, COMMIT_UNCERTAIN, OWN_REASONS, WORKER_STOPPING, crowded
 from kron.rules.excerpt import excerpt_of_error
-from kron.rules.launch_result import LaunchResponse, LaunchResult, next_check_after
+from kron.rules.launch_result import LaunchResponse, LaunchResult
 from kron.rules.plan import Plan
 from kron.rules.run import Run
-from kron.rules.update import RunUpdate
 from kron.timing.job import Job
 
 MISSING_LAUNCHER = MissingLauncher()
-SLOW_SECONDS = 0.5  # seconds: a launch that takes longer leaves its fast slot
 MAX_LAUNCHES_PER_TASK = 32  # launches by one task; then other tasks run, including the launched functions
-CROWDED_RETRY_MS = 5_000  # milliseconds until the next attempt, if the tenant or host has too many slow launches
 LATE_RETRY_MS = 1_000  # milliseconds until the next attempt, if this worker had no time for the launch
+REPORT_CHECK_SECONDS = 0.01  # between two checks whether the launchers have recorded all ends, when the worker stops
 PACE_SMOOTHING = 0.1  # weight of the latest launch in `pace`
-
-# Reasons why a claimed run is not sent.
-CLAIM_EXPIRING = "its claim was about to expire"
-TOO_MANY_SLOW_LAUNCHES = "its tenant or host has too many slow launches"
-COMMIT_UNCERTAIN = "the store failed while the run was claimed"
-WORKER_STOPPING = "this worker is stopping"
-
-
-class Sending:
-    """Launch in progress: its lane, when it began, and whether it has left its fast slot."""
-
-    __slots__ = ("began", "lane", "slow")
-
-    def __init__(self, lane: Lane, began: float) -> None:
-        self.lane, self.began, self.slow = lane, began, False
+USABLE_SHARE = 0.8  # of half a lease
 
 
 class Dispatcher:
@@ -57,10 +46,21 @@ class Dispatcher:
     """
 
     def __init__(
-        self, store: Store, launchers: Mapping[str, Launcher], timer: Timer, settings: Settings, sink: Sink
+        self,
+        store: Store,
+        launchers: Mapping[str, Launcher],
+        timer: Timer,
+        settings: Settings,
+        sink: Sink,
+        workers: Callable[[str], int] = lambda kind: 1,
     ) -> None:
+        """Create a dispatcher. `workers` returns how many living workers can launch a kind of target."""
         self.store, self.launchers, self.timer, self.settings, self.sink = store, launchers, timer, settings, sink
-        self.lanes: Lanes[Claim] = Lanes(settings.max_concurrent_launches, settings.max_slow_launches)
+        self.send_seconds, limits = settings.lease / 2000 * USABLE_SHARE, settings.target_limits
+        self.limits = TargetLimits(limits, timer, workers, self.send_seconds) if limits else None
+        self.breakers = Breakers(settings, sink)
+        self.lanes: Lanes[Claim] = Lanes(settings.max_concurrent_launches, settings.max_slow_launches, self.limits)
+        self.timers = SlotTimers(self.lanes, timer, self._start_waiting)
         self.writer = BatchWriter(self._write, timer, self._expired, self._emit_failure)
         self.backlogs: list[Callable[[], int]] = [
             launcher.unrecorded for launcher in launchers.values() if hasattr(launcher, "unrecorded")
@@ -71,14 +71,12 @@ class Dispatcher:
         self.pace = SLOW_SECONDS  # average seconds that a launch holds its fast slot
         self.ended = asyncio.Event()  # set when a launch has ended or is recorded: there may be room
         self.starting = 0  # tasks that have not begun yet, and will take a claim
-        self.sending: dict[Sending, None] = {}  # launches that are not slow yet, oldest first
-        self.slow_timer: asyncio.TimerHandle | None = None  # fires when the oldest of them becomes slow
 
     @property
     def room(self) -> int:
         """How many more runs can be claimed: at most as many as can be sent within half their lease."""
         rate = self.settings.max_concurrent_launches / max(self.pace, 0.001)
-        limit = min(self.settings.inflight, max(1, int(rate * self.settings.lease / 2000 * 0.8)))
+        limit = min(self.settings.inflight, max(1, int(rate * self.send_seconds)))
         return limit - len(self.busy) - sum(count() for count in self.backlogs) + self.lanes.held_back
 
     def submit(self, plans: Sequence[Plan], began: float, now: int) -> None:
@@ -88,10 +86,10 @@ class Dispatcher:
             for run in plan.launches:
                 job = plan.state.job_of(run)
                 self.busy[run.key] = run.attempt
-                self.lanes.put(self._lane(job), Claim(job, run, began, now, plan.state.policy, cancels))
+                lane = self._lane(job)
+                self.lanes.put(lane, Claim(job, run, began, now, plan, cancels, lane.host))
                 cancels = ()
-            if cancels:
-                self._start_task(self._cancel_all(cancels))
+            self._start_cancels(cancels)
         self._start_waiting()
 
     def withdraw(self, plans: Sequence[Plan], began: float, now: int) -> None:
@@ -103,7 +101,7 @@ class Dispatcher:
             for run in plan.launches:
                 self.busy[run.key] = run.attempt
                 self.withdrawn.add(run.key)
-                self._withhold(Claim(plan.state.job_of(run), run, began, now, plan.state.policy), COMMIT_UNCERTAIN)
+                self._withhold(Claim(plan.state.job_of(run), run, began, now, plan), COMMIT_UNCERTAIN)
 
     def without_withdrawn(self, plans: list[Plan]) -> list[Plan]:
         """Return the plans without those that launch a run whose withdrawal is not yet recorded."""
@@ -114,25 +112,38 @@ class Dispatcher:
     async def drain(self) -> None:
         """Wait until every run is launched and every result is recorded."""
         while self.tasks or self.lanes.waiting:
-            await asyncio.wait(self.tasks)
+            if self.tasks:
+                await asyncio.wait(self.tasks)
+            else:  # all of them wait for a limit
+                await self.timer.sleep(min(MAX_LIMIT_WAIT_SECONDS, self.lanes.limit_wait))
         await self.writer.drain()
 
     async def stop(self, timeout: float) -> None:
         """Launch nothing more, wait up to `timeout` seconds for launches in progress, and record all results."""
+        self.timers.stop()
         for claim in self.lanes.clear():
             self._withhold(claim, WORKER_STOPPING)
         if self.tasks:
             await asyncio.wait(self.tasks, timeout=timeout)
         if self.writer.task is not None:
             await asyncio.wait({self.writer.task}, timeout=timeout)
+        deadline = self.timer.monotonic() + timeout
+        while any(count() for count in self.backlogs) and self.timer.monotonic() < deadline:
+            await self.timer.sleep(REPORT_CHECK_SECONDS)
 
     def _start_waiting(self) -> None:
         """Start the waiting launches that have a slot."""
         for _ in range(self.lanes.ready - self.starting):
             self.starting += 1
             self._start_task(self._send_claims())
-        for claim in self.lanes.surplus():
-            self._withhold(claim, TOO_MANY_SLOW_LAUNCHES, CROWDED_RETRY_MS)
+        for claim in self.lanes.surplus(self._is_old):
+            self._start_cancels(claim.cancels)
+            self._withhold(claim, *crowded(self.limits, claim, self._now(claim)))
+        self.timers.check_limits_later()
+
+    def _start_cancels(self, cancels: Sequence[tuple[Job, Run]]) -> None:
+        if cancels:
+            self._start_task(self._cancel_all(cancels))
 
     def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
@@ -152,84 +163,72 @@ class Dispatcher:
             self._start_waiting()
 
     async def _launch(self, lane: Lane, claim: Claim) -> None:
-        sending, sent = Sending(lane, self.timer.monotonic()), False
-        self.sending[sending] = None
-        self._schedule_slow_check()
+        sending, sent = self.timers.begin(lane), False
         try:
             await self._cancel_all(claim.cancels)
             sent = await self._send(claim)
         finally:
-            self.sending.pop(sending, None)
-            elapsed = self.timer.monotonic() - sending.began
-            self.lanes.ends(lane, slow=sending.slow, quick=sent and elapsed < SLOW_SECONDS)
+            elapsed = self.timers.end(sending, sent=sent)
             if sent:  # a withheld run took no time and says nothing about the launch rate
                 slot_seconds = min(SLOW_SECONDS, elapsed) if sending.slow else elapsed
                 self.pace += PACE_SMOOTHING * (slot_seconds - self.pace)
             self.ended.set()
 
-    def _schedule_slow_check(self) -> None:
-        """Set the timer for the oldest launch that is not slow yet. One timer serves all launches."""
-        if self.slow_timer is None and self.sending:
-            remaining = SLOW_SECONDS - (self.timer.monotonic() - next(iter(self.sending)).began)
-            self.slow_timer = asyncio.get_running_loop().call_later(max(0.0, remaining), self._release_slow_slots)
+    def _is_old(self, claim: Claim) -> bool:
+        """Return whether a claim is too old to be sent: it may expire before the run arrives."""
+        return (self.timer.monotonic() - claim.began) * 1000 > self.settings.lease / 2
 
-    def _release_slow_slots(self) -> None:
-        """Move slow launches out of their fast slots."""
-        self.slow_timer, slots_freed = None, False
-        # a timer can fire early by the resolution of the clock
-        slow_before = self.timer.monotonic() - SLOW_SECONDS + 0.001
-        for sending in [each for each in self.sending if each.began <= slow_before]:
-            del self.sending[sending]
-            sending.slow = self.lanes.slows(sending.lane)
-            slots_freed |= sending.slow
-        self._schedule_slow_check()
-        if slots_freed:
-            self._start_waiting()
+    def _now(self, claim: Claim) -> int:
+        """Return the store's time in milliseconds, as measured from the claim."""
+        return claim.now + int((self.timer.monotonic() - claim.began) * 1000)
 
     async def _send(self, claim: Claim) -> bool:
-        """Launch a run, unless its claim may expire before the run arrives. Returns whether it was launched."""
-        job, run = claim.job, claim.run
-        elapsed_ms = (self.timer.monotonic() - claim.began) * 1000
-        if elapsed_ms > self.settings.lease / 2:
+        """Launch a run, unless its claim may expire or the worker holds its target. Returns whether it was launched."""
+        run, launcher = claim.run, self._launcher(claim.job)
+        if self._is_old(claim):
             self._withhold(claim, CLAIM_EXPIRING, LATE_RETRY_MS)
             return False
+        sent, guarded = self._now(claim), not getattr(launcher, "is_local", False)
+        hold = self.breakers.hold(claim, sent) if guarded else None
+        if hold is not None:
+            self._withhold(claim, hold.cause, hold.until - sent)
+            return False
         fail_point("K4")
-        launch = Launch(run, job, claim.now + self.settings.lease // 2)
-        began = self.timer.monotonic()
-        try:
-            result = await self.timer.within(self.settings.timeout / 1000, self._launcher(job).start(launch))
-            response = result if isinstance(result, LaunchResponse) else LaunchResponse(result)
-        except Exception as error:
-            response = LaunchResponse(LaunchResult.UNKNOWN, excerpt=excerpt_of_error(error))
-            self.sink(about("launch_error", claim.now, run, error=repr(error)))
+        self.breakers.begin(claim.target, sent)
+        response = await self._response(launcher, claim)
+        duration = self._now(claim) - sent
+        if guarded:
+            self.breakers.record(claim.target, response, sent + duration)
         fail_point("K7")
-        sent = claim.now + int(elapsed_ms)
         if response.over:  # the launcher records the end, which includes the start
             self.busy.pop(run.key, None)
             if self.sink is not silent:
                 self._emit_result(run_after(claim, response, sent), response, sent, sent)
         else:
-            duration = int((self.timer.monotonic() - began) * 1000)
             self.writer.put(Result(claim, response, sent, duration))
         return True
 
+    async def _response(self, launcher: Launcher, claim: Claim) -> LaunchResponse:
+        """Launch a run, and return the response of its launcher. A launcher that fails knows nothing of the run."""
+        launch = Launch(claim.run, claim.job, claim.now + self.settings.lease // 2)
+        try:
+            result = await self.timer.within(self.settings.timeout / 1000, launcher.start(launch))
+            return result if isinstance(result, LaunchResponse) else LaunchResponse(result)
+        except Exception as error:
+            self.sink(about("launch_error", claim.now, claim.run, error=repr(error)))
+            return LaunchResponse(LaunchResult.UNKNOWN, excerpt=excerpt_of_error(error))
+
     def _withhold(self, claim: Claim, why: str, min_delay: int = 0) -> None:
-        self.sink(about("launch_withheld", claim.now, claim.run, why=why))
-        self.writer.put(Result(claim, LaunchResponse(LaunchResult.UNSENT, min_delay), claim.now))
+        """Send a run back to `retry`, after `min_delay` milliseconds. A reason that is in the target is recorded."""
+        excerpt = "" if why in OWN_REASONS else why
+        held = {"target": claim.target} if excerpt else {}
+        self.sink(about("launch_withheld", claim.now, claim.run, None, why=why, **held))
+        self.writer.put(Result(claim, LaunchResponse(LaunchResult.UNSENT, min_delay, excerpt=excerpt), claim.now))
 
     async def _write(self, results: list[Result]) -> None:
         now = await self.store.now()
         runs = [run_after(result.claim, result.response, now) for result in results]
-        updates = [
-            RunUpdate(
-                result.claim.run,
-                run,
-                next_check_after(run, result.claim.schedule, now),
-                result.response.run_id,
-                launched_attempt(result.claim.run, result.response, result.sent, result.duration),
-            )
-            for result, run in zip(results, runs, strict=True)
-        ]
+        updates = [update_after(result, run, now) for result, run in zip(results, runs, strict=True)]
         written = await self.store.update_runs(updates, now)
         fail_point("K8")
         for result, run, is_written in zip(results, runs, written, strict=True):
@@ -282,5 +281,8 @@ class Dispatcher:
     def _lane(self, job: Job) -> Lane:
         tenant, slash, _ = job.identity.partition("/")
         scheme = job.target.partition(":")[0]
-        lane = getattr(self.launchers.get(scheme.lower()), "lane", None)
-        return Lane(tenant if slash else "", lane(job) if lane else scheme)
+        lane_of = getattr(self.launchers.get(scheme.lower()), "lane", None)
+        lane = Lane(tenant if slash else "", lane_of(job) if lane_of else scheme)
+        if self.limits is not None:
+            self.limits.register(lane.host, kind_of(job.target))
+        return lane

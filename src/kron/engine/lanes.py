@@ -2,13 +2,18 @@
 
 The lanes take turns. A launch that takes long leaves its fast slot. A tenant or a host can hold only its share of slow
 launches; launches beyond this share are not sent now. A host that has not been quick is on trial: while launches to
-other hosts wait, hosts on trial hold at most half of the fast slots.
+other hosts wait, hosts on trial hold at most half of the fast slots. A host that has reached its limit holds no slot:
+its lanes wait.
 """
 
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
+from collections.abc import Callable
+from math import inf
 from typing import Generic, NamedTuple, TypeVar
+
+from kron.engine.target_limit import TargetLimits
 
 T = TypeVar("T")
 
@@ -32,8 +37,8 @@ class Lane(NamedTuple):
 class Lanes(Generic[T]):
     """Entries by lane, the order of the lanes, and which lanes are full."""
 
-    def __init__(self, fast: int, slow: int) -> None:
-        self.max_fast, self.max_slow = fast, slow
+    def __init__(self, fast: int, slow: int, limits: TargetLimits | None = None) -> None:
+        self.max_fast, self.max_slow, self.limits = fast, slow, limits
         self.fast = self.slow = self.waiting = 0
         self.queues: dict[Lane, deque[T]] = {}
         self.quick_lanes: deque[Lane] = deque()
@@ -72,6 +77,8 @@ class Lanes(Generic[T]):
             if lane in self.queues:
                 self._enqueue_lane(lane)
             self.fast += 1
+            if self.limits is not None:
+                self.limits.begin(lane.host)
             if lane.host not in self.quick_hosts:
                 self.trial_slots[lane.host] += 1
             return lane, entry
@@ -95,15 +102,33 @@ class Lanes(Generic[T]):
             self.trial_lanes[host] = lanes
         return lane
 
-    def surplus(self) -> list[T]:
-        """Remove and return the entries of full lanes beyond the number that may wait there."""
-        removed = list[T]()
-        for lane in self.parked:
-            while len(self.queues[lane]) > MAX_PARKED_ENTRIES:
-                removed.append(self.queues[lane].pop())
-                self.waiting -= 1
-            self.parked[lane] = len(self.queues[lane])
+    def surplus(self, is_old: Callable[[T], bool]) -> list[T]:
+        """Remove and return the entries of full lanes that cannot wait there.
+
+        These are the newest beyond the number that can wait. Where there are limits, also the oldest for which `is_old`
+        returns True: a lane can wait for long.
+        """
+        removed, limits = list[T](), self.limits
+        lane_counts = Counter(lane.host for lane in self.parked)
+        for lane in list(self.parked):
+            queue, max_waiting = self.queues[lane], MAX_PARKED_ENTRIES
+            if limits is not None:
+                max_waiting = limits.max_waiting(lane.host, lane_counts[lane.host], MAX_PARKED_ENTRIES)
+            removed += [queue.pop() for _ in range(len(queue) - max_waiting)]
+            while limits is not None and queue and is_old(queue[0]):
+                removed.append(queue.popleft())
+            self.parked[lane] = len(queue)
+            if not queue:
+                del self.queues[lane], self.parked[lane]
+        self.waiting -= len(removed)
         return removed
+
+    @property
+    def limit_wait(self) -> float:
+        """Seconds until the rate limit of a waiting lane allows a launch; infinity if none waits for a rate."""
+        if self.limits is None:
+            return inf
+        return min((self.limits.wait(lane.host) for lane in self.parked if not self._is_crowded(lane)), default=inf)
 
     def clear(self) -> list[T]:
         """Remove and return all entries."""
@@ -123,6 +148,10 @@ class Lanes(Generic[T]):
         return entry
 
     def _is_full(self, lane: Lane) -> bool:
+        """Return whether the lane's tenant or host has used its share of slow launches, or has reached its limit."""
+        return (self.limits is not None and self.limits.wait(lane.host) > 0) or self._is_crowded(lane)
+
+    def _is_crowded(self, lane: Lane) -> bool:
         """Return whether the lane's tenant or host has used its share of slow launches."""
         return bool(self.slow_counts) and any(
             self.slow_counts[key] >= max(1, self.max_slow // SLOW_SHARE_DIVISORS[key[0]]) for key in lane.keys
@@ -146,16 +175,25 @@ class Lanes(Generic[T]):
             self._release_trial(lane)
             if quick:
                 self._mark_quick(lane.host)
-            return
-        self.slow -= 1
-        self.slow_counts.subtract(lane.keys)
-        for key in lane.keys:
-            if not self.slow_counts[key]:
-                del self.slow_counts[key]
-        freed_lanes = [other for other in self.parked if not self._is_full(other)]
-        for other in freed_lanes:
-            del self.parked[other]
-            self._enqueue_lane(other)
+            if self.limits is None:
+                return
+        else:
+            self.slow -= 1
+            self.slow_counts.subtract(lane.keys)
+            for key in lane.keys:
+                if not self.slow_counts[key]:
+                    del self.slow_counts[key]
+        self.unpark()
+
+    def unpark(self) -> None:
+        """Let the lanes take turns again that are no longer full: for a limit, only as many as it allows launches."""
+        freed = Counter[str]()
+        for lane in [lane for lane in self.parked if not self._is_full(lane)]:
+            if self.limits is not None and freed[lane.host] >= self.limits.free(lane.host):
+                continue
+            freed[lane.host] += 1
+            del self.parked[lane]
+            self._enqueue_lane(lane)
 
     def _release_trial(self, lane: Lane) -> None:
         """Record that a launch leaves its fast slot."""

@@ -38,9 +38,11 @@ class Launcher(Protocol):
     A launcher can have more methods:
 
     - `names()`: the targets that it knows, if it does not know all targets of its scheme.
-    - `lane(job)`: the host that a job's launches go to, for fair shares.
+    - `lane(job)`: the host that a job's launches go to, for fair shares, limits and breakers.
     - `holds(key)`: whether this launcher itself is executing the run with that key.
     - `unrecorded()`: how many runs have ended here without a record of their end.
+
+    A launcher with the attribute `is_local` starts runs on this host: failed launches do not hold its target.
     """
 
     async def start(self, launch: Launch) -> LaunchResult | LaunchResponse:

@@ -18,6 +18,7 @@ LEVELS = {
     "launch_fenced": DEBUG,
     "clock_skew_exceeded": DEBUG,  # the first event of a series is logged as `clock_skewed`
     "launch_withheld": WARNING,
+    "breaker_opened": WARNING,
     "launch_error": WARNING,
     "cancel_error": WARNING,
     "results_kept": WARNING,
@@ -25,6 +26,7 @@ LEVELS = {
     "store_lost": ERROR,
     "clock_skewed": ERROR,
     "schedule_set_aside": ERROR,
+    "schedule_paused": WARNING,
     "observer_failed": ERROR,
     "log_dropped": WARNING,
     "caller_refused": WARNING,
@@ -40,6 +42,8 @@ def level_of(event: Event) -> int:
     if event.name in ("launch_completed", "run_finished"):
         is_problem = facts["state"] in _PROBLEM_STATES or facts.get("result", "ok") != "ok"
         return WARNING if is_problem else INFO
+    if event.name == "launch_withheld" and "target" in facts:
+        return DEBUG  # a limit delays as it is meant to, and a hold is logged once as `breaker_opened`
     if event.name == "gap_recorded":
         return WARNING if facts["outcome"] == "missed" else INFO
     return LEVELS.get(event.name, INFO)
@@ -86,6 +90,12 @@ def _set_aside(facts: Any) -> str:
     return f"schedule {facts['identity']} set aside{until}: {facts.get('reason', '')}"
 
 
+def _opened(facts: Any) -> str:
+    return (
+        f"target {facts['target']} held after {facts['failures']} failed launches, until {rfc3339_ms(facts['until'])}"
+    )
+
+
 def _started(facts: Any) -> str:
     metrics_text = f"; metrics on {facts['metrics']}" if facts.get("metrics") else ""
     return f"worker {facts['owner']} started on {facts['store']}; it launches {facts['launches']}{metrics_text}"
@@ -103,10 +113,14 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "run_recorded": lambda facts: f"{_run(facts)} recorded as {facts['state']}",
     "launch_fenced": lambda facts: f"{_run(facts)}: result rejected, another worker has taken over the run",
     "launch_withheld": lambda facts: f"{_run(facts)} not sent: {facts['why']}; Kron will retry",
+    "breaker_opened": _opened,
+    "breaker_closed": lambda facts: f"target {facts['target']} released: a launch succeeded",
     "launch_error": lambda facts: f"{_run(facts)}: launcher raised {facts['error']}",
     "cancel_error": lambda facts: f"{_run(facts)} could not be canceled: {facts['error']}",
     "gap_recorded": _gap,
     "schedule_set_aside": _set_aside,
+    "schedule_paused": lambda facts: f"schedule {facts['identity']} paused by {facts['actor']}: {facts['note']}",
+    "schedule_deleted": lambda facts: f"schedule {facts['identity']} deleted by {facts['actor']}: {facts['note']}",
     "store_lost": lambda facts: f"store unavailable: {facts['error']}",
     "store_back": lambda facts: f"store available again after {facts['failed']} failed passes",
     "clock_skewed": lambda facts: f"clock skew of {facts['skew'] / 1000} s is too large; this worker launches nothing",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from kron.engine.clock import Timer
 from kron.engine.events import Sink, silent
-from kron.engine.fleet import ALL_SHARDS, Share, kind_of, leader, shares
+from kron.engine.fleet import ALL_SHARDS, SHARDS, Share, kind_of, leader, shares
 from kron.engine.launcher import Launcher, count_kinds, kinds_of
 from kron.engine.settings import Settings
 from kron.engine.store import Store
@@ -36,6 +37,7 @@ class Membership:
         self.shares: tuple[Share, ...] = ()
         self.downtimes: Mapping[str, Downtime] = {}
         self.renewed: tuple[float, int] | None = None  # last renewal by the timer and by the store; None: not a member
+        self.worker_counts: Counter[str] = Counter()  # living workers by kind of target, if they share limits
         self.last_pass = -EVER  # milliseconds: last pass of a worker that works alone
 
     def due(self, now: int) -> bool:
@@ -59,10 +61,19 @@ class Membership:
             leader_shares = (Share(ALL_SHARDS, kinds),) if leads else ()
             self.shares = leader_shares if self.settings.leader_election else shares(self.owner, fleet.members)
             self.downtimes = fleet.downtimes
+            if self.settings.target_limits and not self.settings.leader_election:
+                self.worker_counts = Counter(kind for member in fleet.members for kind in member.kinds)
         else:
             self._renew_alone(kinds, now)
         self.kinds, self.renewed = kinds, (began, now)
         return self.shares != before
+
+    def workers(self, kind: str) -> int:
+        """Return how many living workers share the limits of a kind of target, this one included.
+
+        More workers than shards have nothing to launch. Only the leader launches, if there is one.
+        """
+        return max(1, min(SHARDS, self.worker_counts[kind]))
 
     async def leave(self) -> None:
         """Leave the fleet: the other workers take over the shards of this one."""

@@ -23,7 +23,10 @@ UNPREFIXED_METRICS = {
     "runs_skipped_overlap": ("counter", "Periods skipped because the previous run was active."),
     "runs_failed_launch": ("counter", "Periods whose run could not be launched."),
 }
-GAUGES = {"kron_clock_skew_seconds": "Clock skew: how far the host's clock is ahead of the store's."}
+GAUGES = {
+    "kron_clock_skew_seconds": "Clock skew: how far the host's clock is ahead of the store's.",
+    "kron_targets_held": "Targets that this worker holds now after failed launches.",
+}
 DRIFTS = {
     "scheduling_drift_seconds": "Absolute difference between the nominal time of a run and its launch.",
     "scheduling_lateness_seconds": (
@@ -38,9 +41,12 @@ KRON_COUNTERS = {
     "kron_launch_results_total": "Launch attempts by the target's response.",
     "kron_launch_results_fenced_total": "Responses rejected because another worker had taken over the run.",
     "kron_launches_withheld_total": "Claimed runs that were not sent. Kron launches them later.",
+    "kron_breakers_opened_total": "How often this worker began to hold a target after failed launches.",
+    "kron_breakers_closed_total": "How often this worker released a target, because a launch succeeded.",
     "kron_worker_passes_total": "Passes of the worker.",
     "kron_worker_passes_failed_total": "Passes that failed because of the store.",
     "kron_pauses_expired_total": "Pauses that expired.",
+    "kron_schedules_paused_total": "Schedules that a worker paused because of failed runs.",
     "kron_worker_passes_skipped_clock_skew_total": "Passes not made because the clock skew exceeded the limit.",
     "kron_events_dropped_total": "Log lines that could not be written.",
     "kron_schedules_set_aside_total": "How often a schedule was set aside because it could not be read or committed.",
@@ -50,9 +56,12 @@ _EVENT_COUNTERS = {
     "run_started": "kron_runs_started_total",
     "launch_fenced": "kron_launch_results_fenced_total",
     "launch_withheld": "kron_launches_withheld_total",
+    "breaker_opened": "kron_breakers_opened_total",
+    "breaker_closed": "kron_breakers_closed_total",
     "pass": "kron_worker_passes_total",
     "pass_failed": "kron_worker_passes_failed_total",
     "pause_expired": "kron_pauses_expired_total",
+    "schedule_paused": "kron_schedules_paused_total",
     "clock_skew_exceeded": "kron_worker_passes_skipped_clock_skew_total",
     "schedule_set_aside": "kron_schedules_set_aside_total",
     "observer_failed": "kron_observers_failed_total",
@@ -101,6 +110,8 @@ class Metrics:
             self.values[_EVENT_COUNTERS[event.name]] += 1
         if "skew" in facts:
             self.gauges["kron_clock_skew_seconds"] = facts["skew"] / 1000
+        if event.name in ("breaker_opened", "breaker_closed"):
+            self.gauges["kron_targets_held"] = float(facts["held"])
         if event.name == "pass":
             self.values["schedules_due"] = facts["examined"]
         elif event.name == "gap_recorded":

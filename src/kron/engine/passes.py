@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kron.engine.events import Event, about
+from kron.rules.action import ActionKind
 from kron.rules.plan import Plan
 
 
@@ -21,7 +22,7 @@ class Pass(NamedTuple):
 
 
 def events_of(worker_pass: Pass) -> Iterator[Event]:
-    """Yield the events of the runs and gaps that a pass has recorded."""
+    """Yield the events of the runs, gaps and actions that a pass has recorded."""
     for plan in worker_pass.plans:
         for run in plan.new:
             yield about("run_recorded" if run.open else "run_finished", worker_pass.now, run, plan.state.job)
@@ -32,6 +33,10 @@ def events_of(worker_pass: Pass) -> Iterator[Event]:
             facts = {"identity": identity, "first": gap.first, "last": gap.last, "count": gap.count}
             cause = {"outcome": str(gap.outcome), "reason": str(gap.reason)}
             yield Event("gap_recorded", worker_pass.now, facts | cause)
+        if plan.action:
+            facts = {"identity": plan.state.identity, "actor": plan.action.actor, "note": plan.action.note}
+            is_pause = plan.action.kind is ActionKind.PAUSED
+            yield Event("schedule_paused" if is_pause else "schedule_deleted", worker_pass.now, facts)
 
 
 def plans_within(plans: list[Plan], room: int) -> list[Plan]:

@@ -18,6 +18,7 @@ from kron.engine.store import Store
 from kron.engine.tenant_scope import tenant_scope
 from kron.errors import NotFound
 from kron.rules.attempt import reported_attempt
+from kron.rules.counters import failed_end
 from kron.rules.launch_result import Report, next_check_after, reported
 from kron.rules.run import Run
 from kron.rules.update import RunUpdate
@@ -158,7 +159,8 @@ class ReportWriter:
                 _answer(entry, False)
             else:
                 attempt = reported_attempt(run, entry.report, now, entry.attempt, entry.code, entry.excerpt)
-                update = RunUpdate(run, after, next_check_after(after, present, now), attempt=attempt)
+                next_check_at, failed = next_check_after(after, present, now), failed_end(after, policy)
+                update = RunUpdate(run, after, next_check_at, attempt=attempt, failed=failed)
                 updates.append((entry, update))
         return updates, now
 

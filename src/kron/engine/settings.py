@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kron.engine.target_limit import TargetLimit
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -19,6 +21,10 @@ class Settings:
     parallel_commits: int = 2  # prefetched batches committed concurrently
     max_concurrent_launches: int = 20  # fast launch slots; a slow launch leaves its slot to another
     max_slow_launches: int = 1_000  # slow launches at once; a tenant or a host has a share of them
+    target_limits: tuple[TargetLimit, ...] = ()  # of all workers together; each takes its part
+    breaker_failures: int = 10  # failed launches in a row, after which a target is held; 0: never
+    breaker_hold: int = 10_000  # length of the first hold; doubles with each probe that fails
+    breaker_max_hold: int = 60_000  # longest hold
     inflight: int = 2_000  # maximum claimed runs without a result; at this limit the worker reads no more schedules
     max_result_age: int = 120_000  # how long a result is kept that cannot be written while others can
     lease: int = 30_000  # length of a claim

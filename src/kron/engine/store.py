@@ -12,11 +12,12 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from kron.engine.fleet import Fleet, Share
+from kron.rules.action import ScheduleAction
 from kron.rules.attempt import Attempt
 from kron.rules.outcome import GapRecord
 from kron.rules.run import Run
 from kron.rules.state import ScheduleState
-from kron.rules.update import Revision, RunUpdate, ScheduleAction, ScheduleUpdate
+from kron.rules.update import Revision, RunUpdate, ScheduleUpdate
 from kron.timing.schedule.policy import Policy
 
 FIRST = (-(1 << 62), "")  # position before all schedules, for `fetch_due`

@@ -13,13 +13,15 @@ from kron.errors import InvalidSchedule, NotFound
 from kron.language.canonical import unparse
 from kron.language.duration import write_duration
 from kron.language.record import record_of
-from kron.rules.attempt import Attempt
+from kron.rules.action import ActionKind, ScheduleAction
+from kron.rules.attempt import Attempt, AttemptResult
+from kron.rules.counters import over_reason
 from kron.rules.downtime import ALWAYS, EVER
 from kron.rules.outcome import REASON_TEXT, GapRecord
 from kron.rules.run import Run, State
 from kron.rules.state import ScheduleState
 from kron.rules.survey import responsible
-from kron.rules.update import ActionKind, Revision, ScheduleAction
+from kron.rules.update import Revision
 from kron.timing.due import Due, due_of, has_period
 from kron.timing.job import Job
 from kron.timing.key import key_of
@@ -112,11 +114,18 @@ class PeriodReport:
     def summary(self) -> str:
         """Return the outcome and its reason, or why there is no record."""
         if self.run is not None:
-            return _run_text(self.run)
+            return _run_text(self.run, self._wait_cause())
         if self.gap is not None:
             span = f"{self.gap.count} periods from {rfc3339(self.gap.first)} to {rfc3339(self.gap.last)}"
             return f"{self.gap.outcome}: {REASON_TEXT[self.gap.reason]} The period is one of {span}."
         return self._missing_record_text()
+
+    def _wait_cause(self) -> str:
+        """Return why a worker did not send the last attempt of a run that waits for its next one; empty if it did."""
+        run, last = self.run, self.attempts[-1] if self.attempts else None
+        if run is None or last is None or run.state is not State.RETRY or last.number != run.attempt:
+            return ""
+        return last.excerpt if last.result is AttemptResult.UNSENT else ""
 
     def _missing_record_text(self) -> str:
         """Return why there is no record."""
@@ -130,6 +139,8 @@ class PeriodReport:
             return f"no record: The period is earlier than its schedule, which was defined at {defined_at}."
         if state.deleted:
             return "no record: The schedule was deleted before the period was due."
+        if nominal > state.cursor and over_reason(state):
+            return f"no record: {_sentence(over_reason(state))}"
         return (
             f"no record: Revision {state.revision} is responsible for periods since {since}, and this one is earlier."
         )
@@ -137,7 +148,7 @@ class PeriodReport:
     def _is_expected(self) -> bool:
         """Return whether a period without a record will have one."""
         state, nominal = self.state, self.period.nominal
-        if state.deleted or self.revision.number != state.revision or nominal <= state.cursor:
+        if state.deleted or self.revision.number != state.revision or nominal <= state.cursor or over_reason(state):
             return False
         return has_period(state.job, nominal) and responsible(state, self.due)
 
@@ -229,6 +240,10 @@ def _action_in_force(actions: list[ScheduleAction], history: list[Revision], at:
     return None if defined_again else last
 
 
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
 def _text_of(job: Job) -> str:
     """Return the source text of a job, and its canonical text if that differs."""
     canonical = unparse(job.schedule)
@@ -243,14 +258,13 @@ def _action_text(action: ScheduleAction) -> str:
     return f"{action.kind}{author}, {rfc3339(action.at // 1000)}{until}" + (f": {action.note}" if action.note else "")
 
 
-def _run_text(run: Run) -> str:
+def _run_text(run: Run, wait_cause: str) -> str:
     attempts = f" Attempts: {run.attempt}." if run.attempt > 1 or run.unsent else ""
     if run.unsent:
         attempts += f" Withheld by a worker and not sent: {run.unsent}."
+    state_text = f"The run is waiting: {wait_cause}." if wait_cause else _STATE_TEXT.get(run.state)
     if run.outcome is None:
-        return f"open: {_STATE_TEXT[run.state]}{attempts}"
+        return f"open: {state_text}{attempts}"
     if run.state in _STATE_TEXT:
-        return f"{run.outcome}: {_STATE_TEXT[run.state]}{attempts}" + (
-            f" Reason: {REASON_TEXT[run.reason]}" if run.reason else ""
-        )
+        return f"{run.outcome}: {state_text}{attempts}" + (f" Reason: {REASON_TEXT[run.reason]}" if run.reason else "")
     return f"{run.outcome}: {REASON_TEXT[run.reason]}" if run.reason else str(run.outcome)

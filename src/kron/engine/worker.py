@@ -54,7 +54,7 @@ class Worker:
         self.owner, self.settings = owner, settings
         self.sink = sink if sink is silent else guarded(sink)
         self.membership = Membership(store, owner, launchers, timer, settings, self.sink)
-        self.dispatcher = Dispatcher(store, launchers, timer, settings, self.sink)
+        self.dispatcher = Dispatcher(store, launchers, timer, settings, self.sink, self.membership.workers)
         self.prefetcher = Prefetcher(store, owner, settings)
         self.aside = SettingAside(store, self.sink)
         self.skew = Skew(0)

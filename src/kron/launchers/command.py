@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
+import sqlite3
 from asyncio.subprocess import DEVNULL, Process
 from collections.abc import Coroutine
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from itertools import count
 from math import inf
 from subprocess import SubprocessError
 from typing import Any
@@ -23,10 +26,13 @@ from kron.rules.run import Run
 from kron.timing.job import Command
 from kron.timing.schedule.policy import SECOND, WorkerLossPolicy
 
+log = logging.getLogger("kron.launchers.command")
+
 SHELL = "/bin/sh"
 # Variables that a command inherits from the worker.
 INHERITED_VARIABLES = ("HOME", "LANG", "LOGNAME", "PATH", "TZ", "USER")
-POLL_SECONDS = 2.0  # seconds between two checks of a process that is not a child of this worker
+POLL_SECONDS = 2.0  # seconds between two checks of a process that is not a child of this worker, or of the journal
+CHECKS_PER_RENEWAL = 30  # checks of the journal after which the leases of commands of other workers are renewed
 MAX_STARTS = 8  # commands begun at once: each waits for the journal's disk
 SLOT_SECONDS = 5.0  # seconds that a command waits for a free slot; less than the time limit of a launch
 NOT_BEGUN = LaunchResponse(LaunchResult.UNSENT, 1_000, excerpt="too many commands were starting on this host")
@@ -36,15 +42,20 @@ Started = LaunchResult | LaunchResponse
 
 # The shell gets the whole line as it was written. The exit status goes to a file, which is the standard input of this
 # script: a later worker reads it there if this worker is gone.
-_WRAPPER = '"$0" -c "$1" </dev/null; code=$?; echo "$code" >&0; exit "$code"'
+_WRAPPER = '%s "$0" -c "$1"; code=$?; echo "$code" >&0; exit "$code"'
 
 # The same for another user. The script has that user's rights from the start: it enters the folder and opens the
 # output files as that user.
-_WRAPPER_AS_USER = 'cd -- "$2" && "$0" -c "$1" </dev/null >>"$3" 2>>"$4"; code=$?; echo "$code" >&0; exit "$code"'
+_WRAPPER_AS_USER = 'cd -- "$2" && %s "$0" -c "$1" >>"$3" 2>>"$4"; code=$?; echo "$code" >&0; exit "$code"'
+
+# What the command can read: nothing, or its payload. The status of a pipeline is that of its last command.
+_NO_INPUT, _PAYLOAD_INPUT = "</dev/null", """printf %s "$KRON_PAYLOAD" |"""
 
 
 class CommandLauncher:
     """Launcher of host commands. Each command has its own session, so that it outlives this worker."""
+
+    is_local = True
 
     def __init__(self, journal: Journal, tell: Tell, clock: Clock | None = None, *, beat: float = POLL_SECONDS) -> None:
         self.journal, self.tell, self.clock, self.beat = journal, tell, clock or SystemClock(), beat
@@ -52,11 +63,39 @@ class CommandLauncher:
         self.starting: set[asyncio.Task[Started]] = set()
         self.tasks: dict[str, asyncio.Task[None]] = {}
         self.running: dict[str, int] = {}
+        self.adopting: asyncio.Task[None] | None = None
 
     def adopt(self) -> None:
-        """Follow the commands that earlier workers started and whose end the journal does not have."""
+        """Follow the commands that other workers of this host started and whose end the journal does not have.
+
+        First those of earlier workers, then without end those of workers that are killed while this one runs.
+        """
         for key in self.journal.unended():
             self._start_task(key, self._follow(key, self.journal.look(key) or Entry()))
+        self.adopting = asyncio.create_task(self._adopt_orphans())
+
+    async def _adopt_orphans(self) -> None:
+        """Follow each command whose process is gone and whose worker did not record the end by the next check.
+
+        Whether the worker of a running command lives is unknown, so that the run lease is renewed now and then.
+        """
+        gone = set[str]()
+        for check in count(1):
+            await asyncio.sleep(self.beat)
+            try:
+                unended = await asyncio.to_thread(self._unended_without, frozenset(self.tasks))
+            except (OSError, sqlite3.Error) as error:  # a full disk, for example: the next check finds them
+                log.warning("the command journal cannot be read; this is tried again: %s", error)
+                continue
+            for key in gone & unended.keys():
+                self._start_task(key, self._follow(key, unended[key]))
+            gone = {key for key, entry in unended.items() if not entry.alive}
+            if check % CHECKS_PER_RENEWAL == 0:
+                for key in unended.keys() - gone:
+                    await self.tell(key, Report.STARTED)
+
+    def _unended_without(self, followed: frozenset[str]) -> dict[str, Entry]:
+        return {key: self.journal.look(key) or Entry() for key in self.journal.unended() if key not in followed}
 
     async def start(self, launch: Launch) -> Started:
         """Start the command, unless its key was begun before: then the result says what is known of that attempt.
@@ -189,12 +228,17 @@ def _process_options(command: Command, files: ExitStack) -> dict[str, Any]:
         outputs = command.stdout or os.devnull, command.stderr or os.devnull
         folder = command.cwd or "/"
         return options | {
-            "arguments": (_WRAPPER_AS_USER, *_shell_and_line(command), folder, *outputs),
+            "arguments": (_WRAPPER_AS_USER % _input(command), *_shell_and_line(command), folder, *outputs),
             "stdout": DEVNULL,
             "stderr": DEVNULL,
         }
     own_outputs = {"stdout": _open_output(command.stdout, files), "stderr": _open_output(command.stderr, files)}
-    return options | own_outputs | {"arguments": (_WRAPPER, *_shell_and_line(command)), "cwd": command.cwd}
+    arguments = (_WRAPPER % _input(command), *_shell_and_line(command))
+    return options | own_outputs | {"arguments": arguments, "cwd": command.cwd}
+
+
+def _input(command: Command) -> str:
+    return _PAYLOAD_INPUT if command.stdin == "payload" else _NO_INPUT
 
 
 def _shell_and_line(command: Command) -> tuple[str, str]:

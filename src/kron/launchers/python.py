@@ -20,6 +20,8 @@ Reporter = Callable[[Launch, Report, BaseException | None], Awaitable[None]]
 class PythonLauncher:
     """Launcher of `python:name` targets: calls the async function of that name. For plain functions see `call`."""
 
+    is_local = True
+
     def __init__(
         self,
         function_of: Callable[[str], Function | None],

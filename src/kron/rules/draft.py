@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from kron.rules.action import ScheduleAction
 from kron.rules.attempt import Attempt
 from kron.rules.run import Run
 from kron.rules.state import ScheduleState
@@ -20,6 +21,7 @@ class PlanBuilder:
     runs: dict[str, Run] = field(default_factory=dict)  # runs that were open before, and runs that this pass adds
     cancels: list[Run] = field(default_factory=list)
     attempts: list[tuple[Run, Attempt]] = field(default_factory=list)  # attempts that were lost
+    action: ScheduleAction | None = None  # pause after too many failures
 
     def set_run(self, run: Run) -> None:
         """Set a run to the state that the plan gives it."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from kron.language.canonical import canonical
+from kron.rules.action import ActionKind, ScheduleAction
+from kron.rules.counters import counted_runs
 from kron.rules.handover import not_yet_due, recorded
 from kron.rules.launch_result import failed_launch
 from kron.rules.outcome import Outcome, Reason
@@ -12,7 +14,7 @@ from kron.rules.pause import Actor
 from kron.rules.plan import new_run
 from kron.rules.run import Run, State, ended
 from kron.rules.state import ScheduleState
-from kron.rules.update import ActionKind, Revision, ScheduleAction, ScheduleUpdate
+from kron.rules.update import Revision, ScheduleUpdate
 from kron.timing.due import Due, has_period, window_extent
 from kron.timing.job import Job
 from kron.timing.schedule.policy import FirstPeriod
@@ -44,15 +46,21 @@ def defined(job: Job, state: ScheduleState | None, now: int, actor: Actor) -> Sc
 
 
 def _redefined(job: Job, state: ScheduleState, now: int, actor: Actor) -> ScheduleUpdate:
-    """Return the update for a new revision. It takes over the open periods that its calendar has, and keeps a pause."""
+    """Return the update for a new revision.
+
+    It takes over the open periods that its calendar has. It keeps a pause and the number of runs, and starts to count
+    failures again.
+    """
     plan = recorded(state, now, lifted=state.policy.suspend and not job.schedule.policy.suspend)
-    open_dues = not_yet_due(state, now, plan)
+    run_count = state.run_count + counted_runs(state.policy, plan.new)
+    open_dues = not_yet_due(state._replace(run_count=run_count), now, plan)
     owed = frozenset(due.nominal for due in open_dues if has_period(job, due.nominal))
     superseded = [_superseded(state, due, now) for due in open_dues if due.nominal not in owed]
     cursor = max(plan.cursor, min(owed, default=now // 1000 + 1) - 1)  # no other period before now is owed
     after = state._replace(
         job=job, revision=state.revision + 1, cursor=cursor, effective_from=now, owed=owed, next_check_at=now
     )
+    after = after._replace(run_count=run_count, failure_count=0)
     return ScheduleUpdate(
         state, after, (*plan.new, *superseded), plan.changed, plan.gap, revision_of(after, now, actor)
     )

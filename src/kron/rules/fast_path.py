@@ -24,9 +24,10 @@ def plan_fast(state: ScheduleState, now: int, owner: str, lease: int) -> tuple[i
 
     Returns None if the full plan is needed.
     """
-    job, _, cursor, effective_from, paused, deleted, _, open_runs, ahead, _, _, downtime, _ = state
+    job, _, cursor, effective_from, paused, deleted, _, open_runs, ahead, _, _, downtime, _, _, failure_count = state
     schedule, policy = job.schedule, job.schedule.policy
-    if open_runs or ahead or paused or deleted or policy.suspend or job.start is not None or job.end is not None:
+    is_limited = job.start is not None or job.end is not None or policy.max_runs is not None
+    if open_runs or ahead or paused or deleted or failure_count or policy.suspend or is_limited:
         return None
     nominal = next_nominal(schedule, cursor)
     if nominal is None or (following := next_nominal(schedule, nominal)) is None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kron.errors import InvalidInput
+from kron.rules.action import ActionKind, ScheduleAction
 from kron.rules.outcome import GapRecord, Outcome, Reason
 from kron.rules.state import ScheduleState
 from kron.rules.survey import count_owed, not_owed, unhandled
-from kron.rules.update import ActionKind, ScheduleAction, ScheduleUpdate
+from kron.rules.update import ScheduleUpdate
 from kron.timing.due import window_extent
 from kron.timing.period import prev_nominal
 from kron.timing.schedule.policy import Resume
@@ -79,7 +80,7 @@ def _pause_ended(state: ScheduleState, upto: int, action: ScheduleAction) -> Sch
 
 def after_pause(state: ScheduleState, upto: int) -> ScheduleState:
     """Return the state of a schedule whose pause ended. `upto` is the last millisecond of the pause."""
-    after = state._replace(paused=False, paused_until=None)
+    after = state._replace(paused=False, paused_until=None, failure_count=0)
     if state.policy.resume is Resume.BY_DEADLINE:
         return after
     cursor = max(state.cursor, upto // 1000)  # earlier periods are in the gap record, or were never owed

@@ -7,10 +7,14 @@ be committed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
+from kron.rules.action import ScheduleAction
+from kron.rules.after_end import deletion_after_end
 from kron.rules.attempt import Attempt
 from kron.rules.catchup import catch_up, has_ended
+from kron.rules.counters import counted_runs, last_allowed, pause_after_failures
 from kron.rules.draft import PlanBuilder
 from kron.rules.expiry import handle_expired_runs, retry_failed
 from kron.rules.fast_path import plan_fast
@@ -25,6 +29,7 @@ from kron.timing.key import key_of
 from kron.timing.period import next_nominal
 from kron.timing.schedule.policy import MILLISECOND, Catchup, Overlap
 
+_LastRun = tuple[int, int] | None  # due time and period of the last run that is allowed; None: no limit
 RECHECK_MS = 1_000  # milliseconds until the next check for the launch result of the preceding run
 
 
@@ -39,6 +44,7 @@ class Plan(NamedTuple):
     gap: GapRecord | None = None
     cancels: tuple[Run, ...] = ()  # runs to cancel at their targets
     attempts: tuple[tuple[Run, Attempt], ...] = ()  # attempts that were lost, with their runs
+    action: ScheduleAction | None = None  # pause after too many failures, or deletion after the end
 
     @property
     def launches(self) -> tuple[Run, ...]:
@@ -51,7 +57,7 @@ class Plan(NamedTuple):
     @property
     def empty(self) -> bool:
         """Whether the plan changes nothing but the time of the next check."""
-        return not (self.new or self.changed or self.gap) and self.cursor == self.state.cursor
+        return not (self.new or self.changed or self.gap or self.action) and self.cursor == self.state.cursor
 
 
 def plan(state: ScheduleState, now: int, *, owner: str, lease: int) -> Plan:
@@ -72,15 +78,23 @@ def plan(state: ScheduleState, now: int, *, owner: str, lease: int) -> Plan:
 
 def plan_full(state: ScheduleState, now: int, *, owner: str, lease: int) -> Plan:
     """Return the same plan for any state, step by step, without the fast path."""
-    draft = _draft(state, now, owner, now + lease)
+    return _within_max_runs(lambda last: _plan_up_to(state, now, owner, now + lease, last))
+
+
+def _plan_up_to(
+    state: ScheduleState, now: int, owner: str, lease: int, last: _LastRun
+) -> tuple[PlanBuilder, DueScan, GapRecord | None]:
+    """Return the decisions on all open runs, and on the due periods up to `last`."""
+    draft = _draft(state, now, owner, lease)
     handle_expired_runs(draft)
-    scan, gap = DueScan(), None
-    if not state.is_inactive:
-        scan, gap = _record_due_periods(draft)
+    draft.action = pause_after_failures(draft)
+    is_inactive, scan, gap = state.is_inactive or draft.action is not None, DueScan(), None
+    if not is_inactive:
+        scan, gap = _record_due_periods(draft, last)
     if not state.deleted:
-        start_pending(draft, requested_only=state.is_inactive)  # requested runs are launched during a pause, too
+        start_pending(draft, requested_only=is_inactive)  # requested runs are launched during a pause, too
     retry_failed(draft)
-    return _build_plan(draft, scan, gap)
+    return draft, scan, gap
 
 
 def record_due(state: ScheduleState, now: int) -> Plan:
@@ -89,8 +103,20 @@ def record_due(state: ScheduleState, now: int) -> Plan:
     The recorded runs wait for a worker. No further pass follows, so that nothing may be left over: periods beyond the
     limit become a gap record.
     """
-    draft = _draft(state, now, "", now)
-    scan, gap = (DueScan(), None) if state.is_inactive else _record_due_periods(draft, at_once=True)
+
+    def record_up_to(last: _LastRun) -> tuple[PlanBuilder, DueScan, GapRecord | None]:
+        draft = _draft(state, now, "", now)
+        scan, gap = (DueScan(), None) if state.is_inactive else _record_due_periods(draft, last, at_once=True)
+        return draft, scan, gap
+
+    return _within_max_runs(record_up_to)
+
+
+def _within_max_runs(decide: Callable[[_LastRun], tuple[PlanBuilder, DueScan, GapRecord | None]]) -> Plan:
+    """Return the plan. If it has more runs than `max_runs` allows, decide again on the periods up to the last one."""
+    draft, scan, gap = decide(None)
+    while (last := last_allowed(draft)) is not None:
+        draft, scan, gap = decide(last)
     return _build_plan(draft, scan, gap)
 
 
@@ -98,8 +124,12 @@ def _draft(state: ScheduleState, now: int, owner: str, lease: int) -> PlanBuilde
     return PlanBuilder(state, now, owner, lease, {run.key: run for run in state.open_runs})
 
 
-def _record_due_periods(draft: PlanBuilder, *, at_once: bool = False) -> tuple[DueScan, GapRecord | None]:
+def _record_due_periods(
+    draft: PlanBuilder, last: _LastRun, *, at_once: bool = False
+) -> tuple[DueScan, GapRecord | None]:
     scan, gap = catch_up(draft.state, draft.now, at_once=at_once)
+    if last is not None:
+        scan.due, scan.more = [due for due in scan.due if (due.at, due.nominal) <= last], True
     for run in _due_runs(draft.state, scan, draft.now):
         if run.key not in draft.runs:  # a recorded period is handled
             draft.set_run(run)
@@ -164,22 +194,24 @@ def _build_plan(draft: PlanBuilder, scan: DueScan, gap: GapRecord | None) -> Pla
     new = tuple(run for key, run in draft.runs.items() if key not in before)
     changed = tuple((run, draft.runs[key]) for key, run in before.items() if draft.runs[key] != run)
     check_times = [check_time for run in draft.runs.values() if (check_time := _check_time(run, draft)) is not None]
-    if scan.more or scan.truncated:
+    is_over = draft.state.runs_left == counted_runs(draft.state.policy, new)
+    if (scan.more or scan.truncated) and not is_over:
         check_times.append(draft.now)
-    if scan.upcoming is not None:
+    if scan.upcoming is not None and not is_over:
         check_times.append(scan.upcoming)
     if draft.state.paused_until is not None:
         check_times.append(draft.state.paused_until)
-    cursor = _new_cursor(draft.state, scan, gap, draft.now // 1000)
+    next_check_at = min(check_times, default=None)
     return Plan(
         draft.state,
-        cursor,
-        min(check_times, default=None),
+        _new_cursor(draft.state, scan, gap, draft.now // 1000),
+        next_check_at,
         new,
         changed,
         gap,
         tuple(draft.cancels),
         tuple(draft.attempts),
+        draft.action or deletion_after_end(draft, next_check_at),
     )
 
 

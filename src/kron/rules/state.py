@@ -38,6 +38,8 @@ class ScheduleState(NamedTuple):
     owed: frozenset[int] | None = None  # seconds
     downtime: Downtime = ALWAYS
     former: Mapping[int, Job] = NOTHING  # jobs of the older revisions under which open runs were recorded
+    run_count: int = 0  # scheduled runs that were recorded to be launched, while the policy had `max_runs`
+    failure_count: int = 0  # failed runs in a row, where the policy has `pause_on_failure`
 
     @property
     def identity(self) -> str:
@@ -57,6 +59,12 @@ class ScheduleState(NamedTuple):
     def policy(self) -> Policy:
         """Policy of the job."""
         return self.job.schedule.policy
+
+    @property
+    def runs_left(self) -> int | None:
+        """How many more scheduled runs the policy allows; None: no limit."""
+        limit = self.policy.max_runs
+        return None if limit is None else max(0, limit - self.run_count)
 
     def job_of(self, run: Run) -> Job:
         """Return the job of the revision under which a run was recorded.

@@ -65,7 +65,9 @@ def not_owed(state: ScheduleState, after: int, upto: int) -> list[int]:
 
 
 def unhandled(state: ScheduleState, cursor: int) -> Iterator[int]:
-    """Yield the unhandled nominal times after the cursor, within the validity of the job."""
+    """Yield the unhandled nominal times after the cursor, within the validity of the job and its maximum of runs."""
+    if state.runs_left == 0:
+        return
     start, end = state.job.start, state.job.end
     nominal = next_nominal(state.job.schedule, cursor if start is None else max(cursor, start))
     while nominal is not None and (end is None or nominal <= end):

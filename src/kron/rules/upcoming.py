@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import chain, islice, takewhile
 from typing import NamedTuple
 
+from kron.rules.counters import over_reason
 from kron.rules.pause import after_pause
 from kron.rules.run import Run
 from kron.rules.state import ScheduleState
@@ -44,7 +45,7 @@ def search_upcoming(
 
     Only runs that will happen are returned. Handled periods, periods that this revision does not owe, and periods of a
     schedule that is deleted, suspended, or paused without an end are left out. If the pause has an end, the runs after
-    this end are returned.
+    this end are returned. There are no more runs than `max_runs` leaves.
 
     Args:
         state: State of the schedule.
@@ -73,7 +74,8 @@ def search_upcoming(
 
     dues = in_time_order(steps, due_entry, earliest, lambda step: earliest(step) > until or limit.stop(step))
     timely_dues = takewhile(lambda due: due.at <= until, dues)
-    return UpcomingDues(list(islice(timely_dues, count)), not limit.is_reached)
+    left = state.runs_left
+    return UpcomingDues(list(islice(timely_dues, count if left is None else min(count, left))), not limit.is_reached)
 
 
 def next_period(state: ScheduleState, new: Sequence[Run] = ()) -> int | None:
@@ -91,6 +93,8 @@ def next_period(state: ScheduleState, new: Sequence[Run] = ()) -> int | None:
     """
     handled = state.handled_ahead.union(run.nominal for run in new if not run.trigger) if new else state.handled_ahead
     job, cursor = state.job, state.cursor
+    if state.runs_left == 0:
+        return None
     if state.paused or state.deleted or job.schedule.policy.suspend:
         return None if inactive_reason(state) else _first_owed(*_after_pause(state, cursor * 1000), handled)
     if cursor < _all_owed_after(state):
@@ -113,8 +117,9 @@ def inactive_reason(state: ScheduleState) -> str:
 def no_upcoming_reason(state: ScheduleState, now: int) -> str:
     """Return why `upcoming` found no run."""
     job = state.job
-    if inactive_reason(state):
-        return inactive_reason(state)
+    reason = inactive_reason(state) or over_reason(state)
+    if reason:
+        return reason
     if job.end is not None and now // 1000 >= job.end:
         return f"the schedule ended at {rfc3339(job.end)}"
     state, now = _after_pause(state, now)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import NamedTuple
 
+from kron.rules.action import ActionKind, ScheduleAction
 from kron.rules.attempt import Attempt
+from kron.rules.counters import counted_runs, with_end, with_ends
 from kron.rules.outcome import GapRecord
 from kron.rules.plan import Plan
 from kron.rules.run import Run, State, exclusive, is_valid_transition
@@ -37,35 +38,17 @@ class Revision:
         return self.job.identity
 
 
-class ActionKind(StrEnum):
-    """Kind of action on a schedule, apart from defining it."""
-
-    PAUSED = "paused"
-    RESUMED = "resumed"
-    DELETED = "deleted"
-
-
-@dataclass(frozen=True, slots=True)
-class ScheduleAction:
-    """Recorded action on a schedule: kind, time, actor and note. Kept permanently. `until` is when a pause expires."""
-
-    kind: ActionKind
-    at: int
-    until: int | None = None
-    actor: str = ""
-    note: str = ""
-
-
 class ScheduleUpdate(NamedTuple):
     """Change to one schedule and its runs: written completely, or not at all.
 
     The store commits an update only if all of these are true:
 
-    - The schedule still has the revision, cursor, `effective_from`, pause with its end, and open runs with their leases
-      that `before` shows. If `before` is None, the name has never been used.
+    - The schedule still has the revision, cursor, `effective_from`, pause with its end, counters, and open runs with
+      their leases that `before` shows. If `before` is None, the name has never been used.
     - No new key exists already.
     - No run starts while another is active where the policy forbids it.
     - The revision, the cursor and each run move forward in a valid way.
+    - The number of scheduled runs grows by those that are recorded, and not beyond `max_runs`.
     """
 
     before: ScheduleState | None
@@ -86,12 +69,27 @@ class RunUpdate(NamedTuple):
     next_check_at: int | None
     run_id: str = ""  # the target's name for the run, if reported
     attempt: Attempt | None = None  # record of the attempt, if it is worth one
+    failed: bool | None = None  # how the end counts, as `failed_end` returns it; the schedule is then checked, too
 
 
 def update_of(plan: Plan) -> ScheduleUpdate:
     """Return the update that commits a plan."""
-    after = plan.state._replace(cursor=plan.cursor, next_check_at=plan.next_check_at)
-    return ScheduleUpdate(plan.state, after, plan.new, plan.changed, plan.gap, attempts=plan.attempts)
+    state, after = plan.state, plan.state._replace(cursor=plan.cursor, next_check_at=plan.next_check_at)
+    if state.policy.has_counters:
+        run_count = state.run_count + counted_runs(state.policy, plan.new)
+        after = with_ends(after, plan.changed)._replace(run_count=run_count)
+    if plan.action is not None:
+        kind = plan.action.kind
+        after = after._replace(paused=kind is ActionKind.PAUSED or after.paused, deleted=kind is ActionKind.DELETED)
+    return ScheduleUpdate(state, after, plan.new, plan.changed, plan.gap, action=plan.action, attempts=plan.attempts)
+
+
+def state_after(state: ScheduleState, change: RunUpdate) -> ScheduleState:
+    """Return the state of a schedule after a run update: its next check is not later, and an end may count."""
+    wake, check_at = change.next_check_at, state.next_check_at
+    if wake is not None and (check_at is None or wake < check_at):
+        state = state._replace(next_check_at=wake)
+    return state if change.failed is None else with_end(state, change.after, change.failed)
 
 
 def can_commit(update: ScheduleUpdate, stored: ScheduleState | None, existing_keys: Collection[str]) -> bool:
@@ -109,20 +107,22 @@ def can_commit(update: ScheduleUpdate, stored: ScheduleState | None, existing_ke
         and all(run.key not in existing_keys and is_consistent(run) for run in update.new)
         and all(run_is_unchanged(before.get(run.key), run, after) for run, after in update.changed)
         and not _violates_overlap(update, before)
+        and _counts_runs(update, stored)
     )
 
 
 def is_simple_insert(update: ScheduleUpdate) -> bool:
     """Return whether an update only adds scheduled periods, as nearly all do.
 
-    Then a store needs two checks only: the schedule is unchanged since it was read, and the keys are new.
+    Then a store needs two checks only: the schedule is unchanged since it was read, and the keys are new. The update of
+    a schedule with counters is not simple: they are compared and written, too.
     """
     before, after, new, changed, gap, revision, action, _ = update
     if before is None or changed or gap or revision or action or any(run.trigger for run in new):
         return False
     if before.paused or before.deleted or after.paused or after.deleted:
         return False
-    if after.effective_from != before.effective_from:
+    if after.effective_from != before.effective_from or after.job.schedule.policy.has_counters:
         return False
     if before.open_runs or len(new) > 1:  # the overlap policy may forbid a run to start
         return can_commit(update, before, ())
@@ -176,6 +176,8 @@ def _compared_fields(state: ScheduleState) -> tuple[object, ...]:
         state.paused_until,
         state.deleted,
         runs,
+        state.run_count,
+        state.failure_count,
     )
 
 
@@ -193,6 +195,15 @@ def _moves_forward(update: ScheduleUpdate, stored: ScheduleState | None) -> bool
     if gap and not stored.cursor < gap.first <= gap.last <= after.cursor:
         return False
     return after.revision >= stored.revision and after.cursor >= stored.cursor
+
+
+def _counts_runs(update: ScheduleUpdate, stored: ScheduleState | None) -> bool:
+    """Return whether the number of scheduled runs is right. A new schedule, and one defined again, starts at 0."""
+    run_count = update.after.run_count
+    if stored is None or (stored.deleted and not update.after.deleted):
+        return run_count == 0
+    count, limit = counted_runs(stored.policy, update.new), stored.policy.max_runs
+    return run_count == stored.run_count + count and (not count or limit is None or run_count <= limit)
 
 
 def _violates_overlap(update: ScheduleUpdate, before: dict[str, Run]) -> bool:

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from kron.errors import KronError, UnreadableRecord
+from kron.rules.action import ScheduleAction
 from kron.rules.attempt import Attempt
 from kron.rules.outcome import GapRecord
 from kron.rules.run import Run
 from kron.rules.state import ScheduleState
-from kron.rules.update import Revision, ScheduleAction
+from kron.rules.update import Revision
 from kron.stores.job_codec import JOB, JOB_COLUMNS, JobRow, read_job
 from kron.stores.presets import BUILT_IN, Presets
 from kron.stores.row_codec import RowCodec, number_of
@@ -34,6 +35,8 @@ class Standing(NamedTuple):
     wake: int | None
     paused_until: int | None
     owed: str | None  # JSON: sorted list of seconds
+    run_count: int
+    failure_count: int
 
 
 class Made(NamedTuple):
@@ -63,6 +66,8 @@ def write_standing(state: ScheduleState) -> Standing:
         state.next_check_at,
         state.paused_until,
         owed,
+        state.run_count,
+        state.failure_count,
     )
 
 
@@ -107,6 +112,8 @@ def read_state(row: Row, presets: Presets = BUILT_IN) -> ScheduleState:
         progress.wake,
         paused_until=progress.paused_until,
         owed=owed,
+        run_count=progress.run_count,
+        failure_count=progress.failure_count,
     )
 
 

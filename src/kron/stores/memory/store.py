@@ -10,12 +10,13 @@ from itertools import islice, takewhile
 from kron.engine.clock import Clock
 from kron.engine.fleet import Fleet, Share, kind_of, shard_of
 from kron.engine.store import FIRST, Found, Maintained
+from kron.rules.action import ScheduleAction
 from kron.rules.attempt import Attempt
 from kron.rules.downtime import ALWAYS
 from kron.rules.outcome import GapRecord
 from kron.rules.run import Run
 from kron.rules.state import NOTHING, ScheduleState
-from kron.rules.update import Revision, RunUpdate, ScheduleAction, ScheduleUpdate, can_commit, can_update_run
+from kron.rules.update import Revision, RunUpdate, ScheduleUpdate, can_commit, can_update_run, state_after
 from kron.stores.memory.retention import Retention
 from kron.stores.memory.tables import Tables
 from kron.stores.register import Register
@@ -28,6 +29,7 @@ class MemoryStore(Tables):
         self.clock = clock
         super().__init__()
         self.queues: dict[tuple[str, int], list[tuple[int, str]]] = {}  # kind and shard -> (next check, identity)
+        self.queued: dict[str, tuple[int, str]] = {}  # identity -> next check and kind of its current entry
         self.aside: dict[str, str] = {}  # identity -> reason why it was set aside
         self.register = Register()
         self.retention = Retention()
@@ -42,8 +44,15 @@ class MemoryStore(Tables):
 
     async def poll(self, shares: Sequence[Share]) -> tuple[int, int | None]:
         """Return the current time, and when the next schedule of those shares is due for a check (milliseconds)."""
-        queues = (self._queue(queue_key) for share in shares for queue_key in self._queue_keys(share))
-        return await self.now(), min((queue[0][0] for queue in queues if queue), default=None)
+        queue_keys = [queue_key for share in shares for queue_key in self._queue_keys(share)]
+        while True:
+            heads = ((queue[0][0], queue_key) for queue_key in queue_keys if (queue := self.queues[queue_key]))
+            next_check_at, queue_key = min(heads, default=(None, None))
+            if queue_key is None:
+                return await self.now(), None
+            queue = self._queue(queue_key)
+            if queue and queue[0][0] == next_check_at:  # otherwise the head of this queue was stale
+                return await self.now(), next_check_at
 
     async def fetch_due(self, share: Share, upto: int, limit: int, beyond: tuple[int, str] = FIRST) -> list[Found]:
         """Return the schedules that are due for a check by `upto`, the longest waiting first."""
@@ -163,6 +172,7 @@ class MemoryStore(Tables):
         heads = [
             (queue[0], queue_key)
             for queue_key in queue_keys
+            if self.queues[queue_key] and self.queues[queue_key][0][0] <= upto
             if (queue := self._queue(queue_key)) and queue[0][0] <= upto
         ]
         heapify(heads)
@@ -182,14 +192,10 @@ class MemoryStore(Tables):
 
     def _queue(self, queue_key: tuple[str, int]) -> list[tuple[int, str]]:
         """Return a queue without stale entries: schedules whose next check or kind has changed since."""
-        queue = self.queues[queue_key]
-        while queue and self._is_stale(*queue[0], queue_key[0]):
+        queue, kind = self.queues[queue_key], queue_key[0]
+        while queue and self.queued.get(queue[0][1]) != (queue[0][0], kind):
             heappop(queue)
         return queue
-
-    def _is_stale(self, next_check_at: int, identity: str, kind: str) -> bool:
-        state = self.cases.get(identity)
-        return state is None or state.next_check_at != next_check_at or kind_of(state.job.target) != kind
 
     def _find_state(self, identity: str) -> ScheduleState | None:
         return self._full_state(identity) if identity in self.cases else None
@@ -251,17 +257,20 @@ class MemoryStore(Tables):
         if change.attempt:
             self._put_attempt(change.after, change.attempt)
         state = self.cases[change.after.identity]
-        if change.next_check_at is not None and (
-            state.next_check_at is None or change.next_check_at < state.next_check_at
-        ):
-            self._store_state(state._replace(next_check_at=change.next_check_at))
+        after = state_after(state, change)
+        if after is not state:
+            self._store_state(after)
         return True
 
     def _store_state(self, state: ScheduleState) -> None:
         self.cases[state.identity] = state
         if state.next_check_at is not None:
-            queue_key = kind_of(state.job.target), shard_of(state.identity)
-            heappush(self.queues.setdefault(queue_key, []), (state.next_check_at, state.identity))
+            kind = kind_of(state.job.target)
+            self.queued[state.identity] = state.next_check_at, kind
+            queue = self.queues.setdefault((kind, shard_of(state.identity)), [])
+            heappush(queue, (state.next_check_at, state.identity))
+        else:
+            self.queued.pop(state.identity, None)
         ahead = self.ahead.get(state.identity)
         if ahead:
             self.ahead[state.identity] = {nominal for nominal in ahead if nominal > state.cursor}

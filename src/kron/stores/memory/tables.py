@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from kron.rules.action import ScheduleAction
 from kron.rules.attempt import Attempt
 from kron.rules.outcome import GapRecord
 from kron.rules.run import Run
 from kron.rules.state import ScheduleState
-from kron.rules.update import Revision, ScheduleAction
+from kron.rules.update import Revision
 
 
 class Tables:

@@ -70,14 +70,15 @@ async def read_states(session: Session, jobs: Jobs, rows: Sequence[Row]) -> list
     ahead = await _handled_ahead(session, rows_ahead) if rows_ahead else {}
     states = []
     for row in rows:
-        name, number, revision, cursor, since, paused, deleted, wake, until, _, _, owed = row
+        name, number, revision, cursor, since, paused, deleted, wake, until, _, _, owed, run_count, failure_count = row
         job, open_runs, handled_ahead = jobs.of(name, number), runs.get(name, ()), ahead.get(name, NO_PERIODS)
         owed_periods = None if owed is None else _read_owed(name, owed)
-        states.append(
-            ScheduleState(
-                job, revision, cursor, since, paused, deleted, wake, open_runs, handled_ahead, until, owed_periods
-            )
+        state = ScheduleState(
+            job, revision, cursor, since, paused, deleted, wake, open_runs, handled_ahead, until, owed_periods
         )
+        if run_count or failure_count:
+            state = state._replace(run_count=run_count, failure_count=failure_count)
+        states.append(state)
     return await _with_former_jobs(session, jobs.presets, states) if runs else states
 
 

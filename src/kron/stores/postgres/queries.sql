@@ -78,7 +78,8 @@ ON CONFLICT (tenant_id, kind) DO UPDATE SET
 -- due_schedules: schedules of a share that are due for a check, the longest waiting first
 SELECT d.*
 FROM unnest(%(kinds)s) AS k (kind), LATERAL (
-    SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, open_runs_digest, reach, owed
+    SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, open_runs_digest, reach, owed,
+           run_count, failure_count
     FROM schedule_state
     WHERE tenant_id = %(tenant)s AND kind = k.kind AND wake <= %(upto)s
       AND (wake, schedule_id) > (%(after)s, %(name)s) AND shard = ANY(%(shards)s)
@@ -90,7 +91,8 @@ LIMIT %(limit)s;
 -- due_schedules_of_all_shards: as `due_schedules`, for a worker that holds all shards
 SELECT d.*
 FROM unnest(%(kinds)s) AS k (kind), LATERAL (
-    SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, open_runs_digest, reach, owed
+    SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, open_runs_digest, reach, owed,
+           run_count, failure_count
     FROM schedule_state
     WHERE tenant_id = %(tenant)s AND kind = k.kind AND wake <= %(upto)s
       AND (wake, schedule_id) > (%(after)s, %(name)s)
@@ -109,7 +111,8 @@ WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s;
 -- schedules_with_time: the time, and schedules by identity; without any of them, one row with the time
 SELECT kron_now(), d.*
 FROM (VALUES (0)) AS once LEFT JOIN LATERAL (
-    SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, open_runs_digest, reach, owed
+    SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, open_runs_digest, reach, owed,
+           run_count, failure_count
     FROM schedule_state
     WHERE (tenant_id = %(tenant)s) IS TRUE AND schedule_id = ANY(%(schedules)s)
     OFFSET 0) AS d ON true;
@@ -124,7 +127,8 @@ FROM unnest(%(schedules)s, %(revisions)s) AS s (schedule_id, number), LATERAL (
     OFFSET 0) AS r;
 
 -- lock: lock and read schedules by identity, before a write
-SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, open_runs_digest, reach, owed
+SELECT schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, open_runs_digest, reach, owed,
+       run_count, failure_count
 FROM schedule_state
 WHERE (tenant_id = %(tenant)s) IS TRUE AND schedule_id = ANY(%(schedules)s)
 ORDER BY schedule_id
@@ -225,24 +229,28 @@ WITH defined AS (
 UPDATE schedule_state d SET
     digest = s.digest, revision = s.revision, cursor = s.cursor, since = s.since, paused = s.paused,
     deleted = s.deleted, wake = s.wake, paused_until = s.paused_until, open_runs_digest = s.open_runs_digest,
-    reach = greatest(d.reach, s.reach), kind = s.kind, next_at = s.next_at, owed = s.owed, aside = NULL
+    reach = greatest(d.reach, s.reach), kind = s.kind, next_at = s.next_at, owed = s.owed, aside = NULL,
+    run_count = s.run_count, failure_count = s.failure_count
 FROM unnest(%(schedules)s, %(digests)s, %(revisions)s::integer[], %(cursors)s, %(sinces)s, %(paused)s, %(deleted)s,
-            %(wakes)s, %(untils)s, %(seens)s, %(reaches)s, %(kinds)s, %(nexts)s, %(oweds)s)
+            %(wakes)s, %(untils)s, %(seens)s, %(reaches)s, %(kinds)s, %(nexts)s, %(oweds)s,
+            %(run_counts)s::integer[], %(failure_counts)s::integer[])
      AS s (schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, open_runs_digest, reach, kind,
-           next_at, owed)
+           next_at, owed, run_count, failure_count)
 WHERE (d.tenant_id = %(tenant)s) IS TRUE AND d.schedule_id = ANY (ARRAY[s.schedule_id]);
 
 -- write_progress: write the progress of schedules, under the lock
 INSERT INTO schedule_state (tenant_id, schedule_id, digest, revision, cursor, since, paused, deleted, wake, paused_until, open_runs_digest,
-                 reach, kind, shard, next_at, owed)
+                 reach, kind, shard, next_at, owed, run_count, failure_count)
 SELECT %(tenant)s, s.*
 FROM unnest(%(schedules)s, %(digests)s, %(revisions)s::integer[], %(cursors)s, %(sinces)s, %(paused)s, %(deleted)s,
-            %(wakes)s, %(untils)s, %(seens)s, %(reaches)s, %(kinds)s, %(shards)s::smallint[], %(nexts)s, %(oweds)s) AS s
+            %(wakes)s, %(untils)s, %(seens)s, %(reaches)s, %(kinds)s, %(shards)s::smallint[], %(nexts)s, %(oweds)s,
+            %(run_counts)s::integer[], %(failure_counts)s::integer[]) AS s
 ON CONFLICT (schedule_id, tenant_id) DO UPDATE SET
     digest = excluded.digest, revision = excluded.revision, cursor = excluded.cursor, since = excluded.since,
     paused = excluded.paused, deleted = excluded.deleted, wake = excluded.wake, paused_until = excluded.paused_until,
     open_runs_digest = excluded.open_runs_digest, reach = greatest(schedule_state.reach, excluded.reach), kind = excluded.kind,
-    next_at = excluded.next_at, owed = excluded.owed, aside = NULL;
+    next_at = excluded.next_at, owed = excluded.owed, aside = NULL,
+    run_count = excluded.run_count, failure_count = excluded.failure_count;
 
 -- insert_runs: insert new runs that share most values
 INSERT INTO runs (tenant_id, schedule_id, run_at, fire_at, revision, idempotency_key, not_before, status, trigger_id,
@@ -277,6 +285,15 @@ UPDATE schedule_state d SET open_runs_digest = d.open_runs_digest # s.delta, wak
 FROM unnest(%(schedules)s, %(deltas)s, %(wakes)s) AS s (schedule_id, delta, wake)
 WHERE (d.tenant_id = %(tenant)s) IS TRUE AND d.schedule_id = ANY (ARRAY[s.schedule_id])
   AND (s.delta <> 0 OR s.wake < d.wake OR s.wake IS NOT NULL AND d.wake IS NULL);
+
+-- apply_counted_run_updates: as `apply_run_updates`, for schedules that count the ends of runs for `pause_on_failure`
+UPDATE schedule_state d SET
+    open_runs_digest = d.open_runs_digest # s.delta, wake = least(d.wake, s.wake),
+    failure_count = CASE WHEN d.revision <> s.revision THEN d.failure_count
+                         WHEN s.resets THEN s.failures ELSE d.failure_count + s.failures END
+FROM unnest(%(schedules)s, %(deltas)s, %(wakes)s, %(revisions)s::integer[], %(resets)s, %(failures)s::integer[])
+     AS s (schedule_id, delta, wake, revision, resets, failures)
+WHERE (d.tenant_id = %(tenant)s) IS TRUE AND d.schedule_id = ANY (ARRAY[s.schedule_id]);
 
 -- insert_gaps: insert gap records
 INSERT INTO schedule_gaps (tenant_id, schedule_id, first, last, count, outcome, reason)

@@ -9,11 +9,12 @@ from typing import Any
 
 from kron.engine.fleet import Share, kind_of, shard_of
 from kron.errors import InvalidInput, KronError
+from kron.rules.action import ScheduleAction
 from kron.rules.outcome import GapRecord
 from kron.rules.run import OPEN, Run, State
 from kron.rules.state import ScheduleState
 from kron.rules.upcoming import next_period
-from kron.rules.update import Revision, ScheduleAction
+from kron.rules.update import Revision
 from kron.stores.codec import read_state, write_owed
 from kron.stores.job_codec import JobRow
 from kron.stores.postgres.arrays import numbers, octets, texts, truths
@@ -22,7 +23,7 @@ from kron.timing.job import Job
 
 Row = Sequence[Any]
 _UINT64_MAX = (1 << 64) - 1
-NO_PROGRESS = (1, 0, 0, False, False, None, None, None)  # progress columns of a definition that is read alone
+NO_PROGRESS = (1, 0, 0, False, False, None, None, None, 0, 0)  # progress columns of a definition that is read alone
 
 
 def key_bytes(key: str) -> bytes:
@@ -131,6 +132,8 @@ def progress_columns(
         "seens": numbers(seens),
         "reaches": numbers(reaches),
         "oweds": texts(write_owed(state.owed) for state in states),
+        "run_counts": numbers(state.run_count for state in states),
+        "failure_counts": numbers(state.failure_count for state in states),
         "kinds": texts(kind_of(state.job.target) for state in states),
         "shards": numbers(shard_of(state.identity) for state in states),
         "nexts": numbers(map(next_period, states) if nexts is None else nexts),

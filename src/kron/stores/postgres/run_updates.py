@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from kron.rules.update import RunUpdate, can_update_run
 from kron.stores.codec import read_run
-from kron.stores.postgres.arrays import numbers, octets, texts
+from kron.stores.postgres.arrays import numbers, octets, texts, truths
 from kron.stores.postgres.attempts import write_attempts
 from kron.stores.postgres.pool import Session
 from kron.stores.postgres.rows import changed_run_columns, fold, key_bytes, period_columns
@@ -37,17 +38,61 @@ async def write_run_updates(session: Session, updates: Sequence[RunUpdate]) -> l
         deltas = dict.fromkeys((run.identity for run in changed_runs), 0)
         for run in changed_runs:
             deltas[run.identity] ^= fold([before[run.key]]) ^ fold([run])
-        await session.execute(
-            "apply_run_updates",
-            schedules=texts(deltas),
-            deltas=numbers(deltas.values()),
-            wakes=numbers(wakes.get(name) for name in deltas),
-        )
+        ends = _counted_ends(update for update, is_accepted in zip(updates, accepted, strict=True) if is_accepted)
+        await _write_schedules(session, {name: deltas[name] for name in deltas if name not in ends}, wakes)
+        await _write_schedules(session, {name: deltas[name] for name in ends}, wakes, ends)
     await _write_run_ids(session, with_run_id)
     pairs = zip(updates, accepted, strict=True)
     attempts = [(update.after, update.attempt) for update, is_accepted in pairs if is_accepted and update.attempt]
     await write_attempts(session, attempts)
     return accepted
+
+
+class _Ends(NamedTuple):
+    """Ends of runs that a schedule counts: those of the latest revision among them, in the order of their reports."""
+
+    revision: int
+    resets: bool = False  # one of the runs succeeded
+    failures: int = 0  # since then
+
+    def with_end(self, failed: bool) -> _Ends:
+        """Return the ends and one more."""
+        return _Ends(self.revision, self.resets, self.failures + 1) if failed else _Ends(self.revision, True)
+
+
+def _counted_ends(updates: Iterable[RunUpdate]) -> dict[str, _Ends]:
+    """Return the ends that count for `pause_on_failure`, by schedule. No other revision than the latest can count."""
+    ends = dict[str, _Ends]()
+    for update in updates:
+        if update.failed is not None:
+            name, revision = update.after.identity, update.after.revision
+            known = ends.get(name, _Ends(revision))
+            if revision >= known.revision:
+                known = known if revision == known.revision else _Ends(revision)
+                ends[name] = known.with_end(update.failed)
+    return ends
+
+
+async def _write_schedules(
+    session: Session, deltas: Mapping[str, int], wakes: Mapping[str, int], ends: Mapping[str, _Ends] | None = None
+) -> None:
+    """Write the changes of schedules. Those that count the ends of their runs have another statement."""
+    if not deltas:
+        return
+    columns: dict[str, Any] = {
+        "schedules": texts(deltas),
+        "deltas": numbers(deltas.values()),
+        "wakes": numbers(wakes.get(name) for name in deltas),
+    }
+    if ends is None:
+        await session.execute("apply_run_updates", **columns)
+        return
+    columns |= {
+        "revisions": numbers(ends[name].revision for name in deltas),
+        "resets": truths(ends[name].resets for name in deltas),
+        "failures": numbers(ends[name].failures for name in deltas),
+    }
+    await session.execute("apply_counted_run_updates", **columns)
 
 
 async def _write_run_ids(session: Session, updates: Mapping[str, RunUpdate]) -> None:

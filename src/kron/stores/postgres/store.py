@@ -11,11 +11,12 @@ from kron.engine.fleet import SHARDS, Fleet, Share
 from kron.engine.store import FIRST, Found, Maintained
 from kron.engine.tenant_scope import tenant_scope
 from kron.errors import WriteRejected
+from kron.rules.action import ScheduleAction
 from kron.rules.attempt import Attempt
 from kron.rules.outcome import GapRecord
 from kron.rules.run import Run
 from kron.rules.state import ScheduleState
-from kron.rules.update import Revision, RunUpdate, ScheduleAction, ScheduleUpdate, is_simple_insert
+from kron.rules.update import Revision, RunUpdate, ScheduleUpdate, is_simple_insert
 from kron.stores.codec import read_action, read_gap, read_revision, read_run
 from kron.stores.postgres.arrays import octets, texts
 from kron.stores.postgres.attempts import read_attempts

@@ -14,6 +14,7 @@ from pathlib import Path
 from kron.engine.failpoint import fail_point
 from kron.errors import Fenced, UsageError
 from kron.rules.attempt import reported_attempt
+from kron.rules.counters import failed_end
 from kron.rules.launch_result import Report, next_check_after, reported
 from kron.rules.run import Run
 from kron.rules.update import RunUpdate
@@ -80,6 +81,6 @@ class Transactions:
             message = f"attempt {run.attempt} of {run.identity!r} has lost its run: it has ended or has another attempt"
             raise Fenced("FENCED", message, hint="check the run's outcome; this attempt was rolled back")
         attempt = reported_attempt(stored, Report.SUCCESS, now, run.attempt)
-        update = RunUpdate(stored, after, next_check_after(after, policy, now), attempt=attempt)
+        update = RunUpdate(stored, after, next_check_after(after, policy, now), "", attempt, failed_end(after, policy))
         await write_run_updates(session, [update])
         await connection.execute(_SQL["restore_path"], {"path": path})

@@ -64,7 +64,8 @@ ON CONFLICT (kind) DO UPDATE SET
 
 -- due_schedules: schedules that are due for a check, the longest waiting first
 SELECT schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
-       source, source_dialect, source_timezone, payload, labels, webhook, revision, cursor, since, paused, deleted, wake, paused_until, owed
+       source, source_dialect, source_timezone, payload, labels, webhook, revision, cursor, since, paused, deleted, wake, paused_until, owed,
+       run_count, failure_count
 FROM schedules
 WHERE wake IS NOT NULL AND wake <= :upto AND (wake, schedule_id) > (:after, :identity)
   AND shard IN (SELECT value FROM json_each(:shards)) AND kind IN (SELECT value FROM json_each(:kinds))
@@ -83,7 +84,8 @@ LIMIT 1;
 
 -- schedules: schedules by identity
 SELECT schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
-       source, source_dialect, source_timezone, payload, labels, webhook, revision, cursor, since, paused, deleted, wake, paused_until, owed
+       source, source_dialect, source_timezone, payload, labels, webhook, revision, cursor, since, paused, deleted, wake, paused_until, owed,
+       run_count, failure_count
 FROM schedules
 WHERE schedule_id IN (SELECT value FROM json_each(:names));
 
@@ -114,11 +116,13 @@ SELECT idempotency_key FROM schedule_runs WHERE idempotency_key IN (SELECT value
 INSERT INTO schedules (
     schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
     source, source_dialect, source_timezone, payload, labels, webhook,
-    revision, cursor, since, paused, deleted, wake, paused_until, shard, kind, next_at, owed)
+    revision, cursor, since, paused, deleted, wake, paused_until, shard, kind, next_at, owed,
+    run_count, failure_count)
 VALUES (
     :schedule_id, :schedule, :dialect, :timezone, :policy, :name, :description, :command, :target, :start_at, :end_at,
     :source, :source_dialect, :source_timezone, :payload, :labels, :webhook,
-    :revision, :cursor, :since, :paused, :deleted, :wake, :paused_until, :shard, :kind, :next_at, :owed);
+    :revision, :cursor, :since, :paused, :deleted, :wake, :paused_until, :shard, :kind, :next_at, :owed,
+    :run_count, :failure_count);
 
 -- redefine: write a new revision of a schedule
 UPDATE schedules SET
@@ -127,13 +131,15 @@ UPDATE schedules SET
     source = :source, source_dialect = :source_dialect, source_timezone = :source_timezone,
     payload = :payload, labels = :labels, webhook = :webhook,
     revision = :revision, cursor = :cursor, since = :since, paused = :paused, deleted = :deleted, wake = :wake,
-    paused_until = :paused_until, kind = :kind, aside = NULL, next_at = :next_at, owed = :owed
+    paused_until = :paused_until, kind = :kind, aside = NULL, next_at = :next_at, owed = :owed,
+    run_count = :run_count, failure_count = :failure_count
 WHERE schedule_id = :schedule_id;
 
 -- write_progress: write the progress of a schedule with the same definition
 UPDATE schedules SET
     cursor = :cursor, since = :since, paused = :paused, deleted = :deleted, wake = :wake, paused_until = :paused_until,
-    aside = NULL, next_at = :next_at, owed = :owed
+    aside = NULL, next_at = :next_at, owed = :owed,
+    run_count = :run_count, failure_count = :failure_count
 WHERE schedule_id = :schedule_id;
 
 -- advance_cursor: compare-and-set of a schedule that is unchanged since it was read and has no open run
@@ -147,6 +153,12 @@ WHERE schedule_id = :schedule_id AND revision = :revision AND cursor = :old_curs
 
 -- wake_earlier: check a schedule no later than that time
 UPDATE schedules SET wake = :wake WHERE schedule_id = :schedule_id AND (wake IS NULL OR wake > :wake);
+
+-- count_end: count the end of a run for `pause_on_failure`, and check its schedule no later than that time
+UPDATE schedules SET
+    wake = CASE WHEN wake IS NULL OR wake > :wake THEN :wake ELSE wake END,
+    failure_count = CASE WHEN revision <> :revision THEN failure_count WHEN :failed THEN failure_count + 1 ELSE 0 END
+WHERE schedule_id = :schedule_id;
 
 -- insert_run: insert a run
 INSERT INTO schedule_runs (

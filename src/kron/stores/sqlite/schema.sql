@@ -37,7 +37,9 @@ CREATE TABLE schedules (
     next_at     INTEGER,           -- next period (seconds); NULL if none is planned. For readers only: no code uses it
     paused_until INTEGER CHECK (paused_until IS NULL OR paused),  -- automatic end of the pause
     owed        TEXT,              -- JSON: the periods before `since` that an edit left open; NULL: not edited
-    aside       TEXT               -- reason why it was set aside: it cannot be read or committed
+    aside       TEXT,              -- reason why it was set aside: it cannot be read or committed
+    run_count   INTEGER NOT NULL CHECK (run_count >= 0),  -- scheduled runs that count for `max_runs`
+    failure_count INTEGER NOT NULL CHECK (failure_count >= 0)  -- failed runs in a row, for `pause_on_failure`
 ) WITHOUT ROWID;
 
 -- For the due query of a pass. The index contains the shard, so that rows of other shards are skipped without a read.
@@ -86,6 +88,10 @@ BEGIN SELECT RAISE(ABORT, 'a schedule leaves a tombstone'); END;
 CREATE TRIGGER schedules_go_forward BEFORE UPDATE OF schedule_id, revision, cursor ON schedules
 WHEN new.schedule_id <> old.schedule_id OR new.revision < old.revision OR new.cursor < old.cursor
 BEGIN SELECT RAISE(ABORT, 'the revision and the cursor of a schedule only grow'); END;
+
+CREATE TRIGGER schedules_count_forward BEFORE UPDATE OF run_count ON schedules
+WHEN new.run_count < old.run_count AND NOT old.deleted
+BEGIN SELECT RAISE(ABORT, 'the number of runs of a schedule only grows'); END;
 
 CREATE TRIGGER schedules_are_revised BEFORE UPDATE OF
     schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,

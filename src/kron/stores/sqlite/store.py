@@ -10,20 +10,13 @@ from typing import Any
 from kron.engine.clock import Clock
 from kron.engine.fleet import Fleet, Share, kind_of, shard_of
 from kron.engine.store import FIRST, Found, Maintained
+from kron.rules.action import ScheduleAction
 from kron.rules.attempt import Attempt
 from kron.rules.outcome import GapRecord
 from kron.rules.run import Run, exclusive
 from kron.rules.state import ScheduleState
 from kron.rules.upcoming import next_period
-from kron.rules.update import (
-    Revision,
-    RunUpdate,
-    ScheduleAction,
-    ScheduleUpdate,
-    can_commit,
-    can_update_run,
-    is_simple_insert,
-)
+from kron.rules.update import Revision, RunUpdate, ScheduleUpdate, can_commit, can_update_run, is_simple_insert
 from kron.stores.codec import (
     ACTION,
     GAP,
@@ -288,7 +281,9 @@ class SqliteStore:
         if change.attempt:
             write_attempts(self.rows, [(after, change.attempt)])
         if change.next_check_at is not None:
-            self.rows("wake_earlier", schedule_id=after.identity, wake=change.next_check_at)
+            query = "wake_earlier" if change.failed is None else "count_end"
+            values = {"wake": change.next_check_at, "revision": after.revision, "failed": change.failed}
+            self.rows(query, schedule_id=after.identity, **values)
         return True
 
 

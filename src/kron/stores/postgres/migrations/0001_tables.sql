@@ -85,6 +85,8 @@ CREATE TABLE schedule_state (
     owed        text,               -- JSON: the periods before `since` that an edit left open; NULL: not edited
     kind        text     COLLATE "C" NOT NULL,  -- target kind: decides which workers can launch it
     aside       text,               -- reason why it was set aside: it cannot be read or committed
+    run_count   integer  NOT NULL CHECK (run_count >= 0),  -- scheduled runs that count for `max_runs`
+    failure_count integer NOT NULL CHECK (failure_count >= 0),  -- failed runs in a row, for `pause_on_failure`
     PRIMARY KEY (schedule_id, tenant_id)  -- in this order two rows almost always differ in the first column
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0);
 
@@ -101,6 +103,7 @@ EXECUTE FUNCTION kron_refuse('a schedule leaves a tombstone');
 CREATE TRIGGER schedule_state_goes_forward AFTER UPDATE ON schedule_state FOR EACH ROW
 WHEN (new.cursor < old.cursor OR new.revision < old.revision OR new.reach < old.reach
       OR new.digest <> old.digest AND new.revision = old.revision
+      OR new.run_count < old.run_count AND NOT old.deleted
       OR new.schedule_id <> old.schedule_id OR new.tenant_id <> old.tenant_id)
 EXECUTE FUNCTION kron_refuse('a schedule only goes forward, and its definition changes with its revision only');
 
@@ -489,7 +492,9 @@ SELECT d.tenant_id,
        u.revision,
        to_timestamp(u.cursor) AS handled_until,
        to_timestamp(u.paused_until / 1000.0) AS paused_until,
-       u.deleted
+       u.deleted,
+       u.run_count,
+       u.failure_count
 FROM definitions d JOIN schedule_state u USING (tenant_id, schedule_id);
 
 CREATE VIEW schedule_runs WITH (security_invoker = true) AS

@@ -1,0 +1,127 @@
+"""Circuit breaker: a worker holds a target after many failed launches in a row, and tries it again with one launch.
+
+A breaker only delays. Held runs go back to `retry`, and this is not an attempt. A run that would pass its deadline or
+reach the next period of its schedule while it is held is sent anyway: at once if it was never sent, otherwise at the
+last moment. When the hold ends, one launch is the probe: if it succeeds, the target is released; if it fails, the next
+hold is twice as long, up to a maximum. Each worker has its own breakers, in memory.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kron.engine.claim import Claim
+from kron.engine.events import Event, Sink
+from kron.engine.latest_return import latest_return
+from kron.engine.settings import Settings
+from kron.rules.launch_result import LaunchResponse, LaunchResult
+from kron.timing.zone import rfc3339
+
+MAX_COUNTED_TARGETS = 10_000  # targets whose failures are counted; the least recent one is forgotten
+RETURN_INTERVAL_MS = 10  # milliseconds between the returns of two held runs: the first one is the probe
+MAX_RETURN_MS = 2_000  # milliseconds after the hold until which all held runs return
+MIN_PROBE_WAIT_MS = 1_000  # milliseconds that other runs wait at least while the probe is in progress
+MIN_HOLD_MS = 1_000  # milliseconds: a run that cannot be held for so long is sent
+FAILURES = frozenset({LaunchResult.RETRYABLE, LaunchResult.UNKNOWN})
+
+
+class Hold(NamedTuple):
+    """Why a run is not sent, and until when, in milliseconds."""
+
+    until: int
+    cause: str
+
+
+@dataclass(slots=True)
+class _Breaker:
+    """Failed launches of one target in a row. It is open, and the target held, if `hold` is not 0."""
+
+    failures: int = 0
+    hold: int = 0  # milliseconds: length of the hold
+    until: int = 0  # milliseconds: end of the hold
+    held: int = 0  # runs that were held in this hold
+    probe: int | None = None  # milliseconds: when the probe was sent
+
+
+class Breakers:
+    """Circuit breakers of one worker, by target. Times are milliseconds of the store's clock."""
+
+    def __init__(self, settings: Settings, sink: Sink) -> None:
+        self.settings, self.sink = settings, sink
+        self.breakers: OrderedDict[str, _Breaker] = OrderedDict()  # targets whose last launch failed
+
+    def hold(self, claim: Claim, now: int) -> Hold | None:
+        """Return the hold of a run; None if it is to be sent now, perhaps as the probe."""
+        breaker = self.breakers.get(claim.target)
+        if breaker is None or not breaker.hold:
+            return None
+        until = self._until(breaker, now)
+        if until <= now:
+            return None
+        return_at = until + min(RETURN_INTERVAL_MS * breaker.held, MAX_RETURN_MS)
+        latest = latest_return(claim, now, return_at)
+        if latest < return_at and (claim.run.launch_tries <= 1 or latest < now + MIN_HOLD_MS):
+            return None
+        breaker.held += 1
+        held_until = rfc3339(-(-min(until, latest) // 1000))
+        failures = f"{breaker.failures} failed launches"
+        return Hold(latest, f"the worker holds {claim.target} after {failures}, until {held_until}")
+
+    def begin(self, target: str, now: int) -> None:
+        """Note that a run is sent: it is the probe if the hold of its target has ended."""
+        breaker = self.breakers.get(target)
+        if breaker is not None and breaker.hold and self._until(breaker, now) <= now:
+            breaker.probe, breaker.held = now, 0
+
+    def record(self, target: str, response: LaunchResponse, now: int) -> None:
+        """Count the result of a launch.
+
+        A target that rejects a run works: an answer with a status ends the series of failures. A rejection without a
+        status, and a run that was not sent, say nothing about the target.
+        """
+        if response.result in FAILURES:
+            self._count_failure(target, now)
+        elif response.result is LaunchResult.OK or (
+            response.result is LaunchResult.REJECTED and response.code is not None
+        ):
+            breaker = self.breakers.pop(target, None)
+            if breaker is not None and breaker.hold:
+                self.sink(Event("breaker_closed", now, self._facts(target, breaker)))
+        elif target in self.breakers:
+            self.breakers[target].probe = None
+
+    def _count_failure(self, target: str, now: int) -> None:
+        limit, settings = self.settings.breaker_failures, self.settings
+        if not limit:
+            return
+        breaker = self.breakers.setdefault(target, _Breaker())
+        self.breakers.move_to_end(target)
+        if len(self.breakers) > MAX_COUNTED_TARGETS:
+            self.breakers.popitem(last=False)
+        breaker.failures += 1
+        if not breaker.hold:
+            if breaker.failures >= limit:
+                self._begin_hold(breaker, settings.breaker_hold, now)
+                self.sink(Event("breaker_opened", now, self._facts(target, breaker)))
+        elif breaker.probe is not None:
+            self._begin_hold(breaker, min(breaker.hold * 2, settings.breaker_max_hold), now)
+
+    def _begin_hold(self, breaker: _Breaker, length: int, now: int) -> None:
+        breaker.hold, breaker.until, breaker.held, breaker.probe = length, now + length, 0, None
+
+    def _until(self, breaker: _Breaker, now: int) -> int:
+        """Return until when runs are held: the end of the hold, and while a probe is in progress, a little longer.
+
+        A clock that was set back does not extend a hold. A probe without a result does not block the next one.
+        """
+        if now < breaker.until <= now + breaker.hold:
+            return breaker.until
+        if breaker.probe is not None and 0 <= now - breaker.probe < 2 * self.settings.timeout:
+            return now + max(MIN_PROBE_WAIT_MS, now - breaker.probe)
+        return now
+
+    def _facts(self, target: str, breaker: _Breaker) -> dict[str, str | int]:
+        held = sum(1 for each in self.breakers.values() if each.hold)
+        return {"target": target, "failures": breaker.failures, "until": breaker.until, "held": held}
