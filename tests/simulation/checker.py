@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 
-from tests.simulation import coverage, outside, records, waking
+from tests.simulation import counting, coverage, outside, records, waking
 from tests.simulation.lateness import Downtimes
 from tests.simulation.liveness import Watch, of_end
 from tests.simulation.replay import Replay
@@ -30,6 +30,7 @@ def _violations(result: Result) -> Iterator[str]:
         while set_back and set_back[0][0] <= write.at:
             latest = max(latest, set_back.popleft()[1])
         yield from (f"{when} {text}" for text in records.of_write(write, story, latest))
+        yield from (f"{when} {text}" for text in counting.of_write(write, story))
         yield from (f"{when} {text}" for text in watch.of_write(write, story))
         yield from (f"{when} {text}" for text in downtimes.of_write(write, story))
         yield from (f"{when} {text}" for text in waking.of_story(story))
@@ -40,6 +41,7 @@ def _violations(result: Result) -> Iterator[str]:
     for story in replay.stories.values():
         yield from waking.of_story(story)
         yield from coverage.of_story(story, result.shown, setting.tick + 60_000)
+        yield from counting.of_end(story, result.shown, setting.tick + 60_000)
     if not setting.lossy:
         yield from outside.of_history(result.history, replay, wild=setting.wild)
     yield from of_end(result, replay.stories)

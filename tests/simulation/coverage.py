@@ -40,7 +40,11 @@ def _due(era: Era, shown: int, slack: int, *, first: bool) -> Iterator[int]:
         due_by = era.ended if era.ended is not None else shown - slack
         upto = due_by // 1000 + REACH
     for nominal in era.calendar.between(min(era.cursor, era.since // 1000 - REACH) if first else era.cursor, upto):
-        if era.answers_for(nominal) and (due_by is None or era.calendar.at(nominal).due <= due_by):
+        if (
+            era.answers_for(nominal)
+            and not era.is_over(nominal)
+            and (due_by is None or era.calendar.at(nominal).due <= due_by)
+        ):
             yield nominal
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kron.rules.action import ActionKind
 from kron.rules.outcome import Reason
 from kron.rules.run import RUNNING, Run, State, overlap_of
-from kron.rules.update import ActionKind, ScheduleUpdate
+from kron.rules.update import ScheduleUpdate
 from kron.timing.schedule.policy import Overlap
 from tests.simulation.history import Write
 from tests.simulation.replay import Story, active, is_open
@@ -42,7 +43,10 @@ class Watch:
         if run.state is not State.LAUNCHING or (before is not None and before.state is State.LAUNCHING):
             return
         ready = max(run.due, run.not_before, self.edited.get(run.identity, 0), run.created)
-        if story.case is None or overlap_of(run, story.case.policy) is not Overlap.ALLOW:  # a backfill has its own
+        policy = story.case.policy if story.case else None
+        if (
+            policy is None or policy.overlap_limit or overlap_of(run, policy) is not Overlap.ALLOW
+        ):  # a backfill has its own
             ready = max(ready, self.free.get(run.identity, 0))
         if any(was is not None and active(was) and not active(now) for was, now in write.runs):
             ready = max(ready, write.now)  # what stood in its way ends with this very write
@@ -87,7 +91,8 @@ def of_end(result: Result, stories: dict[str, Story]) -> Iterator[str]:
             if run.state in (State.PENDING, State.WAITING):
                 if case.is_inactive or run.not_before > result.shown - slack or run.changed > result.shown - slack:
                     continue
-                if not stirred and (not busy or overlap_of(run, case.policy) is Overlap.ALLOW):
+                is_free = overlap_of(run, case.policy) is Overlap.ALLOW and case.policy.overlap_limit is None
+                if not stirred and (not busy or is_free):
                     yield f"waits for nobody: {about}"
             elif (run.lease or run.not_before) < result.shown - slack:
                 yield f"open for ever: {about}"

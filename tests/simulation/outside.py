@@ -45,7 +45,8 @@ class _Told:
         self.accepted = float("inf")  # when it was finished by being accepted: its target may be at it all the same
 
     def declared(self, at: float) -> bool:
-        return self.accepted <= at or any(run.state in DECLARED and t <= at for t, run in self.steps)
+        ends = (t for t, run in self.steps if run.state in DECLARED or run.reason is Reason.TIMEOUT)
+        return self.accepted <= at or any(t <= at for t in ends)
 
 
 def _told(history: History) -> dict[str, _Told]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from hashlib import sha256
 
+from kron.rules.action import ActionKind
 from kron.rules.downtime import ALWAYS
 from kron.rules.outcome import Outcome, Reason
 from kron.rules.run import Run, State
 from kron.rules.state import NOTHING, ScheduleState
-from kron.rules.update import ActionKind, RunUpdate, ScheduleUpdate
+from kron.rules.update import RunUpdate, ScheduleUpdate
 from kron.timing.job import Job
 from kron.timing.schedule.policy import Catchup, FirstPeriod, Overlap, Policy, Resume
 from tests.simulation.calendar import REACH
@@ -42,6 +43,7 @@ ENDS = {
     ("failed", "missed", Reason.LAUNCH_FAILED),
     ("failed", "executed", Reason.FAILED),
     ("failed", "executed", Reason.LAUNCH_FAILED),
+    ("failed", "executed", Reason.TIMEOUT),
     ("unknown", "executed", Reason.UNKNOWN),
     ("success", "executed", None),
     ("lost", "executed", Reason.SILENT),
@@ -203,6 +205,12 @@ def _moved(write: Write, era: Era, run: Run) -> bool:
     return fresh and era.carried is not None and run.nominal in era.carried
 
 
+def _is_full(policy: Policy, others: list[Run]) -> bool:
+    """Whether as many other runs are active, before or after the write, as may be at once."""
+    limit = policy.overlap_limit
+    return policy.overlap is Overlap.ALLOW and limit is not None and len({r.key for r in others if active(r)}) >= limit
+
+
 def _after_its_end(write: Write, job: Job) -> bool:
     return job.end is not None and write.now >= (job.end + 1) * 1000
 
@@ -222,7 +230,7 @@ def _of_end(write: Write, story: Story, before: Run | None, run: Run) -> Iterato
     asked = not write.who.startswith("w")  # a run that waits its turn stands in the way of one that is asked for
     busy = any(active(r) or (asked and r.state is State.PENDING) for r in others)
     true = {
-        Reason.OVERLAP: policy.overlap is Overlap.SKIP and busy,
+        Reason.OVERLAP: busy if policy.overlap is Overlap.SKIP else _is_full(policy, others),
         Reason.REPLACED: policy.overlap is Overlap.REPLACE,
         Reason.QUEUE_OVERFLOW: policy.overlap is Overlap.QUEUE and busy,
         Reason.COALESCED: policy.overlap is Overlap.COALESCE or policy.catchup is Catchup.LATEST,
@@ -263,7 +271,8 @@ def _of_definition(write: Write, settlement: ScheduleUpdate, case: ScheduleState
         yield from _of_awakening(write, after, case)
         return
     if write.who.startswith("w"):
-        same = ("job", "revision", "effective_from", "paused", "deleted")
+        paused_by_itself = act is not None and act.kind is ActionKind.PAUSED  # `counting` asks whether it may
+        same = ("job", "revision", "effective_from", "deleted", *(() if paused_by_itself else ("paused",)))
         for name in same:
             if getattr(after, name) != getattr(case, name):
                 yield f"a worker changed the {name}"
@@ -288,6 +297,7 @@ def _of_awakening(write: Write, after: ScheduleState, case: ScheduleState) -> It
         "handled_ahead": frozenset(),
         "downtime": ALWAYS,
         "former": NOTHING,
+        "failure_count": 0,
     }
     if after._replace(**apart) != case._replace(
         **apart, paused=False, paused_until=None, effective_from=since, owed=owed

@@ -32,6 +32,11 @@ def token(run: Run) -> tuple[str, int, str]:
     return str(run.state), run.attempt, run.owner
 
 
+def taken_on(write: Write) -> list[Run]:
+    """The periods of the calendar that a write records, and that are to be launched."""
+    return [run for before, run in write.runs if before is None and not run.trigger and is_open(run)]
+
+
 @dataclass(slots=True)
 class Era:
     """A stretch in which one revision answered for the periods from `since` on. Times in milliseconds."""
@@ -48,12 +53,21 @@ class Era:
     first: bool = False  # nobody had its name before
     carried: frozenset[int] | None = None  # the open periods that an edit handed over to it; None: it was created
     lost: frozenset[int] = frozenset()  # and those that its own end left without a calendar
+    last: tuple[int, int] | None = None  # due time and period of the last run that `max_runs` allowed, once it is made
 
     def answers_for(self, nominal: int) -> bool:
         """Whether the era owes that period."""
         if self.carried is None:  # and if its name was used before, its last life had what lay behind its cursor
             return (self.first or nominal > self.cursor) and self.calendar.answers_for(nominal, self.since)
         return nominal * 1000 > self.since or nominal in self.carried
+
+    def is_over(self, nominal: int) -> bool:
+        """Whether the schedule had had all of its runs when that period fell due, or when its turn came in a pass.
+
+        A pass takes a bounded number of due periods, in the order of their nominal times.
+        """
+        last = self.last
+        return last is not None and (nominal > last[1] or (self.calendar.at(nominal).due, nominal) > last)
 
     @property
     def policy(self) -> Policy:
@@ -83,6 +97,45 @@ class Story:
     recorded: dict[int, str] = field(default_factory=dict)  # nominal -> key, of the calendar's runs
     gaps: list[Dropped] = field(default_factory=list)
     case: ScheduleState | None = None
+    counted: int = 0  # scheduled runs that were recorded to be launched, under a policy with `max_runs`
+    failures: int = 0  # failed runs in a row, of the present revision, under a policy with `pause_on_failure`
+    failed_at: int = 0  # when the last of them failed
+
+    def failures_after(self, write: Write) -> int:
+        """How many runs have failed in a row after a write."""
+        count, era = self.failures, self.eras[-1] if self.eras else None
+        if era is None or era.policy.pause_on_failure is None:
+            return count
+        for _, run in write.runs:
+            if run.revision == era.revision and not is_open(run):
+                count = {"failed": count + 1, "success": 0}.get(str(run.state), count)
+        return count
+
+    def count(self, write: Write) -> None:
+        """Count the runs and the ends of a write, under the definition before it."""
+        if not self.eras:
+            return
+        era, failures = self.eras[-1], self.failures_after(write)
+        self.failed_at = write.now if failures > self.failures else self.failed_at
+        self.failures = failures
+        if era.policy.max_runs is not None:
+            for run in sorted(taken_on(write), key=lambda run: (run.due, run.nominal)):
+                self.counted += 1
+                if self.counted >= era.policy.max_runs:
+                    era.last = run.due, run.nominal
+
+    def recount(self, before: ScheduleState | None) -> None:
+        """What the counters are after a change of the schedule itself."""
+        after, era = self.case, self.eras[-1]
+        if before is None or after is None:
+            return
+        if before.deleted and not after.deleted:
+            self.counted = 0
+        if after.revision != before.revision or (before.paused and not after.paused):
+            self.failures = 0
+        limit = era.policy.max_runs
+        if era.last is None and limit is not None and self.counted >= limit:
+            era.last = -1, -1  # it was over when it began
 
 
 @dataclass(slots=True)
@@ -101,8 +154,11 @@ class Replay:
             self._take_in(write, story)
 
     def _take_in(self, write: Write, story: Story) -> None:
+        story.count(write)
         if isinstance(write.what, ScheduleUpdate):
+            before = story.case
             self._era(story, write.what, write.now)
+            story.recount(before)
         for _, run in write.runs:
             story.runs[run.key] = run
             if is_open(run):
@@ -174,6 +230,7 @@ def _hand_over(old: Era, new: Era, handled: Collection[int], now: int, *, edited
     new.carried = frozenset()
     if edited:
         near = [n for n in old.calendar.between(now // 1000 - REACH, now // 1000) if old.answers_for(n)]
+        near = [n for n in near if not old.is_over(n)]
         left = {n for n in near if n not in handled and old.calendar.at(n).due > now}
         new.carried = frozenset(left.intersection(new.calendar.between(now // 1000 - REACH, now // 1000)))
         old.lost = frozenset(left - new.carried)

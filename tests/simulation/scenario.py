@@ -47,6 +47,7 @@ def job_of(random: Random, identity: str, setting: Setting) -> Job:
         end = setting.start + random.randrange(int(setting.hours * 3600))
     target = "keyed:there" if keyed else "command:there"
     lasts = random.choice(LASTS)
+    policy = with_limits(random, policy) if setting.limited else policy
     return Job(identity, replace(schedule, policy=policy), description=str(lasts), target=target, start=start, end=end)
 
 
@@ -58,6 +59,26 @@ def policy_of(random: Random, keyed: bool) -> Policy:
     if policy is KRON or random.random() < 0.3:
         policy = replace(policy, deadline=random.choice([0, 30 * SECOND, 5 * MINUTE, 60 * MINUTE]))
     return replace(policy, run_lease=random.choice([30, 120, 300, 900]) * SECOND)
+
+
+def with_limits(random: Random, policy: Policy) -> Policy:
+    """A policy with values on the axes that end or bound runs; drawn last, so that other worlds stay as they are."""
+    choice = random.choice
+    return replace(
+        policy,
+        max_runs=choice([None, None, 1, 3, 10, 40]),
+        pause_on_failure=choice([None, 1, 2, 3]),
+        launch_attempts=choice([None, None, 1, 3]),
+        launch_factor=choice([1, 2, 3]),
+        launch_max_delay=choice([2, 10, 60]) * SECOND,
+        launch_jitter=choice([0, 25, 100]),
+        retry_attempts=choice([None, 0, 1, 2]),
+        retry_factor=choice([1, 2, 4]),
+        retry_max_delay=choice([None, 30 * SECOND]),
+        retry_jitter=choice([0, 50]),
+        timeout=choice([None, None, 3 * SECOND, 60 * SECOND]),
+        overlap_limit=choice([None, 1, 2, 3]) if policy.overlap is Overlap.ALLOW else None,
+    )
 
 
 def _mixed(random: Random) -> Policy:

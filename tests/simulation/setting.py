@@ -43,6 +43,7 @@ class Setting:
     slow: float = 0.0  # seconds that a launch takes at most, each way
     mixed: bool = False  # workers that can launch different kinds of target
     deaf: bool = False  # an observer that fails now and then
+    limited: bool = False  # schedules with limits of runs, failures, attempts, retries and time; runs fail more often
 
     @property
     def wild(self) -> bool:
@@ -86,4 +87,5 @@ def setting(seed: int, *, hours: float | None = None) -> Setting:
         slow=1.5 if seed % 9 == 5 else 0.0,
         mixed=seed % 5 == 2,
         deaf=seed % 3 == 1,
+        limited=seed % 7 == 6,
     )

@@ -82,7 +82,7 @@ class Target:
             execution.how = "died"
             self.history.fault(self.loop.time(), "run dies silently", execution.key[:8])
             return
-        failed = self.random.random() < 0.1
+        failed = self.random.random() < (0.4 if self.setting.limited else 0.1)
         execution.how = "failed" if failed else "success"
         await self._report(execution, Report.FAILED if failed else Report.SUCCESS, tries=4)
 

@@ -28,8 +28,15 @@ def test_a_planted_bug_replaces_something_that_is_there(name):
         pass
 
 
-def test_hunt_finds_a_mutant_by_what_it_does():
-    _, seed, found = hunt(("timeout recorded as failure", 5))
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("timeout recorded as failure", "withdrawn run claimed again"),
+        *("a success does not end the failures", "failures pause nothing"),
+    ],
+)
+def test_hunt_finds_a_mutant_by_what_it_does(name):
+    _, seed, found = hunt((name, 5))
     assert seed is not None, found
 
 

@@ -15,7 +15,7 @@ from tests.simulation.setting import setting
 from tests.simulation.world import World
 
 
-@pytest.mark.parametrize("seed", [2, 3, 40])
+@pytest.mark.parametrize("seed", [2, 3, 6, 40])
 def test_a_seed_breaks_no_rule(seed):
     assert play(seed).found == []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kron.rules.run import Run, overlap_of
+from kron.rules.run import RESERVED_PREFIXES, Run, overlap_of
 from kron.timing.schedule.policy import Overlap
 from tests.simulation.replay import Story, active
 
@@ -31,7 +31,7 @@ def _need(run: Run, story: Story) -> int | None:
     if state == "retry":
         return run.not_before
     if state in ("launching", "enqueued", "started"):
-        return run.lease
+        return run.lease if run.ends_by is None or run.lease is None else min(run.lease, run.ends_by)
     if state == "pending" and story.case.is_inactive:
         return None
     return None if _blocked(run, story) else run.not_before
@@ -52,4 +52,7 @@ def _blocked(run: Run, story: Story) -> bool:
     others = [other for other in story.open.values() if other.key != run.key and active(other)]
     if overlap is Overlap.REPLACE and str(run.state) == "pending":
         others = [other for other in others if str(other.state) in ("launching", "retry")]
-    return overlap is not Overlap.ALLOW and bool(others)
+    limit = story.case.policy.overlap_limit
+    if overlap is Overlap.ALLOW:
+        return limit is not None and len(others) >= limit and not run.trigger.startswith(RESERVED_PREFIXES)
+    return bool(others)
