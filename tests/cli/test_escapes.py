@@ -77,3 +77,18 @@ def test_errors_about_store_urls_have_no_password(url):
         with pytest.raises(KronError) as caught:
             attempt()
         assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("identity", ["a\nb", "a\x1b[2Jb", "\udcff\udcfe"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("next", "0 9 * * * @win(after,1h)"),
+        ("explain", "0 9 * * * @win(after,1h)"),
+        ("translate", "daily around 14:00"),
+    ],
+)
+def test_identity_with_bytes_that_are_no_text_is_refused(kron, command, identity):
+    result = kron(*command, "--identity", identity)
+    assert result.status == 2
+    assert "argument --identity: expected UTF-8 text without control characters" in result.err

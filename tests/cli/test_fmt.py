@@ -1,5 +1,7 @@
 import json
 
+from kron.apps.cli import main
+
 
 def test_a_schedule_is_written_in_its_canonical_form(kron):
     assert kron("fmt", " */5  9-17 * *   1-5 @win(after,90m)").out == "*/5 9-17 * * MON-FRI @win(after,1h30m)\n"
@@ -60,3 +62,10 @@ def test_a_file_is_written_for_cron_only(kron, krontab):
     result = kron("fmt", "-f", str(krontab("0 0 * * * name=a command=b\n")), "--to", "quartz")
     assert result.status == 2
     assert "--to quartz prints one schedule" in result.err
+
+
+def test_a_rate_for_eventbridge_can_be_pasted_and_its_start_is_a_note(capsys):
+    assert main(["fmt", "--dialect", "plus", "--to", "aws", "every 90m from 2026-01-01T00:00"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == "rate(90 minutes)\n"
+    assert "2026-01-01T00:00:00Z" in printed.err

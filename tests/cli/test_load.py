@@ -7,7 +7,7 @@ import pytest
 
 from kron.apps.wiring import open_store
 from kron.engine.registrar import Registrar
-from kron.timing.job import Source
+from kron.timing.job import Command, Source
 from tests.cli.test_postgres import asked
 
 GOOD = {"identity": "a/b", "schedule": "*/5 * * * *", "timezone": "Europe/Paris", "target": "python:pass"}
@@ -20,7 +20,12 @@ WRONG = [
     json.dumps({**GOOD, "colour": "red"}).encode(),
     json.dumps({**GOOD, "target": 7}).encode(),
     json.dumps({**GOOD, "completion": "later"}).encode(),
+    json.dumps({**GOOD, "max_runs": 0}).encode(),
+    json.dumps({**GOOD, "pause_on_failure": "3"}).encode(),
+    json.dumps({**GOOD, "after_end": "remove"}).encode(),
     json.dumps({**GOOD, "payload": "x" * 65_536}).encode(),
+    json.dumps({**GOOD, "stdin": "payload"}).encode(),
+    json.dumps({**GOOD, "command": "true", "stdin": "file"}).encode(),
     json.dumps({**GOOD, "labels": ["team"]}).encode(),
     json.dumps({**GOOD, "labels": {"a b": "x"}}).encode(),
     json.dumps({**GOOD, "description": "x" * 70_000}).encode(),
@@ -63,6 +68,21 @@ def test_a_line_that_cannot_be_read_is_named_and_the_others_are_defined(kron, tm
     assert "error[" in result.err
     assert "1 schedule defined" in result.err
     assert "1 line rejected" in result.err
+
+
+@pytest.mark.parametrize("stdin", ["payload", None])
+def test_command_with_input_is_stored_in_every_store(kron, database, tmp_path, file, stdin):
+    line = {"identity": "c", "schedule": "0 3 * * *", "command": "cat", "payload": {"a": 1}}
+    line |= {} if stdin is None else {"stdin": stdin}
+
+    async def loaded(url):
+        async with open_store(url) as store:
+            return (await Registrar(store).get("c")).job
+
+    for url in (database, f"sqlite:{tmp_path}/kron.db"):
+        assert kron("load", write(file, json.dumps(line).encode()), "--store", url).status == 0
+        job = asyncio.run(loaded(url))
+        assert (job.command, job.payload) == (Command("cat", stdin=stdin), '{"a":1}')
 
 
 def test_a_thousand_wrong_lines_are_counted_and_the_first_are_shown(kron, file):
@@ -111,3 +131,11 @@ def test_line_carries_payload_and_labels(kron, tmp_path, file):
 
     loaded = asyncio.run(job())
     assert (loaded.payload, loaded.labels) == ('{"user":42}', (("team", "billing"),))
+
+
+def test_line_sets_the_limits_of_its_schedule(kron, database, file):
+    line = json.dumps({**GOOD, "max_runs": 12, "pause_on_failure": 3, "after_end": "delete"}).encode()
+    assert kron("load", write(file, line), "--store", database).status == 0
+    (state,) = asked(database, lambda store: Registrar(store).schedules("a/b"))
+    assert (state.policy.max_runs, state.policy.pause_on_failure, state.runs_left) == (12, 3, 12)
+    assert state.policy.after_end == "delete"

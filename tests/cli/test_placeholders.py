@@ -28,6 +28,7 @@ def test_it_needs_an_identity(kron):
         answer = kron(command, TEXT)
         assert answer.status
         assert "needs the identity of the job" in answer.err
+        assert "add --identity NAME" in answer.err
 
 
 def test_mistake_in_a_placeholder_is_explained(kron):

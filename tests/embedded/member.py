@@ -9,16 +9,13 @@ import os
 import signal
 import time
 from collections.abc import Awaitable, Callable
-from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from kron import Scheduler
-from kron.apps.embedded import declared, options
-from kron.apps.embedded.functions import Functions
-from kron.engine.launcher import Launch
+from kron import Scheduler, current_run
+from kron.apps.embedded import options
 from kron.engine.settings import Settings
 from kron.timing.schedule.policy import SECOND
 
@@ -35,22 +32,12 @@ JOBS: dict[str, dict[str, Any]] = {
 LONGEST = {"skip": 1.8, "allow": 2.5, "queue": 0.7, "coalesce": 1.8}  # seconds that a run takes
 FAILS = 0.1
 
-_launch: ContextVar[Launch] = ContextVar("launch")
-_call = Functions._call
-
-
-async def _known(self: Functions, job: declared.Declared, launch: Launch) -> None:
-    """The call as it is, but the function can tell of which run it is part."""
-    _launch.set(launch)
-    await _call(self, job, launch)
-
 
 def live(url: str, lease: int, journal: Path, log: Path) -> None:
     """One life, until it is killed or told to end; it never returns. `lease` is in milliseconds."""
     try:  # whatever fails here must not go on as the process that has forked
         logging.basicConfig(filename=log, level=logging.ERROR, force=True)
         options.APPLICATION = replace(options.APPLICATION, run_lease=lease * SECOND // 1000, queue_limit=20)
-        Functions._call = _known  # type: ignore[method-assign]
         settings = Settings(tick=200, lease=lease, shard_lease=lease // 2, timeout=lease // 3)
         asyncio.run(_work(Scheduler(url, settings=settings), journal))
     except BaseException:
@@ -63,8 +50,8 @@ async def _work(scheduler: Scheduler, journal: Path) -> None:
     file, random, asked = os.open(journal, os.O_APPEND | os.O_WRONLY), Random(), asyncio.Event()
 
     def note(what: str) -> None:
-        run = _launch.get().run
-        line = [what, time.time(), os.getpid(), run.identity, run.key, run.attempt]
+        run = current_run()
+        line = [what, time.time(), os.getpid(), run.job, run.key, run.attempt]
         os.write(file, (json.dumps(line) + "\n").encode())
 
     def job(longest: float) -> Callable[[], Awaitable[None]]:

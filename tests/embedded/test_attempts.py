@@ -26,7 +26,7 @@ def test_exception_of_a_function_is_kept_until_it_succeeds(tmp_path, url):
             await scheduler.trigger("report")
             while len(calls) < 2:
                 await asyncio.sleep(0.02)
-            store = scheduler._require_running().registrar.store
+            store = scheduler._require_running("test").registrar.store
             while (run := (await store.runs("report", 1))[0]).open:
                 await asyncio.sleep(0.02)
             (attempts,) = await store.attempts([run.key])

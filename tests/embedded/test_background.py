@@ -73,7 +73,7 @@ def test_blocking_requests_control_a_job(kind, request, tmp_path):
         assert s.sync.next("job") is not None
         assert s.sync.why("job").identity == "job"
         s.sync.delete("job")
-        with pytest.raises(KronError, match=r"schedule .* does not exist"):
+        with pytest.raises(KronError, match=r"job .* does not exist"):
             s.sync.next("job")
 
 

@@ -130,8 +130,11 @@ def test_options_set_the_axes_of_the_policy():
         retry_max_delay=timedelta(minutes=1),
         retry_jitter=10,
         timeout="10m",
+        max_runs=5,
+        pause_on_failure=2,
     )
     policy = policy_of(options)
+    assert (policy.max_runs, policy.pause_on_failure) == (5, 2)
     assert (policy.overlap_limit, policy.retry_attempts, policy.retry_jitter) == (3, 0, 10)
     assert (policy.retry_max_delay, policy.timeout) == (60 * SECOND, 600 * SECOND)
 
@@ -146,6 +149,8 @@ def test_options_set_the_axes_of_the_policy():
         ({"retry_delay": "1s", "retry_attempts": True}, "retry_attempts cannot be True"),
         ({"retry_delay": "1s", "retry_factor": 0}, "retry_factor cannot be 0"),
         ({"overlap": "bufferone"}, "overlap cannot be 'bufferone'"),
+        ({"max_runs": 0}, "max_runs cannot be 0"),
+        ({"pause_on_failure": "3"}, "pause_on_failure cannot be '3'"),
     ],
 )
 def test_option_without_effect_or_out_of_range_is_rejected(options, says):
@@ -153,3 +158,96 @@ def test_option_without_effect_or_out_of_range_is_rejected(options, says):
         policy_of(JobOptions(**options))
     assert says in rejected.value.message
     assert rejected.value.hint
+
+
+def test_job_runs_as_often_as_its_maximum_says():
+    async def script(s):
+        @s.job(every="10s", max_runs=3)
+        async def job():
+            s.seen()
+
+        async with s:
+            await asyncio.sleep(120)
+            assert await s.next("job") is None
+            return len(s.times), (await s.get("job")).runs_left, (await s.why("job")).summary()
+
+    count, left, told = virtually(script)
+    assert (count, left) == (3, 0)
+    assert told == "no record: The schedule has had its 3 runs."
+
+
+def test_job_is_paused_after_failures_in_a_row():
+    ends = iter([True, False, True, True, True])
+
+    async def script(s):
+        @s.job(every="10s", pause_on_failure=2)
+        async def job():
+            s.seen()
+            if next(ends):
+                raise ValueError("it failed")
+
+        async with s:
+            await asyncio.sleep(120)
+            info = await s.get("job")
+            lines = "\n".join((await s.why("job")).lines())
+            await s.resume("job")
+            await asyncio.sleep(15)
+            return len(s.times), info.paused, lines
+
+    count, paused, told = virtually(script)
+    assert (count, paused) == (5, True)
+    assert "paused by kron" in told
+    assert "2 runs failed in a row" in told
+
+
+def test_created_job_of_a_task_has_the_limits():
+    async def script(s):
+        @s.task
+        async def remind():
+            s.seen()
+
+        async with s:
+            made = await s.create("reminder", remind, every="10s", max_runs=2, pause_on_failure=1)
+            await asyncio.sleep(60)
+            return made.runs_left, len(s.times)
+
+    assert virtually(script) == (2, 2)
+
+
+def test_created_job_is_deleted_after_its_last_run_if_asked():
+    async def script(s):
+        @s.task
+        async def remind():
+            s.seen()
+
+        async with s:
+            await s.create("reminder", remind, every="10s", max_runs=2, after_end="delete")
+            await s.create("kept", remind, every="10s", max_runs=1)
+            await asyncio.sleep(60)
+            return [job.name for job in await s.jobs()], len(s.times)
+
+    assert virtually(script) == (["kept"], 3)
+
+
+def test_wrong_after_end_names_the_values():
+    s = Scheduler("memory:")
+
+    @s.task
+    def remind():
+        pass
+
+    with s, pytest.raises(KronError, match="after_end cannot be 'remove'") as caught:
+        s.sync.create("reminder", remind, "daily", after_end="remove")
+    assert "keep, delete" in caught.value.hint
+
+
+def test_plain_code_creates_a_job_with_the_limits():
+    s = Scheduler("memory:")
+
+    @s.task
+    def remind():
+        pass
+
+    with s:
+        made = s.sync.create("reminder", remind, "daily", max_runs=2, pause_on_failure=1)
+    assert made.runs_left == 2

@@ -171,7 +171,7 @@ def test_a_job_that_is_forgotten_does_not_run():
             await asyncio.sleep(60)
             await s.delete("a")
             await asyncio.sleep(600)
-            with pytest.raises(KronError, match=r"schedule .* does not exist"):
+            with pytest.raises(KronError, match=r"job .* does not exist"):
                 await s.next("a")
         return s.times
 
@@ -221,7 +221,7 @@ def test_questions_need_a_running_scheduler():
             with pytest.raises(KronError, match="running already"):
                 async with s:
                     pass
-            with pytest.raises(KronError, match="schedule 'a' does not exist"):
+            with pytest.raises(KronError, match="job 'a' does not exist"):
                 await s.trigger("a")
 
     virtually(script)

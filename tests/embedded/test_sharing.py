@@ -80,9 +80,9 @@ def test_two_applications_with_different_jobs_run_every_period(url, tmp_path):
 
 
 def test_rolling_deploy_that_adds_and_removes_a_job_loses_nothing(url, tmp_path):
-    old = start(url, 8, tmp_path, "kept", "removed")
-    time.sleep(4)
-    new = start(url, 10, tmp_path, "kept", "added")
+    old = start(url, 10, tmp_path, "kept", "removed")
+    time.sleep(6)
+    new = start(url, 12, tmp_path, "kept", "added")
     finished(old, new)
     executed, others = outcomes(url, ["kept", "removed", "added"])
     assert others["kept"] == others["added"] == []

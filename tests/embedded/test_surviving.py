@@ -173,7 +173,7 @@ def test_questions_from_another_thread_are_answered(tmp_path):
         asyncio.run(s.pause("job"))
         asyncio.run(s.resume("job"))
         asyncio.run(s.delete("job"))
-        with pytest.raises(KronError, match=r"schedule .* does not exist"):
+        with pytest.raises(KronError, match=r"job .* does not exist"):
             asyncio.run(s.next("job"))
 
 

@@ -15,9 +15,14 @@ RULES = (
 )
 
 
-@pytest.mark.slow
 @pytest.mark.req(*RULES)
-@pytest.mark.parametrize("part", range(10))
+@pytest.mark.parametrize(
+    "part",
+    [
+        *(pytest.param(n, marks=pytest.mark.slow) for n in range(4)),
+        *(pytest.param(n, marks=pytest.mark.campaign) for n in range(4, 10)),
+    ],
+)
 def test_no_trace_breaks_a_rule(part):
     seen, wrong = examine(part * 500, 500)
     assert wrong == []

@@ -70,6 +70,18 @@ def test_what_fails_leaves_nothing(database, written, caplog):
     assert "job 'job' failed" in caplog.text
 
 
+def test_success_in_a_transaction_ends_the_failures_in_a_row(database, written):
+    async def fail(connection):
+        raise ValueError("it failed")
+
+    def counted():
+        with connect(database) as connection:
+            return connection.execute("SELECT failure_count FROM schedule_state").fetchone()
+
+    assert (played(database, fail, pause_on_failure=2).state, counted()) == (State.FAILED, (1,))
+    assert (played(database, pause_on_failure=2).state, counted()) == (State.SUCCESS, (0,))
+
+
 async def commit(connection):
     await connection.commit()
 

@@ -7,11 +7,12 @@ from typing import Any, TypeVar
 
 from kron.engine.fleet import Fleet, Share
 from kron.engine.store import FIRST, Found, Store
+from kron.rules.action import ScheduleAction
 from kron.rules.attempt import Attempt
 from kron.rules.outcome import GapRecord
 from kron.rules.run import Run
 from kron.rules.state import ScheduleState
-from kron.rules.update import Revision, RunUpdate, ScheduleAction, ScheduleUpdate
+from kron.rules.update import Revision, RunUpdate, ScheduleUpdate
 from kron.testing.network import Network
 
 T = TypeVar("T")

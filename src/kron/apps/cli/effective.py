@@ -42,7 +42,7 @@ def settings_of(
 def flags_of(args: argparse.Namespace, names: Sequence[str]) -> dict[str, str]:
     """Return the settings given on the command line. `--set` takes precedence over the other flags."""
     arguments = {name: getattr(args, name) for name in (*names, "log_format", "log_level")}
-    flags = {name: str(value) for name, value in arguments.items() if value is not None and value is not False}
+    flags = {name: _flag_text(value) for name, value in arguments.items() if value is not None and value is not False}
     if getattr(args, "no_worker", False):
         flags["run_worker"] = "false"
     for assignment in args.set:
@@ -53,6 +53,11 @@ def flags_of(args: argparse.Namespace, names: Sequence[str]) -> dict[str, str]:
             )
         flags[name] = value
     return flags
+
+
+def _flag_text(value: object) -> str:
+    """Return the value of a flag as a setting. The values of a flag that is repeated are a list."""
+    return ",".join(value) if isinstance(value, list) else str(value)
 
 
 def _show(config: Config, settings: dict[str, Setting], screen: Screen) -> None:

@@ -145,9 +145,12 @@ def read_text(path: str) -> str:
 
 def now(args: argparse.Namespace) -> int:
     """Return the instant that the command refers to, in seconds since the epoch: `--at`, or the current time."""
-    if getattr(args, "at", None) is None:
-        return int(SystemClock().now())
+    return int(SystemClock().now()) if getattr(args, "at", None) is None else instant_argument(args.at)
+
+
+def instant_argument(text: str) -> int:
+    """Return an instant of the command line in seconds since the epoch."""
     try:
-        return instant_of(args.at)
+        return instant_of(text)
     except ValueError as error:
         raise usage_error(str(error), "use an instant such as 2026-03-01T00:00:00Z") from None

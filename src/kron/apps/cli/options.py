@@ -39,7 +39,7 @@ def add_subject(command: argparse.ArgumentParser, *formats: str) -> None:
     """Add the options that select the input, a schedule or the jobs of a file, and the output format."""
     command.add_argument("name", nargs="?", metavar="SCHEDULE", help="schedule in quotes; with -f, name of a job")
     command.add_argument("-f", "--file", help="krontab file")
-    command.add_argument("--identity", help="identity of the job; times in windows depend on it")
+    command.add_argument("--identity", type=identity, help="identity of the job; times in windows depend on it")
     add_dialect(command, f"dialect of SCHEDULE (default {DIALECT}); auto: all that accept it must agree")
     command.add_argument(
         "--timezone", metavar="ZONE", default="UTC", help="time zone if SCHEDULE names none (default UTC)"
@@ -59,9 +59,28 @@ def add_format(command: argparse.ArgumentParser, *more: str) -> None:
     )
 
 
+def add_record_format(command: argparse.ArgumentParser) -> None:
+    """Add the option that selects how records are printed: a table, JSON, or their names or keys."""
+    command.add_argument(
+        "-o", "--output", choices=("table", "json", "name"), default="table", help="output format (default table)"
+    )
+
+
+def add_shared_store(command: argparse.ArgumentParser) -> None:
+    """Add the option that selects an existing store, which the environment can name too."""
+    command.add_argument("--store", metavar="URL", help="store URL, such as sqlite:PATH (default: $KRON_STORE)")
+
+
 def add_at(command: argparse.ArgumentParser, summary: str) -> None:
     """Add the `--at` option."""
     command.add_argument("--at", metavar="INSTANT", help=f"{summary}, such as 2026-03-01T00:00:00Z (default: now)")
+
+
+def identity(text: str) -> str:
+    """Return an identity. Bytes that are not UTF-8 are surrogates in an argument."""
+    if any(character < " " or "\ud800" <= character <= "\udfff" for character in text):
+        raise argparse.ArgumentTypeError("expected UTF-8 text without control characters")
+    return text
 
 
 def count(text: str) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from kron._version import __version__
-from kron.apps.cli.options import add_at, add_dialect, add_format, add_subject, count, define, years
+from kron.apps.cli.options import add_at, add_dialect, add_format, add_subject, count, define, identity, years
 from kron.apps.cli.stored import STORE_COMMANDS
 from kron.errors import nearest
 
@@ -19,6 +19,7 @@ examples:
   kron next -f /etc/krontab backup --output json | kron verify
   kron migrate --store postgresql://owner@db/kron && kron worker --store postgresql://kron@db/kron
   kron why billing/invoices --store postgresql://kron@db/kron
+  kron jobs --store sqlite:jobs.db && kron trigger report --store sqlite:jobs.db
   kron serve --store postgresql://kron@db/kron
 """
 
@@ -138,7 +139,7 @@ def _compile(commands: Any) -> None:
     )
     path_help = "workflow file (YAML, Markdown), or a folder of them; or a placeholder such as 'FUZZY:DAILY * * *'"
     command.add_argument("paths", nargs="+", metavar="PATH", help=path_help)
-    command.add_argument("--identity", help="identifier to compile a placeholder for: owner/repo/path")
+    command.add_argument("--identity", type=identity, help="identifier to compile a placeholder for: owner/repo/path")
     command.add_argument("--repo", metavar="OWNER/NAME", help="repository (default: that of the git remote origin)")
     command.add_argument("--write", action="store_true", help="write the cron lines into the files")
     command.add_argument("--check", action="store_true", help="change nothing; exit 1 if a cron line is wrong")
@@ -154,7 +155,7 @@ def _translate(commands: Any) -> None:
         'translate "daily around 14:00"',
     )
     command.add_argument("text", metavar="SCHEDULE", help="sentence or cron line, in quotes")
-    command.add_argument("--identity", help="identifier to compile the sentence for: owner/repo/path")
+    command.add_argument("--identity", type=identity, help="identifier to compile the sentence for: owner/repo/path")
     add_format(command)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from kron.apps.cli.options import add_record_format
+
 _VERBS = {
     "list": "list schedules",
     "get": "show a schedule",
@@ -33,6 +35,13 @@ def add_settings(command: argparse.ArgumentParser) -> None:
 
 def add_sources(command: argparse.ArgumentParser) -> None:
     """Add the options that every process with settings has."""
+    command.add_argument(
+        "--limit",
+        dest="target_limits",
+        action="append",
+        metavar="TARGET=LIMIT",
+        help="limit of a target, such as hooks.example.com=10,5/s; repeatable",
+    )
     command.add_argument("--config", metavar="FILE", help="TOML file with settings; the environment takes precedence")
     command.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="any setting, such as TICK_MS=500"
@@ -54,8 +63,7 @@ def add_verbs(command: argparse.ArgumentParser) -> None:
         verb_parser.add_argument(
             "--token-file", metavar="FILE", help="file with the token (default: $KRON_TOKEN itself)"
         )
-        output_help = "output format (default table)"
-        verb_parser.add_argument("-o", "--output", choices=("table", "json", "name"), default="table", help=output_help)
+        add_record_format(verb_parser)
         if name not in ("list", "apply", "dead-letters", "redrive"):
             verb_parser.add_argument("id", metavar="ID", help="id of the schedule")
     _options(parsers)

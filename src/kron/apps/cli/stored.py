@@ -6,7 +6,8 @@ import argparse
 from typing import Any
 
 from kron.apps.cli import remote
-from kron.apps.cli.options import add_at, add_format, count, days, define
+from kron.apps.cli.job_options import JOB_COMMANDS
+from kron.apps.cli.options import add_at, add_format, add_shared_store, count, days, define
 
 
 def _why(commands: Any) -> None:
@@ -17,7 +18,7 @@ def _why(commands: Any) -> None:
         "why billing/invoices --store sqlite:/var/lib/kron.db --at 2026-03-01T03:00:00Z",
     )
     command.add_argument("identity", metavar="SCHEDULE", help="identity of a schedule")
-    _store(command)
+    add_shared_store(command)
     add_at(command, "last period up to this instant")
     add_format(command)
 
@@ -27,7 +28,7 @@ def _audit(commands: Any) -> None:
         commands, "audit", "verify that every period has an outcome", "audit --store sqlite:/var/lib/kron.db"
     )
     command.add_argument("identity", nargs="?", metavar="SCHEDULE", help="identity of one schedule (default: all)")
-    _store(command)
+    add_shared_store(command)
     for name, default_bound in (("failed", None), ("lost", 0), ("unknown", 0)):
         default_text = "unlimited" if default_bound is None else default_bound
         help_text = f"exit 1 if more than N runs ended as {name} (default {default_text})"
@@ -125,4 +126,8 @@ def _store(command: argparse.ArgumentParser) -> None:
     command.add_argument("--store", required=True, metavar="URL", help="store URL, such as sqlite:PATH")
 
 
-STORE_COMMANDS = (_why, _audit, _audit_log, _serve, _schedules, _load, _worker, _migrate, _maintain, _doctor)
+STORE_COMMANDS = (
+    *(_why, _audit),
+    *JOB_COMMANDS,
+    *(_audit_log, _serve, _schedules, _load, _worker, _migrate, _maintain, _doctor),
+)

@@ -10,6 +10,7 @@ from kron.apps.declarative.errors import SchedulerError
 from kron.apps.declarative.persisted import expression_of, read_states
 from kron.apps.declarative.registration import Task
 from kron.engine.store import Store
+from kron.rules.action import ActionKind, ScheduleAction
 from kron.rules.attempt import lost_attempt
 from kron.rules.edit import created, revision_of, withdrawn
 from kron.rules.outcome import Outcome, Reason
@@ -17,7 +18,7 @@ from kron.rules.pause import Actor
 from kron.rules.plan import record_due
 from kron.rules.run import Run, State, ended
 from kron.rules.state import ScheduleState
-from kron.rules.update import ActionKind, ScheduleAction, ScheduleUpdate
+from kron.rules.update import ScheduleUpdate
 
 MAX_WRITE_ATTEMPTS = 5  # attempts against another scheduler that starts on the same store
 MAX_RUNS_READ = 10  # runs; older ones are before the cursor

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from kron.apps.embedded.blocking_requests import BlockingRequests
 from kron.apps.embedded.job_info import JobInfo
-from kron.apps.embedded.options import CatchupName, Duration, OverlapName, with_known_options
+from kron.apps.embedded.options import AfterEndName, CatchupName, Duration, OverlapName, with_known_options
 from kron.apps.embedded.requests import Requests
 from kron.apps.embedded.task_jobs import TaskJobs
 from kron.language.dialect import DialectName
@@ -42,14 +42,19 @@ class BlockingJobs(BlockingRequests):
         retry_delay: Duration | None = None,
         retry_attempts: int | None = None,
         timeout: Duration | None = None,
+        max_runs: int | None = None,
+        pause_on_failure: int | None = None,
+        after_end: AfterEndName | None = None,
+        restart_lost: bool | None = None,
         replace: bool = False,
     ) -> JobInfo:
         """Create a job of a task. Options as in `Scheduler.create`."""
         schedule_options = {"every": every, "at": at, "dialect": dialect, "timezone": timezone}
         call = {"args": args, "kwargs": kwargs, "labels": labels, "replace": replace}
         policy = {"overlap": overlap, "catchup": catchup, "deadline": deadline, "timeout": timeout}
-        retry = {"retry_delay": retry_delay, "retry_attempts": retry_attempts}
-        options: dict[str, Any] = {**schedule_options, **call, **policy, **retry}
+        retry = {"retry_delay": retry_delay, "retry_attempts": retry_attempts, "restart_lost": restart_lost}
+        limits = {"max_runs": max_runs, "pause_on_failure": pause_on_failure, "after_end": after_end}
+        options: dict[str, Any] = {**schedule_options, **call, **policy, **retry, **limits}
         return self._wait(self._jobs.create(name, task, schedule, **options))
 
     @with_known_options

@@ -73,6 +73,11 @@ class BlockingRequests:
             if current_loop():
                 hint = "await the method of the scheduler itself: `await s.pause(name)`, not `s.sync.pause(name)`"
                 raise UsageError("IN_A_LOOP", "s.sync cannot be used inside an event loop", hint=hint)
-            return self._requests._require_running().wait_for(request)
+            return self._requests._require_running(_name(request)).wait_for(request)
         finally:
             request.close()  # has an effect only if the request was never started
+
+
+def _name(request: Coroutine[Any, Any, Any]) -> str:
+    """Return the name of the method that a coroutine is a call of."""
+    return str(getattr(request, "__name__", "the method"))

@@ -23,11 +23,17 @@ class SchedulerCore:
         running = self._inside
         return running if running and running.pid == os.getpid() else None
 
-    def _require_running(self) -> Running:
+    @property
+    def is_running(self) -> bool:
+        """Whether the scheduler runs in this process. A fork of a process with a running scheduler has none."""
+        return self._running is not None
+
+    def _require_running(self, method: str) -> Running:
+        """Return the parts of the running scheduler, which a method of that name needs."""
         self._refuse_fork()
         if self._inside is None:
             hint = "call it inside `async with`, or between `s.start()` and `s.shutdown()`"
-            raise UsageError("NOT_RUNNING", "the scheduler is not running", hint=hint)
+            raise UsageError("NOT_RUNNING", f"{method}() was called, and the scheduler is not running", hint=hint)
         return self._inside
 
     def _refuse_fork(self) -> None:

@@ -52,6 +52,8 @@ class Declarations(SchedulerCore):
         retry_max_delay: Duration | None = None,
         retry_jitter: int | None = None,
         timeout: Duration | None = None,
+        max_runs: int | None = None,
+        pause_on_failure: int | None = None,
         restart_lost: bool | None = None,
         transaction: bool = False,
         executor: ExecutorName | None = None,
@@ -62,7 +64,8 @@ class Declarations(SchedulerCore):
         class documents every option.
         """
         retry = (retry_delay, retry_attempts, retry_factor, retry_max_delay, retry_jitter)
-        policy = (overlap, overlap_limit, catchup, deadline, *retry, timeout, restart_lost, transaction, executor)
+        limits = (timeout, max_runs, pause_on_failure)
+        policy = (overlap, overlap_limit, catchup, deadline, *retry, *limits, restart_lost, transaction, executor)
         return self._decorator(schedule, JobOptions(timezone, dst, *policy, dialect, every, at), name, args, kwargs)
 
     @with_known_options
@@ -85,13 +88,16 @@ class Declarations(SchedulerCore):
         retry_max_delay: Duration | None = None,
         retry_jitter: int | None = None,
         timeout: Duration | None = None,
+        max_runs: int | None = None,
+        pause_on_failure: int | None = None,
         restart_lost: bool | None = None,
         transaction: bool = False,
         executor: ExecutorName | None = None,
     ) -> Callable[[F], F]:
         """Declare a job with a cron line: `@s.cron("*/5 * * * *")` or `@s.cron("@daily")`. Options as in `job`."""
         retry = (retry_delay, retry_attempts, retry_factor, retry_max_delay, retry_jitter)
-        policy = (overlap, overlap_limit, catchup, deadline, *retry, timeout, restart_lost, transaction, executor)
+        limits = (timeout, max_runs, pause_on_failure)
+        policy = (overlap, overlap_limit, catchup, deadline, *retry, *limits, restart_lost, transaction, executor)
         return self._decorator(schedule, cron_options(schedule, JobOptions(timezone, dst, *policy)), name, args, kwargs)
 
     @with_known_options
@@ -114,13 +120,16 @@ class Declarations(SchedulerCore):
         retry_max_delay: Duration | None = None,
         retry_jitter: int | None = None,
         timeout: Duration | None = None,
+        max_runs: int | None = None,
+        pause_on_failure: int | None = None,
         restart_lost: bool | None = None,
         transaction: bool = False,
         executor: ExecutorName | None = None,
     ) -> Callable[[F], F]:
         """Declare a job in the `kron` dialect: `@s.kron("0 9 * * MON-FRI @win(after,30m)")`. Options as in `job`."""
         retry = (retry_delay, retry_attempts, retry_factor, retry_max_delay, retry_jitter)
-        policy = (overlap, overlap_limit, catchup, deadline, *retry, timeout, restart_lost, transaction, executor)
+        limits = (timeout, max_runs, pause_on_failure)
+        policy = (overlap, overlap_limit, catchup, deadline, *retry, *limits, restart_lost, transaction, executor)
         return self._decorator(schedule, JobOptions(timezone, dst, *policy, "kron"), name, args, kwargs)
 
     @with_known_options
@@ -147,6 +156,8 @@ class Declarations(SchedulerCore):
         retry_max_delay: Duration | None = None,
         retry_jitter: int | None = None,
         timeout: Duration | None = None,
+        max_runs: int | None = None,
+        pause_on_failure: int | None = None,
         restart_lost: bool | None = None,
         transaction: bool = False,
         executor: ExecutorName | None = None,
@@ -157,7 +168,8 @@ class Declarations(SchedulerCore):
         the store. Options as in `job`.
         """
         retry = (retry_delay, retry_attempts, retry_factor, retry_max_delay, retry_jitter)
-        policy = (overlap, overlap_limit, catchup, deadline, *retry, timeout, restart_lost, transaction, executor)
+        limits = (timeout, max_runs, pause_on_failure)
+        policy = (overlap, overlap_limit, catchup, deadline, *retry, *limits, restart_lost, transaction, executor)
         options = check_options(JobOptions(timezone, dst, *policy, dialect, every, at))
         return self._declare(declare(function, schedule, options, name, args, kwargs))
 

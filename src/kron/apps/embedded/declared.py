@@ -18,6 +18,7 @@ from kron.timing.decision import checked_identity
 from kron.timing.job import Job
 
 SCHEME = "python"
+MAX_NAME_LENGTH = 500  # characters: every store can index a name of this length
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +44,10 @@ def declare(
 ) -> Declared:
     """Return the job of a function, or of `package.module:function`, on a schedule."""
     kwargs = {} if kwargs is None else kwargs
-    check_schedule(text, options)
     target = import_function(function) if isinstance(function, str) else function
     check_callable(target)
     job_name = job_name_of(target, name)
+    check_schedule(text, options, job_name)
     reading, transaction = read_schedule(text, job_name, options), bool(options.transaction)
     source = source_of(reading.text, reading.dialect, reading.schedule)
     job = Job(job_name, reading.schedule, name=job_name, target=f"{SCHEME}:{job_name}", source=source)
@@ -68,6 +69,9 @@ def declare(
 def import_function(path: str) -> Callable[..., Any]:
     """Import the function of `package.module:function`."""
     module, _, name = path.partition(":")
+    if not module or not name:
+        message = f"{clip(path)!r} is not the path of a function"
+        raise UsageError("NOT_IMPORTABLE", message, hint="use package.module:function, with a colon")
     try:
         value = import_module(module)
         for part in name.split("."):
@@ -100,6 +104,10 @@ def job_name_of(function: Callable[..., Any], explicit_name: object) -> str:
     try:
         if not isinstance(name, str):
             raise ValueError(f"{clip(repr(name))} is not a string")
+        if len(name) > MAX_NAME_LENGTH:
+            raise ValueError(f"it has {len(name):,} characters, more than {MAX_NAME_LENGTH}")
+        if "\0" in name or any("\ud800" <= char <= "\udfff" for char in name):
+            raise ValueError(f"{clip(repr(name))} has a character that cannot be stored")
         checked_identity(name)
     except ValueError as error:
         raise UsageError("BAD_NAME", f"the job has no usable name: {error}", hint='add a name: name="report"') from None

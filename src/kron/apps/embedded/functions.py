@@ -14,6 +14,7 @@ from kron.apps.embedded.child_process import call_in_process
 from kron.apps.embedded.current_run import as_current, run_of
 from kron.apps.embedded.declared import Declared
 from kron.apps.embedded.registry import Registry
+from kron.apps.embedded.wrap import Wrap, unwrapped
 from kron.engine.clock import Timer
 from kron.engine.events import Event, Sink, about, silent
 from kron.engine.launcher import Launch
@@ -40,6 +41,8 @@ log = logging.getLogger("kron.scheduler")
 class Functions:
     """Launcher of functions. It defers jobs that another process declares and this one does not."""
 
+    is_local = True
+
     def __init__(
         self,
         registry: Registry,
@@ -48,10 +51,11 @@ class Functions:
         workers: int,
         coroutines: int | None = None,
         sink: Sink = silent,
+        wrap: Wrap = unwrapped,
     ) -> None:
         self.registry, self.store, self.timer = registry, store, timer
         self.on_end: Callable[[], None] = lambda: None  # called when a function has ended
-        self.sink = sink
+        self.sink, self.wrap = sink, wrap
         self.reports, self.threads = ReportWriter(store, self._emit, timer), Threads(workers)
         self.coroutines = None if coroutines is None else asyncio.Semaphore(coroutines)
         self.starts: dict[str, float] = {}  # timer time at which the function of a key started
@@ -110,9 +114,10 @@ class Functions:
                 await self._execute(declared, launch, mark_started)
 
     async def _execute(self, declared: Declared, launch: Launch, mark_started: Callable[[], None]) -> None:
-        function = partial(declared.function, *declared.args, **declared.kwargs)
+        function = partial(self.wrap(declared.function), *declared.args, **declared.kwargs)
         if declared.process:
-            function = partial(call_in_process, declared.function, declared.args, dict(declared.kwargs))
+            call_wrapped = self.wrap(call_in_process)
+            function = partial(call_wrapped, declared.function, declared.args, dict(declared.kwargs))
         if plain(function):
             await call(function, self.threads, mark_started)
             return
@@ -126,7 +131,7 @@ class Functions:
     async def _call_in_transaction(self, declared: Declared, launch: Launch) -> None:
         assert isinstance(self.store, Transactional)  # noqa: S101  ensured when the job was declared
         async with self.store.transaction(launch.run, launch.job.schedule.policy) as connection:
-            await declared.function(connection, *declared.args, **declared.kwargs)
+            await self.wrap(declared.function)(connection, *declared.args, **declared.kwargs)
 
     @asynccontextmanager
     async def _heartbeats(self, launch: Launch, started: asyncio.Event) -> AsyncIterator[None]:

@@ -43,5 +43,8 @@ class HandlerRegistration(SchedulerCore):
         if not callable(handler):
             hint = "pass a function that takes an event"
             raise UsageError("NOT_CALLABLE", f"{clip(repr(handler))} is not a function", hint=hint)
-        self._setup.handlers.add(kind, handler)
+        self._register_handler(kind, handler)
         return handler
+
+    def _register_handler(self, kind: RunEventKind, handler: Callable[..., Any]) -> None:
+        self._setup.handlers.add(kind, handler)

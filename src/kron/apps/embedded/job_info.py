@@ -23,6 +23,7 @@ class JobInfo:
         paused: Whether the job is paused.
         revision: Number of the definition, from 1. Each change of the definition adds 1.
         declared: Whether this process declares the job, and can run it.
+        runs_left: How many more runs `max_runs` allows; None without a limit.
     """
 
     name: str
@@ -32,6 +33,7 @@ class JobInfo:
     paused: bool
     revision: int
     declared: bool
+    runs_left: int | None = None
 
 
 def info_of_job(state: ScheduleState, now: int, declared: bool) -> JobInfo:
@@ -47,4 +49,5 @@ def info_of_job(state: ScheduleState, now: int, declared: bool) -> JobInfo:
         paused=state.paused and not state.pause_expired(now),
         revision=state.revision,
         declared=declared,
+        runs_left=state.runs_left,
     )

@@ -4,28 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from kron.apps.embedded.options import JobOptions, nanoseconds, policy_of, zone_name
 from kron.errors import InvalidSchedule, LanguageError, UsageError, clip
 from kron.language.agreement import accept
 from kron.language.clock_rule import with_clock_rule
 from kron.language.dialect import TABLE, split_name
+from kron.language.door import DECORATOR
 from kron.language.duration import write_duration
 from kron.language.moment import write_moment
 from kron.language.options import Options
 from kron.language.reading import Reading, read, zone_of
 from kron.timing.schedule.cron import possible
 from kron.timing.schedule.head import Moment
-from kron.timing.zone import instant
+from kron.timing.zone import Zone, instant
 
 DIALECT = "fuzzy"  # dialect of a text that names none
 _ANCHOR = "1970-01-01T00:00Z"  # of an interval, so that every process of an application counts from the same moment
 _EXAMPLE = 'give the schedule as a string in parentheses: @s.job("daily around 14:00")'
+_CALL_EXAMPLE = 'give a schedule: "daily around 14:00", every="10m" or at=datetime(2026, 12, 1, 9)'
 
 
-def check_schedule(text: object, options: JobOptions) -> None:
-    """Reject a job without a schedule or with two, and a schedule that is not a string."""
+def check_schedule(text: object, options: JobOptions, job_name: str = "") -> None:
+    """Reject a job without a schedule or with two, and a schedule that is not a string.
+
+    Args:
+        text: Text of the schedule; None without one.
+        options: Options of the job.
+        job_name: Name of a job that a call declares or creates; empty for a decorator.
+    """
     given = [name for name in ("every", "at") if getattr(options, name) is not None]
     if text is not None:
         given.insert(0, "the text")
@@ -34,8 +42,9 @@ def check_schedule(text: object, options: JobOptions) -> None:
         raise UsageError("TWO_SCHEDULES", message, hint="keep one of them, or declare two jobs")
     if not given or (text is not None and not isinstance(text, str)):
         is_bare = text is None or callable(text)  # a decorator without parentheses passes its function
-        message = "the decorator has no schedule" if is_bare else f"schedule {clip(repr(text))} is not a string"
-        raise InvalidSchedule("BAD_SCHEDULE", message, hint=_EXAMPLE)
+        subject = f"job {clip(job_name)!r}" if job_name else "the decorator"
+        message = f"{subject} has no schedule" if is_bare else f"schedule {clip(repr(text))} is not a string"
+        raise InvalidSchedule("BAD_SCHEDULE", message, hint=_CALL_EXAMPLE if job_name else _EXAMPLE)
 
 
 def read_schedule(text: str | None, name: str, options: JobOptions) -> Reading:
@@ -49,10 +58,8 @@ def read_schedule(text: str | None, name: str, options: JobOptions) -> Reading:
 
 def _interval_text(options: JobOptions) -> str:
     every = options.every
-    if isinstance(every, timedelta):
-        return f"every {write_duration(nanoseconds(every, 'every'))} from {_ANCHOR}"
     if not isinstance(every, str):
-        raise UsageError("BAD_OPTION", f"every cannot be {clip(repr(every))}", hint='use every="10s" or a timedelta')
+        return f"every {write_duration(nanoseconds(every, 'every'))} from {_ANCHOR}"  # type: ignore[arg-type]
     return f"every {''.join(every.split())} from {_ANCHOR}"
 
 
@@ -101,8 +108,8 @@ def _read_text(text: str, name: str, options: JobOptions) -> Reading:
     try:
         if (named.dialect if named else dialect or DIALECT) == "fuzzy":
             return _read_sentence(text, name, options)
-        zone = zone_of(zone_name(options) or "UTC")
-        reading = read(text, dialect, Options(zone, policy_of(options), identity=name), default=DIALECT)
+        zone = _zone(zone_name(options) or "UTC")
+        reading = read(text, dialect, Options(zone, policy_of(options), identity=name), default=DIALECT, door=DECORATOR)
     except LanguageError as error:
         first, *others = error.hint.split("\n")
         error.hint = "\n".join([_hint(error, first, dialect or DIALECT, text), *others])
@@ -118,13 +125,35 @@ def _read_sentence(text: str, name: str, options: JobOptions) -> Reading:
     from kron.language.sentences.read import read_sentence
 
     policy, zone = policy_of(options), zone_name(options)
-    reading = read(text, options.dialect, Options(policy=policy, identity=name), default=DIALECT)
+    reading = read(text, options.dialect, Options(policy=policy, identity=name), default=DIALECT, door=DECORATOR)
     if not zone:
         return reading
     if read_sentence(reading.text).offset:
         message = "the sentence has a UTC offset, and timezone= is given too"
         raise InvalidSchedule("TWO_ZONES", message, hint="remove the offset from the sentence, or remove timezone=")
-    return reading._replace(schedule=replace(reading.schedule, zone=zone_of(zone)))
+    return reading._replace(schedule=replace(reading.schedule, zone=_zone(zone)))
+
+
+def _zone(name: str) -> Zone:
+    """Return the time zone of the option; the place of an error names the option."""
+    try:
+        return zone_of(name)
+    except LanguageError as error:
+        place = error.place._replace(source="timezone")
+        raise LanguageError(error.code, error.message, place, hint=error.hint, details=error.details) from None
+
+
+def _cron_line_hint(error: LanguageError, hint: str, text: str) -> str:
+    """Return the hint for a cron line where a sentence is expected: the decorator or the dialect that accepts it."""
+    read_by = error.details.get("read_by")
+    names = read_by if isinstance(read_by, list) else []
+    if len(text.split()) == 5 and (not names or "kron" in names):
+        return "for a cron line, use @s.cron(...), or @s.kron(...) for steps, names and windows"
+    if "kron" in names:
+        return "for a cron line with modifiers, use @s.kron(...)"
+    if "service" in names:
+        return f'for a cron line with seconds, use dialect="service": @s.job("{text}", dialect="service")'
+    return f'use @s.job(..., dialect="{names[0]}")' if names else hint
 
 
 def _hint(error: LanguageError, hint: str, dialect: str, text: str) -> str:
@@ -132,9 +161,7 @@ def _hint(error: LanguageError, hint: str, dialect: str, text: str) -> str:
     if split_name(text):
         return hint
     if dialect == "fuzzy" and text.strip()[:1] in tuple("0123456789*"):
-        if len(text.split()) == 6:
-            return f'for a cron line with seconds, use dialect="service": @s.job("{text}", dialect="service")'
-        return "for a cron line, use @s.cron(...), or @s.kron(...) for steps, names and windows"
+        return _cron_line_hint(error, hint, text)
     if dialect == "posix" and error.details.get("unsupported"):
         return f"{hint}; or use @s.kron(...), which accepts steps and names"
     if error.details.get("surplus") and len(text.split()) == 6 and "service" in str(error.details.get("read_by")):

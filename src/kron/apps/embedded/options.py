@@ -15,11 +15,12 @@ from kron.errors import InvalidSchedule, UsageError, clip, did_you_mean
 from kron.language.dialect import DialectName
 from kron.language.duration import read_duration
 from kron.language.fault import Fault
-from kron.timing.schedule.policy import APPLICATION, OVERLAP_NAMES, Catchup, Overlap, Policy, WorkerLossPolicy
+from kron.timing.schedule.policy import APPLICATION, OVERLAP_NAMES, AfterEnd, Catchup, Overlap, Policy, WorkerLossPolicy
 
-Choice = TypeVar("Choice", Overlap, Catchup)
+Choice = TypeVar("Choice", Overlap, Catchup, AfterEnd)
 Method = TypeVar("Method", bound=Callable[..., Any])
 _CATCHUPS = {catchup.value: catchup for catchup in Catchup}
+_AFTER_ENDS = {after_end.value: after_end for after_end in AfterEnd}
 _DURATION_AXES = {  # by option
     "deadline": "deadline",
     "retry_delay": "retry_after",
@@ -28,6 +29,8 @@ _DURATION_AXES = {  # by option
 }
 _COUNT_RANGES = {  # by option, which has the name of its axis
     "overlap_limit": (1, 1_000_000),
+    "max_runs": (1, 1_000_000),
+    "pause_on_failure": (1, 1_000_000),
     "retry_attempts": (0, 1_000_000),
     "retry_factor": (1, 100),
     "retry_jitter": (0, 100),
@@ -40,6 +43,7 @@ OverlapName = Literal[
 ]  # fmt: skip
 ExecutorName = Literal["thread", "process"]
 CatchupName = Literal["latest", "none", "all", "spread", "by-deadline"]
+AfterEndName = Literal["keep", "delete"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +65,15 @@ class JobOptions:
         retry_max_delay: Maximum retry delay; None for no limit.
         retry_jitter: By how many percent a retry delay can be shorter; None for 0.
         timeout: How long a run can take; None for no limit.
+        max_runs: Number of scheduled runs after which the job is over; None for no limit.
+        pause_on_failure: Number of failed runs in a row after which the job is paused; None for never.
         restart_lost: Whether a run whose process died runs again; None: only if it is safe.
         transaction: Whether the first argument of the function is a connection of the store.
         executor: Where a plain function is called: `thread`, or `process` for a child process; None for `thread`.
         dialect: Dialect of the text; None for `fuzzy`.
         every: Interval of elapsed time, counted from 1970-01-01T00:00Z.
         at: One datetime or several. A datetime without a zone is a wall-clock time in `timezone`.
+        after_end: Whether the job is deleted after its last run; None for `keep`.
     """
 
     timezone: str | ZoneInfo | None = None
@@ -81,12 +88,15 @@ class JobOptions:
     retry_max_delay: Duration | None = None
     retry_jitter: int | None = None
     timeout: Duration | None = None
+    max_runs: int | None = None
+    pause_on_failure: int | None = None
     restart_lost: bool | None = None
     transaction: bool = False
     executor: ExecutorName | None = None
     dialect: DialectName | None = None
     every: Duration | None = None
     at: datetime | Sequence[datetime] | None = None
+    after_end: AfterEndName | None = None
 
 
 _FOREIGN_OPTIONS = {  # option names of other schedulers and of `job`, and what to use here
@@ -111,9 +121,26 @@ _FOREIGN_OPTIONS = {  # option names of other schedulers and of `job`, and what 
     "zone": 'use timezone="Europe/Paris"',
 }
 
+_FOREIGN_ARGUMENTS = {  # names of arguments that other schedulers have, and what to use here
+    "executors": 'use max_workers=20 here, and executor="process" for each job',
+    "job_defaults": "give the options to each job, or use functools.partial(s.job, ...)",
+    "jobstores": 'use one store: Scheduler("sqlite:jobs.db")',
+    "timezone": 'give the time zone to each job: @s.job("daily", timezone="Europe/Paris")',
+    "url": 'use the first argument: Scheduler("sqlite:jobs.db")',
+}
+
 
 def with_known_options(method: Method) -> Method:
-    """Return a method that rejects an unknown keyword argument, with the name to use instead."""
+    """Return a method of jobs that rejects an unknown keyword argument, with the name to use instead."""
+    return _checked(method, "job option", _FOREIGN_OPTIONS)
+
+
+def with_known_arguments(method: Method) -> Method:
+    """Return a method of a scheduler that rejects an unknown keyword argument, with the name to use instead."""
+    return _checked(method, "argument of Scheduler", _FOREIGN_ARGUMENTS)
+
+
+def _checked(method: Method, kind: str, foreign_names: Mapping[str, str]) -> Method:
     names = tuple(signature(method).parameters)[1:]
 
     @wraps(method)
@@ -121,8 +148,8 @@ def with_known_options(method: Method) -> Method:
         for option in options:
             if option not in names:
                 known = [name for name in names if name != "function"]
-                hint = _FOREIGN_OPTIONS.get(option) or did_you_mean(option, known, f"use one of {', '.join(known)}")
-                raise UsageError("UNKNOWN_OPTION", f"unknown job option {clip(option)!r}", hint=hint)
+                hint = foreign_names.get(option) or did_you_mean(option, known, f"use one of {', '.join(known)}")
+                raise UsageError("UNKNOWN_OPTION", f"unknown {kind} {clip(option)!r}", hint=hint)
         return method(*args, **options)
 
     return cast(Method, checked)
@@ -158,6 +185,8 @@ def policy_of(options: JobOptions) -> Policy:
         policy = replace(policy, overlap=_choice_of(OVERLAP_NAMES, overlap, "overlap"))
     if catchup is not None:
         policy = replace(policy, catchup=_choice_of(_CATCHUPS, catchup, "catchup"), catchup_limit=100)
+    if options.after_end is not None:
+        policy = replace(policy, after_end=_choice_of(_AFTER_ENDS, options.after_end, "after_end"))
     _check_combination(policy, options)
     restart = options.restart_lost
     if restart is None:
@@ -227,11 +256,26 @@ def check_arguments(
         raise _bad_option("settings", settings, "use a kron.engine.settings.Settings")
 
 
+def check_calls(run_jobs: object, wrap: object) -> None:
+    """Reject invalid arguments that say whether and how a scheduler calls functions."""
+    if not isinstance(run_jobs, bool):
+        raise _bad_option("run_jobs", run_jobs, "use run_jobs=True or run_jobs=False")
+    if wrap is not None and not callable(wrap):
+        raise _bad_option("wrap", wrap, "use a decorator: a function that takes a function and returns one")
+
+
+def check_limit(limit: object) -> None:
+    """Reject a page size that is not an integer; the registrar checks its range."""
+    if isinstance(limit, bool) or not isinstance(limit, int):
+        raise _bad_option("limit", limit, "use an integer from 1 to 1,000")
+
+
 def nanoseconds(duration: Duration, option: str) -> int:
     """Return a duration in nanoseconds; it must not be negative."""
     if isinstance(duration, timedelta):
         if duration < timedelta(0):
-            raise InvalidSchedule("BAD_DURATION", f"{duration} is negative", hint="use a duration of at least 0")
+            message = f"{option} cannot be {duration.total_seconds():g} s, which is negative"
+            raise InvalidSchedule("BAD_DURATION", message, hint="use a duration of at least 0")
         return duration // timedelta(microseconds=1) * 1_000
     if not isinstance(duration, str):
         unit = f'"{duration}s"' if isinstance(duration, int) and not isinstance(duration, bool) else '"10m"'
@@ -239,7 +283,7 @@ def nanoseconds(duration: Duration, option: str) -> int:
     try:
         return read_duration(duration)
     except Fault as fault:
-        raise fault.within(duration) from None
+        raise fault.within(duration, option) from None
 
 
 def _choice_of(choices: Mapping[str, Choice], value: object, option: str) -> Choice:

@@ -8,9 +8,11 @@ from uuid import uuid4
 
 from kron.apps.embedded.core import SchedulerCore
 from kron.apps.embedded.job_info import JobInfo, info_of_job
+from kron.apps.embedded.options import check_limit
 from kron.apps.embedded.run_info import RunInfo, info_of_run
 from kron.apps.embedded.running import ACTOR, stopped_error
 from kron.engine.why import PeriodReport, why
+from kron.timing.labels import labels_of
 from kron.timing.zone import instant, moment
 
 
@@ -22,14 +24,14 @@ class Requests(SchedulerCore):
 
         You can await this method and the following ones in any event loop.
         """
-        running = self._require_running()
+        running = self._require_running("next")
 
         async def preview() -> datetime | None:
             upcoming = await running.registrar.preview(name, 1)
             zone = (await running.registrar.get(name)).job.schedule.zone
             return moment(upcoming[0] // 1000).astimezone(zone.rules) if upcoming else None
 
-        return await running.run_in_loop(preview)
+        return await running.run_for_job(name, preview)
 
     async def why(self, name: str, at: datetime | None = None) -> PeriodReport:
         """Return the report of a job's last period up to `at`: its outcome and its reason.
@@ -41,50 +43,50 @@ class Requests(SchedulerCore):
         Raises:
             ValueError: `at` has no time zone.
         """
-        running = self._require_running()
+        running = self._require_running("why")
 
         async def report() -> PeriodReport:
             store = running.registrar.store
             at_ms = await store.now() if at is None else instant(at) * 1000
             return await why(store, name, at_ms, shared=running.shared)
 
-        return await running.run_in_loop(report)
+        return await running.run_for_job(name, report)
 
     async def pause(self, name: str) -> None:
         """Pause a job in every process until it is resumed."""
-        running = self._require_running()
-        await running.run_in_loop(lambda: running.registrar.pause(name, ACTOR))
+        running = self._require_running("pause")
+        await running.run_for_job(name, lambda: running.registrar.pause(name, ACTOR))
 
     async def resume(self, name: str) -> None:
         """Resume a job. Periods that passed during the pause are dropped."""
-        running = self._require_running()
+        running = self._require_running("resume")
 
         async def resume_job() -> None:
             await running.registrar.resume(name, ACTOR)
             running.worker.notify()
 
-        await running.run_in_loop(resume_job)
+        await running.run_for_job(name, resume_job)
 
     async def trigger(self, name: str) -> str:
         """Run a job now, in addition to its schedule, and return the key of the run."""
-        running = self._require_running()
+        running = self._require_running("trigger")
 
         async def trigger_job() -> str:
             run = await running.registrar.trigger(name, uuid4().hex)
             running.worker.notify()
             return run.key
 
-        return await running.run_in_loop(trigger_job)
+        return await running.run_for_job(name, trigger_job)
 
     async def delete(self, name: str) -> None:
         """Delete a job here and in the store. Its history is kept. A process that declares the job defines it again."""
-        running = self._require_running()
+        running = self._require_running("delete")
 
         async def delete_job() -> None:
             await running.registrar.delete(name, ACTOR)
             self.declared.pop(name, None)
 
-        await running.run_in_loop(delete_job)
+        await running.run_for_job(name, delete_job)
 
     async def jobs(
         self, prefix: str = "", *, labels: Mapping[str, str] | None = None, after: str = "", limit: int = 100
@@ -97,11 +99,12 @@ class Requests(SchedulerCore):
             after: Return only jobs after this name: the last name of the previous page.
             limit: Maximum number of jobs, from 1 to 1,000.
         """
-        running = self._require_running()
+        running = self._require_running("jobs")
+        check_limit(limit)
+        selectors = [f"{key}={value}" for key, value in labels_of(labels or {})]
 
         async def list_jobs() -> list[JobInfo]:
             now = await running.registrar.store.now()
-            selectors = [f"{key}={value}" for key, value in (labels or {}).items()]
             states = await running.registrar.schedules(prefix, labels=selectors, after=after, limit=limit)
             return [info_of_job(state, now, running.functions.registry.can_run(state.job)) for state in states]
 
@@ -113,13 +116,13 @@ class Requests(SchedulerCore):
         Raises:
             NotFound: The job does not exist.
         """
-        running = self._require_running()
+        running = self._require_running("get")
 
         async def read_job() -> JobInfo:
             state, now = await running.registrar.get(name), await running.registrar.store.now()
             return info_of_job(state, now, running.functions.registry.can_run(state.job))
 
-        return await running.run_in_loop(read_job)
+        return await running.run_for_job(name, read_job)
 
     async def runs(self, name: str, *, before: str = "", limit: int = 20) -> list[RunInfo]:
         """Return the runs of a job, newest first. Periods in a gap record have no run: see `why`.
@@ -132,14 +135,15 @@ class Requests(SchedulerCore):
         Raises:
             NotFound: The job never existed.
         """
-        running = self._require_running()
+        running = self._require_running("runs")
+        check_limit(limit)
 
         async def list_runs() -> list[RunInfo]:
             runs = await running.registrar.runs(name, before=before, limit=limit)
             zone = await running.zone_of(name)
             return [info_of_run(run, zone) for run in runs]
 
-        return await running.run_in_loop(list_runs)
+        return await running.run_for_job(name, list_runs)
 
     async def result(self, key: str, timeout: float | None = None) -> RunInfo:
         """Wait until a run has ended, in any process, and return its record.
@@ -153,7 +157,7 @@ class Requests(SchedulerCore):
             TimeoutError: The run has not ended in time.
             UsageError: The scheduler was stopped while it waited.
         """
-        running = self._require_running()
+        running = self._require_running("result")
 
         async def wait_for_end() -> RunInfo:
             run = await running.ends.wait(running.registrar.store, key, timeout)

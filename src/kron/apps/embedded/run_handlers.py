@@ -11,6 +11,7 @@ from typing import Any
 
 from kron.apps.embedded.declared import Declared
 from kron.apps.embedded.run_event import RunEvent, RunEventKind, run_event_of
+from kron.apps.embedded.wrap import Wrap, unwrapped
 from kron.engine.events import Event
 from kron.launchers.python import call
 from kron.launchers.threads import Threads
@@ -23,8 +24,8 @@ Handler = Callable[[RunEvent], Any]
 class RunHandlers:
     """Sink that calls handlers: plain functions in one thread, in order; async functions in the event loop."""
 
-    def __init__(self, declared: Mapping[str, Declared]) -> None:
-        self.declared = declared
+    def __init__(self, declared: Mapping[str, Declared], wrap: Wrap = unwrapped) -> None:
+        self.declared, self.wrap = declared, wrap
         self.handlers: dict[RunEventKind, list[Handler]] = {}
         self.tasks: set[asyncio.Task[None]] = set()
         self.threads: Threads
@@ -65,7 +66,7 @@ class RunHandlers:
 
     async def _call(self, handler: Handler, event: RunEvent) -> None:
         try:
-            await call(partial(handler, event), self.threads)
+            await call(partial(self.wrap(handler), event), self.threads)
         except Exception:
             name = getattr(handler, "__name__", repr(handler))
             log.exception("handler %s of a run event failed; Kron continues", name)

@@ -22,7 +22,9 @@ from kron.apps.embedded.registry import Registry
 from kron.apps.embedded.run_ends import RunEnds
 from kron.apps.embedded.run_handlers import RunHandlers
 from kron.apps.embedded.task import Task
-from kron.apps.wiring import open_store
+from kron.apps.embedded.wrap import Wrap, unwrapped
+from kron.apps.unknown_job import unknown_job_error
+from kron.apps.wiring import check_served, open_store
 from kron.engine.clock import Clock, Timer
 from kron.engine.events import Event, Sink, all_of, guarded
 from kron.engine.log_writer import log_with
@@ -31,7 +33,7 @@ from kron.engine.metrics import Metrics
 from kron.engine.registrar import Actor, Registrar
 from kron.engine.settings import Settings
 from kron.engine.worker import Worker
-from kron.errors import Unavailable, UsageError
+from kron.errors import NotFound, Unavailable, UsageError
 from kron.stores.memory import MemoryStore
 
 ACTOR = Actor("Scheduler")
@@ -58,14 +60,15 @@ class Setup:
     declared: dict[str, Declared]
     tasks: dict[str, Task]
     handlers: RunHandlers
+    wrap: Wrap = unwrapped
     metrics: Metrics = field(default_factory=Metrics)
 
 
 class Running:
     """A running scheduler, from opening its store to closing it."""
 
-    def __init__(self, setup: Setup) -> None:
-        self.setup, self.pid = setup, os.getpid()
+    def __init__(self, setup: Setup, runs_jobs: bool = True) -> None:
+        self.setup, self.runs_jobs, self.pid = setup, runs_jobs, os.getpid()
         self.resources = AsyncExitStack()
         self.loop = asyncio.get_running_loop()
         log_sink, self.log = log_with(log)
@@ -85,13 +88,15 @@ class Running:
         self.working: asyncio.Task[None]
 
     async def begin(self) -> None:
-        """Open the store, define the declared jobs, and start the worker."""
+        """Check and open the store, define the declared jobs, and start the worker."""
         setup = self.setup
+        await check_served(setup.url)
         store = await self.resources.enter_async_context(open_store(setup.url, setup.clock))
         try:
             self.registrar = Registrar(store, self.sink)
             registry = Registry(setup.declared, setup.tasks)
-            self.functions = Functions(registry, store, setup.timer, setup.max_workers, setup.max_coroutines, self.sink)
+            limits = setup.max_workers, setup.max_coroutines
+            self.functions = Functions(registry, store, setup.timer, *limits, self.sink, setup.wrap)
             await self.define_all()
         except BaseException:
             await self.resources.aclose()
@@ -102,6 +107,9 @@ class Running:
         settings = setup.settings if self.shared else MEMORY_SETTINGS
         self.worker = Worker(store, launchers, setup.timer, owner=owner, settings=settings, sink=self.sink)
         self.functions.on_end = self.worker.notify
+        if not self.runs_jobs:  # the worker only exists, so that requests can notify it
+            self.working = asyncio.create_task(self._idle())
+            return
         self.working = asyncio.create_task(self.worker.run(self.stopping))
         maintenance = Maintenance(store, setup.timer, days=setup.retention, sink=self.sink)
         await self.resources.enter_async_context(maintaining(maintenance))
@@ -137,6 +145,18 @@ class Running:
         if asyncio.get_running_loop() is self.loop:
             return await self._run_when_defined(work)
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._run_when_defined(work), self.loop))
+
+    async def run_for_job(self, name: str, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Return the result of a coroutine about a job, as `run_in_loop`. An unknown name gets the most similar one."""
+
+        async def work_or_explain() -> T:
+            try:
+                return await work()
+            except NotFound:
+                advice = "declare the job with @s.job, or create it with s.create"
+                raise await unknown_job_error(self.registrar.store, name, advice) from None
+
+        return await self.run_in_loop(work_or_explain)
 
     async def zone_of(self, name: str) -> tzinfo:
         """Return the time zone of a job; UTC if the job is no longer in the store."""
@@ -192,6 +212,9 @@ class Running:
                 await asyncio.wait(self.requests, timeout=MAX_REQUEST_SECONDS)
             await self.resources.aclose()
             self.log.close()
+
+    async def _idle(self) -> None:
+        await self.stopping.wait()
 
     async def _run_when_defined(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         if self.closed:

@@ -11,14 +11,14 @@ from types import TracebackType
 from kron.apps.embedded.background import BackgroundThread, run_in_new_loop
 from kron.apps.embedded.blocking_jobs import BlockingJobs
 from kron.apps.embedded.current_run import current_run
-from kron.apps.embedded.declarations import Declarations
 from kron.apps.embedded.declared import Declared
-from kron.apps.embedded.handler_registration import HandlerRegistration
-from kron.apps.embedded.options import check_arguments
+from kron.apps.embedded.job_declarations import JobDeclarations
+from kron.apps.embedded.options import check_arguments, check_calls, with_known_arguments
 from kron.apps.embedded.requests import Requests
 from kron.apps.embedded.run_handlers import RunHandlers
 from kron.apps.embedded.running import Running, Setup, current_loop
 from kron.apps.embedded.task_jobs import TaskJobs
+from kron.apps.embedded.wrap import Wrap, unwrapped
 from kron.apps.wiring import check_url
 from kron.engine.clock import Clock, SystemTimer, Timer
 from kron.engine.events import Sink, silent
@@ -28,7 +28,7 @@ from kron.errors import UsageError
 from kron.launchers.threads import THREADS
 
 
-class Scheduler(Declarations, Requests, HandlerRegistration, TaskJobs):
+class Scheduler(JobDeclarations, Requests, TaskJobs):
     """Runs functions on schedules: `async with Scheduler("sqlite:jobs.db") as s:`, or `run()` in a script or thread.
 
     Several processes can share a database: each period runs in one of them. The scheduler installs no signal handlers
@@ -44,6 +44,10 @@ class Scheduler(Declarations, Requests, HandlerRegistration, TaskJobs):
         timer: Timer of the worker; None for the default. For tests.
         settings: Settings of the worker.
         retention: Days for which records of finished runs and deleted jobs are kept; None keeps them permanently.
+        run_jobs: Whether this process runs jobs. With False it only creates, controls and inspects jobs, which other
+            processes run.
+        wrap: Decorator of the functions of jobs and of event handlers, which opens and closes what a call needs. The
+            wrapper of an async function must be async. None for no wrapper.
 
     Options of a job, in `job`, `cron`, `kron` and `add`. Durations are strings such as `"90s"`, or timedeltas:
 
@@ -63,12 +67,15 @@ class Scheduler(Declarations, Requests, HandlerRegistration, TaskJobs):
     - `retry_factor`, `retry_max_delay`, `retry_jitter`: growth of the retry delay with each retry, its maximum, and by
       how many percent it can be shorter. Default: a constant delay.
     - `timeout`: how long a run can take. Default: no limit.
+    - `max_runs`: number of scheduled runs after which the job is over. Default: no limit.
+    - `pause_on_failure`: number of failed runs in a row after which the job is paused. Default: never.
     - `restart_lost`: whether a run whose process died runs again. Default: only with `transaction`.
     - `executor`: where a plain function runs: `"thread"` (default), or `"process"` for a child process of its own.
     - `transaction`: the first argument of the function is a PostgreSQL connection. Its writes are committed together
       with the success of the run.
     """
 
+    @with_known_arguments
     def __init__(
         self,
         store: str = "sqlite:jobs.db",
@@ -81,14 +88,20 @@ class Scheduler(Declarations, Requests, HandlerRegistration, TaskJobs):
         timer: Timer | None = None,
         settings: Settings = Settings(),  # noqa: B008  a frozen value
         retention: int | None = RETENTION_DAYS,
+        run_jobs: bool = True,
+        wrap: Wrap | None = None,
     ) -> None:
         check_url(store)
         check_arguments(max_workers, max_coroutines, shutdown_timeout, retention, on_event, settings)
-        declared, timer = dict[str, Declared](), timer or SystemTimer()
-        handlers = RunHandlers(declared)
+        check_calls(run_jobs, wrap)
+        declared, timer, wrap = dict[str, Declared](), timer or SystemTimer(), wrap or unwrapped
+        handlers = RunHandlers(declared, wrap)
         limits = max_workers, max_coroutines
-        super().__init__(Setup(store, on_event, *limits, clock, timer, settings, retention, declared, {}, handlers))
+        super().__init__(
+            Setup(store, on_event, *limits, clock, timer, settings, retention, declared, {}, handlers, wrap)
+        )
         self.patience = shutdown_timeout
+        self.run_jobs = run_jobs
         self._is_entered = False
         self._background: BackgroundThread | None = None
         self._stop_request: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None
@@ -162,7 +175,8 @@ class Scheduler(Declarations, Requests, HandlerRegistration, TaskJobs):
         self._refuse_fork()
         with self._lock:
             if self._is_entered:
-                raise UsageError("RUNNING", "the scheduler is running already", hint="create another Scheduler")
+                hint = "start it once with start(), run() or `async with`, or create another Scheduler"
+                raise UsageError("RUNNING", "the scheduler is running already", hint=hint)
             self._is_entered = True
         try:
             await self._begin()
@@ -172,7 +186,7 @@ class Scheduler(Declarations, Requests, HandlerRegistration, TaskJobs):
         return self
 
     async def _begin(self) -> None:
-        running = Running(self._setup)
+        running = Running(self._setup, self.run_jobs)
         await running.begin()
         try:
             while not self._entered(running):

@@ -14,7 +14,7 @@ from typing import Any
 from kron.apps.embedded.declared import SCHEME, Declared, check_arguments, check_callable, job_name_of
 from kron.apps.embedded.job_schedule import check_schedule, read_schedule
 from kron.apps.embedded.options import JobOptions
-from kron.errors import UsageError, clip, did_you_mean
+from kron.errors import InvalidInput, UsageError, clip, did_you_mean
 from kron.language.source import source_of
 from kron.timing.job import Job
 from kron.timing.labels import labels_of
@@ -40,6 +40,9 @@ class TaskCall:
 
 def task_of(function: Callable[..., Any], name: str | None) -> Task:
     """Return the task of a function; without a name, under the name of the function."""
+    if isinstance(function, str):
+        hint = f'write @s.task(name="{clip(function)}") above the function'
+        raise UsageError("NOT_CALLABLE", f"{clip(function)!r} is not a function", hint=hint)
     check_callable(function)
     return Task(job_name_of(function, name), function)
 
@@ -61,16 +64,28 @@ def find_task(tasks: Mapping[str, Task], task: Callable[..., Any] | str) -> Task
 
 def job_of_task(name: str, task: Task, text: str | None, options: JobOptions, call: TaskCall) -> Job:
     """Return the job of a task. Its arguments must be JSON, and the function must accept them."""
-    check_schedule(text, options)
     job_name_of(task.function, name)
+    check_schedule(text, options, name)
     kwargs = {} if call.kwargs is None else call.kwargs
     check_arguments(task.function, name, call.args, kwargs, transaction=False)
-    payload = payload_text({"args": list(call.args), "kwargs": dict(kwargs)})
+    payload = _payload(name, {"args": list(call.args), "kwargs": dict(kwargs)})
     reading = read_schedule(text, name, options)
     source = source_of(reading.text, reading.dialect, reading.schedule)
     labels = labels_of({} if call.labels is None else call.labels)
     target = f"{SCHEME}:{task.name}"
     return Job(name, reading.schedule, name=name, target=target, source=source, payload=payload, labels=labels)
+
+
+def _payload(name: str, call: Mapping[str, Any]) -> str:
+    """Return the arguments of a job as JSON."""
+    try:
+        return payload_text(call)
+    except InvalidInput as error:
+        reason = error.message.removeprefix("invalid field payload: ")
+        message = f"the arguments of job {clip(name)!r} are not a valid payload: {reason}"
+        hint = "use lists, dicts, strings, finite numbers, True, False and None, such as when.isoformat()"
+        hint = hint if "not JSON" in reason else error.hint
+        raise InvalidInput("BAD_FIELD", message, hint=hint, details=error.details) from None
 
 
 def declared_of(task: Task, job: Job) -> Declared:

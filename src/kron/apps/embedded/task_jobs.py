@@ -5,42 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace as with_values
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 from zoneinfo import ZoneInfo
 
-from kron.apps.embedded.core import SchedulerCore
 from kron.apps.embedded.job_info import JobInfo, info_of_job
 from kron.apps.embedded.job_schedule import check_schedule, read_schedule
-from kron.apps.embedded.options import CatchupName, Duration, JobOptions, OverlapName, check_options, with_known_options
+from kron.apps.embedded.options import (
+    AfterEndName,
+    CatchupName,
+    Duration,
+    JobOptions,
+    OverlapName,
+    check_options,
+    with_known_options,
+)
 from kron.apps.embedded.running import ACTOR
-from kron.apps.embedded.task import TaskCall, find_task, job_of_task, task_of
+from kron.apps.embedded.task import TaskCall, find_task, job_of_task
+from kron.apps.embedded.task_registration import TaskRegistration
 from kron.errors import AlreadyExists, RevisionConflict
 from kron.language.dialect import DialectName
 from kron.language.source import source_of
 from kron.timing.job import Job
 
-F = TypeVar("F", bound=Callable[..., Any])
 
-
-class TaskJobs(SchedulerCore):
-    """Registers tasks, and creates jobs of them while the scheduler runs."""
-
-    def task(self, function: F | None = None, *, name: str | None = None) -> Any:
-        """Register a function under its name, or another one: `@s.task` or `@s.task(name="send")`.
-
-        Register it in every process that shares the store. A process runs only the jobs of tasks that it registers.
-        """
-
-        def register(function: F) -> F:
-            task = task_of(function, name)
-            with self._lock:
-                if task.name in self._setup.tasks or task.name in self.declared:
-                    hint = "use another name: @s.task(name=...)"
-                    raise AlreadyExists("DUPLICATE_JOB", f"{task.name!r} is registered already", hint=hint)
-                self._setup.tasks[task.name] = task
-            return function
-
-        return register if function is None else register(function)
+class TaskJobs(TaskRegistration):
+    """Creates jobs of tasks while the scheduler runs."""
 
     @with_known_options
     async def create(
@@ -62,22 +51,26 @@ class TaskJobs(SchedulerCore):
         retry_delay: Duration | None = None,
         retry_attempts: int | None = None,
         timeout: Duration | None = None,
+        max_runs: int | None = None,
+        pause_on_failure: int | None = None,
+        after_end: AfterEndName | None = None,
+        restart_lost: bool | None = None,
         replace: bool = False,
     ) -> JobInfo:
         """Create a job of a task: `await s.create("reminder-42", send_reminder, at=when, kwargs={"user": 42})`.
 
-        The arguments are stored as JSON, and checked against the signature of the function. `labels` are up to 32 keys
-        with values, by which `jobs` lists. `replace` replaces a job of that name. Options as in `job`.
+        Arguments are stored as JSON, and checked against the signature. `jobs` lists by `labels`. Options as in `job`.
 
         Raises:
             AlreadyExists: A job of that name exists, and `replace` is False.
             UsageError: The task is not registered, or does not accept the arguments.
         """
         policy = {"overlap": overlap, "catchup": catchup, "deadline": deadline, "timeout": timeout}
-        retry = {"retry_delay": retry_delay, "retry_attempts": retry_attempts}
-        options = JobOptions(timezone=timezone, dialect=dialect, every=every, at=at, **policy, **retry)  # type: ignore[arg-type]
-        registered = find_task(self._setup.tasks, task)
-        job = job_of_task(name, registered, schedule, check_options(options), TaskCall(args, kwargs, labels))
+        retry = {"retry_delay": retry_delay, "retry_attempts": retry_attempts, "restart_lost": restart_lost}
+        limits = {"max_runs": max_runs, "pause_on_failure": pause_on_failure, "after_end": after_end}
+        options = JobOptions(timezone=timezone, dialect=dialect, every=every, at=at, **policy, **retry, **limits)  # type: ignore[arg-type]
+        call, registered = TaskCall(args, kwargs, labels), find_task(self._setup.tasks, task)
+        job = job_of_task(name, registered, schedule, check_options(options), call)
         return await self._define(job, expected=None if replace else 0)
 
     @with_known_options
@@ -97,11 +90,11 @@ class TaskJobs(SchedulerCore):
             NotFound: The job does not exist.
             RevisionConflict: The job was changed concurrently.
         """
-        running = self._require_running()
-        state = await running.run_in_loop(lambda: running.registrar.get(name))
+        running = self._require_running("reschedule")
+        state = await running.run_for_job(name, lambda: running.registrar.get(name))
         zone = state.job.schedule.zone.name if timezone is None else timezone
         options = check_options(JobOptions(timezone=zone, dialect=dialect, every=every, at=at))
-        check_schedule(schedule, options)
+        check_schedule(schedule, options, name)
         reading = read_schedule(schedule, name, options)
         new_schedule = with_values(reading.schedule, policy=state.job.schedule.policy)
         source = source_of(reading.text, reading.dialect, new_schedule)
@@ -109,7 +102,7 @@ class TaskJobs(SchedulerCore):
         return await self._define(job, expected=state.revision)
 
     async def _define(self, job: Job, expected: int | None) -> JobInfo:
-        running = self._require_running()
+        running = self._require_running("create")
 
         async def define() -> JobInfo:
             try:

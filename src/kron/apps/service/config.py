@@ -31,6 +31,10 @@ class Config:
     public_url: str = ""  # URL at which webhook receivers reach this service to report
     run_worker: bool = True  # whether this process also runs a worker
     max_concurrent_launches: int = 100  # concurrent launches; if as many receivers hang, other launches wait
+    target_limits: tuple[str, ...] = ()  # HOST=CONCURRENT,RATE/s, for all workers together
+    breaker_failures: int = 10  # failed launches in a row, after which a worker holds a target; 0: never
+    breaker_hold_ms: int = 10_000  # length of the first hold
+    breaker_max_hold_ms: int = 60_000  # longest hold
     batch: int = 500  # schedules read in one pass
     shard_lease_ms: int = 15_000  # how long a crashed worker keeps its shards
     retention_days: int = 90  # how long records of finished runs are kept; 0: permanently

@@ -10,6 +10,7 @@ from typing import Any
 
 from kron.apps.redacted import redacted
 from kron.apps.service.config import Config
+from kron.engine.target_limit import read_limits
 from kron.errors import InvalidSetting, KronError, did_you_mean
 from kron.launchers.signature import read_secret
 from kron.launchers.target import read_url
@@ -33,6 +34,9 @@ RANGES = {
     "misfire_grace_ms": (1, DAY_MS),
     "run_lease_ms": (0, 366 * DAY_MS),
     "max_concurrent_launches": (1, 1_000),
+    "breaker_failures": (0, 1_000),
+    "breaker_hold_ms": (100, 3_600_000),
+    "breaker_max_hold_ms": (100, 3_600_000),
     "batch": (1, 10_000),
     "shard_lease_ms": (300, 600_000),
     "max_clock_skew_ms": (1, 3_600_000),
@@ -147,11 +151,24 @@ def _check_targets(config: Config) -> None:
             hint = "use http://HOST/PATH or https://HOST/PATH"
             raise bad_setting(name, getattr(config, name), reason, hint) from None
     _check_secrets(config)
+    _check_limits(config)
     for name in config.allowed_timezones:
         zones = zone_names()
         if name not in zones:
             hint = did_you_mean(name, sorted(zones), "use names of the tz database, such as Europe/Paris")
             raise bad_setting("allowed_timezones", name, "is not a time zone", hint)
+
+
+def _check_limits(config: Config) -> None:
+    try:
+        read_limits(config.target_limits)
+    except ValueError as error:
+        item, problem = error.args
+        hint = "use TARGET=CONCURRENT,RATE/s, such as hooks.example.com=10,5/s, and * for every other target"
+        raise bad_setting("target_limits", item, problem, hint) from None
+    if config.breaker_max_hold_ms < config.breaker_hold_ms:
+        reason = f"is shorter than BREAKER_HOLD_MS ({config.breaker_hold_ms})"
+        raise bad_setting("breaker_max_hold_ms", config.breaker_max_hold_ms, reason, "raise it")
 
 
 def _check_secrets(config: Config) -> None:

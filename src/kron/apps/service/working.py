@@ -22,6 +22,7 @@ from kron.engine.log_writer import LogWriter, log_stream
 from kron.engine.metrics import Metrics
 from kron.engine.settings import Settings
 from kron.engine.store import Store
+from kron.engine.target_limit import read_limits
 from kron.engine.worker import Worker
 from kron.errors import InvalidSetting
 from kron.launchers.address import networks
@@ -56,6 +57,10 @@ def settings_of(config: Config) -> Settings:
         lookahead=config.lookahead_ms,
         batch=config.batch,
         max_concurrent_launches=config.max_concurrent_launches,
+        target_limits=read_limits(config.target_limits),
+        breaker_failures=config.breaker_failures,
+        breaker_hold=config.breaker_hold_ms,
+        breaker_max_hold=config.breaker_max_hold_ms,
         shard_lease=config.shard_lease_ms,
         leader_election=config.leader_election,
         max_clock_skew=config.max_clock_skew_ms,

@@ -7,7 +7,8 @@ import asyncio
 from typing import Any
 
 from kron.apps.cli.console import Screen, plural
-from kron.apps.wiring import existing, open_store
+from kron.apps.cli.store_request import store_url
+from kron.apps.wiring import open_store
 from kron.engine.audit import Audit, audit
 from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
 from kron.errors import KronError
@@ -48,7 +49,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
 
 async def _audits(args: argparse.Namespace) -> list[Audit]:
     set_tenant_scope(ALL_TENANTS)
-    async with open_store(existing(args.store)) as store:
+    async with open_store(store_url(args)) as store:
         return [result async for result in audit(store, [args.identity] if args.identity else None)]
 
 
@@ -58,7 +59,10 @@ def _show(result: Audit, screen: Screen) -> None:
         name = f"{gap.outcome}: {gap.reason}, in a gap record"
         counts[name] = counts.get(name, 0) + gap.count
     summary = ", ".join(f"{count} {label}" for label, count in sorted(counts.items())) or "no records yet"
-    screen.line(f"{'ok   ' if result.sound else 'WRONG'}  {result.identity}, revision {result.revision}: {summary}")
+    over = f"; {result.over}" if result.over else ""
+    screen.line(
+        f"{'ok   ' if result.sound else 'WRONG'}  {result.identity}, revision {result.revision}: {summary}{over}"
+    )
     for label, nominals in _problems(result).items():
         for nominal in nominals[:10]:
             screen.line(f"       {label}: {rfc3339(nominal)}")
@@ -84,4 +88,5 @@ def _json(result: Audit) -> dict[str, Any]:
         "failed": result.failed,
         "lost": result.lost,
         "unknown": result.unknown,
+        "over": result.over or None,
     }

@@ -13,6 +13,7 @@ from kron.language.canonical import canonical, unparse
 from kron.language.dialect import TABLE
 from kron.language.english import describe
 from kron.language.foreign import WRITERS
+from kron.language.foreign.aws_text import start_date
 from kron.language.krontab import DIALECT, Line
 from kron.timing.schedule import Schedule
 
@@ -31,10 +32,24 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
             replace_file(Path(args.file), after)
             screen.note(f"{args.file} rewritten")
     elif args.output == "json":
-        screen.json({"text": after, **({} if args.file else {"english": describe(schedule_argument(args).schedule)})})
+        screen.json({"text": after, **({} if args.file else _facts(args))})
     else:
         screen.out.write(after if args.file else after + "\n")
+        start = None if args.file else _start_date(args)
+        if start:
+            screen.note(f"set the start date of the EventBridge schedule to {start}")
     return 0
+
+
+def _facts(args: argparse.Namespace) -> dict[str, str]:
+    """Return what the JSON output has in addition to the text of one schedule."""
+    start = _start_date(args)
+    return {"english": describe(schedule_argument(args).schedule), **({"start_date": start} if start else {})}
+
+
+def _start_date(args: argparse.Namespace) -> str | None:
+    """Return the start of a rate, which an EventBridge expression does not have."""
+    return start_date(schedule_argument(args).schedule) if args.to == "aws" else None
 
 
 def _text(args: argparse.Namespace) -> tuple[str, str]:

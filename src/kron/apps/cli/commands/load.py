@@ -23,7 +23,7 @@ from kron.rules.pause import Actor
 from kron.timing.job import Command, Job
 from kron.timing.labels import labels_of
 from kron.timing.payload import payload_text
-from kron.timing.schedule.policy import Completion
+from kron.timing.schedule.policy import AfterEnd, Completion
 
 BATCH_SIZE = 1_000  # schedules in one write
 MAX_CONCURRENT_WRITES = 2  # concurrent writes while the next lines are read
@@ -32,7 +32,9 @@ MAX_TEXT_LENGTH = 64 * 1024  # maximum length of a text field
 MAX_SHOWN_ERRORS = 10  # maximum number of invalid lines shown
 GC_THRESHOLDS = (100_000, 50, 50)  # loading creates no cycles: frequent cycle collection costs more than it frees
 # Keys of a line in addition to the fields of a job.
-LINE_KEYS = ("command", "target", "name", "description", "completion")
+LINE_KEYS = ("command", "stdin", "target", "name", "description", "completion")
+LIMIT_KEYS = ("max_runs", "pause_on_failure")  # keys of a line that are axes of its policy
+MAX_LIMIT = 1_000_000
 # Targets whose runs Kron does not track: an accepted run is finished.
 UNTRACKED_SCHEMES = ("http:", "https:", "workflow:")
 
@@ -128,7 +130,7 @@ def _job(line: bytes) -> Job:
     if not isinstance(fields, dict):
         raise InvalidInput("BAD_LINE", "line is not a JSON object", hint=hint)
     line_fields: dict[str, Any] = {name: fields.pop(name) for name in LINE_KEYS if name in fields}
-    data = _data(fields)
+    data, limits = _data(fields), _limits(fields)
     for name, value in line_fields.items():
         if not isinstance(value, str) or "\0" in value:
             raise InvalidInput("BAD_FIELD", f"field {name} is not a string", hint=hint)
@@ -140,11 +142,22 @@ def _job(line: bytes) -> Job:
         scheme, colon, rest = line_fields["target"].partition(":")
         line_fields["target"] = scheme.lower() + colon + rest  # the scheme selects the launcher
     if "command" in line_fields:
-        line_fields = {"target": "command:", **line_fields, "command": Command(line_fields["command"])}
+        command = _command(line_fields)
+        line_fields = {"target": "command:", **line_fields, "command": command}
+    elif "stdin" in line_fields:
+        raise InvalidInput("BAD_FIELD", "field stdin needs a command", hint='add "command": "…", or remove stdin')
     completion = _completion(line_fields.pop("completion", ""), str(line_fields.get("target", "")))
     job = define(fields)
-    schedule = replace(job.schedule, policy=replace(job.schedule.policy, completion=completion))
+    schedule = replace(job.schedule, policy=replace(job.schedule.policy, completion=completion, **limits))
     return replace(job, schedule=schedule, **line_fields, **data)
+
+
+def _command(line_fields: dict[str, Any]) -> Command:
+    """Take the input of a command out of the fields of a line, and return the command."""
+    stdin = line_fields.pop("stdin", None)
+    if stdin not in (None, "payload"):
+        raise InvalidInput("BAD_FIELD", f"field stdin {clip(stdin)!r} is unknown", hint='use "stdin": "payload"')
+    return Command(line_fields["command"], stdin=stdin)
 
 
 def _data(fields: dict[str, Any]) -> dict[str, Any]:
@@ -153,6 +166,19 @@ def _data(fields: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(labels, dict):
         raise InvalidInput("BAD_FIELD", "field labels is not an object", hint='write {"team": "billing"}')
     return {"payload": None if payload is None else payload_text(payload), "labels": labels_of(labels)}
+
+
+def _limits(fields: dict[str, Any]) -> dict[str, Any]:
+    """Take the axes of the policy that a line can have out of its fields."""
+    limits = {name: value for name in LIMIT_KEYS if (value := fields.pop(name, None)) is not None}
+    for name, value in limits.items():
+        if type(value) is not int or not 1 <= value <= MAX_LIMIT:
+            hint = f"use an integer from 1 to {MAX_LIMIT:,}"
+            raise InvalidInput("BAD_FIELD", f"field {name} cannot be {clip(repr(value))}", hint=hint)
+    after_end = fields.pop("after_end", "keep")
+    if after_end not in ("keep", "delete"):
+        raise InvalidInput("BAD_FIELD", f"field after_end cannot be {clip(repr(after_end))}", hint="use keep or delete")
+    return limits | {"after_end": AfterEnd(after_end)}
 
 
 def _completion(text: str, target: str) -> Completion:

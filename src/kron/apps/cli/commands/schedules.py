@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
 
 from kron.apps.cli.commands.apply import apply
 from kron.apps.cli.console import Screen
 from kron.apps.cli.inputs import read_text
-from kron.client import Client, DeadLetter, Run, Schedule
-from kron.rules.outcome import REASON_TEXT, Reason
+from kron.apps.cli.records import print_result, print_runs, print_schedules, print_trigger
+from kron.client import Client, DeadLetter
 from kron.timing.labels import selector_of
 
 Verb = Callable[[argparse.Namespace, Screen, Client], int]
@@ -33,13 +32,13 @@ def client(args: argparse.Namespace) -> Client:
 
 def _list(args: argparse.Namespace, screen: Screen, client: Client) -> int:
     labels = dict(selector_of(label).split("=", 1) for label in args.label)
-    return _print_schedules(args, screen, list(client.schedules(args.prefix, args.paused, labels=labels)))
+    return print_schedules(args, screen, list(client.schedules(args.prefix, args.paused, labels=labels)))
 
 
 def _get(args: argparse.Namespace, screen: Screen, client: Client) -> int:
     schedule = client.get(args.id)
     if args.output != "table":
-        return _print_result(args, screen, schedule, [schedule["id"]])
+        return print_result(args, screen, schedule, [schedule["id"]])
     for name, value in schedule.items():
         repeated = name == "canonical" and value == schedule["schedule"]
         if value not in (None, "", []) and not repeated:
@@ -49,21 +48,21 @@ def _get(args: argparse.Namespace, screen: Screen, client: Client) -> int:
 
 def _delete(args: argparse.Namespace, screen: Screen, client: Client) -> int:
     client.delete(args.id, note=args.note)
-    return _print_result(args, screen, {"id": args.id, "deleted": True}, [args.id])
+    return print_result(args, screen, {"id": args.id, "deleted": True}, [args.id])
 
 
 def _pause(args: argparse.Namespace, screen: Screen, client: Client) -> int:
-    return _print_schedules(args, screen, [client.pause(args.id, note=args.note, until=args.until)], single=True)
+    return print_schedules(args, screen, [client.pause(args.id, note=args.note, until=args.until)], single=True)
 
 
 def _resume(args: argparse.Namespace, screen: Screen, client: Client) -> int:
-    return _print_schedules(args, screen, [client.resume(args.id, note=args.note)], single=True)
+    return print_schedules(args, screen, [client.resume(args.id, note=args.note)], single=True)
 
 
 def _next(args: argparse.Namespace, screen: Screen, client: Client) -> int:
     upcoming = client.next(args.id, args.count)
     if args.output != "table":
-        return _print_result(args, screen, upcoming, [run["at"] for run in upcoming["runs"]])
+        return print_result(args, screen, upcoming, [run["at"] for run in upcoming["runs"]])
     screen.table(("RUNS AT", "PERIOD"), [(run["at"], run["period"]) for run in upcoming["runs"]])
     if upcoming.get("reason"):
         screen.note(f"no upcoming run: {upcoming['reason']}")
@@ -72,30 +71,26 @@ def _next(args: argparse.Namespace, screen: Screen, client: Client) -> int:
 
 def _why(args: argparse.Namespace, screen: Screen, client: Client) -> int:
     report = client.why(args.id, args.at)
-    return _print_result(args, screen, report, report["explanation"])
+    return print_result(args, screen, report, report["explanation"])
 
 
 def _runs(args: argparse.Namespace, screen: Screen, client: Client) -> int:
-    return _print_runs(args, screen, client.runs(args.id, args.count))
+    return print_runs(args, screen, list(client.runs(args.id, args.count)))
 
 
 def _trigger(args: argparse.Namespace, screen: Screen, client: Client) -> int:
-    run = client.trigger(args.id, key=args.key)
-    _print_runs(args, screen, [run])
-    if run["state"] == "skipped" and run["reason"]:
-        screen.note(f"the run was skipped: {REASON_TEXT[Reason(run['reason'])]}")
-    return int(run["state"] == "skipped")
+    return print_trigger(args, screen, client.trigger(args.id, key=args.key))
 
 
 def _backfill(args: argparse.Namespace, screen: Screen, client: Client) -> int:
     runs = client.backfill(args.id, args.first, args.last, key=args.key, overlap=args.overlap)
-    return _print_runs(args, screen, runs)
+    return print_runs(args, screen, runs)
 
 
 def _dead_letters(args: argparse.Namespace, screen: Screen, client: Client) -> int:
-    letters = client.dead_letters(args.prefix, args.count)
+    letters = list(client.dead_letters(args.prefix, args.count))
     if args.output != "table":
-        return _print_result(args, screen, letters, [letter["key"] for letter in letters])
+        return print_result(args, screen, letters, [letter["key"] for letter in letters])
     rows = [
         (
             letter["schedule_id"],
@@ -112,63 +107,7 @@ def _dead_letters(args: argparse.Namespace, screen: Screen, client: Client) -> i
 
 
 def _redrive(args: argparse.Namespace, screen: Screen, client: Client) -> int:
-    return _print_runs(args, screen, [client.redrive(key, overlap=args.overlap) for key in args.keys])
-
-
-def _print_schedules(
-    args: argparse.Namespace, screen: Screen, schedules: list[Schedule], *, single: bool = False
-) -> int:
-    if args.output != "table":
-        return _print_result(
-            args, screen, schedules[0] if single else schedules, [schedule["id"] for schedule in schedules]
-        )
-    rows = [
-        (
-            schedule["id"],
-            schedule["schedule"],
-            schedule["timezone"] or "-",
-            schedule["next_run_at"] or "-",
-            _pause_text(schedule),
-        )
-        for schedule in schedules
-    ]
-    screen.table(("ID", "SCHEDULE", "ZONE", "NEXT", "RESTS"), rows)
-    return 0
-
-
-def _print_runs(args: argparse.Namespace, screen: Screen, runs: list[Run]) -> int:
-    if args.output != "table":
-        return _print_result(args, screen, runs, [run["key"] for run in runs])
-    rows = [
-        (
-            run["period"],
-            run["due_at"],
-            run["started_at"] or "-",
-            run["finished_at"] or "-",
-            run["state"],
-            run["reason"] or "-",
-            str(run["attempt"]),
-            run["key"][:12],
-        )
-        for run in runs
-    ]
-    screen.table(("PERIOD", "DUE", "STARTED", "FINISHED", "STATE", "REASON", "ATTEMPT", "KEY"), rows)
-    return 0
-
-
-def _print_result(args: argparse.Namespace, screen: Screen, value: Any, lines: Sequence[str]) -> int:
-    if args.output == "json":
-        screen.json(value)
-    else:
-        for line in lines:
-            screen.line(line)
-    return 0
-
-
-def _pause_text(schedule: Schedule) -> str:
-    return (
-        "no" if not schedule["paused"] else f"until {schedule['paused_until']}" if schedule["paused_until"] else "yes"
-    )
+    return print_runs(args, screen, [client.redrive(key, overlap=args.overlap) for key in args.keys])
 
 
 def _redrive_text(letter: DeadLetter) -> str:

@@ -14,7 +14,7 @@ from kron.apps.service.config import Config
 from kron.apps.service.config_check import bad_setting
 from kron.errors import InvalidSetting
 
-FLAGS = ("store", "listen", "auth")
+FLAGS = ("store", "listen", "auth", "target_limits")
 
 
 def run(args: argparse.Namespace, screen: Screen) -> int:

@@ -7,7 +7,8 @@ import asyncio
 
 from kron.apps.cli.console import Screen
 from kron.apps.cli.inputs import now
-from kron.apps.wiring import existing, open_store
+from kron.apps.cli.store_request import store_url
+from kron.apps.wiring import open_store
 from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
 from kron.engine.why import PeriodReport, why
 
@@ -25,7 +26,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
 
 async def _period_report(args: argparse.Namespace) -> PeriodReport:
     set_tenant_scope(ALL_TENANTS)
-    async with open_store(existing(args.store)) as store:
+    async with open_store(store_url(args)) as store:
         return await why(store, args.identity, now(args) * 1000)
 
 

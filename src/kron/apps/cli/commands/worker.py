@@ -35,6 +35,7 @@ FLAGS = (
     "retention_days",
     "command_journal",
     "kubernetes",
+    "target_limits",
 )
 
 

@@ -11,6 +11,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import ValidationError
 from starlette.types import Receive, Scope, Send
 
+from kron.apps.record_fields import next_run_at
 from kron.apps.service.auth.audit import facts_of
 from kron.apps.service.auth.caller import Caller, Writer
 from kron.apps.service.auth.guard import Guarded
@@ -21,7 +22,6 @@ from kron.apps.service.context import AppContext, Used
 from kron.apps.service.problem import invalid, problem
 from kron.apps.service.schemas.definition import job_of
 from kron.apps.service.schemas.requests import Definition, Line
-from kron.apps.service.schemas.views import next_run_at
 from kron.errors import KronError
 from kron.rules.pause import Actor
 from kron.rules.state import ScheduleState

@@ -7,6 +7,7 @@ from uuid import uuid4
 
 from fastapi import APIRouter, Response
 
+from kron.apps.record_fields import next_run_at
 from kron.apps.service.auth.caller import Caller, Reader, Starter, Writer
 from kron.apps.service.auth.guard import Guarded
 from kron.apps.service.compute import compute
@@ -17,7 +18,7 @@ from kron.apps.service.routes.schedules import Limit, Token
 from kron.apps.service.schemas import responses
 from kron.apps.service.schemas.definition import job_of, of_document
 from kron.apps.service.schemas.requests import Id, Pause, Start, Upsert
-from kron.apps.service.schemas.views import next_run_at, row, run_row
+from kron.apps.service.schemas.views import row, run_row
 from kron.errors import InvalidInput, InvalidSetting
 from kron.timing.zone import instant_of
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
+from kron.apps.record_fields import instant_text
 from kron.apps.service.auth.caller import Caller, Reader
 from kron.apps.service.auth.guard import Guarded
 from kron.apps.service.compute import SEARCH_SECONDS, compute, json_response, upcoming_within_time
@@ -19,7 +20,6 @@ from kron.apps.service.schemas.requests import Id, PreviewRequest, RunKey
 from kron.apps.service.schemas.views import (
     attempt_views,
     change_view,
-    instant_text,
     run_details,
     run_view,
     visible_attempts,

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path
 from pydantic import Field, ValidationError
 
+from kron.apps.record_fields import next_run_at
 from kron.apps.service.auth.caller import Caller, Writer
 from kron.apps.service.auth.guard import Guarded
 from kron.apps.service.compute import compute
@@ -17,7 +18,6 @@ from kron.apps.service.problem import error_responses
 from kron.apps.service.schemas import responses
 from kron.apps.service.schemas.definition import job_of, of_document, target_fields
 from kron.apps.service.schemas.requests import Strict, Text, Upsert
-from kron.apps.service.schemas.views import next_run_at
 from kron.apps.service.together import put_together
 from kron.errors import Contended, InvalidInput, InvalidSetting, KronError
 from kron.launchers.workflow import WorkflowStore

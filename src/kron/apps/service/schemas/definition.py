@@ -175,7 +175,7 @@ def _target(definition: Definition, config: Config) -> str:
                 "target", "it excludes a workflow", "use either a target, or workflow_id, version and user_id"
             )
         if not config.webhook_secret:
-            raise _bad_field("target", "the service has no secret for signing webhooks", "set WEBHOOK_SECRET")
+            raise _bad_field("target", "the service has no secret for signing webhooks", "set KRON_WEBHOOK_SECRET")
         return check_url(definition.target, plain=config.webhook_allow_plain_http)
     if definition.workflow_id is None or definition.version is None or definition.user_id is None:
         raise _bad_field("target", "it is missing", "use either a target, or workflow_id, version and user_id")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from kron.apps.service.preset import CATCHUPS
 from kron.apps.service.schemas.requests import PolicyFields
 from kron.errors import InvalidInput
-from kron.timing.schedule.policy import KRON, MILLISECOND, OVERLAP_NAMES, Completion, Overlap, Policy
+from kron.timing.schedule.policy import KRON, MILLISECOND, OVERLAP_NAMES, AfterEnd, Completion, Overlap, Policy
 
 
 class PolicyField(NamedTuple):
@@ -35,6 +35,9 @@ POLICY_FIELDS = {
     "retry_max_delay_ms": PolicyField("retry_max_delay", MILLISECOND),
     "retry_jitter_percent": PolicyField("retry_jitter"),
     "timeout_ms": PolicyField("timeout", MILLISECOND),
+    "max_runs": PolicyField("max_runs"),
+    "pause_on_failure": PolicyField("pause_on_failure"),
+    "after_end": PolicyField("after_end"),
 }
 _CATCHUP_NAMES = {catchup: name for name, catchup in CATCHUPS.items()}
 
@@ -76,6 +79,8 @@ def _value_of(field: PolicyField, value: Any) -> Any:
             return CATCHUPS[value]
         case "completion":
             return Completion(value)
+        case "after_end":
+            return AfterEnd(value)
         case _:
             return value * field.unit
 

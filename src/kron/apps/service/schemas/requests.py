@@ -126,6 +126,13 @@ class PolicyFields(Strict):
     timeout_ms: Timeout | None = Field(
         default=None, description="how long an accepted run can take, if its end is reported"
     )
+    max_runs: Limit | None = Field(default=None, description="scheduled runs after which the schedule is over")
+    pause_on_failure: Limit | None = Field(
+        default=None, description="failed runs in a row after which the schedule is paused"
+    )
+    after_end: Literal["keep", "delete"] | None = Field(
+        default=None, description="whether a worker deletes the schedule after its last run; by default it is kept"
+    )
 
 
 class Definition(PolicyFields):

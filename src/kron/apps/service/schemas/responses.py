@@ -95,12 +95,18 @@ class ScheduleView(BaseModel):
     retry_max_delay_ms: int | None
     retry_jitter_percent: int
     timeout_ms: int | None
+    max_runs: int | None
+    pause_on_failure: int | None
+    after_end: str
     payload: JsonValue
     labels: dict[str, str]
     webhook: dict[str, JsonValue] | None
     paused: bool
     paused_until: str | None
     next_run_at: str | None
+    run_count: int = Field(description="scheduled runs that count for `max_runs`; 0 without it")
+    runs_left: int | None = Field(description="how many of `max_runs` are left: 0 if the schedule is over")
+    failure_count: int = Field(description="failed runs in a row; 0 without `pause_on_failure`")
     warnings: list[str] = []
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kron.apps.record_fields import next_run_at, run_fields, state_fields
 from kron.apps.service.auth.caller import Caller
 from kron.apps.service.compute import upcoming_within_time
 from kron.apps.service.config import Config
@@ -11,12 +12,10 @@ from kron.apps.service.schemas import responses
 from kron.apps.service.schemas.definition import configured_source, described
 from kron.engine.registrar import Registrar
 from kron.language.canonical import canonical, write_cron
-from kron.language.english import describe
 from kron.language.kron import scan
 from kron.rules.attempt import Attempt, AttemptResult
 from kron.rules.run import Run, State
 from kron.rules.state import ScheduleState
-from kron.rules.upcoming import next_period
 from kron.rules.update import Revision
 from kron.timing.schedule import Cron, Schedule
 from kron.timing.zone import rfc3339, rfc3339_ms
@@ -34,12 +33,6 @@ STATUS = {  # the five statuses of the cron-service specification
     State.UNSCHEDULABLE: "SKIPPED",
 }
 PREVIEW_SIZE = 5
-
-
-def next_run_at(state: ScheduleState) -> str | None:
-    """Return the nominal time of the next period as RFC 3339; None if no period is planned."""
-    nominal = next_period(state)
-    return None if nominal is None else rfc3339(nominal)
 
 
 async def row(registrar: Registrar, state: ScheduleState, caller: Caller, config: Config) -> responses.Row:
@@ -78,15 +71,7 @@ def schedule_view(
     """Return the current state of a schedule."""
     definition = described(state.job, config)
     return responses.ScheduleView(
-        **definition,
-        canonical=canonical(state.job.schedule).text,
-        id=caller.name(state.identity),
-        revision=state.revision,
-        summary=describe(state.job.schedule),
-        paused=state.paused,
-        paused_until=None if state.paused_until is None else rfc3339(state.paused_until // 1000),
-        next_run_at=next_run_at(state),
-        warnings=warnings or [],
+        **definition, **state_fields(state), id=caller.name(state.identity), warnings=warnings or []
     )
 
 
@@ -149,27 +134,6 @@ def run_details(run: Run, caller: Caller, run_id: str | None, attempts: Iterable
     return responses.RunDetails(**view.model_dump(), attempts=attempt_views(attempts, caller))
 
 
-def instant_text(at: int | None) -> str | None:
-    """Return an instant (milliseconds) as RFC 3339; None without one."""
-    return None if at is None else rfc3339_ms(at)
-
-
 def run_view(run: Run, caller: Caller, run_id: str | None = None) -> responses.RunView:
     """Return the current state of a run."""
-    return responses.RunView(
-        key=run.key,
-        schedule_id=caller.name(run.identity),
-        period=rfc3339(run.nominal),
-        due_at=rfc3339_ms(run.due),
-        state=str(run.state),
-        outcome=str(run.outcome) if run.outcome else None,
-        reason=str(run.reason) if run.reason else None,
-        trigger=run.trigger or None,
-        revision=run.revision,
-        attempt=run.attempt,
-        run_id=run_id,
-        created_at=rfc3339_ms(run.created),
-        updated_at=rfc3339_ms(run.changed),
-        started_at=instant_text(run.started),
-        finished_at=instant_text(run.finished),
-    )
+    return responses.RunView(**run_fields(run), schedule_id=caller.name(run.identity), run_id=run_id)

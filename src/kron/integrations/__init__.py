@@ -1,0 +1,1 @@
+"""Integrations: Kron inside other frameworks."""
