@@ -81,13 +81,13 @@ def test_the_client_of_asyncio_is_the_same(guarded):
         client = AsyncClient(f"http://127.0.0.1:{guarded.port}", token("async"))
         made = await asyncio.gather(*(client.apply(f"j{n}", DEFINITION) for n in range(5)))
         assert [each["revision"] for each in made] == [1] * 5
-        assert len(await client.schedules()) == 5
+        assert len([each async for each in client.schedules()]) == 5
         assert (await client.pause("j1"))["paused"]
         assert not (await client.resume("j1"))["paused"]
         assert (await client.get("j2"))["schedule"] == "0 9 * * *"
         assert len((await client.next("j2", 3))["runs"]) == 3
         run = await client.trigger("j3")
-        assert [each["key"] for each in await client.runs("j3")] == [run["key"]]
+        assert [each["key"] async for each in client.runs("j3")] == [run["key"]]
         assert await client.report(run["key"], "started") is False
         await client.delete("j4")
 
@@ -108,10 +108,10 @@ def test_async_client_backfills_previews_and_explains(guarded):
         assert len(shown["runs"]) == 3
         assert (await client.next("a", 7, until=shown["runs"][2]["at"]))["runs"] == shown["runs"]
         assert (await client.why("a", runs[1]["period"]))["period"] == runs[1]["period"]
-        assert await client.dead_letters("a") == []
+        assert [each async for each in client.dead_letters("a")] == []
         with pytest.raises(InvalidInput, match="NOT_DEAD"):
             await client.redrive(runs[0]["key"], overlap="allow")
-        assert [each["id"] for each in await client.schedules("a", False, 1)] == ["a"]
+        assert [each["id"] async for each in client.schedules("a", False, 1)] == ["a"]
         assert (await client.request("GET", "/v1/schedules/a"))["id"] == "a"
         with pytest.raises(RevisionConflict, match="REVISION"):
             await client.delete("a", note="gone", revision=7)
@@ -122,6 +122,36 @@ def test_async_client_backfills_previews_and_explains(guarded):
     asyncio.run(script())
 
 
+def test_client_creates_changes_and_tells_the_history(guarded):
+    client = Client(f"http://127.0.0.1:{guarded.port}", token("more"))
+    made = client.create(DEFINITION, key="one")
+    assert client.create(DEFINITION, key="one")["id"] == made["id"]
+    assert client.create(DEFINITION)["id"] != made["id"]
+    changed = client.update(made["id"], {"description": "new", "timezone": "Europe/Paris"}, revision=1)
+    assert (changed["description"], changed["timezone"], changed["revision"]) == ("new", "Europe/Paris", 2)
+    assert client.update(made["id"], {"description": None})["description"] == ""
+    with pytest.raises(RevisionConflict, match="REVISION"):
+        client.update(made["id"], {"description": "late"}, revision=1)
+    assert [change["revision"] for change in client.history(made["id"])] == [1, 2, 3]
+    assert "BEGIN:VEVENT" in client.calendar(made["id"])
+    assert isinstance(client.webhook_secrets(), list)
+
+
+def test_client_defines_in_bulk_and_reads_runs_page_by_page(guarded):
+    client = Client(f"http://127.0.0.1:{guarded.port}", token("bulk"))
+    definitions = [{"id": f"b{n:04}", **DEFINITION} for n in range(1_001)]
+    definitions[700]["schedule"] = "0 25 * * *"
+    answers = list(client.bulk(iter(definitions)))
+    assert [answer["line"] for answer in answers] == list(range(1, 1_002))
+    assert [n for n, answer in enumerate(answers) if answer["status"] != 200] == [700]
+    assert answers[700]["problem"]["code"] == "OUT_OF_RANGE"
+    assert sum(1 for _ in client.schedules("b", page=300)) == 1_000
+    keys = [client.trigger("b0000", key=str(n))["key"] for n in range(7)]
+    assert {run["key"] for run in client.runs("b0000", page=3)} == set(keys)
+    assert len(list(client.runs("b0000", limit=5, page=3))) == 5
+    assert list(client.runs("b0000", limit=0)) == []
+
+
 def public_methods(kind):
     return {name: member for name, member in inspect.getmembers(kind, callable) if not name.startswith("_")}
 
@@ -130,33 +160,32 @@ def test_both_clients_have_the_same_methods_and_signatures():
     blocking, asynchronous = public_methods(Client), public_methods(AsyncClient)
     assert asynchronous.keys() == blocking.keys()
     for name, method in blocking.items():
-        assert inspect.iscoroutinefunction(asynchronous[name])
-        expected, signature = inspect.signature(method), inspect.signature(asynchronous[name])
-        assert signature.parameters == expected.parameters, name
-        if name == "schedules":
-            assert (signature.return_annotation, expected.return_annotation) == ("list[Schedule]", "Iterator[Schedule]")
-        else:
-            assert signature.return_annotation == expected.return_annotation, name
-            assert asynchronous[name].__doc__ == method.__doc__
+        iterates = inspect.signature(method).return_annotation.startswith("Iterator[")
+        is_expected = inspect.isasyncgenfunction if iterates else inspect.iscoroutinefunction
+        assert is_expected(asynchronous[name]), name
+        assert inspect.signature(asynchronous[name]) == inspect.signature(method), name
+        assert asynchronous[name].__doc__ == method.__doc__
     assert inspect.signature(AsyncClient) == inspect.signature(Client)
 
 
 TYPED = """
+from collections.abc import AsyncIterator
 from typing import Any, assert_type
-from kron.client import AsyncClient, DeadLetter, Run, Schedule, UpcomingRuns
+from kron.client import AsyncClient, DeadLetter, Definition, Run, Schedule, UpcomingRuns, Why
 
 async def script(client: AsyncClient) -> None:
     assert_type(await client.get("a"), Schedule)
     assert_type(await client.apply("a", {}, revision=1), Schedule)
-    assert_type(await client.schedules("a", paused=True, page=5), list[Schedule])
+    assert_type(client.schedules("a", paused=True, page=5), AsyncIterator[Schedule])
     assert_type(await client.backfill("a", "b", "c", key="k", overlap="queue"), list[Run])
     assert_type(await client.preview("a", {}, n=3, until=None), UpcomingRuns)
-    assert_type(await client.dead_letters(limit=3), list[DeadLetter])
-    assert_type(await client.why("a", at=None), dict[str, Any])
+    assert_type(client.dead_letters(limit=3), AsyncIterator[DeadLetter])
+    assert_type(await client.why("a", at=None), Why)
     assert_type(await client.report("k", "success", attempt=1), bool)
     await client.pause("a", untill="x")
     await client.get(5)
     await client.trigger()
+    await client.apply("a", Definition(schedule="@daily", overlap_policy="often"))
 """
 
 
@@ -168,7 +197,8 @@ def test_type_checkers_know_the_methods_of_the_async_client(tmp_path):
     env = {**os.environ, "MYPYPATH": str(source)}
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=env, check=False)
     errors = re.findall(r"^typed\.py:(\d+): error: .*\[(.+)\]$", done.stdout, re.MULTILINE)
-    assert errors == [("14", "call-arg"), ("15", "arg-type"), ("16", "call-arg")], done.stdout + done.stderr
+    expected = [("15", "call-arg"), ("16", "arg-type"), ("17", "call-arg"), ("18", "typeddict-item")]
+    assert errors == expected, done.stdout + done.stderr
 
 
 def test_the_command_line_from_a_file_to_the_runs(guarded, tmp_path):
@@ -177,7 +207,7 @@ def test_the_command_line_from_a_file_to_the_runs(guarded, tmp_path):
     dry = run(guarded, "apply", "-f", str(path), "--dry-run")
     assert dry.startswith("mail: 30 added, 0 moved, 0 lost until ")
     assert dry.count("\n  + ") == 11
-    assert run(guarded, "list") == "ID  SCHEDULE  ZONE  NEXT  RESTS\n"  # nothing was done
+    assert run(guarded, "list") == "ID  SCHEDULE  ZONE  NEXT  PAUSED\n"  # nothing was done
     assert run(guarded, "apply", "-f", str(path)).startswith("mail: revision 1, At 09:00 every day")
     assert "mail: no run changes until" in run(guarded, "apply", "-f", str(path), "--dry-run")
     path.write_text(path.read_text().replace("0 9 * * *", "0 10 * * MON"))

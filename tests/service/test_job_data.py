@@ -76,8 +76,11 @@ def test_lists_select_by_labels(plain):
 def test_async_client_selects_by_labels(plain):
     plain.put("/v1/schedules/async", {**WORKFLOW, "labels": {"set": "async"}})
     client = AsyncClient(f"http://127.0.0.1:{plain.port}")
-    (row,) = asyncio.run(client.schedules(labels={"set": "async"}))
-    assert row["id"] == "async"
+
+    async def names():
+        return [row["id"] async for row in client.schedules(labels={"set": "async"})]
+
+    assert asyncio.run(names()) == ["async"]
 
 
 def test_page_with_large_payloads_is_cut_and_goes_on(plain):

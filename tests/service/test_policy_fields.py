@@ -31,6 +31,9 @@ GIVEN = {
     "retry_max_delay_ms": 30_000,
     "retry_jitter_percent": 50,
     "timeout_ms": 600_000,
+    "max_runs": 12,
+    "pause_on_failure": 3,
+    "after_end": "delete",
 }
 
 

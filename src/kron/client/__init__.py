@@ -2,17 +2,35 @@
 
 from kron.client.asynchronous import AsyncClient
 from kron.client.blocking import Client
-from kron.client.results import Attempt, DeadLetter, Json, Run, RunDetails, Schedule, UpcomingRun, UpcomingRuns
+from kron.client.definition import Definition, WebhookOptions
+from kron.client.results import (
+    Attempt,
+    Change,
+    DeadLetter,
+    Json,
+    Run,
+    RunDetails,
+    Schedule,
+    UpcomingRun,
+    UpcomingRuns,
+    Upserted,
+    Why,
+)
 
 __all__ = [
     "AsyncClient",
     "Attempt",
+    "Change",
     "Client",
     "DeadLetter",
+    "Definition",
     "Json",
     "Run",
     "RunDetails",
     "Schedule",
     "UpcomingRun",
     "UpcomingRuns",
+    "Upserted",
+    "WebhookOptions",
+    "Why",
 ]

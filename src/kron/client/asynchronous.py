@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import wraps
+from itertools import islice
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from kron.client.blocking import Client
-from kron.client.results import Schedule
+from kron.client.pages import PAGE
+from kron.client.transport import RETRIES
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -26,28 +28,49 @@ def _in_thread(
     return call
 
 
-class AsyncClient:
-    """Client for asyncio with the methods of `Client` as coroutines: each call runs `Client` in a thread.
+def _iterated(
+    method: Callable[Concatenate[Client, P], Iterator[T]], size: int = PAGE
+) -> Callable[Concatenate[AsyncClient, P], AsyncIterator[T]]:
+    """Return a method for `async for` over the iterator that a method of `Client` returns.
 
-    Arguments, results and errors are those of `Client`. `schedules` returns a list.
+    Up to `size` entries are read at once, in a thread.
+    """
+
+    @wraps(method)
+    async def iterate(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
+        entries = method(self.plain, *args, **kwargs)
+        while batch := await asyncio.to_thread(lambda: list(islice(entries, size))):
+            for entry in batch:
+                yield entry
+
+    return iterate
+
+
+class AsyncClient:
+    """Client for asyncio with the methods of `Client`: each call runs `Client` in a thread.
+
+    Arguments, results and errors are those of `Client`. A method of `Client` that returns an iterator returns one for
+    `async for` here; the others are coroutines.
 
     Args:
         url: Base URL of the service, such as `https://kron.example.org`.
         token: Bearer token; empty sends none.
         timeout: Seconds to wait for a connection and for each read.
+        retries: How often a call is repeated.
     """
 
-    def __init__(self, url: str, token: str = "", *, timeout: float = 30.0) -> None:
-        self.plain = Client(url, token, timeout=timeout)
+    def __init__(self, url: str, token: str = "", *, timeout: float = 30.0, retries: int = RETRIES) -> None:
+        self.plain = Client(url, token, timeout=timeout, retries=retries)
 
-    async def schedules(
-        self, prefix: str = "", paused: bool | None = None, page: int = 100, *, labels: Mapping[str, str] | None = None
-    ) -> list[Schedule]:
-        """Return the schedules in the order of their ids, with one request per page. Arguments as in `Client`."""
-        return await asyncio.to_thread(lambda: list(self.plain.schedules(prefix, paused, page, labels=labels)))
-
+    schedules = _iterated(Client.schedules)
+    runs = _iterated(Client.runs)
+    dead_letters = _iterated(Client.dead_letters)
+    bulk = _iterated(Client.bulk)
+    events = _iterated(Client.events, 1)
+    create = _in_thread(Client.create)
     get = _in_thread(Client.get)
     apply = _in_thread(Client.apply)
+    update = _in_thread(Client.update)
     delete = _in_thread(Client.delete)
     pause = _in_thread(Client.pause)
     resume = _in_thread(Client.resume)
@@ -55,10 +78,12 @@ class AsyncClient:
     backfill = _in_thread(Client.backfill)
     next = _in_thread(Client.next)
     preview = _in_thread(Client.preview)
-    runs = _in_thread(Client.runs)
     run = _in_thread(Client.run)
-    dead_letters = _in_thread(Client.dead_letters)
     redrive = _in_thread(Client.redrive)
     why = _in_thread(Client.why)
+    history = _in_thread(Client.history)
     report = _in_thread(Client.report)
+    calendar = _in_thread(Client.calendar)
+    webhook_secrets = _in_thread(Client.webhook_secrets)
+    deploy = _in_thread(Client.deploy)
     request = _in_thread(Client.request)

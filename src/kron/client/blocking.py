@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote
+from uuid import uuid4
 
-from kron.client.results import Json, Run, Schedule, UpcomingRuns
+from kron.client.pages import PAGE, paged
+from kron.client.results import Change, Json, Run, Schedule, UpcomingRuns, Why
 from kron.client.run_calls import RunCalls
+from kron.client.service_calls import ServiceCalls
 
 
-class Client(RunCalls):
+class Client(RunCalls, ServiceCalls):
     """Blocking client of one service. Threads can share it: each call opens its own connection.
+
+    A call is repeated if the service did not receive it or asks to wait. If the response was lost, a call that creates
+    something is repeated with the same idempotency key.
 
     If the service rejects a call, the method raises the error that the service raised, such as `NotFound` or
     `RevisionConflict`. It raises `LanguageError` if the error has a position in a schedule text, and `Unavailable` if
@@ -21,10 +28,11 @@ class Client(RunCalls):
         url: Base URL of the service, such as `https://kron.example.org`.
         token: Bearer token; empty sends none.
         timeout: Seconds to wait for a connection and for each read.
+        retries: How often a call is repeated.
     """
 
     def schedules(
-        self, prefix: str = "", paused: bool | None = None, page: int = 100, *, labels: Mapping[str, str] | None = None
+        self, prefix: str = "", paused: bool | None = None, page: int = PAGE, *, labels: Mapping[str, str] | None = None
     ) -> Iterator[Schedule]:
         """Yield the schedules in the order of their ids, with one request per page.
 
@@ -34,19 +42,19 @@ class Client(RunCalls):
             page: Schedules per request.
             labels: Yield only schedules that have all of these labels.
         """
-        selectors = [f"{key}={value}" for key, value in (labels or {}).items()]
-        token: str | None = ""
-        while token is not None:
-            query: dict[str, Any] = {"prefix": prefix, "limit": page, "page_token": token, "label": selectors}
-            if paused is not None:
-                query["paused"] = str(paused).lower()
-            response = self.request("GET", "/v1/schedules", query=query)
-            yield from response["schedules"]
-            token = response["next_page_token"]
+        query: dict[str, Any] = {"prefix": prefix}
+        query["label"] = [f"{key}={value}" for key, value in (labels or {}).items()]
+        if paused is not None:
+            query["paused"] = str(paused).lower()
+        return paged(self, "/v1/schedules", "schedules", query, page=page)
+
+    def create(self, definition: Mapping[str, Any], *, key: str | None = None) -> Schedule:
+        """Create a schedule; the service chooses its id. Calls with the same `key` create one schedule."""
+        return cast(Schedule, self.request("POST", "/v1/schedules", dict(definition), headers=_idempotent(key)))
 
     def get(self, schedule_id: str) -> Schedule:
         """Return a schedule."""
-        return self.request("GET", _path(schedule_id))  # type: ignore[return-value]
+        return cast(Schedule, self.request("GET", _path(schedule_id)))
 
     def apply(self, schedule_id: str, definition: Mapping[str, Any], *, revision: int | None = None) -> Schedule:
         """Create or replace the definition of a schedule.
@@ -57,7 +65,15 @@ class Client(RunCalls):
             revision: Revision that the stored schedule must have; 0 if it must not exist; None skips the check.
         """
         headers = {"If-None-Match": "*"} if revision == 0 else _if_match(revision)
-        return self.request("PUT", _path(schedule_id), dict(definition), headers=headers)  # type: ignore[return-value]
+        return cast(Schedule, self.request("PUT", _path(schedule_id), dict(definition), headers=headers))
+
+    def update(self, schedule_id: str, changes: Mapping[str, Any], *, revision: int | None = None) -> Schedule:
+        """Change some fields of a definition; None removes a field.
+
+        If `revision` is given, the stored schedule must have it.
+        """
+        text = json.dumps(dict(changes))
+        return cast(Schedule, json.loads(self._send("PATCH", _path(schedule_id), text, headers=_if_match(revision))))
 
     def delete(self, schedule_id: str, *, note: str = "", revision: int | None = None) -> None:
         """Delete a schedule. If `revision` is given, the stored schedule must have it."""
@@ -65,15 +81,15 @@ class Client(RunCalls):
 
     def pause(self, schedule_id: str, *, note: str = "", until: str | None = None) -> Schedule:
         """Pause a schedule until the instant `until` (RFC 3339), or until it is resumed if `until` is None."""
-        return self.request("POST", _path(schedule_id, "pause"), {"note": note, "until": until})  # type: ignore[return-value]
+        return cast(Schedule, self.request("POST", _path(schedule_id, "pause"), {"note": note, "until": until}))
 
     def resume(self, schedule_id: str, *, note: str = "") -> Schedule:
         """Resume a paused schedule."""
-        return self.request("POST", _path(schedule_id, "resume"), {"note": note})  # type: ignore[return-value]
+        return cast(Schedule, self.request("POST", _path(schedule_id, "resume"), {"note": note}))
 
     def trigger(self, schedule_id: str, *, key: str | None = None) -> Run:
         """Trigger a run now. Calls with the same `key` create one run."""
-        return self.request("POST", _path(schedule_id, "trigger"), headers=_idempotent(key))  # type: ignore[return-value]
+        return cast(Run, self.request("POST", _path(schedule_id, "trigger"), headers=_idempotent(key)))
 
     def backfill(
         self, schedule_id: str, start_at: str, end_at: str, *, key: str | None = None, overlap: str = "queue"
@@ -88,23 +104,27 @@ class Client(RunCalls):
 
     def next(self, schedule_id: str, n: int = 5, until: str | None = None) -> UpcomingRuns:
         """Return up to `n` upcoming runs, up to the instant `until` (RFC 3339) if it is given."""
-        return self.request("GET", _path(schedule_id, "next"), query=_upcoming_query(n, until))  # type: ignore[return-value]
+        return cast(UpcomingRuns, self.request("GET", _path(schedule_id, "next"), query=_upcoming_query(n, until)))
 
     def preview(
         self, schedule_id: str, definition: Mapping[str, Any], n: int = 5, until: str | None = None
     ) -> UpcomingRuns:
         """Return the runs that a definition would have. Nothing is stored."""
         body = {"id": schedule_id, "definition": dict(definition)}
-        return self.request("POST", "/v1/preview", body, query=_upcoming_query(n, until))  # type: ignore[return-value]
+        query = _upcoming_query(n, until)
+        return cast(UpcomingRuns, self.request("POST", "/v1/preview", body, query=query, repeatable=True))
 
-    def runs(self, schedule_id: str, limit: int = 20) -> list[Run]:
-        """Return the last runs of a schedule, newest first."""
-        runs: list[Run] = self.request("GET", _path(schedule_id, "runs"), query={"limit": limit})["runs"]
-        return runs
+    def runs(self, schedule_id: str, limit: int | None = None, page: int = PAGE) -> Iterator[Run]:
+        """Yield the runs of a schedule, newest first, with one request per page: at most `limit`; None yields all."""
+        return paged(self, _path(schedule_id, "runs"), "runs", {}, page=page, limit=limit)
 
-    def why(self, schedule_id: str, at: str | None = None) -> Json:
+    def why(self, schedule_id: str, at: str | None = None) -> Why:
         """Return the outcome, with its reason, of the last period up to `at` (RFC 3339; None: now)."""
-        return self.request("GET", _path(schedule_id, "why"), query={"at": at} if at else {})
+        return cast(Why, self.request("GET", _path(schedule_id, "why"), query={"at": at} if at else {}))
+
+    def history(self, schedule_id: str) -> list[Change]:
+        """Return all changes of a schedule, oldest first."""
+        return cast(list[Change], self.request("GET", _path(schedule_id, "history"))["changes"])
 
 
 def _path(schedule_id: str, verb: str = "") -> str:
@@ -116,7 +136,8 @@ def _if_match(revision: int | None) -> dict[str, str]:
 
 
 def _idempotent(key: str | None) -> dict[str, str]:
-    return {} if key is None else {"Idempotency-Key": key}
+    """Return the header with the key, or with a new one: then a repeated call still has one effect."""
+    return {"Idempotency-Key": uuid4().hex if key is None else key}
 
 
 def _upcoming_query(n: int, until: str | None) -> Json:

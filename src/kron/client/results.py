@@ -1,4 +1,7 @@
-"""Results of the HTTP API clients: dictionaries with these keys."""
+"""Results of the HTTP API clients: dictionaries with these keys.
+
+`make docs` writes this file from the OpenAPI document of the service.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ Json = dict[str, Any]
 
 
 class Schedule(TypedDict):
-    """A schedule with its current state."""
+    """The current state of a schedule. Its revision is its ETag."""
 
     id: str
     revision: int
@@ -41,24 +44,30 @@ class Schedule(TypedDict):
     retry_max_delay_ms: int | None
     retry_jitter_percent: int
     timeout_ms: int | None
+    max_runs: int | None
+    pause_on_failure: int | None
+    after_end: str
     payload: Any
     labels: dict[str, str]
-    webhook: Json | None
+    webhook: dict[str, Any] | None
     paused: bool
     paused_until: str | None
     next_run_at: str | None
+    run_count: int
+    runs_left: int | None
+    failure_count: int
     warnings: list[str]
 
 
 class UpcomingRun(TypedDict):
-    """An upcoming run: its period and the instant at which it is due."""
+    """An upcoming run: its period, and its chosen time."""
 
     period: str
     at: str
 
 
 class UpcomingRuns(TypedDict):
-    """Upcoming runs. `has_more` is true if there are more runs than requested."""
+    """Upcoming runs; `more` is true if there are more than requested."""
 
     runs: list[UpcomingRun]
     has_more: bool
@@ -68,7 +77,7 @@ class UpcomingRuns(TypedDict):
 
 
 class Run(TypedDict):
-    """A run, as the ledger records it."""
+    """A run: its period, state, outcome and reason."""
 
     key: str
     schedule_id: str
@@ -88,7 +97,7 @@ class Run(TypedDict):
 
 
 class Attempt(TypedDict):
-    """A recorded attempt of a run. `code` is an HTTP status or an exit status."""
+    """An attempt of a run: when it was sent, how long it took, and its result with the cause."""
 
     number: int
     at: str
@@ -98,13 +107,81 @@ class Attempt(TypedDict):
     excerpt: str
 
 
-class RunDetails(Run):
-    """A run with its recorded attempts, oldest first. A run that succeeded at its first attempt has none."""
+class RunDetails(TypedDict):
+    """A run with its attempts."""
 
+    key: str
+    schedule_id: str
+    period: str
+    due_at: str
+    state: str
+    outcome: str | None
+    reason: str | None
+    trigger: str | None
+    revision: int
+    attempt: int
+    run_id: str | None
+    created_at: str
+    updated_at: str
+    started_at: str | None
+    finished_at: str | None
     attempts: list[Attempt]
 
 
-class DeadLetter(Run):
-    """A dead letter: a run that could not be launched. `redriven_by` is the key of its redrive, None without one."""
+class DeadLetter(TypedDict):
+    """A run that could not be launched, and the run that redrove it, if any."""
 
+    key: str
+    schedule_id: str
+    period: str
+    due_at: str
+    state: str
+    outcome: str | None
+    reason: str | None
+    trigger: str | None
+    revision: int
+    attempt: int
+    run_id: str | None
+    created_at: str
+    updated_at: str
+    started_at: str | None
+    finished_at: str | None
     redriven_by: str | None
+
+
+class Why(TypedDict):
+    """The outcome of one period and its reason."""
+
+    period: str
+    explanation: list[str]
+    outcome: str | None
+    reason: str | None
+    state: str | None
+    revision: int
+    decision: dict[str, Any]
+    started_at: str | None
+    finished_at: str | None
+    attempts: list[Attempt]
+
+
+class Change(TypedDict):
+    """A change of a schedule: by whom, when and why."""
+
+    action: str
+    at: str
+    actor: str
+    note: str
+    revision: int | None
+    schedule: str | None
+    dialect: str | None
+    timezone: str | None
+    canonical: str | None
+    until: str | None
+
+
+class Upserted(TypedDict):
+    """Response to an upsert of the cron-service specification, with warnings."""
+
+    schedule_id: str
+    next_run_at: str | None
+    warnings: list[str]

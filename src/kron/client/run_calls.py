@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import cast
 from urllib.parse import quote
 
+from kron.client.pages import PAGE, paged
 from kron.client.results import DeadLetter, Run, RunDetails
 from kron.client.transport import Transport
 
@@ -13,17 +16,16 @@ class RunCalls(Transport):
 
     def run(self, key: str) -> RunDetails:
         """Return a run by its idempotency key, with its recorded attempts."""
-        return self.request("GET", _run_path(key))  # type: ignore[return-value]
+        return cast(RunDetails, self.request("GET", _run_path(key)))
 
-    def dead_letters(self, prefix: str = "", limit: int = 20) -> list[DeadLetter]:
-        """Return the dead letters of the schedules whose ids start with `prefix`, newest first."""
-        query = {"prefix": prefix, "limit": limit}
-        letters: list[DeadLetter] = self.request("GET", "/v1/dead-letters", query=query)["runs"]
-        return letters
+    def dead_letters(self, prefix: str = "", limit: int | None = None, page: int = PAGE) -> Iterator[DeadLetter]:
+        """Yield the dead letters of the schedules whose ids start with `prefix`, newest first: at most `limit`."""
+        return paged(self, "/v1/dead-letters", "runs", {"prefix": prefix}, page=page, limit=limit)
 
     def redrive(self, key: str, *, overlap: str = "queue") -> Run:
         """Run the period of a dead letter again. Calls with the same `key` create one run."""
-        return self.request("POST", _run_path(key, "redrive"), query={"overlap": overlap})  # type: ignore[return-value]
+        path = _run_path(key, "redrive")
+        return cast(Run, self.request("POST", path, query={"overlap": overlap}, repeatable=True))
 
     def report(self, key: str, status: str, attempt: int | None = None, *, error: str = "") -> bool:
         """Report the status of a run. Returns False if the service ignored the report.
