@@ -24,7 +24,8 @@ async def main() -> None:
         await scheduler.trigger("report")
         await scheduler.trigger("clean_up")
         await asyncio.sleep(2)
-        print((await scheduler.next("report")).strftime("next on a %A"))
+        if coming := await scheduler.next("report"):
+            print(coming.strftime("next on a %A"))
 
 
 asyncio.run(main())

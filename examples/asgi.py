@@ -32,6 +32,7 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
             await receive()
         await send({"type": "lifespan.shutdown.complete"})
     elif scope["type"] == "http":
-        coming = (await scheduler.next("refresh")).isoformat()
+        coming = await scheduler.next("refresh")
+        text = coming.isoformat() if coming else "none"
         await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": coming.encode()})
+        await send({"type": "http.response.body", "body": text.encode()})

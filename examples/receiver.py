@@ -7,7 +7,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from kron.launchers.signature import verify
 
-SECRET, seen = sys.argv[2], set()
+SECRET = sys.argv[2]
+seen: set[str] = set()
 
 
 class Receiver(BaseHTTPRequestHandler):

@@ -10,6 +10,7 @@ from pathlib import Path
 from kron.apps.service.app import interface
 from tests.docs.page import DOCS, PAGES, ROOT, blocks
 from tests.docs.reference import GENERATED
+from tests.docs.reference.client_types import SOURCES
 from tests.docs.test_examples import commands, run_command, run_python
 
 
@@ -17,6 +18,8 @@ def refreshed(page: Path, folder: Path) -> str:
     text, names = page.read_text(encoding="utf-8"), {"__name__": "__main__"}
     found = blocks(page)
     for block, following in zip_longest(found, found[1:]):
+        if block.illustration:
+            continue
         if block.language == "python":
             printed = run_python(block, names, str(page))
             if following and following.language == "text":
@@ -36,6 +39,8 @@ def main() -> None:
     interface_to(DOCS / "openapi.json")
     for name, generate in GENERATED.items():
         (DOCS / name).write_text(generate(), encoding="utf-8")
+    for path, generate in SOURCES.items():
+        path.write_text(generate(), encoding="utf-8")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         shutil.copytree(ROOT / "examples", folder, dirs_exist_ok=True)

@@ -11,10 +11,10 @@ from kron.apps.service.config import Config
 from tests.docs.page import PAGES, ROOT
 
 SHELL = re.compile(r"^ *```sh\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)  # also inside of a list
-COMMAND = re.compile(r"(?:^|[|&;]|\s\w+=\S+)\s*(kron [^|&;\n]*)", re.MULTILINE)
+COMMAND = re.compile(r"(?:^|[|&;]|\s\w+=\S+)\s*(kron (?!=)[^|&;\n]*)", re.MULTILINE)  # not `kron = …` of Python
 INLINE = re.compile(r"`(kron [a-z][^`]*)`")
 LITERAL = re.compile(r"`([A-Z]+(?:_[A-Z]+)+)`")  # two words or more: settings, codes of errors, and a few others
-OTHERS = {"EVENT_JOB_MISSED", "KRON_TOKEN", "KRON_URL"}
+OTHERS = {"EVENT_JOB_MISSED", "KRON_RETENTION", "KRON_TOKEN", "KRON_URL"}
 CODES = re.compile(r'"([A-Z]+(?:_[A-Z]+)+)"')
 TARGET = re.compile(r"`make ([a-z][\w-]*)")
 GUIDES = [page for page in PAGES if page.parent.name in ("get-started", "how-to") or page.name == "README.md"]

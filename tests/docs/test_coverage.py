@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs import test_data, test_shell_postgres, test_shell_service, test_tutorials
+from tests.docs import test_data, test_shell_celery, test_shell_postgres, test_shell_service, test_tutorials
 from tests.docs.page import DOCS, PAGES, ROOT, Block, blocks
 from tests.docs.reference import GENERATED
 from tests.docs.shell import installs
@@ -17,7 +17,11 @@ from tests.docs.test_examples import ids
 
 ILLUSTRATION, UNCOVERED = "illustration", ""
 TUTORIALS = dict.fromkeys(
-    ("get-started/commands.md", "get-started/service.md", "how-to/manage-as-code.md"), "tutorials"
+    (
+        *(f"get-started/{name}.md" for name in ("commands", "service")),
+        *(f"how-to/{name}.md" for name in ("django", "fastapi", "flask", "manage-as-code")),
+    ),
+    "tutorials",
 )
 SHELL_POSTGRES = {
     **dict.fromkeys((f"how-to/{name}.md" for name in test_shell_postgres.NAMES), "shell_postgres"),
@@ -28,13 +32,22 @@ SHELL_SERVICE = dict.fromkeys(
         "get-started/install.md",
         *(f"how-to/{name}.md" for name in ("authenticate", "dead-letters", "from-cron", "harden", "host-commands")),
         *(f"how-to/{name}.md" for name in ("per-customer-schedules", "receive-webhooks", "stream-events", "workflows")),
+        "how-to/protect-targets.md",
     ),
     "shell_service",
 )
-SHELL = {**TUTORIALS, **SHELL_POSTGRES, **SHELL_SERVICE, "README.md": "shell_postgres, shell_service"}
+SHELL = {
+    **TUTORIALS,
+    **SHELL_POSTGRES,
+    **SHELL_SERVICE,
+    "how-to/celery.md": "shell_celery",
+    "README.md": "shell_postgres, shell_service",
+}
 DATA = {
     **{(f"how-to/{name}", "json"): "data" for name in test_data.JOBS},
     ("how-to/authenticate.md", "toml"): "data",
+    ("how-to/protect-targets.md", "toml"): "data",
+    ("how-to/protect-targets.md", "text"): "data",
     ("how-to/kubernetes-jobs.md", "yaml"): "data",
     ("how-to/manage-as-code.md", "yaml"): "data",
     ("get-started/workflow-files.md", "yaml"): "data",
@@ -89,7 +102,12 @@ def test_every_fence_is_a_block():
 
 
 def test_registered_pages_exist_and_are_run():
-    tests = {"tutorials": test_tutorials, "shell_postgres": test_shell_postgres, "shell_service": test_shell_service}
+    tests = {
+        "tutorials": test_tutorials,
+        "shell_celery": test_shell_celery,
+        "shell_postgres": test_shell_postgres,
+        "shell_service": test_shell_service,
+    }
     texts = {name: Path(str(module.__file__)).read_text(encoding="utf-8") for name, module in tests.items()}
     for name, way in SHELL.items():
         assert (DOCS / name).is_file() or (ROOT / name).is_file(), name

@@ -3,13 +3,29 @@
 import json
 import re
 import shlex
+from dataclasses import replace
 
 import pytest
 import yaml
 
+from kron import parse
 from kron.apps.cli.parser import parser
-from kron.apps.service.config_reader import read_settings
+from kron.apps.service.config_reader import read_config, read_settings
+from kron.apps.service.working import settings_of
+from kron.engine.breaker import Breakers
+from kron.engine.claim import Claim
+from kron.engine.clock import SystemTimer
+from kron.engine.events import silent
+from kron.engine.settings import Settings
+from kron.engine.target_limit import TargetLimit, TargetLimits
 from kron.language.krontab import read_table
+from kron.rules.launch_result import LaunchResponse, LaunchResult
+from kron.rules.plan import Plan
+from kron.rules.run import Run, State
+from kron.rules.state import ScheduleState
+from kron.timing.job import Job
+from kron.timing.schedule.policy import SERVICE
+from kron.timing.zone import instant_of
 from tests.docs.page import DOCS, blocks
 from tests.docs.shell import run_shell
 from tests.service.http import REPORT, receiving, serving, until
@@ -38,6 +54,35 @@ def test_settings_of_page_are_settings(tmp_path):
     (tmp_path / "kron.toml").write_text(block_of(HOW_TO / "authenticate.md", "toml"), encoding="utf-8")
     given = read_settings({}, {}, str(tmp_path / "kron.toml"))
     assert {"auth", "jwks", "issuer", "audience"} <= given.keys()
+
+
+def test_limits_of_page_are_those_of_its_text(tmp_path):
+    limits, breaker = [block.text for block in blocks(HOW_TO / "protect-targets.md") if block.language == "toml"]
+    (tmp_path / "limits.toml").write_text(limits, encoding="utf-8")
+    (tmp_path / "breaker.toml").write_text(breaker, encoding="utf-8")
+    variables = {"KRON_TARGET_LIMITS": "hooks.example.com=10,5/s,*=50"}
+    from_file = settings_of(read_config({}, {}, str(tmp_path / "limits.toml"), worker=True))
+    assert from_file == settings_of(read_config(variables, {}, worker=True))
+    assert from_file.target_limits == (TargetLimit("hooks.example.com", 10, 5.0), TargetLimit("*", 50))
+    changed = settings_of(read_config({}, {}, str(tmp_path / "breaker.toml"), worker=True))
+    assert (changed.breaker_failures, changed.breaker_hold, changed.breaker_max_hold) == (20, 5_000, 30_000)
+
+
+def test_causes_of_limits_page_are_those_of_a_worker():
+    """The sample has what a worker records, for a host that failed and for the limit of the page."""
+    held, limited = block_of(HOW_TO / "protect-targets.md", "text").splitlines()
+    breakers, now = Breakers(Settings(), silent), instant_of("2026-03-01T12:00:20Z") * 1000
+    for _ in range(10):
+        breakers.record("hooks.example.com", LaunchResponse(LaunchResult.RETRYABLE), now)
+    run = Run("k", "a", now // 1000, 1, now, State.LAUNCHING)
+    limits = TargetLimits([TargetLimit("hooks.example.com", 10, 5.0)], SystemTimer(), lambda kind: 10, 12.0)
+    limits.register("hooks.example.com", "https")
+    limits.begin("hooks.example.com")
+    job = Job("a", replace(parse("0 12 * * *", dialect="kron"), policy=SERVICE))
+    claim = Claim(job, run, 0.0, now, Plan(ScheduleState(job, 1, now, now), now, None), target="hooks.example.com")
+    hold = breakers.hold(claim, now)
+    assert held == f"open: The run is waiting: {hold.cause}."
+    assert limited == f"open: The run is waiting: {limits.cause('hooks.example.com')}."
 
 
 def test_krontab_of_page_is_read():

@@ -30,6 +30,8 @@ def test_the_examples_of_a_page_do_what_it_says(page, tmp_path, monkeypatch):
     found = blocks(page)
     for block, following in zip_longest(found, found[1:]):
         where = f"{ids(page)}:{block.line}"
+        if block.illustration:
+            continue
         if block.language == "python":
             printed = run_python(block, names, where)
             if following and following.language == "text":

@@ -56,6 +56,10 @@ def test_webhook_page_makes_a_secret_and_reports(tmp_path):
     assert re.fullmatch(r"whsec_[\w+/]{43}=", printed[0])
 
 
+def test_limits_page_starts_workers(tmp_path):
+    run_shell(HOW_TO / "protect-targets.md", tmp_path)
+
+
 def test_dead_letters_page_redrives(tmp_path):
     page = HOW_TO / "dead-letters.md"
     (key,) = re.findall(r"\b[0-9a-f]{64}\b", page.read_text(encoding="utf-8"))

@@ -25,6 +25,7 @@ from kron.rules.run import ACTIVE, OPEN, State
 from tests.docs import pictures
 from tests.docs.page import DOCS, PAGES, ROOT, table
 from tests.docs.reference import GENERATED, cli, codes, events
+from tests.docs.reference.client_types import SOURCES
 from tests.docs.test_examples import ids
 from tests.stores.making import a_run
 
@@ -70,6 +71,11 @@ def test_links_of_a_page_lead_to_files_and_headings(page):
 @pytest.mark.parametrize("name", GENERATED)
 def test_generated_page_is_current(name):
     assert text_of(DOCS / name) == GENERATED[name](), "run `make docs`"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+def test_types_of_the_client_are_those_of_the_openapi_document(path):
+    assert text_of(path) == SOURCES[path](), "run `make docs`"
 
 
 def test_python_api_documents_every_public_name():

@@ -83,6 +83,14 @@ def test_schedules_as_code_print_what_the_page_shows(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["django", "fastapi", "flask"])
+def test_framework_guide_prints_what_it_shows(tmp_path, name):
+    port = str(free_port())
+    changed = {":8000": f":{port}", "--port 8000": f"--port {port}", "--noreload 8000": f"--noreload {port}"}
+    follow(ROOT / "docs" / "how-to" / f"{name}.md", tmp_path, changed, {}, timeout=200)
+
+
+@pytest.mark.slow
 def test_commands_tutorial_prints_what_it_shows(tmp_path, server):
     changed = {"127.0.0.1:5432": f"127.0.0.1:{server.port}", "--port 5432": f"--port {server.port}"}
     try:

@@ -23,6 +23,7 @@ HEAD = f"""\
 
 | Environment variable | Meaning |
 |---|---|
+| `KRON_STORE` | Store URL, for `kron why`, `audit`, `jobs`, `runs`, `pause`, `resume`, `trigger` and `delete` |
 | `KRON_URL` | URL of the service, for `kron schedules` (default `http://127.0.0.1:8080`) |
 | `KRON_TOKEN` | Token for `kron schedules` |
 | `KRON_*` | [Settings](settings.md) of `kron serve` and `kron worker` |
