@@ -19,7 +19,7 @@ from random import Random
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from tests.oracle import EPOCH, MONTHS, WEEKDAYS, Tick, first_after, last_upto, occurrences, walk
+from tests.oracle import EPOCH, MONTHS, WEEKDAYS, Tick, first_after, last_upto, occurrences, rules_of, walk
 
 import kron
 from kron.timing.period import next_nominal, prev_nominal
@@ -153,9 +153,9 @@ def random_stretch(rng: Random, zones: list[str]) -> Stretch:
         middle = _instant(datetime.fromisoformat(day).replace(tzinfo=UTC)) + rng.randrange(-DAY, DAY)
     else:
         zone = rng.choice(ODD_ZONES) if rng.random() < 0.6 else rng.choice(zones)
-        middle = _near_a_change(rng, ZoneInfo(zone), _year(rng))
+        middle = _near_a_change(rng, rules_of(zone), _year(rng))
     length = rng.choices((DAY, 2 * DAY, 3 * DAY, LONG, 400 * DAY), (300, 400, 260, 30, 3))[0]
-    if seconds or _has_seconds(ZoneInfo(zone), middle):
+    if seconds or _has_seconds(rules_of(zone), middle):
         length = rng.randrange(1, 4) * 3600
     start = middle - rng.randrange(length)
     return Stretch(zone, start, start + length, seconds)

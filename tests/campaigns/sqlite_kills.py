@@ -48,6 +48,7 @@ from kron.timing.schedule.policy import (
 
 SETTINGS = Settings(tick=50, batch=100, lease=1_500, shard_lease=700, timeout=500)
 MANY = 1_000_000
+EFFECT, LOST = "effect", "lost on the way"
 COMMON = {
     "first_period": FirstPeriod.AFTER,
     "run_lease": 2 * SECOND,
@@ -79,7 +80,10 @@ def a_job(name: str, description: str = "", end: int | None = None) -> Job:
 
 
 class Effects:
-    """A launcher whose effect is a line in a file, written before it answers, if it answers."""
+    """A launcher whose effect is a line in a file, written before it answers, if it answers.
+
+    A request that is lost on the way is a line too: it left, and Kron cannot know that it did not arrive.
+    """
 
     def __init__(self, file: Path, registrar: Registrar, chance: random.Random) -> None:
         self.file = os.open(file, os.O_APPEND | os.O_CREAT | os.O_WRONLY)
@@ -91,10 +95,11 @@ class Effects:
         luck = self.chance.random()
         if luck < 0.03:
             return LaunchResult.RETRYABLE
-        if luck < 0.04:
-            raise ConnectionError("lost on the way there")
         run = launch.run
-        os.write(self.file, (json.dumps([run.key, run.attempt, run.owner]) + "\n").encode())
+        if luck < 0.04:
+            self._note(run, LOST)
+            raise ConnectionError("lost on the way there")
+        self._note(run, EFFECT)
         if luck < 0.06:
             raise ConnectionError("lost on the way back")
         task = asyncio.create_task(self._end(run.key))
@@ -105,6 +110,9 @@ class Effects:
 
     async def cancel(self, run) -> None:
         pass
+
+    def _note(self, run, what: str) -> None:
+        os.write(self.file, (json.dumps([run.key, run.attempt, run.owner, what]) + "\n").encode())
 
     async def _end(self, key: str) -> None:
         await asyncio.sleep(self.chance.random() * 0.8)
@@ -247,7 +255,7 @@ class Findings:
     again: int = 0
     outcomes: Counter = field(default_factory=Counter)
     lost: list = field(default_factory=list)
-    doubt: list = field(default_factory=list)  # sent at most once, by a worker that was killed: it cannot be known
+    doubt: list = field(default_factory=list)  # Kron cannot know: its worker was killed, or the request was lost
     doubled: list = field(default_factory=list)
     unexplained: list = field(default_factory=list)
 
@@ -255,11 +263,13 @@ class Findings:
 async def examine(store: SqliteStore, folder: Path) -> Findings:
     found = Findings()
     lines = (folder / "effects").read_text(encoding="utf-8").splitlines()
-    sent = [tuple(json.loads(line)) for line in lines]
+    notes = [json.loads(line) for line in lines]
+    sent = [(key, attempt, owner) for key, attempt, owner, what in notes if what == EFFECT]
+    astray = {(key, attempt) for key, attempt, _, what in notes if what == LOST}
     found.doubled += [("an attempt sent twice", attempt) for attempt, n in Counter(sent).items() if n > 1]
     effects = Counter(key for key, _, _ in sent)
     found.effects, found.again = len(effects), len(sent) - len(effects)
-    ledger = {}
+    ledger, deleted = {}, {case.identity for case in await store.get(NAMES) if case.deleted}
     for name in NAMES:
         runs = await store.runs(name, MANY)
         ledger |= {run.key: run for run in runs}
@@ -267,7 +277,8 @@ async def examine(store: SqliteStore, folder: Path) -> Findings:
     found.unexplained += [("an effect without a record", key) for key in effects if key not in ledger]
     for run in ledger.values():
         found.outcomes[f"{run.outcome}" + (f" ({run.reason})" if run.reason else "")] += 1
-        _one_run(run, effects[run.key], policy_of(run.identity), found)
+        ended = run.identity in deleted and (run.key, run.attempt) in astray  # deleted before the next attempt
+        _one_run(run, effects[run.key], policy_of(run.identity), found, ended=ended)
     return found
 
 
@@ -299,15 +310,16 @@ async def _periods(store, name, runs, found) -> None:
             found.unexplained.append((name, gap, f"but {len(bare)} periods without a record"))
 
 
-def _one_run(run, effects, policy, found) -> None:
+def _one_run(run, effects, policy, found, *, ended: bool) -> None:
     about = (run.identity, run.nominal, run.trigger, run.state, run.outcome, run.reason, run.attempt, effects)
     if run.open or run.outcome is None or (run.outcome is not Outcome.EXECUTED and run.reason is None):
         found.unexplained.append(about)
     if run.outcome is not Outcome.EXECUTED and effects:
         found.unexplained.append((*about, "it has an effect"))
     if run.outcome is Outcome.EXECUTED and not effects:
-        once = run.reason is Reason.UNKNOWN and policy.on_worker_loss is WorkerLossPolicy.LOST  # its worker was killed
-        (found.doubt if once else found.lost).append((*about, "it has no effect"))
+        once = policy.on_worker_loss is WorkerLossPolicy.LOST  # its worker was killed
+        doubt = run.reason is Reason.UNKNOWN and (once or ended)
+        (found.doubt if doubt else found.lost).append((*about, "it has no effect"))
     if effects > run.attempt or (policy.on_worker_loss is WorkerLossPolicy.LOST and effects > 1):
         found.doubled.append((*about, "more effects than attempts"))
     if run.outcome is not Outcome.EXECUTED and run.state not in (State.SKIPPED, State.MISSED, State.FAILED):
