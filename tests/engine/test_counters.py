@@ -201,8 +201,7 @@ def test_audit_is_sound_although_a_pass_left_due_periods():
 
     async def script():
         policy = replace(FOLLOWED, max_runs=1, catchup_limit=1, jitter=90 * SECOND, overlap=Overlap.QUEUE)
-        found = 0
-        for n in range(12):
+        for n in (4, 8):  # identities whose jitter brings the next period before the first
             world = World("2026-03-01T12:10:00Z", duration=1)
             await world.define("* * * * *", policy, identity=f"job{n}")
             await world.store.lease("w0", frozenset({"test"}), 10**9)
@@ -212,7 +211,6 @@ def test_audit_is_sound_although_a_pass_left_due_periods():
             (one,) = [one async for one in audit(world.store, [f"job{n}"])]
             assert one.sound, one
             (run,) = [run for run in world.store.ledger[f"job{n}"].values() if run.revision == 1 and not run.trigger]
-            found += due_of((await world.registrar.get(f"job{n}")).job, run.nominal + 60).at < run.due
-        assert found
+            assert due_of((await world.registrar.get(f"job{n}")).job, run.nominal + 60).at < run.due
 
     play(script())

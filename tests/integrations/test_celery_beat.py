@@ -33,7 +33,7 @@ def runs_of(url, entry):
     return asyncio.run(find())
 
 
-@pytest.fixture(params=["redis", "rabbitmq"])
+@pytest.fixture(params=["rabbitmq", pytest.param("redis", marks=pytest.mark.campaign)])
 def real_broker(request):
     with broker(request.param) as running:
         yield running

@@ -24,7 +24,7 @@ from tests.postgres import free_port, running
 
 LEASE = 900  # milliseconds, so that what the dead leave behind is soon taken over
 NAMES = [f"{policy}/00000" for policy in POLICIES]
-WORKED = [point for point in POINTS if point not in ("K11", "K12")]
+WORKED = [point for point in POINTS if point not in ("K11", "K12")]  # those that a worker passes
 MIGRATE = "import asyncio, sys; from kron.stores.postgres.migrate import migrate; asyncio.run(migrate(sys.argv[1]))"
 DEFINE = "import asyncio, sys; from tests.stores.test_chaos import define; asyncio.run(define(sys.argv[1]))"
 
@@ -111,13 +111,21 @@ def check(server, tmp_path, point, passage):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("point", POINTS)
-def test_a_worker_may_die_at_any_step(server, tmp_path, point):
+@pytest.mark.parametrize("points", [WORKED[0::3], WORKED[1::3], WORKED[2::3]], ids="-".join)
+def test_workers_die_one_after_another_each_at_its_step(server, tmp_path, points):
+    found = killed_and_followed(server, tmp_path, [f"{point}:3:kill" for point in points])
+    assert found.good, (found.lost, found.doubled, found.unexplained)
+    assert found.periods > len(NAMES)
+    assert found.arrivals
+
+
+@pytest.mark.parametrize("point", [point for point in POINTS if point not in WORKED])
+def test_user_request_and_migration_may_die(server, tmp_path, point):
     check(server, tmp_path, point, 3)
 
 
 @pytest.mark.campaign
-@pytest.mark.parametrize("passage", [1, 10])
+@pytest.mark.parametrize("passage", [1, 3, 10])
 @pytest.mark.parametrize("point", POINTS)
 def test_at_any_time(server, tmp_path, point, passage):
     check(server, tmp_path, point, passage)

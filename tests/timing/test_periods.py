@@ -49,7 +49,7 @@ def test_no_change_of_the_clocks_in_2026_makes_a_difference(expression):
             assert dst_board.answer("Kron", case) == dst_board.right(case), case
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 def test_the_board_in_the_documentation_is_what_the_script_writes():
     tzdata = pytest.importorskip("tzdata")
     if f"tz database {tzdata.IANA_VERSION}," not in dst_board.DOCUMENT.read_text(encoding="utf-8"):
