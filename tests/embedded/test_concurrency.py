@@ -2,7 +2,11 @@
 
 import asyncio
 import os
+import subprocess
+import sys
 import threading
+import time
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -12,7 +16,7 @@ from tests.embedded import process_jobs
 HERE = "tests.embedded.process_jobs"
 
 
-def test_waiting_run_is_enqueued_and_not_started_and_not_skipped(tmp_path):
+def test_waiting_run_is_not_started_and_not_skipped_and_says_why(tmp_path):
     """Three due functions and one thread: one starts, two wait, and all three run."""
     gate, begun, seen, skipped = threading.Event(), threading.Event(), [], []
 
@@ -30,15 +34,96 @@ def test_waiting_run_is_enqueued_and_not_started_and_not_skipped(tmp_path):
         assert begun.wait(20)
         with pytest.raises(TimeoutError):
             s.sync.result(keys["c"], timeout=0.5)
-        states = [s.sync.runs(name)[0].state for name in "bc"]
+        states = [s.sync.runs(name)[0].state for name in "abc"]
         started_first = list(seen)
         assert "kron_runs_started_total 1" in s.metrics().splitlines()
         gate.set()
         assert [s.sync.result(key, timeout=20).state for key in keys.values()] == ["success"] * 3
-    assert states == ["enqueued", "enqueued"]
+    assert states == ["started", "retry", "retry"]
     assert started_first == ["a"]
     assert sorted(seen) == ["a", "b", "c"]
     assert skipped == []
+
+
+def soon(seconds=1):
+    return datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["thread", "coroutine"])
+def test_run_that_waits_when_the_scheduler_stops_runs_in_the_next_one(tmp_path, is_async):
+    """The stop gives up the function that is running; the function that never started is not lost with it."""
+    url, gate, called = f"sqlite:{tmp_path}/jobs.db", threading.Event(), []
+    limits = {"max_coroutines": 1} if is_async else {"max_workers": 1}
+
+    def declared(blocks):
+        s = Scheduler(url, shutdown_timeout=0.5, **limits)
+
+        async def long_coroutine():
+            await asyncio.sleep(60 if blocks else 0)
+
+        async def second_coroutine():
+            called.append(time.time())
+
+        s.task(long_coroutine if is_async else lambda: blocks and gate.wait(60), name="long")
+        s.task(second_coroutine if is_async else lambda: called.append(time.time()), name="second")
+        return s
+
+    with declared(True) as s:
+        s.sync.create("first", "long", at=soon())
+        s.sync.create("waits", "second", at=soon(2))
+        deadline = time.monotonic() + 20
+        while not (runs := s.sync.runs("waits")) or runs[0].state != "retry":
+            assert time.monotonic() < deadline, runs
+            time.sleep(0.1)
+        (limit,) = (f"{name}=1" for name in limits)
+        text = f"open: The run is waiting: as many functions are running as Scheduler({limit}) allows."
+        assert text in s.sync.why("waits").summary()
+    assert called == []
+    with declared(False) as s:
+        run = s.sync.result(runs[0].key, timeout=20)
+    gate.set()
+    assert run.succeeded
+    assert len(called) == 1
+    assert abs(run.launched_at.timestamp() - called[0]) < 0.5
+
+
+def test_run_that_waits_when_its_process_is_killed_runs_in_the_next_one(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        f"""
+import sys, time
+from datetime import UTC, datetime, timedelta
+from kron import Scheduler
+
+s = Scheduler("sqlite:{tmp_path}/jobs.db", max_workers=1)
+
+@s.task
+def first():
+    print("first", flush=True)
+    time.sleep(60)
+
+@s.task
+def second():
+    print("second", flush=True)
+
+with s:
+    if sys.argv[1] == "create":
+        moment = datetime.now(UTC).replace(microsecond=0)
+        s.sync.create("first", first, at=moment + timedelta(seconds=1))
+        s.sync.create("second", second, at=moment + timedelta(seconds=2))
+    time.sleep(60)
+"""
+    )
+    command = [sys.executable, str(program)]
+    with subprocess.Popen([*command, "create"], stdout=subprocess.PIPE, text=True) as one:
+        assert one.stdout.readline() == "first\n"
+        time.sleep(5)  # the second is due, and waits
+        one.kill()
+    with subprocess.Popen([*command, "continue"], stdout=subprocess.PIPE, text=True) as two:
+        try:
+            assert two.stdout.readline() == "second\n"
+        finally:
+            two.kill()
 
 
 def test_async_functions_have_a_stated_number_of_coroutines():

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from kron.rules.attempt import launched_attempt
 from kron.rules.counters import failed_end
-from kron.rules.launch_result import LaunchResponse, answered, next_check_after
+from kron.rules.launch_result import LaunchResponse, LaunchResult, answered, next_check_after
 from kron.rules.plan import Plan
 from kron.rules.run import Run
 from kron.rules.update import RunUpdate
@@ -37,10 +37,12 @@ class Result(NamedTuple):
     duration: int = 0  # milliseconds
 
 
-def run_after(claim: Claim, response: LaunchResponse, now: int) -> Run:
-    """Return the run after its launch, by the policy of the revision under which it was recorded."""
-    policy = claim.job.schedule.policy
-    return answered(claim.run, response.result, policy, now, response.retry_after_ms, response.report)
+def run_after(claim: Claim, response: LaunchResponse, sent: int, now: int) -> Run:
+    """Return the run after its launch at `sent`, by the policy of the revision under which it was recorded."""
+    policy, run = claim.job.schedule.policy, claim.run
+    if response.result is LaunchResult.OK:
+        run = run._replace(sent=sent)  # the claim may have waited
+    return answered(run, response.result, policy, now, response.retry_after_ms, response.report)
 
 
 def update_after(result: Result, run: Run, now: int) -> RunUpdate:

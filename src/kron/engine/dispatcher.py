@@ -199,11 +199,13 @@ class Dispatcher:
         duration = self._now(claim) - sent
         if guarded:
             self.breakers.record(claim.target, response, sent + duration)
+        elif response.result is LaunchResult.OK:
+            sent, duration = sent + duration, 0  # a local run starts at the end of its launch
         fail_point("K7")
         if response.over:  # the launcher records the end, which includes the start
             self.busy.pop(run.key, None)
             if self.sink is not silent:
-                self._emit_result(run_after(claim, response, sent), response, sent, sent)
+                self._emit_result(run_after(claim, response, sent, sent), response, sent, sent)
         else:
             self.writer.put(Result(claim, response, sent, duration))
         return True
@@ -227,7 +229,7 @@ class Dispatcher:
 
     async def _write(self, results: list[Result]) -> None:
         now = await self.store.now()
-        runs = [run_after(result.claim, result.response, now) for result in results]
+        runs = [run_after(result.claim, result.response, result.sent, now) for result in results]
         updates = [update_after(result, run, now) for result, run in zip(results, runs, strict=True)]
         written = await self.store.update_runs(updates, now)
         fail_point("K8")

@@ -52,14 +52,18 @@ class PythonLauncher:
         if function is None:
             return LaunchResponse(LaunchResult.REJECTED, excerpt="this process has no such function")
         key = launch.run.key
-        if key in self.tasks and launch.run.failures > self.failures[key]:
+        if not self.continues(launch):
             await self.cancel(launch.run)
-        if key not in self.tasks:
             self.running.add(key)
             self.failures[key] = launch.run.failures
             self.tasks[key] = asyncio.create_task(self._run(function, launch))
             await asyncio.sleep(0)  # a function that never waits has ended after this
         return LaunchResult.OK if key in self.running else LaunchResponse(LaunchResult.OK, over=True)
+
+    def continues(self, launch: Launch) -> bool:
+        """Return whether the function runs already, and the record does not say that this execution has failed."""
+        key = launch.run.key
+        return key in self.tasks and launch.run.failures <= self.failures[key]
 
     def holds(self, key: str) -> bool:
         """Return whether the function of that key is running here, or its end is not recorded yet."""
@@ -129,10 +133,11 @@ def plain(function: Callable[[], Any]) -> bool:
 async def call(function: Callable[[], Any], threads: Threads, on_start: Callable[[], None] = lambda: None) -> None:
     """Call a function and wait for its end: an async function in this loop, a plain function in a thread.
 
-    An awaitable result is awaited. `on_start` is called when the function starts.
+    For a plain function, the caller has taken a slot of `threads`. An awaitable result is awaited. `on_start` is called
+    when the function starts.
     """
     if plain(function):
-        result = await threads.run(function, on_start)
+        result = await threads.run_in_slot(function, on_start)
     else:
         on_start()
         result = function()

@@ -9,6 +9,8 @@ from contextlib import suppress
 from contextvars import copy_context
 from typing import Any
 
+from kron.launchers.slots import Slots
+
 THREADS = 32  # concurrent plain functions, by default
 
 
@@ -19,21 +21,19 @@ class Threads:
     """
 
     def __init__(self, size: int = THREADS) -> None:
-        self.size = size
-        self.slots = asyncio.Semaphore(size)
-
-    @property
-    def busy(self) -> bool:
-        """Whether the next function has to wait for a slot."""
-        return self.slots.locked()
+        self.slots = Slots(size)
 
     async def run(self, function: Callable[[], Any], on_start: Callable[[], None]) -> Any:
-        """Return the result of the function, or raise its error.
+        """Wait for a slot, and return the result of the function, or raise its error.
 
         `on_start` is called when a slot is free, before the thread starts. Until then the call can be canceled without
         effect.
         """
-        await self.slots.acquire()
+        await self.slots.take()
+        return await self.run_in_slot(function, on_start)
+
+    async def run_in_slot(self, function: Callable[[], Any], on_start: Callable[[], None]) -> Any:
+        """Return the result of the function, or raise its error. The caller has taken a slot, which is freed here."""
         on_start()
         loop, context = asyncio.get_running_loop(), copy_context()
         completion: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
@@ -49,7 +49,7 @@ class Threads:
         try:
             threading.Thread(target=call_function, name="kron-job", daemon=True).start()
         except BaseException:
-            self.slots.release()
+            self.slots.free()
             raise
         result, error = await completion
         if error is not None:
@@ -59,6 +59,6 @@ class Threads:
     def _complete(
         self, completion: asyncio.Future[tuple[Any, BaseException | None]], outcome: tuple[Any, BaseException | None]
     ) -> None:
-        self.slots.release()
+        self.slots.free()
         if not completion.done():
             completion.set_result(outcome)

@@ -55,7 +55,7 @@ class Run(NamedTuple):
     maybe_delivered: bool = False  # an attempt was sent, and its result is unknown
     created: int = 0
     changed: int = 0
-    sent: int = 0  # when the last attempt was claimed
+    sent: int = 0  # when the last attempt was claimed, or sent if its target accepted it
     unsent: int = 0  # attempts that were claimed and withheld: certainly never sent
     launched: int = 0  # `tries` when the target last accepted the run
     failures: int = 0  # executions that failed or timed out

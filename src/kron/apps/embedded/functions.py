@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -14,6 +14,7 @@ from kron.apps.embedded.child_process import call_in_process
 from kron.apps.embedded.current_run import as_current, run_of
 from kron.apps.embedded.declared import Declared
 from kron.apps.embedded.registry import Registry
+from kron.apps.embedded.withheld_runs import WithheldRuns
 from kron.apps.embedded.wrap import Wrap, unwrapped
 from kron.engine.clock import Timer
 from kron.engine.events import Event, Sink, about, silent
@@ -22,15 +23,16 @@ from kron.engine.report_writer import ReportWriter
 from kron.engine.store import Store, Transactional
 from kron.errors import Fenced
 from kron.launchers.python import PythonLauncher, call, plain
+from kron.launchers.slots import Slots
 from kron.launchers.threads import Threads
 from kron.rules.excerpt import excerpt_of_error
-from kron.rules.launch_result import LaunchResponse, LaunchResult, Report, failed_run, next_check_after
+from kron.rules.launch_result import LaunchResponse, LaunchResult, Report, failed_run
 from kron.rules.outcome import Outcome, Reason
-from kron.rules.run import RUNNING, Run, State
-from kron.rules.update import RunUpdate
-from kron.timing.schedule.policy import MILLISECOND, SECOND
+from kron.rules.run import Run, State
+from kron.timing.schedule.policy import SECOND
 
 HEARTBEATS_PER_LEASE = 6
+MAX_SLOT_WAIT_SECONDS = 0.4  # seconds that a launch waits for a free slot; a longer launch would count as slow
 MAX_RETRY_SECONDS = (
     3_600.0  # seconds for which recording the end of a run is retried; no other process can do it if the store is down
 )
@@ -57,7 +59,9 @@ class Functions:
         self.on_end: Callable[[], None] = lambda: None  # called when a function has ended
         self.sink, self.wrap = sink, wrap
         self.reports, self.threads = ReportWriter(store, self._emit, timer), Threads(workers)
-        self.coroutines = None if coroutines is None else asyncio.Semaphore(coroutines)
+        self.coroutines = None if coroutines is None else Slots(coroutines)
+        self.withheld = [WithheldRuns(slots, store) for slots in (self.threads.slots, self.coroutines) if slots]
+        self.reserved: dict[str, Slots] = {}  # taken for a key, until its function is called
         self.starts: dict[str, float] = {}  # timer time at which the function of a key started
         self.endings: dict[str, dict[str, Any]] = {}  # facts about the end of a function, until it is recorded
         self.threaded: set[str] = set()  # keys of runs whose functions run in a thread
@@ -66,12 +70,43 @@ class Functions:
         self.names, self.holds, self.unrecorded = self.python.names, self.python.holds, self.python.unrecorded
 
     async def start(self, launch: Launch) -> LaunchResult | LaunchResponse:
-        """Start the function, if this process declares it."""
-        name = launch.job.name
+        """Start the function, if this process declares it and has a free slot for it.
+
+        Without a free slot, nothing is started: the record says so, and any process can start the run.
+        """
         if not self.registry.can_run(launch.job):
-            log.warning("job %r is due, but this process does not declare it", name)
+            log.warning("job %r is due, but this process does not declare it", launch.job.name)
             return LaunchResponse(LaunchResult.RETRYABLE, excerpt="this process does not declare the job")
-        return await self.python.start(launch)
+        if not self.python.continues(launch):
+            await self.python.cancel(launch.run)
+            cause = await self._reserve_slot(launch)
+            if cause is not None:
+                return cause
+        result = await self.python.start(launch)
+        is_running = result is LaunchResult.OK
+        return LaunchResponse(LaunchResult.OK, report=Report.STARTED) if is_running else result
+
+    async def _reserve_slot(self, launch: Launch) -> LaunchResponse | None:
+        """Take a slot for a run. Returns the response if there is none; None if the run has a slot or needs none."""
+        key, is_plain = launch.run.key, plain(self.registry.find(launch.job).function)
+        slots = self.threads.slots if is_plain else self.coroutines
+        if slots is None:
+            return None
+        withheld = self.withheld[0 if is_plain else -1]
+        limit = f"{'max_workers' if is_plain else 'max_coroutines'}={slots.size}"
+        if slots.full and not launch.run.unsent:
+            what = "thread" if is_plain else "coroutine"
+            log.warning("job %r is waiting for a free %s; Scheduler(%s)", launch.job.name, what, limit)
+        try:
+            if slots.full and slots.idle_seconds() > MAX_SLOT_WAIT_SECONDS:
+                raise TimeoutError  # the functions that run are long
+            await self.timer.within(MAX_SLOT_WAIT_SECONDS, slots.take())
+        except TimeoutError:
+            text = f"as many functions are running as Scheduler({limit}) allows"
+            return LaunchResponse(LaunchResult.UNSENT, withheld.add(key), excerpt=text)
+        withheld.forget(key)
+        self.reserved[key] = slots
+        return None
 
     async def cancel(self, run: Run) -> None:
         """Cancel an async function; a plain function continues."""
@@ -79,6 +114,8 @@ class Functions:
 
     async def ended(self, timeout: float) -> None:
         """Wait up to `timeout` seconds until no function runs; then cancel async functions and abandon plain ones."""
+        for withheld in self.withheld:
+            await withheld.release()
         tasks = self.python.unfinished()
         if tasks:
             _, unfinished = await asyncio.wait(tasks, timeout=max(0.0, timeout))
@@ -94,24 +131,24 @@ class Functions:
 
     async def _call(self, launch: Launch) -> None:
         declared = self.registry.find(launch.job)
-        started, key, threaded = asyncio.Event(), launch.run.key, plain(declared.function)
-        if threaded and self.threads.busy:
-            limit = self.threads.size
-            log.warning("job %r is waiting for a free thread; Scheduler(max_workers=%d)", declared.name, limit)
-
-        arrived = self.timer.monotonic()
+        key, threaded = launch.run.key, plain(declared.function)
+        slots = self.reserved.pop(key, None)
 
         def mark_started() -> None:
-            started.set()
+            nonlocal slots
             self.starts[key] = self.timer.monotonic()
-            at = launch.run.sent + int((self.starts[key] - arrived) * 1000)
-            self.sink(about("run_started", at, launch.run))
+            self.sink(about("run_started", launch.run.sent, launch.run))
             if threaded:
                 self.threaded.add(key)
+                slots = None  # the thread has the slot from now on
 
-        async with self._heartbeats(launch, started):
-            with as_current(run_of(launch)):
-                await self._execute(declared, launch, mark_started)
+        try:
+            async with self._heartbeats(launch):
+                with as_current(run_of(launch)):
+                    await self._execute(declared, launch, mark_started)
+        finally:
+            if slots is not None:
+                slots.free()
 
     async def _execute(self, declared: Declared, launch: Launch, mark_started: Callable[[], None]) -> None:
         function = partial(self.wrap(declared.function), *declared.args, **declared.kwargs)
@@ -121,12 +158,11 @@ class Functions:
         if plain(function):
             await call(function, self.threads, mark_started)
             return
-        async with self.coroutines or nullcontext():
-            if declared.transaction:
-                mark_started()
-                await self._call_in_transaction(declared, launch)
-            else:
-                await call(function, self.threads, mark_started)
+        if declared.transaction:
+            mark_started()
+            await self._call_in_transaction(declared, launch)
+        else:
+            await call(function, self.threads, mark_started)
 
     async def _call_in_transaction(self, declared: Declared, launch: Launch) -> None:
         assert isinstance(self.store, Transactional)  # noqa: S101  ensured when the job was declared
@@ -134,32 +170,21 @@ class Functions:
             await self.wrap(declared.function)(connection, *declared.args, **declared.kwargs)
 
     @asynccontextmanager
-    async def _heartbeats(self, launch: Launch, started: asyncio.Event) -> AsyncIterator[None]:
+    async def _heartbeats(self, launch: Launch) -> AsyncIterator[None]:
         """Send heartbeats while the function runs, so that its run does not count as lost."""
-        heartbeat_task = asyncio.create_task(self._send_heartbeats(launch, started))
+        heartbeat_task = asyncio.create_task(self._send_heartbeats(launch))
         try:
             yield
         finally:
             heartbeat_task.cancel()
 
-    async def _send_heartbeats(self, launch: Launch, started: asyncio.Event) -> None:
+    async def _send_heartbeats(self, launch: Launch) -> None:
         while True:
             await self.timer.sleep(launch.job.schedule.policy.run_lease / SECOND / HEARTBEATS_PER_LEASE)
             try:
-                if started.is_set():
-                    await self._write(launch, Report.STARTED)
-                else:
-                    await self._renew_lease(launch)
+                await self._write(launch, Report.STARTED)
             except Exception as error:
                 log.warning("heartbeat of job %r failed: %s", launch.job.name, error)
-
-    async def _renew_lease(self, launch: Launch) -> None:
-        """Renew the lease of a run that waits for a thread, without reporting that it has started."""
-        (run,), now = await self.store.runs_by_key([launch.run.key]), await self.store.now()
-        if run and run.state in RUNNING and run.attempt == launch.run.attempt:
-            policy = launch.job.schedule.policy
-            renewed = run._replace(lease=now + policy.run_lease // MILLISECOND, changed=now)
-            await self.store.update_runs([RunUpdate(run, renewed, next_check_after(renewed, policy, now))], now)
 
     async def _report(self, launch: Launch, report: Report, error: BaseException | None) -> None:
         name, key, declared = launch.job.name, launch.run.key, self.registry.declared.get(launch.job.name)

@@ -186,7 +186,7 @@ CREATE TABLE schedule_runs (
     maybe_delivered           INTEGER NOT NULL CHECK (maybe_delivered IN (0, 1)),
     created_at      INTEGER NOT NULL,
     updated_at      INTEGER NOT NULL,
-    sent_at         INTEGER NOT NULL,  -- when the last attempt was claimed; 0 without an attempt
+    sent_at         INTEGER NOT NULL,  -- when the last attempt was claimed, or sent if its target accepted it; 0 without one
     unsent          INTEGER NOT NULL CHECK (unsent BETWEEN 0 AND attempt),  -- attempts that were withheld
     launched        INTEGER NOT NULL CHECK (launched BETWEEN 0 AND attempt),  -- attempts up to the last acceptance
     failures        INTEGER NOT NULL CHECK (failures >= 0),  -- executions that failed or timed out

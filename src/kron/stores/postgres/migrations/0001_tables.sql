@@ -206,7 +206,7 @@ CREATE TABLE runs (
     not_before      bigint   NOT NULL,
     created_at      bigint   NOT NULL,
     updated_at      bigint   NOT NULL,
-    sent_at         bigint   NOT NULL,  -- when the last attempt was claimed; 0 without an attempt
+    sent_at         bigint   NOT NULL,  -- when the last attempt was claimed, or sent if its target accepted it; 0 without one
     ends_by         bigint,             -- when the run times out; NULL without a time limit
     revision        integer  NOT NULL,
     attempt         integer  NOT NULL CHECK (attempt >= 0),
