@@ -118,7 +118,7 @@ def test_an_attempt_that_has_lost_its_run_leaves_nothing_and_says_nothing(databa
         """Another worker takes the run over, as it would when this process had stood still for too long."""
         store = scheduler._inside.registrar.store
         (run,) = await store.runs("job", 1)
-        while run.state is not State.ENQUEUED:
+        while run.state is not State.STARTED:
             (run,) = await store.runs("job", 1)
         again = run._replace(state=State.RETRY, lease=None)
         with connect(database, autocommit=True) as other:  # beside the protocol: only the fence is in question
