@@ -4,10 +4,13 @@ import json
 import re
 import signal
 import subprocess
+from io import StringIO
+from types import SimpleNamespace
 
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
+from kron.integrations.django.management.commands.kron import Command
 from kron.integrations.django.store_url import url_of
 from tests.integrations.project import Project, database_of
 from tests.integrations.web import gunicorn, serving, until
@@ -177,3 +180,15 @@ def test_trigger_that_no_worker_runs_says_so(project):
         project.command("kron", "pause", "monthly"), **project.options(), capture_output=True, check=False
     )
     assert "error[NOT_FOUND]" in result.stderr
+
+
+def test_names_are_printed_without_escape_sequences():
+    job = SimpleNamespace(name="cust-\x1b[2J", paused=True, next_run=None, schedule="daily\x07")
+    scheduler = SimpleNamespace(sync=SimpleNamespace(jobs=lambda prefix, limit: [job], pause=print, resume=print))
+    shown = StringIO()
+    command = Command(stdout=shown)
+    command._jobs(scheduler, {"prefix": "", "limit": 1})
+    command._pause(scheduler, {"job": "\x1b[31mX"})
+    command._resume(scheduler, {"job": "\x1b[31mX"})
+    lines = ["cust-\\x1b[2J\tpaused\tdaily\\x07", "paused \\x1b[31mX", "resumed \\x1b[31mX"]
+    assert shown.getvalue().splitlines() == lines

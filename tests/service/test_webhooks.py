@@ -162,7 +162,16 @@ def test_a_conflict_about_the_same_key_is_no_failure():
 
 @pytest.mark.parametrize(
     ("said", "milliseconds"),
-    [("1", 1000), ("3600", 3_600_000), ("date", 2000), ("-1", 0), ("soon", 0), ("9" * 30, 0), ("", 0)],
+    [
+        ("1", 1000),
+        ("3600", 3_600_000),
+        ("date", 2000),
+        ("-1", 0),
+        ("soon", 0),
+        ("9999999", 3_600_000),
+        ("9" * 30, 3_600_000),
+        ("", 0),
+    ],
 )
 def test_how_long_a_target_asks_to_wait(said, milliseconds):
     def answer(n):

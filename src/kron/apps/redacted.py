@@ -5,7 +5,7 @@ from __future__ import annotations
 
 def redacted(url: str) -> str:
     """Return a URL without its password and its parameters, however malformed it is."""
-    if url.partition(":")[0] in ("memory", "sqlite"):
+    if url.partition(":")[0] in ("memory", "sqlite") and "@" not in url:
         return url
     without_parameters = url.partition("?")[0] + ("?…" if "?" in url else "")
     before, at, after = without_parameters.rpartition("@")

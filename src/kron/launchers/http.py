@@ -17,13 +17,14 @@ from kron.launchers.signature import Secrets, sign
 from kron.launchers.target import Url, read_url
 from kron.launchers.webhook import accepts
 from kron.rules.excerpt import excerpt_of
-from kron.rules.launch_result import LaunchResponse, LaunchResult, Report
+from kron.rules.launch_result import MAX_RETRY_AFTER_MS, LaunchResponse, LaunchResult, Report
 from kron.rules.run import Run
 from kron.timing.job import Job, Webhook
 from kron.timing.zone import rfc3339, rfc3339_ms
 
 TIMEOUT_SECONDS = 8.0  # time limit of one attempt; less than a worker waits for a launch
 RETRYABLE_STATUSES = frozenset({408, 425, 429})
+MAX_RETRY_DIGITS = 100  # of a `Retry-After` in seconds that is read
 MAX_REPORT_BYTES = 4_096  # maximum bytes of a response body that is parsed for a report
 
 Capability = Callable[[Launch], dict[str, str] | None]  # URL and token with which a receiver can report
@@ -190,8 +191,8 @@ def report_of(reply: Reply) -> Report | None:
 def retry_delay_ms(reply: Reply, now: int) -> int:
     """Return the retry delay (`Retry-After`) in milliseconds that the target requests; 0 if it requests none."""
     text = reply.headers.get("retry-after", "")
-    if text.isascii() and text.isdigit() and len(text) < 7:
-        return int(text) * 1000
+    if text.isascii() and text.isdigit() and len(text) <= MAX_RETRY_DIGITS:
+        return min(int(text) * 1000, MAX_RETRY_AFTER_MS)
     try:
         retry_at = parsedate_to_datetime(text)
     except (ValueError, TypeError, OverflowError):

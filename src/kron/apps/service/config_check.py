@@ -14,6 +14,7 @@ from kron.engine.target_limit import read_limits
 from kron.errors import InvalidSetting, KronError, did_you_mean
 from kron.launchers.signature import read_secret
 from kron.launchers.target import read_url
+from kron.stores.url import ENCODING_HINT, url_problem
 from kron.timing.zone import zone_names
 
 MAX_LOOKAHEAD_MS = 3_600_000
@@ -114,6 +115,9 @@ def _check_store(url: str) -> None:
         return
     if scheme not in POSTGRES or not rest.startswith("//"):
         raise bad_setting("store", url, "is not a store URL", hint)
+    problem = url_problem(url)
+    if problem:
+        raise bad_setting("store", url, f"cannot be read: {problem}", ENCODING_HINT)
     for host in rest[2:].partition("/")[0].partition("?")[0].rpartition("@")[2].split(","):
         port = host.rpartition("]")[2].rpartition(":")[2] if ":" in host.rpartition("]")[2] else ""
         if port and not _is_port(port):

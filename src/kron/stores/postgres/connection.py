@@ -20,10 +20,12 @@ from psycopg.pq import Format
 
 from kron.errors import InvalidSetting, StoreUnavailable, StoreUnsuitable, WriteRejected
 from kron.stores.postgres.arrays import KINDS, Column
+from kron.stores.url import ENCODING_HINT, url_problem
 
 Connection = psycopg.AsyncConnection[tuple[Any, ...]]
 
 SCHEMA = "kron"  # the schema of the tables, unless the URL has `?schema=`
+_UNKNOWN_OPTION = re.compile(r'invalid (?:URI query parameter:|connection option) "([a-z_]{1,30})"', re.ASCII)
 _SCHEMA_NAME = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")
 
 DEFAULTS: dict[str, Any] = {
@@ -66,8 +68,17 @@ CONTEXT: AdaptContext = _Context()
 def address(url: str) -> str:
     """Return the conninfo of a URL, with defaults for what it leaves open and without Kron's own parameters."""
     plain, _ = _split_schema(url)
-    with translate_errors(""):
-        return make_conninfo("", **(DEFAULTS | conninfo_to_dict(plain)))
+    problem, hint = url_problem(plain), ENCODING_HINT
+    try:
+        parameters = conninfo_to_dict(plain)
+    except psycopg.Error as error:
+        problem = problem or "it is not a URL of PostgreSQL"
+        option = _UNKNOWN_OPTION.fullmatch(_first_line(error))
+        if option:
+            problem, hint = f"PostgreSQL has no parameter {option[1]!r}", "remove it, or use a parameter of libpq"
+    if problem:  # raised without its cause: the message of the library repeats parts of the URL
+        raise InvalidSetting("UNKNOWN_STORE", f"the store URL cannot be read: {problem}", hint=hint)
+    return make_conninfo("", **(DEFAULTS | parameters))
 
 
 def schema_of(url: str) -> str:

@@ -12,6 +12,7 @@ from asgiref.sync import sync_to_async
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
+from kron.apps.visible import visible
 from kron.apps.wiring import durable
 from kron.errors import KronError
 from kron.integrations.django.lazy_scheduler import LazyScheduler, project_scheduler
@@ -90,7 +91,7 @@ class Command(BaseCommand):  # type: ignore[misc]  # Django has no types
             next_run = (
                 "paused" if job.paused else f"{job.next_run:%Y-%m-%d %H:%M:%S %Z}" if job.next_run else "no next run"
             )
-            self.stdout.write(f"{job.name}\t{next_run}\t{job.schedule}")
+            self.stdout.write(f"{visible(job.name)}\t{next_run}\t{visible(job.schedule)}")
 
     def _runs(self, scheduler: LazyScheduler, options: dict[str, Any]) -> None:
         for run in scheduler.sync.runs(options["job"], limit=options["limit"]):
@@ -111,8 +112,8 @@ class Command(BaseCommand):  # type: ignore[misc]  # Django has no types
 
     def _pause(self, scheduler: LazyScheduler, options: dict[str, Any]) -> None:
         scheduler.sync.pause(options["job"])
-        self.stdout.write(f"paused {options['job']}")
+        self.stdout.write(f"paused {visible(options['job'])}")
 
     def _resume(self, scheduler: LazyScheduler, options: dict[str, Any]) -> None:
         scheduler.sync.resume(options["job"])
-        self.stdout.write(f"resumed {options['job']}")
+        self.stdout.write(f"resumed {visible(options['job'])}")
