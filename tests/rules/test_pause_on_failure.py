@@ -108,7 +108,8 @@ def test_launch_that_is_given_up_counts():
 def test_retry_that_a_newer_period_replaces_counts():
     """Its execution has failed, and it ends as failed."""
     failed = a_run(State.WAITING, 1, reason=Reason.FAILED, not_before=NOW + 10**9)
-    update = committed(counting(0, open_runs=(failed,), cursor=failed.nominal), NOW + 120_000)
+    policy = replace(POLICY, overlap=Overlap.SKIP)
+    update = committed(counting(0, policy, open_runs=(failed,), cursor=failed.nominal), NOW + 120_000)
     assert [run.state for run in (*(after for _, after in update.changed), *update.new)] == [
         State.FAILED,
         State.LAUNCHING,

@@ -60,10 +60,25 @@ def _overdue(run: Run, policy: Policy, now: int) -> bool:
 
 
 def _start_run(draft: PlanBuilder, run: Run) -> None:
-    for other in list(draft.runs.values()):
-        if other.state is State.WAITING and other.key != run.key:  # a newer period supersedes a retry
+    """Launch a run. It supersedes the retries of older periods if the policy keeps one period at a time."""
+    waiting = [other for other in draft.runs.values() if other.state is State.WAITING and other.key != run.key]
+    if waiting:
+        for other in _superseded_retries(draft, run, sorted(waiting, key=lambda other: other.nominal)):
             draft.set_run(ended(other, State.FAILED, draft.now))
     draft.set_run(claimed(run, draft.owner, draft.lease, draft.now))
+
+
+def _superseded_retries(draft: PlanBuilder, run: Run, waiting: list[Run]) -> list[Run]:
+    """Return the failed runs that do not run again because a newer period starts; `waiting` is oldest first.
+
+    Under `allow` and `queue` every period counts: their retries stay, as many as can wait in the queue. A requested run
+    supersedes nothing.
+    """
+    if run.trigger:
+        return []
+    if draft.state.policy.overlap in (Overlap.ALLOW, Overlap.QUEUE):
+        return waiting[: max(0, len(waiting) - draft.state.policy.queue_limit)]
+    return [other for other in waiting if other.nominal < run.nominal]
 
 
 def _replace_active_runs(draft: PlanBuilder, run: Run, active: list[Run]) -> None:
