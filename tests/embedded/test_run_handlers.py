@@ -94,6 +94,30 @@ def test_failure_has_its_exception_and_says_whether_it_is_retried():
     assert (type(failed.error), failed.will_retry, failed.reason) == (LookupError, False, "failed")
 
 
+def test_every_attempt_that_exceeds_its_time_limit_is_told():
+    trip, seen = travel("2026-03-10 12:00:20 UTC"), []
+
+    async def script(trip):
+        s = Scheduler("memory:", clock=trip.clock, timer=trip.timer)
+        watch(s, seen, asynchronous)
+
+        @s.cron("5 12 * * *", timeout="10s", retry_delay="30s", retry_attempts=2)
+        async def hangs():
+            await asyncio.sleep(3600)
+
+        async with s:
+            await asyncio.sleep(1200)
+
+    trip.run(script)
+    trip.close()
+    failed = [event for event in seen if event.kind == "failed"]
+    assert [(event.attempt, event.state, event.reason, event.will_retry) for event in failed] == [
+        (1, "waiting", "timeout", True),
+        (2, "waiting", "timeout", True),
+        (3, "failed", "timeout", False),
+    ]
+
+
 def test_skipped_and_missed_periods_are_told_with_their_reason():
     trip, seen = travel("2026-03-10 12:00:20 UTC"), []
 

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import re
+import threading
 
 import pytest
 
@@ -78,6 +79,20 @@ def test_run_that_cancels_itself_is_one_line(caplog):
 
     asyncio.run(script())
     assert said(caplog)[1:] == ["job 'job' was canceled"]
+
+
+@pytest.mark.parametrize("function", [asyncio.Event().wait, lambda: threading.Event().wait(3)], ids=["async", "plain"])
+def test_attempt_that_times_out_is_a_line_with_the_time_limit(caplog, function):
+    async def script():
+        async with Scheduler("memory:") as s:
+            options = {"timeout": "1s", "retry_delay": "1s", "retry_attempts": 1}
+            s.add(function, NEVER, dialect="posix", name="job", **options)
+            await s.result(await s.trigger("job"), timeout=30)
+
+    asyncio.run(script())
+    first, last = (line for line in said(caplog, logging.WARNING) if "time limit" in line)
+    assert re.fullmatch(r"run of job for .*: attempt 1 exceeded its time limit of 1 s; Kron will retry", first)
+    assert re.fullmatch(r"run of job for .* failed: timeout, its time limit is 1 s", last)
 
 
 def test_skipped_run_says_why(caplog):

@@ -34,6 +34,16 @@ LEVELS = [
     (Event("run_finished", 1, {**RUN, "state": "lost"}), WARNING, "lost"),
     (Event("schedule_set_aside", 1, {"identity": "a", "reason": "unreadable"}), ERROR, "unreadable"),
     (Event("launch_withheld", 1, {**RUN, "state": "launching", "why": "too late"}), WARNING, "not sent: too late"),
+    (
+        Event("run_recorded", 1, {**RUN, "state": "waiting", "reason": "timeout", "timeout_ms": 1_500}),
+        WARNING,
+        "attempt 1 exceeded its time limit of 1.5 s; Kron will retry",
+    ),
+    (
+        Event("run_finished", 1, {**RUN, "state": "failed", "reason": "timeout", "timeout_ms": 60_000}),
+        WARNING,
+        "failed: timeout, its time limit is 60 s",
+    ),
 ]
 
 

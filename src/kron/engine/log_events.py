@@ -42,6 +42,8 @@ def level_of(event: Event) -> int:
     if event.name in ("launch_completed", "run_finished"):
         is_problem = facts["state"] in _PROBLEM_STATES or facts.get("result", "ok") != "ok"
         return WARNING if is_problem else INFO
+    if event.name == "run_recorded" and "timeout_ms" in facts:
+        return WARNING  # an attempt exceeded its time limit, and the run will run again
     if event.name == "launch_withheld" and "target" in facts:
         return DEBUG  # a limit delays as it is meant to, and a hold is logged once as `breaker_opened`
     if event.name == "gap_recorded":
@@ -77,7 +79,15 @@ def _ended(facts: Any) -> str:
     reason = f": {facts['reason']}" if facts.get("reason") else ""
     state_text = {"success": "succeeded"}.get(facts["state"], facts["state"])
     duration = f" in {facts['duration_ms'] / 1000} s" if "duration_ms" in facts else ""
-    return f"{_run(facts)} {state_text}{duration}{reason}"
+    limit = f", its time limit is {facts['timeout_ms'] / 1000:g} s" if "timeout_ms" in facts else ""
+    return f"{_run(facts)} {state_text}{duration}{reason}{limit}"
+
+
+def _recorded(facts: Any) -> str:
+    if "timeout_ms" in facts:
+        limit = f"time limit of {facts['timeout_ms'] / 1000:g} s"
+        return f"{_run(facts)}: attempt {facts['attempt']} exceeded its {limit}; Kron will retry"
+    return f"{_run(facts)} recorded as {facts['state']}"
 
 
 def _gap(facts: Any) -> str:
@@ -110,7 +120,7 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "launch_completed": _launched,
     "run_finished": _ended,
     "run_started": lambda facts: f"{_run(facts)} started, attempt {facts['attempt']}",
-    "run_recorded": lambda facts: f"{_run(facts)} recorded as {facts['state']}",
+    "run_recorded": _recorded,
     "launch_fenced": lambda facts: f"{_run(facts)}: result rejected, another worker has taken over the run",
     "launch_withheld": lambda facts: f"{_run(facts)} not sent: {facts['why']}; Kron will retry",
     "breaker_opened": _opened,

@@ -7,7 +7,10 @@ from typing import NamedTuple
 
 from kron.engine.events import Event, about
 from kron.rules.action import ActionKind
+from kron.rules.outcome import Reason
 from kron.rules.plan import Plan
+from kron.rules.run import RUNNING, Run
+from kron.timing.schedule.policy import MILLISECOND
 
 
 class Pass(NamedTuple):
@@ -26,8 +29,9 @@ def events_of(worker_pass: Pass) -> Iterator[Event]:
     for plan in worker_pass.plans:
         for run in plan.new:
             yield about("run_recorded" if run.open else "run_finished", worker_pass.now, run, plan.state.job)
-        for _, run in plan.changed:
-            yield about("run_recorded" if run.open else "run_finished", worker_pass.now, run)
+        for old, run in plan.changed:
+            limit = _exceeded_limit(plan, old, run)
+            yield about("run_recorded" if run.open else "run_finished", worker_pass.now, run, None, **limit)
         if plan.gap:
             gap, identity = plan.gap, plan.state.identity
             facts = {"identity": identity, "first": gap.first, "last": gap.last, "count": gap.count}
@@ -37,6 +41,13 @@ def events_of(worker_pass: Pass) -> Iterator[Event]:
             facts = {"identity": plan.state.identity, "actor": plan.action.actor, "note": plan.action.note}
             is_pause = plan.action.kind is ActionKind.PAUSED
             yield Event("schedule_paused" if is_pause else "schedule_deleted", worker_pass.now, facts)
+
+
+def _exceeded_limit(plan: Plan, old: Run, new: Run) -> dict[str, int]:
+    """Return the time limit that a running attempt has exceeded, as a fact; none if it has not."""
+    limit = plan.state.job_of(new).schedule.policy.timeout
+    has_timed_out = old.state in RUNNING and new.reason is Reason.TIMEOUT
+    return {"timeout_ms": limit // MILLISECOND} if has_timed_out and limit is not None else {}
 
 
 def plans_within(plans: list[Plan], room: int) -> list[Plan]:

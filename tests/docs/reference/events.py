@@ -52,7 +52,7 @@ The **run fields** are in every event about a run:
 ## Worker and service events
 
 The level of `launch_completed`, `run_finished` and `gap_recorded` depends on the result: `warning` if the run
-failed or was missed, otherwise `info`.
+failed or was missed, otherwise `info`. `run_recorded` is `warning` if an attempt exceeded its time limit.
 
 """
 STREAM = """

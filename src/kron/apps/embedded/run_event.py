@@ -11,6 +11,7 @@ from kron.apps.embedded.current_run import local_time
 from kron.engine.events import Event
 
 RunEventKind = Literal["started", "succeeded", "failed", "missed", "skipped"]
+_ENDS_OF_ATTEMPTS = frozenset({"duration_ms", "timeout_ms"})  # facts of an attempt that failed or exceeded its limit
 _NOT_RUN: Mapping[str, RunEventKind] = {"skipped": "skipped", "missed": "missed", "unschedulable": "missed"}
 _ENDINGS: Mapping[str, RunEventKind] = {
     "success": "succeeded",
@@ -79,7 +80,7 @@ def _kind_of(event: Event) -> RunEventKind | None:
         return "started"
     if event.name == "gap_recorded":
         return _NOT_RUN.get(facts["outcome"])
-    if event.name == "run_recorded" and facts["state"] == "waiting" and "duration_ms" in facts:
+    if event.name == "run_recorded" and facts["state"] == "waiting" and _ENDS_OF_ATTEMPTS & facts.keys():
         return "failed"  # this attempt: the function will run again
     if event.name not in ("run_finished", "launch_completed"):
         return None

@@ -249,12 +249,12 @@ def _log_event(log_sink: Sink, event: Event) -> None:
     """Log an event, one line per start and per end of a run.
 
     The acceptance of a launch is omitted, because the start of the function is logged. A failure was already logged
-    with its traceback.
+    with its traceback, except that of a run which exceeded its time limit.
     """
     facts = event.facts
     accepted = event.name == "launch_completed" and facts["result"] == "ok"
     failed = event.name == "run_finished" and facts["state"] == "failed" and facts.get("outcome") == "executed"
-    if not accepted and not failed:
+    if not accepted and (not failed or "timeout_ms" in facts):
         log_sink(event)
 
 
