@@ -22,6 +22,7 @@ from kron.apps.embedded.registry import Registry
 from kron.apps.embedded.run_ends import RunEnds
 from kron.apps.embedded.run_handlers import RunHandlers
 from kron.apps.embedded.task import Task
+from kron.apps.embedded.unserved import watching_unserved
 from kron.apps.embedded.wrap import Wrap, unwrapped
 from kron.apps.unknown_job import unknown_job_error
 from kron.apps.wiring import check_served, open_store
@@ -115,6 +116,9 @@ class Running:
         self.working = asyncio.create_task(self.worker.run(self.stopping))
         maintenance = Maintenance(store, setup.timer, days=setup.retention, sink=self.sink)
         await self.resources.enter_async_context(maintaining(maintenance))
+        if self.shared:
+            watching = watching_unserved(store, self.functions.registry, setup.timer, settings.shard_lease)
+            await self.resources.enter_async_context(watching)
 
     @property
     def missing(self) -> list[Declared]:
