@@ -22,8 +22,10 @@ def labels_of(values: Mapping[str, str]) -> Labels:
     """Return labels ordered by key.
 
     Raises:
-        InvalidInput: There are too many labels, or a key or a value is not valid.
+        InvalidInput: `values` is not a mapping, there are too many labels, or a key or a value is not valid.
     """
+    if not isinstance(values, Mapping):
+        raise _bad_labels(f"{clip(repr(values))} is not keys and values", _mapping_hint(values))
     if len(values) > MAX_LABELS:
         raise _bad_labels(f"{len(values)} labels are more than {MAX_LABELS}", "keep the labels that you select by")
     for key, value in values.items():
@@ -37,6 +39,13 @@ def labels_of(values: Mapping[str, str]) -> Labels:
             hint = f"use up to {MAX_VALUE_LENGTH} printable characters"
             raise _bad_labels(f"the value of {key!r} is too long, or has a character that is not printable", hint)
     return label_tuple(values)
+
+
+def _mapping_hint(values: object) -> str:
+    """Return what to write for labels that are not a mapping; a text `key=value` keeps its key and its value."""
+    key, equals, value = values.partition("=") if isinstance(values, str) else ("", "", "")
+    pair = (key, value) if equals else ("team", "billing")
+    return f'write labels as a mapping: {{"{clip(pair[0])}": "{clip(pair[1])}"}}'
 
 
 def selector_of(text: str) -> str:

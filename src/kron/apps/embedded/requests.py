@@ -101,7 +101,7 @@ class Requests(SchedulerCore):
         """
         running = self._require_running("jobs")
         check_limit(limit)
-        selectors = [f"{key}={value}" for key, value in labels_of(labels or {})]
+        selectors = [f"{key}={value}" for key, value in labels_of({} if labels is None else labels)]
 
         async def list_jobs() -> list[JobInfo]:
             now = await running.registrar.store.now()
