@@ -1,12 +1,16 @@
 """Jobs of tasks: created at run time, with arguments that are rows, and run by any process that has the task."""
 
 import asyncio
+import os
 import threading
 from datetime import UTC, datetime, timedelta
+from inspect import signature
 
 import pytest
 
 from kron import AlreadyExists, InvalidInput, KronError, NotFound, Scheduler, UsageError, current_run
+from kron.language.canonical import canonical
+from tests.embedded import process_jobs
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
@@ -115,6 +119,68 @@ def test_rescheduled_job_keeps_its_arguments_labels_and_policy(url):
         with pytest.raises(NotFound):
             s.sync.reschedule("other", every="1h")
     assert values == ["kept"]
+
+
+def test_create_has_the_options_of_job_except_those_of_the_function():
+    def names(method):
+        return set(signature(method).parameters) - {"self", "schedule"}
+
+    created = names(Scheduler.create)
+    assert names(Scheduler.job) - created == {"transaction", "executor"}
+    assert created - names(Scheduler.job) == {"task", "labels", "after_end", "replace"}
+    s = Scheduler("memory:")
+    assert names(s.sync.create) == created
+    assert names(s.sync.reschedule) == names(Scheduler.reschedule)
+
+
+def test_options_of_a_created_job_are_stored(url):
+    s = Scheduler(url)
+    s.task(print, name="work")
+    retry = {"retry_delay": "5s", "retry_factor": 2, "retry_max_delay": "1m", "retry_jitter": 10}
+    options = {"overlap": "allow", "overlap_limit": 3, "timezone": "Europe/Paris", "dst": "once", **retry}
+    with s:
+        s.sync.create("job", "work", "kron: 30 2 * * *", **options)
+        (state,) = s.sync._wait(s._inside.registrar.store.get(["job"]))
+        s.sync.reschedule("job", "kron: 40 2 * * *", dst="once")
+        (later,) = s.sync._wait(s._inside.registrar.store.get(["job"]))
+    policy = state.policy
+    assert (policy.overlap, policy.overlap_limit) == ("allow", 3)
+    assert (policy.retry_factor, policy.retry_max_delay, policy.retry_jitter) == (2, 60_000_000_000, 10)
+    assert canonical(state.job.schedule).text.endswith("@dst(once)")
+    assert canonical(later.job.schedule).text == "40 2 * * * @tz(Europe/Paris) @dst(once)"
+    assert later.policy == policy
+
+
+def test_task_in_a_child_process_runs_all_its_jobs_there(tmp_path):
+    s = Scheduler("memory:")
+    s.task(process_jobs.write_down, executor="process")
+    with s:
+        s.sync.create("job", "write_down", every="1h", args=[str(tmp_path / "note")], kwargs={"word": "hello"})
+        assert s.sync.result(s.sync.trigger("job"), timeout=30).succeeded
+    pid, *rest = (tmp_path / "note").read_text().split()
+    assert int(pid) != os.getpid()
+    assert rest == ["hello", "job", "1"]
+
+
+def test_changed_function_is_named_with_its_job_and_what_to_do(tmp_path, caplog):
+    url = f"sqlite:{tmp_path}/jobs.db"
+    first, second = Scheduler(url), Scheduler(url)
+
+    @first.task(name="send_reminder")
+    def before(user):
+        pass
+
+    @second.task
+    def send_reminder(user_id):
+        pass
+
+    with first:
+        first.sync.create("ren", "send_reminder", every="1h", kwargs={"user": 1})
+    with second:
+        assert not second.sync.result(second.sync.trigger("ren"), timeout=20).succeeded
+    says = "'send_reminder' does not accept the stored arguments of job 'ren': missing a required argument: 'user_id'"
+    assert says in caplog.text
+    assert "hint: use s.create(..., replace=True) with arguments that fit" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ from kron.timing.schedule.policy import Overlap
 
 __all__ = ["Actor", "Registrar"]
 
+Check = Callable[[ScheduleUpdate, int], None]  # of an update at a time in milliseconds
 REDRIVABLE_STATES = frozenset({State.FAILED, State.UNKNOWN, State.LOST})
 
 
@@ -48,19 +49,29 @@ class Registrar:
         self.store, self.sink = store, sink if sink is silent else guarded(sink)
         self.reports = ReportWriter(store, sink)
 
-    async def upsert(self, job: Job, actor: Actor = NO_ACTOR, *, expected: int | None = None) -> ScheduleState:
+    async def upsert(
+        self, job: Job, actor: Actor = NO_ACTOR, *, expected: int | None = None, check: Check | None = None
+    ) -> ScheduleState:
         """Create or replace a schedule. Periods that are already due are recorded first; a pause stays.
 
         Args:
             job: The new definition.
             actor: Who requests the change, and why.
             expected: Revision that the caller has seen, here and in the methods below; 0: no schedule; None: any.
+            check: Raises an error for an update that the caller refuses. An unchanged definition has no update.
 
         Raises:
             RevisionConflict: The schedule has another revision than `expected`. Nothing is written.
                 `CONTENDED`, if it was modified concurrently too often.
         """
-        return await self._write(job.identity, lambda state, now: defined(job, state, now, actor), expected)
+
+        def change(state: ScheduleState | None, now: int) -> ScheduleUpdate | None:
+            update = defined(job, state, now, actor)
+            if update is not None and check is not None:
+                check(update, now)
+            return update
+
+        return await self._write(job.identity, change, expected)
 
     async def upsert_all(self, requests: Sequence[tuple[Job, Actor]]) -> list[ScheduleState]:
         """Create or replace many schedules in one write.

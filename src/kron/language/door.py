@@ -40,6 +40,7 @@ class Door:
 PYTHON = Door('pass dialect="{}"', 'pass timezone="{}"', 'identity="NAME"')
 DECORATOR = Door('use @s.job(..., dialect="{}")', 'pass timezone="{}"')  # of a job, which has an identity
 COMMAND_LINE = Door("add --dialect {}", "add --timezone {}", "--identity NAME", " ")
+CALL = Door('pass dialect="{}"', 'pass timezone="{}"')  # of a job that a call creates, which has an identity
 # The HTTP API; krontab lines; jobs as named fields, such as the lines of `kron load`.
 HTTP = Door('set "dialect" to "{}"', 'set "timezone" to "{}"')
 FILE = Door('begin the schedule with "{}: "', "")

@@ -9,7 +9,8 @@ from zoneinfo import ZoneInfo
 
 from kron.apps.embedded.blocking_requests import BlockingRequests
 from kron.apps.embedded.job_info import JobInfo
-from kron.apps.embedded.options import AfterEndName, CatchupName, Duration, OverlapName, with_known_options
+from kron.apps.embedded.known_options import with_known_options
+from kron.apps.embedded.options import AfterEndName, CatchupName, Duration, OverlapName
 from kron.apps.embedded.requests import Requests
 from kron.apps.embedded.task_jobs import TaskJobs
 from kron.language.dialect import DialectName
@@ -36,11 +37,16 @@ class BlockingJobs(BlockingRequests):
         kwargs: Mapping[str, Any] | None = None,
         labels: Mapping[str, str] | None = None,
         timezone: str | ZoneInfo | None = None,
+        dst: str | None = None,
         overlap: OverlapName | None = None,
+        overlap_limit: int | None = None,
         catchup: CatchupName | None = None,
         deadline: Duration | None = None,
         retry_delay: Duration | None = None,
         retry_attempts: int | None = None,
+        retry_factor: int | None = None,
+        retry_max_delay: Duration | None = None,
+        retry_jitter: int | None = None,
         timeout: Duration | None = None,
         max_runs: int | None = None,
         pause_on_failure: int | None = None,
@@ -49,10 +55,12 @@ class BlockingJobs(BlockingRequests):
         replace: bool = False,
     ) -> JobInfo:
         """Create a job of a task. Options as in `Scheduler.create`."""
-        schedule_options = {"every": every, "at": at, "dialect": dialect, "timezone": timezone}
+        schedule_options = {"every": every, "at": at, "dialect": dialect, "timezone": timezone, "dst": dst}
         call = {"args": args, "kwargs": kwargs, "labels": labels, "replace": replace}
-        policy = {"overlap": overlap, "catchup": catchup, "deadline": deadline, "timeout": timeout}
-        retry = {"retry_delay": retry_delay, "retry_attempts": retry_attempts, "restart_lost": restart_lost}
+        policy = {"overlap": overlap, "overlap_limit": overlap_limit, "catchup": catchup, "deadline": deadline}
+        policy |= {"timeout": timeout, "restart_lost": restart_lost}
+        retry = {"retry_delay": retry_delay, "retry_attempts": retry_attempts, "retry_factor": retry_factor}
+        retry |= {"retry_max_delay": retry_max_delay, "retry_jitter": retry_jitter}
         limits = {"max_runs": max_runs, "pause_on_failure": pause_on_failure, "after_end": after_end}
         options: dict[str, Any] = {**schedule_options, **call, **policy, **retry, **limits}
         return self._wait(self._jobs.create(name, task, schedule, **options))
@@ -67,7 +75,8 @@ class BlockingJobs(BlockingRequests):
         at: datetime | Sequence[datetime] | None = None,
         dialect: DialectName | None = None,
         timezone: str | ZoneInfo | None = None,
+        dst: str | None = None,
     ) -> JobInfo:
         """Give a job another schedule. Its task, arguments, labels and policy stay."""
-        options: dict[str, Any] = {"every": every, "at": at, "dialect": dialect, "timezone": timezone}
+        options: dict[str, Any] = {"every": every, "at": at, "dialect": dialect, "timezone": timezone, "dst": dst}
         return self._wait(self._jobs.reschedule(name, schedule, **options))

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 from kron.apps.embedded.core import SchedulerCore
 from kron.apps.embedded.declared import Declared, declare
 from kron.apps.embedded.job_schedule import check_schedule, cron_options
+from kron.apps.embedded.known_options import with_known_options
 from kron.apps.embedded.options import (
     CatchupName,
     Duration,
@@ -17,7 +18,6 @@ from kron.apps.embedded.options import (
     JobOptions,
     OverlapName,
     check_options,
-    with_known_options,
 )
 from kron.apps.wiring import POSTGRES
 from kron.errors import AlreadyExists, UsageError

@@ -56,14 +56,19 @@ def declare(
         raise UsageError(
             "NOT_ASYNC", message, hint="declare it with `async def`, and await the calls of the connection"
         )
-    check_arguments(target, job_name, args, kwargs, transaction)
+    check_arguments(target, job_name, args, kwargs, transaction=transaction)
     process = options.executor == "process"
     if process:
-        if not plain(target):
-            message = f'{job_name!r} is an async function, and executor="process" needs a plain function'
-            raise UsageError("BAD_OPTION", message, hint="declare it with `def`, or remove executor=")
+        check_process_function(target, job_name)
         check_process_call(target, job_name, args, kwargs)
     return Declared(job_name, job, target, tuple(args), dict(kwargs), transaction, process)
+
+
+def check_process_function(function: Callable[..., Any], name: str) -> None:
+    """Reject an async function, which a child process cannot call."""
+    if not plain(function):
+        message = f'{name!r} is an async function, and executor="process" needs a plain function'
+        raise UsageError("BAD_OPTION", message, hint="declare it with `def`, or remove executor=")
 
 
 def import_function(path: str) -> Callable[..., Any]:
@@ -114,8 +119,25 @@ def job_name_of(function: Callable[..., Any], explicit_name: object) -> str:
     return name
 
 
-def check_arguments(function: Callable[..., Any], name: str, args: object, kwargs: object, transaction: bool) -> None:
-    """Reject arguments that the function does not accept; a function without a signature accepts any."""
+def check_arguments(
+    function: Callable[..., Any],
+    job_name: str,
+    args: object,
+    kwargs: object,
+    *,
+    transaction: bool = False,
+    stored: bool = False,
+) -> None:
+    """Reject arguments that the function does not accept; a function without a signature accepts any.
+
+    Args:
+        function: Function of the job.
+        job_name: Name of the job.
+        args: Positional arguments.
+        kwargs: Keyword arguments.
+        transaction: Whether a connection precedes the arguments.
+        stored: Whether the arguments are those of a stored job, which an older version of the function accepted.
+    """
     if isinstance(args, str) or not isinstance(args, Sequence):
         hint = f"use a tuple: args=({args!r},)" if isinstance(args, str | int) else 'use a tuple: args=("a", 1)'
         raise UsageError("BAD_ARGUMENTS", f"args cannot be {clip(repr(args))}", hint=hint)
@@ -130,4 +152,9 @@ def check_arguments(function: Callable[..., Any], name: str, args: object, kwarg
     except TypeError as error:
         hint = "the first argument is the connection; " if transaction else ""
         hint += "pass its arguments: args=(...), kwargs={...}"
-        raise UsageError("BAD_ARGUMENTS", f"{name!r} does not accept these arguments: {error}", hint=hint) from None
+        name = getattr(function, "__name__", job_name)
+        message = f"{name!r} does not accept these arguments: {error}"
+        if stored:
+            message = f"{name!r} does not accept the stored arguments of job {job_name!r}: {error}"
+            hint = "use s.create(..., replace=True) with arguments that fit"
+        raise UsageError("BAD_ARGUMENTS", message, hint=hint) from None

@@ -11,13 +11,14 @@ from kron.errors import InvalidSchedule, LanguageError, UsageError, clip
 from kron.language.agreement import accept
 from kron.language.clock_rule import with_clock_rule
 from kron.language.dialect import TABLE, split_name
-from kron.language.door import DECORATOR
+from kron.language.door import CALL, DECORATOR, Door
 from kron.language.duration import write_duration
 from kron.language.moment import write_moment
 from kron.language.options import Options
 from kron.language.reading import Reading, read, zone_of
 from kron.timing.schedule.cron import possible
-from kron.timing.schedule.head import Moment
+from kron.timing.schedule.head import Moment, Moments
+from kron.timing.schedule.policy import Overlap
 from kron.timing.zone import Zone, instant
 
 DIALECT = "fuzzy"  # dialect of a text that names none
@@ -47,13 +48,32 @@ def check_schedule(text: object, options: JobOptions, job_name: str = "") -> Non
         raise InvalidSchedule("BAD_SCHEDULE", message, hint=_CALL_EXAMPLE if job_name else _EXAMPLE)
 
 
-def read_schedule(text: str | None, name: str, options: JobOptions) -> Reading:
-    """Read the schedule of a job. Without a text, the options have an interval or moments."""
+def read_schedule(text: str | None, name: str, options: JobOptions, door: Door = DECORATOR) -> Reading:
+    """Read the schedule of a job. Without a text, the options have an interval or moments.
+
+    Args:
+        text: Text of the schedule; None without one.
+        name: Name of the job.
+        options: Options of the job.
+        door: How the caller names a dialect, for the hints of errors.
+    """
     if text is None:
         options = replace(options, dialect="plus")
         text = _interval_text(options) if options.every is not None else _moments_text(options)
-    reading = _read_text(text, name, options)
+    reading = _read_text(text, name, options, door)
     return _with_dst(reading, options) if options.dst is not None else reading
+
+
+def read_created_schedule(text: str | None, name: str, options: JobOptions) -> Reading:
+    """Read the schedule of a job that is created at run time.
+
+    A moment that is listed comes once, so it waits for an active run instead of being skipped, unless `overlap` or the
+    text says otherwise.
+    """
+    reading = read_schedule(text, name, options, CALL)
+    if options.overlap is None and isinstance(reading.schedule.cron, Moments):
+        return read_schedule(text, name, replace(options, overlap=Overlap.QUEUE.value), CALL)
+    return reading
 
 
 def _interval_text(options: JobOptions) -> str:
@@ -74,13 +94,14 @@ def _moments_text(options: JobOptions) -> str:
 
 
 def _moment(moment: datetime) -> Moment:
-    """Return the moment of a datetime: a wall-clock time in the time zone of the job, unless it has a zone."""
-    if moment.microsecond:
-        hint = "remove the microseconds: at=time.replace(microsecond=0)"
-        raise UsageError("BAD_OPTION", f"at cannot be {moment.isoformat()}", hint=hint)
+    """Return the moment of a datetime: a wall-clock time in the time zone of the job, unless it has a zone.
+
+    A part of a second is rounded up, because a moment is a whole second.
+    """
+    rounding = 1 if moment.microsecond else 0
     if moment.tzinfo is not None:
-        return Moment(instant(moment), is_instant=True)
-    return Moment(instant(moment.replace(tzinfo=UTC)))  # the same digits, read as a wall-clock time
+        return Moment(instant(moment) + rounding, is_instant=True)
+    return Moment(instant(moment.replace(tzinfo=UTC)) + rounding)  # the same digits, read as a wall-clock time
 
 
 def _with_dst(reading: Reading, options: JobOptions) -> Reading:
@@ -102,17 +123,17 @@ def cron_options(text: object, options: JobOptions) -> JobOptions:
     return replace(options, dialect="vixie", dst="wall" if options.dst is None else options.dst)
 
 
-def _read_text(text: str, name: str, options: JobOptions) -> Reading:
+def _read_text(text: str, name: str, options: JobOptions, door: Door) -> Reading:
     """Read a schedule in the dialect that the option or the text names; by default, it is a sentence."""
     named, dialect = split_name(text), options.dialect
     try:
         if (named.dialect if named else dialect or DIALECT) == "fuzzy":
-            return _read_sentence(text, name, options)
+            return _read_sentence(text, name, options, door)
         zone = _zone(zone_name(options) or "UTC")
-        reading = read(text, dialect, Options(zone, policy_of(options), identity=name), default=DIALECT, door=DECORATOR)
+        reading = read(text, dialect, Options(zone, policy_of(options), identity=name), default=DIALECT, door=door)
     except LanguageError as error:
         first, *others = error.hint.split("\n")
-        error.hint = "\n".join([_hint(error, first, dialect or DIALECT, text), *others])
+        error.hint = "\n".join([_hint(error, first, dialect or DIALECT, text, door), *others])
         raise
     if not possible(reading.schedule.cron):
         hint = "choose a day that exists"
@@ -120,12 +141,12 @@ def _read_text(text: str, name: str, options: JobOptions) -> Reading:
     return reading
 
 
-def _read_sentence(text: str, name: str, options: JobOptions) -> Reading:
+def _read_sentence(text: str, name: str, options: JobOptions, door: Door) -> Reading:
     """Read a sentence in the local time of its zone. Its own UTC offset excludes `timezone`."""
     from kron.language.sentences.read import read_sentence
 
     policy, zone = policy_of(options), zone_name(options)
-    reading = read(text, options.dialect, Options(policy=policy, identity=name), default=DIALECT, door=DECORATOR)
+    reading = read(text, options.dialect, Options(policy=policy, identity=name), default=DIALECT, door=door)
     if not zone:
         return reading
     if read_sentence(reading.text).offset:
@@ -143,27 +164,34 @@ def _zone(name: str) -> Zone:
         raise LanguageError(error.code, error.message, place, hint=error.hint, details=error.details) from None
 
 
-def _cron_line_hint(error: LanguageError, hint: str, text: str) -> str:
-    """Return the hint for a cron line where a sentence is expected: the decorator or the dialect that accepts it."""
-    read_by = error.details.get("read_by")
-    names = read_by if isinstance(read_by, list) else []
-    if len(text.split()) == 5 and (not names or "kron" in names):
-        return "for a cron line, use @s.cron(...), or @s.kron(...) for steps, names and windows"
-    if "kron" in names:
-        return "for a cron line with modifiers, use @s.kron(...)"
-    if "service" in names:
-        return f'for a cron line with seconds, use dialect="service": @s.job("{text}", dialect="service")'
-    return f'use @s.job(..., dialect="{names[0]}")' if names else hint
-
-
-def _hint(error: LanguageError, hint: str, dialect: str, text: str) -> str:
-    """Return the hint for a text that another decorator accepts."""
+def _hint(error: LanguageError, hint: str, dialect: str, text: str, door: Door) -> str:
+    """Return the hint for a text that another decorator or another dialect accepts."""
     if split_name(text):
         return hint
     if dialect == "fuzzy" and text.strip()[:1] in tuple("0123456789*"):
-        return _cron_line_hint(error, hint, text)
+        return _cron_line_hint(error, hint, text, door)
     if dialect == "posix" and error.details.get("unsupported"):
-        return f"{hint}; or use @s.kron(...), which accepts steps and names"
+        other = "use @s.kron(...)" if door is DECORATOR else 'pass dialect="kron"'
+        return f"{hint}; or {other}, which accepts steps and names"
     if error.details.get("surplus") and len(text.split()) == 6 and "service" in str(error.details.get("read_by")):
-        return f'for a cron line with seconds, use @s.job("{text}", dialect="service")'
+        other = f'use @s.job("{text}", dialect="service")' if door is DECORATOR else 'pass dialect="service"'
+        return f"for a cron line with seconds, {other}"
     return hint
+
+
+def _cron_line_hint(error: LanguageError, hint: str, text: str, door: Door) -> str:
+    """Return the hint for a cron line where a sentence is expected: the decorator or the dialect that accepts it."""
+    read_by, is_call = error.details.get("read_by"), door is not DECORATOR
+    names = read_by if isinstance(read_by, list) else []
+    if len(text.split()) == 5 and (not names or "kron" in names):
+        if is_call:
+            return f'for a cron line, write "kron: {text}", or pass dialect="kron"'
+        return "for a cron line, use @s.cron(...), or @s.kron(...) for steps, names and windows"
+    if "kron" in names:
+        other = 'pass dialect="kron"' if is_call else "use @s.kron(...)"
+        return f"for a cron line with modifiers, {other}"
+    if "service" in names and not is_call:
+        return f'for a cron line with seconds, use dialect="service": @s.job("{text}", dialect="service")'
+    if "service" in names:
+        return 'for a cron line with seconds, pass dialect="service"'
+    return door.dialect.format(names[0]) if names else hint

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import wraps
-from inspect import signature
 from typing import Any, Literal, TypeVar, cast
 from zoneinfo import ZoneInfo
 
@@ -18,7 +16,6 @@ from kron.language.fault import Fault
 from kron.timing.schedule.policy import APPLICATION, OVERLAP_NAMES, AfterEnd, Catchup, Overlap, Policy, WorkerLossPolicy
 
 Choice = TypeVar("Choice", Overlap, Catchup, AfterEnd)
-Method = TypeVar("Method", bound=Callable[..., Any])
 _CATCHUPS = {catchup.value: catchup for catchup in Catchup}
 _AFTER_ENDS = {after_end.value: after_end for after_end in AfterEnd}
 _DURATION_AXES = {  # by option
@@ -99,62 +96,6 @@ class JobOptions:
     after_end: AfterEndName | None = None
 
 
-_FOREIGN_OPTIONS = {  # option names of other schedulers and of `job`, and what to use here
-    "at": "use @s.job(at=...)",
-    "coalesce": 'use catchup="latest", which is the default',
-    "dialect": 'use @s.job("...", dialect="...")',
-    "every": "use @s.job(every=...)",
-    "hours": 'use every="2h", or a sentence: @s.job("every 2 hours")',
-    "id": 'use name="..."',
-    "jitter": 'use a window: @s.kron("0 14 * * * @win(around,4m)")',
-    "jobstore": "remove it: the store is that of the scheduler, Scheduler(url)",
-    "max_instances": 'use overlap="allow", overlap_limit=3; one run at a time is the default',
-    "max_retries": 'use retry_delay="30s", retry_attempts=3',
-    "minutes": 'use every="10m", or a sentence: @s.job("every 10 minutes")',
-    "misfire_grace_time": 'use deadline="10m"',
-    "next_run_time": "use await s.trigger(name) to run a job now",
-    "replace_existing": "remove it: a stored job of the same name is always replaced",
-    "run_date": "use at=datetime(2026, 12, 1, 9)",
-    "seconds": 'use every="10s"',
-    "trigger": 'use a string as the schedule: @s.cron("0 9 * * 1-5")',
-    "tz": 'use timezone="Europe/Paris"',
-    "zone": 'use timezone="Europe/Paris"',
-}
-
-_FOREIGN_ARGUMENTS = {  # names of arguments that other schedulers have, and what to use here
-    "executors": 'use max_workers=20 here, and executor="process" for each job',
-    "job_defaults": "give the options to each job, or use functools.partial(s.job, ...)",
-    "jobstores": 'use one store: Scheduler("sqlite:jobs.db")',
-    "timezone": 'give the time zone to each job: @s.job("daily", timezone="Europe/Paris")',
-    "url": 'use the first argument: Scheduler("sqlite:jobs.db")',
-}
-
-
-def with_known_options(method: Method) -> Method:
-    """Return a method of jobs that rejects an unknown keyword argument, with the name to use instead."""
-    return _checked(method, "job option", _FOREIGN_OPTIONS)
-
-
-def with_known_arguments(method: Method) -> Method:
-    """Return a method of a scheduler that rejects an unknown keyword argument, with the name to use instead."""
-    return _checked(method, "argument of Scheduler", _FOREIGN_ARGUMENTS)
-
-
-def _checked(method: Method, kind: str, foreign_names: Mapping[str, str]) -> Method:
-    names = tuple(signature(method).parameters)[1:]
-
-    @wraps(method)
-    def checked(*args: Any, **options: Any) -> Any:
-        for option in options:
-            if option not in names:
-                known = [name for name in names if name != "function"]
-                hint = foreign_names.get(option) or did_you_mean(option, known, f"use one of {', '.join(known)}")
-                raise UsageError("UNKNOWN_OPTION", f"unknown {kind} {clip(option)!r}", hint=hint)
-        return method(*args, **options)
-
-    return cast(Method, checked)
-
-
 def check_options(options: JobOptions) -> JobOptions:
     """Return the given options. Raise an error for the first invalid one."""
     zone: object = options.timezone
@@ -166,9 +107,14 @@ def check_options(options: JobOptions) -> JobOptions:
     for name, flag in flags.items():
         if not isinstance(flag, bool | None):
             raise _bad_option(name, flag, f"use {name}=True or {name}=False")
-    if options.executor not in (None, "thread", "process"):
-        raise _bad_option("executor", options.executor, 'use executor="thread" or executor="process"')
+    check_executor(options.executor)
     return options
+
+
+def check_executor(executor: object) -> None:
+    """Reject an executor that does not exist."""
+    if executor not in (None, "thread", "process"):
+        raise _bad_option("executor", executor, 'use executor="thread" or executor="process"')
 
 
 def zone_name(options: JobOptions) -> str:

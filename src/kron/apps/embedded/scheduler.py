@@ -13,7 +13,8 @@ from kron.apps.embedded.blocking_jobs import BlockingJobs
 from kron.apps.embedded.current_run import current_run
 from kron.apps.embedded.declared import Declared
 from kron.apps.embedded.job_declarations import JobDeclarations
-from kron.apps.embedded.options import check_arguments, check_calls, with_known_arguments
+from kron.apps.embedded.known_options import with_known_arguments
+from kron.apps.embedded.options import check_arguments, check_calls
 from kron.apps.embedded.requests import Requests
 from kron.apps.embedded.run_handlers import RunHandlers
 from kron.apps.embedded.running import Running, Setup, current_loop
@@ -73,6 +74,16 @@ class Scheduler(JobDeclarations, Requests, TaskJobs):
     - `executor`: where a plain function runs: `"thread"` (default), or `"process"` for a child process of its own.
     - `transaction`: the first argument of the function is a PostgreSQL connection. Its writes are committed together
       with the success of the run.
+
+    `create` makes a job of a task (`@s.task`) while the scheduler runs. It has the same options except two: `executor`
+    belongs to the function, `@s.task(executor="process")`, and only a declared job has a `transaction`. More options:
+
+    - `labels`: keys and values, by which `jobs` lists.
+    - `after_end`: `"delete"` deletes the job after its last run. Default: `"keep"`.
+    - `replace`: whether a job of the same name is replaced. Default: False, which raises `AlreadyExists`.
+
+    Its arguments must be JSON that the function accepts. Moments (`at`) wait for an active run of the job, unless
+    `overlap` is given. It raises `InvalidInput` (`PAST`) if all moments of a new schedule have passed.
     """
 
     @with_known_arguments

@@ -11,9 +11,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kron.apps.embedded.declared import SCHEME, Declared, check_arguments, check_callable, job_name_of
-from kron.apps.embedded.job_schedule import check_schedule, read_schedule
-from kron.apps.embedded.options import JobOptions
+from kron.apps.embedded.child_process import check_process_call
+from kron.apps.embedded.declared import (
+    SCHEME,
+    Declared,
+    check_arguments,
+    check_callable,
+    check_process_function,
+    job_name_of,
+)
+from kron.apps.embedded.job_schedule import check_schedule, read_created_schedule
+from kron.apps.embedded.options import ExecutorName, JobOptions, check_executor
 from kron.errors import InvalidInput, UsageError, clip, did_you_mean
 from kron.language.source import source_of
 from kron.timing.job import Job
@@ -27,6 +35,7 @@ class Task:
 
     name: str
     function: Callable[..., Any]
+    process: bool = False  # whether the function is called in a child process
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +47,18 @@ class TaskCall:
     labels: Mapping[str, str] | None = None
 
 
-def task_of(function: Callable[..., Any], name: str | None) -> Task:
+def task_of(function: Callable[..., Any], name: str | None, executor: ExecutorName | None = None) -> Task:
     """Return the task of a function; without a name, under the name of the function."""
     if isinstance(function, str):
         hint = f'write @s.task(name="{clip(function)}") above the function'
         raise UsageError("NOT_CALLABLE", f"{clip(function)!r} is not a function", hint=hint)
     check_callable(function)
-    return Task(job_name_of(function, name), function)
+    check_executor(executor)
+    task = Task(job_name_of(function, name), function, executor == "process")
+    if task.process:
+        check_process_function(function, task.name)
+        check_process_call(function, task.name, (), {})
+    return task
 
 
 def find_task(tasks: Mapping[str, Task], task: Callable[..., Any] | str) -> Task:
@@ -67,9 +81,9 @@ def job_of_task(name: str, task: Task, text: str | None, options: JobOptions, ca
     job_name_of(task.function, name)
     check_schedule(text, options, name)
     kwargs = {} if call.kwargs is None else call.kwargs
-    check_arguments(task.function, name, call.args, kwargs, transaction=False)
+    check_arguments(task.function, name, call.args, kwargs)
     payload = _payload(name, {"args": list(call.args), "kwargs": dict(kwargs)})
-    reading = read_schedule(text, name, options)
+    reading = read_created_schedule(text, name, options)
     source = source_of(reading.text, reading.dialect, reading.schedule)
     labels = labels_of({} if call.labels is None else call.labels)
     target = f"{SCHEME}:{task.name}"
@@ -96,5 +110,5 @@ def declared_of(task: Task, job: Job) -> Declared:
     """
     call = json.loads(job.payload or "{}")
     args, kwargs = call.get("args", []), call.get("kwargs", {})
-    check_arguments(task.function, job.name, args, kwargs, transaction=False)
-    return Declared(job.name, job, task.function, tuple(args), kwargs)
+    check_arguments(task.function, job.name, args, kwargs, stored=True)
+    return Declared(job.name, job, task.function, tuple(args), kwargs, process=task.process)
