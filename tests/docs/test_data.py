@@ -18,6 +18,7 @@ from kron.engine.clock import SystemTimer
 from kron.engine.events import silent
 from kron.engine.settings import Settings
 from kron.engine.target_limit import TargetLimit, TargetLimits
+from kron.engine.why import _run_text
 from kron.language.krontab import read_table
 from kron.rules.launch_result import LaunchResponse, LaunchResult
 from kron.rules.plan import Plan
@@ -70,7 +71,7 @@ def test_limits_of_page_are_those_of_its_text(tmp_path):
 
 def test_causes_of_limits_page_are_those_of_a_worker():
     """The sample has what a worker records, for a host that failed and for the limit of the page."""
-    held, limited = block_of(HOW_TO / "protect-targets.md", "text").splitlines()
+    waiting, limited, held, probed = block_of(HOW_TO / "protect-targets.md", "text").splitlines()
     breakers, now = Breakers(Settings(), silent), instant_of("2026-03-01T12:00:20Z") * 1000
     for _ in range(10):
         breakers.record("hooks.example.com", LaunchResponse(LaunchResult.RETRYABLE), now)
@@ -81,8 +82,17 @@ def test_causes_of_limits_page_are_those_of_a_worker():
     job = Job("a", replace(parse("0 12 * * *", dialect="kron"), policy=SERVICE))
     claim = Claim(job, run, 0.0, now, Plan(ScheduleState(job, 1, now, now), now, None), target="hooks.example.com")
     hold = breakers.hold(claim, now)
-    assert held == f"open: The run is waiting: {hold.cause}."
-    assert limited == f"open: The run is waiting: {limits.cause('hooks.example.com')}."
+    breakers.begin("hooks.example.com", now + 10_000)
+    probe = breakers.hold(claim, now + 10_001)
+    assert waiting == _run_text(run, "")
+    assert limited == _run_text(returned(run, 1, 1), limits.cause("hooks.example.com"))
+    assert held == _run_text(returned(run, 2, 1), hold.cause)
+    assert probed == _run_text(returned(run, 3, 2), probe.cause)
+
+
+def returned(run, attempt, unsent):
+    """The run after its worker has withheld it."""
+    return run._replace(state=State.RETRY, attempt=attempt, unsent=unsent)
 
 
 def test_krontab_of_page_is_read():

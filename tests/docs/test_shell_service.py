@@ -58,6 +58,8 @@ def test_webhook_page_makes_a_secret_and_reports(tmp_path):
 
 def test_limits_page_starts_workers(tmp_path):
     run_shell(HOW_TO / "protect-targets.md", tmp_path)
+    log = (tmp_path / "worker.log").read_text(encoding="utf-8")
+    assert [json.loads(line)["launches"] for line in log.splitlines() if "worker_started" in line] == ["http, https"]
 
 
 def test_dead_letters_page_redrives(tmp_path):

@@ -101,6 +101,11 @@ def test_hold_ends_with_one_probe_and_the_others_wait_for_it():
     breakers.begin("a", NOW + 10_000)
     assert held(breakers, NOW + 10_100) == NOW + 10_100 + 1_000
     assert held(breakers, NOW + 14_000) == NOW + 14_000 + 4_000 + 10, "longer, the longer the probe takes"
+    cause = breakers.hold(a_claim(), NOW + 14_000).cause
+    assert cause == "the worker holds a after 10 failed launches, and waits for the result of its probe"
+    breakers.record("a", FAILED, NOW + 14_500)
+    cause = breakers.hold(a_claim(), NOW + 14_600).cause
+    assert cause == "the worker holds a after 11 failed launches, until 2027-01-15T08:00:35Z"
 
 
 def test_held_runs_return_one_after_the_other():

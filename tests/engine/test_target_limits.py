@@ -81,6 +81,27 @@ def test_limit_that_cannot_be_read_is_named(text):
 
 
 @pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("https://x.com=5", "use the host, such as x.com=5"),
+        ("https://user@X.com:8443/hook?a=b=5/s", "use the host, such as x.com=5/s"),
+        ("x.com/hook=5", "use the host, such as x.com=5"),
+        ("x.com:8443=5", "use the host, such as x.com=5"),
+        ("https://=5", "use the host, such as hooks.example.com=5"),
+    ],
+)
+def test_limit_of_a_url_names_the_host_to_write(text, hint):
+    with pytest.raises(ValueError) as error:
+        read_limits([text])
+    assert error.value.args == (text, "names a URL or a port, and a target is a host name", hint)
+
+
+@pytest.mark.parametrize("address", ["::1", "fe80::1:2"])
+def test_limit_of_an_address_is_read(address):
+    assert read_limits([f"{address}=5"]) == (TargetLimit(address, 5),)
+
+
+@pytest.mark.parametrize(
     ("limit", "text"),
     [
         (TargetLimit("a", 10, 5.0), "10 concurrent launches, 5 launches per second"),

@@ -89,6 +89,24 @@ def test_worker_in_text_form_is_readable(tmp_path):
     assert "started on sqlite:" in first
 
 
+def test_worker_says_what_it_launches(tmp_path):
+    store, log = f"sqlite:{tmp_path}/kron.db", tmp_path / "log"
+    with working(store, log) as (worker, _):
+        until(lambda: ready(worker), 30)
+    assert lines(log)[0]["launches"] == "http, https", "it has no functions"
+    assert "no_launcher" not in {line["event"] for line in lines(log)}
+
+
+def test_worker_that_can_launch_nothing_warns_and_says_what_it_needs(tmp_path):
+    store, log = f"sqlite:{tmp_path}/kron.db", tmp_path / "log"
+    with working(store, log, "--log-format", "text", KRON_WEBHOOK_SECRET="") as (worker, _):
+        until(lambda: ready(worker), 30)
+    started, warning = log.read_text().splitlines()[:2]
+    assert "; it launches nothing; metrics on " in started
+    assert " WARNING this worker launches nothing: webhooks need KRON_WEBHOOK_SECRET, " in warning
+    assert "host commands --command-journal" in warning
+
+
 @pytest.mark.parametrize("flag", [["--listen", "127.0.0.1:99999"], ["--set", "TICKMS=5"]])
 def test_worker_with_wrong_setting_prints_one_message(flag, tmp_path):
     ended = subprocess.run(

@@ -65,9 +65,10 @@ class Breakers:
         if latest < return_at and (claim.run.launch_tries <= 1 or latest < now + MIN_HOLD_MS):
             return None
         breaker.held += 1
-        held_until = rfc3339(-(-min(until, latest) // 1000))
-        failures = f"{breaker.failures} failed launches"
-        return Hold(latest, f"the worker holds {claim.target} after {failures}, until {held_until}")
+        held_until = f"until {rfc3339(-(-min(until, latest) // 1000))}"
+        if breaker.probe is not None:  # Kron cannot know when its result arrives
+            held_until = "and waits for the result of its probe"
+        return Hold(latest, f"the worker holds {claim.target} after {breaker.failures} failed launches, {held_until}")
 
     def begin(self, target: str, now: int) -> None:
         """Note that a run is sent: it is the probe if the hold of its target has ended."""

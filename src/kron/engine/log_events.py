@@ -23,6 +23,7 @@ LEVELS = {
     "cancel_error": WARNING,
     "results_kept": WARNING,
     "tz_databases_differ": WARNING,
+    "no_launcher": WARNING,
     "store_lost": ERROR,
     "clock_skewed": ERROR,
     "schedule_set_aside": ERROR,
@@ -139,6 +140,7 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "shards_lost": lambda facts: f"shard lease lost: this worker has {facts['shards']} shards left",
     "tz_databases_differ": _tz_databases,
     "worker_started": _started,
+    "no_launcher": lambda facts: f"this worker launches nothing: {facts['needs']}",
     "worker_stopped": lambda facts: f"worker {facts['owner']} has stopped",
     "log_dropped": lambda facts: f"{facts['count']} log lines dropped: the log could not be written fast enough",
 }

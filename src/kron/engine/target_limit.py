@@ -24,6 +24,7 @@ MAX_WAITING = 1_000  # entries that can wait for the rate of one target
 MAX_TURN_SECONDS = 60.0  # longest time until a withheld run is claimed again
 FIRST_TURN_SECONDS = 5.0  # time until then, if only the concurrency is limited; doubles each time
 _RATE = re.compile(r"([0-9]{1,5}(?:\.[0-9]{1,3})?)/s", re.ASCII)
+_PORT = re.compile(r"[^:]+:[0-9]+", re.ASCII)  # a host with its port
 _COUNT = re.compile(r"[0-9]{1,5}", re.ASCII)
 
 
@@ -45,7 +46,8 @@ def read_limits(items: Iterable[str]) -> tuple[TargetLimit, ...]:
     """Return the limits of a list such as `hooks.example.com=10,5/s`, `*=20`. A comma can also separate items.
 
     Raises:
-        ValueError: A limit cannot be read. The first argument is the item, the second the problem.
+        ValueError: A limit cannot be read. The first argument is the item, the second the problem. A third one, if
+            there is one, is what to write.
     """
     limits = dict[str, TargetLimit]()
     target = ""
@@ -53,6 +55,8 @@ def read_limits(items: Iterable[str]) -> tuple[TargetLimit, ...]:
         name, equals, value = item.rpartition("=")
         if equals:
             target, value = name.strip().lower(), value.strip()
+            if "/" in target or _PORT.fullmatch(target):
+                raise _url_error(item, target, value)
             if target in limits:
                 raise ValueError(item, "names a target twice")
             limits[target] = TargetLimit(target)
@@ -60,6 +64,13 @@ def read_limits(items: Iterable[str]) -> tuple[TargetLimit, ...]:
             raise ValueError(item, "names no target")
         limits[target] = _with_value(limits[target], value or item, item)
     return tuple(limits.values())
+
+
+def _url_error(item: str, url: str, value: str) -> ValueError:
+    """Return the error of a limit whose target is more than a host name. Its third argument names the host."""
+    host = url.rpartition("//")[2].partition("/")[0].rpartition("@")[2].partition(":")[0]
+    problem = "names a URL or a port, and a target is a host name"
+    return ValueError(item, problem, f"use the host, such as {host or 'hooks.example.com'}={value}")
 
 
 def _with_value(limit: TargetLimit, value: str, item: str) -> TargetLimit:

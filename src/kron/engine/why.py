@@ -33,7 +33,8 @@ MAX_RECORDS = 10_000  # maximum records read
 
 _STATE_TEXT = {
     State.PENDING: "The run is due and waits for its turn.",
-    State.LAUNCHING: "A worker is launching the run.",
+    State.LAUNCHING: "A worker has claimed the run and is launching it, "
+    "or the run waits for a free place in that worker.",
     State.RETRY: "The launch failed, or its result is unknown. Kron will retry.",
     State.ENQUEUED: "The target has accepted the run and has not reported its end.",
     State.STARTED: "The target has reported that the run started.",

@@ -167,9 +167,9 @@ def _check_limits(config: Config) -> None:
     try:
         read_limits(config.target_limits)
     except ValueError as error:
-        item, problem = error.args
-        hint = "use TARGET=CONCURRENT,RATE/s, such as hooks.example.com=10,5/s, and * for every other target"
-        raise bad_setting("target_limits", item, problem, hint) from None
+        item, problem, *hints = error.args
+        hints.append("use TARGET=CONCURRENT,RATE/s, such as hooks.example.com=10,5/s, and * for every other target")
+        raise bad_setting("target_limits", item, problem, hints[0]) from None
     if config.breaker_max_hold_ms < config.breaker_hold_ms:
         reason = f"is shorter than BREAKER_HOLD_MS ({config.breaker_hold_ms})"
         raise bad_setting("breaker_max_hold_ms", config.breaker_max_hold_ms, reason, "raise it")

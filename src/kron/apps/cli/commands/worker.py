@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import gc
 import signal
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext, suppress
 
 from kron.apps.cli.console import Screen
@@ -21,9 +22,15 @@ from kron.apps.service.working import make_worker, make_working, targets_of
 from kron.apps.wiring import check_served, open_store, with_notifications
 from kron.engine.clock import SystemTimer
 from kron.engine.events import Event
+from kron.engine.fleet import FUNCTIONS
 from kron.engine.maintenance import Maintenance, maintaining
 from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
 
+# What a worker needs to launch anything. Its only function does nothing: an application launches its own functions.
+NEEDS = (
+    "webhooks need KRON_WEBHOOK_SECRET, host commands --command-journal, Kubernetes Jobs --kubernetes, "
+    "workflows KRON_WORKFLOW_STORE and KRON_EXECUTOR_URL, and functions the application that declares them"
+)
 GC_THRESHOLDS = (100_000, 50, 50)  # a pass creates no cycles: frequent cycle collection took a third of its time
 FLAGS = (
     "store",
@@ -69,13 +76,9 @@ async def _work(config: Config) -> None:
 
         probe = Probe(metrics, lambda: not_ready(store, working.readiness))
         async with probing(config.address, probe) if config.listen else nullcontext() as port:
-            facts = {
-                "owner": worker.owner,
-                "store": redacted(config.store),
-                "launches": ", ".join(sorted(targets.launchers)),
-            }
             metrics_fact = {"metrics": f"http://{config.address[0]}:{port}/metrics"} if port else {}
-            working.sink(Event("worker_started", 0, facts | metrics_fact))
+            for event in _start_events(worker.owner, config.store, targets.launchers, metrics_fact):
+                working.sink(event)
             maintenance = Maintenance(store, SystemTimer(), days=config.retention_days or None, sink=working.sink)
             async with with_notifications(store, worker.notify), maintaining(maintenance):
                 await worker.run(stop)
@@ -83,3 +86,12 @@ async def _work(config: Config) -> None:
     working.sink(Event("worker_stopped", 0, {"owner": worker.owner}))
     if working.log:
         working.log.close()
+
+
+def _start_events(owner: str, store: str, schemes: Iterable[str], more: dict[str, str]) -> Iterator[Event]:
+    """Yield the events of a worker that starts: what it launches, and what it needs if this is nothing."""
+    kinds = sorted(scheme for scheme in schemes if scheme != FUNCTIONS)
+    launches = ", ".join(kinds) or "nothing"
+    yield Event("worker_started", 0, {"owner": owner, "store": redacted(store), "launches": launches, **more})
+    if not kinds:
+        yield Event("no_launcher", 0, {"owner": owner, "needs": NEEDS})
