@@ -85,6 +85,35 @@ def test_runs_are_listed_newest_first_and_by_state(kron, url):
     assert failed["key"][:12] in table[1]
 
 
+def test_triggered_run_is_explained_by_its_time_and_by_its_key(kron, url):
+    """It names its request and its error, and no decision of the calendar."""
+    (run,) = asked(kron, "runs", "broken", "--store", url)
+    assert run["error"] == "ZeroDivisionError: division by zero"
+    by_time = kron("why", "broken", "--store", url, "--at", run["period"])
+    by_key = kron("why", "broken", "--store", url, "--run", run["key"])
+    assert (by_time.status, by_time.out) == (0, by_key.out)
+    revision, requested, outcome, started, attempt = by_key.out.splitlines()
+    assert revision.startswith("revision 1")
+    assert requested == f"requested as {run['trigger']}, {run['created_at']}"
+    assert outcome == "executed: The run failed. Reason: The target reported a failure."
+    assert started.startswith("started ")
+    assert attempt.endswith(': "ZeroDivisionError: division by zero"')
+    found = json.loads(kron("why", "broken", "--store", url, "--run", run["key"], "-o", "json").out)
+    assert (found["key"], found["trigger"], found["decision"]) == (run["key"], run["trigger"], None)
+    assert [each["error"] for each in asked(kron, "runs", "report", "--store", url)] == [None, None]
+
+
+def test_unknown_key_of_a_run_says_where_keys_are_printed(kron, url):
+    (run,) = asked(kron, "runs", "broken", "--store", url)
+    foreign = kron("why", "report", "--store", url, "--run", run["key"])
+    assert foreign.status == 1
+    assert "'report' has no run with the key" in foreign.err
+    assert "hint: use a key that `kron runs report -o name` prints" in foreign.err
+    as_name = kron("why", run["key"], "--store", url)
+    assert as_name.status == 1
+    assert "hint: this is the key of a run: use kron why JOB --run KEY" in as_name.err
+
+
 def test_filter_reads_page_after_page_up_to_its_bound(kron, tmp_path, monkeypatch):
     from kron.apps.cli.commands import runs
 

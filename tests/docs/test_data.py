@@ -16,9 +16,9 @@ from kron.engine.breaker import Breakers
 from kron.engine.claim import Claim
 from kron.engine.clock import SystemTimer
 from kron.engine.events import silent
+from kron.engine.period_report import _run_text
 from kron.engine.settings import Settings
 from kron.engine.target_limit import TargetLimit, TargetLimits
-from kron.engine.why import _run_text
 from kron.language.krontab import read_table
 from kron.rules.launch_result import LaunchResponse, LaunchResult
 from kron.rules.plan import Plan

@@ -2,7 +2,10 @@
 
 from dataclasses import replace
 
+import pytest
+
 from kron.engine.why import why
+from kron.errors import NotFound
 from kron.rules.launch_result import LaunchResult
 from kron.timing.schedule.policy import SECOND, SERVICE
 from kron.timing.zone import instant_of, rfc3339_ms
@@ -162,5 +165,73 @@ def test_why_tells_withheld_attempts_from_those_that_were_sent():
         second = (await why(world.store, "job", ms(NOON))).summary()
         assert first.endswith(" Attempts: 1. Withheld by a worker and not sent: 1.")
         assert second.endswith(" Attempts: 2. Withheld by a worker and not sent: 1.")
+
+    play(scene())
+
+
+def test_why_of_the_time_of_a_request_is_about_the_requested_run():
+    async def scene():
+        world = World("2026-03-01T11:30:00Z", duration=1)
+        await world.define("0 * * * *")
+        await world.run("2026-03-01T12:10:00Z")
+        run = await world.registrar.trigger("job", "release-42")
+        await world.run("2026-03-01T12:20:00Z")
+        told = await why(world.store, "job", ms("2026-03-01T12:10:00Z"))
+        assert (told.run.key, told.decision) == (run.key, None)
+        assert [*told.lines()][1:3] == [
+            "requested as release-42, 2026-03-01T12:10:00.000Z",
+            "executed: The run succeeded.",
+        ]
+        later = await why(world.store, "job", ms("2026-03-01T12:10:01Z"))
+        assert (later.period.id, later.run.trigger) == (NOON, ""), "the last period up to that second"
+
+    play(scene())
+
+
+def test_why_of_a_time_with_a_period_and_a_request_is_about_the_period():
+    async def scene():
+        world = World("2026-03-01T11:30:00Z", duration=1)
+        await world.define("0 * * * *")
+        await world.run(NOON)
+        run = await world.registrar.trigger("job", "release-42")
+        assert run.nominal == instant_of(NOON)
+        await world.run("2026-03-01T12:20:00Z")
+        assert (await why(world.store, "job", ms(NOON))).run.trigger == ""
+        told = await why(world.store, "job", ms(NOON), run_key=run.key)
+        assert (told.run.key, told.decision) == (run.key, None)
+
+    play(scene())
+
+
+def test_why_by_key_is_about_any_run_of_the_schedule():
+    async def scene():
+        world = World("2026-03-01T11:30:00Z", duration=1)
+        await world.define("0 * * * *")
+        await world.run("2026-03-01T12:10:00Z")
+        (scheduled,) = await world.store.runs("job", 1)
+        nine = instant_of("2026-03-01T09:00:00Z")
+        (repeated,) = await world.registrar.backfill("job", nine, nine, "b")
+        for run in (scheduled, repeated):
+            told = await why(world.store, "job", ms("2026-03-01T13:00:00Z"), run_key=run.key)
+            assert (told.run.key, told.period.nominal) == (run.key, run.nominal)
+            assert told.decision["period_id"] == told.period.id, "the calendar has this period"
+        assert f"requested as {repeated.trigger}, 2026-03-01T12:10:00.000Z" in told.lines()
+        for key in ("0" * 64, "", "x"):
+            missing = why(world.store, "other" if not key else "job", ms(NOON), run_key=key)
+            with pytest.raises(NotFound):
+                await missing
+
+    play(scene())
+
+
+def test_why_finds_a_request_behind_many_newer_runs(monkeypatch):
+    monkeypatch.setattr("kron.engine.why.PAGE_SIZE", 2)
+
+    async def scene():
+        world = World("2026-03-01T12:00:30Z", duration=1)
+        await world.define("* * * * *", SERVICE)
+        run = await world.registrar.trigger("job", "r")
+        await world.run("2026-03-01T12:10:00Z")
+        assert (await why(world.store, "job", ms("2026-03-01T12:00:30Z"))).run.key == run.key
 
     play(scene())

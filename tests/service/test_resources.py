@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from kron.client import Client
 from kron.language.record import verify
 from kron.timing.zone import instant_of
 from tests.service.http import serving, until, workflow
@@ -182,6 +183,19 @@ def test_bulk_defines_line_by_line_and_says_which_line_is_wrong(plain):
     assert said[7]["problem"]["span"] == [0, 2]
     assert said[8]["problem"]["code"] == "INVALID"
     assert plain.get("/v1/schedules/bulk-249").json["revision"] == 1
+
+
+def test_why_of_a_key_tells_of_that_run(plain):
+    plain.put("/v1/schedules/k1", definition())
+    run = plain.post("/v1/schedules/k1/trigger", {}).json
+    told = plain.get(f"/v1/schedules/k1/why?run={run['key']}").json
+    assert (told["period"], told["state"], told["decision"]) == (run["period"], "pending", None)
+    assert any(line.startswith(f"requested as {run['trigger']}, ") for line in told["explanation"])
+    client = Client(f"http://127.0.0.1:{plain.port}")
+    assert client.why("k1", run=run["key"]) == told
+    plain.put("/v1/schedules/k2", definition())
+    assert plain.get(f"/v1/schedules/k2/why?run={run['key']}").status == 404
+    assert plain.get("/v1/schedules/k1/why?run=abc").status == 422
 
 
 def test_why_tells_of_a_run_and_the_decision_can_be_verified():

@@ -118,9 +118,14 @@ class Client(RunCalls, ServiceCalls):
         """Yield the runs of a schedule, newest first, with one request per page: at most `limit`; None yields all."""
         return paged(self, _path(schedule_id, "runs"), "runs", {}, page=page, limit=limit)
 
-    def why(self, schedule_id: str, at: str | None = None) -> Why:
-        """Return the outcome, with its reason, of the last period up to `at` (RFC 3339; None: now)."""
-        return cast(Why, self.request("GET", _path(schedule_id, "why"), query={"at": at} if at else {}))
+    def why(self, schedule_id: str, at: str | None = None, *, run: str | None = None) -> Why:
+        """Return the outcome, with its reason, of the last period up to `at` (RFC 3339; None: now).
+
+        A run that was requested exactly at `at` comes before an earlier period. With `run`, the key of a run, the
+        report is on that run.
+        """
+        query = {name: value for name, value in (("at", at), ("run", run)) if value}
+        return cast(Why, self.request("GET", _path(schedule_id, "why"), query=query))
 
     def history(self, schedule_id: str) -> list[Change]:
         """Return all changes of a schedule, oldest first."""

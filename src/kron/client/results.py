@@ -158,7 +158,7 @@ class Why(TypedDict):
     reason: str | None
     state: str | None
     revision: int
-    decision: dict[str, Any]
+    decision: dict[str, Any] | None
     started_at: str | None
     finished_at: str | None
     attempts: list[Attempt]

@@ -1,185 +1,39 @@
-"""Why: the report on one period: which revision decided, the decision, and the outcome with its reason."""
+"""Why: find what is recorded of one period or one run, and return the report on it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
-
-from kron.engine.attempt_text import attempt_text
-from kron.engine.fleet import kind_of
+from kron.engine.period_report import PeriodReport
 from kron.engine.store import Store
 from kron.errors import InvalidSchedule, NotFound
-from kron.language.canonical import unparse
-from kron.language.duration import write_duration
 from kron.language.record import record_of
 from kron.rules.action import ActionKind, ScheduleAction
-from kron.rules.attempt import Attempt, AttemptResult
-from kron.rules.counters import over_reason
-from kron.rules.downtime import ALWAYS, EVER
-from kron.rules.outcome import REASON_TEXT, GapRecord
-from kron.rules.run import Run, State
+from kron.rules.outcome import GapRecord
+from kron.rules.run import RESERVED_PREFIXES, Run
 from kron.rules.state import ScheduleState
-from kron.rules.survey import responsible
 from kron.rules.update import Revision
-from kron.timing.due import Due, due_of, has_period
+from kron.timing.due import due_of
 from kron.timing.job import Job
 from kron.timing.key import key_of
 from kron.timing.period import Period, next_nominal, prev_nominal
-from kron.timing.recurrence import stands_for
-from kron.timing.zone import rfc3339, rfc3339_ms
 
 MAX_RECORDS = 10_000  # maximum records read
-
-_STATE_TEXT = {
-    State.PENDING: "The run is due and waits for its turn.",
-    State.LAUNCHING: "A worker has claimed the run and is launching it, "
-    "or the run waits for a free place in that worker.",
-    State.RETRY: "The launch failed, or its result is unknown. Kron will retry.",
-    State.ENQUEUED: "The target has accepted the run and has not reported its end.",
-    State.STARTED: "The target has reported that the run started.",
-    State.WAITING: "The run failed, and Kron will run it again.",
-    State.SUCCESS: "The run succeeded.",
-    State.FAILED: "The run failed.",
-    State.CANCELLED: "The run was canceled.",
-    State.LOST: "The run stopped reporting and counts as lost.",
-    State.UNKNOWN: "The target may have executed the run.",
-}
-_UNLAUNCHED_STATES = frozenset({State.PENDING, State.RETRY, State.WAITING})
+PAGE_SIZE = 500  # records in one read
 
 
-@dataclass(frozen=True, slots=True)
-class PeriodReport:
-    """Report on one period. Without a run and a gap record, the period has no record yet."""
-
-    identity: str
-    period: Period
-    revision: Revision
-    decision: dict[str, Any]  # as `record_of` returns it
-    due: Due
-    run: Run | None
-    gap: GapRecord | None
-    state: ScheduleState
-    action: ScheduleAction | None = None  # pause or deletion that was in force when the period was due
-    now: int = 0  # milliseconds: when the report was made
-    began: int = 0  # milliseconds: when the schedule was first defined
-    shared: bool = True  # whether workers register in this store
-    attempts: tuple[Attempt, ...] = ()  # recorded attempts of the run, oldest first; none if it succeeded at once
-
-    def lines(self) -> Iterator[str]:
-        """Yield the report, line by line."""
-        revision = self.revision
-        author = f" by {revision.actor}" if revision.actor else ""
-        note = f" ({revision.note})" if revision.note else ""
-        yield f"revision {revision.number}{author}, {rfc3339(revision.at // 1000)}: {_text_of(revision.job)}{note}"
-        chosen = self.decision["chosen_time"] if self.due.schedulable else "none: no second satisfies the constraints"
-        yield f"period {self.period.id}: chosen {chosen}" + self._jitter_text()
-        missing_time = stands_for(revision.job.schedule, self.period.nominal)
-        if missing_time is not None:
-            yield f"It stands for {missing_time} local time, which the clocks skip."
-        if self.action is not None:
-            yield _action_text(self.action)
-        yield self.summary()
-        yield from self._times()
-        for attempt in self.attempts:
-            yield attempt_text(attempt, revision.job.target)
-        if not self.launchable:
-            yield self._unlaunchable_text()
-
-    def _times(self) -> Iterator[str]:
-        """Yield when the run started and finished, if its target has accepted it."""
-        run = self.run
-        if run is not None and run.started is not None:
-            end = "not finished" if run.finished is None else f"finished {rfc3339_ms(run.finished)}"
-            yield f"started {rfc3339_ms(run.started)}, {end}"
-
-    @property
-    def launchable(self) -> bool:
-        """False if the period still needs a launch, and no living worker can launch its target."""
-        has_worker = not self.shared or self.state.downtime.end != EVER
-        if self.run is not None:
-            return has_worker or self.run.state not in _UNLAUNCHED_STATES or self.run.revision != self.state.revision
-        return has_worker or self.gap is not None or not self._is_expected() or self._inactive_text() != ""
-
-    def _unlaunchable_text(self) -> str:
-        downtime, kind = self.state.downtime, kind_of(self.state.job.target)
-        last_alive = (
-            "" if downtime == ALWAYS else f" Such a worker was last alive at {rfc3339(downtime.start // 1000)}."
-        )
-        return f"No living worker can launch {kind!r}, the target of this schedule.{last_alive}"
-
-    def _jitter_text(self) -> str:
-        jitter = self.revision.job.schedule.policy.jitter
-        return f" (jitter of up to {write_duration(jitter)} before or after)" if jitter else ""
-
-    def summary(self) -> str:
-        """Return the outcome and its reason, or why there is no record."""
-        if self.run is not None:
-            return _run_text(self.run, self._wait_cause())
-        if self.gap is not None:
-            span = f"{self.gap.count} periods from {rfc3339(self.gap.first)} to {rfc3339(self.gap.last)}"
-            return f"{self.gap.outcome}: {REASON_TEXT[self.gap.reason]} The period is one of {span}."
-        return self._missing_record_text()
-
-    def _wait_cause(self) -> str:
-        """Return why a worker did not send the last attempt of a run that waits for its next one; empty if it did."""
-        run, last = self.run, self.attempts[-1] if self.attempts else None
-        if run is None or last is None or run.state is not State.RETRY or last.number != run.attempt:
-            return ""
-        return last.excerpt if last.result is AttemptResult.UNSENT else ""
-
-    def _missing_record_text(self) -> str:
-        """Return why there is no record."""
-        state, nominal, since = self.state, self.period.nominal, rfc3339(self.state.effective_from // 1000)
-        if self._is_expected():
-            return f"no record yet: {self._waiting_text()}"
-        if not has_period(self.revision.job, nominal):
-            return "no record: The period is outside the time in which the schedule is valid."
-        if nominal * 1000 < self.began and not responsible(state, self.due):
-            defined_at = rfc3339(self.began // 1000)
-            return f"no record: The period is earlier than its schedule, which was defined at {defined_at}."
-        if state.deleted:
-            return "no record: The schedule was deleted before the period was due."
-        if nominal > state.cursor and over_reason(state):
-            return f"no record: {_sentence(over_reason(state))}"
-        return (
-            f"no record: Revision {state.revision} is responsible for periods since {since}, and this one is earlier."
-        )
-
-    def _is_expected(self) -> bool:
-        """Return whether a period without a record will have one."""
-        state, nominal = self.state, self.period.nominal
-        if state.deleted or self.revision.number != state.revision or nominal <= state.cursor or over_reason(state):
-            return False
-        return has_period(state.job, nominal) and responsible(state, self.due)
-
-    def _waiting_text(self) -> str:
-        due = rfc3339(self.due.at // 1000)
-        if self.due.at <= self.now:
-            return self._inactive_text() or f"The period was due at {due}, and no worker has handled it yet."
-        return self._inactive_text() or f"The period is due at {due}."
-
-    def _inactive_text(self) -> str:
-        """Return why no worker will handle the period for now; empty if one will."""
-        state = self.state
-        if state.paused and not state.pause_expired(self.due.at):
-            return "The schedule is paused" + (
-                f" until {rfc3339(state.paused_until // 1000)}." if state.paused_until else "."
-            )
-        return "The schedule is suspended by its policy." if state.policy.suspend else ""
-
-
-async def why(store: Store, identity: str, at: int, *, shared: bool = True) -> PeriodReport:
+async def why(store: Store, identity: str, at: int, *, run_key: str = "", shared: bool = True) -> PeriodReport:
     """Return the report on the last period up to `at` (milliseconds), or on the first one if there is none.
+
+    If a run was requested exactly at `at`, and no period has this time, the report is on that run.
 
     Args:
         store: The store to read.
         identity: The schedule.
         at: Instant in milliseconds.
+        run_key: Idempotency key: the report is on the run with this key, whatever `at` is.
         shared: Whether workers register in this store. A worker that has the store to itself does not.
 
     Raises:
-        NotFound: The schedule does not exist.
+        NotFound: The schedule does not exist, or has no run with this key.
         InvalidSchedule: The schedule has no period.
     """
     (state,), now = await store.get_with_time([identity])
@@ -188,29 +42,65 @@ async def why(store: Store, identity: str, at: int, *, shared: bool = True) -> P
             "NOT_FOUND", f"schedule {identity!r} does not exist", hint="use the identity of a schedule in this store"
         )
     history = await store.revisions(identity)
-    in_force = _revision(history, None, at)
-    period = _period(in_force.job, at)
-    run = await _run(store, identity, period.nominal)
-    gap = next((g for g in await store.gaps(identity) if run is None and g.first <= period.nominal <= g.last), None)
-    revision = _revision(history, run, at)
-    if run is None and period.nominal in (state.owed or ()) and period.nominal > state.cursor:
-        revision = history[-1]  # an edit has handed the period over
-    due = due_of(revision.job, period.nominal)
-    action = _action_in_force(await store.actions(identity), history, due.at)
-    decision, began = record_of(revision.job, period), history[0].at
-    attempts = (await store.attempts([run.key]))[0] if run else ()
+    if run_key:
+        run: Run | None = await _run_by_key(store, identity, run_key)
+    else:
+        run = await _run_at(store, identity, history, at)
+    period = Period(run.nominal) if run else _period(_revision(history, None, at).job, at)
+    gap = None if run else await _gap(store, identity, period.nominal)
+    revision = _deciding_revision(state, history, run, period.nominal, at)
+    due, attempts = due_of(revision.job, period.nominal), (await store.attempts([run.key]))[0] if run else ()
+    due_at = run.due if run and run.trigger else due.at
+    action = _action_in_force(await store.actions(identity), history, due_at)
+    decision = record_of(revision.job, period) if _is_decided(revision.job, period, run) else None
     return PeriodReport(
-        identity, period, revision, decision, due, run, gap, state, action, now, began, shared, attempts
+        identity, period, revision, decision, due, run, gap, state, action, now, history[0].at, shared, attempts
     )
 
 
-async def _run(store: Store, identity: str, nominal: int) -> Run | None:
-    """Return the calendar run of a period, otherwise its first requested run."""
-    (run,) = await store.runs_by_key([key_of(identity, nominal)])
-    if run is None:
-        requested_runs = [run for run in await store.runs(identity, MAX_RECORDS) if run.nominal == nominal]
-        run = min(requested_runs, key=lambda run: run.trigger, default=None)
+def _is_decided(job: Job, period: Period, run: Run | None) -> bool:
+    """Return whether the calendar decided the period. A run that was requested can have a time of its own."""
+    if run is None or not run.trigger:
+        return True
+    return run.trigger.startswith(RESERVED_PREFIXES) and prev_nominal(job.schedule, period.nominal) == period.nominal
+
+
+async def _run_by_key(store: Store, identity: str, key: str) -> Run:
+    (run,) = await store.runs_by_key([key])
+    if run is None or run.identity != identity:
+        message = f"schedule {identity!r} has no run with the key {key!r}"
+        raise NotFound("NOT_FOUND", message, hint="use a key of 64 hexadecimal digits, as the list of its runs has it")
     return run
+
+
+async def _run_at(store: Store, identity: str, history: list[Revision], at: int) -> Run | None:
+    """Return the run that was requested at `at`, otherwise the run of the last period up to `at`.
+
+    The run of the calendar comes first, otherwise the first requested run.
+    """
+    nominal = _period(_revision(history, None, at).job, at).nominal
+    if nominal != at // 1000:
+        requested_run = await _requested_run(store, identity, at // 1000)
+        if requested_run is not None:
+            return requested_run
+    (run,) = await store.runs_by_key([key_of(identity, nominal)])
+    return run or await _requested_run(store, identity, nominal)
+
+
+async def _requested_run(store: Store, identity: str, nominal: int) -> Run | None:
+    """Return the first requested run with this nominal time; None if there is none. Runs are read newest first."""
+    found, last, read = list[Run](), "", 0
+    while read < MAX_RECORDS:
+        page = await store.runs(identity, PAGE_SIZE, last)
+        found += [run for run in page if run.nominal == nominal]
+        if len(page) < PAGE_SIZE or page[-1].nominal < nominal:
+            break
+        last, read = page[-1].key, read + len(page)
+    return min(found, key=lambda run: run.trigger, default=None)
+
+
+async def _gap(store: Store, identity: str, nominal: int) -> GapRecord | None:
+    return next((gap for gap in await store.gaps(identity) if gap.first <= nominal <= gap.last), None)
 
 
 def _period(job: Job, at: int) -> Period:
@@ -232,6 +122,14 @@ def _revision(history: list[Revision], run: Run | None, at: int) -> Revision:
     return next((r for r in reversed(history) if r.at <= at), history[0])
 
 
+def _deciding_revision(
+    state: ScheduleState, history: list[Revision], run: Run | None, nominal: int, at: int
+) -> Revision:
+    """Return the revision that decided a period: the last one, if an edit has handed the period over to it."""
+    is_handed_over = run is None and nominal in (state.owed or ()) and nominal > state.cursor
+    return history[-1] if is_handed_over else _revision(history, run, at)
+
+
 def _action_in_force(actions: list[ScheduleAction], history: list[Revision], at: int) -> ScheduleAction | None:
     """Return the pause or the deletion that was in force at `at`."""
     last = next((action for action in reversed(actions) if action.at <= at), None)
@@ -239,33 +137,3 @@ def _action_in_force(actions: list[ScheduleAction], history: list[Revision], at:
         return None
     defined_again = last.kind is ActionKind.DELETED and any(last.at < revision.at <= at for revision in history)
     return None if defined_again else last
-
-
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}."
-
-
-def _text_of(job: Job) -> str:
-    """Return the source text of a job, and its canonical text if that differs."""
-    canonical = unparse(job.schedule)
-    if job.source is None or job.source.text == canonical:
-        return canonical
-    return f"{job.source.text} (canonical: {canonical})"
-
-
-def _action_text(action: ScheduleAction) -> str:
-    author = f" by {action.actor}" if action.actor else ""
-    until = f" until {rfc3339(action.until // 1000)}" if action.until is not None else ""
-    return f"{action.kind}{author}, {rfc3339(action.at // 1000)}{until}" + (f": {action.note}" if action.note else "")
-
-
-def _run_text(run: Run, wait_cause: str) -> str:
-    attempts = f" Attempts: {run.attempt}." if run.attempt > 1 or run.unsent else ""
-    if run.unsent:
-        attempts += f" Withheld by a worker and not sent: {run.unsent}."
-    state_text = f"The run is waiting: {wait_cause}." if wait_cause else _STATE_TEXT.get(run.state)
-    if run.outcome is None:
-        return f"open: {state_text}{attempts}"
-    if run.state in _STATE_TEXT:
-        return f"{run.outcome}: {state_text}{attempts}" + (f" Reason: {REASON_TEXT[run.reason]}" if run.reason else "")
-    return f"{run.outcome}: {REASON_TEXT[run.reason]}" if run.reason else str(run.outcome)

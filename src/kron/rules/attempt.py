@@ -6,6 +6,7 @@ run is complete once something went wrong, and an ordinary run has none.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -44,6 +45,12 @@ class Attempt(NamedTuple):
     def slot(self) -> int:
         """Position in the list of a run, from 0 to 49: an attempt replaces the one that is 50 attempts older."""
         return (self.number - 1) % MAX_ATTEMPTS_PER_RUN
+
+
+def last_error(attempts: Sequence[Attempt]) -> str | None:
+    """Return the text of the last attempt that failed, of attempts that are oldest first; None without one."""
+    failed = (each for each in reversed(attempts) if each.result not in (AttemptResult.OK, AttemptResult.SUCCESS))
+    return next((each.excerpt for each in failed if each.excerpt), None)
 
 
 def launched_attempt(run: Run, response: LaunchResponse, at: int, duration: int) -> Attempt | None:

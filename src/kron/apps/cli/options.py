@@ -10,6 +10,7 @@ from typing import Any
 from kron.apps.cli.console import Screen
 from kron.language.dialect import AUTO, DIALECTS
 
+RUN_KEY_HELP = "the run with this key of 64 digits, scheduled or requested; -o name of runs prints it"
 DIALECT = "kron"  # dialect of a schedule on the command line that names none
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from kron.apps.cli.options import add_record_format
+from kron.apps.cli.options import RUN_KEY_HELP, add_record_format
 
 _VERBS = {
     "list": "list schedules",
@@ -87,7 +87,9 @@ def _options(verbs: dict[str, Any]) -> None:
     )
     verbs["next"].add_argument("-n", "--count", type=int, default=5, help="number of runs (default 5)")
     verbs["runs"].add_argument("-n", "--count", type=int, default=20, help="number of runs (default 20)")
-    verbs["why"].add_argument("--at", metavar="INSTANT", help="last period up to this instant (default: now)")
+    at_help = "run requested at this instant, otherwise the last period up to it (default: now)"
+    verbs["why"].add_argument("--at", metavar="INSTANT", help=at_help)
+    verbs["why"].add_argument("--run", metavar="KEY", dest="run_key", help=RUN_KEY_HELP)
     verbs["backfill"].add_argument("--first", required=True, metavar="INSTANT", help="start of the range, included")
     verbs["backfill"].add_argument("--last", required=True, metavar="INSTANT", help="end of the range, included")
     for name in ("backfill", "redrive"):

@@ -7,7 +7,7 @@ from typing import Any
 
 from kron.apps.cli import remote
 from kron.apps.cli.job_options import JOB_COMMANDS
-from kron.apps.cli.options import add_at, add_format, add_shared_store, count, days, define
+from kron.apps.cli.options import RUN_KEY_HELP, add_at, add_format, add_shared_store, count, days, define
 
 
 def _why(commands: Any) -> None:
@@ -16,10 +16,12 @@ def _why(commands: Any) -> None:
         "why",
         "show the outcome of a period and its reason",
         "why billing/invoices --store sqlite:/var/lib/kron.db --at 2026-03-01T03:00:00Z",
+        "why billing/invoices --store sqlite:/var/lib/kron.db --run $(kron runs billing/invoices --limit 1 -o name)",
     )
     command.add_argument("identity", metavar="SCHEDULE", help="identity of a schedule")
     add_shared_store(command)
-    add_at(command, "last period up to this instant")
+    add_at(command, "run requested at this instant, otherwise the last period up to it")
+    command.add_argument("--run", metavar="KEY", default="", dest="run_key", help=RUN_KEY_HELP)
     add_format(command)
 
 

@@ -10,7 +10,7 @@ from kron.apps.embedded.job_info import JobInfo
 from kron.apps.embedded.requests import Requests
 from kron.apps.embedded.run_info import RunInfo
 from kron.apps.embedded.running import current_loop
-from kron.engine.why import PeriodReport
+from kron.engine.period_report import PeriodReport
 from kron.errors import UsageError
 
 T = TypeVar("T")

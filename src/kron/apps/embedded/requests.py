@@ -11,7 +11,8 @@ from kron.apps.embedded.job_info import JobInfo, info_of_job
 from kron.apps.embedded.options import check_limit
 from kron.apps.embedded.run_info import RunInfo, info_of_run
 from kron.apps.embedded.running import ACTOR, stopped_error
-from kron.engine.why import PeriodReport, why
+from kron.engine.period_report import PeriodReport
+from kron.engine.why import why
 from kron.timing.labels import labels_of
 from kron.timing.zone import instant, moment
 

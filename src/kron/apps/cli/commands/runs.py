@@ -9,6 +9,7 @@ from kron.apps.cli.records import print_runs
 from kron.apps.cli.store_request import ask_store, run_record
 from kron.engine.registrar import Registrar
 from kron.engine.request_check import MAX_PAGE_SIZE
+from kron.rules.attempt import last_error
 from kron.rules.run import Run
 
 MAX_RUNS_READ = 100_000  # runs that are read in search of those with a state or an outcome
@@ -16,11 +17,18 @@ MAX_RUNS_READ = 100_000  # runs that are read in search of those with a state or
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
     """Print the runs, newest first."""
-    runs, complete = ask_store(args, lambda registrar: _runs(args, registrar))
-    print_runs(args, screen, [run_record(run) for run in runs])
+    runs, errors, complete = ask_store(args, lambda registrar: _answer(args, registrar))
+    print_runs(args, screen, [run_record(run) | {"error": error} for run, error in zip(runs, errors, strict=True)])
     if not complete:
         screen.note(f"the search ended after {MAX_RUNS_READ:,} runs")
     return 0
+
+
+async def _answer(args: argparse.Namespace, registrar: Registrar) -> tuple[list[Run], list[str | None], bool]:
+    """Return the runs that match, the error of each, and whether the search ended before its bound."""
+    runs, complete = await _runs(args, registrar)
+    attempts = await registrar.store.attempts([run.key for run in runs]) if args.output == "json" else [()] * len(runs)
+    return runs, [last_error(each) for each in attempts], complete
 
 
 async def _runs(args: argparse.Namespace, registrar: Registrar) -> tuple[list[Run], bool]:

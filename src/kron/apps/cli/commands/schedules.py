@@ -70,7 +70,7 @@ def _next(args: argparse.Namespace, screen: Screen, client: Client) -> int:
 
 
 def _why(args: argparse.Namespace, screen: Screen, client: Client) -> int:
-    report = client.why(args.id, args.at)
+    report = client.why(args.id, args.at, run=args.run_key)
     return print_result(args, screen, report, report["explanation"])
 
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import re
 
 from kron.apps.cli.console import Screen
 from kron.apps.cli.inputs import now
 from kron.apps.cli.store_request import store_url
 from kron.apps.wiring import open_store
+from kron.engine.period_report import PeriodReport
 from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
-from kron.engine.why import PeriodReport, why
+from kron.engine.why import why
+from kron.errors import NotFound
+
+_RUN_KEY = re.compile("[0-9a-f]{64}")
 
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
@@ -27,13 +32,27 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
 async def _period_report(args: argparse.Namespace) -> PeriodReport:
     set_tenant_scope(ALL_TENANTS)
     async with open_store(store_url(args)) as store:
-        return await why(store, args.identity, now(args) * 1000)
+        try:
+            return await why(store, args.identity, now(args) * 1000, run_key=args.run_key)
+        except NotFound as error:
+            raise _with_hint(error, args) from None
+
+
+def _with_hint(error: NotFound, args: argparse.Namespace) -> NotFound:
+    """Return the error with a hint on the key of a run, if the command line has one."""
+    if args.run_key:
+        return NotFound(error.code, error.message, hint=f"use a key that `kron runs {args.identity} -o name` prints")
+    if _RUN_KEY.fullmatch(args.identity):
+        return NotFound(error.code, error.message, hint="this is the key of a run: use kron why JOB --run KEY")
+    return error
 
 
 def _json(report: PeriodReport) -> dict[str, object]:
     run, gap, action, source = report.run, report.gap, report.action, report.revision.job.source
     outcome_record = run or gap
     return {
+        "key": run.key if run else None,
+        "trigger": run.trigger or None if run else None,
         "revision": report.revision.number,
         "source": {"text": source.text, "dialect": source.dialect, "timezone": source.zone} if source else None,
         "decision": report.decision,

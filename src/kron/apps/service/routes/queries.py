@@ -109,10 +109,16 @@ async def dead_letters(
 
 
 @router.get("/schedules/{schedule_id}/why")
-async def account(schedule_id: Id, caller: Reader, at: At = None, parts: AppContext = Used) -> responses.Why:
-    """Return the outcome of the last period up to an instant, and its reason."""
+async def account(
+    schedule_id: Id, caller: Reader, at: At = None, run: RunKey | None = None, parts: AppContext = Used
+) -> responses.Why:
+    """Return the outcome, with its reason, of the last period up to an instant, or of the run with a key.
+
+    A run that was requested exactly at the instant comes before an earlier period. `decision` is null for a run that
+    was requested, unless it repeats a period.
+    """
     at_ms = await parts.store.now() if at is None else milliseconds(at)
-    report = await why(parts.store, caller.identity(schedule_id), at_ms)
+    report = await why(parts.store, caller.identity(schedule_id), at_ms, run_key=run or "")
     report = replace(report, attempts=visible_attempts(report.attempts, caller))
     outcome_record = report.run or report.gap
     return responses.Why(

@@ -211,7 +211,7 @@ class Why(BaseModel):
     reason: str | None
     state: str | None
     revision: int
-    decision: dict[str, object]
+    decision: dict[str, object] | None
     started_at: str | None
     finished_at: str | None
     attempts: list[AttemptView]
