@@ -97,10 +97,21 @@ def test_a_schedule_without_quotes_is_understood_as_that():
         (("next", "0 9 * * *", "--zone", "Europe/Paris"), "did you mean --timezone?"),
         (("next", "0 9 * * *", "--identiti", "a"), "did you mean --identity?"),
         (("next", "0 9 * * *", "--colour", "a"), "with --help"),
+        (("why", "x", "--key", "y"), "with --help"),
+        (("jobs", "--key", "y"), "with --help"),
+        (("doctor", "--store", "memory:", "--zone", "UTC"), "with --help"),
+        (("schedules", "trigger", "x", "--kee", "y"), "did you mean --key?"),
     ],
 )
 def test_unknown_option_has_a_hint(words, hint):
     assert hint in command(*words).stderr
+
+
+def test_unknown_state_lists_the_states_in_plain_words():
+    said = command("runs", "x", "--state", "bogus").stderr
+    assert "invalid choice: 'bogus'" in said
+    assert "pending" in said
+    assert "State." not in said
 
 
 def on_a_terminal(*words, **environment):

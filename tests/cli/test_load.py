@@ -2,13 +2,16 @@
 
 import asyncio
 import json
+import re
 
 import pytest
 
+from kron.apps.cli.commands.load import ALL_KEYS
 from kron.apps.wiring import open_store
 from kron.engine.registrar import Registrar
 from kron.timing.job import Command, Source
 from tests.cli.test_postgres import asked
+from tests.docs.page import DOCS
 
 GOOD = {"identity": "a/b", "schedule": "*/5 * * * *", "timezone": "Europe/Paris", "target": "python:pass"}
 WRONG = [
@@ -139,3 +142,46 @@ def test_line_sets_the_limits_of_its_schedule(kron, database, file):
     (state,) = asked(database, lambda store: Registrar(store).schedules("a/b"))
     assert (state.policy.max_runs, state.policy.pause_on_failure, state.runs_left) == (12, 3, 12)
     assert state.policy.after_end == "delete"
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("commnd", "did you mean 'command'?"),
+        ("max_run", "did you mean 'max_runs'?"),
+        ("url", "did you mean 'target'?"),
+        ("retries", f"use one of {', '.join(ALL_KEYS)}"),
+    ],
+)
+def test_hint_on_an_unknown_field_knows_all_fields_of_a_line(kron, file, name, hint):
+    result = kron("load", write(file, json.dumps({**GOOD, name: "x"}).encode()), "--store", "memory:")
+    assert result.err.splitlines()[:2] == [f"line 1: error[UNKNOWN_FIELD]: unknown field '{name}'", f"  hint: {hint}"]
+
+
+def test_all_fields_of_a_line_are_those_of_the_page():
+    text = (DOCS / "reference" / "targets.md").read_text(encoding="utf-8").partition("## Fields of `kron load`")[2]
+    names = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
+    assert set(ALL_KEYS) == {word for cell in names for word in re.findall("`([a-z_]+)`", cell)}
+
+
+@pytest.mark.parametrize("more", [{}, {"target": ""}, {"command": "", "target": ""}])
+def test_line_without_target_and_command_is_rejected(kron, tmp_path, file, more):
+    line = {"identity": "a", "schedule": "* * * * *", **more}
+    result = kron("load", write(file, json.dumps(GOOD).encode(), json.dumps(line).encode()), "--store", "memory:")
+    assert result.status == 1
+    assert result.err.startswith(
+        "line 2: error[MISSING_FIELD]: the line has neither target nor command\n"
+        '  hint: add "target": "https://…" or "command": "…"\n'
+    )
+    assert "1 schedule defined" in result.err
+
+
+def test_target_of_an_unknown_scheme_is_defined_with_a_warning(kron, file):
+    lines = [json.dumps({**GOOD, "target": target}).encode() for target in ("HTTPS://hooks.example/a", "ftp://x")]
+    result = kron("load", write(file, *lines), "--store", "memory:")
+    assert result.status == 0
+    assert result.err.splitlines()[:2] == [
+        "line 2: warning: no worker of Kron launches the target 'ftp://x'",
+        "  hint: use a target that begins with http:, https:, workflow:, command:, kubernetes:, python:",
+    ]
+    assert "2 schedules defined" in result.err

@@ -38,8 +38,9 @@ def _runs(commands: Any) -> None:
     )
     _job(command)
     _limit(command, "runs", DEFAULT_RUNS)
-    command.add_argument("--state", choices=[*State], metavar="STATE", help="only runs in this state, such as failed")
-    command.add_argument("--outcome", choices=[*Outcome], help="only runs with this outcome")
+    state_help = "only runs in this state, such as failed"
+    command.add_argument("--state", choices=[*map(str, State)], metavar="STATE", help=state_help)
+    command.add_argument("--outcome", choices=[*map(str, Outcome)], help="only runs with this outcome")
 
 
 def _pause(commands: Any) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 from kron._version import __version__
@@ -50,24 +51,34 @@ class _Parser(argparse.ArgumentParser):
     They are an option of another name, and a schedule without quotes, whose asterisks the shell expanded.
     """
 
+    given: Sequence[str] = ()  # words of the command line
+
+    def parse_args(self, *args: Any, **named: Any) -> Any:
+        """Parse the words. They are kept, because a hint names the options of the command among them."""
+        self.given = args[0] if args and args[0] is not None else sys.argv[1:]
+        return super().parse_args(*args, **named)
+
     def error(self, message: str) -> NoReturn:
         if message.startswith("unrecognized arguments"):
             unknown = message.partition(": ")[2].split()[0].partition("=")[0]
             hint = 'put the schedule in quotes, such as "0 9 * * MON-FRI"'
             if unknown.startswith("-"):
-                close = _OTHER_NAMES.get(unknown) or nearest(unknown, _options(self))
+                options = [*_options(self, self.given)]
+                known = _OTHER_NAMES.get(unknown, "")
+                close = known if known.partition(" ")[0] in options else nearest(unknown, options)
                 hint = f"did you mean {close}?" if close else "run the command with --help for its options"
             message += f"\n  hint: {hint}"
         super().error(message)
 
 
-def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
-    """Yield the options of a parser and of its commands."""
+def _options(parser: argparse.ArgumentParser, words: Sequence[str]) -> Iterator[str]:
+    """Yield the options of a parser, and of the command and the verb among the words."""
     for action in parser._actions:
         yield from action.option_strings
         if isinstance(action, argparse._SubParsersAction):
-            for command in action.choices.values():
-                yield from _options(command)
+            name = next((word for word in words if word in action.choices), None)
+            if name is not None:
+                yield from _options(action.choices[name], words)
 
 
 class _Version(argparse.Action):

@@ -72,7 +72,8 @@ def _load(commands: Any) -> None:
         "define the schedules of a JSON Lines file",
         "load schedules.ndjson --store postgresql://kron@db/kron",
     )
-    command.add_argument("path", metavar="FILE", help='lines such as {"identity": "a", "schedule": "*/5 * * * *"}')
+    line = '{"identity": "a", "schedule": "*/5 * * * *", "target": "https://…"}'
+    command.add_argument("path", metavar="FILE", help=f"lines such as {line}")
     _store(command)
     command.add_argument("--note", default="", help="reason, stored with every revision")
 

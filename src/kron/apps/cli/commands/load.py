@@ -17,8 +17,8 @@ from kron.apps.cli.console import Screen, describe, plural
 from kron.apps.wiring import open_store
 from kron.engine.registrar import Registrar
 from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
-from kron.errors import InvalidInput, KronError, clip
-from kron.language.manifest import define
+from kron.errors import InvalidInput, KronError, clip, did_you_mean
+from kron.language.manifest import FIELDS, define
 from kron.rules.pause import Actor
 from kron.timing.job import Command, Job
 from kron.timing.labels import labels_of
@@ -34,9 +34,12 @@ GC_THRESHOLDS = (100_000, 50, 50)  # loading creates no cycles: frequent cycle c
 # Keys of a line in addition to the fields of a job.
 LINE_KEYS = ("command", "stdin", "target", "name", "description", "completion")
 LIMIT_KEYS = ("max_runs", "pause_on_failure")  # keys of a line that are axes of its policy
+ALL_KEYS = (*FIELDS[:2], *LINE_KEYS, *FIELDS[2:], "payload", "labels", *LIMIT_KEYS, "after_end")
+OTHER_NAMES = {"url": "target", "id": "identity", "cron": "schedule", "cmd": "command", "tz": "timezone"}
 MAX_LIMIT = 1_000_000
 # Targets whose runs Kron does not track: an accepted run is finished.
 UNTRACKED_SCHEMES = ("http:", "https:", "workflow:")
+KNOWN_SCHEMES = (*UNTRACKED_SCHEMES, "command:", "kubernetes:", "python:")
 
 
 class Progress:
@@ -44,7 +47,7 @@ class Progress:
 
     def __init__(self, screen: Screen, size: int) -> None:
         self.screen, self.size, self.started_at = screen, size, time.monotonic()
-        self.defined = self.rejected = self.last_shown = 0
+        self.defined = self.rejected = self.unknown = self.last_shown = 0
 
     def show(self, position: int) -> None:
         """Print the progress if the display is due."""
@@ -61,6 +64,14 @@ class Progress:
         self.rejected += 1
         if self.rejected <= MAX_SHOWN_ERRORS:
             self.screen.block(f"line {number}: {describe(error)}", self.screen.err)
+
+    def warn(self, number: int, target: str) -> None:
+        """Print that no worker of Kron launches the target of a line, if its scheme is unknown."""
+        if not target.startswith(KNOWN_SCHEMES):
+            self.unknown += 1
+            if self.unknown <= MAX_SHOWN_ERRORS:
+                self.screen.note(f"line {number}: warning: no worker of Kron launches the target {clip(target)!r}")
+                self.screen.note(f"  hint: use a target that begins with {', '.join(KNOWN_SCHEMES)}")
 
     def end(self) -> None:
         """Print the totals."""
@@ -112,7 +123,9 @@ def _jobs(file: BinaryIO, progress: Progress) -> Iterator[Job]:
         number += 1
         if line.strip():
             try:
-                yield _job(line)
+                job = _job(line)
+                progress.warn(number, job.target)
+                yield job
             except KronError as error:
                 progress.reject(number, error)
             while len(line) > MAX_LINE_BYTES and not line.endswith(b"\n"):  # skip the rest of a line that is too long
@@ -131,6 +144,7 @@ def _job(line: bytes) -> Job:
         raise InvalidInput("BAD_LINE", "line is not a JSON object", hint=hint)
     line_fields: dict[str, Any] = {name: fields.pop(name) for name in LINE_KEYS if name in fields}
     data, limits = _data(fields), _limits(fields)
+    _check_names(fields)
     for name, value in line_fields.items():
         if not isinstance(value, str) or "\0" in value:
             raise InvalidInput("BAD_FIELD", f"field {name} is not a string", hint=hint)
@@ -148,8 +162,21 @@ def _job(line: bytes) -> Job:
         raise InvalidInput("BAD_FIELD", "field stdin needs a command", hint='add "command": "…", or remove stdin')
     completion = _completion(line_fields.pop("completion", ""), str(line_fields.get("target", "")))
     job = define(fields)
+    if not line_fields.get("target"):
+        message = "the line has neither target nor command"
+        raise InvalidInput("MISSING_FIELD", message, hint='add "target": "https://…" or "command": "…"')
     schedule = replace(job.schedule, policy=replace(job.schedule.policy, completion=completion, **limits))
     return replace(job, schedule=schedule, **line_fields, **data)
+
+
+def _check_names(fields: dict[str, Any]) -> None:
+    """Raise an error if a field is unknown. The hint has the nearest name, or all names of a line."""
+    for name in fields:
+        if name not in FIELDS:
+            known = OTHER_NAMES.get(name.lower())
+            names = f"use one of {', '.join(ALL_KEYS)}"
+            hint = f"did you mean '{known}'?" if known else did_you_mean(name, ALL_KEYS, names)
+            raise InvalidInput("UNKNOWN_FIELD", f"unknown field {clip(name)!r}", hint=hint)
 
 
 def _command(line_fields: dict[str, Any]) -> Command:
