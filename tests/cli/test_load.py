@@ -170,7 +170,7 @@ def test_line_without_target_and_command_is_rejected(kron, tmp_path, file, more)
     result = kron("load", write(file, json.dumps(GOOD).encode(), json.dumps(line).encode()), "--store", "memory:")
     assert result.status == 1
     assert result.err.startswith(
-        "line 2: error[MISSING_FIELD]: the line has neither target nor command\n"
+        "line 2: error[BAD_LINE]: the line has neither target nor command\n"
         '  hint: add "target": "https://…" or "command": "…"\n'
     )
     assert "1 schedule defined" in result.err

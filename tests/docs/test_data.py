@@ -20,14 +20,14 @@ from kron.engine.period_report import _run_text
 from kron.engine.settings import Settings
 from kron.engine.target_limit import TargetLimit, TargetLimits
 from kron.language.krontab import read_table
-from kron.rules.launch_result import LaunchResponse, LaunchResult
+from kron.rules.launch_result import LaunchResponse, LaunchResult, answered
 from kron.rules.plan import Plan
 from kron.rules.run import Run, State
 from kron.rules.state import ScheduleState
 from kron.timing.job import Job
-from kron.timing.schedule.policy import SERVICE
+from kron.timing.schedule.policy import KRON, MINUTE, SERVICE
 from kron.timing.zone import instant_of
-from tests.docs.page import DOCS, blocks
+from tests.docs.page import DOCS, blocks, table
 from tests.docs.shell import run_shell
 from tests.service.http import REPORT, receiving, serving, until
 
@@ -93,6 +93,16 @@ def test_causes_of_limits_page_are_those_of_a_worker():
 def returned(run, attempt, unsent):
     """The run after its worker has withheld it."""
     return run._replace(state=State.RETRY, attempt=attempt, unsent=unsent)
+
+
+@pytest.mark.parametrize("row", table(REFERENCE / "webhook-format.md", "unknown response"), ids=lambda row: row[0])
+def test_page_on_webhooks_says_what_follows_an_unknown_response(row):
+    preset, _, consequence = row
+    run = Run("k", "a", 0, 1, 0, State.LAUNCHING, attempt=1)
+    policy = replace({"kron": KRON, "service": SERVICE}[preset], deadline=MINUTE)
+    state = answered(run, LaunchResult.UNKNOWN, policy, 0).state
+    assert state is (State.RETRY if "sends the run again" in consequence else State.UNKNOWN)
+    assert "never sends it again" in consequence or state is State.RETRY
 
 
 def test_krontab_of_page_is_read():

@@ -12,6 +12,13 @@ from tests.postgres import running
 PAGE = DOCS / "how-to" / "celery.md"
 
 
+def test_page_installs_the_client_of_its_broker():
+    (project,) = [block.text for block in blocks(PAGE) if block.language == "python"]
+    (install,) = [block.text for block in blocks(PAGE) if block.text.startswith("pip install")]
+    (scheme,) = re.findall(r'broker="(\w+)://', project)
+    assert f"'celery[{scheme}]'" in install
+
+
 @pytest.mark.slow
 def test_page_on_celery_publishes_with_two_beats(tmp_path):
     (project,) = [block.text for block in blocks(PAGE) if block.language == "python"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -36,10 +36,11 @@ FIELDS = (
     "constraints",
     "policy",
 )
+_OTHER_NAMES = {"url": "target", "id": "identity", "cron": "schedule", "cmd": "command", "tz": "timezone"}
 _SEPARATE_MODIFIERS = ("tz", "policy")  # modifiers that are fields of their own, and not part of the source text
 
 
-def define(fields: Mapping[str, Any]) -> Job:
+def define(fields: Mapping[str, Any], names: Sequence[str] = FIELDS) -> Job:
     """Return the job that the fields describe. Its schedule equals that of the same values on one line.
 
     That line is the source text of the job, without `@tz` and `@policy`, which are not part of the text.
@@ -48,12 +49,14 @@ def define(fields: Mapping[str, Any]) -> Job:
         fields: Values by field name; the names are in `FIELDS`. `distribution` and `policy` are mappings of their
             parameters; the distribution has its `name` in it. `constraints` has `only` and `avoid`, each with the
             body of the modifier. None means that the field is not set.
+        names: Names that the author of the fields can use, for a hint. The caller has taken out those that are not in
+            `FIELDS`.
 
     Raises:
         InvalidInput: A field is unknown, missing or invalid.
         LanguageError: The text of a field is invalid.
     """
-    values = _checked_fields(fields)
+    values = _checked_fields(fields, names)
     identity, schedule_text = values["identity"], values["schedule"]
     bodies = _modifier_bodies(values)
     parts = {name: _read_body(name, body) for name, body in bodies.items()}
@@ -72,11 +75,13 @@ def define(fields: Mapping[str, Any]) -> Job:
     return Job(identity, parsed_schedule, source=shared_source(line, DIALECT, parsed_schedule.zone.name))
 
 
-def _checked_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _checked_fields(fields: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """Return the fields that are set. Reject unknown ones, a missing or invalid identity, and a missing schedule."""
     for field in fields:
         if field not in FIELDS:
-            hint = did_you_mean(str(field), FIELDS, f"use one of {', '.join(FIELDS)}")
+            close = _OTHER_NAMES.get(str(field).lower(), "")
+            listed = did_you_mean(str(field), names, f"use one of {', '.join(names)}")
+            hint = f"did you mean '{close}'?" if close in names else listed
             raise InvalidInput("UNKNOWN_FIELD", f"unknown field {clip(str(field))!r}", hint=hint)
     values = {field: value for field, value in fields.items() if value is not None}
     for field in ("identity", "schedule"):
