@@ -157,13 +157,16 @@ def test_trigger_without_process_waits_and_repeats_give_one_run(kron, url):
     words = ("trigger", "report", "--store", url, "--request", "release-42", "-o", "name")
     first = kron(*words)
     assert first.status == 0
-    assert first.err == "no living process can run 'report': the run waits until one starts\n"
+    assert first.err == (
+        "no living process can run 'report': the run waits until one starts, "
+        "and then the overlap policy of the job applies\n"
+    )
     assert kron(*words).out == first.out
     (run,) = asked(kron, "runs", "report", "--store", url, "--state", "pending")
     assert (run["key"], run["trigger"]) == (first.out.strip(), "release-42")
     skipped = kron("trigger", "report", "--store", url)
     assert skipped.status == 1
-    assert skipped.err.startswith("the run was skipped: The previous run was still active.")
+    assert skipped.err.startswith("the run was skipped: Another run of the schedule was waiting or active.")
 
 
 def test_deleted_job_is_gone_and_its_history_stays(kron, url):

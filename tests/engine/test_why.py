@@ -6,8 +6,8 @@ import pytest
 
 from kron.engine.why import why
 from kron.errors import NotFound
-from kron.rules.launch_result import LaunchResult
-from kron.timing.schedule.policy import SECOND, SERVICE
+from kron.rules.launch_result import LaunchResult, Report
+from kron.timing.schedule.policy import SECOND, SERVICE, Completion
 from kron.timing.zone import instant_of, rfc3339_ms
 from tests.engine.world import World, play
 
@@ -233,5 +233,50 @@ def test_why_finds_a_request_behind_many_newer_runs(monkeypatch):
         run = await world.registrar.trigger("job", "r")
         await world.run("2026-03-01T12:10:00Z")
         assert (await why(world.store, "job", ms("2026-03-01T12:00:30Z"))).run.key == run.key
+
+    play(scene())
+
+
+RETRIED = replace(SERVICE, completion=Completion.REPORTED, retry_after=7200 * SECOND, retry_attempts=1)
+RETRY_DROPPED = (
+    "executed: The run failed. Reason: The target reported a failure. Kron did not run it again, because {}."
+)
+
+
+async def failed_at_noon(policy=RETRIED):
+    """A world whose run of noon has failed, and may run again two hours later."""
+    world = World("2026-03-01T11:59:00Z")
+    await world.define("0 * * * *", policy)
+    await world.run(NOON)
+    (run,) = await world.store.runs("job", 1)
+    await world.registrar.report(run.key, Report.FAILED)
+    return world
+
+
+def test_why_says_that_another_run_took_the_place_of_a_retry():
+    async def scene():
+        world = await failed_at_noon()
+        assert "will run it again" in await ending(world, NOON)
+        await world.run("2026-03-01T13:00:00Z")
+        assert await ending(world, NOON) == RETRY_DROPPED.format("another run of the schedule started first")
+
+    play(scene())
+
+
+def test_why_says_that_the_deletion_ended_a_retry():
+    async def scene():
+        world = await failed_at_noon()
+        await world.registrar.delete("job")
+        assert await ending(world, NOON) == RETRY_DROPPED.format("the schedule was deleted")
+
+    play(scene())
+
+
+@pytest.mark.parametrize("policy", [replace(RETRIED, retry_attempts=0), replace(RETRIED, retry_after=None)])
+def test_why_does_not_speak_of_retries_that_the_policy_does_not_allow(policy):
+    async def scene():
+        world = await failed_at_noon(policy)
+        await world.run("2026-03-01T13:00:00Z")
+        assert await ending(world, NOON) == "executed: The run failed. Reason: The target reported a failure."
 
     play(scene())

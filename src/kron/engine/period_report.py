@@ -63,6 +63,7 @@ class PeriodReport:
     began: int = 0  # milliseconds: when the schedule was first defined
     shared: bool = True  # whether workers register in this store
     attempts: tuple[Attempt, ...] = ()  # recorded attempts of the run, oldest first; none if it succeeded at once
+    dropped_retry: str = ""  # why a failed run was not run again, although its policy allows it
 
     def lines(self) -> Iterator[str]:
         """Yield the report, line by line."""
@@ -121,7 +122,8 @@ class PeriodReport:
     def summary(self) -> str:
         """Return the outcome and its reason, or why there is no record."""
         if self.run is not None:
-            return _run_text(self.run, self._wait_cause())
+            retry = f" Kron did not run it again, because {self.dropped_retry}." if self.dropped_retry else ""
+            return _run_text(self.run, self._wait_cause()) + retry
         if self.gap is not None:
             span = f"{self.gap.count} periods from {rfc3339(self.gap.first)} to {rfc3339(self.gap.last)}"
             return f"{self.gap.outcome}: {REASON_TEXT[self.gap.reason]} The period is one of {span}."

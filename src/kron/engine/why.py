@@ -7,14 +7,16 @@ from kron.engine.store import Store
 from kron.errors import InvalidSchedule, NotFound
 from kron.language.record import record_of
 from kron.rules.action import ActionKind, ScheduleAction
-from kron.rules.outcome import GapRecord
-from kron.rules.run import RESERVED_PREFIXES, Run
+from kron.rules.launch_result import has_retry
+from kron.rules.outcome import GapRecord, Reason
+from kron.rules.run import RESERVED_PREFIXES, Run, State
 from kron.rules.state import ScheduleState
 from kron.rules.update import Revision
 from kron.timing.due import due_of
 from kron.timing.job import Job
 from kron.timing.key import key_of
 from kron.timing.period import Period, next_nominal, prev_nominal
+from kron.timing.schedule.policy import Policy
 
 MAX_RECORDS = 10_000  # maximum records read
 PAGE_SIZE = 500  # records in one read
@@ -50,12 +52,27 @@ async def why(store: Store, identity: str, at: int, *, run_key: str = "", shared
     gap = None if run else await _gap(store, identity, period.nominal)
     revision = _deciding_revision(state, history, run, period.nominal, at)
     due, attempts = due_of(revision.job, period.nominal), (await store.attempts([run.key]))[0] if run else ()
-    due_at = run.due if run and run.trigger else due.at
-    action = _action_in_force(await store.actions(identity), history, due_at)
+    actions, due_at = await store.actions(identity), run.due if run and run.trigger else due.at
+    action = _action_in_force(actions, history, due_at)
+    dropped_retry = _dropped_retry(run, revision.job.schedule.policy, actions) if run else ""
     decision = record_of(revision.job, period) if _is_decided(revision.job, period, run) else None
     return PeriodReport(
-        identity, period, revision, decision, due, run, gap, state, action, now, history[0].at, shared, attempts
+        *(identity, period, revision, decision, due, run, gap, state, action, now, history[0].at, shared),
+        attempts,
+        dropped_retry,
     )
+
+
+def _dropped_retry(run: Run, policy: Policy, actions: list[ScheduleAction]) -> str:
+    """Return why a failed run was not run again, although its policy allows a retry; empty for other runs.
+
+    Such a run waits. It ends when another run of the schedule starts, or when the schedule is deleted.
+    """
+    is_failed = run.state is State.FAILED and run.reason in (Reason.FAILED, Reason.TIMEOUT)
+    if not is_failed or not has_retry(run, policy):
+        return ""
+    is_deleted = any(action.kind is ActionKind.DELETED and action.at == run.finished for action in actions)
+    return "the schedule was deleted" if is_deleted else "another run of the schedule started first"
 
 
 def _is_decided(job: Job, period: Period, run: Run | None) -> bool:

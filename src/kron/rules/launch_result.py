@@ -151,11 +151,16 @@ def reported(run: Run, report: Report, policy: Policy, now: int, attempt: int | 
 def failed_run(run: Run, policy: Policy, now: int, reason: Reason) -> Run:
     """Return the run after an execution failed: it waits for its next retry, or has ended after the last one."""
     run = run._replace(failures=run.failures + 1)
-    is_last = policy.retry_attempts is not None and run.failures > policy.retry_attempts
-    if policy.retry_after is None or is_last:
+    if policy.retry_after is None or not has_retry(run, policy):
         return ended(run, State.FAILED, now, reason=reason)
     retry_at = now + retry_delay(run, policy, policy.retry_after // MILLISECOND)
     return run._replace(state=State.WAITING, reason=reason, not_before=retry_at, lease=None, changed=now)
+
+
+def has_retry(run: Run, policy: Policy) -> bool:
+    """Return whether the policy allows another execution of a run that has failed."""
+    is_last = policy.retry_attempts is not None and run.failures > policy.retry_attempts
+    return policy.retry_after is not None and not is_last
 
 
 def next_check_after(run: Run, policy: Policy, now: int) -> int:

@@ -39,7 +39,7 @@ class Reason(StrEnum):
 
 
 REASON_TEXT = {
-    Reason.OVERLAP: "The previous run was still active.",
+    Reason.OVERLAP: "Another run of the schedule was waiting or active.",
     Reason.REPLACED: "A newer period replaced this one.",
     Reason.COALESCED: "Kron coalesced this period into a newer one.",
     Reason.DEADLINE: "The deadline passed before the run was launched.",

@@ -17,11 +17,12 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     """Record the request and print its run, which a process that runs the job starts.
 
     Returns:
-        1 if the run was skipped, because the previous one is active; else 0.
+        1 if the run was skipped, because another one waits or is active; else 0.
     """
     run, has_worker = ask_store(args, lambda registrar: _trigger(args, registrar))
     if run.open and not has_worker:
-        screen.note(f"no living process can run {args.job!r}: the run waits until one starts")
+        then = "the run waits until one starts, and then the overlap policy of the job applies"
+        screen.note(f"no living process can run {args.job!r}: {then}")
     return print_trigger(args, screen, run_record(run))
 
 
