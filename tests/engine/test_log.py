@@ -10,6 +10,7 @@ import pytest
 
 from kron.engine.events import Event, line
 from kron.engine.log import log_to
+from kron.engine.log_events import text_of
 from kron.timing.schedule.policy import DECLARATIVE, KRON, SECOND, SERVICE
 from kron.timing.zone import instant_of, rfc3339_ms
 from tests.engine.world import World, play
@@ -128,3 +129,18 @@ def test_log_record_of_jitter_clamped_to_the_validity_verifies():
     decided = [said for said in lines if "decision" in said]
     assert {said["decision"]["end_at"] for said in decided} == {"2026-03-01T12:45:01Z"}
     assert verify("".join(json.dumps(said) + "\n" for said in decided)).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (1, "1 period of a missed (deadline): 2026-03-01T12:00:00Z"),
+        (2, "2 periods of a missed (deadline): 2026-03-01T12:00:00Z to 2026-03-01T13:00:00Z"),
+    ],
+)
+def test_line_about_a_gap_counts_its_periods(count, text):
+    first = instant_of("2026-03-01T12:00:00Z")
+    span = {"first": first, "last": first + (count - 1) * 3600, "count": count}
+    assert (
+        text_of(Event("gap_recorded", 0, {"identity": "a", "outcome": "missed", "reason": "deadline"} | span)) == text
+    )

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -171,3 +173,24 @@ def test_same_entries_registered_again_change_nothing():
 
 def test_changed_entries_are_edited_and_vanished_ones_removed():
     assert asyncio.run(changed()) == {"a": 2, "c": 1, "d": 1}
+
+
+REFUSED = """
+from celery import Celery
+app = Celery("refused", broker="memory://")
+app.conf.kron_store = "sqlite:beat.db"
+app.conf.beat_schedule = {"e": {"task": "x", "schedule": 0.5}}
+"""
+
+
+@pytest.mark.slow
+def test_beat_that_refuses_an_entry_says_why_in_two_lines(tmp_path):
+    (tmp_path / "refused.py").write_text(REFUSED, encoding="utf-8")
+    words = [sys.executable, "-m", "celery", "-A", "refused", "beat", "-S", "kron.integrations.celery:Scheduler"]
+    result = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)
+    assert result.returncode == 1
+    reason, hint = result.stderr.splitlines()[-2:]
+    assert reason.endswith("] error[BAD_DURATION]: entry 'e' has an interval of 0.5 s")
+    assert hint == "  hint: use whole seconds, at least 1"
+    assert "Traceback" not in result.stderr
+    assert not (tmp_path / "beat.db").exists()

@@ -109,7 +109,7 @@ def test_message_that_cannot_be_built_is_rejected_at_once():
     assert beat.received() == []
 
 
-def test_broker_that_is_down_is_recorded_and_retried():
+def test_broker_that_is_down_is_recorded_and_retried(caplog):
     beat = Beat(app_of(DEAD_BROKER))
 
     async def fail_then_recover():
@@ -123,6 +123,9 @@ def test_broker_that_is_down_is_recorded_and_retried():
     assert (failed.state, str(failed.reason)) == (State.RETRY, "launch_failed")
     assert [(one.number, one.result) for one in attempts] == [(1, AttemptResult.RETRYABLE)]
     assert "refused" in attempts[0].excerpt
+    (line,) = [record for record in caplog.records if record.name == "celery.beat" and record.levelname == "WARNING"]
+    assert line.getMessage().startswith("Scheduler: Due task ")
+    assert line.getMessage().endswith(f" not sent: {attempts[0].excerpt}"), "the log has the cause, too"
     assert recovered.state is State.SUCCESS
     (message,) = beat.received()
     assert message.headers["id"] == failed.key

@@ -67,10 +67,14 @@ def test_store_url_is_that_of_the_default_database(entry, expected):
     ],
 )
 def test_wrong_settings_say_what_to_write(tmp_path, kron, message, hint):
-    result = Project(tmp_path, environment(SQLITE, **kron)).manage("check")
-    assert result.returncode != 0
-    assert message in result.stderr
-    assert hint in result.stderr
+    project = Project(tmp_path, environment(SQLITE, **kron))
+    for words in (("check",), ("kron", "jobs")):
+        result = project.manage(*words)
+        assert result.returncode != 0
+        assert message in result.stderr
+        assert hint in result.stderr
+        assert result.stderr.startswith("CommandError: error["), "no traceback"
+        assert len(result.stderr.splitlines()) == 2
 
 
 @pytest.mark.slow

@@ -92,8 +92,9 @@ def _recorded(facts: Any) -> str:
 
 
 def _gap(facts: Any) -> str:
-    span = f"{rfc3339(facts['first'])} to {rfc3339(facts['last'])}"
-    return f"{facts['count']} periods of {facts['identity']} {facts['outcome']} ({facts['reason']}): {span}"
+    first, last, count = rfc3339(facts["first"]), rfc3339(facts["last"]), facts["count"]
+    periods, span = ("1 period", first) if count == 1 else (f"{count} periods", f"{first} to {last}")
+    return f"{periods} of {facts['identity']} {facts['outcome']} ({facts['reason']}): {span}"
 
 
 def _set_aside(facts: Any) -> str:

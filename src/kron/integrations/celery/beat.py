@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from celery import beat
+from celery.utils.log import get_logger
 
 from kron.apps.embedded.background import BackgroundThread
 from kron.apps.redacted import redacted
+from kron.errors import KronError
 from kron.integrations.celery.beat_worker import BeatWorker
 from kron.integrations.celery.entry_job import job_of
 from kron.integrations.celery.publisher import Publisher, confirm_messages
 from kron.integrations.celery.settings import settings_of, store_of
 
 CHECK_SECONDS = 1.0  # seconds between two checks that the worker still runs
+log = get_logger("celery.beat")
 
 
 class Scheduler(beat.Scheduler):  # type: ignore[misc]  # Celery has no types
@@ -26,7 +29,19 @@ class Scheduler(beat.Scheduler):  # type: ignore[misc]  # Celery has no types
     _background: BackgroundThread | None = None
 
     def setup_schedule(self) -> None:
-        """Register the entries, and start the worker. Raises the error of a start that failed."""
+        """Register the entries, and start the worker.
+
+        Raises:
+            SystemExit: A setting or an entry was refused, or the store cannot be used. The log has the reason. Celery
+                would print the traceback of another exception in hundreds of lines.
+        """
+        try:
+            self._start_worker()
+        except KronError as error:
+            log.critical("%s", error)
+            raise SystemExit(1) from None
+
+    def _start_worker(self) -> None:
         self.merge_inplace(self.app.conf.beat_schedule)
         self.install_default_entries(self.schedule)
         settings = settings_of(self.app)
@@ -54,4 +69,7 @@ class Scheduler(beat.Scheduler):  # type: ignore[misc]  # Celery has no types
     @property
     def info(self) -> str:
         """Line of the banner of beat."""
-        return f"    . store -> {redacted(store_of(self.app))}"
+        try:
+            return f"    . store -> {redacted(store_of(self.app))}"
+        except KronError:  # the start says why
+            return "    . store -> none"

@@ -51,12 +51,12 @@ class Publisher:
         try:
             producer = self.app.producer_pool.acquire(block=True)
         except Exception as error:
-            return LaunchResponse(LaunchResult.RETRYABLE, excerpt=excerpt_of_error(error))
+            return _unsent(launch, error)
         try:
             producer.connection.ensure_connection(max_retries=MAX_CONNECTION_RETRIES, interval_start=0)
         except Exception as error:
             producer.release()
-            return LaunchResponse(LaunchResult.RETRYABLE, excerpt=excerpt_of_error(error))
+            return _unsent(launch, error)
         try:
             log.info("Scheduler: Sending due task %s (%s)", launch.job.name, message.task)
             self._send(message, launch.run, producer)
@@ -74,6 +74,13 @@ class Publisher:
         headers = {**message.options.get("headers", {}), **headers_of(run)}
         options = {**message.options, "headers": headers, "task_id": run.key, "producer": producer}
         send(message.args, message.kwargs, **options)
+
+
+def _unsent(launch: Launch, error: Exception) -> LaunchResponse:
+    """Return the response of a run whose broker cannot be reached, and log the cause."""
+    cause = excerpt_of_error(error)
+    log.warning("Scheduler: Due task %s not sent: %s", launch.job.name, cause)
+    return LaunchResponse(LaunchResult.RETRYABLE, excerpt=cause)
 
 
 def headers_of(run: Run) -> dict[str, Any]:

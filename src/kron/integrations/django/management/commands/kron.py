@@ -49,8 +49,8 @@ class Command(BaseCommand):  # type: ignore[misc]  # Django has no types
 
     def handle(self, *args: Any, action: str, **options: Any) -> None:
         """Do one action. An error of Kron is shown without a traceback."""
-        scheduler = project_scheduler()
         try:
+            scheduler = project_scheduler()
             if action == "run":
                 scheduler.run_jobs = True
                 asyncio.run(self._run(scheduler))
