@@ -258,7 +258,7 @@ def test_why_says_that_another_run_took_the_place_of_a_retry():
         world = await failed_at_noon()
         assert "will run it again" in await ending(world, NOON)
         await world.run("2026-03-01T13:00:00Z")
-        assert await ending(world, NOON) == RETRY_DROPPED.format("another run of the schedule started first")
+        assert await ending(world, NOON) == RETRY_DROPPED.format("a newer period started first")
 
     play(scene())
 

@@ -66,13 +66,13 @@ async def why(store: Store, identity: str, at: int, *, run_key: str = "", shared
 def _dropped_retry(run: Run, policy: Policy, actions: list[ScheduleAction]) -> str:
     """Return why a failed run was not run again, although its policy allows a retry; empty for other runs.
 
-    Such a run waits. It ends when another run of the schedule starts, or when the schedule is deleted.
+    Such a run waits. It ends when a newer period starts, or when the schedule is deleted.
     """
     is_failed = run.state is State.FAILED and run.reason in (Reason.FAILED, Reason.TIMEOUT)
     if not is_failed or not has_retry(run, policy):
         return ""
     is_deleted = any(action.kind is ActionKind.DELETED and action.at == run.finished for action in actions)
-    return "the schedule was deleted" if is_deleted else "another run of the schedule started first"
+    return "the schedule was deleted" if is_deleted else "a newer period started first"
 
 
 def _is_decided(job: Job, period: Period, run: Run | None) -> bool:
