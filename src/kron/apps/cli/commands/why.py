@@ -35,16 +35,16 @@ async def _period_report(args: argparse.Namespace) -> PeriodReport:
         try:
             return await why(store, args.identity, now(args) * 1000, run_key=args.run_key)
         except NotFound as error:
-            raise _with_hint(error, args) from None
+            _add_hint(error, args)
+            raise
 
 
-def _with_hint(error: NotFound, args: argparse.Namespace) -> NotFound:
-    """Return the error with a hint on the key of a run, if the command line has one."""
+def _add_hint(error: NotFound, args: argparse.Namespace) -> None:
+    """Give the error a hint on the key of a run, if the command line has one."""
     if args.run_key:
-        return NotFound(error.code, error.message, hint=f"use a key that `kron runs {args.identity} -o name` prints")
-    if _RUN_KEY.fullmatch(args.identity):
-        return NotFound(error.code, error.message, hint="this is the key of a run: use kron why JOB --run KEY")
-    return error
+        error.hint = f"use a key that `kron runs {args.identity} -o name` prints"
+    elif _RUN_KEY.fullmatch(args.identity):
+        error.hint = "this is the key of a run: use kron why JOB --run KEY"
 
 
 def _json(report: PeriodReport) -> dict[str, object]:
