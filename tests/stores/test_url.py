@@ -39,3 +39,9 @@ def test_encoded_passwords_are_read(password):
 def test_unknown_parameter_is_named():
     with pytest.raises(KronError, match="PostgreSQL has no parameter 'bogus'"):
         address("postgresql://u@h/x?bogus=1")
+
+
+def test_refused_connection_does_not_claim_that_something_was_sent():
+    with pytest.raises(KronError, match="Connection refused") as refused, Scheduler("postgresql://u@127.0.0.1:1/x"):
+        pass
+    assert refused.value.hint == "check that the database is reachable"

@@ -101,9 +101,17 @@ def _split_schema(url: str) -> tuple[str, str]:
     return f"{location}?{others}" if others else location, schemas[-1] if schemas else SCHEMA
 
 
+class NotConnected(psycopg.OperationalError):
+    """Error: no connection could be opened. Nothing was sent."""
+
+
 async def connect(conninfo: str) -> Connection:
     """Open a connection without prepared statements: behind a pooler, the next transaction can use another backend."""
-    return await psycopg.AsyncConnection.connect(conninfo, autocommit=True, prepare_threshold=None, context=CONTEXT)
+    settings: dict[str, Any] = {"autocommit": True, "prepare_threshold": None, "context": CONTEXT}
+    try:
+        return await psycopg.AsyncConnection.connect(conninfo, **settings)
+    except psycopg.OperationalError as error:
+        raise NotConnected(*error.args) from error
 
 
 @lru_cache(1_024)
@@ -159,6 +167,7 @@ def _hint(error: psycopg.Error) -> str:
         psycopg.errors.InsufficientPrivilege: "grant the role its privileges: see docs/how-to/postgresql.md",
         psycopg.errors.DiskFull: "free disk space on the database server; Kron then continues",
         psycopg.errors.ReadOnlySqlTransaction: "connect to the primary: this server is a standby",
+        NotConnected: "check that the database is reachable",
         psycopg.OperationalError: "check that the database is reachable; the request may or may not have been done",
     }
     return next((hint for kind, hint in hints.items() if isinstance(error, kind)), "")
