@@ -35,6 +35,18 @@ class Result(NamedTuple):
     response: LaunchResponse
     sent: int
     duration: int = 0  # milliseconds
+    withheld: int | None = None  # when the worker withheld the run, in the store's milliseconds
+
+    def response_at(self, now: int) -> LaunchResponse:
+        """Return the response as it counts when it is written.
+
+        The delay of a withheld run begins when the run was withheld: a store that is slow does not extend it. The delay
+        that a target requests begins when its response is written.
+        """
+        if self.withheld is None:
+            return self.response
+        delay = self.response.retry_after_ms
+        return self.response._replace(retry_after_ms=min(delay, max(0, self.withheld + delay - now)))
 
 
 def run_after(claim: Claim, response: LaunchResponse, sent: int, now: int) -> Run:

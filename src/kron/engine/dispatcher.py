@@ -194,11 +194,11 @@ class Dispatcher:
             self._withhold(claim, hold.cause, hold.until - sent)
             return False
         fail_point("K4")
-        self.breakers.begin(claim.target, sent)
+        self.breakers.begin(claim.target, sent, claim.job.target)
         response = await self._response(launcher, claim)
         duration = self._now(claim) - sent
         if guarded:
-            self.breakers.record(claim.target, response, sent + duration)
+            self.breakers.record(claim.target, response, sent + duration, claim.job.target)
         elif response.result is LaunchResult.OK:
             sent, duration = sent + duration, 0  # a local run starts at the end of its launch
         fail_point("K7")
@@ -225,11 +225,12 @@ class Dispatcher:
         excerpt = "" if why in OWN_REASONS else why
         held = {"target": claim.target} if excerpt else {}
         self.sink(about("launch_withheld", claim.now, claim.run, None, why=why, **held))
-        self.writer.put(Result(claim, LaunchResponse(LaunchResult.UNSENT, min_delay, excerpt=excerpt), claim.now))
+        response = LaunchResponse(LaunchResult.UNSENT, min_delay, excerpt=excerpt)
+        self.writer.put(Result(claim, response, claim.now, withheld=self._now(claim)))
 
     async def _write(self, results: list[Result]) -> None:
         now = await self.store.now()
-        runs = [run_after(result.claim, result.response, result.sent, now) for result in results]
+        runs = [run_after(result.claim, result.response_at(now), result.sent, now) for result in results]
         updates = [update_after(result, run, now) for result, run in zip(results, runs, strict=True)]
         written = await self.store.update_runs(updates, now)
         fail_point("K8")
