@@ -12,8 +12,10 @@ from kron.engine.events import Memory
 from kron.engine.lanes import Lane, Lanes
 from kron.engine.registrar import Registrar
 from kron.engine.settings import Settings
-from kron.engine.target_limit import TargetLimit, TargetLimits, read_limits
+from kron.engine.target_limit import BadLimit, TargetLimit, TargetLimits, read_limits
+from kron.engine.target_name import HOST_HINT
 from kron.engine.worker import Worker
+from kron.launchers.http import HttpLauncher
 from kron.rules.attempt import AttemptResult
 from kron.rules.run import State
 from kron.stores.memory import MemoryStore
@@ -81,19 +83,70 @@ def test_limit_that_cannot_be_read_is_named(text):
 
 
 @pytest.mark.parametrize(
-    ("text", "hint"),
+    ("text", "target"),
     [
-        ("https://x.com=5", "use the host, such as x.com=5"),
-        ("https://user@X.com:8443/hook?a=b=5/s", "use the host, such as x.com=5/s"),
-        ("x.com/hook=5", "use the host, such as x.com=5"),
-        ("x.com:8443=5", "use the host, such as x.com=5"),
-        ("https://=5", "use the host, such as hooks.example.com=5"),
+        ("[::1]=5", "::1"),
+        ("0:0:0:0:0:0:0:1=5", "::1"),
+        ("Hooks.Example.com.=5", "hooks.example.com"),
+        ("127.1=5", "127.0.0.1"),
+        ("::ffff:127.0.0.1=5", "127.0.0.1"),
+        ("xn--mnchen-3ya.de=5", "xn--mnchen-3ya.de"),
+        ("my_host=5", "my_host"),
     ],
 )
-def test_limit_of_a_url_names_the_host_to_write(text, hint):
-    with pytest.raises(ValueError) as error:
+def test_name_of_a_limit_is_the_normal_form_of_a_host(text, target):
+    assert [limit.target for limit in read_limits([text])] == [target]
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("127.0.0.1:18801=1", "write the name alone: 127.0.0.1. All ports of a host share its limit"),
+        ("http://127.0.0.1=1", "write the name alone: 127.0.0.1. All ports of a host share its limit"),
+        ("https://user@X.com:8443/hook?a=b=5/s", "write the name alone: x.com. All ports of a host share its limit"),
+        ("x.com/hook=5", "write the name alone: x.com. All ports of a host share its limit"),
+        ("https://x.com/path?a=b=5", "write the name alone: x.com. All ports of a host share its limit"),
+        ("*.example.com=3", "write each host, or * alone for every other target"),
+        ("münchen.de=5", "write the host as in the URL of the webhook: xn--mnchen-3ya.de"),
+        ("h..=5", HOST_HINT),
+        ("a b=5", HOST_HINT),
+        ("[::1=5", HOST_HINT),
+        ("fe80::1%eth0=5", HOST_HINT),
+    ],
+)
+def test_limit_whose_name_no_target_can_have_is_refused(text, hint):
+    """It would be no limit at all."""
+    with pytest.raises(BadLimit) as error:
         read_limits([text])
-    assert error.value.args == (text, "names a URL or a port, and a target is a host name", hint)
+    assert error.value.args[0] == text
+    assert error.value.hint == hint
+
+
+def test_names_of_one_host_are_one_target():
+    with pytest.raises(BadLimit, match="twice"):
+        read_limits(["127.0.0.1=1", "0x7f000001=2"])
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "127.0.0.1."])
+def test_spellings_of_an_address_have_one_lane(host):
+    launcher = HttpLauncher(None, None, plain=True)
+    assert launcher.lane(a_job(0, target=f"http://{host}:8080/x")) == "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("host", "lane"),
+    [
+        ("Hooks.Example.COM.", "hooks.example.com"),
+        ("[0:0::1]", "::1"),
+        ("[::ffff:7f00:1]", "127.0.0.1"),
+        ("1.2.3.4.5", "1.2.3.4.5"),
+        ("256.1", "256.1"),
+        ("0x7f.example", "0x7f.example"),
+        ("3com.com", "3com.com"),
+    ],
+)
+def test_lane_is_the_normal_form_of_a_host(host, lane):
+    assert HttpLauncher(None, None).lane(a_job(0, target=f"https://{host}/x")) == lane
 
 
 @pytest.mark.parametrize("address", ["::1", "fe80::1:2"])

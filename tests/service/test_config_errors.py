@@ -31,7 +31,7 @@ WRONG = [
     ("AUDIT_LOG=/no/such/folder/log", "AUDIT_LOG"),
     ("TLS_CERTIFICATE=/no/such.pem", "TLS_CERTIFICATE '/no/such.pem' is not a file"),
     ("TARGET_LIMITS=hooks.example.com=10,5/m", "TARGET_LIMITS '5/m' is neither a number of launches (1-10000) nor"),
-    ("TARGET_LIMITS=https://x.com=5", "use the host, such as x.com=5"),
+    ("TARGET_LIMITS=https://x.com=5", "write the name alone: x.com"),
     ("TARGET_LIMITS=5/s", "TARGET_LIMITS '5/s' names no target"),
     ("BREAKER_MAX_HOLD_MS=5000", "BREAKER_MAX_HOLD_MS 5000 is shorter than BREAKER_HOLD_MS (10000)"),
     ("BREAKER_FAILURES=1001", "BREAKER_FAILURES 1001 is out of range (0-1000)"),

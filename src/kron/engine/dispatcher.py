@@ -283,8 +283,8 @@ class Dispatcher:
 
     def _lane(self, job: Job) -> Lane:
         tenant, slash, _ = job.identity.partition("/")
-        scheme = job.target.partition(":")[0]
-        lane_of = getattr(self.launchers.get(scheme.lower()), "lane", None)
+        scheme = job.target.partition(":")[0].lower()
+        lane_of = getattr(self.launchers.get(scheme), "lane", None)
         lane = Lane(tenant if slash else "", lane_of(job) if lane_of else scheme)
         if self.limits is not None:
             self.limits.register(lane.host, kind_of(job.target))

@@ -14,8 +14,9 @@ from math import ceil, inf
 from typing import NamedTuple
 
 from kron.engine.clock import Timer
+from kron.engine.target_name import EVERY_TARGET, read_target
 
-EVERY_TARGET = "*"
+LIMIT_HINT = "use TARGET=CONCURRENT,RATE/s, such as hooks.example.com=10,5/s, and * for every other target"
 MAX_CONCURRENT = 10_000
 MAX_PER_SECOND = 10_000.0
 MIN_PER_SECOND = 0.001
@@ -24,8 +25,15 @@ MAX_WAITING = 1_000  # entries that can wait for the rate of one target
 MAX_TURN_SECONDS = 60.0  # longest time until a withheld run is claimed again
 FIRST_TURN_SECONDS = 5.0  # time until then, if only the concurrency is limited; doubles each time
 _RATE = re.compile(r"([0-9]{1,5}(?:\.[0-9]{1,3})?)/s", re.ASCII)
-_PORT = re.compile(r"[^:]+:[0-9]+", re.ASCII)  # a host with its port
 _COUNT = re.compile(r"[0-9]{1,5}", re.ASCII)
+
+
+class BadLimit(ValueError):
+    """Limit that cannot be read. The arguments are the item and the problem; `hint` says what to write."""
+
+    def __init__(self, item: str, problem: str, hint: str = LIMIT_HINT) -> None:
+        super().__init__(item, problem)
+        self.hint = hint
 
 
 class TargetLimit(NamedTuple):
@@ -46,31 +54,30 @@ def read_limits(items: Iterable[str]) -> tuple[TargetLimit, ...]:
     """Return the limits of a list such as `hooks.example.com=10,5/s`, `*=20`. A comma can also separate items.
 
     Raises:
-        ValueError: A limit cannot be read. The first argument is the item, the second the problem. A third one, if
-            there is one, is what to write.
+        BadLimit: A limit cannot be read, or no target can have its name.
     """
     limits = dict[str, TargetLimit]()
     target = ""
     for item in (part.strip() for text in items for part in text.split(",") if part.strip()):
         name, equals, value = item.rpartition("=")
         if equals:
-            target, value = name.strip().lower(), value.strip()
-            if "/" in target or _PORT.fullmatch(target):
-                raise _url_error(item, target, value)
+            target, value = _target_of(name.strip(), item), value.strip()
             if target in limits:
-                raise ValueError(item, "names a target twice")
+                raise BadLimit(item, "names a target twice")
             limits[target] = TargetLimit(target)
         if not target:
-            raise ValueError(item, "names no target")
+            raise BadLimit(item, "names no target")
         limits[target] = _with_value(limits[target], value or item, item)
     return tuple(limits.values())
 
 
-def _url_error(item: str, url: str, value: str) -> ValueError:
-    """Return the error of a limit whose target is more than a host name. Its third argument names the host."""
-    host = url.rpartition("//")[2].partition("/")[0].rpartition("@")[2].partition(":")[0]
-    problem = "names a URL or a port, and a target is a host name"
-    return ValueError(item, problem, f"use the host, such as {host or 'hooks.example.com'}={value}")
+def _target_of(name: str, item: str) -> str:
+    if not name:
+        raise BadLimit(item, "names no target")
+    try:
+        return read_target(name)
+    except ValueError as error:
+        raise BadLimit(item, *error.args) from None
 
 
 def _with_value(limit: TargetLimit, value: str, item: str) -> TargetLimit:
@@ -81,9 +88,9 @@ def _with_value(limit: TargetLimit, value: str, item: str) -> TargetLimit:
     )
     if not is_allowed:
         rates = f"{MIN_PER_SECOND:g}/s-{MAX_PER_SECOND:g}/s"
-        raise ValueError(item, f"is neither a number of launches (1-{MAX_CONCURRENT}) nor a rate ({rates})")
+        raise BadLimit(item, f"is neither a number of launches (1-{MAX_CONCURRENT}) nor a rate ({rates})")
     if (limit.concurrent if rate is None else limit.per_second) is not None:
-        raise ValueError(item, "is a second value of the same kind")
+        raise BadLimit(item, "is a second value of the same kind")
     return limit._replace(concurrent=int(value)) if rate is None else limit._replace(per_second=float(rate[1]))
 
 

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from kron.engine.clock import Clock, SystemClock
 from kron.engine.launcher import Launch
+from kron.engine.target_name import normal_host
 from kron.errors import KronError
 from kron.launchers.post import Forbidden, NotSent, PartiallySent, Poster, Reply
 from kron.launchers.signature import Secrets, sign
@@ -72,8 +73,8 @@ class HttpLauncher:
         return await self._send(url, keys, launch, body, report["token"] if report else "")
 
     def lane(self, job: Job) -> str:
-        """Return the target's host. Launches share concurrency by host, so a slow host delays only its own runs."""
-        return (urlsplit(job.target).hostname or "").lower()
+        """Return the target's host, in its normal form. Launches share concurrency by host, and a limit is that of a host."""
+        return normal_host(urlsplit(job.target).hostname or "")
 
     async def cancel(self, run: Run) -> None:
         """Do nothing: a webhook that was sent cannot be canceled."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from kron.apps.redacted import redacted
 from kron.apps.service.config import Config
-from kron.engine.target_limit import read_limits
+from kron.engine.target_limit import BadLimit, read_limits
 from kron.errors import InvalidSetting, KronError, did_you_mean
 from kron.launchers.signature import read_secret
 from kron.launchers.target import read_url
@@ -166,10 +166,9 @@ def _check_targets(config: Config) -> None:
 def _check_limits(config: Config) -> None:
     try:
         read_limits(config.target_limits)
-    except ValueError as error:
-        item, problem, *hints = error.args
-        hints.append("use TARGET=CONCURRENT,RATE/s, such as hooks.example.com=10,5/s, and * for every other target")
-        raise bad_setting("target_limits", item, problem, hints[0]) from None
+    except BadLimit as error:
+        item, problem = error.args
+        raise bad_setting("target_limits", item, problem, error.hint) from None
     if config.breaker_max_hold_ms < config.breaker_hold_ms:
         reason = f"is shorter than BREAKER_HOLD_MS ({config.breaker_hold_ms})"
         raise bad_setting("breaker_max_hold_ms", config.breaker_max_hold_ms, reason, "raise it")
