@@ -401,6 +401,50 @@ def test_worker_stops_while_runs_wait_for_a_limit():
     live(script)
 
 
+def test_target_whose_runs_wait_is_not_forgotten(monkeypatch):
+    """Beyond the number of targets that are kept, only idle ones are forgotten."""
+    monkeypatch.setattr("kron.engine.target_limit.MAX_KEPT_TARGETS", 50)
+
+    async def script(loop):
+        launcher = Targets()
+        settings = Settings(target_limits=read_limits(["*=1"]))
+        first = [job for n in range(50) for job in jobs_of(f"old{n}", 1)]
+        last = [job for n in range(60) for job in jobs_of(f"z{n}", 1)]
+        store = await worked(loop, [*first, *jobs_of("victim", 6, takes=0.2), *last], launcher, 60, settings=settings)
+        assert {run.state for run in await of_all(store)} == {State.SUCCESS}
+        assert set(launcher.peak.values()) == {1}
+        assert len(launcher.calls["victim"]) == 6
+
+    live(script)
+
+
+def test_number_of_idle_targets_is_bounded(monkeypatch):
+    monkeypatch.setattr("kron.engine.target_limit.MAX_KEPT_TARGETS", 3)
+
+    async def script(loop):
+        limits = TargetLimits(read_limits(["*=1"]), VirtualTimer(loop), lambda kind: 1, 12.0)
+        lanes = Lanes(10, 8, limits)
+        for n in range(10):
+            limits.register(f"idle{n}", "test")
+        assert len(limits.uses) <= 3
+        for n in range(4):
+            limits.register(f"busy{n}", "test")
+            lanes.put(Lane("", f"busy{n}"), "run")
+        taken, _ = lanes.take()
+        lanes.parked = {lane: 1 for lane in lanes.queues}
+        limits.register("new", "test")
+        assert set(limits.uses) >= {"busy0", "busy1", "busy2", "busy3"}, "in progress, or waiting"
+        lanes.ends(taken, slow=False)
+        limits.end(taken.host, 0.0, sent=True)
+        assert len(lanes.surplus(lambda entry: True)) + len(lanes.clear()) == 3
+        assert {use.waiting for use in limits.uses.values()} == {use.in_progress for use in limits.uses.values()} == {0}
+        for n in range(20):
+            limits.register(f"later{n}", "test")
+        assert len(limits.uses) <= 2 * 5, "they are idle now"
+
+    live(script)
+
+
 def test_pass_that_waits_for_its_results_waits_for_limits():
     async def script(loop):
         store, launcher = MemoryStore(VirtualClock(loop, START - 30)), Targets()

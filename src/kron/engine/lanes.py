@@ -56,6 +56,8 @@ class Lanes(Generic[T]):
             self._enqueue_lane(lane)
         queue.append(entry)
         self.waiting += 1
+        if self.limits is not None:
+            self.limits.enter(lane.host)
 
     @property
     def ready(self) -> int:
@@ -114,13 +116,14 @@ class Lanes(Generic[T]):
             queue, max_waiting = self.queues[lane], MAX_PARKED_ENTRIES
             if limits is not None:
                 max_waiting = limits.max_waiting(lane.host, lane_counts[lane.host], MAX_PARKED_ENTRIES)
-            removed += [queue.pop() for _ in range(len(queue) - max_waiting)]
+            count = len(queue)
+            removed += [queue.pop() for _ in range(count - max_waiting)]
             while limits is not None and queue and is_old(queue[0]):
                 removed.append(queue.popleft())
+            self._leave(lane, count - len(queue))
             self.parked[lane] = len(queue)
             if not queue:
                 del self.queues[lane], self.parked[lane]
-        self.waiting -= len(removed)
         return removed
 
     @property
@@ -133,19 +136,26 @@ class Lanes(Generic[T]):
     def clear(self) -> list[T]:
         """Remove and return all entries."""
         removed = [entry for queue in self.queues.values() for entry in queue]
+        for lane, queue in self.queues.items():
+            self._leave(lane, len(queue))
         self.queues.clear()
         self.quick_lanes.clear()
         self.trial_lanes.clear()
         self.parked.clear()
-        self.waiting = 0
         return removed
 
     def _pop_entry(self, lane: Lane) -> T:
         entry = self.queues[lane].popleft()
-        self.waiting -= 1
+        self._leave(lane, 1)
         if not self.queues[lane]:
             del self.queues[lane]
         return entry
+
+    def _leave(self, lane: Lane, count: int) -> None:
+        """Record that entries have left their lane."""
+        self.waiting -= count
+        if self.limits is not None:
+            self.limits.leave(lane.host, count)
 
     def _is_full(self, lane: Lane) -> bool:
         """Return whether the lane's tenant or host has used its share of slow launches, or has reached its limit."""

@@ -97,11 +97,11 @@ def _with_value(limit: TargetLimit, value: str, item: str) -> TargetLimit:
 class _Use:
     """Launches of one target by this worker."""
 
-    __slots__ = ("in_progress", "kind", "limit", "starts", "turn")
+    __slots__ = ("in_progress", "kind", "limit", "starts", "turn", "waiting")
 
     def __init__(self, limit: TargetLimit, kind: str) -> None:
         self.limit, self.kind = limit, kind
-        self.in_progress = 0
+        self.in_progress = self.waiting = 0
         self.starts: deque[float] = deque()  # timer times of the latest launches, oldest first
         self.turn = -inf  # timer time at which the run that was withheld last can be sent
 
@@ -123,6 +123,7 @@ class TargetLimits:
         self.limits = {limit.target: limit for limit in limits}
         self.timer, self.workers, self.waiting_seconds = timer, workers, waiting_seconds
         self.uses: dict[str, _Use] = {}
+        self.max_kept = MAX_KEPT_TARGETS  # targets beyond which idle ones are searched
 
     def register(self, target: str, kind: str) -> None:
         """Prepare a target for its launches. `kind` tells which workers share its limit."""
@@ -132,9 +133,21 @@ class TargetLimits:
             return
         limit = self.limits.get(target) or self.limits.get(EVERY_TARGET)
         if limit is not None:
-            if len(self.uses) >= MAX_KEPT_TARGETS:
+            if len(self.uses) >= self.max_kept:
                 self._forget_idle()
             self.uses[target] = _Use(limit, kind)
+
+    def enter(self, target: str) -> None:
+        """Count a run that waits in its lane: its target is kept."""
+        use = self.uses.get(target)
+        if use is not None:
+            use.waiting += 1
+
+    def leave(self, target: str, count: int) -> None:
+        """Count runs that leave their lane."""
+        use = self.uses.get(target)
+        if use is not None:
+            use.waiting -= count
 
     def free(self, target: str) -> int:
         """Return how many launches of a target can begin now; a large number if the target has no limit."""
@@ -243,11 +256,13 @@ class TargetLimits:
             use.starts.popleft()
 
     def _forget_idle(self) -> None:
+        """Forget targets without launches. If most are in use, the next search waits until their number has doubled."""
         for target, use in list(self.uses.items()):
             if use.limit.per_second is not None:
                 self._drop_old_starts(use, self._rate(use)[1])
-            if not use.in_progress and not use.starts:
+            if not use.in_progress and not use.waiting and not use.starts:
                 del self.uses[target]
+        self.max_kept = max(MAX_KEPT_TARGETS, 2 * len(self.uses))
 
 
 def _launches(count: float, adjective: str = "") -> str:
