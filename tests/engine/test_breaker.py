@@ -261,6 +261,32 @@ def test_events_are_logged_and_counted():
     assert level_of(withheld) == 10, "one line per run would fill the log"
 
 
+def test_hold_that_has_passed_is_not_counted():
+    """A target whose runs are gone is not held: no later launch says so."""
+    breakers, _ = opened()
+    assert [breakers.count(NOW + at) for at in (1, 9_999, 12_999, 13_001)] == [1, 1, 1, 0]
+    breakers.begin("a", NOW + 20_000)
+    assert [breakers.count(NOW + at) for at in (20_001, 29_999, 30_001)] == [1, 1, 0], "while the probe is in progress"
+    breakers.record("a", FAILED, NOW + 20_100)
+    assert [breakers.count(NOW + at) for at in (20_101, 40_000, 60_000)] == [1, 1, 0]
+
+
+def test_gauge_of_held_targets_goes_down_without_a_launch():
+    async def script(loop):
+        metrics, gauges = Metrics(), {}
+
+        def sink(event):
+            metrics(event)
+            gauges[int(loop.time())] = metrics.gauges["kron_targets_held"]
+
+        policy = replace(SERVICE, launch_attempts=1)
+        await worked(loop, jobs_of("down", 12, policy), Down(1_000), 60, sink=sink)
+        assert gauges[31] == gauges[40] == 1
+        assert gauges[59] == 0, "all runs were given up"
+
+    live(script)
+
+
 class Down(Slow):
     """A launcher whose target `down` fails until an instant of the loop."""
 

@@ -431,7 +431,7 @@ def test_number_of_idle_targets_is_bounded(monkeypatch):
             limits.register(f"busy{n}", "test")
             lanes.put(Lane("", f"busy{n}"), "run")
         taken, _ = lanes.take()
-        lanes.parked = {lane: 1 for lane in lanes.queues}
+        lanes.parked = dict.fromkeys(lanes.queues, 1)
         limits.register("new", "test")
         assert set(limits.uses) >= {"busy0", "busy1", "busy2", "busy3"}, "in progress, or waiting"
         lanes.ends(taken, slow=False)

@@ -57,7 +57,13 @@ class _Breaker:
     @property
     def probes(self) -> int:
         """How many probes follow this hold. They must all fail before the next hold begins."""
-        return min(MAX_PROBES, 2 ** max(0, min(self.longest, MAX_PROBES) - SINGLE_PROBES + 1))
+        return min(MAX_PROBES, 1 << max(0, min(self.longest, MAX_PROBES) - SINGLE_PROBES + 1))
+
+    def is_in_force(self, now: int, timeout: int) -> bool:
+        """Return whether the target is held: until its runs have returned, and while a probe is in progress."""
+        returned = self.until + MAX_RETURN_MS + self.hold // FAILED_RETURN_SHARE
+        is_probing = self.probe is not None and now - self.probe < timeout
+        return self.hold > 0 and (now < returned or is_probing)
 
 
 class Breakers:
@@ -112,11 +118,15 @@ class Breakers:
             is_held = breaker is not None and breaker.hold > 0
             self.trials.answer(target, address, now, is_held=is_held)
             if breaker is not None and is_held:
-                self.sink(Event("breaker_closed", now, self._facts(target, breaker)))
+                self.sink(Event("breaker_closed", now, self._facts(target, breaker, now)))
         elif target in self.breakers:
             breaker = self.breakers[target]
             breaker.probe, breaker.sent = None, max(0, breaker.sent - 1)
             self.trials.withdraw(target, address, now)
+
+    def count(self, now: int) -> int:
+        """Return how many targets are held now. A hold that has passed, and for which no run returned, is over."""
+        return sum(each.is_in_force(now, self.settings.timeout) for each in self.breakers.values())
 
     def _count_failure(self, target: str, now: int, address: str) -> None:
         limit, settings = self.settings.breaker_failures, self.settings
@@ -128,7 +138,7 @@ class Breakers:
         if not breaker.hold:
             if breaker.failures >= limit:
                 self._begin_hold(breaker, settings.breaker_hold, now)
-                self.sink(Event("breaker_opened", now, self._facts(target, breaker)))
+                self.sink(Event("breaker_opened", now, self._facts(target, breaker, now)))
         elif breaker.probe is not None:
             breaker.failed += 1
             if breaker.failed >= breaker.probes:
@@ -150,9 +160,8 @@ class Breakers:
             return now
         return now + probe_wait(breaker.probe, now) if 0 <= now - breaker.probe < 2 * self.settings.timeout else now
 
-    def _facts(self, target: str, breaker: _Breaker) -> dict[str, str | int]:
-        held = sum(1 for each in self.breakers.values() if each.hold)
-        return {"target": target, "failures": breaker.failures, "until": breaker.until, "held": held}
+    def _facts(self, target: str, breaker: _Breaker, now: int) -> dict[str, str | int]:
+        return {"target": target, "failures": breaker.failures, "until": breaker.until, "held": self.count(now)}
 
 
 def _has_failed(run: Run) -> bool:

@@ -110,7 +110,7 @@ class Metrics:
             self.values[_EVENT_COUNTERS[event.name]] += 1
         if "skew" in facts:
             self.gauges["kron_clock_skew_seconds"] = facts["skew"] / 1000
-        if event.name in ("breaker_opened", "breaker_closed"):
+        if "held" in facts:
             self.gauges["kron_targets_held"] = float(facts["held"])
         if event.name == "pass":
             self.values["schedules_due"] = facts["examined"]

@@ -286,6 +286,7 @@ class Worker:
         for event in events_of(worker_pass):
             self.sink(event)
         facts = {"examined": worker_pass.examined, "committed": len(worker_pass.plans), "skew": self.skew.ahead}
+        facts["held"] = self.dispatcher.breakers.count(worker_pass.now)
         if self.settings.shard_lease:
             facts["shards"] = len(frozenset().union(*(share.shards for share in self.membership.shares)))
         self.sink(Event("pass", worker_pass.now, {"owner": self.owner, **facts}))

@@ -73,7 +73,7 @@ class HttpLauncher:
         return await self._send(url, keys, launch, body, report["token"] if report else "")
 
     def lane(self, job: Job) -> str:
-        """Return the target's host, in its normal form. Launches share concurrency by host, and a limit is that of a host."""
+        """Return the target's host in its normal form. Launches share slots and limits by host."""
         return normal_host(urlsplit(job.target).hostname or "")
 
     async def cancel(self, run: Run) -> None:
