@@ -31,7 +31,7 @@ class WithheldRuns:
         slots.on_free = self.wake
 
     def add(self, key: str) -> int:
-        """Add a run. Returns after how many milliseconds it is launched again if nobody wakes it."""
+        """Add a run. Returns after how many milliseconds it is launched again if no slot is free before."""
         if len(self.keys) < MAX_KEPT:
             self.keys.setdefault(key)
         return RETRY_MS
