@@ -53,7 +53,7 @@ def run_after(claim: Claim, response: LaunchResponse, sent: int, now: int) -> Ru
     """Return the run after its launch at `sent`, by the policy of the revision under which it was recorded."""
     policy, run = claim.job.schedule.policy, claim.run
     if response.result is LaunchResult.OK:
-        run = run._replace(sent=sent)  # the claim may have waited
+        run = run._replace(sent=min(sent, now))  # the claim may have waited; the timer may be ahead of the store
     return answered(run, response.result, policy, now, response.retry_after_ms, response.report)
 
 

@@ -21,7 +21,7 @@ from kron.engine.events import Event, Sink, about, silent
 from kron.engine.launcher import Launch
 from kron.engine.report_writer import ReportWriter
 from kron.engine.store import Store, Transactional
-from kron.errors import Fenced
+from kron.errors import Fenced, KronError
 from kron.launchers.python import PythonLauncher, call, plain
 from kron.launchers.slots import Slots
 from kron.launchers.threads import Threads
@@ -88,7 +88,10 @@ class Functions:
 
     async def _reserve_slot(self, launch: Launch) -> LaunchResponse | None:
         """Take a slot for a run. Returns the response if there is none; None if the run has a slot or needs none."""
-        key, is_plain = launch.run.key, plain(self.registry.find(launch.job).function)
+        try:
+            key, is_plain = launch.run.key, plain(self.registry.find(launch.job).function)
+        except KronError:
+            return None  # the call fails for the same reason, and is recorded
         slots = self.threads.slots if is_plain else self.coroutines
         if slots is None:
             return None
