@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from heapq import heappush
 from typing import Any
 
-from kron.engine.fleet import kind_of, shard_of
 from kron.rules.update import RunUpdate, ScheduleUpdate
 from kron.stores.memory import MemoryStore
 
@@ -61,12 +59,8 @@ class Reversible:
             del s.owner_of[key]
         s.ledger[identity], s.open[identity], s.dropped[identity] = ledger, opened, dropped
         s.history[identity], s.ahead[identity] = history, ahead
+        s.queued.pop(identity, None)
         if case is None:
             s.cases.pop(identity, None)
-            for queue in s.queues.values():
-                queue[:] = [entry for entry in queue if entry[1] != identity]
         else:
-            s.cases[identity] = case
-            if case.next_check_at is not None:
-                place = kind_of(case.job.target), shard_of(identity)
-                heappush(s.queues.setdefault(place, []), (case.next_check_at, identity))
+            s._store_state(case)
