@@ -229,3 +229,14 @@ def test_update_with_counters_is_not_a_simple_insert():
     update = update_of(plan(limited(5), at(1), owner="w", lease=30_000))
     assert not is_simple_insert(update)
     assert is_simple_insert(update_of(plan(a_case(), at(1), owner="w", lease=30_000)))
+
+
+@pytest.mark.parametrize("run_count", [0, 1, 2])
+def test_deletion_records_every_due_period_unless_the_schedule_was_over(run_count):
+    """None of them is launched, so that none uses up the maximum."""
+    state = limited(2, run_count=run_count)
+    update = deleted(state, at(5), NO_ACTOR)
+    assert can_commit(update, state, ())
+    expected = [] if run_count == 2 else [(State.SKIPPED, Reason.DELETED)] * 5
+    assert [(run.state, run.reason) for run in update.new] == expected
+    assert update.after.run_count == run_count
