@@ -235,7 +235,7 @@ def test_ordinary_runs_need_no_further_statement(postgres, monkeypatch):
     heartbeat = other._replace(lease=NOW + 2 * 10**9)
     assert write(RunUpdate(other, heartbeat, None)) == ["lock", "update_runs", "apply_run_updates"]
     assert write(end(run, State.FAILED), RunUpdate(heartbeat, heartbeat._replace(lease=NOW + 9), None)) == [
-        *("lock", "update_runs", "apply_run_updates", "apply_counted_run_updates"),
+        *("lock", "update_runs", "apply_run_updates", "apply_counted_run_updates", "count_outcomes"),
     ]
 
 

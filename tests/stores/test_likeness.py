@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from kron import KronError, parse
 from kron.engine.clock import ManualClock
+from kron.engine.overview import TROUBLE
 from kron.engine.registrar import Actor, Registrar
 from kron.rules.attempt import launched_attempt
 from kron.rules.counters import failed_end
@@ -28,7 +29,7 @@ from kron.timing.job import Job
 from kron.timing.schedule.policy import DECLARATIVE, KRON, SECOND, SERVICE, AfterEnd, Catchup, Completion, Overlap
 from tests.stores.making import ALL, KINDS, SECONDS, Handle, a_folder, view
 
-NAMES = ("a", "b", "c:1")
+NAMES = ("a", "b", "c:1", "t/d")
 SMALL = {"catchup_limit": 3, "queue_limit": 2, "run_lease": 100 * SECOND, "launch_backoff": 5 * SECOND}
 FOLLOWED = replace(SERVICE, completion=Completion.REPORTED)
 POLICIES = [
@@ -202,6 +203,31 @@ class Likeness(RuleBasedStateMachine):
     @rule(nth=numbers, fresh=st.booleans(), report=st.sampled_from(Report))
     def report(self, nth, fresh, report):
         self.ask("report", self.keys[-1] if fresh else self.keys[nth % len(self.keys)], report)
+
+    @rule(scope=st.sampled_from(["", "t/"]), limit=st.integers(1, 4), state=st.sampled_from(sorted(TROUBLE)))
+    def look_over_many(self, scope, limit, state):
+        first = self.now() // 86_400_000 * 86_400
+
+        async def overview(store):
+            seen = store.store.overview
+            troubled = await seen.troubled_runs(scope, TROUBLE, limit)
+            changes = await seen.activity(scope, limit)
+            return (
+                await seen.outcomes(scope, first - 86_400, first + 2 * 86_400, 600),
+                await seen.running(scope, limit),
+                troubled,
+                troubled and await seen.troubled_runs(scope, {state}, limit, (troubled[-1].changed, troubled[-1].key)),
+                await seen.troubled_schedules(scope, state, "", limit),
+                await seen.paused(scope, "", limit),
+                await seen.next_checks(scope, limit),
+                await seen.next_checks(scope, limit, self.now()),
+                await seen.recent(NAMES, limit),
+                [(*change[:3], change.change) for change in changes],
+                changes and [change.change for change in await seen.activity(scope, limit, changes[-1].position)],
+                await seen.workers(),
+            )
+
+        self.both(lambda store: self.runner.run(overview(store)))
 
     @invariant()
     def the_same_is_seen(self):

@@ -49,6 +49,7 @@ TABLES = [
     *(
         "definitions",
         "kinds",
+        "outcome_minutes",
         "requests",
         "retention",
         "run_attempts",
@@ -333,7 +334,13 @@ def test_a_batch_is_found_row_by_row_in_its_own_order(postgres, sql, known, size
         "edit": revision_columns(list(map(a_revision, anew)), rows_of(anew))
         | progress_columns(anew, [0] * size, [0] * size)
         | {"now": NOW},
-        "apply_run_updates": {"schedules": texts(names), "deltas": numbers([1] * size), "wakes": numbers([NOW] * size)},
+        "apply_run_updates": {
+            "schedules": texts(names),
+            "deltas": numbers([1] * size),
+            "wakes": numbers([NOW] * size),
+            "lasts": texts(["failed"] * size),
+        },
+        "write_last_states": {"schedules": texts(names), "lasts": texts(["failed"] * size)},
     }
     values["apply_counted_run_updates"] = values["apply_run_updates"] | {
         "revisions": numbers([1] * size),
@@ -369,6 +376,7 @@ BATCHES = [
     "update_runs",
     "apply_run_updates",
     "apply_counted_run_updates",
+    "write_last_states",
     "edit",
 ]
 
@@ -400,6 +408,7 @@ def test_no_batch_goes_through_a_table_that_has_just_grown(server, database, run
         "deltas": numbers([1] * 500),
         "resets": truths([False] * 500),
         "wakes": numbers([NOW] * 500),
+        "lasts": texts(["failed"] * 500),
     }
 
     async def explained(talk):

@@ -305,7 +305,7 @@ def test_a_run_or_a_gap_of_no_schedule_is_refused(sqlite, other):
 @pytest.mark.req("DECL-IDEM-PARTIAL")
 def test_the_guards_hold_when_the_check_before_them_is_gone(sqlite, monkeypatch):
     """Even so nothing is half-written, and the error says whose mistake it is."""
-    monkeypatch.setattr("kron.stores.sqlite.store.can_commit", lambda *_: True)
+    monkeypatch.setattr("kron.stores.sqlite.commit.can_commit", lambda *_: True)
     case = define(sqlite, None, a_run(State.LAUNCHING))
     before = view(sqlite)
     for settlement in (

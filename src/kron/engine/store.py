@@ -12,6 +12,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from kron.engine.fleet import Fleet, Share
+from kron.engine.overview import Overview
 from kron.rules.action import ScheduleAction
 from kron.rules.attempt import Attempt
 from kron.rules.outcome import GapRecord
@@ -46,6 +47,10 @@ Found = ScheduleState | Unreadable
 
 class Store(Protocol):
     """Durable storage of schedules, revisions, actions, runs and gap records, for several workers at once."""
+
+    @property
+    def overview(self) -> Overview:
+        """Overview of many schedules at once, for people."""
 
     async def now(self) -> int:
         """Return the current time in milliseconds. The store's clock decides."""

@@ -6,6 +6,7 @@ from collections.abc import Coroutine, Sequence
 from typing import Any, TypeVar
 
 from kron.engine.fleet import Fleet, Share
+from kron.engine.overview import Overview
 from kron.engine.store import FIRST, Found, Store
 from kron.rules.action import ScheduleAction
 from kron.rules.attempt import Attempt
@@ -23,6 +24,11 @@ class FaultyStore:
 
     def __init__(self, store: Store, road: Network) -> None:
         self.store, self.road = store, road
+
+    @property
+    def overview(self) -> Overview:
+        """Overview of the store. Its calls do not use the network: no worker needs them."""
+        return self.store.overview
 
     async def now(self) -> int:
         """Return the store's time in milliseconds since 1970-01-01 UTC."""

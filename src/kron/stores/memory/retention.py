@@ -66,6 +66,7 @@ class Retention:
             tables.history,
             tables.recorded_actions,
             tables.ahead,
+            tables.last_states,
         ):
             table.pop(name, None)
         tables.ordered = []

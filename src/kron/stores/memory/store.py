@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from heapq import heapify, heappop, heappush
 from itertools import islice, takewhile
 
 from kron.engine.clock import Clock
-from kron.engine.fleet import Fleet, Share, kind_of, shard_of
+from kron.engine.fleet import Fleet, Share, kind_of
 from kron.engine.store import FIRST, Found, Maintained
 from kron.rules.action import ScheduleAction
 from kron.rules.attempt import Attempt
@@ -16,7 +15,10 @@ from kron.rules.downtime import ALWAYS
 from kron.rules.outcome import GapRecord
 from kron.rules.run import Run
 from kron.rules.state import NOTHING, ScheduleState
+from kron.rules.tally import ends_of
 from kron.rules.update import Revision, RunUpdate, ScheduleUpdate, can_commit, can_update_run, state_after
+from kron.stores.memory.overview import MemoryOverview
+from kron.stores.memory.queues import CheckQueues
 from kron.stores.memory.retention import Retention
 from kron.stores.memory.tables import Tables
 from kron.stores.register import Register
@@ -28,11 +30,11 @@ class MemoryStore(Tables):
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         super().__init__()
-        self.queues: dict[tuple[str, int], list[tuple[int, str]]] = {}  # kind and shard -> (next check, identity)
-        self.queued: dict[str, tuple[int, str]] = {}  # identity -> next check and kind of its current entry
+        self.queues = CheckQueues()
         self.aside: dict[str, str] = {}  # identity -> reason why it was set aside
         self.register = Register()
         self.retention = Retention()
+        self.overview = MemoryOverview(self, self.register)
 
     async def now(self) -> int:
         """Return the current time in milliseconds."""
@@ -44,22 +46,11 @@ class MemoryStore(Tables):
 
     async def poll(self, shares: Sequence[Share]) -> tuple[int, int | None]:
         """Return the current time, and when the next schedule of those shares is due for a check (milliseconds)."""
-        queue_keys = [queue_key for share in shares for queue_key in self._queue_keys(share)]
-        while True:
-            heads = ((queue[0][0], queue_key) for queue_key in queue_keys if (queue := self.queues[queue_key]))
-            next_check_at, queue_key = min(heads, default=(None, None))
-            if queue_key is None:
-                return await self.now(), None
-            queue = self._queue(queue_key)
-            if queue and queue[0][0] == next_check_at:  # otherwise the head of this queue was stale
-                return await self.now(), next_check_at
+        return await self.now(), self.queues.next_check(shares)
 
     async def fetch_due(self, share: Share, upto: int, limit: int, beyond: tuple[int, str] = FIRST) -> list[Found]:
         """Return the schedules that are due for a check by `upto`, the longest waiting first."""
-        due = self._take_due(share, upto, limit, beyond)
-        for entry, queue_key in due.items():  # they stay in the queue until a worker commits a plan for them
-            heappush(self.queues[queue_key], entry)
-        return [self._full_state(entry[1]) for entry in due if entry > beyond]
+        return [self._full_state(identity) for identity in self.queues.first(share, upto, limit, beyond)]
 
     async def set_aside(self, identity: str, until: int, reason: str) -> None:
         """Do not check a schedule before `until`, and record the reason."""
@@ -80,7 +71,11 @@ class MemoryStore(Tables):
 
     async def update_runs(self, changes: Sequence[RunUpdate], now: int) -> list[bool]:
         """Write each change whose attempt still has its fencing token. Returns one bool per change."""
-        return [self._change(change) for change in changes]
+        written = [self._change(change) for change in changes]
+        ended = [change.after for change, ok in zip(changes, written, strict=True) if ok and not change.after.open]
+        for run in sorted(ended, key=lambda run: run.nominal):
+            self.last_states[run.identity] = run.state
+        return written
 
     async def get(self, identities: Sequence[str]) -> list[ScheduleState | None]:
         """Return the schedules of those identities; None for each that does not exist."""
@@ -163,40 +158,6 @@ class MemoryStore(Tables):
         """Return the time (milliseconds) before which old records may have been removed."""
         return self.retention.horizon
 
-    def _take_due(
-        self, share: Share, upto: int, limit: int, beyond: tuple[int, str]
-    ) -> dict[tuple[int, str], tuple[str, int]]:
-        """Take the first entries out of the share's queues, with the queue of each: `limit` entries after `beyond`."""
-        entries = dict[tuple[int, str], tuple[str, int]]()
-        queue_keys = self._queue_keys(share)
-        heads = [
-            (queue[0], queue_key)
-            for queue_key in queue_keys
-            if self.queues[queue_key] and self.queues[queue_key][0][0] <= upto
-            if (queue := self._queue(queue_key)) and queue[0][0] <= upto
-        ]
-        heapify(heads)
-        while heads and limit > 0:
-            entry, queue_key = heappop(heads)
-            limit -= entry > beyond and entry not in entries  # twice in the queue if it was postponed and brought back
-            entries[entry] = queue_key
-            heappop(self.queues[queue_key])
-            queue = self._queue(queue_key)
-            if queue and queue[0][0] <= upto:
-                heappush(heads, (queue[0], queue_key))
-        return entries
-
-    def _queue_keys(self, share: Share) -> list[tuple[str, int]]:
-        """Return the queues of a share."""
-        return [queue_key for queue_key in self.queues if queue_key[0] in share.kinds and queue_key[1] in share.shards]
-
-    def _queue(self, queue_key: tuple[str, int]) -> list[tuple[int, str]]:
-        """Return a queue without stale entries: schedules whose next check or kind has changed since."""
-        queue, kind = self.queues[queue_key], queue_key[0]
-        while queue and self.queued.get(queue[0][1]) != (queue[0][0], kind):
-            heappop(queue)
-        return queue
-
     def _find_state(self, identity: str) -> ScheduleState | None:
         return self._full_state(identity) if identity in self.cases else None
 
@@ -238,6 +199,8 @@ class MemoryStore(Tables):
             self._put(run)
         for _, run in update.changed:
             self._put(run)
+        for end in ends_of(update):
+            self.last_states[end.identity] = end.state
         for run, attempt in update.attempts:
             self._put_attempt(run, attempt)
         if update.gap:
@@ -264,13 +227,7 @@ class MemoryStore(Tables):
 
     def _store_state(self, state: ScheduleState) -> None:
         self.cases[state.identity] = state
-        if state.next_check_at is not None:
-            kind = kind_of(state.job.target)
-            self.queued[state.identity] = state.next_check_at, kind
-            queue = self.queues.setdefault((kind, shard_of(state.identity)), [])
-            heappush(queue, (state.next_check_at, state.identity))
-        else:
-            self.queued.pop(state.identity, None)
+        self.queues.put(state.identity, kind_of(state.job.target), state.next_check_at)
         ahead = self.ahead.get(state.identity)
         if ahead:
             self.ahead[state.identity] = {nominal for nominal in ahead if nominal > state.cursor}

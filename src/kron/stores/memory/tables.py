@@ -5,7 +5,7 @@ from __future__ import annotations
 from kron.rules.action import ScheduleAction
 from kron.rules.attempt import Attempt
 from kron.rules.outcome import GapRecord
-from kron.rules.run import Run
+from kron.rules.run import Run, State
 from kron.rules.state import ScheduleState
 from kron.rules.update import Revision
 
@@ -24,4 +24,5 @@ class Tables:
         self.dropped: dict[str, list[GapRecord]] = {}
         self.history: dict[str, tuple[Revision, ...]] = {}
         self.recorded_actions: dict[str, list[ScheduleAction]] = {}
+        self.last_states: dict[str, State] = {}  # identity -> how its last period ended
         self.ahead: dict[str, set[int]] = {}  # identity -> handled periods beyond its cursor

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
-from kron.rules.run import Run, exclusive
+from kron.rules.run import Run, State, exclusive
+from kron.rules.tally import ends_of
 from kron.rules.upcoming import next_period
 from kron.rules.update import ScheduleUpdate, can_commit, is_simple_insert
 from kron.stores.job_codec import JobRow, write_job
 from kron.stores.postgres.arrays import numbers, octets, texts
 from kron.stores.postgres.attempts import write_attempts
 from kron.stores.postgres.cases import Jobs, read_states
+from kron.stores.postgres.outcome_counts import write_ends
 from kron.stores.postgres.pool import Session
 from kron.stores.postgres.rows import (
     action_columns,
@@ -56,6 +58,10 @@ async def advance(session: Session, updates: Sequence[ScheduleUpdate], columns: 
     )
     for group in groups:
         await session.execute("insert_runs", **group)
+    if columns["has_ends"]:
+        await write_ends(
+            session, [end for update in updates if update.after.identity in committed for end in ends_of(update)]
+        )
     return committed
 
 
@@ -94,6 +100,7 @@ def columns_of(updates: Sequence[ScheduleUpdate]) -> dict[str, Any]:
     return {
         "due": {"schedules": texts(names), **due, "paused": False, "deleted": False},
         "runs": grouped_runs(new_runs),
+        "has_ends": any(run.state is not State.LAUNCHING and not run.open for run, _ in new_runs),
     }
 
 
@@ -122,6 +129,7 @@ async def commit_locked(session: Session, jobs: Jobs, updates: Sequence[Schedule
         await _write_progress(session, others, digests | {name: digest(row) for name, row in written.items()})
     revisions = [update.revision for update in others if update.revision]
     await _write_records(session, accepted, revision_columns(revisions, written) if revisions else None)
+    await write_ends(session, [end for update in accepted for end in ends_of(update)])
     names = {update.after.identity for update in accepted}
     return [update.after.identity in names for update in updates]
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import psycopg
 
+from kron.engine.overview import merged_before
 from kron.engine.store import Maintained
 from kron.errors import KronError
 from kron.stores.postgres.pool import Pool, Session
@@ -75,6 +76,10 @@ async def maintain_step(pool: Pool, now: int, keep: int | None, limits: Limits) 
     made, more = await _repeat_step(
         pool, limits, "create_partition", ahead=AHEAD_WEEKS, moved=limits.moved, horizon=horizon
     )
+    for _ in range(MAX_STEPS):
+        upto, most = merged_before(now), MAX_REMOVED_PER_STEP
+        if (await _retry_step(pool, limits, "merge_outcomes", upto=upto, most=most) or 0) < most:
+            break
     if keep is None:
         return Maintained(made=made, more=more)
     dropped, more_to_drop = await _repeat_step(pool, limits, "drop_partition", horizon=horizon)

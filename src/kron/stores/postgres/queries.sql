@@ -281,19 +281,32 @@ WHERE (r.tenant_id = %(tenant)s) IS TRUE AND r.schedule_id = ANY (ARRAY[m.schedu
   AND r.run_at = m.run_at AND r.trigger_id = m.trigger_id;
 
 -- apply_run_updates: apply run changes to the open-runs digests of schedules, and check the schedules no later than that time
-UPDATE schedule_state d SET open_runs_digest = d.open_runs_digest # s.delta, wake = least(d.wake, s.wake)
-FROM unnest(%(schedules)s, %(deltas)s, %(wakes)s) AS s (schedule_id, delta, wake)
+UPDATE schedule_state d SET
+    open_runs_digest = d.open_runs_digest # s.delta, wake = least(d.wake, s.wake), last_state = coalesce(s.last, d.last_state)
+FROM unnest(%(schedules)s, %(deltas)s, %(wakes)s, %(lasts)s) AS s (schedule_id, delta, wake, last)
 WHERE (d.tenant_id = %(tenant)s) IS TRUE AND d.schedule_id = ANY (ARRAY[s.schedule_id])
   AND (s.delta <> 0 OR s.wake < d.wake OR s.wake IS NOT NULL AND d.wake IS NULL);
 
 -- apply_counted_run_updates: as `apply_run_updates`, for schedules that count the ends of runs for `pause_on_failure`
 UPDATE schedule_state d SET
-    open_runs_digest = d.open_runs_digest # s.delta, wake = least(d.wake, s.wake),
+    open_runs_digest = d.open_runs_digest # s.delta, wake = least(d.wake, s.wake), last_state = coalesce(s.last, d.last_state),
     failure_count = CASE WHEN d.revision <> s.revision THEN d.failure_count
                          WHEN s.resets THEN s.failures ELSE d.failure_count + s.failures END
-FROM unnest(%(schedules)s, %(deltas)s, %(wakes)s, %(revisions)s::integer[], %(resets)s, %(failures)s::integer[])
-     AS s (schedule_id, delta, wake, revision, resets, failures)
+FROM unnest(%(schedules)s, %(deltas)s, %(wakes)s, %(lasts)s, %(revisions)s::integer[], %(resets)s, %(failures)s::integer[])
+     AS s (schedule_id, delta, wake, last, revision, resets, failures)
 WHERE (d.tenant_id = %(tenant)s) IS TRUE AND d.schedule_id = ANY (ARRAY[s.schedule_id]);
+
+-- write_last_states: how the last periods of schedules ended, under the lock
+UPDATE schedule_state d SET last_state = s.last
+FROM unnest(%(schedules)s, %(lasts)s) AS s (schedule_id, last)
+WHERE (d.tenant_id = %(tenant)s) IS TRUE AND d.schedule_id = ANY (ARRAY[s.schedule_id])
+  AND d.last_state IS DISTINCT FROM s.last;
+
+-- count_outcomes: add to the counters of outcomes; the last statement of its transaction, in the order of the keys
+INSERT INTO outcome_minutes AS o (tenant_id, scope, minute, status, reason, slot, count)
+SELECT %(tenant)s, c.scope, c.minute::integer, c.status, c.reason, pg_backend_pid() %% 8, c.count
+FROM unnest(%(scopes)s, %(minutes)s, %(statuses)s, %(reasons)s, %(counts)s) AS c (scope, minute, status, reason, count)
+ON CONFLICT (tenant_id, scope, minute, status, reason, slot) DO UPDATE SET count = o.count + excluded.count;
 
 -- insert_gaps: insert gap records
 INSERT INTO schedule_gaps (tenant_id, schedule_id, first, last, count, outcome, reason)
@@ -354,26 +367,149 @@ WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s AND (run_at, trigger
 ORDER BY run_at DESC, trigger_id DESC, idempotency_key DESC
 LIMIT %(limit)s;
 
--- dead_letters: dead letters, newest first
-SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
-       attempt, owner, lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent,
-       launched, failures, ends_by
-FROM runs
-WHERE tenant_id = %(tenant)s AND status = 'failed' AND outcome = 'missed' AND starts_with(schedule_id, %(prefix)s)
-ORDER BY updated_at DESC, idempotency_key DESC
+-- troubled_runs: runs with some kinds of trouble, latest end first
+SELECT r.*
+FROM unnest(%(kinds)s) AS k (kind), LATERAL (
+    SELECT encode(idempotency_key, 'hex') AS key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome,
+           reason, attempt, owner, lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent,
+           launched, failures, ends_by
+    FROM runs
+    WHERE tenant_id = %(tenant)s AND kron_trouble(status, outcome) = k.kind
+      AND status IN ('failed', 'cancelled', 'lost', 'unknown', 'skipped', 'missed', 'unschedulable')
+      AND (updated_at, idempotency_key) < (%(before)s, %(key)s) AND starts_with(schedule_id, %(prefix)s)
+    ORDER BY updated_at DESC, idempotency_key DESC
+    LIMIT %(limit)s) AS r
+ORDER BY updated_at DESC, key DESC
 LIMIT %(limit)s;
 
--- dead_letters_before: dead letters that are older than a run, newest first
-SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
-       attempt, owner, lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent,
+-- troubled_runs_of_scope: as `troubled_runs`, for one scope
+SELECT r.*
+FROM unnest(%(kinds)s) AS k (kind), LATERAL (
+    SELECT encode(idempotency_key, 'hex') AS key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome,
+           reason, attempt, owner, lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent,
+           launched, failures, ends_by
+    FROM runs
+    WHERE tenant_id = %(tenant)s AND kron_scope(schedule_id) = %(scope)s AND kron_trouble(status, outcome) = k.kind
+      AND status IN ('failed', 'cancelled', 'lost', 'unknown', 'skipped', 'missed', 'unschedulable')
+      AND (updated_at, idempotency_key) < (%(before)s, %(key)s) AND starts_with(schedule_id, %(prefix)s)
+    ORDER BY updated_at DESC, idempotency_key DESC
+    LIMIT %(limit)s) AS r
+ORDER BY updated_at DESC, key DESC
+LIMIT %(limit)s;
+
+-- running: runs that are accepted and have not ended, the oldest attempt first
+SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome,
+       reason, attempt, owner, lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent,
        launched, failures, ends_by
 FROM runs
-WHERE tenant_id = %(tenant)s AND status = 'failed' AND outcome = 'missed' AND starts_with(schedule_id, %(prefix)s)
-  AND (updated_at, idempotency_key) < (
-    SELECT updated_at, idempotency_key FROM runs
-    WHERE tenant_id = %(tenant)s AND idempotency_key = %(before)s AND status = 'failed' AND outcome = 'missed'
-      AND starts_with(schedule_id, %(prefix)s))
-ORDER BY updated_at DESC, idempotency_key DESC
+WHERE tenant_id = %(tenant)s AND status IN ('enqueued', 'started')
+ORDER BY sent_at, idempotency_key
+LIMIT %(limit)s;
+
+-- running_of_scope: as `running`, for one scope
+SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome,
+       reason, attempt, owner, lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent,
+       launched, failures, ends_by
+FROM runs
+WHERE tenant_id = %(tenant)s AND kron_scope(schedule_id) = %(scope)s AND status IN ('enqueued', 'started')
+ORDER BY sent_at, idempotency_key
+LIMIT %(limit)s;
+
+-- outcome_counts: how many periods ended in which way, by the time at which they were due
+SELECT (o.minute * 60::bigint - %(first)s) / %(step)s * %(step)s + %(first)s AS start, o.status, o.reason, sum(o.count)::bigint
+FROM outcome_minutes o
+WHERE o.tenant_id = %(tenant)s AND o.scope = %(scope)s AND o.minute >= %(first)s / 60 AND o.minute < %(last)s / 60
+GROUP BY 1, 2, 3
+ORDER BY 1, 2, 3;
+
+-- troubled_schedules: a page of identities of schedules whose last period ended in a state
+SELECT schedule_id FROM schedule_state
+WHERE tenant_id = %(tenant)s AND last_state = %(last)s AND last_state <> 'success' AND NOT deleted
+  AND schedule_id > %(after)s AND schedule_id >= %(scope)s AND starts_with(schedule_id, %(scope)s)
+ORDER BY schedule_id
+LIMIT %(limit)s;
+
+-- paused_schedules: a page of identities of paused schedules
+SELECT schedule_id FROM schedule_state
+WHERE tenant_id = %(tenant)s AND paused AND NOT deleted
+  AND schedule_id > %(after)s AND schedule_id >= %(scope)s AND starts_with(schedule_id, %(scope)s)
+ORDER BY schedule_id
+LIMIT %(limit)s;
+
+-- next_checks: schedules in the order of their next checks; at most `scanned` index entries of each kind are read
+WITH RECURSIVE k AS (
+    (SELECT u.kind, 1 AS number FROM schedule_state u WHERE u.tenant_id = %(tenant)s ORDER BY u.kind LIMIT 1)
+    UNION ALL
+    SELECT f.kind, k.number + 1
+    FROM k, LATERAL (
+        SELECT u.kind FROM schedule_state u WHERE u.tenant_id = %(tenant)s AND u.kind > k.kind ORDER BY u.kind LIMIT 1) AS f
+    WHERE k.number < %(kinds)s)
+SELECT d.schedule_id
+FROM k, LATERAL (
+    SELECT e.wake, e.schedule_id
+    FROM (
+        SELECT u.wake, u.schedule_id FROM schedule_state u
+        WHERE u.tenant_id = %(tenant)s AND u.kind = k.kind AND u.wake <= %(upto)s
+        ORDER BY u.wake, u.schedule_id
+        LIMIT %(scanned)s) AS e
+    WHERE starts_with(e.schedule_id, %(scope)s)
+    LIMIT %(limit)s) AS d
+ORDER BY d.wake, d.schedule_id
+LIMIT %(limit)s;
+
+-- next_checks_of_scope: the next checks of the first schedules of a scope; one row more tells that there are others
+SELECT schedule_id, wake FROM schedule_state
+WHERE tenant_id = %(tenant)s AND schedule_id >= %(scope)s AND starts_with(schedule_id, %(scope)s)
+ORDER BY schedule_id
+LIMIT %(limit)s;
+
+-- recent_runs: the newest scheduled runs of each schedule
+SELECT r.*
+FROM unnest(%(schedules)s) AS s (schedule_id), LATERAL (
+    SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome,
+           reason, attempt, owner, lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent,
+           launched, failures, ends_by
+    FROM runs
+    WHERE (tenant_id = %(tenant)s) IS TRUE AND schedule_id = s.schedule_id AND trigger_id = ''
+    ORDER BY run_at DESC
+    LIMIT %(limit)s) AS r;
+
+-- recent_gaps: the newest gap records of each schedule
+SELECT g.*
+FROM unnest(%(schedules)s) AS s (schedule_id), LATERAL (
+    SELECT schedule_id, first, last, count, outcome, reason FROM schedule_gaps
+    WHERE tenant_id = %(tenant)s AND schedule_id = s.schedule_id
+    ORDER BY first DESC
+    LIMIT %(limit)s) AS g;
+
+-- latest_actions: the latest actions before a time, latest first
+SELECT schedule_id, number, action, at, until, actor, note
+FROM schedule_actions
+WHERE tenant_id = %(tenant)s AND (at, schedule_id, number) < (%(before)s, %(name)s, %(number)s)
+ORDER BY at DESC, schedule_id DESC, number DESC
+LIMIT %(limit)s;
+
+-- latest_revisions: the latest revisions before a time, latest first
+SELECT schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
+       source, source_dialect, source_timezone, payload, labels, webhook, number, at, actor, note, cursor
+FROM schedule_revisions
+WHERE tenant_id = %(tenant)s AND (at, schedule_id, number) < (%(before)s, %(name)s, %(number)s)
+ORDER BY at DESC, schedule_id DESC, number DESC
+LIMIT %(limit)s;
+
+-- latest_actions_of_scope: as `latest_actions`, for one scope
+SELECT schedule_id, number, action, at, until, actor, note
+FROM schedule_actions
+WHERE tenant_id = %(tenant)s AND kron_scope(schedule_id) = %(scope)s AND (at, schedule_id, number) < (%(before)s, %(name)s, %(number)s)
+ORDER BY at DESC, schedule_id DESC, number DESC
+LIMIT %(limit)s;
+
+-- latest_revisions_of_scope: as `latest_revisions`, for one scope
+SELECT schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
+       source, source_dialect, source_timezone, payload, labels, webhook, number, at, actor, note, cursor
+FROM schedule_revisions
+WHERE tenant_id = %(tenant)s AND kron_scope(schedule_id) = %(scope)s AND (at, schedule_id, number) < (%(before)s, %(name)s, %(number)s)
+ORDER BY at DESC, schedule_id DESC, number DESC
 LIMIT %(limit)s;
 
 -- write_run_ids: write the targets' own run ids
@@ -463,6 +599,9 @@ SELECT kron_make_next(%(ahead)s::integer, %(moved)s::bigint, %(horizon)s::bigint
 
 -- drop_partition: drop the next old partition; returns its name or NULL
 SELECT kron_drop_next(%(horizon)s::bigint);
+
+-- merge_outcomes: merge old counters of outcomes to quarters of an hour; returns how many
+SELECT kron_merge_outcomes(%(upto)s::bigint, %(most)s::integer);
 
 -- prune: remove old records; returns their number
 SELECT kron_prune(%(horizon)s::bigint, %(most)s::integer);

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from kron.rules.tally import end_of
 from kron.rules.update import RunUpdate, can_update_run
 from kron.stores.codec import read_run
 from kron.stores.postgres.arrays import numbers, octets, texts, truths
 from kron.stores.postgres.attempts import write_attempts
+from kron.stores.postgres.outcome_counts import count_ends
 from kron.stores.postgres.pool import Session
 from kron.stores.postgres.rows import changed_run_columns, fold, key_bytes, period_columns
 
@@ -38,13 +40,16 @@ async def write_run_updates(session: Session, updates: Sequence[RunUpdate]) -> l
         deltas = dict.fromkeys((run.identity for run in changed_runs), 0)
         for run in changed_runs:
             deltas[run.identity] ^= fold([before[run.key]]) ^ fold([run])
+        ended_runs = [run for run in changed_runs if not run.open]
+        lasts = {run.identity: run.state.value for run in sorted(ended_runs, key=lambda run: run.nominal)}
         ends = _counted_ends(update for update, is_accepted in zip(updates, accepted, strict=True) if is_accepted)
-        await _write_schedules(session, {name: deltas[name] for name in deltas if name not in ends}, wakes)
-        await _write_schedules(session, {name: deltas[name] for name in ends}, wakes, ends)
+        await _write_schedules(session, {name: deltas[name] for name in deltas if name not in ends}, wakes, lasts)
+        await _write_schedules(session, {name: deltas[name] for name in ends}, wakes, lasts, ends)
     await _write_run_ids(session, with_run_id)
     pairs = zip(updates, accepted, strict=True)
     attempts = [(update.after, update.attempt) for update, is_accepted in pairs if is_accepted and update.attempt]
     await write_attempts(session, attempts)
+    await count_ends(session, [end_of(run) for run in changed_runs if not run.open])
     return accepted
 
 
@@ -74,7 +79,11 @@ def _counted_ends(updates: Iterable[RunUpdate]) -> dict[str, _Ends]:
 
 
 async def _write_schedules(
-    session: Session, deltas: Mapping[str, int], wakes: Mapping[str, int], ends: Mapping[str, _Ends] | None = None
+    session: Session,
+    deltas: Mapping[str, int],
+    wakes: Mapping[str, int],
+    lasts: Mapping[str, str],
+    ends: Mapping[str, _Ends] | None = None,
 ) -> None:
     """Write the changes of schedules. Those that count the ends of their runs have another statement."""
     if not deltas:
@@ -83,6 +92,7 @@ async def _write_schedules(
         "schedules": texts(deltas),
         "deltas": numbers(deltas.values()),
         "wakes": numbers(wakes.get(name) for name in deltas),
+        "lasts": texts(lasts.get(name) for name in deltas),
     }
     if ends is None:
         await session.execute("apply_run_updates", **columns)

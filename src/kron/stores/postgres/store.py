@@ -15,6 +15,7 @@ from kron.rules.action import ScheduleAction
 from kron.rules.attempt import Attempt
 from kron.rules.outcome import GapRecord
 from kron.rules.run import Run
+from kron.rules.scope import scope_of
 from kron.rules.state import ScheduleState
 from kron.rules.update import Revision, RunUpdate, ScheduleUpdate, is_simple_insert
 from kron.stores.codec import read_action, read_gap, read_revision, read_run
@@ -26,6 +27,7 @@ from kron.stores.postgres.fleet import downtimes_of, lease, with_downtime
 from kron.stores.postgres.health import vitals
 from kron.stores.postgres.maintain import DEADLINE_S, DEFAULT_TENANT, Limits, maintain_step
 from kron.stores.postgres.notifications import Listener, Notifier, listening, urgent
+from kron.stores.postgres.overview import PostgresOverview
 from kron.stores.postgres.pool import DEADLINE_SECONDS, Pool, Session
 from kron.stores.postgres.rows import is_key, key_bytes, share_columns
 from kron.stores.postgres.run_updates import write_run_updates
@@ -67,6 +69,7 @@ class PostgresStore:
         self.maintenance_pool = Pool(url, tenant, size=1, deadline=DEADLINE_S)
         self.jobs, self.notifier = Jobs(presets), Notifier(self.pool)
         self.transactions = Transactions(self.pool, self.now)
+        self.overview = PostgresOverview(self.pool, presets)
 
     async def close(self) -> None:
         """Send pending notifications, then close all connections."""
@@ -204,14 +207,13 @@ class PostgresStore:
 
     async def dead_letters(self, prefix: str, limit: int, before: str = "") -> list[Run]:
         """Return the dead letters of the schedules whose identities start with `prefix`, newest first."""
-        parameters: dict[str, Any] = {"prefix": prefix, "limit": limit}
-        if before and not is_key(before):
-            return []
-        parameters |= {"before": key_bytes(before)} if before else {}
-        rows = await self.pool.read(
-            lambda session: session.rows("dead_letters_before" if before else "dead_letters", **parameters)
-        )
-        return [read_run(row) for row in rows]
+        position = None
+        if before:
+            (run,) = await self.runs_by_key([before])
+            if run is None or not run.dead or not run.identity.startswith(prefix):
+                return []
+            position = run.changed, run.key
+        return await self.overview.runs_in_trouble(scope_of(prefix), prefix, ["dead"], limit, position)
 
     async def run_ids(self, keys: Sequence[str]) -> list[str | None]:
         """Return the targets' own run ids of those keys; None where the target gave none."""

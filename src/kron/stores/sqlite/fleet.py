@@ -16,8 +16,7 @@ Rows = Callable[..., list[Any]]
 def lease(rows: Rows, owner: str, kinds: frozenset[str], now: int, length: int, tz: str) -> Fleet:
     """Lease a worker for `length` milliseconds. Returns all living workers."""
     register = read_register(rows)
-    for name, joined, renewed, end, launchable, version in rows("workers"):
-        register.lives[name] = Life(joined, renewed, end, frozenset(json.loads(launchable)), version)
+    register.lives = read_workers(rows)
     lives, services = register.lives, dict(register.kinds)
     fleet = register.lease(owner, kinds, now, length, tz)
     for name in lives.keys() - register.lives.keys():
@@ -39,6 +38,14 @@ def read_register(rows: Rows) -> Register:
     for kind, renewed, end, *downtime in rows("kinds"):
         register.kinds[kind] = Service(renewed, end, Downtime(*downtime))
     return register
+
+
+def read_workers(rows: Rows) -> dict[str, Life]:
+    """Return the registered workers by name, in order."""
+    return {
+        name: Life(joined, renewed, end, frozenset(json.loads(launchable)), version)
+        for name, joined, renewed, end, launchable, version in rows("workers")
+    }
 
 
 def as_list(values: frozenset[int] | frozenset[str]) -> str:

@@ -236,25 +236,105 @@ WHERE schedule_id = :schedule_id AND (run_at, trigger_id, idempotency_key) < (
 ORDER BY run_at DESC, trigger_id DESC, idempotency_key DESC
 LIMIT :limit;
 
--- dead_letters: dead letters, newest first; `beyond` sorts after all that start with the prefix
+-- troubled_runs: runs with one kind of trouble, latest end first; `beyond` sorts after all that start with the prefix
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
        lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent, launched, failures, ends_by
 FROM schedule_runs
-WHERE status = 'failed' AND outcome = 'missed' AND schedule_id >= :prefix AND schedule_id < :beyond
+WHERE CASE WHEN status = 'failed' AND outcome = 'missed' THEN 'dead' ELSE status END = :kind
+  AND status IN ('failed', 'cancelled', 'lost', 'unknown', 'skipped', 'missed', 'unschedulable')
+  AND (updated_at, idempotency_key) < (:before, :key) AND schedule_id >= :prefix AND schedule_id < :beyond
 ORDER BY updated_at DESC, idempotency_key DESC
 LIMIT :limit;
 
--- dead_letters_before: dead letters that are older than a run, newest first
+-- troubled_runs_of_scope: as `troubled_runs`, for one scope
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
        lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent, launched, failures, ends_by
 FROM schedule_runs
-WHERE status = 'failed' AND outcome = 'missed' AND schedule_id >= :prefix AND schedule_id < :beyond
-  AND (updated_at, idempotency_key) < (
-    SELECT updated_at, idempotency_key FROM schedule_runs
-    WHERE idempotency_key = :before AND status = 'failed' AND outcome = 'missed'
-      AND schedule_id >= :prefix AND schedule_id < :beyond)
+WHERE substr(schedule_id, 1, instr(schedule_id, '/')) = :scope
+  AND CASE WHEN status = 'failed' AND outcome = 'missed' THEN 'dead' ELSE status END = :kind
+  AND status IN ('failed', 'cancelled', 'lost', 'unknown', 'skipped', 'missed', 'unschedulable')
+  AND (updated_at, idempotency_key) < (:before, :key) AND schedule_id >= :prefix AND schedule_id < :beyond
 ORDER BY updated_at DESC, idempotency_key DESC
 LIMIT :limit;
+
+-- running: runs that are accepted and have not ended, the oldest attempt first
+SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
+       lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent, launched, failures, ends_by
+FROM schedule_runs
+WHERE status IN ('enqueued', 'started') AND schedule_id >= :prefix AND schedule_id < :beyond
+ORDER BY sent_at, idempotency_key
+LIMIT :limit;
+
+-- outcome_counts: how many periods ended in which way, by the time at which they were due
+SELECT (minute * 60 - :first) / :step * :step + :first AS start, status, reason, sum(count)
+FROM outcome_minutes
+WHERE scope = :scope AND minute >= :first / 60 AND minute < :last / 60
+GROUP BY 1, 2, 3
+ORDER BY 1, 2, 3;
+
+-- count_outcome: add to a counter of outcomes
+INSERT INTO outcome_minutes (scope, minute, status, reason, count) VALUES (:scope, :minute, :status, :reason, :count)
+ON CONFLICT (scope, minute, status, reason) DO UPDATE SET count = count + excluded.count;
+
+-- write_last_state: how the last period of a schedule ended
+UPDATE schedules SET last_state = :last WHERE schedule_id = :schedule_id AND last_state IS NOT :last;
+
+-- troubled_schedules: a page of identities of schedules whose last period ended in a state
+SELECT schedule_id FROM schedules
+WHERE last_state = :last AND last_state <> 'success' AND NOT deleted
+  AND schedule_id > :after AND schedule_id >= :prefix AND schedule_id < :beyond
+ORDER BY schedule_id
+LIMIT :limit;
+
+-- paused_schedules: a page of identities of paused schedules
+SELECT schedule_id FROM schedules
+WHERE paused AND NOT deleted AND schedule_id > :after AND schedule_id >= :prefix AND schedule_id < :beyond
+ORDER BY schedule_id
+LIMIT :limit;
+
+-- next_checks: schedules in the order of their next checks
+SELECT schedule_id FROM schedules
+WHERE wake IS NOT NULL AND wake <= :upto AND schedule_id >= :prefix AND schedule_id < :beyond
+ORDER BY wake, schedule_id
+LIMIT :limit;
+
+-- recent_runs: the newest scheduled runs of a schedule
+SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
+       lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent, launched, failures, ends_by
+FROM schedule_runs
+WHERE schedule_id = :schedule_id AND trigger_id = ''
+ORDER BY run_at DESC
+LIMIT :limit;
+
+-- recent_gaps: the newest gap records of a schedule
+SELECT first, last, count, outcome, reason FROM schedule_gaps
+WHERE schedule_id = :schedule_id
+ORDER BY first DESC
+LIMIT :limit;
+
+-- latest_actions: the latest actions before a time, latest first
+SELECT schedule_id, number, action, at, until, actor, note FROM schedule_actions
+WHERE (at, schedule_id, number) < (:before, :name, :number) AND schedule_id >= :prefix AND schedule_id < :beyond
+ORDER BY at DESC, schedule_id DESC, number DESC
+LIMIT :limit;
+
+-- latest_revisions: the latest revisions before a time, latest first
+SELECT schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
+       source, source_dialect, source_timezone, payload, labels, webhook, number, at, actor, note, cursor
+FROM schedule_revisions
+WHERE (at, schedule_id, number) < (:before, :name, :number) AND schedule_id >= :prefix AND schedule_id < :beyond
+ORDER BY at DESC, schedule_id DESC, number DESC
+LIMIT :limit;
+
+-- fine_outcome_counts: counters of minutes before a time that are not merged yet
+SELECT scope, minute, status, reason, count FROM outcome_minutes WHERE minute < :upto AND minute % 15 <> 0 LIMIT :limit;
+
+-- remove_outcome_count: remove a counter that was merged
+DELETE FROM outcome_minutes WHERE scope = :scope AND minute = :minute AND status = :status AND reason = :reason;
+
+-- remove_outcome_counts: remove counters of outcomes that are older than the horizon
+DELETE FROM outcome_minutes WHERE (scope, minute, status, reason) IN (
+    SELECT scope, minute, status, reason FROM outcome_minutes WHERE minute < :horizon / 60000 LIMIT :limit);
 
 -- write_run_id: write the target's own run id
 INSERT INTO run_ids (idempotency_key, run_id) VALUES (:key, :run_id)

@@ -6,6 +6,7 @@ import json
 
 from kron.engine.store import Maintained
 from kron.stores.sqlite.file import File
+from kron.stores.sqlite.outcome_counts import merge_minutes
 
 MAX_RECORDS_PER_CALL = 1_000  # records of each kind that one call handles
 
@@ -17,6 +18,12 @@ class Retention:
         self.file, self.rows = file, file.rows
         self.last_row = 0  # last row that was handled; 0: start with the first one
 
+    def maintain(self, now: int, keep: int | None) -> Maintained:
+        """Merge old counters, and remove records that are older than `keep` milliseconds, in the file's thread."""
+        more = merge_minutes(self.rows, now, MAX_RECORDS_PER_CALL)
+        removed = Maintained() if keep is None else self.prune(now - keep)
+        return removed._replace(more=removed.more or more)
+
     def prune(self, horizon: int) -> Maintained:
         """Remove a bounded number of records that are older than `horizon` (milliseconds), in the file's thread."""
         self.rows("set_horizon", horizon=horizon)
@@ -26,7 +33,9 @@ class Retention:
         if names:
             for query in ("remove_actions", "remove_revisions", "remove_schedules"):
                 self.rows(query, names=json.dumps(names))
-        return Maintained(runs + gaps + len(names), more or MAX_RECORDS_PER_CALL in (gaps, len(names)))
+        counts = self.file.count("remove_outcome_counts", horizon=horizon, limit=MAX_RECORDS_PER_CALL)
+        removed = runs + gaps + len(names) + counts
+        return Maintained(removed, more or MAX_RECORDS_PER_CALL in (gaps, len(names), counts))
 
     def _prune_runs(self, horizon: int) -> tuple[int, bool]:
         """Remove old runs. Returns their number, and whether there can be more. Open runs are skipped."""

@@ -39,7 +39,8 @@ CREATE TABLE schedules (
     owed        TEXT,              -- JSON: the periods before `since` that an edit left open; NULL: not edited
     aside       TEXT,              -- reason why it was set aside: it cannot be read or committed
     run_count   INTEGER NOT NULL CHECK (run_count >= 0),  -- scheduled runs that count for `max_runs`
-    failure_count INTEGER NOT NULL CHECK (failure_count >= 0)  -- failed runs in a row, for `pause_on_failure`
+    failure_count INTEGER NOT NULL CHECK (failure_count >= 0),  -- failed runs in a row, for `pause_on_failure`
+    last_state  TEXT               -- how the last period ended; NULL before the first end. For readers only
 ) WITHOUT ROWID;
 
 -- For the due query of a pass. The index contains the shard, so that rows of other shards are skipped without a read.
@@ -66,6 +67,11 @@ BEGIN
     INSERT INTO schedule_labels (label, schedule_id)
     SELECT l.key || '=' || l.value, new.schedule_id FROM json_each(new.labels) l WHERE new.labels IS NOT NULL;
 END;
+
+-- For lists of schedules that are paused, or whose last period did not end well.
+CREATE INDEX schedules_paused ON schedules (schedule_id) WHERE paused AND NOT deleted;
+
+CREATE INDEX schedules_troubled ON schedules (last_state, schedule_id) WHERE last_state <> 'success' AND NOT deleted;
 
 -- Tombstones, for the retention.
 CREATE INDEX schedules_deleted ON schedules (schedule_id) WHERE deleted;
@@ -133,6 +139,8 @@ CREATE TABLE schedule_revisions (
     PRIMARY KEY (schedule_id, number)
 ) WITHOUT ROWID;
 
+CREATE INDEX revisions_by_time ON schedule_revisions (at, schedule_id, number);
+
 CREATE TRIGGER revisions_grow BEFORE INSERT ON schedule_revisions
 WHEN EXISTS (SELECT 1 FROM schedule_revisions WHERE schedule_id = new.schedule_id AND number >= new.number)
 BEGIN SELECT RAISE(ABORT, 'revisions are numbered upwards'); END;
@@ -157,6 +165,8 @@ CREATE TABLE schedule_actions (
 );
 
 CREATE INDEX actions_by_schedule ON schedule_actions (schedule_id, number);
+
+CREATE INDEX actions_by_time ON schedule_actions (at, schedule_id, number);
 
 CREATE TRIGGER actions_never_change BEFORE UPDATE ON schedule_actions
 BEGIN SELECT RAISE(ABORT, 'an act never changes'); END;
@@ -237,8 +247,34 @@ WHEN new.trigger_id = '' AND EXISTS (
     WHERE schedule_id = new.schedule_id AND first <= new.run_at AND last >= new.run_at)
 BEGIN SELECT RAISE(ABORT, 'the period lies in a gap'); END;
 
--- Dead letters, in the order of their end.
-CREATE INDEX runs_dead ON schedule_runs (updated_at, idempotency_key) WHERE status = 'failed' AND outcome = 'missed';
+-- Runs that did not end well, in the order of their end: of all schedules, and of a scope (the part of an identity up to
+-- the first slash). A dead letter could not be launched.
+CREATE INDEX runs_troubled ON schedule_runs (
+    CASE WHEN status = 'failed' AND outcome = 'missed' THEN 'dead' ELSE status END, updated_at, idempotency_key)
+WHERE status IN ('failed', 'cancelled', 'lost', 'unknown', 'skipped', 'missed', 'unschedulable');
+
+CREATE INDEX runs_troubled_by_scope ON schedule_runs (
+    substr(schedule_id, 1, instr(schedule_id, '/')),
+    CASE WHEN status = 'failed' AND outcome = 'missed' THEN 'dead' ELSE status END, updated_at, idempotency_key)
+WHERE status IN ('failed', 'cancelled', 'lost', 'unknown', 'skipped', 'missed', 'unschedulable');
+
+-- Runs that their targets have accepted and that have not ended.
+CREATE INDEX runs_running ON schedule_runs (sent_at, idempotency_key) WHERE status IN ('enqueued', 'started');
+
+-- How many periods ended in which way, by the minute in which they were due, for all schedules (scope '') and for each
+-- scope. Written with the ends that are counted. Old minutes are merged to quarters of an hour.
+CREATE TABLE outcome_minutes (
+    scope  TEXT    NOT NULL,
+    minute INTEGER NOT NULL,  -- minutes since 1970
+    status TEXT    NOT NULL,
+    reason TEXT    NOT NULL,  -- empty without one
+    count  INTEGER NOT NULL CHECK (count > 0),
+    PRIMARY KEY (scope, minute, status, reason)
+) WITHOUT ROWID;
+
+CREATE INDEX outcome_minutes_fine ON outcome_minutes (minute) WHERE minute % 15 <> 0;
+
+CREATE INDEX outcome_minutes_minute ON outcome_minutes (minute);
 
 -- Targets' own run ids, where a target gives one.
 CREATE TABLE run_ids (

@@ -13,6 +13,11 @@ $$ SELECT (extract(epoch FROM statement_timestamp()) * 1000)::bigint $$;
 CREATE FUNCTION kron_refuse() RETURNS trigger LANGUAGE plpgsql AS
 $$ BEGIN RAISE EXCEPTION '%', tg_argv[0] USING ERRCODE = 'check_violation'; END $$;
 
+-- Scope of a schedule: its identity up to the first slash, with it; empty without a slash. Indexes that are ordered by
+-- time contain it, so that a small tenant does not read the rows of all others.
+CREATE FUNCTION kron_scope(schedule_id text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
+$$ SELECT left(schedule_id, strpos(schedule_id, '/')) $$;
+
 -- Definition of each schedule. A deleted schedule stays as a tombstone.
 CREATE TABLE definitions (
     tenant_id   text   COLLATE "C" NOT NULL,
@@ -87,11 +92,18 @@ CREATE TABLE schedule_state (
     aside       text,               -- reason why it was set aside: it cannot be read or committed
     run_count   integer  NOT NULL CHECK (run_count >= 0),  -- scheduled runs that count for `max_runs`
     failure_count integer NOT NULL CHECK (failure_count >= 0),  -- failed runs in a row, for `pause_on_failure`
+    last_state  text     COLLATE "C",  -- how the last period ended; NULL before the first end. For readers only
     PRIMARY KEY (schedule_id, tenant_id)  -- in this order two rows almost always differ in the first column
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0);
 
 -- In the order of the due query. The index contains the shard, so that rows of other shards are skipped without a read.
 CREATE INDEX schedule_state_wake ON schedule_state (tenant_id, kind, wake, schedule_id, shard);
+
+-- For lists of schedules that are paused, or whose last period did not end well.
+CREATE INDEX schedule_state_paused ON schedule_state (tenant_id, schedule_id) WHERE paused AND NOT deleted;
+
+CREATE INDEX schedule_state_troubled ON schedule_state (tenant_id, last_state, schedule_id)
+WHERE last_state <> 'success' AND NOT deleted;
 
 -- Tombstones, for the retention.
 CREATE INDEX schedule_state_deleted ON schedule_state (tenant_id, schedule_id) WHERE deleted;
@@ -167,6 +179,11 @@ CREATE TABLE schedule_revisions (
     FOREIGN KEY (tenant_id, schedule_id) REFERENCES definitions
 );
 
+CREATE INDEX schedule_revisions_at ON schedule_revisions (tenant_id, at, schedule_id, number);
+
+CREATE INDEX schedule_revisions_at_by_scope ON schedule_revisions (
+    tenant_id, kron_scope(schedule_id), at, schedule_id, number);
+
 CREATE TRIGGER revisions_never_change BEFORE UPDATE ON schedule_revisions
 FOR EACH ROW EXECUTE FUNCTION kron_refuse('a revision never changes');
 
@@ -186,6 +203,10 @@ CREATE TABLE schedule_actions (
     PRIMARY KEY (tenant_id, schedule_id, number),
     FOREIGN KEY (tenant_id, schedule_id) REFERENCES definitions
 );
+
+CREATE INDEX schedule_actions_at ON schedule_actions (tenant_id, at, schedule_id, number);
+
+CREATE INDEX schedule_actions_at_by_scope ON schedule_actions (tenant_id, kron_scope(schedule_id), at, schedule_id, number);
 
 CREATE TRIGGER actions_never_change BEFORE UPDATE ON schedule_actions
 FOR EACH ROW EXECUTE FUNCTION kron_refuse('an act never changes');
@@ -233,9 +254,24 @@ CREATE TABLE runs (
 
 CREATE INDEX runs_key ON runs (idempotency_key);
 
--- Dead letters (runs that could not be launched), in the order of their end. Few rows; writes of other runs do not pay.
-CREATE INDEX runs_dead ON runs (tenant_id, updated_at DESC, idempotency_key DESC)
-WHERE status = 'failed' AND outcome = 'missed';
+-- Kind of trouble of a run that did not end well: its status, or `dead` for a dead letter, which could not be launched.
+CREATE FUNCTION kron_trouble(status text, outcome text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
+$$ SELECT CASE WHEN status = 'failed' AND outcome = 'missed' THEN 'dead' ELSE status END $$;
+
+-- Runs that did not end well, in the order of their end: of all schedules, and of a scope. Other runs do not pay.
+CREATE INDEX runs_troubled ON runs (tenant_id, kron_trouble(status, outcome), updated_at DESC, idempotency_key DESC)
+WHERE status IN ('failed', 'cancelled', 'lost', 'unknown', 'skipped', 'missed', 'unschedulable');
+
+CREATE INDEX runs_troubled_by_scope ON runs (
+    tenant_id, kron_scope(schedule_id), kron_trouble(status, outcome), updated_at DESC, idempotency_key DESC)
+WHERE status IN ('failed', 'cancelled', 'lost', 'unknown', 'skipped', 'missed', 'unschedulable');
+
+-- Runs that their targets have accepted and that have not ended. A run whose target does not report its end is never
+-- among them.
+CREATE INDEX runs_running ON runs (tenant_id, sent_at, idempotency_key) WHERE status IN ('enqueued', 'started');
+
+CREATE INDEX runs_running_by_scope ON runs (tenant_id, kron_scope(schedule_id), sent_at, idempotency_key)
+WHERE status IN ('enqueued', 'started');
 
 -- Default partition, so that no write fails for lack of a partition. Workers create the other partitions ahead of time.
 CREATE TABLE runs_default PARTITION OF runs DEFAULT WITH (fillfactor = 85);
@@ -327,6 +363,24 @@ EXECUTE FUNCTION kron_refuse('an attempt is replaced by a later result only');
 
 CREATE TRIGGER attempts_stay BEFORE DELETE ON run_attempts
 FOR EACH ROW EXECUTE FUNCTION kron_refuse_young('an attempt stays', 'at', '1');
+
+-- How many periods ended in which way, by the minute in which they were due, for all schedules (scope '') and for each
+-- scope. Written with the ends that are counted. Transactions of different backends rarely share a slot, so that they
+-- do not wait for one another; readers add up the slots. Old minutes are merged to quarters of an hour.
+CREATE TABLE outcome_minutes (
+    tenant_id text     COLLATE "C" NOT NULL,
+    scope     text     COLLATE "C" NOT NULL,
+    minute    integer  NOT NULL,  -- minutes since 1970
+    status    text     COLLATE "C" NOT NULL,
+    reason    text     COLLATE "C" NOT NULL,  -- empty without one
+    slot      smallint NOT NULL,
+    count     bigint   NOT NULL CHECK (count > 0),
+    PRIMARY KEY (tenant_id, scope, minute, status, reason, slot)
+) WITH (fillfactor = 50);
+
+CREATE INDEX outcome_minutes_fine ON outcome_minutes (tenant_id, minute) WHERE minute % 15 <> 0 OR slot <> 0;
+
+CREATE INDEX outcome_minutes_minute ON outcome_minutes USING brin (minute);  -- written almost in time order
 
 -- Gap records: many periods with the same outcome and reason in one row.
 CREATE TABLE schedule_gaps (
@@ -427,7 +481,8 @@ DECLARE
     named text;
 BEGIN
     FOREACH place IN ARRAY ARRAY['definitions', 'schedule_labels', 'schedule_state', 'schedule_revisions', 'schedule_actions', 'runs', 'requests',
-                                 'run_ids', 'run_attempts', 'schedule_gaps', 'workers', 'kinds', 'workflows', 'retention'] LOOP
+                                 'run_ids', 'run_attempts', 'outcome_minutes', 'schedule_gaps', 'workers', 'kinds', 'workflows',
+                                 'retention'] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', place);
         EXECUTE format('CREATE POLICY tenant ON %I USING (%s) WITH CHECK (%s)', place,
                        CASE WHEN place IN ('schedule_state', 'runs') THEN '(' || own || ') IS TRUE' ELSE own END, own);
@@ -435,6 +490,8 @@ BEGIN
         EXECUTE format('CREATE POLICY within ON %I AS RESTRICTIVE USING (%s)', place,
                        CASE WHEN place = 'workers' THEN whole  -- not visible to a tenant of the service
                             WHEN place IN ('kinds', 'retention') THEN 'true'
+                            WHEN place = 'outcome_minutes'  -- the counters of all schedules name no tenant
+                            THEN format('%s OR scope IN ('''', (SELECT kron_within()))', whole)
                             ELSE format('%s OR starts_with(%I, (SELECT kron_within()))', whole, named) END);
     END LOOP;
 END $$;
@@ -666,6 +723,11 @@ BEGIN
         SELECT g.ctid FROM schedule_gaps g WHERE g.tenant_id = whose AND g.last < kron_prune.horizon / 1000 LIMIT most));
     GET DIAGNOSTICS part = ROW_COUNT;
     removed := removed + part;
+    DELETE FROM outcome_minutes WHERE tenant_id = whose AND ctid = ANY (ARRAY(
+        SELECT o.ctid FROM outcome_minutes o
+        WHERE o.tenant_id = whose AND o.minute < kron_prune.horizon / 60000 LIMIT most));
+    GET DIAGNOSTICS part = ROW_COUNT;
+    removed := removed + part;
     gone := ARRAY(
         SELECT d.schedule_id FROM schedule_state d
         WHERE d.tenant_id = whose AND d.deleted AND d.open_runs_digest = 0
@@ -683,6 +745,27 @@ BEGIN
     RETURN removed + coalesce(array_length(gone, 1), 0);
 END $$;
 
+-- Merge up to `most` counters of minutes before `upto` (minutes since 1970) to quarters of an hour. Returns how many.
+CREATE FUNCTION kron_merge_outcomes(upto bigint, most integer) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    whose text := kron_tenant();
+    merged bigint;
+BEGIN
+    WITH old AS (
+        DELETE FROM outcome_minutes WHERE tenant_id = whose AND ctid = ANY (ARRAY(
+            SELECT o.ctid FROM outcome_minutes o
+            WHERE o.tenant_id = whose AND o.minute < upto AND (o.minute % 15 <> 0 OR o.slot <> 0) LIMIT most))
+        RETURNING scope, minute - minute % 15 AS quarter, status, reason, count
+    ), written AS (
+        INSERT INTO outcome_minutes AS o (tenant_id, scope, minute, status, reason, slot, count)
+        SELECT whose, scope, quarter, status, reason, 0, sum(count) FROM old GROUP BY scope, quarter, status, reason
+        ON CONFLICT (tenant_id, scope, minute, status, reason, slot) DO UPDATE SET count = o.count + excluded.count
+    )
+    SELECT count(*) INTO merged FROM old;
+    RETURN merged;
+END $$;
+
 -- Records of the last day stay, whatever retention a worker requests.
 CREATE FUNCTION kron_keep_a_day(horizon bigint) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
@@ -692,7 +775,8 @@ BEGIN
 END $$;
 
 REVOKE EXECUTE ON FUNCTION kron_make_partition(bigint, bigint), kron_drop_partition(text, bigint),
-    kron_make_next(integer, bigint, bigint), kron_drop_next(bigint), kron_prune(bigint, integer) FROM PUBLIC;
+    kron_make_next(integer, bigint, bigint), kron_drop_next(bigint), kron_prune(bigint, integer),
+    kron_merge_outcomes(bigint, integer) FROM PUBLIC;
 
 -- Privileges. The operator creates the roles; the roles that exist should have these privileges. A worker and the API
 -- write, but never alter a table or delete from the ledger; an auditor reads. Each run of `kron migrate` grants what is
@@ -701,8 +785,8 @@ CREATE VIEW kron_rights AS
 WITH wanted (roles, rights, things) AS (VALUES
     ('{kron_api,kron_worker,kron_auditor}'::text[], '{SELECT}'::text[],
      '{definitions,schedule_labels,schedule_state,schedule_revisions,schedule_actions,runs,requests,run_ids,run_attempts,
-       schedule_gaps,workers,kinds,workflows,retention,kron_migrations,kron_partitions,kron_rights,schedules,schedule_runs}'::text[]),
-    ('{kron_api,kron_worker}', '{INSERT,UPDATE}', '{definitions,schedule_state,runs,run_ids,run_attempts}'),
+       outcome_minutes,schedule_gaps,workers,kinds,workflows,retention,kron_migrations,kron_partitions,kron_rights,schedules,schedule_runs}'::text[]),
+    ('{kron_api,kron_worker}', '{INSERT,UPDATE}', '{definitions,schedule_state,runs,run_ids,run_attempts,outcome_minutes}'),
     ('{kron_api,kron_worker}', '{INSERT}', '{schedule_revisions,schedule_actions,requests,schedule_gaps}'),
     ('{kron_api,kron_worker}', '{INSERT,UPDATE,DELETE}', '{workers,kinds}'),
     ('{kron_api}', '{INSERT,UPDATE}', '{workflows}'))
@@ -721,7 +805,7 @@ JOIN pg_class c ON c.relname = ANY (w.things)
 UNION ALL
 SELECT r.rolname, f.oid::regprocedure::text, 'EXECUTE', 'FUNCTION', has_function_privilege(r.oid, f.oid, 'EXECUTE')
 FROM pg_roles r, pg_proc f
-WHERE r.rolname IN ('kron_api', 'kron_worker') AND f.proname IN ('kron_make_next', 'kron_drop_next', 'kron_prune')
+WHERE r.rolname IN ('kron_api', 'kron_worker') AND f.proname IN ('kron_make_next', 'kron_drop_next', 'kron_prune', 'kron_merge_outcomes')
   AND f.pronamespace = (SELECT c.relnamespace FROM pg_class c WHERE c.oid = 'schedule_state'::regclass);
 
 CREATE FUNCTION kron_grant() RETURNS bigint LANGUAGE plpgsql SET search_path FROM CURRENT AS $$

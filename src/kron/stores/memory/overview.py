@@ -1,0 +1,119 @@
+"""Overview of the schedules in memory. It goes through all records: the store is for tests and small programs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+
+from kron.engine.overview import (
+    MAX_NEXT,
+    TROUBLE,
+    Activity,
+    ActivityPosition,
+    OutcomeCount,
+    RecentPeriods,
+    WorkerRecord,
+)
+from kron.rules.outcome import Reason
+from kron.rules.run import RUNNING, Run, State
+from kron.rules.tally import end_of, end_of_gap, tally
+from kron.stores.memory.tables import Tables
+from kron.stores.register import Register
+
+
+class MemoryOverview:
+    """Overview of the schedules in some tables."""
+
+    def __init__(self, tables: Tables, register: Register) -> None:
+        self.tables, self.register = tables, register
+
+    async def outcomes(self, scope: str, first: int, last: int, step: int) -> list[OutcomeCount]:
+        """Return how many periods ended in which way, by the time at which they were due."""
+        ends = [end_of(run) for run in self._runs(scope) if not run.open]
+        ends += [
+            end_of_gap(name, gap)
+            for name, gaps in self.tables.dropped.items()
+            if name.startswith(scope)
+            for gap in gaps
+        ]
+        counters = Counter[tuple[int, State, str]]()
+        for key, count in tally(ends).items():
+            start = (key.minute * 60 - first) // step * step + first
+            if key.scope == scope and first <= key.minute * 60 < last:
+                counters[start, key.state, key.reason] += count
+        return [
+            OutcomeCount(start, state, Reason(reason) if reason else None, count)
+            for (start, state, reason), count in sorted(counters.items())
+        ]
+
+    async def running(self, scope: str, limit: int) -> list[Run]:
+        """Return runs that their targets have accepted and that have not ended, the oldest attempt first."""
+        runs = [run for run in self._runs(scope) if run.state in RUNNING]
+        return sorted(runs, key=lambda run: (run.sent, run.key))[:limit]
+
+    async def troubled_runs(
+        self, scope: str, states: Collection[State], limit: int, before: tuple[int, str] | None = None
+    ) -> list[Run]:
+        """Return ended runs that are in one of those states, latest end first."""
+        runs = [run for run in self._runs(scope) if run.state in states and run.state in TROUBLE]
+        later = [run for run in runs if before is None or (run.changed, run.key) < before]
+        return sorted(later, key=lambda run: (run.changed, run.key), reverse=True)[:limit]
+
+    async def troubled_schedules(self, scope: str, state: State, after: str, limit: int) -> list[str]:
+        """Return a page of identities of schedules whose last period ended in that state."""
+        lasts = self.tables.last_states
+        return [name for name in self._names(scope, after) if lasts.get(name) is state][:limit]
+
+    async def paused(self, scope: str, after: str, limit: int) -> list[str]:
+        """Return a page of identities of paused schedules."""
+        return [name for name in self._names(scope, after) if self.tables.cases[name].paused][:limit]
+
+    async def next_checks(self, scope: str, limit: int, upto: int | None = None) -> list[str]:
+        """Return schedules in the order in which workers check them next."""
+        states = [state for name, state in self.tables.cases.items() if name.startswith(scope)]
+        checks = sorted((state.next_check_at, state.identity) for state in states if state.next_check_at is not None)
+        due = [identity for at, identity in checks if upto is None or at <= upto]
+        return due[: min(limit, MAX_NEXT)]
+
+    async def recent(self, identities: Sequence[str], limit: int) -> dict[str, RecentPeriods]:
+        """Return the newest records of each schedule."""
+
+        def records(identity: str) -> RecentPeriods:
+            runs = [run for run in self.tables.ledger.get(identity, {}).values() if not run.trigger]
+            runs.sort(key=lambda run: run.nominal, reverse=True)
+            gaps = sorted(self.tables.dropped.get(identity, []), key=lambda gap: gap.first, reverse=True)
+            return RecentPeriods(tuple(runs[:limit]), tuple(gaps[:limit]))
+
+        return {identity: records(identity) for identity in identities}
+
+    async def activity(self, scope: str, limit: int, before: ActivityPosition | None = None) -> list[Activity]:
+        """Return the latest revisions and actions, latest first."""
+        changes = [
+            Activity(revision.at, name, False, revision.number, revision)
+            for name, revisions in self.tables.history.items()
+            for revision in revisions
+        ]
+        changes += [
+            Activity(action.at, name, True, number, action)
+            for name, actions in self.tables.recorded_actions.items()
+            for number, action in enumerate(actions, 1)
+        ]
+        selected = [
+            change
+            for change in changes
+            if change.identity.startswith(scope) and (before is None or change.position < before)
+        ]
+        return sorted(selected, key=lambda change: change.position, reverse=True)[:limit]
+
+    async def workers(self) -> list[WorkerRecord]:
+        """Return the registered workers."""
+        return [WorkerRecord(owner, *life) for owner, life in sorted(self.register.lives.items())]
+
+    def _runs(self, scope: str) -> Iterator[Run]:
+        ledgers = [runs for name, runs in self.tables.ledger.items() if name.startswith(scope)]
+        return (run for runs in ledgers for run in runs.values())
+
+    def _names(self, scope: str, after: str) -> list[str]:
+        """Return the identities of a scope after one, in order, without deleted schedules."""
+        cases = self.tables.cases
+        return sorted(name for name in cases if name.startswith(scope) and name > after and not cases[name].deleted)

@@ -1,0 +1,120 @@
+"""Overview of the schedules in PostgreSQL: every statement reads a key range, an index in its order, or counters."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from kron.engine.overview import MAX_NEXT, Activity, ActivityPosition, OutcomeCount, RecentPeriods, WorkerRecord
+from kron.rules.outcome import GapRecord, Reason
+from kron.rules.run import Run, State
+from kron.stores.changes import latest_changes, merged_changes
+from kron.stores.codec import read_gap, read_run
+from kron.stores.postgres.arrays import texts
+from kron.stores.postgres.pool import Pool, Session
+from kron.stores.postgres.rows import key_bytes
+from kron.stores.presets import Presets
+
+MAX_SCOPE = 2_000  # schedules of a scope that are sorted; a larger scope is found quickly in the order of all checks
+MAX_SCANNED = 50_000  # index entries of each kind that are read in search of a scope
+MAX_KINDS = 1_000  # kinds of target that are looked at; each function of an application is one
+_EVER = (1 << 62) - 1
+_LAST_KEY = b"\xff" * 33  # sorts after all keys
+
+
+class PostgresOverview:
+    """Overview of one tenant's schedules."""
+
+    def __init__(self, pool: Pool, presets: Presets) -> None:
+        self.pool, self.presets = pool, presets
+
+    async def outcomes(self, scope: str, first: int, last: int, step: int) -> list[OutcomeCount]:
+        """Return how many periods ended in which way, by the time at which they were due."""
+        rows = await self._rows("outcome_counts", scope=scope, first=first, last=last, step=step)
+        return [
+            OutcomeCount(start, State(state), Reason(reason) if reason else None, count)
+            for start, state, reason, count in rows
+        ]
+
+    async def running(self, scope: str, limit: int) -> list[Run]:
+        """Return runs that their targets have accepted and that have not ended, the oldest attempt first."""
+        rows = await self._rows_of_scope("running", scope, limit=limit)
+        return [read_run(row) for row in rows]
+
+    async def troubled_runs(
+        self, scope: str, states: Collection[State], limit: int, before: tuple[int, str] | None = None
+    ) -> list[Run]:
+        """Return ended runs that are in one of those states, latest end first."""
+        kinds = {state.value for state in states} | ({"dead"} if State.FAILED in states else set())
+        return await self.runs_in_trouble(scope, scope, kinds, limit, before)
+
+    async def runs_in_trouble(
+        self, scope: str, prefix: str, kinds: Collection[str], limit: int, before: tuple[int, str] | None
+    ) -> list[Run]:
+        """Return runs of those kinds of trouble, of schedules whose identities start with `prefix`."""
+        at, key = (before[0], key_bytes(before[1])) if before else (_EVER, _LAST_KEY)
+        parameters = {"kinds": texts(sorted(kinds)), "prefix": prefix, "before": at, "key": key, "limit": limit}
+        return [read_run(row) for row in await self._rows_of_scope("troubled_runs", scope, **parameters)]
+
+    async def troubled_schedules(self, scope: str, state: State, after: str, limit: int) -> list[str]:
+        """Return a page of identities of schedules whose last period ended in that state."""
+        rows = await self._rows("troubled_schedules", scope=scope, last=state.value, after=after, limit=limit)
+        return [identity for (identity,) in rows]
+
+    async def paused(self, scope: str, after: str, limit: int) -> list[str]:
+        """Return a page of identities of paused schedules."""
+        rows = await self._rows("paused_schedules", scope=scope, after=after, limit=limit)
+        return [identity for (identity,) in rows]
+
+    async def next_checks(self, scope: str, limit: int, upto: int | None = None) -> list[str]:
+        """Return schedules in the order in which workers check them next."""
+        latest, limit = _EVER if upto is None else upto, min(limit, MAX_NEXT)
+        if scope:
+            rows = await self._rows("next_checks_of_scope", scope=scope, limit=MAX_SCOPE + 1)
+            if len(rows) <= MAX_SCOPE:
+                checks = sorted((wake, identity) for identity, wake in rows if wake is not None and wake <= latest)
+                return [identity for _, identity in checks[:limit]]
+        bounds = {"limit": limit, "scanned": MAX_SCANNED, "kinds": MAX_KINDS}
+        rows = await self._rows("next_checks", scope=scope, upto=latest, **bounds)
+        return [identity for (identity,) in rows]
+
+    async def recent(self, identities: Sequence[str], limit: int) -> dict[str, RecentPeriods]:
+        """Return the newest records of each schedule."""
+
+        async def work(session: Session) -> tuple[list[Any], list[Any]]:
+            parameters = {"schedules": texts(identities), "limit": limit}
+            return await session.rows("recent_runs", **parameters), await session.rows("recent_gaps", **parameters)
+
+        run_rows, gap_rows = await self.pool.read(work)
+        runs, gaps = dict[str, list[Run]](), dict[str, list[GapRecord]]()
+        for run in map(read_run, run_rows):
+            runs.setdefault(run.identity, []).append(run)
+        for identity, *row in gap_rows:
+            gaps.setdefault(identity, []).append(read_gap(identity, row))
+        return {
+            identity: RecentPeriods(tuple(runs.get(identity, ())), tuple(gaps.get(identity, ())))
+            for identity in identities
+        }
+
+    async def activity(self, scope: str, limit: int, before: ActivityPosition | None = None) -> list[Activity]:
+        """Return the latest revisions and actions, latest first."""
+        actions, revisions = latest_changes(before)
+        action_rows = await self._rows_of_scope("latest_actions", scope, **actions, limit=limit)
+        revision_rows = await self._rows_of_scope("latest_revisions", scope, **revisions, limit=limit)
+        return merged_changes(action_rows, revision_rows, self.presets, limit)
+
+    async def workers(self) -> list[WorkerRecord]:
+        """Return the registered workers."""
+        rows = await self._rows("workers")
+        return [
+            WorkerRecord(owner, joined, renewed, until, frozenset(kinds), tz)
+            for owner, joined, renewed, until, kinds, tz in rows
+        ]
+
+    async def _rows(self, query: str, **parameters: Any) -> list[tuple[Any, ...]]:
+        return await self.pool.read(lambda session: session.rows(query, **parameters))
+
+    async def _rows_of_scope(self, query: str, scope: str, **parameters: Any) -> list[tuple[Any, ...]]:
+        if scope:
+            return await self._rows(f"{query}_of_scope", scope=scope, **parameters)
+        return await self._rows(query, **parameters)
