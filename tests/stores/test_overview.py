@@ -1,0 +1,264 @@
+"""Questions about many schedules: the same answers in every store, and in PostgreSQL none that reads a whole table."""
+
+import asyncio
+
+import pytest
+
+from kron.engine.overview import TROUBLE, OutcomeCount, merged_before
+from kron.engine.tenant_scope import set_tenant_scope
+from kron.rules.outcome import Reason
+from kron.rules.run import State
+from kron.rules.update import ScheduleUpdate
+from kron.stores.postgres import PostgresStore
+from kron.stores.postgres.arrays import texts
+from kron.stores.postgres.statements import QUERIES
+from kron.timing.schedule.policy import Overlap
+from tests.stores.making import NOW, SECONDS, a_case, a_gap, a_run, define, now, say, write
+
+DAY = 86_400
+FIRST = SECONDS // 60 * 60
+
+
+class Seen:
+    """The overview of a store, whose methods return what they would give if they were awaited."""
+
+    def __init__(self, store):
+        self.store = store
+
+    def __getattr__(self, name):
+        method = getattr(self.store.store.overview, name)
+        return lambda *args, **named: self.store.runner.run(method(*args, **named))
+
+
+def counts(store, scope="", step=60, first=FIRST, last=FIRST + DAY):
+    return Seen(store).outcomes(scope, first, last, step)
+
+
+def allowed(identity, **more):
+    return a_case(identity, overlap=Overlap.ALLOW, **more)
+
+
+def test_every_end_is_counted_once_where_it_was_due(store):
+    case = define(
+        store, allowed("t/a"), a_run(State.STARTED, 1, identity="t/a"), a_run(State.SUCCESS, 2, identity="t/a")
+    )
+    (started,) = case.open_runs
+    assert counts(store) == counts(store, "t/") == [OutcomeCount(FIRST + 120, State.SUCCESS, None, 1)]
+    failed = started._replace(state=State.FAILED, reason=Reason.FAILED)
+    assert say(store, started, failed)
+    assert not say(store, started, failed)  # the second report of the same end
+    skipped = a_run(State.SKIPPED, 3, identity="t/a", reason=Reason.OVERLAP)
+    case = now(store, "t/a")
+    assert write(store, case, skipped, gap=a_gap(5, 7, 3), cursor=SECONDS + 420)
+    assert not write(store, case, skipped, gap=a_gap(5, 7, 3), cursor=SECONDS + 420)
+    define(store, allowed("b"), a_run(State.LOST, 1, identity="b", reason=Reason.SILENT))
+    of_tenant = [
+        OutcomeCount(FIRST + 60, State.FAILED, Reason.FAILED, 1),
+        OutcomeCount(FIRST + 120, State.SUCCESS, None, 1),
+        OutcomeCount(FIRST + 180, State.SKIPPED, Reason.OVERLAP, 1),
+        OutcomeCount(FIRST + 420, State.MISSED, Reason.REPLAY_BOUND, 3),
+    ]
+    assert counts(store, "t/") == of_tenant
+    assert counts(store) == sorted([*of_tenant, OutcomeCount(FIRST + 60, State.LOST, Reason.SILENT, 1)])
+    assert counts(store, "u/") == []
+    assert [count for *_, count in counts(store, "t/", DAY)] == [1, 3, 1, 1]
+    assert counts(store, "t/", first=FIRST + 180, last=FIRST + 420) == of_tenant[2:3]
+
+
+def test_run_that_is_retried_is_counted_when_it_ends(store):
+    (run,) = define(store, allowed("a"), a_run(State.STARTED, 1)).open_runs
+    waiting = run._replace(state=State.WAITING, failures=1)
+    assert say(store, run, waiting)
+    assert counts(store) == []
+    assert say(store, waiting, waiting._replace(state=State.FAILED, reason=Reason.FAILED))
+    assert [count for *_, count in counts(store)] == [1]
+
+
+def test_last_end_of_a_schedule_decides_in_which_list_it_is(store):
+    names = ["t/a", "t/b", "u/c"]
+    for name in names:
+        define(store, allowed(name), a_run(State.FAILED, 1, identity=name))
+    seen = Seen(store)
+    assert seen.troubled_schedules("", State.FAILED, "", 9) == names
+    assert seen.troubled_schedules("t/", State.FAILED, "t/a", 9) == ["t/b"]
+    write(store, now(store, "t/a"), a_run(State.SUCCESS, 2, identity="t/a"))
+    write(store, now(store, "t/b"), a_run(State.MISSED, 2, identity="t/b", reason=Reason.DEADLINE))
+    assert seen.troubled_schedules("", State.FAILED, "", 9) == ["u/c"]
+    assert seen.troubled_schedules("", State.MISSED, "", 9) == ["t/b"]
+    write(store, now(store, "u/c"), deleted=True, next_check_at=None)
+    assert seen.troubled_schedules("", State.FAILED, "", 9) == []
+
+
+def test_runs_in_trouble_are_paged_by_their_ends(store):
+    for n, state in enumerate([*sorted(TROUBLE), State.SUCCESS], 1):
+        define(store, allowed(f"t/{n}"), a_run(state, 1, identity=f"t/{n}", changed=NOW + n * 1000))
+    define(store, allowed("u/x"), a_run(State.FAILED, 1, identity="u/x", changed=NOW + 99_000))
+    seen, pages, before = Seen(store), [], None
+    while page := seen.troubled_runs("t/", TROUBLE, 3, before):
+        pages.append([run.identity for run in page])
+        before = page[-1].changed, page[-1].key
+    assert pages == [["t/7", "t/6", "t/5"], ["t/4", "t/3", "t/2"], ["t/1"]]
+    assert [run.identity for run in seen.troubled_runs("", {State.FAILED}, 9)] == ["u/x", "t/2"]
+
+
+def test_running_and_paused_and_next(store):
+    for n in range(4):
+        sent = NOW + (7 * n) % 4
+        define(
+            store,
+            allowed(f"t/{n}", next_check_at=NOW - n * 1000, paused=n == 3),
+            a_run(State.STARTED, 1, identity=f"t/{n}", sent=sent),
+        )
+    define(store, allowed("z", next_check_at=None, paused=True), a_run(State.LAUNCHING, 1, identity="z"))
+    seen = Seen(store)
+    assert [run.identity for run in seen.running("", 3)] == ["t/0", "t/3", "t/2"]
+    assert seen.running("u/", 3) == []
+    assert seen.paused("", "", 9) == ["t/3", "z"]
+    assert seen.paused("t/", "", 9) == ["t/3"]
+    assert seen.next_checks("", 9) == seen.next_checks("t/", 9) == ["t/3", "t/2", "t/1", "t/0"]
+    assert seen.next_checks("t/", 9, NOW - 2_000) == ["t/3", "t/2"]
+    assert seen.next_checks("", 1, NOW - 2_000) == ["t/3"]
+
+
+def test_bulk_changes_of_one_millisecond_are_paged_completely(store):
+    names = [f"s{n:02}" for n in range(9)]
+    for name in names:
+        define(store, allowed(name))
+    seen, found, before = Seen(store), [], None
+    while page := seen.activity("", 2, before):
+        found += [change.identity for change in page]
+        before = page[-1].position
+    assert found == names[::-1]
+
+
+@pytest.mark.parametrize("name", ["sqlite", "postgres"])
+def test_old_minutes_are_merged_and_count_the_same(request, name):
+    store = request.getfixturevalue(name)
+    past = -200 * 24 * 60  # minutes: PostgreSQL removes nothing that is younger than a day by its own clock
+    runs = [a_run(State.SUCCESS, past + minute, identity="t/a") for minute in range(40)]
+    define(store, allowed("t/a"), *runs)
+
+    def counted(scope, step):
+        return counts(store, scope, step, FIRST + past * 60, FIRST)
+
+    before = counted("t/", 900)
+    assert [each.periods for each in before] == [15, 15, 10]
+    store.maintain(NOW, None)
+    assert counted("t/", 900) == counted("", 900) == before
+    assert len(counted("t/", 60)) == 3
+    store.maintain(NOW, None)
+    assert counted("t/", 900) == before
+    again = a_run(State.SUCCESS, past + 3, identity="t/a", trigger="again")  # of a minute that was merged
+    assert write(store, now(store, "t/a"), again)
+    store.maintain(NOW, None)
+    assert [each.periods for each in counted("t/", 900)] == [16, 15, 10]
+    store.maintain(NOW, 100 * DAY * 1000)
+    assert counted("t/", 900) == []
+
+
+def test_merging_keeps_the_last_two_days():
+    assert merged_before(NOW) * 60 <= SECONDS - 2 * DAY
+    assert merged_before(NOW) % 15 == 0
+
+
+def test_transactions_that_count_together_do_not_wait_for_ever(runner, database, clock):
+    """Two connections write ends of the same scopes and minutes, in opposite orders of schedules."""
+    stores = [PostgresStore(database, clock, size=1) for _ in range(2)]
+    names = [[f"{scope}/{n}-{worker}" for n in range(40) for scope in "ab"][:: 1 - 2 * worker] for worker in range(2)]
+
+    async def work(store, own):
+        for minute in range(5):
+            for name in own:
+                case = allowed(name, cursor=SECONDS)
+                if minute == 0:
+                    assert await store.commit([ScheduleUpdate(None, case)], NOW)
+            states = await store.get(own)
+            new = [
+                ScheduleUpdate(
+                    state,
+                    state._replace(cursor=SECONDS + minute * 60),
+                    (a_run(State.SKIPPED, minute, identity=state.identity),),
+                )
+                for state in states
+            ]
+            assert all(await store.commit(new, NOW))
+
+    async def both():
+        await asyncio.gather(*(work(store, own) for store, own in zip(stores, names, strict=True)))
+        total = await stores[0].overview.outcomes("", FIRST, FIRST + DAY, DAY)
+        for store in stores:
+            await store.close()
+        return total
+
+    assert [each.periods for each in runner.run(both())] == [800]
+
+
+def test_tenant_sees_its_own_counters_only(runner, server, database, postgres, sql):
+    if not server.sql("SELECT 1 FROM pg_roles WHERE rolname = 'plain'"):
+        server.sql("CREATE ROLE plain LOGIN")
+    sql("GRANT USAGE ON SCHEMA kron TO plain; GRANT ALL ON ALL TABLES IN SCHEMA kron TO plain")
+    plain = PostgresStore(database.replace("postgres@", "plain@"))
+    define(postgres, allowed("t/a"), a_run(State.FAILED, 1, identity="t/a"))
+    define(postgres, allowed("u/b"), a_run(State.FAILED, 1, identity="u/b"))
+
+    async def as_tenant(scope):
+        set_tenant_scope("t/")
+        seen = plain.overview
+        return await seen.outcomes(scope, FIRST, FIRST + DAY, DAY), await seen.troubled_runs(scope, TROUBLE, 9)
+
+    async def separately(scope):
+        return await asyncio.create_task(as_tenant(scope))
+
+    mine, runs = runner.run(separately("t/"))
+    assert [each.periods for each in mine] == [1]
+    assert [run.identity for run in runs] == ["t/a"]
+    assert runner.run(separately("u/")) == ([], [])
+    runner.run(plain.close())
+
+
+PLANS = {
+    "outcome_counts": ({"first": FIRST, "last": FIRST + DAY, "step": 600}, {"outcome_minutes_pkey"}),
+    "running": ({}, {"_tenant_id_sent_at_"}),
+    "running_of_scope": ({}, {"_tenant_id_kron_scope_sent_at_"}),
+    "troubled_runs": ({"before": NOW, "key": b"x", "prefix": "t/"}, {"_tenant_id_kron_trouble_"}),
+    "troubled_runs_of_scope": ({"before": NOW, "key": b"x", "prefix": "t/"}, {"_tenant_id_kron_scope_kron_trouble_"}),
+    "troubled_schedules": ({"last": "failed", "after": ""}, {"schedule_state_troubled"}),
+    "paused_schedules": ({"after": ""}, {"schedule_state_paused"}),
+    "next_checks": ({"upto": NOW, "scanned": 50_000, "kinds": 9}, {"schedule_state_wake"}),
+    "next_checks_of_scope": ({}, {"schedule_state_pkey"}),
+    "recent_runs": ({"schedules": texts(["t/1", "t/2"])}, {"_pkey"}),
+    "recent_gaps": ({"schedules": texts(["t/1", "t/2"])}, {"schedule_gaps_pkey"}),
+    "latest_actions": ({"before": NOW, "name": "", "number": 0}, {"schedule_actions_at"}),
+    "latest_actions_of_scope": ({"before": NOW, "name": "", "number": 0}, {"schedule_actions_at_by_scope"}),
+    "latest_revisions": ({"before": NOW, "name": "", "number": 0}, {"schedule_revisions_at"}),
+    "latest_revisions_of_scope": ({"before": NOW, "name": "", "number": 0}, {"schedule_revisions_at_by_scope"}),
+}
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["a table that has just grown", "a table that is known"])
+def test_no_question_reads_a_whole_table_or_sorts_it(postgres, sql, known):
+    names = [f"{scope}/{n:03}" for scope in ("t", "u") for n in range(300)]
+    states = [State.FAILED, State.STARTED, State.SUCCESS, State.SKIPPED]
+    updates = [
+        ScheduleUpdate(None, case, (a_run(states[n % 4], 1, identity=name),))
+        for n, name in enumerate(names)
+        for case in [allowed(name)]
+    ]
+    assert all(postgres.commit(updates, NOW))
+    if known:
+        sql("ANALYZE")
+
+    async def explained(talk):
+        plans = {}
+        for name, (values, _) in PLANS.items():
+            given = {"tenant": "default", "scope": "t/", "limit": 25, "kinds": texts(["failed", "dead"]), **values}
+            rows = await talk.connection.execute(b"EXPLAIN " + QUERIES[name], given)
+            plans[name] = [line for (line,) in await rows.fetchall()]
+        return plans
+
+    for name, plan in postgres.runner.run(postgres.store.pool.read(explained)).items():
+        scans = [line for line in plan if "Scan" in line and " on " in line and "Function Scan" not in line]
+        tables = [line for line in scans if not any(part in line for part in ("CTE Scan", "WorkTable", "Subquery"))]
+        assert tables, name
+        for line in tables:
+            assert any(index in line for index in PLANS[name][1]), f"{name}\n" + "\n".join(plan)
