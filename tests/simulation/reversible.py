@@ -59,8 +59,8 @@ class Reversible:
             del s.owner_of[key]
         s.ledger[identity], s.open[identity], s.dropped[identity] = ledger, opened, dropped
         s.history[identity], s.ahead[identity] = history, ahead
-        s.queued.pop(identity, None)
         if case is None:
             s.cases.pop(identity, None)
+            s.queues.put(identity, "", None)
         else:
             s._store_state(case)
