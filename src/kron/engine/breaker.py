@@ -11,7 +11,7 @@ told apart: while the longest holds go on, the number of probes doubles. Each wo
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kron.engine.claim import Claim
@@ -53,6 +53,13 @@ class _Breaker:
     sent: int = 0  # probes that were sent after this hold
     failed: int = 0  # those of them that failed
     longest: int = 0  # longest holds whose probes failed
+    keys: set[str] = field(default_factory=set)  # of two runs that were held; more need not be known
+
+    def holds_others(self, key: str) -> bool:
+        """Note that a run is held. Returns whether another one was held before."""
+        if len(self.keys) < 2:
+            self.keys.add(key)
+        return bool(self.keys - {key})
 
     @property
     def probes(self) -> int:
@@ -85,7 +92,8 @@ class Breakers:
             return None
         until, is_trial = min(until, trial_at), trial_at < until
         return_at = until if is_trial else until + min(RETURN_INTERVAL_MS * breaker.held, MAX_RETURN_MS)
-        later = breaker.hold // FAILED_RETURN_SHARE if _has_failed(claim.run) and not is_trial else 0
+        gives_way = breaker.holds_others(claim.run.key) and _has_failed(claim.run) and not is_trial
+        later = breaker.hold // FAILED_RETURN_SHARE if gives_way else 0
         latest = latest_return(claim, now, return_at + later)
         if latest < return_at and (claim.run.launch_tries <= 1 or latest < now + MIN_HOLD_MS):
             return None
