@@ -88,7 +88,7 @@ def main(url: str, first: str, step: str, inflight: str, lookahead: str, lanes: 
     clock = ManualClock()
     store = Timed(url, clock, deadline=60)
     store.written = []
-    bounds = {"inflight": int(inflight), "lookahead": int(lookahead), "lanes": int(lanes)}
+    bounds = {"inflight": int(inflight), "lookahead": int(lookahead), "parallel_commits": int(lanes)}
     settings = Settings(
         batch=BATCH, lease=30_000, max_concurrent_launches=BATCH * 100, **bounds
     )  # as many as it finds: none is sent

@@ -8,7 +8,7 @@ from kron.engine.overview import TROUBLE, OutcomeCount, merged_before
 from kron.engine.tenant_scope import set_tenant_scope
 from kron.rules.outcome import Reason
 from kron.rules.run import State
-from kron.rules.update import ScheduleUpdate
+from kron.rules.update import RunUpdate, ScheduleUpdate
 from kron.stores.postgres import PostgresStore
 from kron.stores.postgres.arrays import texts
 from kron.stores.postgres.statements import QUERIES
@@ -161,36 +161,32 @@ def test_merging_keeps_the_last_two_days():
     assert merged_before(NOW) % 15 == 0
 
 
-def test_transactions_that_count_together_do_not_wait_for_ever(runner, database, clock):
-    """Two connections write ends of the same scopes and minutes, in opposite orders of schedules."""
+def test_transactions_that_count_together_do_not_wait_for_each_other_in_a_circle(
+    runner, postgres, database, clock, monkeypatch
+):
+    """Two connections with the same slot report ends of the same scopes, in opposite orders."""
+    one_slot = QUERIES["count_outcomes"].replace(b"pg_backend_pid() %% 8", b"0")
+    assert one_slot != QUERIES["count_outcomes"]
+    monkeypatch.setitem(QUERIES, "count_outcomes", one_slot)
     stores = [PostgresStore(database, clock, size=1) for _ in range(2)]
-    names = [[f"{scope}/{n}-{worker}" for n in range(40) for scope in "ab"][:: 1 - 2 * worker] for worker in range(2)]
+    scopes = [f"{n:02}" for n in range(40)]
 
-    async def work(store, own):
-        for minute in range(5):
-            for name in own:
-                case = allowed(name, cursor=SECONDS)
-                if minute == 0:
-                    assert await store.commit([ScheduleUpdate(None, case)], NOW)
-            states = await store.get(own)
-            new = [
-                ScheduleUpdate(
-                    state,
-                    state._replace(cursor=SECONDS + minute * 60),
-                    (a_run(State.SKIPPED, minute, identity=state.identity),),
-                )
-                for state in states
-            ]
-            assert all(await store.commit(new, NOW))
+    async def report(store, worker, round_number):
+        names = [f"{scope}/{worker}-{round_number}" for scope in scopes][:: 1 - 2 * worker]
+        runs = [a_run(State.STARTED, 1, identity=name) for name in names]
+        assert all(await store.commit([ScheduleUpdate(None, allowed(run.identity), (run,)) for run in runs], NOW))
+        ends = [RunUpdate(run, run._replace(state=State.SUCCESS), None) for run in runs]
+        assert all(await store.update_runs(ends, NOW))
 
     async def both():
-        await asyncio.gather(*(work(store, own) for store, own in zip(stores, names, strict=True)))
+        for round_number in range(15):
+            await asyncio.gather(*(report(store, worker, round_number) for worker, store in enumerate(stores)))
         total = await stores[0].overview.outcomes("", FIRST, FIRST + DAY, DAY)
         for store in stores:
             await store.close()
         return total
 
-    assert [each.periods for each in runner.run(both())] == [800]
+    assert [each.periods for each in runner.run(both())] == [15 * 2 * len(scopes)]
 
 
 def test_tenant_sees_its_own_counters_only(runner, server, database, postgres, sql):

@@ -82,6 +82,11 @@ class Activity(NamedTuple):
         return self.at, self.identity, self.is_action, self.number
 
 
+def kinds_of_trouble(states: Collection[State]) -> list[str]:
+    """Return the kinds by which stores index runs that ended in those states. A dead letter is a kind of its own."""
+    return sorted({state.value for state in states} | ({"dead"} if State.FAILED in states else set()))
+
+
 class Overview(Protocol):
     """Overview of the schedules in a store."""
 

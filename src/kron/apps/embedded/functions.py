@@ -60,7 +60,7 @@ class Functions:
         self.sink, self.wrap = sink, wrap
         self.reports, self.threads = ReportWriter(store, self._emit, timer), Threads(workers)
         self.coroutines = None if coroutines is None else Slots(coroutines)
-        self.withheld = [WithheldRuns(slots, store) for slots in (self.threads.slots, self.coroutines) if slots]
+        self.withheld = {slots: WithheldRuns(slots, store) for slots in (self.threads.slots, self.coroutines) if slots}
         self.reserved: dict[str, Slots] = {}  # taken for a key, until its function is called
         self.starts: dict[str, float] = {}  # timer time at which the function of a key started
         self.endings: dict[str, dict[str, Any]] = {}  # facts about the end of a function, until it is recorded
@@ -95,7 +95,7 @@ class Functions:
         slots = self.threads.slots if is_plain else self.coroutines
         if slots is None:
             return None
-        withheld = self.withheld[0 if is_plain else -1]
+        withheld = self.withheld[slots]
         limit = f"{'max_workers' if is_plain else 'max_coroutines'}={slots.size}"
         if slots.full and not launch.run.unsent:
             what = "thread" if is_plain else "coroutine"
@@ -117,7 +117,7 @@ class Functions:
 
     async def ended(self, timeout: float) -> None:
         """Wait up to `timeout` seconds until no function runs; then cancel async functions and abandon plain ones."""
-        for withheld in self.withheld:
+        for withheld in self.withheld.values():
             await withheld.release()
         tasks = self.python.unfinished()
         if tasks:

@@ -108,7 +108,7 @@ class Running:
         settings = setup.settings if self.shared else MEMORY_SETTINGS
         self.worker = Worker(store, launchers, setup.timer, owner=owner, settings=settings, sink=self.sink)
         self.functions.on_end = self.worker.notify
-        for withheld in self.functions.withheld:
+        for withheld in self.functions.withheld.values():
             withheld.on_wake = self.worker.notify
         if not self.runs_jobs:  # the worker only exists, so that requests can notify it
             self.working = asyncio.create_task(self._idle())

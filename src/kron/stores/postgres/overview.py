@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from kron.engine.overview import MAX_NEXT, Activity, ActivityPosition, OutcomeCount, RecentPeriods, WorkerRecord
+from kron.engine.overview import (
+    MAX_NEXT,
+    Activity,
+    ActivityPosition,
+    OutcomeCount,
+    RecentPeriods,
+    WorkerRecord,
+    kinds_of_trouble,
+)
 from kron.rules.outcome import GapRecord, Reason
 from kron.rules.run import Run, State
 from kron.stores.changes import latest_changes, merged_changes
@@ -45,8 +53,7 @@ class PostgresOverview:
         self, scope: str, states: Collection[State], limit: int, before: tuple[int, str] | None = None
     ) -> list[Run]:
         """Return ended runs that are in one of those states, latest end first."""
-        kinds = {state.value for state in states} | ({"dead"} if State.FAILED in states else set())
-        return await self.runs_in_trouble(scope, scope, kinds, limit, before)
+        return await self.runs_in_trouble(scope, scope, kinds_of_trouble(states), limit, before)
 
     async def runs_in_trouble(
         self, scope: str, prefix: str, kinds: Collection[str], limit: int, before: tuple[int, str] | None
