@@ -82,13 +82,13 @@ def _late(store: Timed, share: float) -> float:
     return time.perf_counter()
 
 
-def main(url: str, first: str, step: str, inflight: str, lookahead: str, lanes: str) -> None:
+def main(url: str, first: str, step: str, inflight: str, lookahead: str, parallel_commits: str) -> None:
     """Obey until nobody speaks any more."""
     gc.set_threshold(*GC_THRESHOLDS)
     clock = ManualClock()
     store = Timed(url, clock, deadline=60)
     store.written = []
-    bounds = {"inflight": int(inflight), "lookahead": int(lookahead), "parallel_commits": int(lanes)}
+    bounds = {"inflight": int(inflight), "lookahead": int(lookahead), "parallel_commits": int(parallel_commits)}
     settings = Settings(
         batch=BATCH, lease=30_000, max_concurrent_launches=BATCH * 100, **bounds
     )  # as many as it finds: none is sent

@@ -16,12 +16,21 @@ class Ours:
     """So many workers that share the shards, each in its own process."""
 
     def __init__(
-        self, url: str, owner_url: str, count: int, *, workers: int = 1, lookahead: int = 120_000, lanes: int = 2
+        self,
+        url: str,
+        owner_url: str,
+        count: int,
+        *,
+        workers: int = 1,
+        lookahead: int = 120_000,
+        parallel_commits: int = 2,
     ) -> None:
         self.owner, self.count, self.lookahead = connect(owner_url, autocommit=True), count, lookahead
         words = [sys.executable, "-m", "benchmarks.ticks.hand", url]
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-        shares = [[*words, str(n), str(workers), str(count), str(lookahead), str(lanes)] for n in range(workers)]
+        shares = [
+            [*words, str(n), str(workers), str(count), str(lookahead), str(parallel_commits)] for n in range(workers)
+        ]
         self.hands = [subprocess.Popen(share, **pipes) for share in shares]
         self.late = list[tuple[float, float]]()
 
