@@ -100,10 +100,19 @@ def withdrawn(run: Run, now: int) -> Run:
     if run.state is State.WAITING:
         return ended(run, State.FAILED, now)
     if run.state is State.RETRY and run.outcome is not None:  # the run was executed, and was to run again
-        return ended(run, State.LOST, now, reason=Reason.SILENT)
+        return _not_run_again(run, now)
     if run.state is State.RETRY and (run.maybe_delivered or run.reason is Reason.LAUNCH_FAILED):
         return failed_launch(run, now)
     return ended(run, State.SKIPPED, now, Outcome.SKIPPED, Reason.DELETED) if run.open else run
+
+
+def _not_run_again(run: Run, now: int) -> Run:
+    """Return the end of an executed run that is not launched again: as its last execution ended, as far as is known."""
+    if not run.maybe_delivered:
+        return ended(run, State.FAILED, now)
+    if run.launch_tries == 0:  # the target accepted it, did not report, and received no further attempt
+        return ended(run, State.LOST, now, reason=Reason.SILENT)
+    return failed_launch(run, now)
 
 
 def revision_of(state: ScheduleState, now: int, actor: Actor) -> Revision:

@@ -82,7 +82,9 @@ def _unacknowledged(run: Run, draft: PlanBuilder) -> Run:
 def _silent(run: Run, draft: PlanBuilder) -> Run:
     """Return the next state of a run whose lease expired without a report."""
     if _policy_of(run, draft).on_worker_loss is WorkerLossPolicy.RESTART:
-        return run._replace(state=State.RETRY, not_before=draft.now, lease=None, changed=draft.now)
+        return run._replace(
+            state=State.RETRY, maybe_delivered=True, not_before=draft.now, lease=None, changed=draft.now
+        )
     return ended(run, State.LOST, draft.now, reason=Reason.SILENT)
 
 

@@ -124,7 +124,7 @@ def _rejected(run: Run) -> Run:
 
 def _accepted(run: Run, policy: Policy, now: int, report: Report | None) -> Run:
     """Return an acknowledged run: finished where no report is expected, otherwise leased until a report arrives."""
-    run = run._replace(reason=None, launched=run.tries)
+    run = run._replace(reason=None, launched=run.tries, maybe_delivered=False)
     if report is None and policy.completion is Completion.ACCEPTED:
         return ended(run, State.SUCCESS, now, Outcome.EXECUTED)
     ends_by = None if policy.timeout is None else now + policy.timeout // MILLISECOND
@@ -140,7 +140,7 @@ def reported(run: Run, report: Report, policy: Policy, now: int, attempt: int | 
     is_old = run.outcome is not None and attempt is not None and attempt < run.attempt
     if is_old and (report is not Report.SUCCESS or (run.failures and policy.timeout is not None)):
         return None  # a later attempt ran since: this report is about an older one, which may have timed out
-    run = run._replace(outcome=Outcome.EXECUTED, reason=None, launched=run.tries)
+    run = run._replace(outcome=Outcome.EXECUTED, reason=None, launched=run.tries, maybe_delivered=False)
     if report is Report.STARTED:
         return run._replace(state=State.STARTED, lease=now + policy.run_lease // MILLISECOND, changed=now)
     if report is Report.SUCCESS:
@@ -183,10 +183,10 @@ def failed_launch(run: Run, now: int) -> Run:
 
     If an attempt may have arrived, the outcome is unknown. If no target rejected the run, the deadline was exceeded.
     """
-    if run.outcome is not None:  # the run was executed before
-        return ended(run, State.FAILED, now, reason=Reason.LAUNCH_FAILED)
     if run.maybe_delivered:
         return ended(run, State.UNKNOWN, now, Outcome.EXECUTED, Reason.UNKNOWN)
+    if run.outcome is not None:  # the run was executed before
+        return ended(run, State.FAILED, now, reason=Reason.LAUNCH_FAILED)
     if run.reason is not Reason.LAUNCH_FAILED:
         return ended(run, State.MISSED, now, Outcome.MISSED, Reason.DEADLINE)
     return ended(run, State.FAILED, now, Outcome.MISSED, Reason.LAUNCH_FAILED)

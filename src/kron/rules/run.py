@@ -52,7 +52,7 @@ class Run(NamedTuple):
     owner: str = ""  # the worker that launches the run, by its incarnation
     lease: int | None = None  # when the claim or the run lease expires
     not_before: int = 0
-    maybe_delivered: bool = False  # an attempt was sent, and its result is unknown
+    maybe_delivered: bool = False  # an attempt of this execution was sent, and its result is unknown
     created: int = 0
     changed: int = 0
     sent: int = 0  # when the last attempt was claimed, or sent if its target accepted it
