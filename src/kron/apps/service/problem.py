@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -11,23 +10,20 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
+from kron.apps.http_status import entry_of, http_status
 from kron.errors import (
     AccessDenied,
-    AlreadyExists,
     Contended,
     KronError,
     LanguageError,
     NotFound,
-    QuotaExceeded,
     RevisionConflict,
     StoreUnavailable,
     StoreUnsuitable,
-    Unavailable,
     UnreadableRecord,
     WriteRejected,
 )
 
-_Entry = TypeVar("_Entry", int, str)
 MEDIA = "application/problem+json"
 DESCRIPTIONS = {  # descriptions of the error responses
     400: "The URL contains a NUL character",
@@ -45,26 +41,6 @@ DESCRIPTIONS = {  # descriptions of the error responses
     501: "The part is not configured",
     503: "The store, the issuer's keys or the audit log is unavailable",
 }
-_STATUS: dict[type[KronError] | str, int] = {  # a code takes precedence over its class
-    AccessDenied: 403,
-    NotFound: 404,
-    AlreadyExists: 409,
-    RevisionConflict: 412,
-    QuotaExceeded: 429,
-    WriteRejected: 500,
-    UnreadableRecord: 500,
-    Unavailable: 503,
-    StoreUnsuitable: 503,
-    Contended: 503,
-    "BAD_URL": 400,
-    "UNAUTHENTICATED": 401,
-    "SLOW_BODY": 408,
-    "NOT_DEAD": 409,
-    "GONE": 410,
-    "TOO_LARGE": 413,
-    "MEDIA_TYPE": 415,
-    "MISSING_PART": 501,
-}
 _PUBLIC_DETAILS: dict[type[KronError] | str, str] = {  # without internals; another tenant's schedule seems not to exist
     NotFound: "unknown schedule or run",
     WriteRejected: "write rejected by the store",
@@ -79,7 +55,7 @@ _PUBLIC_DETAILS: dict[type[KronError] | str, str] = {  # without internals; anot
 
 def problem(error: KronError) -> dict[str, Any]:
     """Return an error as a problem: a stable code, the message, the place in the text, and the hint."""
-    public_detail = _entry(_PUBLIC_DETAILS, error)
+    public_detail = entry_of(_PUBLIC_DETAILS, error)
     body: dict[str, Any] = {
         "type": f"urn:kron:problem:{error.code.lower().replace('_', '-')}",
         "title": error.code.replace("_", " ").capitalize(),
@@ -101,19 +77,12 @@ def problem(error: KronError) -> dict[str, Any]:
 def status_of(error: Exception) -> int:
     """Return the HTTP status of an error."""
     if isinstance(error, KronError):
-        return _entry(_STATUS, error) or 422
+        return http_status(error)
     if isinstance(error, RequestValidationError):
         return 422
     if isinstance(error, HTTPException):
         return 422 if error.status_code == 400 else error.status_code
     return 500
-
-
-def _entry(table: Mapping[type[KronError] | str, _Entry], error: KronError) -> _Entry | None:
-    """Return the entry of the error's code, else that of its class or of the nearest base class."""
-    keys: list[type[KronError] | str] = [error.code]
-    keys += [base for base in type(error).__mro__ if issubclass(base, KronError)]
-    return next((table[key] for key in keys if key in table), None)
 
 
 def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:

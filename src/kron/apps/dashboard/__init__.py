@@ -1,0 +1,1 @@
+"""Dashboard: pages that show what ran, what will run, and why not."""

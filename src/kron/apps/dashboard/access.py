@@ -1,0 +1,92 @@
+"""Access: who views the dashboard, and what this person may do."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from inspect import isawaitable
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+
+from kron.errors import UsageError
+
+
+class Role(StrEnum):
+    """What a viewer may do. An operator may do all that a viewer may."""
+
+    VIEWER = "viewer"
+    OPERATOR = "operator"
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """Person who looks at a page.
+
+    Attributes:
+        name: Name, as recorded with the actions of this person.
+        role: What the person may do.
+        tenants: Tenants whose schedules the person may see. None: the store has no tenants.
+        session: Text that identifies the session. Tokens against forged requests are bound to it.
+        note: Where the person comes from, such as "this machine".
+    """
+
+    name: str
+    role: Role
+    tenants: tuple[str, ...] | None = None
+    session: str = ""
+    note: str = ""
+
+    @property
+    def may_operate(self) -> bool:
+        """Whether the person may change something."""
+        return self.role is Role.OPERATOR
+
+
+Access = Callable[[Request], Awaitable[Viewer | None]]  # None: the request is refused
+Allow = Callable[[Request], object]  # of an application: a role by name, or None; it can be awaitable
+
+
+class LoopbackAccess:
+    """Access for requests of this machine only, without a login.
+
+    A page of another site can make a browser send requests to this machine under a name of its own (DNS rebinding). So
+    the name in the request must be one of this machine, too.
+    """
+
+    def __init__(self, role: Role, name: str = "") -> None:
+        self.viewer = Viewer(name or "local", role, note="this machine")
+
+    async def __call__(self, request: Request) -> Viewer | None:
+        """Return the viewer, if the request comes from this machine and is addressed to it."""
+        host = urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
+        client = request.client.host if request.client else ""
+        return self.viewer if _is_loopback(client) and _is_loopback(host) else None
+
+
+def allowed_by(allow: Allow) -> Access:
+    """Return the access that a function of an application decides: `operator`, `viewer`, or None for neither."""
+
+    async def access(request: Request) -> Viewer | None:
+        answer = allow(request)
+        role = await answer if isawaitable(answer) else answer
+        if role is None or role is False:
+            return None
+        if role not in tuple(Role):
+            message = f"`allow` returned {role!r}, which is no role"
+            raise UsageError("BAD_OPTION", message, hint='return "operator", "viewer" or None')
+        user = getattr(request, "user", None) if "user" in request.scope else None
+        return Viewer(str(getattr(user, "display_name", "") or "application"), Role(str(role)))
+
+    return access
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

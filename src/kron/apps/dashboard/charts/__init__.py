@@ -1,0 +1,1 @@
+"""Charts: SVG drawn by the server, without text and without style attributes."""

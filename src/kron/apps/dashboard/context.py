@@ -1,0 +1,28 @@
+"""Context: what the pages of one dashboard share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kron.apps.dashboard.access import Access
+from kron.engine.registrar import Registrar
+from kron.engine.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class DashboardContext:
+    """Parts that the pages use.
+
+    Attributes:
+        store: The store that the pages read. None: only the page that tries schedules works.
+        registrar: Makes the changes that operators ask for.
+        access: Decides who may see what.
+        store_name: Name of the store for people, without a password.
+        is_shared: Whether workers register in this store. A worker that has the store to itself does not.
+    """
+
+    store: Store | None
+    registrar: Registrar | None
+    access: Access
+    store_name: str = ""
+    is_shared: bool = True

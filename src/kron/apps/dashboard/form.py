@@ -1,0 +1,82 @@
+"""Forms: the only way in which a page changes something. A forged request is refused before its fields are used."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from hashlib import sha256
+from urllib.parse import parse_qs, urlsplit
+
+from starlette.requests import Request
+
+from kron.errors import AccessDenied, InvalidInput
+
+MAX_FORM_BYTES = 256 * 1024
+MAX_FIELDS = 2_000
+SECRET_COOKIE = "kron_form"  # noqa: S105  # name of the cookie
+TOKEN_FIELD = "form_token"  # noqa: S105  # name of the field
+REQUEST_FIELD = "request"  # names the request, so that a form that is sent twice acts once
+
+Fields = dict[str, list[str]]
+
+
+def new_secret() -> str:
+    """Return a new secret for the cookie of a browser."""
+    return secrets.token_urlsafe(32)
+
+
+def token_of(secret: str, session: str) -> str:
+    """Return the token that forms carry: bound to the cookie of the browser and to the session."""
+    return hmac.new(secret.encode(), b"form:" + session.encode(), sha256).hexdigest()
+
+
+def new_request() -> str:
+    """Return a name for the request of a form."""
+    return f"ui-{secrets.token_hex(12)}"
+
+
+async def read_form(request: Request, session: str) -> Fields:
+    """Return the fields of a form that a page of this dashboard has made.
+
+    Raises:
+        AccessDenied: The request comes from another site, or its token is missing or foreign.
+        InvalidInput: The form cannot be read, or is too long.
+    """
+    _check_origin(request)
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
+        raise InvalidInput("MEDIA_TYPE", "the request is not a form", hint="send the form of the page")
+    fields = _parsed(await _body(request))
+    secret, (token,) = request.cookies.get(SECRET_COOKIE, ""), fields.get(TOKEN_FIELD, [""])[:1]
+    if not secret or not hmac.compare_digest(token.encode(), token_of(secret, session).encode()):
+        hint = "open the page again, and send its form"
+        raise AccessDenied("FORBIDDEN", "the form has no valid token of this browser", hint=hint)
+    return fields
+
+
+async def _body(request: Request) -> bytes:
+    parts, length = list[bytes](), 0
+    async for part in request.stream():
+        length += len(part)
+        if length > MAX_FORM_BYTES:
+            message = f"the form is longer than {MAX_FORM_BYTES:,d} bytes"
+            raise InvalidInput("TOO_LARGE", message, hint="write less")
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _parsed(body: bytes) -> Fields:
+    try:
+        return parse_qs(
+            body.decode(), keep_blank_values=True, strict_parsing=bool(body), max_num_fields=MAX_FIELDS, errors="strict"
+        )
+    except ValueError:
+        raise InvalidInput("BAD_REQUEST", "the form cannot be read", hint="send the form of the page") from None
+
+
+def _check_origin(request: Request) -> None:
+    """Refuse a request that another site made. Browsers tell the site in headers that its pages cannot set."""
+    site, origin = request.headers.get("sec-fetch-site", ""), request.headers.get("origin", "")
+    is_foreign_site = site not in ("", "same-origin", "none")
+    is_foreign_origin = origin != "" and urlsplit(origin).netloc != request.headers.get("host", "")
+    if is_foreign_site or is_foreign_origin:
+        raise AccessDenied("FOREIGN_ORIGIN", "the request comes from another site", hint="use the form of the page")

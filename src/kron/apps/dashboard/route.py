@@ -1,0 +1,82 @@
+"""Routes of the dashboard: each names the role that it needs, and no route is reached without the check."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from kron.apps.dashboard.access import Role, Viewer
+from kron.apps.dashboard.context import DashboardContext
+from kron.apps.dashboard.form import Fields, read_form
+from kron.apps.dashboard.view import View
+from kron.apps.http_status import http_status
+from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
+from kron.errors import AccessDenied, KronError, NotFound
+
+Page = Callable[[View], Awaitable[Response]]
+Action = Callable[[View, Fields], Awaitable[Response]]
+
+
+class Guarded:
+    """Page or action behind its check, as an ASGI application.
+
+    Attributes:
+        role: Role that the request needs; None: no login is needed, and the page reads no store.
+    """
+
+    def __init__(self, role: Role | None, page: Page | None = None, action: Action | None = None) -> None:
+        self.role, self.page, self.action = role, page, action
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        request = Request(scope, receive)
+        context: DashboardContext = request.app.state.context
+        view = View(request, context, None, int(time.time() * 1000))
+        try:
+            response = await self._respond(view)
+        except KronError as error:
+            status = http_status(error)
+            response = view.render("error.html", status, error=error, status_code=status)
+        await response(scope, receive, send)
+
+    async def _respond(self, view: View) -> Response:
+        if self.role is not None:
+            view.viewer = await self._admitted(view)
+            view.now = await view.store.now()
+        if self.action is not None:
+            fields = await read_form(view.request, view.viewer.session if view.viewer else "")
+            return await self.action(view, fields)
+        if self.page is None:
+            raise NotFound("NOT_FOUND", "there is no such page", hint="use the links of the pages")
+        return await self.page(view)
+
+    async def _admitted(self, view: View) -> Viewer:
+        """Return the viewer, if the role suffices and the tenant is one of its own."""
+        viewer = await view.context.access(view.request)
+        if viewer is None:
+            hint = "open it on the machine where it runs, or sign in"
+            raise AccessDenied("UNAUTHENTICATED", "this dashboard is not open to you", hint=hint)
+        view.viewer = viewer
+        if viewer.tenants is not None and view.tenant not in viewer.tenants:
+            raise NotFound("NOT_FOUND", "there is no such page", hint="choose one of your tenants")
+        if viewer.tenants is None and view.tenant:
+            raise NotFound("NOT_FOUND", "there is no such page", hint="this store has no tenants")
+        if self.role is Role.OPERATOR and not viewer.may_operate:
+            raise AccessDenied("FORBIDDEN", "you may look, and not change anything", hint="ask an operator")
+        set_tenant_scope(view.prefix or ALL_TENANTS)
+        return viewer
+
+
+def page(path: str, handler: Page, *, role: Role | None = Role.VIEWER) -> Route:
+    """Return the route of a page."""
+    return Route(path, Guarded(role, page=handler), methods=["GET"])
+
+
+def action(path: str, handler: Action, *, role: Role | None = Role.OPERATOR) -> Route:
+    """Return the route of a form. Only operators may send a form that changes something in the store."""
+    return Route(path, Guarded(role, action=handler), methods=["POST"])

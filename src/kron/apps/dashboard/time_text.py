@@ -1,0 +1,116 @@
+"""Times and durations as people read them. Every time on a page is made here, in the zone of the viewer."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from markupsafe import Markup
+
+from kron.timing.wall import Wall
+from kron.timing.zone import Zone, rfc3339, rfc3339_ms, zone
+
+WEEKDAYS = ("Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat")
+LONG_WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+LONG_MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
+MINUTE, HOUR, DAY = 60, 3_600, 86_400
+
+
+class Form(StrEnum):
+    """How a time is written."""
+
+    CLOCK = "clock"  # 03:11:10
+    MINUTE = "minute"  # 03:11
+    DAY = "day"  # Thu 22 Oct
+    NEAR = "near"  # 03:11:10 today, otherwise Thu 22 Oct, 03:11
+    FULL = "full"  # Thursday 22 October 2026, 10:42:17
+    RELATIVE = "relative"  # in 16 h 28 min
+
+
+def time_element(at: int, now: int, viewer_zone: str, form: Form, schedule_zone: str = "") -> Markup:
+    """Return a `<time>` element. The script shows the time in three zones when the reader points at it.
+
+    Args:
+        at: Time in milliseconds.
+        now: Current time in milliseconds.
+        viewer_zone: Name of the viewer's zone.
+        form: How the time is written.
+        schedule_zone: Name of the schedule's zone.
+    """
+    text = relative_text(at, now) if form is Form.RELATIVE else local_text(at, now, zone(viewer_zone), form)
+    relative = Markup(" data-relative") if form is Form.RELATIVE else ""
+    zone_attribute = Markup(' data-z="{}"').format(schedule_zone) if schedule_zone else ""
+    template = Markup('<time tabindex="0"{} datetime="{}"{} title="{}">{}</time>')
+    return template.format(relative, rfc3339_ms(at), zone_attribute, rfc3339(at // 1000), text)
+
+
+def local_text(at: int, now: int, viewer_zone: Zone, form: Form) -> str:
+    """Return a time in a zone."""
+    wall = viewer_zone.wall(at // 1000)
+    if form is Form.CLOCK:
+        return _clock(wall)
+    if form is Form.MINUTE:
+        return _minute(wall)
+    if form is Form.DAY:
+        return _day(wall)
+    if form is Form.FULL:
+        return f"{LONG_WEEKDAYS[wall.weekday]} {long_date(wall)}, {_clock(wall)}"
+    today = viewer_zone.wall(now // 1000)
+    if wall.day == today.day:
+        return _clock(wall)
+    year = f" {wall.date.year}" if wall.date.year != today.date.year else ""
+    return f"{_day(wall)}{year}, {_minute(wall)}"
+
+
+def relative_text(at: int, now: int) -> str:
+    """Return a time relative to now: `in 43 s` or `2 min 17 s ago`."""
+    seconds = (at - now) // 1000
+    return f"in {duration_text(seconds)}" if seconds >= 0 else f"{duration_text((now - at) // 1000)} ago"
+
+
+def duration_text(seconds: int) -> str:
+    """Return a duration with at most two units: `43 s`, `2 min 17 s`, `57 min`, `16 h 28 min`, `3 d 18 h`."""
+    if seconds < MINUTE:
+        return f"{seconds} s"
+    if seconds < HOUR:
+        return f"{seconds // MINUTE} min" + (f" {seconds % MINUTE} s" if seconds < 10 * MINUTE else "")
+    if seconds < DAY:
+        return f"{seconds // HOUR} h {seconds % HOUR // MINUTE} min"
+    return f"{seconds // DAY} d {seconds % DAY // HOUR} h"
+
+
+def span_text(milliseconds: int) -> str:
+    """Return how long something took: `320 ms`, `0.3 s`-like values below a minute, otherwise as `duration_text`."""
+    if milliseconds < 1_000:
+        return f"{milliseconds} ms"
+    return f"{milliseconds / 1000:.1f} s" if milliseconds < MINUTE * 1000 else duration_text(milliseconds // 1000)
+
+
+def long_date(wall: Wall) -> str:
+    """Return a date such as 22 October 2026."""
+    return f"{wall.date.day} {LONG_MONTHS[wall.date.month - 1]} {wall.date.year}"
+
+
+def _clock(wall: Wall) -> str:
+    return f"{wall.hour:02d}:{wall.minute:02d}:{wall.second:02d}"
+
+
+def _minute(wall: Wall) -> str:
+    return f"{wall.hour:02d}:{wall.minute:02d}"
+
+
+def _day(wall: Wall) -> str:
+    return f"{WEEKDAYS[wall.weekday]} {wall.date.day} {MONTHS[wall.date.month - 1]}"

@@ -1,0 +1,139 @@
+"""View: one request of one viewer, with all that a page needs to answer it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from functools import cached_property
+from typing import Any, TypeVar
+from urllib.parse import quote, urlencode
+
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from kron.apps.dashboard.access import Viewer
+from kron.apps.dashboard.context import DashboardContext
+from kron.apps.dashboard.form import SECRET_COOKIE, new_request, new_secret, token_of
+from kron.apps.dashboard.static_files import digest_of_files
+from kron.apps.dashboard.template import environment
+from kron.apps.dashboard.time_text import Form, time_element
+from kron.engine.overview import Overview
+from kron.engine.registrar import Registrar
+from kron.engine.store import Store
+from kron.errors import InvalidSetting
+from kron.timing.zone import zone
+
+PANEL_SECONDS = 0.3  # a panel that takes longer shows a dash, and the page comes without it
+ZONE_COOKIE = "kron_zone"
+_Value = TypeVar("_Value")
+
+
+class View:
+    """One request of one viewer.
+
+    Attributes:
+        request: The request.
+        context: Parts that all pages share.
+        viewer: The viewer; None on the page that needs no login.
+        tenant: The tenant whose schedules the page shows; empty if the store has none.
+        now: Time of the page in milliseconds, by the clock of the store.
+    """
+
+    def __init__(self, request: Request, context: DashboardContext, viewer: Viewer | None, now: int) -> None:
+        self.request, self.context, self.viewer, self.now = request, context, viewer, now
+        self.tenant: str = request.path_params.get("tenant", "")
+
+    @property
+    def store(self) -> Store:
+        """The store."""
+        if self.context.store is None:
+            raise InvalidSetting("MISSING_PART", "this dashboard has no store", hint="open it with `kron ui --store`")
+        return self.context.store
+
+    @property
+    def overview(self) -> Overview:
+        """Questions about many schedules."""
+        return self.store.overview
+
+    @property
+    def registrar(self) -> Registrar:
+        """The registrar."""
+        if self.context.registrar is None:
+            raise InvalidSetting("MISSING_PART", "this dashboard has no store", hint="open it with `kron ui --store`")
+        return self.context.registrar
+
+    @property
+    def prefix(self) -> str:
+        """Prefix of all identities of the tenant, also the scope of its overview."""
+        return f"{self.tenant}/" if self.tenant else ""
+
+    @property
+    def may_operate(self) -> bool:
+        """Whether the viewer may change something."""
+        return self.viewer is not None and self.viewer.may_operate
+
+    def identity(self, name: str) -> str:
+        """Return the identity of a schedule by the name that pages show."""
+        return self.prefix + name
+
+    def name(self, identity: str) -> str:
+        """Return the name of a schedule as pages show it, without the tenant."""
+        return identity.removeprefix(self.prefix)
+
+    @cached_property
+    def zone(self) -> str:
+        """Name of the viewer's zone, from a cookie that the footer sets; otherwise UTC."""
+        name = self.request.cookies.get(ZONE_COOKIE, "")
+        try:
+            return zone(name or "UTC").name
+        except LookupError:
+            return "UTC"
+
+    def time(self, at: int, form: Form = Form.NEAR, schedule_zone: str = "") -> Markup:
+        """Return a time (milliseconds) as an element of the page."""
+        return time_element(at, self.now, self.zone, form, schedule_zone)
+
+    def link(self, path: str = "", **query: str | int) -> str:
+        """Return the address of a page of this dashboard, under the path where it is mounted."""
+        tenant = f"/t/{quote(self.tenant, safe='')}" if self.tenant else ""
+        values = {name: value for name, value in query.items() if value != ""}
+        return f"{self._root}{tenant}/{path}" + (f"?{urlencode(values)}" if values else "")
+
+    def schedule_link(self, identity: str, page: str = "", **query: str | int) -> str:
+        """Return the address of the page of a schedule."""
+        return self.link(f"schedules/{quote(self.name(identity), safe='')}{page}", **query)
+
+    def file(self, name: str) -> str:
+        """Return the address of a static file."""
+        return f"{self._root}/static/{digest_of_files()}/{name}"
+
+    @property
+    def _root(self) -> str:
+        return str(self.request.scope.get("root_path", "")).rstrip("/")
+
+    async def panel(self, question: Awaitable[_Value]) -> _Value | None:
+        """Return the answer to a question, or None if it takes too long: its panel shows a dash then."""
+        try:
+            async with asyncio.timeout(PANEL_SECONDS):
+                return await question
+        except TimeoutError:
+            return None
+
+    def render(self, template: str, /, status: int = 200, **values: Any) -> Response:
+        """Return a page."""
+        secret = self.request.cookies.get(SECRET_COOKIE, "")
+        form_secret = secret or new_secret()
+        token = token_of(form_secret, self.viewer.session if self.viewer else "")
+        text = (
+            environment().get_template(template).render(view=self, form_token=token, new_request=new_request, **values)
+        )
+        response = HTMLResponse(text, status)
+        if not secret:
+            is_secure = self.request.url.scheme == "https"
+            response.set_cookie(SECRET_COOKIE, form_secret, secure=is_secure, httponly=True, samesite="lax")
+        return response
+
+    def redirect(self, address: str) -> Response:
+        """Return the answer to a form: the browser opens another page, so that a reload sends nothing again."""
+        return RedirectResponse(address, 303)
