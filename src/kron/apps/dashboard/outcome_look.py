@@ -14,7 +14,7 @@ class Look(NamedTuple):
     word: str
     icon: str  # symbol of the page
     tone: str  # CSS class of its colour
-    reason: str = ""  # short reason, shown beside the word
+    reason: str = ""  # short reason, shown next to the word
 
 
 SUCCEEDED = Look("Succeeded", "i-ok", "ok")

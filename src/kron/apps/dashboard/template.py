@@ -29,7 +29,7 @@ def environment() -> Environment:
 
 
 def icon(symbol: str) -> Markup:
-    """Return an icon. Words stand beside it, so that it is hidden from screen readers."""
+    """Return an icon. Words stand next to it, so that it is hidden from screen readers."""
     return Markup('<svg class="i" aria-hidden="true"><use href="#{}"/></svg>').format(symbol)
 
 
