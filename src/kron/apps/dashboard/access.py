@@ -6,11 +6,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from inspect import isawaitable
-from ipaddress import ip_address
-from urllib.parse import urlsplit
 
 from starlette.requests import Request
 
+from kron.apps.browser_request import host_name, is_loopback
 from kron.errors import UsageError
 
 
@@ -61,9 +60,10 @@ class LoopbackAccess:
 
     async def __call__(self, request: Request) -> Viewer | None:
         """Return the viewer, if the request comes from this machine and is addressed to it."""
-        host = urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
+        hosts = request.headers.getlist("host")
         client = request.client.host if request.client else ""
-        return self.viewer if _is_loopback(client) and _is_loopback(host) else None
+        is_own = len(hosts) == 1 and is_loopback(host_name(hosts[0])) and is_loopback(client)
+        return self.viewer if is_own else None
 
 
 def allowed_by(allow: Allow) -> Access:
@@ -81,12 +81,3 @@ def allowed_by(allow: Allow) -> Access:
         return Viewer(str(getattr(user, "display_name", "") or "application"), Role(str(role)))
 
     return access
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from kron.apps.browser_request import nul_error
 from kron.apps.dashboard.access import Role, Viewer
 from kron.apps.dashboard.context import DashboardContext
 from kron.apps.dashboard.form import Fields, read_form
@@ -45,6 +46,8 @@ class Guarded:
         await response(scope, receive, send)
 
     async def _respond(self, view: View) -> Response:
+        if error := nul_error(view.request.scope):
+            raise error
         if self.role is not None:
             view.viewer = await self._admitted(view)
             view.now = await view.store.now()
