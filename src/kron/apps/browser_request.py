@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlsplit
-
-from starlette.datastructures import Headers
-from starlette.types import Scope
 
 from kron.errors import InvalidInput
 
 
-def nul_error(scope: Scope) -> InvalidInput | None:
+def nul_error(scope: Mapping[str, Any]) -> InvalidInput | None:
     """Return an error if the URL of a request contains a NUL character."""
     if "\0" in scope["path"] or b"%00" in scope["query_string"]:
         return InvalidInput("BAD_URL", "the URL contains a NUL character", hint="remove %00")
     return None
 
 
-def is_of_another_site(headers: Headers) -> bool:
+def is_of_another_site(headers: Mapping[str, str]) -> bool:
     """Return whether a page of another origin sent a request. Browsers tell it in headers that pages cannot set."""
     origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
     is_foreign = origin is not None and _network_location(origin) != headers.get("host", "")

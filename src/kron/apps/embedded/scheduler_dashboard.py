@@ -57,7 +57,7 @@ class SchedulerDashboard:
             return WebResponse(503, (("content-type", "text/plain; charset=utf-8"),), f"{error}\n".encode())
 
     def _app_of(self, running: Running) -> ASGIApp:
-        """Return the pages of a running scheduler. They are made anew after a restart, because it opens its store."""
+        """Return the pages of a running scheduler. They are made again after a restart, which opens the store again."""
         if self._made is None or self._made[0] is not running:
             registrar, name = running.registrar, redacted(running.setup.url)
             context = DashboardContext(registrar.store, registrar, viewer_of_scope, name, running.shared)

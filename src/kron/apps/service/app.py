@@ -20,6 +20,7 @@ from kron.apps.service.auth.tokens import JwtAuthenticator
 from kron.apps.service.bounds import Bounded
 from kron.apps.service.config import Config
 from kron.apps.service.context import AppContext, Authenticator, NoAuthenticator
+from kron.apps.service.dashboard import mount_dashboard
 from kron.apps.service.event_stream import Feed
 from kron.apps.service.openapi import describe
 from kron.apps.service.preset import presets_of
@@ -55,6 +56,7 @@ def make_app(config: Config) -> FastAPI:
     for module in ROUTERS:
         app.router.routes.extend(module.router.routes)  # added directly, so that each route can be inspected
     check_routes(app.routes)
+    mount_dashboard(app, config)
     register_error_handlers(app)
     describe(app)
     app.add_middleware(Bounded)
