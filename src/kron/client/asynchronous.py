@@ -78,6 +78,7 @@ class AsyncClient:
     backfill = _in_thread(Client.backfill)
     next = _in_thread(Client.next)
     preview = _in_thread(Client.preview)
+    compare = _in_thread(Client.compare)
     run = _in_thread(Client.run)
     redrive = _in_thread(Client.redrive)
     why = _in_thread(Client.why)

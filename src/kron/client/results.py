@@ -185,3 +185,24 @@ class Upserted(TypedDict):
     schedule_id: str
     next_run_at: str | None
     warnings: list[str]
+
+
+class MovedRun(TypedDict):
+    """An upcoming run that both definitions have, at different times."""
+
+    period: str
+    before: str
+    after: str
+
+
+class ScheduleComparison(TypedDict):
+    """Effect of a new definition on the upcoming runs. Nothing is stored."""
+
+    added: list[UpcomingRun]
+    moved: list[MovedRun]
+    lost: list[UpcomingRun]
+    until: str
+    changes: list[str]
+    revision: int
+    reason: str | None
+    warnings: list[str]

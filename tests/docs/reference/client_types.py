@@ -22,6 +22,8 @@ NAMES = {  # in the document: in the client
     "Why": "Why",
     "Change": "Change",
     "Upserted": "Upserted",
+    "MovedRun": "MovedRun",
+    "ScheduleComparison": "ScheduleComparison",
 }
 INPUTS = ("WebhookOptions", "Definition")
 PATH = ROOT / "src" / "kron" / "client" / "results.py"
