@@ -79,6 +79,8 @@ class AsyncClient:
     next = _in_thread(Client.next)
     preview = _in_thread(Client.preview)
     compare = _in_thread(Client.compare)
+    plan_pause = _in_thread(Client.plan_pause)
+    plan_backfill = _in_thread(Client.plan_backfill)
     run = _in_thread(Client.run)
     redrive = _in_thread(Client.redrive)
     why = _in_thread(Client.why)

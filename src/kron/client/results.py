@@ -206,3 +206,30 @@ class ScheduleComparison(TypedDict):
     revision: int
     reason: str | None
     warnings: list[str]
+
+
+class PausePlan(TypedDict):
+    """Effect of a pause that is not made."""
+
+    periods: list[UpcomingRun]
+    has_more: bool
+    first_after: UpcomingRun | None
+    resume: str
+
+
+class PlannedPeriod(TypedDict):
+    """A period of a backfill that is not made, and what became of the period before."""
+
+    period: str
+    ran: bool
+    outcome: str | None
+    reason: str | None
+    state: str | None
+    key: str | None
+
+
+class BackfillPlan(TypedDict):
+    """Effect of a backfill that is not made."""
+
+    periods: list[PlannedPeriod]
+    ran: int

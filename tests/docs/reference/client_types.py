@@ -24,6 +24,9 @@ NAMES = {  # in the document: in the client
     "Upserted": "Upserted",
     "MovedRun": "MovedRun",
     "ScheduleComparison": "ScheduleComparison",
+    "PausePlan": "PausePlan",
+    "PlannedPeriod": "PlannedPeriod",
+    "BackfillPlan": "BackfillPlan",
 }
 INPUTS = ("WebhookOptions", "Definition")
 PATH = ROOT / "src" / "kron" / "client" / "results.py"

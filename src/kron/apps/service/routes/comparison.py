@@ -12,14 +12,13 @@ from kron.apps.service.compute import compute, upcoming_within_time
 from kron.apps.service.config import Config
 from kron.apps.service.context import AppContext, Used
 from kron.apps.service.routes.queries import At, milliseconds, no_run_reason
-from kron.apps.service.schemas import plans, responses
+from kron.apps.service.schemas import plans
 from kron.apps.service.schemas.definition import job_of
 from kron.apps.service.schemas.requests import Definition, Id
-from kron.apps.service.schemas.views import schedule_view
+from kron.apps.service.schemas.views import schedule_view, upcoming_run
 from kron.rules.comparison import MAX_COMPARED_RUNS, Comparison, after_edit, compared
 from kron.rules.state import ScheduleState
 from kron.rules.upcoming import UpcomingDues
-from kron.timing.due import Due
 from kron.timing.zone import rfc3339, rfc3339_ms
 
 router = APIRouter(route_class=Guarded, prefix="/v1", tags=["asking"])
@@ -73,9 +72,5 @@ def _view(comparison: Comparison, **more: Any) -> plans.ScheduleComparison:
         plans.MovedRun(period=rfc3339(old.nominal), before=rfc3339_ms(old.at), after=rfc3339_ms(new.at))
         for old, new in comparison.moved
     ]
-    added, lost = ([_run(due) for due in dues] for dues in (comparison.added, comparison.lost))
+    added, lost = ([upcoming_run(due) for due in dues] for dues in (comparison.added, comparison.lost))
     return plans.ScheduleComparison(added=added, moved=moved, lost=lost, until=rfc3339_ms(comparison.upto), **more)
-
-
-def _run(due: Due) -> responses.UpcomingRun:
-    return responses.UpcomingRun(period=rfc3339(due.nominal), at=rfc3339_ms(due.at))

@@ -26,3 +26,37 @@ class ScheduleComparison(BaseModel):
     revision: int = Field(description="present revision of the schedule; 0 if it does not exist")
     reason: str | None = Field(description="why the new definition has no upcoming run")
     warnings: list[str]
+
+
+class PausePlan(BaseModel):
+    """Effect of a pause that is not made."""
+
+    periods: list[UpcomingRun] = Field(
+        description="periods that fall due during the pause or are dropped by it; the first 100"
+    )
+    has_more: bool = Field(description="whether there are more such periods")
+    first_after: UpcomingRun | None = Field(
+        description="first run that is due after the pause; null if the pause has no end"
+    )
+    resume: str = Field(
+        description="what happens to the periods at the end of the pause: `drop`, or `by-deadline`: each of them runs "
+        "unless its deadline has passed"
+    )
+
+
+class PlannedPeriod(BaseModel):
+    """A period of a backfill that is not made, and what became of the period before."""
+
+    period: str
+    ran: bool = Field(description="whether the period was executed before")
+    outcome: str | None
+    reason: str | None
+    state: str | None = Field(description="state of the run; null without a run")
+    key: str | None = Field(description="key of the run; null without a run")
+
+
+class BackfillPlan(BaseModel):
+    """Effect of a backfill that is not made."""
+
+    periods: list[PlannedPeriod]
+    ran: int = Field(description="number of the periods that were executed before")
