@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import re
 import secrets
 from hashlib import sha256
 from urllib.parse import parse_qs
@@ -17,6 +18,8 @@ MAX_FIELDS = 2_000
 SECRET_COOKIE = "kron_form"  # noqa: S105  # name of the cookie
 TOKEN_FIELD = "form_token"  # noqa: S105  # name of the field
 REQUEST_FIELD = "request"  # names the request, so that a form that is sent twice acts once
+
+_REQUEST = re.compile(r"ui-[0-9a-f]{24}")
 
 Fields = dict[str, list[str]]
 
@@ -34,6 +37,23 @@ def token_of(secret: str, session: str) -> str:
 def new_request() -> str:
     """Return a name for the request of a form."""
     return f"ui-{secrets.token_hex(12)}"
+
+
+def text_of(fields: Fields, name: str) -> str:
+    """Return the text of a field; empty if the form has none."""
+    return fields.get(name, [""])[0].strip()
+
+
+def request_of(fields: Fields) -> str:
+    """Return the name of the request that a form carries.
+
+    Raises:
+        InvalidInput: The form has no name that this dashboard made.
+    """
+    name = text_of(fields, REQUEST_FIELD)
+    if not _REQUEST.fullmatch(name):
+        raise InvalidInput("BAD_REQUEST", "the form does not name its request", hint="send the form of the page")
+    return name
 
 
 async def read_form(request: Request, session: str) -> Fields:

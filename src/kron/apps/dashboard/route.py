@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Awaitable, Callable
 
@@ -19,6 +20,7 @@ from kron.apps.http_status import http_status
 from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
 from kron.errors import AccessDenied, KronError, NotFound
 
+log = logging.getLogger("kron.dashboard")
 Page = Callable[[View], Awaitable[Response]]
 Action = Callable[[View, Fields], Awaitable[Response]]
 
@@ -41,8 +43,11 @@ class Guarded:
         try:
             response = await self._respond(view)
         except KronError as error:
-            status = http_status(error)
-            response = view.render("error.html", status, error=error, status_code=status)
+            response = _error_page(view, error, http_status(error))
+        except Exception:
+            log.exception("a page of the dashboard failed: %s", request.url.path)
+            internal = KronError("INTERNAL", "this page failed", hint="the log of the process has the reason")
+            response = _error_page(view, internal, 500)
         await response(scope, receive, send)
 
     async def _respond(self, view: View) -> Response:
@@ -73,6 +78,10 @@ class Guarded:
             raise AccessDenied("FORBIDDEN", "you may look, and not change anything", hint="ask an operator")
         set_tenant_scope(view.prefix or ALL_TENANTS)
         return viewer
+
+
+def _error_page(view: View, error: KronError, status: int) -> Response:
+    return view.render("error.html", status, error=error, status_code=status)
 
 
 def page(path: str, handler: Page, *, role: Role | None = Role.VIEWER) -> Route:
