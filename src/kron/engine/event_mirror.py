@@ -10,14 +10,17 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
+from contextvars import copy_context
 
 from kron.engine.clock import Timer
 from kron.engine.event_ring import LISTEN_MS, EventRing, RingEvent, RingPage, page_of
+from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
 from kron.errors import KronError
 
 MIRROR_SIZE = 5_000  # events in the mirror
 PAGE_SIZE = 500  # events in one read, and in one step of a listener
 POLL_SECONDS = 0.5  # seconds between two reads without a notification
+KEEP_SECONDS = 10.0
 REGISTER_SECONDS = LISTEN_MS / 1000 / 3
 
 
@@ -30,21 +33,32 @@ class EventMirror:
         self.start, self.position = 0, 0  # the mirror has the events after `start`, up to `position`
         self.listener_count = 0
         self.changed, self.demand, self.is_current, self.closed = asyncio.Event(), asyncio.Event(), False, False
+        self._kept_until = 0.0
+        self._context = copy_context()
         self._registered: float | None = None  # when this process registered as listening
 
     async def run(self) -> None:
         """Keep the mirror up to date until canceled. Without listeners, nothing is read."""
+        set_tenant_scope(ALL_TENANTS)
+        self._context = copy_context()
         subscribe = getattr(self.ring, "with_notifications", None)
         while True:
             await self.demand.wait()
             notified: AbstractAsyncContextManager[None] = subscribe(self._wake) if subscribe else nullcontext()
             async with notified:
-                while self.listener_count and not self.closed:
+                while self._is_needed() and not self.closed:
                     with suppress(KronError):  # the store does not answer: listeners keep their positions
                         await self._step()
                     await self._wait(POLL_SECONDS)
             self.is_current, self._registered = False, None
             self.demand.clear()
+
+    def keep(self) -> None:
+        """Keep the mirror up to date for some seconds, for one who asks again and again instead of listening."""
+        self._kept_until = self.timer.monotonic() + KEEP_SECONDS
+        if not self.demand.is_set():
+            self.demand.set()
+            self._wake()
 
     def close(self) -> None:
         """End all listeners, because the process is about to stop."""
@@ -67,8 +81,9 @@ class EventMirror:
 
     async def page(self, position: int) -> RingPage:
         """Return the events after a position: from the mirror, or from the ring if the mirror begins later."""
-        if position < self.start:
-            return await self.ring.read(position, PAGE_SIZE)
+        if position < self.start:  # read for all tenants: events of others would seem to be lost
+            reading = self.ring.read(position, PAGE_SIZE)
+            return await asyncio.get_running_loop().create_task(reading, context=self._context)
         first = next((index for index, (number, _) in enumerate(self.events) if number > position), len(self.events))
         entries = [self.events[index] for index in range(first, min(len(self.events), first + PAGE_SIZE))]
         return page_of(position, max(position, self.position), entries)
@@ -83,6 +98,9 @@ class EventMirror:
         except TimeoutError:
             return False
         return True
+
+    def _is_needed(self) -> bool:
+        return self.listener_count > 0 or self.timer.monotonic() < self._kept_until
 
     async def _step(self) -> None:
         now = self.timer.monotonic()

@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager, suppress
 from kron.engine.clock import Timer
 from kron.engine.event_ring import EventRing, RingEvent
 from kron.engine.events import Event
+from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
 from kron.errors import KronError
 
 FLUSH_SECONDS = 0.2  # seconds between two writes
@@ -23,10 +24,17 @@ BUFFER_SIZE = 5_000
 
 
 class EventRelay:
-    """Sink that relays events to the ring."""
+    """Sink that relays events to the ring.
 
-    def __init__(self, ring: EventRing, timer: Timer) -> None:
-        self.ring, self.timer = ring, timer
+    Args:
+        ring: The ring.
+        timer: Timer of the process.
+        is_shared: Whether other processes can listen. If not, `begin` tells that this process does.
+    """
+
+    def __init__(self, ring: EventRing, timer: Timer, *, is_shared: bool = True) -> None:
+        self.ring, self.timer, self.is_shared = ring, timer, is_shared
+        self.begun = asyncio.Event()
         self.buffer: deque[RingEvent] = deque(maxlen=BUFFER_SIZE)
         self.is_listened = False
         self._checked: float | None = None  # when the ring was asked whether a process listens
@@ -40,13 +48,26 @@ class EventRelay:
     def begin(self) -> None:
         """Relay from now on: this process itself listens."""
         self.is_listened, self._checked = True, self.timer.monotonic()
+        self.begun.set()
 
     async def run(self) -> None:
         """Write events until canceled. A store that does not answer loses events, and nothing else."""
+        set_tenant_scope(ALL_TENANTS)
         while True:
             with suppress(KronError):
                 await self.step()
-            await self.timer.sleep(FLUSH_SECONDS)
+            if self.is_listened:
+                await self.timer.sleep(FLUSH_SECONDS)
+                continue
+            self.begun.clear()
+            with suppress(TimeoutError):
+                await self._wait_for_begin()
+
+    async def _wait_for_begin(self) -> None:
+        if self.is_shared:
+            await self.timer.within(CHECK_SECONDS, _waited(self.begun))
+        else:
+            await self.begun.wait()
 
     async def step(self) -> None:
         """Write one batch, and ask from time to time whether a process listens."""
@@ -59,6 +80,10 @@ class EventRelay:
         elif self.buffer:
             batch = [self.buffer.popleft() for _ in range(min(MAX_BATCH, len(self.buffer)))]
             await self.ring.write(batch)
+
+
+async def _waited(event: asyncio.Event) -> None:
+    await event.wait()
 
 
 @asynccontextmanager

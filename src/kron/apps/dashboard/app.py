@@ -8,7 +8,7 @@ from starlette.types import ASGIApp
 
 from kron.apps.dashboard.actions import backfill, pause, resume, run_again, run_now
 from kron.apps.dashboard.context import DashboardContext
-from kron.apps.dashboard.pages import overview, zone
+from kron.apps.dashboard.pages import overview, stream, zone
 from kron.apps.dashboard.route import action, page
 from kron.apps.dashboard.security_headers import SecurityHeaders
 from kron.apps.dashboard.static_files import static_file
@@ -39,5 +39,7 @@ def page_routes(prefix: str = "") -> list[Route]:
         action(f"{schedule}/backfill", backfill.backfill),
         page(f"{prefix}/runs/{{key}}/again", run_again.run_again_page),
         action(f"{prefix}/runs/{{key}}/again", run_again.run_again),
+        page(f"{prefix}/stream", stream.stream),
+        page(f"{prefix}/changes", stream.changes),
         action(f"{prefix}/zone", zone.choose_zone, role=None),
     ]

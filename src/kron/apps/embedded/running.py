@@ -26,7 +26,8 @@ from kron.apps.embedded.unserved import watching_unserved
 from kron.apps.embedded.wrap import Wrap, unwrapped
 from kron.apps.unknown_job import unknown_job_error
 from kron.apps.wiring import check_served, open_store
-from kron.engine.clock import Clock, Timer
+from kron.engine.clock import Clock, SystemTimer, Timer
+from kron.engine.event_mirror import EventMirror, mirroring
 from kron.engine.event_relay import EventRelay, relaying
 from kron.engine.events import Event, Sink, all_of, guarded
 from kron.engine.log_writer import log_with
@@ -76,7 +77,8 @@ class Running:
         log_sink, self.log = log_with(log)
         self.ends = RunEnds(setup.timer)
         setup.handlers.begin()
-        self.relay: EventRelay | None = None  # of a store that other processes can use
+        self.relay: EventRelay | None = None
+        self.mirror: EventMirror | None = None
         own_sinks = partial(_log_event, log_sink), self.ends, setup.metrics, setup.handlers, self._relay_event
         self.sink = guarded(all_of(*own_sinks, setup.sink), log)
         self.shared = True  # whether other processes can use the store
@@ -109,9 +111,11 @@ class Running:
         self.shared = not isinstance(store, MemoryStore)
         settings = setup.settings if self.shared else MEMORY_SETTINGS
         self.worker = Worker(store, launchers, setup.timer, owner=owner, settings=settings, sink=self.sink)
-        if self.shared:
-            self.relay = EventRelay(store.events, setup.timer)
-            await self.resources.enter_async_context(relaying(self.relay))
+        is_watchable = self.shared and isinstance(setup.timer, SystemTimer)  # others may listen, in real time
+        self.relay = EventRelay(store.events, setup.timer, is_shared=is_watchable)
+        self.mirror = EventMirror(store.events, setup.timer, self.relay.begin)
+        await self.resources.enter_async_context(relaying(self.relay))
+        await self.resources.enter_async_context(mirroring(self.mirror))
         self.functions.on_end = self.worker.notify
         for withheld in self.functions.withheld.values():
             withheld.on_wake = self.worker.notify
