@@ -63,15 +63,17 @@ def test_who_listens_hears_what_happens_to_his_tenant_and_to_no_other(tmp_path):
             each.put("/v1/schedules/s", {**HOUR, "target": receiver.url})
         key = acme.post("/v1/schedules/s/trigger").json["key"]
         until(lambda: "launch_completed" in mine.text)
-        assert [(name, data["state"]) for _, name, data in read(mine.text)] == [
+        assert [(name, data.get("state")) for _, name, data in read(mine.text)] == [
+            ("schedule_changed", None),
             ("run_recorded", "launching"),
             ("launch_completed", "success"),
         ]
         assert {data["schedule_id"] for _, _, data in read(mine.text)} == {"s"}
-        assert {data["key"] for _, _, data in read(mine.text)} == {key}
-        first = read(mine.text)[0][0]
-        assert [name for _, name, _ in told(acme, Last_Event_ID=first)] == ["launch_completed"]
-        assert read(other.text) == told(beta, Last_Event_ID=first) == []
+        assert {data.get("key") for _, _, data in read(mine.text)} == {None, key}
+        recorded = read(mine.text)[1][0]
+        assert [name for _, name, _ in told(acme, Last_Event_ID=recorded)] == ["launch_completed"]
+        assert [name for _, name, _ in read(other.text)] == ["schedule_changed"]
+        assert told(beta, Last_Event_ID=recorded) == []
     assert mine.gone() and other.gone()  # the service has ended, and has let them go
 
 
@@ -94,7 +96,7 @@ def test_process_without_a_worker_tells_what_the_workers_of_others_do(database):
         other.post("/v1/schedules/s/trigger")
         until(lambda: "launch_completed" in ear.text)
         first, *rest = read(ear.text)
-        assert [name for _, name, _ in (first, *rest)] == ["run_recorded", "launch_completed"]
+        assert [name for _, name, _ in (first, *rest)] == ["schedule_changed", "run_recorded", "launch_completed"]
         assert told(worker, Last_Event_ID=first[0]) == rest
 
 

@@ -60,7 +60,7 @@ STREAM = """
 
 `GET /v1/events` sends the events that have an `identity` as server-sent events. `event:` is the name from the table
 above. `data:` is a JSON object with `at`, `schedule_id` and, where they apply, `key`, `period`, `state`, `outcome`,
-`reason`, `attempt`, `trigger` and `result`. One event exists in the stream only:
+`reason`, `attempt`, `trigger`, `result` and `change`. One event exists in the stream only:
 
 | Event | Meaning |
 |---|---|

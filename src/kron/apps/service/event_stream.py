@@ -67,5 +67,5 @@ def _event_body(event: RingEvent, prefix: str) -> dict[str, Any]:
     body = {"at": rfc3339_ms(event.at), "schedule_id": event.identity.removeprefix(prefix)}
     if "key" in facts:
         body |= {"key": facts["key"], "period": rfc3339(facts["nominal"]), "state": facts["state"]}
-    names = {"outcome": "outcome", "reason": "reason", "attempt": "attempt", "trigger": "trigger", "result": "result"}
-    return body | {name: facts[fact] for fact, name in names.items() if facts.get(fact) is not None}
+    names = ("outcome", "reason", "attempt", "trigger", "result", "change")
+    return body | {name: facts[name] for name in names if facts.get(name) is not None}
