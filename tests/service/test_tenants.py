@@ -32,6 +32,10 @@ BODIES = {
     "/v1/preview": {"definition": DEFINITION},
     "/v1/workflows/{workflow_id}/{version}": {"user_id": "u", "dag": {}},
 }
+QUERIES = {
+    "/v1/events": "?seconds=0",  # what there is, and no more
+    "/v1/stats": "?from=2026-01-01T00:00:00Z&to=2099-01-01T00:00:00Z&step=2592000",
+}
 ROUTES = [
     (method, route.path, scope_of(route))
     for route in make_app(config()).routes
@@ -44,7 +48,7 @@ def filled(path, **names):
     names = {"schedule_id": "own", "key": "0" * 64, "workflow_id": "wf", "version": "1", **names}
     for name, value in names.items():
         path = path.replace("{" + name + "}", value)
-    return path + ("?seconds=0" if path == "/v1/events" else "")  # what there is, and no more
+    return path + QUERIES.get(path, "")
 
 
 def body_of(method, path):

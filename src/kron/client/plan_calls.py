@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any, cast
 from urllib.parse import quote
 
-from kron.client.results import BackfillPlan, Json, PausePlan, ScheduleComparison
+from kron.client.overview_results import BackfillPlan, PausePlan, Preview, ScheduleComparison
+from kron.client.results import Json
 from kron.client.transport import Transport
 
 
@@ -35,6 +36,11 @@ class PlanCalls(Transport):
         """Return the periods that a backfill from `start_at` to `end_at` (RFC 3339) would run, and their outcomes."""
         body = {"start_at": start_at, "end_at": end_at}
         return cast(BackfillPlan, self._dry_run(_path(schedule_id, "backfill"), body))
+
+    def explain(self, schedule_id: str, definition: Mapping[str, Any], n: int = 5, *, at: str | None = None) -> Preview:
+        """Return what a definition means, as of `at` (RFC 3339; None: now): runs, findings, pieces and decisions."""
+        body = {"id": schedule_id, "definition": dict(definition), "at": at}
+        return cast(Preview, self.request("POST", "/v1/preview", body, query={"n": n}, repeatable=True))
 
     def _dry_run(self, path: str, body: Json) -> Json:
         return self.request("POST", path, body, query={"dry_run": "true"}, repeatable=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 
 from kron.engine.period_report import PeriodReport
 from kron.engine.store import Store
@@ -15,7 +16,7 @@ from kron.rules.launch_result import has_retry
 from kron.rules.outcome import GapRecord, Reason
 from kron.rules.run import RESERVED_PREFIXES, Run, State
 from kron.rules.state import ScheduleState
-from kron.rules.upcoming import upcoming
+from kron.rules.upcoming import search_upcoming
 from kron.rules.update import Revision
 from kron.timing.due import Due, due_of
 from kron.timing.job import Job
@@ -23,6 +24,7 @@ from kron.timing.period import Period, prev_nominal
 from kron.timing.schedule.policy import Policy
 
 MAX_RUNS_LEFT = 1_000  # runs up to which the last run that `max_runs` allows is computed
+MAX_SEARCH_STEPS = 2_000  # steps of the search for it
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,8 @@ class ScheduleRecord:
         left = self.state.runs_left
         if not left or left > MAX_RUNS_LEFT:
             return None
-        dues = upcoming(self.state, self.now, left)
+        steps = count()
+        dues = search_upcoming(self.state, self.now, left, lambda: next(steps) > MAX_SEARCH_STEPS).dues
         return dues[-1] if len(dues) == left else None
 
 

@@ -35,8 +35,13 @@ MAX_LISTED_TIMES = 6  # up to this number, times of day are listed; more are sum
 def describe(schedule: Schedule) -> str:
     """Return an English sentence that describes when a schedule runs."""
     zone_name = "UTC" if schedule.zone.name == "UTC" else f"{schedule.zone.name} time"
-    times = _describe_head(schedule.cron)
-    more = [*_window(schedule), *_constraints(schedule), *describe_dst(schedule), *describe_valid(schedule)]
+    times = describe_head(schedule.cron)
+    more = [
+        *describe_window(schedule),
+        *describe_constraints(schedule),
+        *describe_dst(schedule),
+        *describe_valid(schedule),
+    ]
     return ", ".join([times[0].upper() + times[1:], zone_name, *more]) + "."
 
 
@@ -71,7 +76,8 @@ def spell(nanoseconds: int) -> str:
     return join_words(parts) or "no time"
 
 
-def _describe_head(head: Head) -> str:
+def describe_head(head: Head) -> str:
+    """Return the times and days of a schedule in words."""
     if isinstance(head, Cron):
         return _describe_cron(head)
     if isinstance(head, Moments):
@@ -110,10 +116,10 @@ def _minutes(minutes: list[int], hours: list[int]) -> str:
     if len(minutes) == 1:
         return _one_minute_hourly(minutes[0], hours)
     if step and not minutes[0]:
-        return f"every {'minute' if step == 1 else f'{step} minutes'}{_in_hours(hours)}"
+        return f"every {'minute' if step == 1 else f'{step} minutes'}{describe_hours(hours)}"
     if len(hours) == 1 and len(spans_of(minutes)) == 1:
         return f"every minute from {hours[0]:02d}:{minutes[0]:02d} to {hours[0]:02d}:{minutes[-1]:02d}"
-    in_hours = _in_hours(hours)
+    in_hours = describe_hours(hours)
     of_every_hour = "" if len(hours) == 1 or in_hours.startswith(" of") else " of every hour"
     return f"at {write_numbers('minute', minutes)}{of_every_hour}{in_hours}"
 
@@ -130,10 +136,11 @@ def _one_minute_hourly(minute: int, hours: list[int]) -> str:
     if len(spans) <= 3:
         ends = [(f"{a:02d}:{minute:02d}", f"{b:02d}:{minute:02d}") for a, b in spans]
         return "every hour " + join_words([f"at {a}" if a == b else f"from {a} to {b}" for a, b in ends])
-    return f"at minute {minute}{_in_hours(hours)}"
+    return f"at minute {minute}{describe_hours(hours)}"
 
 
-def _in_hours(hours: list[int]) -> str:
+def describe_hours(hours: list[int]) -> str:
+    """Return hours in words, after a space; empty for every hour."""
     step, spans = step_of(hours, 24), spans_of(hours)
     if step == 1:
         return ""
@@ -171,7 +178,8 @@ def _days_of_month(days: list[int], months: str) -> str:
     return f"on the {join_names(days, ORDINALS)} of {months or every}"
 
 
-def _window(schedule: Schedule) -> Iterator[str]:
+def describe_window(schedule: Schedule) -> Iterator[str]:
+    """Yield the window, its distribution and its seed in words, as far as they differ from the default."""
     window, strategy = schedule.window, schedule.seed.strategy
     if not window.at(0).end:
         return
@@ -182,14 +190,15 @@ def _window(schedule: Schedule) -> Iterator[str]:
         is_one_unit = length.startswith("1 ") and " and " not in length
         interval = f"{length[2:]} that follows" if is_one_unit else f"{length} that follow"
         yield f"{'within' if is_short else 'at a second of'} the {interval}"
-    shape = _shape(schedule)
+    shape = describe_shape(schedule)
     if shape:
         yield shape
     if strategy is not Strategy.STABLE:
         yield f"drawn again each {'day' if strategy is Strategy.DAILY else 'week'}"
 
 
-def _shape(schedule: Schedule) -> str:
+def describe_shape(schedule: Schedule) -> str:
+    """Return the distribution in words; empty if it is uniform."""
     match schedule.distribution:
         case SkewEarly(shape) | SkewLate(shape) if shape == 1:
             return ""
@@ -206,7 +215,8 @@ def _shape(schedule: Schedule) -> str:
             return ""
 
 
-def _constraints(schedule: Schedule) -> Iterator[str]:
+def describe_constraints(schedule: Schedule) -> Iterator[str]:
+    """Yield the constraints in words: `@only`, then `@avoid`."""
     if schedule.constraints.only:
         yield join_words([f"only {clause}" for clause in _clauses(schedule.constraints.only)])
     if schedule.constraints.avoid:

@@ -16,6 +16,7 @@ from kron.language.lint_clock_changes import YEAR_SECONDS, find_clock_changes
 from kron.language.lint_plus import find_in_plus
 from kron.language.options import Seconds
 from kron.language.plus import PLUS_MODIFIERS
+from kron.language.sentences.read import read_sentence
 from kron.language.tokens import Token, tokens
 from kron.timing.decision import MAX_DRAWS, reading, violated_clause
 from kron.timing.openings import search_periods
@@ -53,6 +54,13 @@ def lint(
     if not any(finding.never_runs for finding in findings):
         findings += _find_narrow_windows(text, schedule, now)
     return [*findings, *(_find_zero_deadline(text, schedule) if dialect in ("kron", "plus") else ())]
+
+
+def findings_of(text: str, schedule: Schedule, now: int, *, dialect: str) -> list[Finding]:
+    """Return the findings about a valid text of any dialect, also about a sentence. Arguments are those of `lint`."""
+    if TABLE[dialect].sentences:
+        return list(read_sentence(text).findings)
+    return lint(text, schedule, now, dialect=dialect)
 
 
 def _find_in_fields(text: str, fields: list[Token], schedule: Schedule, cron: Cron, now: int) -> Iterator[Finding]:
@@ -185,7 +193,7 @@ def admissible(schedule: Schedule, period: Period) -> float:
 
 
 def _find_zero_deadline(text: str, schedule: Schedule) -> Iterator[Finding]:
-    if not schedule.policy.deadline:
+    if schedule.policy.deadline == 0:
         message = "the deadline is 0s: a run that cannot start within its chosen second is missed"
         hint = "add @policy(deadline=…) with the maximum lateness that you accept"
         yield Finding("note", "DEADLINE_ZERO", message, Place(text, 0, len(text)), hint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -22,14 +23,34 @@ NAMES = {  # in the document: in the client
     "Why": "Why",
     "Change": "Change",
     "Upserted": "Upserted",
+}
+OVERVIEW_NAMES = {  # the same, of questions about many schedules and of changes that are not made
     "MovedRun": "MovedRun",
     "ScheduleComparison": "ScheduleComparison",
     "PausePlan": "PausePlan",
     "PlannedPeriod": "PlannedPeriod",
     "BackfillPlan": "BackfillPlan",
+    "FindingView": "Finding",
+    "PieceView": "Piece",
+    "Preview": "Preview",
+    "OutcomeCountView": "OutcomeCount",
+    "Stats": "Stats",
+    "WorkerView": "Worker",
+    "NextRunView": "NextRun",
+    "NextRuns": "NextRuns",
+    "LateSchedule": "LateSchedule",
+    "TroubledSchedule": "TroubledSchedule",
+    "PausedSchedule": "PausedSchedule",
+    "AttentionView": "Attention",
+    "ActivityView": "Activity",
+    "Me": "Me",
+    "GapView": "GapRecord",
+    "PeriodView": "Period",
 }
+ALL_NAMES = NAMES | OVERVIEW_NAMES
 INPUTS = ("WebhookOptions", "Definition")
 PATH = ROOT / "src" / "kron" / "client" / "results.py"
+OVERVIEW_PATH = ROOT / "src" / "kron" / "client" / "overview_results.py"
 INPUT_PATH = ROOT / "src" / "kron" / "client" / "definition.py"
 HEADER = '''"""{title} of the HTTP API clients: dictionaries with these keys.
 
@@ -49,6 +70,18 @@ def results() -> str:
     header = HEADER.format(title="Results", imports="Any, TypedDict") + "\nJson = dict[str, Any]\n"
     classes = [_class(name, schemas[source]) for source, name in NAMES.items()]
     return _formatted("\n\n".join([header, *classes]))
+
+
+def overview_results() -> str:
+    """The source of `kron.client.overview_results`."""
+    schemas = interface()["components"]["schemas"]
+    header = HEADER.format(title="Results of overviews and plans", imports="Any, TypedDict")
+    classes = [_class(name, schemas[source]) for source, name in OVERVIEW_NAMES.items()]
+    text = "\n\n".join([header, *classes])
+    used = sorted(name for name in NAMES.values() if re.search(rf": .*\b{name}\b", text))
+    return _formatted(
+        text.replace("TypedDict\n", f"TypedDict\n\nfrom kron.client.results import {', '.join(used)}\n", 1)
+    )
 
 
 def definition() -> str:
@@ -83,7 +116,7 @@ def _type(schema: dict[str, Any]) -> str:
         return " | ".join(_type(each) for each in schema["anyOf"])
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
-        return name if name in INPUTS else NAMES.get(name, "Any")
+        return name if name in INPUTS else ALL_NAMES.get(name, "Any")
     if "enum" in schema:
         return "Literal[" + ", ".join(f'"{value}"' for value in schema["enum"]) + "]"
     match schema.get("type"):
@@ -104,4 +137,4 @@ def _type(schema: dict[str, Any]) -> str:
             return "Any"
 
 
-SOURCES: dict[Path, Any] = {PATH: results, INPUT_PATH: definition}
+SOURCES: dict[Path, Any] = {PATH: results, OVERVIEW_PATH: overview_results, INPUT_PATH: definition}

@@ -33,6 +33,9 @@ from kron.apps.service.routes import (
     comparison,
     document,
     events,
+    overview,
+    periods,
+    preview,
     queries,
     schedules,
     status,
@@ -50,7 +53,21 @@ from kron.engine.store import Store
 from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
 from kron.launchers.workflow import WorkflowLauncher
 
-ROUTERS = (document, schedules, actions, queries, comparison, calendar, events, bulk, workflows, status)
+ROUTERS = (
+    document,
+    schedules,
+    actions,
+    queries,
+    preview,
+    comparison,
+    periods,
+    overview,
+    calendar,
+    events,
+    bulk,
+    workflows,
+    status,
+)
 
 
 def make_app(config: Config) -> FastAPI:

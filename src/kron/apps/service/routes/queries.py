@@ -15,8 +15,8 @@ from kron.apps.service.compute import SEARCH_SECONDS, compute, json_response, up
 from kron.apps.service.context import AppContext, Used
 from kron.apps.service.routes.schedules import Limit, Token
 from kron.apps.service.schemas import responses
-from kron.apps.service.schemas.definition import job_of
-from kron.apps.service.schemas.requests import Id, PreviewRequest, RunKey
+from kron.apps.service.schemas.overview_views import action_view
+from kron.apps.service.schemas.requests import Id, RunKey
 from kron.apps.service.schemas.views import (
     attempt_views,
     change_view,
@@ -32,7 +32,7 @@ from kron.language.english import describe
 from kron.rules.run import REDRIVE, Run
 from kron.rules.state import ScheduleState
 from kron.rules.upcoming import no_upcoming_reason
-from kron.timing.zone import instant_of, rfc3339, rfc3339_ms
+from kron.timing.zone import instant_of
 
 router = APIRouter(route_class=Guarded, prefix="/v1", tags=["asking"])
 
@@ -50,18 +50,7 @@ async def upcoming_runs(
 ) -> responses.UpcomingRuns:
     """Return the upcoming runs of a schedule, optionally up to an instant."""
     state = await parts.registrar.get(caller.identity(schedule_id))
-    return await _upcoming_runs(state, await parts.store.now(), n, until)
-
-
-@router.post("/preview")
-async def preview(
-    body: PreviewRequest, caller: Reader, n: Count = 5, until: At = None, parts: AppContext = Used
-) -> responses.UpcomingRuns:
-    """Return when a definition would run if it were defined now. Nothing is stored."""
-    now = await parts.store.now()
-    job, warnings = await compute(job_of, body.definition, caller.identity(body.id), parts.config, now // 1000)
-    runs = await _upcoming_runs(ScheduleState(job, 1, 0, now), now, n, until)
-    return runs.model_copy(update={"warnings": warnings})
+    return await upcoming_view(state, await parts.store.now(), n, until)
 
 
 @router.get("/schedules/{schedule_id}/runs", response_model=responses.RunPage)
@@ -96,7 +85,7 @@ async def dead_letters(
 ) -> responses.DeadLetterPage:
     """List the dead letters (runs that could not be launched), latest first, and the runs that redrove them."""
     if page_token:
-        await _page_run(page_token, caller, parts)
+        await page_run(page_token, caller, parts)
     dead_runs = await parts.registrar.dead(caller.prefix + prefix, before=page_token, limit=limit)
     keys = [request_keys(run.identity, [run.nominal], REDRIVE, run.key)[0] for run in dead_runs]
     redriven_keys = {run.key for run in await parts.store.runs_by_key(keys) if run}
@@ -144,19 +133,7 @@ async def history(schedule_id: Id, caller: Reader, parts: AppContext = Used) -> 
     if not revisions:
         raise NotFound("NOT_FOUND", f"unknown schedule {schedule_id!r}", hint="define it first")
     changes = [(revision.at, change_view(revision, parts.config)) for revision in revisions]
-    changes += [
-        (
-            action.at,
-            responses.Change(
-                action=str(action.kind),
-                at=rfc3339_ms(action.at),
-                actor=action.actor,
-                note=action.note,
-                until=_until(action.until),
-            ),
-        )
-        for action in (await parts.store.actions(identity))[-MAX_CHANGES:]
-    ]
+    changes += [(action.at, action_view(action)) for action in (await parts.store.actions(identity))[-MAX_CHANGES:]]
     return responses.History(
         changes=[change for _, change in sorted(changes, key=lambda dated_change: dated_change[0])]
     )
@@ -172,19 +149,20 @@ async def run_of(key: str, caller: Caller, parts: AppContext) -> Run:
 
 async def check_token(token: str, identity: str, caller: Caller, parts: AppContext) -> None:
     """Reject a page token that does not name a run of the schedule."""
-    if token and (await _page_run(token, caller, parts)).identity != identity:
-        raise _bad_token()
+    if token and (await page_run(token, caller, parts)).identity != identity:
+        raise bad_token()
 
 
-async def _page_run(token: str, caller: Caller, parts: AppContext) -> Run:
+async def page_run(token: str, caller: Caller, parts: AppContext) -> Run:
     """Return the run that a page token names: the last run of the previous page."""
     try:
         return await run_of(token, caller, parts)
     except NotFound:
-        raise _bad_token() from None
+        raise bad_token() from None
 
 
-def _bad_token() -> InvalidInput:
+def bad_token() -> InvalidInput:
+    """Return the error for a page token of another list."""
     return InvalidInput(
         "BAD_FIELD", "the page token does not belong to this list", hint="use next_page_token unchanged"
     )
@@ -198,7 +176,8 @@ def milliseconds(text: str) -> int:
         raise InvalidInput("BAD_FIELD", str(error), hint="use an instant such as 2026-03-01T00:00:00Z") from None
 
 
-async def _upcoming_runs(state: ScheduleState, now: int, count: int, until: str | None) -> responses.UpcomingRuns:
+async def upcoming_view(state: ScheduleState, now: int, count: int, until: str | None) -> responses.UpcomingRuns:
+    """Return the upcoming runs of a schedule, or why there are none."""
     last = None if until is None else milliseconds(until)
     search = await upcoming_within_time(state, now, count + 1)
     selected = [due for due in search.dues if last is None or due.at <= last]
@@ -213,7 +192,3 @@ async def no_run_reason(state: ScheduleState, now: int, *, timed_out: bool) -> s
     if timed_out:
         return f"no run was found within the search time of {SEARCH_SECONDS} s"
     return await compute(no_upcoming_reason, state, now)
-
-
-def _until(at: int | None) -> str | None:
-    return None if at is None else rfc3339(at // 1000)

@@ -4,7 +4,39 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from kron.apps.service.schemas.responses import UpcomingRun
+from kron.apps.service.schemas.responses import UpcomingRun, UpcomingRuns
+
+
+class FindingView(BaseModel):
+    """A warning or a note about a schedule text, and its place in `text`."""
+
+    level: str
+    code: str
+    message: str
+    hint: str
+    start: int
+    end: int
+
+
+class PieceView(BaseModel):
+    """A field or a modifier of a schedule text, its place in `text`, and its meaning in words."""
+
+    name: str = Field(description="`second` to `weekday`, the name of a modifier, or `schedule`")
+    text: str
+    start: int
+    end: int
+    meaning: str
+
+
+class Preview(UpcomingRuns):
+    """Runs of a definition that is not stored, and what its text means."""
+
+    identity: str = Field(description="identity that decides the times")
+    at: str = Field(description="instant from which the runs are computed")
+    text: str = Field(description="text that the places of findings and pieces refer to")
+    findings: list[FindingView]
+    pieces: list[PieceView]
+    decisions: list[dict[str, object]] = Field(description="decision records of the first 20 runs")
 
 
 class MovedRun(BaseModel):

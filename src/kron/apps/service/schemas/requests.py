@@ -186,8 +186,9 @@ class Line(Definition):
 class PreviewRequest(Strict):
     """A definition to preview, without storing it."""
 
-    id: Id = "preview"
+    id: Id = Field(default="preview", description="id of the schedule: part of the identity that decides the times")
     definition: Definition
+    at: Instant | None = Field(default=None, description="as of this instant; by default now")
 
 
 class NoteBody(Strict):
