@@ -35,6 +35,7 @@ BODIES = {
 QUERIES = {
     "/v1/events": "?seconds=0",  # what there is, and no more
     "/v1/stats": "?from=2026-01-01T00:00:00Z&to=2099-01-01T00:00:00Z&step=2592000",
+    "/v1/load": "?from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z",
 }
 ROUTES = [
     (method, route.path, scope_of(route))

@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from kron import KronError, parse
 from kron.engine.clock import ManualClock
+from kron.engine.load_pass import LoadPass
 from kron.engine.overview import TROUBLE
 from kron.engine.registrar import Actor, Registrar
 from kron.rules.attempt import launched_attempt
@@ -27,6 +28,7 @@ from kron.stores.postgres import PostgresStore
 from kron.stores.sqlite import SqliteStore
 from kron.timing.job import Job
 from kron.timing.schedule.policy import DECLARATIVE, KRON, SECOND, SERVICE, AfterEnd, Catchup, Completion, Overlap
+from tests.engine.world import Still
 from tests.stores.making import ALL, KINDS, SECONDS, Handle, a_folder, view
 
 NAMES = ("a", "b", "c:1", "t/d")
@@ -203,6 +205,18 @@ class Likeness(RuleBasedStateMachine):
     @rule(nth=numbers, fresh=st.booleans(), report=st.sampled_from(Report))
     def report(self, nth, fresh, report):
         self.ask("report", self.keys[-1] if fresh else self.keys[nth % len(self.keys)], report)
+
+    @rule(seconds=st.sampled_from([0, 3_600, 86_400]))
+    def count_load(self, seconds):
+        """A round of the load pass, and what is then seen; also by a round at another time."""
+        self.clock.advance(seconds)
+        hour = self.now() // 3_600_000 * 3_600
+
+        async def count(store):
+            await LoadPass(store.store, Still(), "w1").once()
+            return [await store.store.overview.load(scope, hour, hour + 9 * 86_400, 7_200) for scope in ("", "t/")]
+
+        self.both(lambda store: self.runner.run(count(store)))
 
     @rule(scope=st.sampled_from(["", "t/"]), limit=st.integers(1, 4), state=st.sampled_from(sorted(TROUBLE)))
     def look_over_many(self, scope, limit, state):

@@ -6,6 +6,7 @@ import pytest
 
 from kron.engine.overview import TROUBLE, OutcomeCount, merged_before
 from kron.engine.tenant_scope import set_tenant_scope
+from kron.rules.load import LoadHour, LoadKind
 from kron.rules.outcome import Reason
 from kron.rules.run import State
 from kron.rules.update import RunUpdate, ScheduleUpdate
@@ -156,6 +157,31 @@ def test_old_minutes_are_merged_and_count_the_same(request, name):
     assert counted("t/", 900) == []
 
 
+def hour_of(scope, hour, count, written=NOW):
+    return LoadHour(scope, hour, (*[0] * 59, count), (LoadKind(f"{count} * * * *", count, count),), written)
+
+
+def test_load_is_written_replaced_read_and_removed(store):
+    seen, first = Seen(store), 100 * 3_600
+    seen.write_load([])
+    seen.write_load([hour_of("t/", 101, 3), hour_of("t/", 100, 1), hour_of("", 100, 9), hour_of("u/", 100, 5)])
+    load = seen.load("t/", first, first + 7_200, 3_600)
+    assert [(each.start, each.runs, each.busiest_at) for each in load.intervals] == [
+        (first, 1, first + 3_540),
+        (first + 3_600, 3, first + 7_140),
+    ]
+    assert [kind.text for kind in load.kinds] == ["3 * * * *", "1 * * * *"]
+    assert seen.load("", first, first + 3_600, 3_600).intervals[0].runs == 9
+    seen.write_load([hour_of("t/", 101, 4, NOW + 1)])
+    assert seen.load("t/", first + 3_600, first + 7_200, 3_600).intervals[0].runs == 4
+    assert seen.load("t/", first, first + 7_200, 3_600).written == NOW
+    assert seen.remove_load(NOW + 1, 2) == 2
+    assert seen.remove_load(NOW + 1, 2) == 1
+    assert seen.remove_load(NOW + 1, 2) == 0
+    assert [each.runs for each in seen.load("t/", first, first + 7_200, 3_600).intervals] == [0, 4]
+    assert seen.load("x/", first, first + 60, 60).written is None
+
+
 def test_merging_keeps_the_last_two_days():
     assert merged_before(NOW) * 60 <= SECONDS - 2 * DAY
     assert merged_before(NOW) % 15 == 0
@@ -204,6 +230,13 @@ def test_tenant_sees_its_own_counters_only(runner, server, database, postgres, s
         seen = plain.overview
         return await seen.outcomes(scope, FIRST, FIRST + DAY, DAY), await seen.troubled_runs(scope, TROUBLE, 9)
 
+    async def load_of_tenant(scope):
+        set_tenant_scope("t/")
+        return (await plain.overview.load(scope, 360_000, 363_600, 3_600)).kinds
+
+    async def kinds(scope):
+        return await asyncio.create_task(load_of_tenant(scope))
+
     async def separately(scope):
         return await asyncio.create_task(as_tenant(scope))
 
@@ -211,6 +244,9 @@ def test_tenant_sees_its_own_counters_only(runner, server, database, postgres, s
     assert [each.periods for each in mine] == [1]
     assert [run.identity for run in runs] == ["t/a"]
     assert runner.run(separately("u/")) == ([], [])
+    Seen(postgres).write_load([hour_of(scope, 100, n) for n, scope in enumerate(("", "t/", "u/"), 1)])
+    assert [kind.text for kind in runner.run(kinds("t/"))] == ["2 * * * *"]
+    assert runner.run(kinds("u/")) == runner.run(kinds("")) == [], "the texts of others"
     runner.run(plain.close())
 
 
@@ -226,6 +262,8 @@ PLANS = {
     "next_checks_of_scope": ({}, {"schedule_state_pkey"}),
     "recent_runs": ({"schedules": texts(["t/1", "t/2"])}, {"_pkey"}),
     "runs_between": ({"schedule": "t/001", "first": FIRST, "last": FIRST + DAY}, {"_pkey"}),
+    "load_hours": ({"first": 1, "last": 200}, {"load_hours_pkey"}),
+    "remove_load": ({"before": NOW}, {"load_hours"}),
     "recent_gaps": ({"schedules": texts(["t/1", "t/2"])}, {"schedule_gaps_pkey"}),
     "latest_actions": ({"before": NOW, "name": "", "number": 0}, {"schedule_actions_at"}),
     "latest_actions_of_scope": ({"before": NOW, "name": "", "number": 0}, {"schedule_actions_at_by_scope"}),

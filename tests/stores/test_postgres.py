@@ -51,6 +51,7 @@ TABLES = [
         "event_ring",
         "events",
         "kinds",
+        "load_hours",
         "outcome_minutes",
         "requests",
         "retention",

@@ -85,6 +85,7 @@ class AsyncClient:
     plan_backfill = _in_thread(Client.plan_backfill)
     explain = _in_thread(Client.explain)
     stats = _in_thread(Client.stats)
+    load = _in_thread(Client.load)
     running = _in_thread(Client.running)
     workers = _in_thread(Client.workers)
     next_runs = _in_thread(Client.next_runs)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 from urllib.parse import quote
 
-from kron.client.overview_results import Activity, Attention, Me, NextRuns, Period, Stats, Worker
+from kron.client.overview_results import Activity, Attention, Load, Me, NextRuns, Period, Stats, Worker
 from kron.client.pages import PAGE, paged
 from kron.client.results import Json, Run
 from kron.client.transport import Transport
@@ -18,6 +18,10 @@ class OverviewCalls(Transport):
     def stats(self, start: str, end: str, step: int = 600) -> Stats:
         """Return how many periods ended in which way between two instants (RFC 3339), by intervals of `step` s."""
         return cast(Stats, self.request("GET", "/v1/stats", query={"from": start, "to": end, "step": step}))
+
+    def load(self, start: str, end: str, step: int = 3_600) -> Load:
+        """Return how many runs are due between two instants (RFC 3339), by intervals of `step` seconds."""
+        return cast(Load, self.request("GET", "/v1/load", query={"from": start, "to": end, "step": step}))
 
     def running(self, limit: int = 50) -> list[Run]:
         """Return up to `limit` runs that have been accepted and have not ended, the oldest attempt first."""

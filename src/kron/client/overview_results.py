@@ -113,6 +113,34 @@ class Stats(TypedDict):
     counts: list[OutcomeCount]
 
 
+class LoadInterval(TypedDict):
+    """Runs that are due in an interval."""
+
+    at: str
+    runs: int
+    busiest: int
+    busiest_at: str | None
+
+
+class LoadKind(TypedDict):
+    """Runs of all schedules with the same canonical text."""
+
+    text: str
+    busiest: int
+    runs: int
+
+
+class Load(TypedDict):
+    """Runs that are due in the coming days, as a worker counted them."""
+
+    start: str
+    end: str
+    step: int
+    intervals: list[LoadInterval]
+    kinds: list[LoadKind]
+    counted_at: str | None
+
+
 class Worker(TypedDict):
     """A registered worker."""
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple, Protocol
 
 from kron.rules.action import ScheduleAction
+from kron.rules.load import Load, LoadHour
 from kron.rules.outcome import GapRecord, Reason
 from kron.rules.run import Run, State
 from kron.rules.update import Revision
@@ -136,6 +137,22 @@ class Overview(Protocol):
 
         Newest first, scheduled and requested runs. Schedules that do not exist have none.
         """
+
+    async def load(self, scope: str, first: int, last: int, step: int) -> Load:
+        """Return how many runs are due, as the last pass of a worker counted them.
+
+        Args:
+            scope: Scope of the schedules.
+            first: Begin of the time in seconds, a multiple of 60.
+            last: End of the time in seconds, not included.
+            step: Length of an interval in seconds, a multiple of 60.
+        """
+
+    async def write_load(self, hours: Sequence[LoadHour]) -> None:
+        """Write hours, and replace those that exist."""
+
+    async def remove_load(self, before: int, limit: int) -> int:
+        """Remove up to `limit` hours that were written before that time (milliseconds). Returns how many."""
 
     async def activity(self, scope: str, limit: int, before: ActivityPosition | None = None) -> list[Activity]:
         """Return the latest revisions and actions, latest first; with `before`, only those after that position."""

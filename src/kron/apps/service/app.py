@@ -47,6 +47,7 @@ from kron.engine.clock import SystemClock, SystemTimer
 from kron.engine.event_mirror import EventMirror, mirroring
 from kron.engine.event_relay import EventRelay, relaying
 from kron.engine.events import Sink
+from kron.engine.load_pass import LoadPass, counting_load
 from kron.engine.maintenance import Maintenance, maintaining
 from kron.engine.registrar import Registrar
 from kron.engine.store import Store
@@ -134,7 +135,8 @@ async def _work(parts: AppContext, stop: asyncio.Event) -> None:
     set_tenant_scope(ALL_TENANTS)
     worker = make_worker(parts.config, parts.store, parts.launchers, parts.working)
     maintenance = Maintenance(parts.store, SystemTimer(), days=parts.config.retention_days or None, sink=parts.sink)
-    async with with_notifications(parts.store, worker.notify), maintaining(maintenance):
+    load_pass = LoadPass(parts.store, SystemTimer(), worker.owner, parts.sink)
+    async with with_notifications(parts.store, worker.notify), maintaining(maintenance), counting_load(load_pass):
         await worker.run(stop)
 
 

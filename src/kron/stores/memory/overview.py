@@ -14,6 +14,7 @@ from kron.engine.overview import (
     RecentPeriods,
     WorkerRecord,
 )
+from kron.rules.load import Load, LoadHour, load_of
 from kron.rules.outcome import Reason
 from kron.rules.run import RUNNING, Run, State
 from kron.rules.tally import end_of, end_of_gap, tally
@@ -90,6 +91,23 @@ class MemoryOverview:
         """Return the newest runs of one schedule with nominal times from `first` to `last`."""
         runs = [run for run in self.tables.ledger.get(identity, {}).values() if first <= run.nominal <= last]
         return sorted(runs, key=lambda run: (run.nominal, run.trigger, run.key), reverse=True)[:limit]
+
+    async def load(self, scope: str, first: int, last: int, step: int) -> Load:
+        """Return how many runs are due."""
+        hours = range(first // 3600, -(-last // 3600))
+        found = [self.tables.load[scope, hour] for hour in hours if (scope, hour) in self.tables.load]
+        return load_of(found, first, last, step)
+
+    async def write_load(self, hours: Sequence[LoadHour]) -> None:
+        """Write hours, and replace those that exist."""
+        self.tables.load.update({(hour.scope, hour.hour): hour for hour in hours})
+
+    async def remove_load(self, before: int, limit: int) -> int:
+        """Remove hours that were written before that time."""
+        keys = sorted(key for key, hour in self.tables.load.items() if hour.written < before)[:limit]
+        for key in keys:
+            del self.tables.load[key]
+        return len(keys)
 
     async def activity(self, scope: str, limit: int, before: ActivityPosition | None = None) -> list[Activity]:
         """Return the latest revisions and actions, latest first."""

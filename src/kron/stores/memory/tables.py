@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kron.rules.action import ScheduleAction
 from kron.rules.attempt import Attempt
+from kron.rules.load import LoadHour
 from kron.rules.outcome import GapRecord
 from kron.rules.run import Run, State
 from kron.rules.state import ScheduleState
@@ -25,4 +26,5 @@ class Tables:
         self.history: dict[str, tuple[Revision, ...]] = {}
         self.recorded_actions: dict[str, list[ScheduleAction]] = {}
         self.last_states: dict[str, State] = {}  # identity -> how its last period ended
+        self.load: dict[tuple[str, int], LoadHour] = {}  # scope and hour -> runs that are due
         self.ahead: dict[str, set[int]] = {}  # identity -> handled periods beyond its cursor

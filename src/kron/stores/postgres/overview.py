@@ -14,11 +14,13 @@ from kron.engine.overview import (
     WorkerRecord,
     kinds_of_trouble,
 )
+from kron.rules.load import Load, LoadHour, load_of
 from kron.rules.outcome import GapRecord, Reason
 from kron.rules.run import Run, State
 from kron.stores.changes import latest_changes, merged_changes
 from kron.stores.codec import read_gap, read_run
-from kron.stores.postgres.arrays import texts
+from kron.stores.load_codec import read_hour, write_hour
+from kron.stores.postgres.arrays import numbers, texts
 from kron.stores.postgres.pool import Pool, Session
 from kron.stores.postgres.rows import key_bytes
 from kron.stores.presets import Presets
@@ -107,6 +109,29 @@ class PostgresOverview:
         """Return the newest runs of one schedule with nominal times from `first` to `last`."""
         rows = await self._rows("runs_between", schedule=identity, first=first, last=last, limit=limit)
         return [read_run(row) for row in rows]
+
+    async def load(self, scope: str, first: int, last: int, step: int) -> Load:
+        """Return how many runs are due."""
+        rows = await self._rows("load_hours", scope=scope, first=first // 3600, last=-(-last // 3600))
+        return load_of([read_hour(scope, row) for row in rows], first, last, step)
+
+    async def write_load(self, hours: Sequence[LoadHour]) -> None:
+        """Write hours, and replace those that exist."""
+        if not hours:
+            return
+        rows = [write_hour(hour) for hour in sorted(hours)]
+        columns = {
+            "scopes": texts(row["scope"] for row in rows),
+            "hours": numbers(row["hour"] for row in rows),
+            "counts": texts(row["counts"] for row in rows),
+            "kinds": texts(row["kinds"] for row in rows),
+            "writtens": numbers(row["written_at"] for row in rows),
+        }
+        await self.pool.write(lambda session: session.execute("write_load", **columns))
+
+    async def remove_load(self, before: int, limit: int) -> int:
+        """Remove hours that were written before that time."""
+        return len(await self.pool.write(lambda session: session.rows("remove_load", before=before, limit=limit)))
 
     async def activity(self, scope: str, limit: int, before: ActivityPosition | None = None) -> list[Activity]:
         """Return the latest revisions and actions, latest first."""

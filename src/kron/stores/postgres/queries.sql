@@ -376,6 +376,23 @@ WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s AND run_at BETWEEN %
 ORDER BY run_at DESC, trigger_id DESC, idempotency_key DESC
 LIMIT %(limit)s;
 
+-- load_hours: runs that are due in the hours of a range
+SELECT hour, counts, kinds, written_at FROM load_hours
+WHERE tenant_id = %(tenant)s AND scope = %(scope)s AND hour >= %(first)s AND hour < %(last)s
+ORDER BY hour;
+
+-- write_load: write the runs that are due in some hours, in the order of their keys
+INSERT INTO load_hours (tenant_id, scope, hour, counts, kinds, written_at)
+SELECT %(tenant)s, h.scope, h.hour::integer, h.counts, h.kinds, h.written_at
+FROM unnest(%(scopes)s, %(hours)s, %(counts)s, %(kinds)s, %(writtens)s) AS h (scope, hour, counts, kinds, written_at)
+ON CONFLICT (tenant_id, scope, hour) DO UPDATE SET
+    counts = excluded.counts, kinds = excluded.kinds, written_at = excluded.written_at;
+
+-- remove_load: remove hours that were written before a time
+DELETE FROM load_hours WHERE tenant_id = %(tenant)s AND ctid = ANY (ARRAY(
+    SELECT ctid FROM load_hours WHERE tenant_id = %(tenant)s AND written_at < %(before)s LIMIT %(limit)s))
+RETURNING hour;
+
 -- troubled_runs: runs with some kinds of trouble, latest end first
 SELECT r.*
 FROM unnest(%(kinds)s) AS k (kind), LATERAL (

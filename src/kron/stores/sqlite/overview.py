@@ -14,10 +14,12 @@ from kron.engine.overview import (
     WorkerRecord,
     kinds_of_trouble,
 )
+from kron.rules.load import Load, LoadHour, load_of
 from kron.rules.outcome import Reason
 from kron.rules.run import Run, State
 from kron.stores.changes import latest_changes, merged_changes
 from kron.stores.codec import read_gap, read_run
+from kron.stores.load_codec import read_hour, write_hour
 from kron.stores.presets import Presets
 from kron.stores.sqlite.file import File
 from kron.stores.sqlite.fleet import read_workers
@@ -94,6 +96,25 @@ class SqliteOverview:
         """Return the newest runs of one schedule with nominal times from `first` to `last`."""
         rows = await self._read("runs_between", schedule_id=identity, first=first, last=last, limit=limit)
         return [read_run(row) for row in rows]
+
+    async def load(self, scope: str, first: int, last: int, step: int) -> Load:
+        """Return how many runs are due."""
+        rows = await self._read("load_hours", scope=scope, first=first // 3600, last=-(-last // 3600))
+        return load_of([read_hour(scope, row) for row in rows], first, last, step)
+
+    async def write_load(self, hours: Sequence[LoadHour]) -> None:
+        """Write hours, and replace those that exist."""
+
+        def work() -> None:
+            for hour in hours:
+                self.rows("write_load", **write_hour(hour))
+
+        if hours:
+            await self.file.write(work)
+
+    async def remove_load(self, before: int, limit: int) -> int:
+        """Remove hours that were written before that time."""
+        return len(await self.file.write(lambda: self.rows("remove_load", before=before, limit=limit)))
 
     async def activity(self, scope: str, limit: int, before: ActivityPosition | None = None) -> list[Activity]:
         """Return the latest revisions and actions, latest first."""

@@ -244,6 +244,22 @@ WHERE schedule_id = :schedule_id AND run_at BETWEEN :first AND :last
 ORDER BY run_at DESC, trigger_id DESC, idempotency_key DESC
 LIMIT :limit;
 
+-- load_hours: runs that are due in the hours of a range
+SELECT hour, counts, kinds, written_at FROM load_hours
+WHERE scope = :scope AND hour >= :first AND hour < :last
+ORDER BY hour;
+
+-- write_load: write the runs that are due in an hour
+INSERT INTO load_hours (scope, hour, counts, kinds, written_at)
+VALUES (:scope, :hour, :counts, :kinds, :written_at)
+ON CONFLICT (scope, hour) DO UPDATE SET
+    counts = excluded.counts, kinds = excluded.kinds, written_at = excluded.written_at;
+
+-- remove_load: remove hours that were written before a time
+DELETE FROM load_hours WHERE (scope, hour) IN (
+    SELECT scope, hour FROM load_hours WHERE written_at < :before ORDER BY scope, hour LIMIT :limit)
+RETURNING hour;
+
 -- troubled_runs: runs with one kind of trouble, latest end first; `beyond` sorts after all that start with the prefix
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
        lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent, launched, failures, ends_by

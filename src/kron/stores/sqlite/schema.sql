@@ -292,6 +292,19 @@ CREATE TABLE events (
     facts       TEXT    NOT NULL  -- JSON
 );
 
+-- How many runs are due in each minute of a coming hour, for all schedules (scope '') and for each scope. A worker counts
+-- them again and again; nothing depends on them.
+CREATE TABLE load_hours (
+    scope      TEXT    NOT NULL,
+    hour       INTEGER NOT NULL,  -- hours since 1970
+    counts     TEXT    NOT NULL,  -- 60 numbers
+    kinds      TEXT    NOT NULL,  -- JSON: schedule texts with most runs, each with its busiest minute and its runs
+    written_at INTEGER NOT NULL,
+    PRIMARY KEY (scope, hour)
+) WITHOUT ROWID;
+
+CREATE INDEX load_hours_written ON load_hours (written_at);
+
 -- Targets' own run ids, where a target gives one.
 CREATE TABLE run_ids (
     idempotency_key TEXT NOT NULL PRIMARY KEY REFERENCES schedule_runs ON DELETE CASCADE,

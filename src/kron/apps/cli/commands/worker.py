@@ -24,6 +24,7 @@ from kron.engine.clock import SystemTimer
 from kron.engine.event_relay import EventRelay, relaying
 from kron.engine.events import Event
 from kron.engine.fleet import FUNCTIONS
+from kron.engine.load_pass import LoadPass, counting_load
 from kron.engine.maintenance import Maintenance, maintaining
 from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
 
@@ -82,7 +83,9 @@ async def _work(config: Config) -> None:
             for event in _start_events(worker.owner, config.store, targets.launchers, metrics_fact):
                 working.sink(event)
             maintenance = Maintenance(store, SystemTimer(), days=config.retention_days or None, sink=working.sink)
-            async with with_notifications(store, worker.notify), maintaining(maintenance), relaying(relay):
+            load_pass = LoadPass(store, SystemTimer(), worker.owner, working.sink)
+            beside = maintaining(maintenance), counting_load(load_pass), relaying(relay)
+            async with with_notifications(store, worker.notify), beside[0], beside[1], beside[2]:
                 await worker.run(stop)
         targets.close()
     working.sink(Event("worker_stopped", 0, {"owner": worker.owner}))

@@ -18,6 +18,7 @@ from kron.apps.service.schemas import overview, responses
 from kron.apps.service.schemas.overview_views import (
     activity_view,
     attention_view,
+    load_view,
     next_run_view,
     stats_view,
     workers_view,
@@ -33,6 +34,7 @@ from kron.rules.run import State
 
 router = APIRouter(route_class=Guarded, prefix="/v1", tags=["overview"])
 
+MAX_LOAD_SECONDS = 31 * 86_400
 MAX_INTERVALS = 1_500  # intervals in one answer
 Begin = Annotated[str, Query(alias="from", max_length=40, description="begin, an instant")]
 End = Annotated[str, Query(max_length=40, description="end, an instant, not included")]
@@ -67,6 +69,21 @@ def check_intervals(first: int, last: int, step: int) -> None:
     if last - first > MAX_INTERVALS * step:
         hint = "use a longer step or a shorter range"
         raise InvalidInput("BAD_FIELD", f"the range has more than {MAX_INTERVALS:,} intervals", hint=hint)
+
+
+@router.get("/load")
+async def load(begin: Begin, to: End, caller: Reader, step: Step = 3600, parts: AppContext = Used) -> overview.LoadView:
+    """Return how many runs are due in each interval, its busiest minute, and the texts with most runs.
+
+    A worker counts the coming 8 days about every 10 minutes, and in a large service less often: `counted_at` says when.
+    The begin is rounded down to a multiple of the step. At most 1,500 intervals are returned.
+    """
+    first, last = milliseconds(begin) // 1000 // step * step, milliseconds(to) // 1000
+    check_intervals(first, last, step)
+    if last - first > MAX_LOAD_SECONDS:
+        raise InvalidInput("BAD_FIELD", "the range is longer than 31 days", hint="use a shorter range")
+    found = await parts.store.overview.load(caller.prefix, first, last, step)
+    return load_view(found, first, last, step)
 
 
 @router.get("/running")

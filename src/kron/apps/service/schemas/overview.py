@@ -25,6 +25,34 @@ class Stats(BaseModel):
     counts: list[OutcomeCountView]
 
 
+class LoadIntervalView(BaseModel):
+    """Runs that are due in an interval."""
+
+    at: str = Field(description="start of the interval")
+    runs: int
+    busiest: int = Field(description="runs in the busiest minute of the interval")
+    busiest_at: str | None = Field(description="the busiest minute; null without runs")
+
+
+class LoadKindView(BaseModel):
+    """Runs of all schedules with the same canonical text."""
+
+    text: str = Field(description="the first 200 characters of the canonical text")
+    busiest: int = Field(description="runs in the busiest minute")
+    runs: int
+
+
+class LoadView(BaseModel):
+    """Runs that are due in the coming days, as a worker counted them."""
+
+    start: str
+    end: str
+    step: int = Field(description="seconds")
+    intervals: list[LoadIntervalView]
+    kinds: list[LoadKindView] = Field(description="texts with most runs, at most 10; of whole hours")
+    counted_at: str | None = Field(description="when the oldest part was counted; null if nothing was counted yet")
+
+
 class RunList(BaseModel):
     """Runs, of which there can be more."""
 

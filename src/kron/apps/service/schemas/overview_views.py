@@ -14,6 +14,7 @@ from kron.engine.fleet import Member, shares
 from kron.engine.overview import Activity, OutcomeCount, WorkerRecord
 from kron.engine.periods import PeriodLine
 from kron.rules.action import ScheduleAction
+from kron.rules.load import Load
 from kron.rules.next_runs import NextRun
 from kron.rules.outcome import GapRecord
 from kron.rules.update import Revision
@@ -32,6 +33,27 @@ def stats_view(counts: Sequence[OutcomeCount], first: int, last: int, step: int)
         for each in counts
     ]
     return overview.Stats(start=rfc3339(first), end=rfc3339(last), step=step, counts=views)
+
+
+def load_view(load: Load, first: int, last: int, step: int) -> overview.LoadView:
+    """Return the load of a range."""
+    intervals = [
+        overview.LoadIntervalView(
+            at=rfc3339(each.start),
+            runs=each.runs,
+            busiest=each.busiest,
+            busiest_at=None if each.busiest_at is None else rfc3339(each.busiest_at),
+        )
+        for each in load.intervals
+    ]
+    return overview.LoadView(
+        start=rfc3339(first),
+        end=rfc3339(last),
+        step=step,
+        intervals=intervals,
+        kinds=[overview.LoadKindView(**kind._asdict()) for kind in load.kinds],
+        counted_at=None if load.written is None else rfc3339_ms(load.written),
+    )
 
 
 def workers_view(records: Sequence[WorkerRecord], now: int) -> overview.Workers:

@@ -400,6 +400,20 @@ CREATE UNLOGGED TABLE events (
     PRIMARY KEY (tenant_id, number)
 );
 
+-- How many runs are due in each minute of a coming hour, for all schedules (scope '') and for each scope. A worker counts
+-- them again and again; nothing depends on them.
+CREATE TABLE load_hours (
+    tenant_id  text    COLLATE "C" NOT NULL,
+    scope      text    COLLATE "C" NOT NULL,
+    hour       integer NOT NULL,  -- hours since 1970
+    counts     text    COLLATE "C" NOT NULL,  -- 60 numbers
+    kinds      text    COLLATE "C" NOT NULL,  -- JSON: schedule texts with most runs, each with busiest minute and runs
+    written_at bigint  NOT NULL,
+    PRIMARY KEY (tenant_id, scope, hour)
+);
+
+CREATE INDEX load_hours_written ON load_hours (tenant_id, written_at);
+
 -- Gap records: many periods with the same outcome and reason in one row.
 CREATE TABLE schedule_gaps (
     tenant_id   text   COLLATE "C" NOT NULL,
@@ -499,7 +513,7 @@ DECLARE
     named text;
 BEGIN
     FOREACH place IN ARRAY ARRAY['definitions', 'schedule_labels', 'schedule_state', 'schedule_revisions', 'schedule_actions', 'runs', 'requests',
-                                 'run_ids', 'run_attempts', 'outcome_minutes', 'schedule_gaps', 'workers', 'kinds', 'workflows',
+                                 'run_ids', 'run_attempts', 'outcome_minutes', 'load_hours', 'schedule_gaps', 'workers', 'kinds', 'workflows',
                                  'retention', 'event_ring', 'events'] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', place);
         EXECUTE format('CREATE POLICY tenant ON %I USING (%s) WITH CHECK (%s)', place,
@@ -510,6 +524,8 @@ BEGIN
                             WHEN place IN ('kinds', 'retention', 'event_ring') THEN 'true'
                             WHEN place = 'outcome_minutes'  -- the counters of all schedules name no tenant
                             THEN format('%s OR scope IN ('''', (SELECT kron_within()))', whole)
+                            WHEN place = 'load_hours'  -- the load of all schedules has their texts
+                            THEN format('%s OR scope = (SELECT kron_within())', whole)
                             ELSE format('%s OR starts_with(%I, (SELECT kron_within()))', whole, named) END);
     END LOOP;
 END $$;
@@ -803,10 +819,10 @@ CREATE VIEW kron_rights AS
 WITH wanted (roles, rights, things) AS (VALUES
     ('{kron_api,kron_worker,kron_auditor}'::text[], '{SELECT}'::text[],
      '{definitions,schedule_labels,schedule_state,schedule_revisions,schedule_actions,runs,requests,run_ids,run_attempts,
-       outcome_minutes,event_ring,events,schedule_gaps,workers,kinds,workflows,retention,kron_migrations,kron_partitions,kron_rights,schedules,schedule_runs}'::text[]),
+       outcome_minutes,load_hours,event_ring,events,schedule_gaps,workers,kinds,workflows,retention,kron_migrations,kron_partitions,kron_rights,schedules,schedule_runs}'::text[]),
     ('{kron_api,kron_worker}', '{INSERT,UPDATE}', '{definitions,schedule_state,runs,run_ids,run_attempts,outcome_minutes}'),
     ('{kron_api,kron_worker}', '{INSERT}', '{schedule_revisions,schedule_actions,requests,schedule_gaps}'),
-    ('{kron_api,kron_worker}', '{INSERT,UPDATE,DELETE}', '{workers,kinds,event_ring,events}'),
+    ('{kron_api,kron_worker}', '{INSERT,UPDATE,DELETE}', '{workers,kinds,load_hours,event_ring,events}'),
     ('{kron_api}', '{INSERT,UPDATE}', '{workflows}'))
 SELECT r.rolname::text AS role, n.nspname::text AS thing, 'USAGE' AS privilege, 'SCHEMA' AS kind,
        has_schema_privilege(r.oid, n.oid, 'USAGE') AS granted
