@@ -7,7 +7,7 @@ import asyncio
 import gc
 import signal
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext, suppress
+from contextlib import AsyncExitStack, nullcontext, suppress
 
 from kron.apps.cli.console import Screen
 from kron.apps.cli.effective import settings_of
@@ -84,8 +84,10 @@ async def _work(config: Config) -> None:
                 working.sink(event)
             maintenance = Maintenance(store, SystemTimer(), days=config.retention_days or None, sink=working.sink)
             load_pass = LoadPass(store, SystemTimer(), worker.owner, working.sink)
-            beside = maintaining(maintenance), counting_load(load_pass), relaying(relay)
-            async with with_notifications(store, worker.notify), beside[0], beside[1], beside[2]:
+            background = maintaining(maintenance), counting_load(load_pass), relaying(relay)
+            async with AsyncExitStack() as tasks:
+                for task in (with_notifications(store, worker.notify), *background):
+                    await tasks.enter_async_context(task)
                 await worker.run(stop)
         targets.close()
     working.sink(Event("worker_stopped", 0, {"owner": worker.owner}))
