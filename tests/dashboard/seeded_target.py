@@ -9,6 +9,7 @@ from kron.engine.registrar import Registrar
 from kron.rules.launch_result import LaunchResponse, LaunchResult, Report
 from kron.rules.run import Run
 from kron.testing import VirtualClock, VirtualLoop
+from kron.timing.schedule.policy import Completion
 from kron.timing.zone import instant_of
 
 BILLING_DOWN = instant_of("2026-10-22T00:30:00Z"), instant_of("2026-10-22T02:00:00Z")
@@ -47,7 +48,8 @@ class SeededTarget:
         if (run.identity, run.nominal) == UNKNOWN:
             return LaunchResponse(LaunchResult.UNKNOWN, excerpt="connection reset after the request was sent")
         self.loop.create_task(self._execute(run))
-        return LaunchResponse(LaunchResult.OK)
+        is_reported = launch.job.schedule.policy.completion is Completion.REPORTED
+        return LaunchResponse(LaunchResult.OK, report=Report.STARTED if is_reported else None)
 
     async def cancel(self, run: Run) -> None:
         return None

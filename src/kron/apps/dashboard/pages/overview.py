@@ -2,12 +2,148 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping, Sequence
+from statistics import median
+from typing import NamedTuple
+
+from markupsafe import Markup
 from starlette.responses import Response
 
+from kron.apps.dashboard.attention import LateSchedule, attention_items, late_schedules, still_troubled
+from kron.apps.dashboard.charts.progress import progress
+from kron.apps.dashboard.charts.strip import strip
+from kron.apps.dashboard.day_counts import BAR_SECONDS, DAY_BARS, DayCounts, day_counts, first_bar
+from kron.apps.dashboard.fleet_panel import FleetPanel, fleet_panel
+from kron.apps.dashboard.time_text import Form, local_text
 from kron.apps.dashboard.view import View
+from kron.engine.overview import RecentPeriods
+from kron.rules.run import Run, State
+from kron.rules.state import ScheduleState
+from kron.rules.upcoming import upcoming
+from kron.timing.zone import zone
+
+MAX_CHECKS = 100  # schedules that are read in search of late ones and of the next runs
+MAX_RUNNING, MAX_NEXT, MAX_TROUBLED, MAX_PAUSED = 50, 10, 20, 5
+SHOWN_RUNNING = 8
+USUAL_RUNS = 14  # newest runs of which the median is the usual duration
+MINUTE_MS = 60_000
+
+
+class RunningLine(NamedTuple):
+    """Active run."""
+
+    run: Run
+    elapsed: int  # milliseconds
+    usual: int | None  # milliseconds; None if no run of the schedule has succeeded yet
+    bar: Markup
+
+
+class NextLine(NamedTuple):
+    """Upcoming run."""
+
+    identity: str
+    at: int  # milliseconds
+    zone: str
 
 
 async def overview_page(view: View) -> Response:
-    """Return the page."""
-    workers = await view.panel(view.overview.workers())
-    return view.render("overview.html", section="", workers=workers)
+    """Return the page. It asks the store 8 questions."""
+    overview, scope, now = view.overview, view.prefix, view.now
+    began = asyncio.get_running_loop().time()
+    records = await view.panel(overview.workers())
+    answer_ms = round((asyncio.get_running_loop().time() - began) * 1000)
+    first = first_bar(now)
+    outcomes = await view.panel(overview.outcomes(scope, first, first + DAY_BARS * BAR_SECONDS, BAR_SECONDS))
+    running = await view.panel(overview.running(scope, MAX_RUNNING))
+    troubled = await view.panel(overview.troubled_runs(scope, {State.FAILED, State.LOST, State.UNKNOWN}, MAX_TROUBLED))
+    checks = await overview.next_checks(scope, MAX_CHECKS)
+    paused = await overview.paused(scope, "", MAX_PAUSED)
+    states = await _states(view, [*checks, *paused, *(run.identity for run in troubled or ())])
+    recent = await _recent(view, [*(running or ())][:SHOWN_RUNNING], troubled or ())
+    fleet = None if records is None else fleet_panel(records, now)
+    late = late_schedules([states[name] for name in checks if name in states], now, fleet)
+    last = {name: records.runs[0] for name, records in recent.items() if records.runs}
+    lasting = still_troubled(troubled or (), states, {name: run for name, run in last.items() if not run.open})
+    dues = _next_lines([states[name] for name in checks if name in states], now)
+    counts = None if outcomes is None else day_counts(outcomes, first)
+    return view.render(
+        "overview.html",
+        section="",
+        sentence=_sentence(view, fleet, late, lasting, is_empty=not (checks or paused or running or outcomes)),
+        counts=counts,
+        chart=None if counts is None else _chart(view, counts),
+        axis=_axis(view, first),
+        late=late,
+        items=attention_items(late, lasting, [states[name] for name in paused if name in states]),
+        running=running,
+        running_lines=_running_lines(running or (), recent, now),
+        dues=dues[:MAX_NEXT],
+        minute=[due for due in dues if due.at <= now + MINUTE_MS],
+        fleet=fleet,
+        answer_ms=answer_ms,
+        is_empty=not (checks or paused or running or outcomes),
+    )
+
+
+async def _states(view: View, names: Sequence[str]) -> dict[str, ScheduleState]:
+    identities = list(dict.fromkeys(names))
+    found = await view.store.get(identities) if identities else []
+    return {state.identity: state for state in found if state is not None}
+
+
+async def _recent(view: View, running: Sequence[Run], troubled: Sequence[Run]) -> Mapping[str, RecentPeriods]:
+    """Return the newest runs of schedules that run now, for their usual duration, and of those in trouble."""
+    identities = list(dict.fromkeys(run.identity for run in (*running, *troubled)))
+    return (await view.panel(view.overview.recent(identities, USUAL_RUNS)) or {}) if identities else {}
+
+
+def _sentence(
+    view: View, fleet: FleetPanel | None, late: Sequence[LateSchedule], troubled: Sequence[Run], *, is_empty: bool
+) -> str:
+    """Return the answer to the question of the page."""
+    if is_empty:
+        return "No schedules yet."
+    names = {each.identity for each in late} | {run.identity for run in troubled}
+    if view.context.is_shared and fleet is not None and not fleet.workers:
+        return "No worker is running."
+    if not names:
+        return "Everything is on time."
+    verb = "schedule needs" if len(names) == 1 else "schedules need"
+    return f"{len(names)} {verb} attention. Everything else is on time."
+
+
+def _chart(view: View, counts: DayCounts) -> Markup:
+    executed = sum(bar.executed for bar in counts.bars)
+    label = (
+        f"Periods of the last 24 hours in intervals of 10 minutes: {executed} executed, {counts.failed} failed, "
+        f"{counts.missed} missed, {counts.skipped} skipped"
+    )
+    return strip(counts.bars, (view.now / 1000 - counts.first) / BAR_SECONDS, label)
+
+
+def _axis(view: View, first: int) -> list[str]:
+    """Return the labels of the chart, one every two hours."""
+    times = range(first, first + DAY_BARS * BAR_SECONDS, 7_200)
+    return [local_text(at * 1000, view.now, zone(view.zone), Form.MINUTE) for at in times]
+
+
+def _running_lines(runs: Sequence[Run], recent: Mapping[str, RecentPeriods], now: int) -> list[RunningLine]:
+    lines = list[RunningLine]()
+    for run in runs[:SHOWN_RUNNING]:
+        past = [each for each in recent[run.identity].runs if each.state is State.SUCCESS] if recent else []
+        spans = [each.finished - each.started for each in past if each.finished and each.started]
+        usual = round(median(spans)) if spans else None
+        elapsed = max(0, now - (run.started or run.due))
+        lines.append(RunningLine(run, elapsed, usual, progress(elapsed, usual) if usual else Markup("")))
+    return lines
+
+
+def _next_lines(states: Sequence[ScheduleState], now: int) -> list[NextLine]:
+    """Return the runs of the schedules that workers check next, in the order of their due times."""
+    lines = [
+        NextLine(state.identity, due.at, state.job.schedule.zone.name)
+        for state in states
+        for due in upcoming(state, now, 3)
+    ]
+    return sorted(lines, key=lambda line: (line.at, line.identity))
