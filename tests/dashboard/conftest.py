@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.dashboard.seeded import seeded_memory, seeded_sqlite
-from tests.dashboard.served import dashboard_of, served
+from tests.dashboard.served import dashboard_of, in_thread, served
 
 CHROMIUM = Path("/usr/bin/chromium")
 
@@ -13,13 +13,13 @@ CHROMIUM = Path("/usr/bin/chromium")
 @pytest.fixture(scope="session")
 def seeded():
     """The seeded store, in memory. Tests only read it."""
-    return seeded_memory()
+    return in_thread(seeded_memory)
 
 
 @pytest.fixture(scope="session")
 def seeded_file(tmp_path_factory):
     """The seeded store, in an SQLite file. Tests only read it."""
-    return seeded_sqlite(tmp_path_factory.mktemp("seeded") / "kron.db")
+    return in_thread(seeded_sqlite, tmp_path_factory.mktemp("seeded") / "kron.db")
 
 
 @pytest.fixture(scope="session")
@@ -35,9 +35,9 @@ def site(seeded_site):
     return type(seeded_site)(seeded_site.port, {"kron_zone": "Europe/Paris"})
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
-    """Chromium, one for each process of pytest that asks for it."""
+    """Chromium, one for each module: while it is open, no test can run an event loop except by `ask`."""
     if not CHROMIUM.exists():
         pytest.skip(f"there is no {CHROMIUM}")
     playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")

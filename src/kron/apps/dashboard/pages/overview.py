@@ -20,7 +20,7 @@ from kron.apps.dashboard.view import View
 from kron.engine.overview import RecentPeriods
 from kron.rules.run import Run, State
 from kron.rules.state import ScheduleState
-from kron.rules.upcoming import upcoming
+from kron.rules.upcoming import search_upcoming, upcoming
 from kron.timing.zone import zone
 
 MAX_CHECKS = 100  # schedules that are read in search of late ones and of the next runs
@@ -28,6 +28,7 @@ MAX_RUNNING, MAX_NEXT, MAX_TROUBLED, MAX_PAUSED = 50, 10, 20, 5
 SHOWN_RUNNING = 8
 USUAL_RUNS = 14  # newest runs of which the median is the usual duration
 MINUTE_MS = 60_000
+MAX_OF_SCHEDULE = 60  # upcoming runs of one schedule
 
 
 class RunningLine(NamedTuple):
@@ -140,10 +141,12 @@ def _running_lines(runs: Sequence[Run], recent: Mapping[str, RecentPeriods], now
 
 
 def _next_lines(states: Sequence[ScheduleState], now: int) -> list[NextLine]:
-    """Return the runs of the schedules that workers check next, in the order of their due times."""
+    """Return the next runs of some schedules in the order of their due times: at least those of the next minute."""
+    firsts = sorted(due.at for state in states for due in upcoming(state, now, 1))
+    until = max([now + MINUTE_MS, *firsts[:MAX_NEXT]])  # no run after the first ones of that many is shown
     lines = [
         NextLine(state.identity, due.at, state.job.schedule.zone.name)
         for state in states
-        for due in upcoming(state, now, 3)
+        for due in search_upcoming(state, now, MAX_OF_SCHEDULE, until=until).dues
     ]
     return sorted(lines, key=lambda line: (line.at, line.identity))
