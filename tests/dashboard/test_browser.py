@@ -134,7 +134,7 @@ def hostile_addresses(names, keys):
     found = []
     for path in page_paths():
         values = names if "{name}" in path else keys if "{key}" in path else [""]
-        found += [path.replace("{name}", quote(value, safe="")).replace("{key}", value) for value in values]
+        found += [path.replace("{name}", quote(quote(value, safe=""))).replace("{key}", value) for value in values]
     found += ["/runs?dead=1", "/runs?outcome=failed", "/runs?outcome=running", "/activity?kind=changed"]
     attacks = ("<script>window.pwned=1</script>", '"><img src=x onerror=window.pwned=1>', "javascript:window.pwned=1")
     return found + [f"/schedules?q={quote(text)}" for text in attacks]

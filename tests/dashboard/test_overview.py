@@ -82,6 +82,9 @@ def test_dead_letters_and_pauses_need_attention(main):
     ]
     assert "Not started: could not be launched, 4 attempts, 03:17:18. It is a dead letter." in lines[1]
     assert "Paused until Tue 27 Oct, 09:00." in lines[-1]
+    links = [link.attributes["href"] for link in main.all("ul")[0].all("a", "btn")]
+    assert links[2] == f"{links[1]}/again"
+    assert links[-1] == "/schedules/mail.newsletter/resume"
 
 
 def test_next_runs_are_the_first_of_all_schedules(main, seeded):

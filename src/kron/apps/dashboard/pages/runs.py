@@ -24,6 +24,7 @@ from kron.apps.dashboard.outcome_look import (
 from kron.apps.dashboard.run_cause import RunCause, cause_of
 from kron.apps.dashboard.view import View
 from kron.engine.overview import TROUBLE
+from kron.engine.registrar import REDRIVABLE_STATES
 from kron.errors import InvalidInput, clip
 from kron.rules.run import Run, State
 
@@ -108,7 +109,7 @@ async def _lines(view: View, runs: Sequence[Run]) -> list[RunLine]:
     attempts = await view.panel(view.store.attempts([run.key for run in runs])) if runs else []
     tried = attempts if attempts is not None else [()] * len(runs)
     return [
-        RunLine(run, look_of_run(run), cause_of(run, each), run.state in (State.FAILED, State.LOST, State.UNKNOWN))
+        RunLine(run, look_of_run(run), cause_of(run, each), run.state in REDRIVABLE_STATES)
         for run, each in zip(runs, tried, strict=True)
     ]
 
