@@ -8,13 +8,17 @@ from statistics import median
 import pytest
 
 from kron.apps.dashboard.access import Role, Viewer
+from kron.apps.dashboard.attention import still_troubled
 from kron.apps.dashboard.day_counts import first_bar
 from kron.apps.dashboard.fleet_panel import fleet_panel
+from kron.apps.dashboard.pages.overview import _running_lines
 from kron.engine.clock import ManualClock
 from kron.engine.fleet import kind_of, shard_of
+from kron.engine.overview import RecentPeriods
 from kron.engine.registrar import Registrar
 from kron.language import parse
-from kron.rules.run import State
+from kron.rules.outcome import Outcome
+from kron.rules.run import Run, State
 from kron.rules.upcoming import upcoming
 from kron.stores.memory import MemoryStore
 from kron.timing.job import Job
@@ -106,6 +110,19 @@ def test_active_run_is_compared_with_its_usual_duration(main, seeded):
     assert int(minutes) * 60 + int(seconds) == int(usual / 1000)
 
 
+def test_usual_duration_is_that_of_runs_that_succeeded():
+    """A run that failed at once, or at its time limit, says nothing about how long the work takes."""
+
+    def executed(state, seconds):
+        return a_run(state, 100)._replace(outcome=Outcome.EXECUTED, sent=100_000, changed=100_000 + seconds * 1000)
+
+    active = executed(State.STARTED, 0)
+    past = (executed(State.FAILED, 1), executed(State.FAILED, 2), executed(State.SUCCESS, 60))
+    (line,) = _running_lines([active], {"a": RecentPeriods((active, *past), ())}, 130_000)
+    assert (line.elapsed, line.usual) == (30_000, 60_000)
+    assert _running_lines([active], {}, 130_000)[0].usual is None
+
+
 def test_every_shard_belongs_to_one_of_its_workers(seeded):
     records = ask(seeded.overview.workers())
     panel = fleet_panel(records, NOW * 1000)
@@ -152,6 +169,41 @@ def test_slow_panel_shows_a_dash_and_the_page_comes():
         assert shown["Failed, 24 h"][0] == "—"
         assert shown["Next minute"] == ("0", "next in 2 min 43 s")
         assert time.monotonic() - began < 3
+
+
+def test_schedule_that_is_over_is_not_an_empty_store():
+    store = a_store("a")
+    asyncio.run(Registrar(store).pause("a"))
+    store.overview.paused = store.overview.next_checks = nothing
+    with served(dashboard_of(store)) as site:
+        assert parsed(site.get("/")).one("h1").text == "No worker is running."
+
+
+async def nothing(*given):
+    return []
+
+
+def a_run(state, nominal, name="a"):
+    return Run(f"{nominal:064x}", name, nominal, 1, nominal * 1000, state, changed=nominal * 1000)
+
+
+@pytest.mark.parametrize(
+    ("later", "is_listed"),
+    [
+        ([], True),
+        ([State.SUCCESS], False),
+        ([State.SKIPPED], True),
+        ([State.STARTED], True),
+        ([State.STARTED, State.SUCCESS], False),
+    ],
+)
+def test_failed_run_needs_attention_until_a_newer_one_succeeds(later, is_listed):
+    (state,) = asyncio.run(a_store("a").get(["a"]))
+    failed = a_run(State.FAILED, 100)
+    newest = [a_run(each, 200 - number) for number, each in enumerate(later)]
+    recent = {"a": RecentPeriods((*newest, failed), ())}
+    assert still_troubled([failed], {"a": state}, recent) == ([failed] if is_listed else [])
+    assert still_troubled([failed], {"a": state._replace(deleted=True)}, recent) == []
 
 
 @pytest.mark.parametrize("path", ["", "schedules", "runs", "runs?dead=1", "activity"])

@@ -86,6 +86,7 @@ def test_groups_keep_the_order_and_part_hosts_and_times(letters):
     assert [run for group in groups for run in group.runs] == runs
     for group in groups:
         assert {hosts[run.key] for run in group.runs} == {group.host}
+        assert all(abs(a.due - b.due) <= MAX_DISTANCE_MS for a, b in pairwise(group.runs))
         assert (group.first, group.last) == (min(r.due for r in group.runs), max(r.due for r in group.runs))
     bounds = [(a.runs[-1], b.runs[0]) for a, b in pairwise(groups)]
     assert all(hosts[a.key] != hosts[b.key] or abs(a.due - b.due) > MAX_DISTANCE_MS for a, b in bounds)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kron.apps.dashboard.charts.progress import progress
-from kron.apps.dashboard.charts.strip import ABOVE, AXIS, HEIGHT, WIDTH, StripBar, strip
+from kron.apps.dashboard.charts.strip import ABOVE, AXIS, BELOW, HEIGHT, WIDTH, StripBar, strip
 
 BARS = st.lists(st.builds(StripBar, *[st.integers(0, 5_000)] * 5), min_size=1, max_size=144)
 RECT = re.compile(r'<rect class="([a-z-]+)" x="([\d.-]+)" y="([\d.-]+)" width="([\d.]+)" height="([\d.]+)"/>')
@@ -37,6 +37,21 @@ def test_every_number_has_a_bar_and_larger_ones_are_longer(bars):
     heights = [each[4] for each in found if each[0] == "m-ok"]
     order = sorted(range(len(counts)), key=counts.__getitem__)
     assert [heights[n] for n in order] == sorted(heights)
+
+
+@given(BARS)
+def test_largest_number_of_each_side_has_the_longest_bar(bars):
+    bars = [bar._replace(coming=0) for bar in bars]
+    found = rectangles(strip(bars, 0, "words"))
+    for longest, names, most in (
+        (ABOVE, ("m-ok",), max(bar.executed for bar in bars)),
+        (BELOW, ("m-fail", "m-miss", "m-skip"), max(bar.trouble for bar in bars)),
+    ):
+        lengths = {}
+        for name, x, _, _, height in found:
+            if name in names:
+                lengths[x] = lengths.get(x, 0) + height
+        assert not most or abs(max(lengths.values()) - longest) < 0.3
 
 
 @given(BARS)

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from kron.apps.dashboard.fleet_panel import FleetPanel
 from kron.apps.dashboard.next_run import late_due
 from kron.apps.dashboard.outcome_look import LATE, PAUSED, Look, look_of_run
-from kron.rules.run import Run
+from kron.engine.overview import RecentPeriods
+from kron.rules.run import Run, State
 from kron.rules.state import ScheduleState
 
 MAX_ITEMS = 8  # of each kind
@@ -57,14 +58,19 @@ def attention_items(
     return items + [AttentionItem(state.identity, PAUSED, state.paused_until) for state in paused[:MAX_ITEMS]]
 
 
-def still_troubled(runs: Sequence[Run], states: Mapping[str, ScheduleState], last: Mapping[str, Run]) -> list[Run]:
-    """Return the runs after which no newer run of their schedule has ended; deleted schedules are left out."""
+def still_troubled(
+    runs: Sequence[Run], states: Mapping[str, ScheduleState], recent: Mapping[str, RecentPeriods]
+) -> list[Run]:
+    """Return the runs whose schedule has not succeeded since; deleted schedules are left out."""
     return [
         run
         for run in runs
         if run.identity in states
         and not states[run.identity].deleted
-        and last.get(run.identity, run).nominal <= run.nominal
+        and not any(
+            each.state is State.SUCCESS and each.nominal >= run.nominal
+            for each in (recent[run.identity].runs if run.identity in recent else ())
+        )
     ]
 
 

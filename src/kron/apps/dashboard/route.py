@@ -98,7 +98,7 @@ async def _answered(question: Awaitable[_Value]) -> _Value:
         async with asyncio.timeout(ANSWER_SECONDS):
             return await question
     except TimeoutError:
-        message, hint = "the store does not answer", "runs that fall due meanwhile are recorded when it is back"
+        message, hint = "the store did not answer in time", "runs that fall due meanwhile are recorded when it is back"
         raise StoreUnavailable("STORE_TIMEOUT", message, hint=hint) from None
 
 

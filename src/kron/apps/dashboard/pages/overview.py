@@ -13,7 +13,7 @@ from starlette.responses import Response
 from kron.apps.dashboard.attention import LateSchedule, attention_items, late_schedules, still_troubled
 from kron.apps.dashboard.charts.progress import progress
 from kron.apps.dashboard.charts.strip import strip
-from kron.apps.dashboard.day_counts import BAR_SECONDS, DAY_BARS, DayCounts, day_counts, first_bar
+from kron.apps.dashboard.day_counts import BAR_SECONDS, DAY_BARS, FAILED, DayCounts, day_counts, first_bar
 from kron.apps.dashboard.fleet_panel import FleetPanel, fleet_panel
 from kron.apps.dashboard.time_text import Form, local_text
 from kron.apps.dashboard.view import View
@@ -49,7 +49,7 @@ class NextLine(NamedTuple):
 
 
 async def overview_page(view: View) -> Response:
-    """Return the page. It asks the store 8 questions."""
+    """Return the page. It asks the store 8 questions, and one more if there seems to be no schedule."""
     overview, scope, now = view.overview, view.prefix, view.now
     began = asyncio.get_running_loop().time()
     records = await view.panel(overview.workers())
@@ -57,33 +57,34 @@ async def overview_page(view: View) -> Response:
     first = first_bar(now)
     outcomes = await view.panel(overview.outcomes(scope, first, first + DAY_BARS * BAR_SECONDS, BAR_SECONDS))
     running = await view.panel(overview.running(scope, MAX_RUNNING))
-    troubled = await view.panel(overview.troubled_runs(scope, {State.FAILED, State.LOST, State.UNKNOWN}, MAX_TROUBLED))
+    troubled = await view.panel(overview.troubled_runs(scope, FAILED, MAX_TROUBLED)) or []
     checks = await overview.next_checks(scope, MAX_CHECKS)
     paused = await overview.paused(scope, "", MAX_PAUSED)
-    states = await _states(view, [*checks, *paused, *(run.identity for run in troubled or ())])
-    recent = await _recent(view, [*(running or ())][:SHOWN_RUNNING], troubled or ())
+    if not (checks or paused or running or outcomes) and not await view.store.identities("", 1, scope):
+        return view.render("overview_empty.html", section="")
+    states = await _states(view, [*checks, *paused, *(run.identity for run in troubled)])
+    recent = await _recent(view, [*(running or [])[:SHOWN_RUNNING], *troubled])
     fleet = None if records is None else fleet_panel(records, now)
     late = late_schedules([states[name] for name in checks if name in states], now, fleet)
-    last = {name: records.runs[0] for name, records in recent.items() if records.runs}
-    lasting = still_troubled(troubled or (), states, {name: run for name, run in last.items() if not run.open})
-    dues = _next_lines([states[name] for name in checks if name in states], now)
+    lasting = still_troubled(troubled, states, recent)
     counts = None if outcomes is None else day_counts(outcomes, first)
     return view.render(
         "overview.html",
         section="",
-        sentence=_sentence(view, fleet, late, lasting, is_empty=not (checks or paused or running or outcomes)),
+        sentence=_sentence(
+            view, fleet, late, lasting, is_more=len(troubled) == MAX_TROUBLED or len(late) == MAX_CHECKS
+        ),
         counts=counts,
         chart=None if counts is None else _chart(view, counts),
         axis=_axis(view, first),
         late=late,
         items=attention_items(late, lasting, [states[name] for name in paused if name in states]),
-        running=running,
+        running=_capped(running, MAX_RUNNING),
         running_lines=_running_lines(running or (), recent, now),
-        dues=dues[:MAX_NEXT],
-        minute=[due for due in dues if due.at <= now + MINUTE_MS],
+        dues=_next_lines([states[name] for name in checks if name in states], now),
+        is_capped=len(checks) == MAX_CHECKS,
         fleet=fleet,
         answer_ms=answer_ms,
-        is_empty=not (checks or paused or running or outcomes),
     )
 
 
@@ -93,25 +94,29 @@ async def _states(view: View, names: Sequence[str]) -> dict[str, ScheduleState]:
     return {state.identity: state for state in found if state is not None}
 
 
-async def _recent(view: View, running: Sequence[Run], troubled: Sequence[Run]) -> Mapping[str, RecentPeriods]:
-    """Return the newest runs of schedules that run now, for their usual duration, and of those in trouble."""
-    identities = list(dict.fromkeys(run.identity for run in (*running, *troubled)))
+async def _recent(view: View, runs: Sequence[Run]) -> Mapping[str, RecentPeriods]:
+    """Return the newest runs of the schedules of some runs."""
+    identities = list(dict.fromkeys(run.identity for run in runs))
     return (await view.panel(view.overview.recent(identities, USUAL_RUNS)) or {}) if identities else {}
 
 
+def _capped(values: Sequence[object] | None, most: int) -> str:
+    """Return a number that the page does not count further than `most`; a dash if it is not known."""
+    return "—" if values is None else f"{len(values)}{'+' if len(values) == most else ''}"
+
+
 def _sentence(
-    view: View, fleet: FleetPanel | None, late: Sequence[LateSchedule], troubled: Sequence[Run], *, is_empty: bool
+    view: View, fleet: FleetPanel | None, late: Sequence[LateSchedule], troubled: Sequence[Run], *, is_more: bool
 ) -> str:
     """Return the answer to the question of the page."""
-    if is_empty:
-        return "No schedules yet."
     names = {each.identity for each in late} | {run.identity for run in troubled}
     if view.context.is_shared and fleet is not None and not fleet.workers:
         return "No worker is running."
     if not names:
         return "Everything is on time."
-    verb = "schedule needs" if len(names) == 1 else "schedules need"
-    return f"{len(names)} {verb} attention. Everything else is on time."
+    number = f"{len(names)} or more" if is_more else str(len(names))
+    verb = "schedule needs" if number == "1" else "schedules need"
+    return f"{number} {verb} attention. Everything else is on time."
 
 
 def _chart(view: View, counts: DayCounts) -> Markup:
@@ -132,7 +137,11 @@ def _axis(view: View, first: int) -> list[str]:
 def _running_lines(runs: Sequence[Run], recent: Mapping[str, RecentPeriods], now: int) -> list[RunningLine]:
     lines = list[RunningLine]()
     for run in runs[:SHOWN_RUNNING]:
-        past = [each for each in recent[run.identity].runs if each.state is State.SUCCESS] if recent else []
+        past = (
+            [each for each in recent[run.identity].runs if each.state is State.SUCCESS]
+            if run.identity in recent
+            else []
+        )
         spans = [each.finished - each.started for each in past if each.finished and each.started]
         usual = round(median(spans)) if spans else None
         elapsed = max(0, now - (run.started or run.due))
