@@ -20,15 +20,9 @@ QUERIES = {  # addresses of a page in addition to the bare one
 }
 
 
+NO_PAGES = ("/stream", "/changes")  # what pages ask for while they are open
+
+
 def page_paths() -> list[str]:
     """Return the paths of all pages."""
-    return [route.path for route in page_routes() if "GET" in route.methods]
-
-
-def addresses(dead: str) -> list[str]:
-    """Return the addresses of all pages. A page with a parameter that has no example is an error."""
-    found = []
-    for path in page_paths():
-        address = path.format(**PARAMETERS).format(dead=dead)
-        found += [address, *(f"{address}?{query}" for query in QUERIES.get(path, ()))]
-    return found
+    return [route.path for route in page_routes() if "GET" in route.methods and route.path not in NO_PAGES]
