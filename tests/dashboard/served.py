@@ -1,9 +1,11 @@
 """A dashboard under uvicorn on a socket of its own, and calls that go over the wire."""
 
+import asyncio
 import http.client
 import re
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
@@ -72,6 +74,17 @@ class Ending(uvicorn.Server):
         if hasattr(state, "mirror"):
             state.mirror.close()
         await super().shutdown(sockets)
+
+
+def in_thread(work, *given):
+    """Return the result of work in a thread of its own: where a browser is open, the thread has a loop already."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(work, *given).result()
+
+
+def ask(question):
+    """Return the answer of a store to a question, which is a coroutine."""
+    return in_thread(asyncio.run, question)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from starlette.types import ASGIApp
 
 from kron.apps.dashboard.actions import backfill, pause, resume, run_again, run_now
 from kron.apps.dashboard.context import DashboardContext
-from kron.apps.dashboard.pages import overview, stream, zone
+from kron.apps.dashboard.pages import activity, overview, runs, schedules, stream, zone
 from kron.apps.dashboard.route import action, page
 from kron.apps.dashboard.security_headers import SecurityHeaders
 from kron.apps.dashboard.static_files import static_file
@@ -29,6 +29,9 @@ def page_routes(prefix: str = "") -> list[Route]:
     schedule = f"{prefix}/schedules/{{name}}"
     return [
         page(f"{prefix}/", overview.overview_page),
+        page(f"{prefix}/schedules", schedules.schedules_page),
+        page(f"{prefix}/runs", runs.runs_page),
+        page(f"{prefix}/activity", activity.activity_page),
         page(f"{schedule}/pause", pause.pause_page),
         action(f"{schedule}/pause", pause.pause),
         page(f"{schedule}/resume", resume.resume_page),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,9 +20,11 @@ from kron.apps.dashboard.form import Fields, read_form
 from kron.apps.dashboard.view import View
 from kron.apps.http_status import http_status
 from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
-from kron.errors import AccessDenied, KronError, NotFound
+from kron.errors import AccessDenied, KronError, NotFound, StoreUnavailable
 
+ANSWER_SECONDS = 3.0  # a page that takes longer says that the store does not answer
 log = logging.getLogger("kron.dashboard")
+_Value = TypeVar("_Value")
 Page = Callable[[View], Awaitable[Response]]
 Action = Callable[[View, Fields], Awaitable[Response]]
 
@@ -55,13 +59,13 @@ class Guarded:
             raise error
         if self.role is not None:
             view.viewer = await self._admitted(view)
-            view.now = await view.store.now()
+            view.now = await _answered(view.store.now())
         if self.action is not None:
             fields = await read_form(view.request, view.viewer.session if view.viewer else "")
             return await self.action(view, fields)
         if self.page is None:
             raise NotFound("NOT_FOUND", "there is no such page", hint="use the links of the pages")
-        return await self.page(view)
+        return await _answered(self.page(view))
 
     async def _admitted(self, view: View) -> Viewer:
         """Return the viewer, if the role suffices and the tenant is one of its own."""
@@ -82,6 +86,20 @@ class Guarded:
 
 def _error_page(view: View, error: KronError, status: int) -> Response:
     return view.render("error.html", status, error=error, status_code=status)
+
+
+async def _answered(question: Awaitable[_Value]) -> _Value:
+    """Return the answer of a store to a page, which only reads.
+
+    Raises:
+        StoreUnavailable: The store did not answer in time.
+    """
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            return await question
+    except TimeoutError:
+        message, hint = "the store did not answer in time", "runs that fall due meanwhile are recorded when it is back"
+        raise StoreUnavailable("STORE_TIMEOUT", message, hint=hint) from None
 
 
 def page(path: str, handler: Page, *, role: Role | None = Role.VIEWER) -> Route:

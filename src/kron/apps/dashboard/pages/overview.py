@@ -2,12 +2,160 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping, Sequence
+from statistics import median
+from typing import NamedTuple
+
+from markupsafe import Markup
 from starlette.responses import Response
 
+from kron.apps.dashboard.attention import LateSchedule, attention_items, late_schedules, still_troubled
+from kron.apps.dashboard.charts.progress import progress
+from kron.apps.dashboard.charts.strip import strip
+from kron.apps.dashboard.day_counts import BAR_SECONDS, DAY_BARS, FAILED, DayCounts, day_counts, first_bar
+from kron.apps.dashboard.fleet_panel import FleetPanel, fleet_panel
+from kron.apps.dashboard.time_text import Form, local_text
 from kron.apps.dashboard.view import View
+from kron.engine.overview import RecentPeriods
+from kron.rules.run import Run, State
+from kron.rules.state import ScheduleState
+from kron.rules.upcoming import search_upcoming, upcoming
+from kron.timing.zone import zone
+
+MAX_CHECKS = 100  # schedules that are read in search of late ones and of the next runs
+MAX_RUNNING, MAX_NEXT, MAX_TROUBLED, MAX_PAUSED = 50, 10, 20, 5
+SHOWN_RUNNING = 8
+USUAL_RUNS = 14  # newest runs of which the median is the usual duration
+MINUTE_MS = 60_000
+MAX_OF_SCHEDULE = 60  # upcoming runs of one schedule
+
+
+class RunningLine(NamedTuple):
+    """Active run."""
+
+    run: Run
+    elapsed: int  # milliseconds
+    usual: int | None  # milliseconds; None if no run of the schedule has succeeded yet
+    bar: Markup
+
+
+class NextLine(NamedTuple):
+    """Upcoming run."""
+
+    identity: str
+    at: int  # milliseconds
+    zone: str
 
 
 async def overview_page(view: View) -> Response:
-    """Return the page."""
-    workers = await view.panel(view.overview.workers())
-    return view.render("overview.html", section="", workers=workers)
+    """Return the page. It asks the store 8 questions, and one more if there seems to be no schedule."""
+    overview, scope, now = view.overview, view.prefix, view.now
+    began = asyncio.get_running_loop().time()
+    records = await view.panel(overview.workers())
+    answer_ms = round((asyncio.get_running_loop().time() - began) * 1000)
+    first = first_bar(now)
+    outcomes = await view.panel(overview.outcomes(scope, first, first + DAY_BARS * BAR_SECONDS, BAR_SECONDS))
+    running = await view.panel(overview.running(scope, MAX_RUNNING))
+    troubled = await view.panel(overview.troubled_runs(scope, FAILED, MAX_TROUBLED)) or []
+    checks = await overview.next_checks(scope, MAX_CHECKS)
+    paused = await overview.paused(scope, "", MAX_PAUSED)
+    if not (checks or paused or running or outcomes) and not await view.store.identities("", 1, scope):
+        return view.render("overview_empty.html", section="")
+    states = await _states(view, [*checks, *paused, *(run.identity for run in troubled)])
+    recent = await _recent(view, [*(running or [])[:SHOWN_RUNNING], *troubled])
+    fleet = None if records is None else fleet_panel(records, now)
+    late = late_schedules([states[name] for name in checks if name in states], now, fleet)
+    lasting = still_troubled(troubled, states, recent)
+    counts = None if outcomes is None else day_counts(outcomes, first)
+    return view.render(
+        "overview.html",
+        section="",
+        sentence=_sentence(
+            view, fleet, late, lasting, is_more=len(troubled) == MAX_TROUBLED or len(late) == MAX_CHECKS
+        ),
+        counts=counts,
+        chart=None if counts is None else _chart(view, counts),
+        axis=_axis(view, first),
+        late=late,
+        items=attention_items(late, lasting, [states[name] for name in paused if name in states]),
+        running=_capped(running, MAX_RUNNING),
+        running_lines=_running_lines(running or (), recent, now),
+        dues=_next_lines([states[name] for name in checks if name in states], now),
+        is_capped=len(checks) == MAX_CHECKS,
+        fleet=fleet,
+        answer_ms=answer_ms,
+    )
+
+
+async def _states(view: View, names: Sequence[str]) -> dict[str, ScheduleState]:
+    identities = list(dict.fromkeys(names))
+    found = await view.store.get(identities) if identities else []
+    return {state.identity: state for state in found if state is not None}
+
+
+async def _recent(view: View, runs: Sequence[Run]) -> Mapping[str, RecentPeriods]:
+    """Return the newest runs of the schedules of some runs."""
+    identities = list(dict.fromkeys(run.identity for run in runs))
+    return (await view.panel(view.overview.recent(identities, USUAL_RUNS)) or {}) if identities else {}
+
+
+def _capped(values: Sequence[object] | None, most: int) -> str:
+    """Return a number that the page does not count further than `most`; a dash if it is not known."""
+    return "—" if values is None else f"{len(values)}{'+' if len(values) == most else ''}"
+
+
+def _sentence(
+    view: View, fleet: FleetPanel | None, late: Sequence[LateSchedule], troubled: Sequence[Run], *, is_more: bool
+) -> str:
+    """Return the answer to the question of the page."""
+    names = {each.identity for each in late} | {run.identity for run in troubled}
+    if view.context.is_shared and fleet is not None and not fleet.workers:
+        return "No worker is running."
+    if not names:
+        return "Everything is on time."
+    number = f"{len(names)} or more" if is_more else str(len(names))
+    verb = "schedule needs" if number == "1" else "schedules need"
+    return f"{number} {verb} attention. Everything else is on time."
+
+
+def _chart(view: View, counts: DayCounts) -> Markup:
+    executed = sum(bar.executed for bar in counts.bars)
+    label = (
+        f"Periods of the last 24 hours in intervals of 10 minutes: {executed} executed, {counts.failed} failed, "
+        f"{counts.missed} missed, {counts.skipped} skipped"
+    )
+    return strip(counts.bars, (view.now / 1000 - counts.first) / BAR_SECONDS, label)
+
+
+def _axis(view: View, first: int) -> list[str]:
+    """Return the labels of the chart, one every two hours."""
+    times = range(first, first + DAY_BARS * BAR_SECONDS, 7_200)
+    return [local_text(at * 1000, view.now, zone(view.zone), Form.MINUTE) for at in times]
+
+
+def _running_lines(runs: Sequence[Run], recent: Mapping[str, RecentPeriods], now: int) -> list[RunningLine]:
+    lines = list[RunningLine]()
+    for run in runs[:SHOWN_RUNNING]:
+        past = (
+            [each for each in recent[run.identity].runs if each.state is State.SUCCESS]
+            if run.identity in recent
+            else []
+        )
+        spans = [each.finished - each.started for each in past if each.finished and each.started]
+        usual = round(median(spans)) if spans else None
+        elapsed = max(0, now - (run.started or run.due))
+        lines.append(RunningLine(run, elapsed, usual, progress(elapsed, usual) if usual else Markup("")))
+    return lines
+
+
+def _next_lines(states: Sequence[ScheduleState], now: int) -> list[NextLine]:
+    """Return the next runs of some schedules in the order of their due times: at least those of the next minute."""
+    firsts = sorted(due.at for state in states for due in upcoming(state, now, 1))
+    until = max([now + MINUTE_MS, *firsts[:MAX_NEXT]])  # no run after the first ones of that many is shown
+    lines = [
+        NextLine(state.identity, due.at, state.job.schedule.zone.name)
+        for state in states
+        for due in search_upcoming(state, now, MAX_OF_SCHEDULE, until=until).dues
+    ]
+    return sorted(lines, key=lambda line: (line.at, line.identity))

@@ -1,0 +1,70 @@
+"""Day counts: how the periods of the last 24 hours ended, as totals and as bars of 10 minutes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kron.apps.dashboard.charts.strip import StripBar
+from kron.apps.dashboard.outcome_look import SHORT_REASONS
+from kron.engine.overview import OutcomeCount
+from kron.rules.outcome import Reason
+from kron.rules.run import State
+
+BAR_SECONDS = 600
+DAY_BARS = 144
+FAILED = frozenset({State.FAILED, State.LOST, State.UNKNOWN})
+SKIPPED = frozenset({State.SKIPPED, State.CANCELLED, State.UNSCHEDULABLE})
+
+
+class DayCounts(NamedTuple):
+    """Counts of the last 24 hours."""
+
+    first: int  # seconds: when the first bar begins
+    bars: tuple[StripBar, ...]
+    failed: int
+    missed: int
+    skipped: int
+    not_launched: int
+    missed_text: str  # the reasons, most frequent first
+    skipped_text: str
+
+
+def first_bar(now: int) -> int:
+    """Return the second at which the first bar begins; `now` is in milliseconds. The last bar has just begun."""
+    return (now // 1000 // BAR_SECONDS + 1 - DAY_BARS) * BAR_SECONDS
+
+
+def day_counts(outcomes: Sequence[OutcomeCount], first: int) -> DayCounts:
+    """Return the counts of outcomes in intervals of 10 minutes, from `first` (seconds) on."""
+    bars = [StripBar()] * DAY_BARS
+    for each in outcomes:
+        number, name = (each.start - first) // BAR_SECONDS, _name(each.state)
+        if 0 <= number < DAY_BARS:
+            bars[number] = bars[number]._replace(**{name: getattr(bars[number], name) + each.periods})
+    failed = [each for each in outcomes if each.state in FAILED]
+    return DayCounts(
+        first,
+        tuple(bars),
+        sum(each.periods for each in failed),
+        sum(bar.missed for bar in bars),
+        sum(bar.skipped for bar in bars),
+        sum(each.periods for each in failed if each.reason is Reason.LAUNCH_FAILED),
+        _reasons_text([each for each in outcomes if each.state is State.MISSED]),
+        _reasons_text([each for each in outcomes if each.state in SKIPPED]),
+    )
+
+
+def _name(state: State) -> str:
+    """Return the part of a bar in which a state is counted."""
+    if state is State.SUCCESS:
+        return "executed"
+    return "failed" if state in FAILED else "missed" if state is State.MISSED else "skipped"
+
+
+def _reasons_text(outcomes: Sequence[OutcomeCount]) -> str:
+    counts = Counter[str]()
+    for each in outcomes:
+        counts[SHORT_REASONS[each.reason] if each.reason else each.state.value] += each.periods
+    return " · ".join(f"{reason} {count:,d}" for reason, count in counts.most_common(2))

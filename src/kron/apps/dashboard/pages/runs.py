@@ -1,0 +1,146 @@
+"""Runs page: what did not succeed, when and why; the dead letters; and what runs now."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from starlette.responses import Response
+
+from kron.apps.dashboard.dead_letter_group import DeadLetterGroup, dead_letter_groups, host_of_target
+from kron.apps.dashboard.outcome_look import (
+    CANCELLED,
+    FAILED,
+    LOST,
+    MISSED,
+    NO_VALID_TIME,
+    RUNNING,
+    SKIPPED,
+    UNKNOWN,
+    Look,
+    look_of_run,
+)
+from kron.apps.dashboard.run_cause import RunCause, cause_of
+from kron.apps.dashboard.view import View
+from kron.engine.overview import TROUBLE
+from kron.engine.registrar import REDRIVABLE_STATES
+from kron.errors import InvalidInput, clip
+from kron.rules.run import Run, State
+
+PAGE_SIZE = 25
+MAX_RUNNING = 100
+RUNNING_FILTER = "running"
+FILTERS = {
+    RUNNING_FILTER: RUNNING,
+    State.FAILED.value: FAILED,
+    State.LOST.value: LOST,
+    State.UNKNOWN.value: UNKNOWN,
+    State.MISSED.value: MISSED,
+    State.SKIPPED.value: SKIPPED,
+    State.UNSCHEDULABLE.value: NO_VALID_TIME,
+    State.CANCELLED.value: CANCELLED,
+}
+_KEY = re.compile(r"[0-9a-f]{64}")
+_POSITION = re.compile(r"([0-9]{1,15})-([0-9a-f]{64})")
+
+
+class RunLine(NamedTuple):
+    """Row of the list."""
+
+    run: Run
+    look: Look
+    cause: RunCause
+    can_run_again: bool
+
+
+async def runs_page(view: View) -> Response:
+    """Return the page of runs that did not succeed, of dead letters, or of active runs."""
+    values = view.request.query_params
+    if values.get("dead", "") == "1":
+        return await _dead_letters(view, values.get("before", ""))
+    outcome = values.get("outcome", "")
+    if outcome and outcome not in FILTERS:
+        message, hint = f"unknown outcome {clip(outcome)!r}", f"use one of {', '.join(FILTERS)}"
+        raise InvalidInput("BAD_FIELD", message, hint=hint)
+    if outcome == RUNNING_FILTER:
+        runs = await view.overview.running(view.prefix, MAX_RUNNING)
+    else:
+        states = {State(outcome)} if outcome else TROUBLE
+        runs = await view.overview.troubled_runs(
+            view.prefix, states, PAGE_SIZE + 1, _position(values.get("before", ""))
+        )
+    is_more = outcome != RUNNING_FILTER and len(runs) > PAGE_SIZE
+    shown = runs[:PAGE_SIZE] if is_more else runs
+    return view.render(
+        "runs.html",
+        section="runs",
+        outcome_filter=outcome,
+        filters=FILTERS,
+        sentence=_sentence(outcome, shown),
+        lines=await _lines(view, shown),
+        is_first=not values.get("before", ""),
+        before=f"{shown[-1].changed}-{shown[-1].key}" if is_more else "",
+    )
+
+
+async def _dead_letters(view: View, before: str) -> Response:
+    """Return the dead letters in groups of one host."""
+    if before and not _KEY.fullmatch(before):
+        raise _bad_position(before)
+    runs = await view.store.dead_letters(view.prefix, PAGE_SIZE + 1, before)
+    shown = runs[:PAGE_SIZE]
+    names = list(dict.fromkeys(run.identity for run in shown))
+    states = await view.store.get(names) if names else []
+    hosts = {state.identity: host_of_target(state.job.target) for state in states if state is not None}
+    groups = dead_letter_groups(shown, lambda run: hosts.get(run.identity, ""))
+    return view.render(
+        "dead_letters.html",
+        section="runs",
+        groups=groups,
+        lines={line.run.key: line for line in await _lines(view, shown)},
+        sentence=_dead_sentence(groups, is_more=len(runs) > PAGE_SIZE),
+        is_first=not before,
+        before=shown[-1].key if len(runs) > PAGE_SIZE else "",
+    )
+
+
+async def _lines(view: View, runs: Sequence[Run]) -> list[RunLine]:
+    attempts = await view.panel(view.store.attempts([run.key for run in runs])) if runs else []
+    tried = attempts if attempts is not None else [()] * len(runs)
+    return [
+        RunLine(run, look_of_run(run), cause_of(run, each), run.state in REDRIVABLE_STATES)
+        for run, each in zip(runs, tried, strict=True)
+    ]
+
+
+def _position(text: str) -> tuple[int, str] | None:
+    """Return the position in a list that the address names: the end of the last run shown, and its key."""
+    if not text:
+        return None
+    match = _POSITION.fullmatch(text)
+    if match is None:
+        raise _bad_position(text)
+    return int(match[1]), match[2]
+
+
+def _bad_position(text: str) -> InvalidInput:
+    return InvalidInput("BAD_FIELD", f"{clip(text)!r} is not a position in this list", hint="use the links of the page")
+
+
+def _sentence(outcome: str, runs: Sequence[Run]) -> str:
+    if outcome == RUNNING_FILTER:
+        count = f"{len(runs)} or more" if len(runs) >= MAX_RUNNING else str(len(runs))
+        return f"{count} {'run is' if count == '1' else 'runs are'} active" if runs else "No run is active"
+    if not runs:
+        return "No such run"
+    return f"Runs that ended as {FILTERS[outcome].word.lower()}" if outcome else "Runs that did not succeed"
+
+
+def _dead_sentence(groups: Sequence[DeadLetterGroup], *, is_more: bool) -> str:
+    count, hosts = sum(len(group.runs) for group in groups), {group.host for group in groups}
+    if not count:
+        return "No dead letters"
+    number = f"{count} or more" if is_more else str(count)
+    where = f", all of {next(iter(hosts))}" if len(hosts) == 1 and count > 1 else ""
+    return f"{number} dead {'letter' if number == '1' else 'letters'}{where}"

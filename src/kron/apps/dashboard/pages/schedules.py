@@ -1,0 +1,157 @@
+"""Schedules page: which schedules exist, which are in trouble, and when each runs next."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from typing import NamedTuple
+
+from markupsafe import Markup
+from starlette.responses import Response
+
+from kron.apps.dashboard.charts.spark import spark
+from kron.apps.dashboard.next_run import NextRun, late_due, next_run
+from kron.apps.dashboard.outcome_look import Look
+from kron.apps.dashboard.period_mark import MARKS, PeriodMark, marks_of
+from kron.apps.dashboard.view import View
+from kron.engine.overview import MAX_NEXT, TROUBLE, RecentPeriods
+from kron.errors import InvalidInput, clip
+from kron.language.english import describe
+from kron.rules.run import State
+from kron.rules.state import ScheduleState
+from kron.timing.labels import selector_of
+
+PAGE_SIZE = 25
+MAX_LABELS = 4  # labels that a row shows
+NEAR_NAMES = 3
+NAMES_COMPARED = 100  # names that are read in search of those near a text without a match
+_RUN_KEY = re.compile(r"[0-9a-fA-F]{64}")
+NO_RECORDS = RecentPeriods((), ())
+
+
+class Filter(NamedTuple):
+    """What the list shows. `late` and an outcome stand alone; a name, a label and `paused` can be combined."""
+
+    text: str = ""
+    label: str = ""
+    state: str = ""
+    outcome: str = ""
+    after: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the list shows all schedules."""
+        return not (self.text or self.label or self.state or self.outcome)
+
+
+class ScheduleLine(NamedTuple):
+    """Row of the list."""
+
+    state: ScheduleState
+    words: str
+    labels: tuple[str, ...]
+    spark: Markup
+    last: Look | None  # None: no period yet
+    last_at: int | None  # milliseconds
+    next: NextRun
+
+
+async def schedules_page(view: View) -> Response:
+    """Return the page. A run key in the search leads to the page of the run."""
+    query = _filter(view)
+    if _RUN_KEY.fullmatch(query.text):
+        return view.redirect(view.link(f"runs/{query.text.lower()}"))
+    names = await _names(view, query)
+    states = [state for state in await view.store.get(names[:PAGE_SIZE]) if state is not None] if names else []
+    recent = await view.panel(view.overview.recent([state.identity for state in states], MARKS)) if states else {}
+    lines = [_line(view, state, recent) for state in states]
+    return view.render(
+        "schedules.html",
+        section="schedules",
+        query=query,
+        lines=lines,
+        after=view.name(names[PAGE_SIZE - 1]) if len(names) > PAGE_SIZE else "",
+        near=[] if lines or not query.text else await _near_names(view, query.text),
+        sentence=_sentence(query, len(lines), is_more=len(names) > PAGE_SIZE),
+    )
+
+
+def _filter(view: View) -> Filter:
+    """Return the filter of the request. `label:team=web` in the search is a label.
+
+    Raises:
+        InvalidInput: A value is unknown.
+    """
+    values = view.request.query_params
+    text, label = values.get("q", "").strip(), values.get("label", "")
+    if text.startswith("label:"):
+        text, label = "", text.removeprefix("label:").strip()
+    state, outcome = values.get("state", ""), values.get("outcome", "")
+    if state not in ("", "late", "paused"):
+        raise InvalidInput("BAD_FIELD", f"unknown state {clip(state)!r}", hint="use late or paused")
+    if outcome and outcome not in {each.value for each in TROUBLE}:
+        hint = f"use one of {', '.join(sorted(TROUBLE))}"
+        raise InvalidInput("BAD_FIELD", f"unknown outcome {clip(outcome)!r}", hint=hint)
+    if outcome or state == "late":
+        text, label, state = "", "", state if not outcome else ""
+    return Filter(text, selector_of(label) if label else "", state, outcome, values.get("after", ""))
+
+
+async def _names(view: View, query: Filter) -> list[str]:
+    """Return the identities of a page, and one more if there is another page."""
+    limit, scope, after = PAGE_SIZE + 1, view.prefix, view.identity(query.after) if query.after else ""
+    if query.outcome:
+        return await view.overview.troubled_schedules(scope, State(query.outcome), after, limit)
+    if query.state == "late":
+        waiting = await view.overview.next_checks(scope, MAX_NEXT, view.now)
+        states = await view.store.get(waiting) if waiting else []
+        late = [state.identity for state in states if state and late_due(state, view.now)]
+        return sorted(name for name in late if name > after)[:limit]
+    paused = True if query.state == "paused" else None
+    labels = [query.label] if query.label else []
+    return await view.store.identities(after, limit, view.identity(query.text), paused, False, labels)
+
+
+async def _near_names(view: View, text: str) -> list[str]:
+    """Return names that look like a text, of those that begin with the same letters."""
+    for length in (min(3, len(text) - 1), 1):
+        prefix = view.identity(text[: max(0, length)])
+        names = [view.name(name) for name in await view.store.identities("", NAMES_COMPARED, prefix)]
+        close = get_close_matches(text, names, NEAR_NAMES, 0.4)
+        if close:
+            return close
+    return []
+
+
+def _line(view: View, state: ScheduleState, recent: dict[str, RecentPeriods] | None) -> ScheduleLine:
+    upcoming_run = next_run(state, view.now)
+    records = NO_RECORDS if recent is None else recent.get(state.identity, NO_RECORDS)
+    marks = marks_of(records, upcoming_run.late_since)
+    last: PeriodMark | None = marks[-1] if marks else None
+    labels = tuple(f"{key}={value}" for key, value in state.job.labels[:MAX_LABELS])
+    return ScheduleLine(
+        state,
+        describe(state.job.schedule),
+        labels,
+        Markup("—") if recent is None else spark(marks),
+        last.look if last else None,
+        last.at if last else None,
+        upcoming_run,
+    )
+
+
+def _sentence(query: Filter, count: int, *, is_more: bool) -> str:
+    """Return the first line of the page."""
+    if query.is_empty:
+        return "Schedules"
+    number = f"{count} or more" if is_more or query.after else str(count)
+    what = "schedule" if number == "1" else "schedules"
+    verb = "is" if number == "1" else "are"
+    if query.state == "late":
+        return f"{number} {what} {verb} late" if count else "No schedule is late"
+    if query.outcome:
+        return f"The last period of {number} {what} ended as {query.outcome}" if count else "No schedule ended this way"
+    paused = " and paused" if query.state == "paused" and (query.text or query.label) else ""
+    if query.state == "paused" and not paused:
+        return f"{number} {what} {verb} paused" if count else "No schedule is paused"
+    return f"{number} {what} match{'es' if number == '1' else ''}{paused}" if count else "Nothing matches"

@@ -1,0 +1,28 @@
+"""Addresses of all pages, with example values for the parameters of their paths."""
+
+from __future__ import annotations
+
+from kron.apps.dashboard.app import page_routes
+
+PARAMETERS = {"name": "billing.invoices", "key": "{dead}"}  # `{dead}`: the key of the newest dead letter
+QUERIES = {  # addresses of a page in addition to the bare one
+    "/schedules": (
+        "q=bill",
+        "q=bilin",
+        "state=late",
+        "state=paused",
+        "outcome=failed",
+        "outcome=lost",
+        "label=team=crm",
+    ),
+    "/runs": ("dead=1", "outcome=running", "outcome=failed", "outcome=lost", "outcome=cancelled"),
+    "/activity": ("kind=changed", "who=ana.lopez", "kind=deleted&who=nobody"),
+}
+
+
+NO_PAGES = ("/stream", "/changes")  # what pages ask for while they are open
+
+
+def page_paths() -> list[str]:
+    """Return the paths of all pages."""
+    return [route.path for route in page_routes() if "GET" in route.methods and route.path not in NO_PAGES]

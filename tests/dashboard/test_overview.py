@@ -1,0 +1,247 @@
+"""The overview says what is wrong, and its numbers are those of the store."""
+
+import asyncio
+import re
+import time
+from statistics import median
+
+import pytest
+
+from kron.apps.dashboard.access import Role, Viewer
+from kron.apps.dashboard.attention import still_troubled
+from kron.apps.dashboard.day_counts import first_bar
+from kron.apps.dashboard.fleet_panel import fleet_panel
+from kron.apps.dashboard.pages.overview import _running_lines
+from kron.engine.clock import ManualClock
+from kron.engine.fleet import kind_of, shard_of
+from kron.engine.overview import RecentPeriods
+from kron.engine.registrar import Registrar
+from kron.language import parse
+from kron.rules.outcome import Outcome
+from kron.rules.run import Run, State
+from kron.rules.upcoming import upcoming
+from kron.stores.memory import MemoryStore
+from kron.timing.job import Job
+from tests.dashboard.parsed import parsed
+from tests.dashboard.seeded import HOST_WORKER, NOW
+from tests.dashboard.served import ask, dashboard_of, served
+
+FIRST = first_bar(NOW * 1000)
+
+
+@pytest.fixture
+def main(site):
+    return parsed(site.get("/"))
+
+
+def numbers(main):
+    links = main.one("section", "stats").all("a")
+    return {link.one("span", "k").text: (link.one("span", "v").text, link.one("span", "s").text) for link in links}
+
+
+def ended(store, *states):
+    """Count the periods of the last 24 hours the slow way: run by run, and by the lines of gap records."""
+    runs = [run for runs in store.ledger.values() for run in runs.values() if not run.open and run.state in states]
+    gaps = [gap for gaps in store.dropped.values() for gap in gaps if gap.outcome in states]
+    assert not [gap for gap in gaps if gap.last >= FIRST], "count the periods of gap records one by one"
+    return sum(FIRST <= run.due // 60_000 * 60 < FIRST + 86_400 for run in runs)
+
+
+def test_sentence_counts_the_schedules_in_trouble(main):
+    assert main.one("h1").text == "4 schedules need attention. Everything else is on time."
+
+
+def test_six_numbers_are_those_of_the_store(main, seeded):
+    shown = numbers(main)
+    assert shown["Late now"] == ("1", "by 2 min 17 s, orders.sync")
+    assert int(shown["Failed, 24 h"][0]) == ended(seeded, State.FAILED, State.LOST, State.UNKNOWN) > 0
+    assert int(shown["Missed, 24 h"][0]) == ended(seeded, State.MISSED) > 0
+    skipped = ended(seeded, State.SKIPPED, State.CANCELLED, State.UNSCHEDULABLE)
+    assert int(shown["Skipped, 24 h"][0]) == skipped > 0
+    assert shown["Running now"] == ("4", "oldest for 3 min 47 s")
+    assert shown["Next minute"] == ("1", "next in 43 s")
+
+
+def test_bars_of_the_chart_have_the_numbers_in_words(main, seeded):
+    (chart,) = main.all("svg", "h140")
+    failed = ended(seeded, State.FAILED, State.LOST, State.UNKNOWN)
+    executed = ended(seeded, State.SUCCESS)
+    assert f"{executed} executed, {failed} failed" in chart.attributes["aria-label"]
+
+
+def test_late_schedule_has_a_cause(main):
+    late = main.all("li")[0].text
+    assert late.startswith("orders.sync")
+    assert f"Its worker {HOST_WORKER}-336 has not renewed its lease for 2 min 47 s." in late
+
+
+def test_dead_letters_and_pauses_need_attention(main):
+    lines = [line.text for line in main.all("ul")[0].all("li")]
+    assert [line.one("a", "name").text for line in main.all("ul")[0].all("li")] == [
+        "orders.sync",
+        "billing.invoices",
+        "billing.statements",
+        "billing.reminders",
+        "mail.newsletter",
+    ]
+    assert "Not started: could not be launched, 4 attempts, 03:17:18. It is a dead letter." in lines[1]
+    assert "Paused until Tue 27 Oct, 09:00." in lines[-1]
+    links = [link.attributes["href"] for link in main.all("ul")[0].all("a", "btn")]
+    assert links[2] == f"{links[1]}/again"
+    assert links[-1] == "/schedules/mail.newsletter/resume"
+
+
+def test_next_runs_are_the_first_of_all_schedules(main, seeded):
+    states = ask(seeded.get(ask(seeded.identities("", 100))))
+    dues = sorted((due.at, state.identity) for state in states for due in upcoming(state, NOW * 1000, 10))[:10]
+    rows = main.all("section")[-2].all("li")
+    assert [row.one("a").text for row in rows] == [name for _, name in dues]
+    times = [row.all("time")[0].attributes["datetime"] for row in rows]
+    assert times == sorted(times)
+    assert min(at for at, _ in dues) > NOW * 1000
+
+
+def test_active_run_is_compared_with_its_usual_duration(main, seeded):
+    newest = sorted(seeded.ledger["ml.features"].values(), key=lambda run: run.nominal)[-14:]
+    usual = median(run.finished - run.started for run in newest if run.state is State.SUCCESS)
+    row = next(row for row in main.all("tr") if "ml.features" in row.text)
+    assert "2 min 17 s" in row.text
+    minutes, seconds = re.search(r"usually (\d+) min (\d+) s", row.text).groups()
+    assert int(minutes) * 60 + int(seconds) == int(usual / 1000)
+
+
+def test_usual_duration_is_that_of_runs_that_succeeded():
+    """A run that failed at once, or at its time limit, says nothing about how long the work takes."""
+
+    def executed(state, seconds):
+        return a_run(state, 100)._replace(outcome=Outcome.EXECUTED, sent=100_000, changed=100_000 + seconds * 1000)
+
+    active = executed(State.STARTED, 0)
+    past = (executed(State.FAILED, 1), executed(State.FAILED, 2), executed(State.SUCCESS, 60))
+    (line,) = _running_lines([active], {"a": RecentPeriods((active, *past), ())}, 130_000)
+    assert (line.elapsed, line.usual) == (30_000, 60_000)
+    assert _running_lines([active], {}, 130_000)[0].usual is None
+
+
+def test_every_shard_belongs_to_one_of_its_workers(seeded):
+    records = ask(seeded.overview.workers())
+    panel = fleet_panel(records, NOW * 1000)
+    assert panel.kind == "https"
+    assert (len(panel.shards), panel.free) == (64, 0)
+    for shard in panel.shards:
+        assert shard.owner.startswith("kron-")
+        assert shard.owner != HOST_WORKER
+    assert sum(worker.shards for worker in panel.workers if not worker.owner.startswith(HOST_WORKER)) == 64
+    (state,) = ask(seeded.get(["orders.sync"]))
+    assert (kind_of(state.job.target), shard_of("orders.sync") in range(64)) == ("command", True)
+
+
+def test_wait_without_a_worker_of_its_kind_says_so(seeded):
+    records = [record for record in ask(seeded.overview.workers()) if "command" not in record.kinds]
+    (state,) = ask(seeded.get(["orders.sync"]))
+    assert fleet_panel(records, NOW * 1000).cause_of_wait(state) == "No running worker can launch command targets."
+    assert fleet_panel([], NOW * 1000).cause_of_wait(state) == "No worker is running."
+
+
+def a_store(*names):
+    store = MemoryStore(ManualClock(NOW))
+    for name in names:
+        job = Job(name, parse("*/5 * * * *", dialect="kron"), target="https://x.example/")
+        asyncio.run(Registrar(store).upsert(job))
+    return store
+
+
+def test_overview_without_a_worker_says_so():
+    with served(dashboard_of(a_store("a"))) as site:
+        assert parsed(site.get("/")).one("h1").text == "No worker is running."
+
+
+def test_slow_panel_shows_a_dash_and_the_page_comes():
+    store = a_store("a")
+
+    async def outcomes(*given):
+        await asyncio.sleep(30)
+
+    store.overview.outcomes = outcomes
+    with served(dashboard_of(store)) as site:
+        began = time.monotonic()
+        shown = numbers(parsed(site.get("/")))
+        assert shown["Failed, 24 h"][0] == "—"
+        assert shown["Next minute"] == ("0", "next in 2 min 43 s")
+        assert time.monotonic() - began < 3
+
+
+def test_schedule_that_is_over_is_not_an_empty_store():
+    store = a_store("a")
+    asyncio.run(Registrar(store).pause("a"))
+    store.overview.paused = store.overview.next_checks = nothing
+    with served(dashboard_of(store)) as site:
+        assert parsed(site.get("/")).one("h1").text == "No worker is running."
+
+
+async def nothing(*given):
+    return []
+
+
+def a_run(state, nominal, name="a"):
+    return Run(f"{nominal:064x}", name, nominal, 1, nominal * 1000, state, changed=nominal * 1000)
+
+
+@pytest.mark.parametrize(
+    ("later", "is_listed"),
+    [
+        ([], True),
+        ([State.SUCCESS], False),
+        ([State.SKIPPED], True),
+        ([State.STARTED], True),
+        ([State.STARTED, State.SUCCESS], False),
+    ],
+)
+def test_failed_run_needs_attention_until_a_newer_one_succeeds(later, is_listed):
+    (state,) = asyncio.run(a_store("a").get(["a"]))
+    failed = a_run(State.FAILED, 100)
+    newest = [a_run(each, 200 - number) for number, each in enumerate(later)]
+    recent = {"a": RecentPeriods((*newest, failed), ())}
+    assert still_troubled([failed], {"a": state}, recent) == ([failed] if is_listed else [])
+    assert still_troubled([failed], {"a": state._replace(deleted=True)}, recent) == []
+
+
+@pytest.mark.parametrize("path", ["", "schedules", "runs", "runs?dead=1", "activity"])
+def test_tenant_sees_only_its_own_schedules(path):
+    async def access(request):
+        return Viewer("ana", Role.OPERATOR, tenants=("acme",))
+
+    with served(dashboard_of(a_store("acme/mine", "other/theirs"), access=access)) as site:
+        main = parsed(site.get(f"/t/acme/{path}"))
+        assert "theirs" not in main.text
+        assert "acme/mine" not in main.text
+        assert ("mine" in main.text) == (not path.startswith("runs"))
+
+
+def test_overview_asks_the_store_at_most_8_questions(seeded):
+    class Counted:
+        def __init__(self, inner, asked):
+            self.inner, self.asked = inner, asked
+
+        def __getattr__(self, name):
+            value = getattr(self.inner, name)
+            if name == "overview":
+                return Counted(value, self.asked)
+            if callable(value) and name != "now":
+                self.asked.append(name)
+            return value
+
+    asked = []
+    with served(dashboard_of(Counted(seeded, asked))) as site:
+        for path in (
+            "/",
+            "/schedules",
+            "/schedules?q=bilin",
+            "/runs",
+            "/runs?dead=1",
+            "/activity",
+            "/schedules?state=late",
+        ):
+            asked.clear()
+            assert site.get(path).status == 200
+            assert len(asked) <= 8, (path, asked)

@@ -1,0 +1,98 @@
+"""The list of runs: everything that did not succeed, once, with its cause; dead letters in groups."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kron.apps.dashboard.access import Role
+from kron.apps.dashboard.dead_letter_group import MAX_DISTANCE_MS, dead_letter_groups, host_of_target
+from kron.engine.overview import TROUBLE
+from kron.rules.run import Run, State
+from tests.dashboard.parsed import more, parsed
+from tests.dashboard.served import ask, dashboard_of, served
+
+
+def keys(main):
+    return [row.all("a", "name")[0].attributes["href"].removeprefix("/runs/") for row in rows(main)]
+
+
+def rows(main):
+    return [row for row in main.all("tr") if row.all("a", "name")]
+
+
+def walk(site, address):
+    found = []
+    while address:
+        main = parsed(site.get(address))
+        found += keys(main)
+        address = more(main)
+    return found
+
+
+def ended(store, states):
+    runs = [run for runs in store.ledger.values() for run in runs.values() if run.state in states]
+    return [run.key for run in sorted(runs, key=lambda run: (run.changed, run.key), reverse=True)]
+
+
+def test_every_run_that_did_not_succeed_is_listed_once(site, seeded):
+    assert walk(site, "/runs") == ended(seeded, TROUBLE)
+
+
+@pytest.mark.parametrize("state", sorted(TROUBLE))
+def test_filter_shows_the_runs_of_one_outcome(site, seeded, state):
+    assert walk(site, f"/runs?outcome={state}") == ended(seeded, {State(state)})
+
+
+def test_active_runs_are_listed_oldest_first(site, seeded):
+    main = parsed(site.get("/runs?outcome=running"))
+    assert keys(main) == [run.key for run in ask(seeded.overview.running("", 100))]
+    assert main.one("h1").text == "4 runs are active"
+    assert "Running for 3 min 47 s" in rows(main)[0].text
+
+
+def test_dead_letters_of_one_host_are_one_group(site, seeded):
+    main = parsed(site.get("/runs?dead=1"))
+    assert main.one("h1").text == "3 dead letters, all of billing.acme.example"
+    assert main.one("tr", "dayhd").text == "3 runs of billing.acme.example, 03:05:00 to 03:17:04"
+    assert keys(main) == [run.key for run in ask(seeded.dead_letters("", 50))]
+    first = rows(main)[0].text
+    assert "could not be launched, 4 attempts, last answer 503 · upstream connect error: no healthy upstream" in first
+
+
+def test_viewer_sees_the_command_in_place_of_the_button(seeded):
+    with served(dashboard_of(seeded, Role.VIEWER)) as site:
+        main = parsed(site.get("/runs?dead=1"))
+    (button, *_) = [each for each in main.all("span", "btn") if each.text == "Run again"]
+    assert button.attributes["aria-disabled"] == "true"
+    assert button.attributes["title"] == f"kron schedules redrive {keys(main)[0]}"
+    assert "Read only." in main.text
+
+
+@pytest.mark.parametrize("query", ["outcome=x", "before=x", "before=1-zz", "dead=1&before=zz", "outcome=pending"])
+def test_unknown_filter_or_position_is_refused(site, query):
+    assert site.get(f"/runs?{query}").status == 422
+
+
+LETTERS = st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 5 * MAX_DISTANCE_MS)), max_size=30)
+
+
+@given(LETTERS)
+def test_groups_keep_the_order_and_part_hosts_and_times(letters):
+    hosts = {f"{number:064x}": host for number, (host, _) in enumerate(letters)}
+    runs = [Run(key, "x", 0, 1, due, State.FAILED) for key, (_, due) in zip(hosts, letters, strict=True)]
+    groups = dead_letter_groups(runs, lambda run: hosts[run.key])
+    assert [run for group in groups for run in group.runs] == runs
+    for group in groups:
+        assert {hosts[run.key] for run in group.runs} == {group.host}
+        assert all(abs(a.due - b.due) <= MAX_DISTANCE_MS for a, b in pairwise(group.runs))
+        assert (group.first, group.last) == (min(r.due for r in group.runs), max(r.due for r in group.runs))
+    bounds = [(a.runs[-1], b.runs[0]) for a, b in pairwise(groups)]
+    assert all(hosts[a.key] != hosts[b.key] or abs(a.due - b.due) > MAX_DISTANCE_MS for a, b in bounds)
+
+
+def test_host_of_a_target_without_a_host_is_the_target():
+    assert host_of_target("https://billing.acme.example:8443/x") == "billing.acme.example"
+    assert host_of_target("command:orders-sync") == "command:orders-sync"
+    assert host_of_target("https://[bad") == "https://[bad"
