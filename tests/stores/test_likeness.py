@@ -222,6 +222,7 @@ class Likeness(RuleBasedStateMachine):
                 await seen.next_checks(scope, limit),
                 await seen.next_checks(scope, limit, self.now()),
                 await seen.recent(NAMES, limit),
+                [await seen.runs_between(name, first, first + 86_400, limit) for name in NAMES],
                 [(*change[:3], change.change) for change in changes],
                 changes and [change.change for change in await seen.activity(scope, limit, changes[-1].position)],
                 await seen.workers(),

@@ -225,6 +225,7 @@ PLANS = {
     "next_checks": ({"upto": NOW, "scanned": 50_000, "kinds": 9}, {"schedule_state_wake"}),
     "next_checks_of_scope": ({}, {"schedule_state_pkey"}),
     "recent_runs": ({"schedules": texts(["t/1", "t/2"])}, {"_pkey"}),
+    "runs_between": ({"schedule": "t/001", "first": FIRST, "last": FIRST + DAY}, {"_pkey"}),
     "recent_gaps": ({"schedules": texts(["t/1", "t/2"])}, {"schedule_gaps_pkey"}),
     "latest_actions": ({"before": NOW, "name": "", "number": 0}, {"schedule_actions_at"}),
     "latest_actions_of_scope": ({"before": NOW, "name": "", "number": 0}, {"schedule_actions_at_by_scope"}),

@@ -131,6 +131,12 @@ class Overview(Protocol):
     async def recent(self, identities: Sequence[str], limit: int) -> dict[str, RecentPeriods]:
         """Return the newest records of each schedule: at most `limit` scheduled runs and as many gap records."""
 
+    async def runs_between(self, identity: str, first: int, last: int, limit: int) -> list[Run]:
+        """Return the newest runs of one schedule with nominal times from `first` to `last` (seconds, both included).
+
+        Newest first, scheduled and requested runs. Schedules that do not exist have none.
+        """
+
     async def activity(self, scope: str, limit: int, before: ActivityPosition | None = None) -> list[Activity]:
         """Return the latest revisions and actions, latest first; with `before`, only those after that position."""
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from kron.engine.attempt_text import attempt_text
 from kron.engine.fleet import kind_of
 from kron.language.canonical import unparse
 from kron.language.duration import write_duration
+from kron.language.record import record_of
 from kron.rules.action import ScheduleAction
 from kron.rules.attempt import Attempt, AttemptResult
 from kron.rules.counters import over_reason
@@ -23,6 +25,7 @@ from kron.timing.due import Due, has_period
 from kron.timing.job import Job
 from kron.timing.period import Period
 from kron.timing.recurrence import stands_for
+from kron.timing.schedule.policy import Resume
 from kron.timing.zone import rfc3339, rfc3339_ms
 
 _STATE_TEXT = {
@@ -42,6 +45,20 @@ _STATE_TEXT = {
 _UNLAUNCHED_STATES = frozenset({State.PENDING, State.RETRY, State.WAITING})
 
 
+class Absence(StrEnum):
+    """Why a period has no record."""
+
+    COMING = "coming"  # not due yet
+    LATE = "late"  # due, and no worker has handled it yet
+    PAUSED = "paused"
+    SUSPENDED = "suspended"  # by the policy
+    INVALID = "invalid"  # outside the time in which the schedule is valid
+    UNDEFINED = "undefined"  # earlier than the schedule
+    DELETED = "deleted"  # the schedule was deleted before the period was due
+    OVER = "over"  # the schedule has had its maximum number of runs by then
+    EARLIER = "earlier"  # earlier than the present revision, and not left to it
+
+
 @dataclass(frozen=True, slots=True)
 class PeriodReport:
     """Report on one period. Without a run and a gap record, the period has no record yet.
@@ -53,7 +70,7 @@ class PeriodReport:
     identity: str
     period: Period
     revision: Revision
-    decision: dict[str, Any] | None  # as `record_of` returns it; None if the calendar has no such period
+    decided: bool  # whether the calendar has this period
     due: Due
     run: Run | None
     gap: GapRecord | None
@@ -64,6 +81,12 @@ class PeriodReport:
     shared: bool = True  # whether workers register in this store
     attempts: tuple[Attempt, ...] = ()  # recorded attempts of the run, oldest first; none if it succeeded at once
     dropped_retry: str = ""  # why a failed run was not run again, although its policy allows it
+    surplus: bool = False  # more runs come before the upcoming period than the schedule has left
+
+    @property
+    def decision(self) -> dict[str, Any] | None:
+        """Decision as `record_of` returns it; None if the calendar has no such period."""
+        return record_of(self.revision.job, self.period) if self.decided else None
 
     def lines(self) -> Iterator[str]:
         """Yield the report, line by line."""
@@ -85,9 +108,10 @@ class PeriodReport:
 
     def _decision_lines(self) -> Iterator[str]:
         """Yield what the calendar decided, if it has this period."""
-        if self.decision is None:
+        decision = self.decision
+        if decision is None:
             return
-        chosen = self.decision["chosen_time"] if self.due.schedulable else "none: no second satisfies the constraints"
+        chosen = decision["chosen_time"] if self.due.schedulable else "none: no second satisfies the constraints"
         yield f"period {self.period.id}: chosen {chosen}" + self._jitter_text()
         missing_time = stands_for(self.revision.job.schedule, self.period.nominal)
         if missing_time is not None:
@@ -106,7 +130,7 @@ class PeriodReport:
         has_worker = not self.shared or self.state.downtime.end != EVER
         if self.run is not None:
             return has_worker or self.run.state not in _UNLAUNCHED_STATES or self.run.revision != self.state.revision
-        return has_worker or self.gap is not None or not self._is_expected() or self._inactive_text() != ""
+        return has_worker or self.absence not in (Absence.COMING, Absence.LATE)
 
     def _unlaunchable_text(self) -> str:
         downtime, kind = self.state.downtime, kind_of(self.state.job.target)
@@ -136,45 +160,82 @@ class PeriodReport:
             return ""
         return last.excerpt if last.result is AttemptResult.UNSENT else ""
 
-    def _missing_record_text(self) -> str:
-        """Return why there is no record."""
-        state, nominal, since = self.state, self.period.nominal, rfc3339(self.state.effective_from // 1000)
+    @property
+    def absence(self) -> Absence | None:
+        """Why the period has no record; None if it has one."""
+        state, nominal = self.state, self.period.nominal
+        if self.run is not None or self.gap is not None:
+            return None
         if self._is_expected():
-            return f"no record yet: {self._waiting_text()}"
+            return self._waiting_cause()
         if not has_period(self.revision.job, nominal):
-            return "no record: The period is outside the time in which the schedule is valid."
+            return Absence.INVALID
         if nominal * 1000 < self.began and not responsible(state, self.due):
-            defined_at = rfc3339(self.began // 1000)
-            return f"no record: The period is earlier than its schedule, which was defined at {defined_at}."
+            return Absence.UNDEFINED
         if state.deleted:
-            return "no record: The schedule was deleted before the period was due."
-        if nominal > state.cursor and over_reason(state):
-            return f"no record: {_sentence(over_reason(state))}"
-        return (
-            f"no record: Revision {state.revision} is responsible for periods since {since}, and this one is earlier."
-        )
+            return Absence.DELETED
+        return Absence.OVER if nominal > state.cursor and over_reason(state) else Absence.EARLIER
 
     def _is_expected(self) -> bool:
-        """Return whether a period without a record will have one."""
+        """Return whether a period without a record will have one, or would have one if it were not surplus."""
         state, nominal = self.state, self.period.nominal
         if state.deleted or self.revision.number != state.revision or nominal <= state.cursor or over_reason(state):
             return False
         return has_period(state.job, nominal) and responsible(state, self.due)
 
-    def _waiting_text(self) -> str:
-        due = rfc3339(self.due.at // 1000)
-        if self.due.at <= self.now:
-            return self._inactive_text() or f"The period was due at {due}, and no worker has handled it yet."
-        return self._inactive_text() or f"The period is due at {due}."
+    def _waiting_cause(self) -> Absence:
+        """Return why a period has no record yet."""
+        if self._is_paused():
+            return Absence.PAUSED
+        if self.state.policy.suspend:
+            return Absence.SUSPENDED
+        if self.surplus:
+            return Absence.OVER
+        return Absence.LATE if self.due.at <= self.now else Absence.COMING
 
-    def _inactive_text(self) -> str:
-        """Return why no worker will handle the period for now; empty if one will."""
+    def _is_paused(self) -> bool:
+        """Return whether the period passes during the pause. A pause that drops periods looks at their nominal times.
+
+        The period is then dropped although its due time is after the end of the pause.
+        """
+        state, until = self.state, self.state.paused_until
+        if not state.paused or until is None:
+            return state.paused
+        return until > self.due.at or (state.policy.resume is Resume.DROP and self.period.nominal * 1000 < until)
+
+    def _missing_record_text(self) -> str:
+        """Return why there is no record."""
+        due, until = rfc3339(self.due.at // 1000), self.state.paused_until
+        match self.absence:
+            case Absence.COMING:
+                return f"no record yet: The period is due at {due}."
+            case Absence.LATE:
+                return f"no record yet: The period was due at {due}, and no worker has handled it yet."
+            case Absence.PAUSED:
+                return "no record yet: The schedule is paused" + (f" until {rfc3339(until // 1000)}." if until else ".")
+            case Absence.SUSPENDED:
+                return "no record yet: The schedule is suspended by its policy."
+            case _:
+                return f"no record: {self._final_text()}"
+
+    def _final_text(self) -> str:
+        """Return why there will be no record."""
         state = self.state
-        if state.paused and not state.pause_expired(self.due.at):
-            return "The schedule is paused" + (
-                f" until {rfc3339(state.paused_until // 1000)}." if state.paused_until else "."
-            )
-        return "The schedule is suspended by its policy." if state.policy.suspend else ""
+        match self.absence:
+            case Absence.INVALID:
+                return "The period is outside the time in which the schedule is valid."
+            case Absence.UNDEFINED:
+                defined_at = rfc3339(self.began // 1000)
+                return f"The period is earlier than its schedule, which was defined at {defined_at}."
+            case Absence.DELETED:
+                return "The schedule was deleted before the period was due."
+            case Absence.OVER if self.surplus:
+                return "The schedule has its last run before this period."
+            case Absence.OVER:
+                return _sentence(over_reason(state))
+            case _:
+                since = rfc3339(state.effective_from // 1000)
+                return f"Revision {state.revision} is responsible for periods since {since}, and this one is earlier."
 
 
 def _sentence(text: str) -> str:

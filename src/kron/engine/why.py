@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from kron.engine.period_report import PeriodReport
+from kron.engine.schedule_record import ScheduleRecord, gap_of, schedule_record
 from kron.engine.store import Store
 from kron.errors import InvalidSchedule, NotFound
-from kron.language.record import record_of
-from kron.rules.action import ActionKind, ScheduleAction
-from kron.rules.launch_result import has_retry
-from kron.rules.outcome import GapRecord, Reason
-from kron.rules.run import RESERVED_PREFIXES, Run, State
-from kron.rules.state import ScheduleState
-from kron.rules.update import Revision
-from kron.timing.due import due_of
+from kron.rules.run import Run
 from kron.timing.job import Job
 from kron.timing.key import key_of
 from kron.timing.period import Period, next_nominal, prev_nominal
-from kron.timing.schedule.policy import Policy
 
 MAX_RECORDS = 10_000  # maximum records read
 PAGE_SIZE = 500  # records in one read
@@ -38,48 +31,15 @@ async def why(store: Store, identity: str, at: int, *, run_key: str = "", shared
         NotFound: The schedule does not exist, or has no run with this key.
         InvalidSchedule: The schedule has no period.
     """
-    (state,), now = await store.get_with_time([identity])
-    if state is None:
-        raise NotFound(
-            "NOT_FOUND", f"schedule {identity!r} does not exist", hint="use the identity of a schedule in this store"
-        )
-    history = await store.revisions(identity)
+    record = await schedule_record(store, identity, shared=shared)
     if run_key:
         run: Run | None = await _run_by_key(store, identity, run_key)
     else:
-        run = await _run_at(store, identity, history, at)
-    period = Period(run.nominal) if run else _period(_revision(history, None, at).job, at)
-    gap = None if run else await _gap(store, identity, period.nominal)
-    revision = _deciding_revision(state, history, run, period.nominal, at)
-    due, attempts = due_of(revision.job, period.nominal), (await store.attempts([run.key]))[0] if run else ()
-    actions, due_at = await store.actions(identity), run.due if run and run.trigger else due.at
-    action = _action_in_force(actions, history, due_at)
-    dropped_retry = _dropped_retry(run, revision.job.schedule.policy, actions) if run else ""
-    decision = record_of(revision.job, period) if _is_decided(revision.job, period, run) else None
-    return PeriodReport(
-        *(identity, period, revision, decision, due, run, gap, state, action, now, history[0].at, shared),
-        attempts,
-        dropped_retry,
-    )
-
-
-def _dropped_retry(run: Run, policy: Policy, actions: list[ScheduleAction]) -> str:
-    """Return why a failed run was not run again, although its policy allows a retry; empty for other runs.
-
-    Such a run waits. It ends when a newer period starts, or when the schedule is deleted.
-    """
-    is_failed = run.state is State.FAILED and run.reason in (Reason.FAILED, Reason.TIMEOUT)
-    if not is_failed or not has_retry(run, policy):
-        return ""
-    is_deleted = any(action.kind is ActionKind.DELETED and action.at == run.finished for action in actions)
-    return "the schedule was deleted" if is_deleted else "a newer period started first"
-
-
-def _is_decided(job: Job, period: Period, run: Run | None) -> bool:
-    """Return whether the calendar decided the period. A run that was requested can have a time of its own."""
-    if run is None or not run.trigger:
-        return True
-    return run.trigger.startswith(RESERVED_PREFIXES) and prev_nominal(job.schedule, period.nominal) == period.nominal
+        run = await _run_at(store, record, at)
+    period = Period(run.nominal) if run else _period(record.revision_at(at).job, at)
+    gap = None if run else gap_of(await store.gaps(identity), period.nominal)
+    attempts = (await store.attempts([run.key]))[0] if run else ()
+    return record.report(period, at, run, gap, attempts)
 
 
 async def _run_by_key(store: Store, identity: str, key: str) -> Run:
@@ -90,12 +50,12 @@ async def _run_by_key(store: Store, identity: str, key: str) -> Run:
     return run
 
 
-async def _run_at(store: Store, identity: str, history: list[Revision], at: int) -> Run | None:
+async def _run_at(store: Store, record: ScheduleRecord, at: int) -> Run | None:
     """Return the run that was requested at `at`, otherwise the run of the last period up to `at`.
 
     The run of the calendar comes first, otherwise the first requested run.
     """
-    nominal = _period(_revision(history, None, at).job, at).nominal
+    identity, nominal = record.state.identity, _period(record.revision_at(at).job, at).nominal
     if nominal != at // 1000:
         requested_run = await _requested_run(store, identity, at // 1000)
         if requested_run is not None:
@@ -116,10 +76,6 @@ async def _requested_run(store: Store, identity: str, nominal: int) -> Run | Non
     return min(found, key=lambda run: run.trigger, default=None)
 
 
-async def _gap(store: Store, identity: str, nominal: int) -> GapRecord | None:
-    return next((gap for gap in await store.gaps(identity) if gap.first <= nominal <= gap.last), None)
-
-
 def _period(job: Job, at: int) -> Period:
     schedule = job.schedule
     nominal = prev_nominal(schedule, at // 1000)
@@ -130,27 +86,3 @@ def _period(job: Job, at: int) -> Period:
             "NEVER", "the schedule never runs: no month has such a day", hint="choose a day that exists"
         )
     return Period(nominal)
-
-
-def _revision(history: list[Revision], run: Run | None, at: int) -> Revision:
-    """Return the revision under which the run was recorded, otherwise the one in force at `at`."""
-    if run is not None:
-        return next(r for r in history if r.number == run.revision)
-    return next((r for r in reversed(history) if r.at <= at), history[0])
-
-
-def _deciding_revision(
-    state: ScheduleState, history: list[Revision], run: Run | None, nominal: int, at: int
-) -> Revision:
-    """Return the revision that decided a period: the last one, if an edit has handed the period over to it."""
-    is_handed_over = run is None and nominal in (state.owed or ()) and nominal > state.cursor
-    return history[-1] if is_handed_over else _revision(history, run, at)
-
-
-def _action_in_force(actions: list[ScheduleAction], history: list[Revision], at: int) -> ScheduleAction | None:
-    """Return the pause or the deletion that was in force at `at`."""
-    last = next((action for action in reversed(actions) if action.at <= at), None)
-    if last is None or last.kind is ActionKind.RESUMED or (last.until is not None and last.until <= at):
-        return None
-    defined_again = last.kind is ActionKind.DELETED and any(last.at < revision.at <= at for revision in history)
-    return None if defined_again else last

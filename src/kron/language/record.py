@@ -11,7 +11,7 @@ from kron.language.canonical import canonical, unparse, write_clauses
 from kron.language.duration import write_duration
 from kron.language.reading import read_stored
 from kron.timing.decision import Decision, count_rejections, decide
-from kron.timing.due import due_of
+from kron.timing.due import due_of, window_of
 from kron.timing.job import Job
 from kron.timing.key import key_of
 from kron.timing.period import Period, next_nominal
@@ -71,13 +71,13 @@ def record_of(job: Job, period: Period) -> Json:
     jitter = job.schedule.policy.jitter // MILLISECOND * MILLISECOND
     if not jitter:
         return record
-    key, start, end = key_of(job.identity, period.nominal), job.start, job.end
+    key, start, end, window = key_of(job.identity, period.nominal), job.start, job.end, window_of(job, period.nominal)
     jitter_fields = {
         "jitter_ms": jitter // MILLISECOND,
         "start_at": None if start is None else rfc3339(start),
         "end_at": None if end is None else rfc3339(end),
-        "window_start": _write_nanoseconds(period.nominal * SECOND - jitter),
-        "window_end": _write_nanoseconds(period.nominal * SECOND + jitter),
+        "window_start": _write_nanoseconds(window.start),
+        "window_end": _write_nanoseconds(window.end),
         "chosen_time": rfc3339_ms(due_of(job, period.nominal).at),
         "distribution": {"name": "uniform", "parameters": {}},
         "seed_strategy": {"name": "key", "parameters": {}},

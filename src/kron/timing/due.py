@@ -11,6 +11,7 @@ from kron.timing.period import next_nominal
 from kron.timing.schedule.constraint import UNCONSTRAINED
 from kron.timing.schedule.policy import MILLISECOND
 from kron.timing.schedule.sampling import draw
+from kron.timing.schedule.window import SECOND, Bounds
 
 
 class Due(NamedTuple):
@@ -46,6 +47,14 @@ def window_extent(job: Job) -> tuple[int, int]:
         seconds = -(-job.schedule.policy.jitter // (1000 * MILLISECOND))
         return seconds, seconds
     return -job.schedule.window.origin, job.schedule.window.last
+
+
+def window_of(job: Job, nominal: int) -> Bounds:
+    """Return the interval in which the period at `nominal` can be due: its window, or the range of its jitter."""
+    jitter = job.schedule.policy.jitter // MILLISECOND * MILLISECOND
+    if not jitter:
+        return job.schedule.window.at(nominal)
+    return Bounds(nominal * SECOND - jitter, nominal * SECOND + jitter)
 
 
 def _jittered_due_time(job: Job, nominal: int) -> int:

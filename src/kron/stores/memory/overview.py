@@ -86,6 +86,11 @@ class MemoryOverview:
 
         return {identity: records(identity) for identity in identities}
 
+    async def runs_between(self, identity: str, first: int, last: int, limit: int) -> list[Run]:
+        """Return the newest runs of one schedule with nominal times from `first` to `last`."""
+        runs = [run for run in self.tables.ledger.get(identity, {}).values() if first <= run.nominal <= last]
+        return sorted(runs, key=lambda run: (run.nominal, run.trigger, run.key), reverse=True)[:limit]
+
     async def activity(self, scope: str, limit: int, before: ActivityPosition | None = None) -> list[Activity]:
         """Return the latest revisions and actions, latest first."""
         changes = [

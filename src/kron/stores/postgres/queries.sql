@@ -367,6 +367,15 @@ WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s AND (run_at, trigger
 ORDER BY run_at DESC, trigger_id DESC, idempotency_key DESC
 LIMIT %(limit)s;
 
+-- runs_between: the newest runs of a schedule with nominal times in a range
+SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason,
+       attempt, owner, lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent,
+       launched, failures, ends_by
+FROM runs
+WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s AND run_at BETWEEN %(first)s AND %(last)s
+ORDER BY run_at DESC, trigger_id DESC, idempotency_key DESC
+LIMIT %(limit)s;
+
 -- troubled_runs: runs with some kinds of trouble, latest end first
 SELECT r.*
 FROM unnest(%(kinds)s) AS k (kind), LATERAL (

@@ -90,6 +90,11 @@ class SqliteOverview:
 
         return await self.file.read(lambda: {identity: records(identity) for identity in identities})
 
+    async def runs_between(self, identity: str, first: int, last: int, limit: int) -> list[Run]:
+        """Return the newest runs of one schedule with nominal times from `first` to `last`."""
+        rows = await self._read("runs_between", schedule_id=identity, first=first, last=last, limit=limit)
+        return [read_run(row) for row in rows]
+
     async def activity(self, scope: str, limit: int, before: ActivityPosition | None = None) -> list[Activity]:
         """Return the latest revisions and actions, latest first."""
         actions, revisions = latest_changes(before)

@@ -236,6 +236,14 @@ WHERE schedule_id = :schedule_id AND (run_at, trigger_id, idempotency_key) < (
 ORDER BY run_at DESC, trigger_id DESC, idempotency_key DESC
 LIMIT :limit;
 
+-- runs_between: the newest runs of a schedule with nominal times in a range
+SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
+       lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent, launched, failures, ends_by
+FROM schedule_runs
+WHERE schedule_id = :schedule_id AND run_at BETWEEN :first AND :last
+ORDER BY run_at DESC, trigger_id DESC, idempotency_key DESC
+LIMIT :limit;
+
 -- troubled_runs: runs with one kind of trouble, latest end first; `beyond` sorts after all that start with the prefix
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
        lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent, launched, failures, ends_by
