@@ -35,7 +35,7 @@ MAX_LISTED_TIMES = 6  # up to this number, times of day are listed; more are sum
 def describe(schedule: Schedule) -> str:
     """Return an English sentence that describes when a schedule runs."""
     zone_name = "UTC" if schedule.zone.name == "UTC" else f"{schedule.zone.name} time"
-    times = _describe_head(schedule.cron)
+    times = describe_head(schedule.cron)
     more = [*_window(schedule), *_constraints(schedule), *describe_dst(schedule), *describe_valid(schedule)]
     return ", ".join([times[0].upper() + times[1:], zone_name, *more]) + "."
 
@@ -71,7 +71,8 @@ def spell(nanoseconds: int) -> str:
     return join_words(parts) or "no time"
 
 
-def _describe_head(head: Head) -> str:
+def describe_head(head: Head) -> str:
+    """Describe the times and the days of cron fields, moments or an interval."""
     if isinstance(head, Cron):
         return _describe_cron(head)
     if isinstance(head, Moments):
@@ -172,24 +173,30 @@ def _days_of_month(days: list[int], months: str) -> str:
 
 
 def _window(schedule: Schedule) -> Iterator[str]:
-    window, strategy = schedule.window, schedule.seed.strategy
-    if not window.at(0).end:
-        return
+    if schedule.window.at(0).end:
+        yield from filter(None, (describe_window(schedule), describe_shape(schedule), describe_redraw(schedule)))
+
+
+def describe_window(schedule: Schedule) -> str:
+    """Describe the interval in which the run is placed, relative to the nominal time."""
+    window = schedule.window
     length, half, is_short = spell(window.duration), spell(window.duration // 2), window.last < 60
     if window.mode is Mode.AROUND:
-        yield f"{'' if is_short else 'at a second '}from {half} before to {half} after"
-    else:
-        is_one_unit = length.startswith("1 ") and " and " not in length
-        interval = f"{length[2:]} that follows" if is_one_unit else f"{length} that follow"
-        yield f"{'within' if is_short else 'at a second of'} the {interval}"
-    shape = _shape(schedule)
-    if shape:
-        yield shape
-    if strategy is not Strategy.STABLE:
-        yield f"drawn again each {'day' if strategy is Strategy.DAILY else 'week'}"
+        return f"{'' if is_short else 'at a second '}from {half} before to {half} after"
+    is_one_unit = length.startswith("1 ") and " and " not in length
+    interval = f"{length[2:]} that follows" if is_one_unit else f"{length} that follow"
+    return f"{'within' if is_short else 'at a second of'} the {interval}"
 
 
-def _shape(schedule: Schedule) -> str:
+def describe_redraw(schedule: Schedule) -> str:
+    """Describe how often a second is drawn again; empty if each period has a draw of its own."""
+    strategy = schedule.seed.strategy
+    unit = "day" if strategy is Strategy.DAILY else "week"
+    return "" if strategy is Strategy.STABLE else f"drawn again each {unit}"
+
+
+def describe_shape(schedule: Schedule) -> str:
+    """Describe where in the window runs are likely; empty if every second is equally likely."""
     match schedule.distribution:
         case SkewEarly(shape) | SkewLate(shape) if shape == 1:
             return ""
@@ -208,9 +215,14 @@ def _shape(schedule: Schedule) -> str:
 
 def _constraints(schedule: Schedule) -> Iterator[str]:
     if schedule.constraints.only:
-        yield join_words([f"only {clause}" for clause in _clauses(schedule.constraints.only)])
+        yield describe_clauses("only", schedule.constraints.only)
     if schedule.constraints.avoid:
-        yield join_words([f"never {clause}" for clause in _clauses(schedule.constraints.avoid)])
+        yield describe_clauses("never", schedule.constraints.avoid)
+
+
+def describe_clauses(word: str, clauses: Clauses) -> str:
+    """Describe constraints, each clause after a word such as `only` or `never`."""
+    return join_words([f"{word} {clause}" for clause in _clauses(clauses)])
 
 
 def _clauses(clauses: Clauses) -> Iterator[str]:
