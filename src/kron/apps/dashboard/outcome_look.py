@@ -22,15 +22,15 @@ TAKEN = Look("Taken", "i-ok", "ok")
 FAILED = Look("Failed", "i-fail", "fail")
 NOT_STARTED = Look("Not started", "i-dead", "fail")
 MISSED = Look("Missed", "i-miss", "miss")
-SKIPPED = Look("Skipped", "i-skip", "skip")
+SKIPPED = Look("Skipped", "i-skip", "skp")
 NO_VALID_TIME = Look("No valid time", "i-uns", "uns")
 LOST = Look("Lost", "i-lost", "fail")
 UNKNOWN = Look("Unknown", "i-lost", "fail")
-CANCELLED = Look("Canceled", "i-skip", "skip")
+CANCELLED = Look("Canceled", "i-skip", "skp")
 RUNNING = Look("Running", "i-run", "run")
 LATE = Look("Late", "i-late", "miss")
 COMING = Look("Coming", "i-due", "due")
-PAUSED = Look("Paused", "i-pause", "skip")
+PAUSED = Look("Paused", "i-pause", "skp")
 
 SHORT_REASONS = {
     Reason.OVERLAP: "previous run was active",

@@ -111,11 +111,10 @@ def _density(placement: Placement, axis: WindowAxis, base: int) -> Markup:
     before, after = window_extent(placement.job)
     left, right = axis.x(-before), axis.x(after)
     step, top = (right - left) / COLUMNS, base - 3
-    points = [f"M{left:.0f} {base}"]
-    for column, height in enumerate(heights):
-        y = f"{base - top * height:.1f}"
-        points.append(f"L{left + column * step:.0f} {y}H{left + (column + 1) * step:.0f}")
-    return Markup('<path class="m-dens" d="{}V{}z"/>').format("".join(points), base)
+    ys = [f"{base - top * height:.1f}" for height in heights]
+    middles = [f"L{left + (column + 0.5) * step:.0f} {y}" for column, y in enumerate(ys)]
+    outline = f"M{left:.0f} {base}V{ys[0]}{''.join(middles)}L{right:.0f} {ys[-1]}V{base}z"
+    return Markup('<path class="m-dens" d="{}"/>').format(outline)
 
 
 def _marks(placement: Placement, axis: WindowAxis, base: int) -> Markup:
