@@ -115,6 +115,7 @@ def _answer(view: View, question: Question, trial: Trial, *, has_instant: bool) 
         "picture_axis": axis_texts(axis, nominals[:1], zone),
         "findings": [_finding_line(finding) for finding in trial.findings],
         "is_relative": not has_instant,
+        "question_at": rfc3339(question.at),
         "permanent": view.link(
             "try",
             s=question.text,
