@@ -7,7 +7,7 @@ from starlette.middleware import Middleware
 from starlette.routing import Route
 
 from kron.apps.dashboard.context import DashboardContext
-from kron.apps.dashboard.pages import overview, try_it, zone
+from kron.apps.dashboard.pages import overview, schedule, try_it, zone
 from kron.apps.dashboard.route import action, page
 from kron.apps.dashboard.security_headers import SecurityHeaders
 from kron.apps.dashboard.static_files import static_file
@@ -27,6 +27,7 @@ def page_routes(prefix: str = "") -> list[Route]:
     """Return the routes of all pages and actions, under a prefix."""
     return [
         page(f"{prefix}/", overview.overview_page),
+        page(f"{prefix}/schedules/{{name:path}}", schedule.schedule_page),
         page(f"{prefix}/try", try_it.try_page, role=None),
         action(f"{prefix}/zone", zone.choose_zone, role=None),
     ]

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable
 from functools import cached_property
 from typing import Any, TypeVar
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, unquote, urlencode
 
 from markupsafe import Markup
 from starlette.requests import Request
@@ -17,7 +17,7 @@ from kron.apps.dashboard.context import DashboardContext
 from kron.apps.dashboard.form import SECRET_COOKIE, new_request, new_secret, token_of
 from kron.apps.dashboard.static_files import digest_of_files
 from kron.apps.dashboard.template import environment
-from kron.apps.dashboard.time_text import Form, time_element
+from kron.apps.dashboard.time_text import Form, local_text, time_element
 from kron.engine.overview import Overview
 from kron.engine.registrar import Registrar
 from kron.engine.store import Store
@@ -84,7 +84,7 @@ class View:
     @cached_property
     def zone(self) -> str:
         """Name of the viewer's zone, from a cookie that the footer sets; otherwise UTC."""
-        name = self.request.cookies.get(ZONE_COOKIE, "")
+        name = unquote(self.request.cookies.get(ZONE_COOKIE, ""))  # the script of the page encodes it
         try:
             return zone(name or "UTC").name
         except LookupError:
@@ -93,6 +93,10 @@ class View:
     def time(self, at: int, form: Form = Form.NEAR, schedule_zone: str = "") -> Markup:
         """Return a time (milliseconds) as an element of the page."""
         return time_element(at, self.now, self.zone, form, schedule_zone)
+
+    def text(self, at: int, form: Form = Form.NEAR) -> str:
+        """Return a time (milliseconds) in words, for a link: an element for a time cannot be in a link."""
+        return local_text(at, self.now, zone(self.zone), form)
 
     def link(self, path: str = "", **query: str | int) -> str:
         """Return the address of a page of this dashboard, under the path where it is mounted."""
