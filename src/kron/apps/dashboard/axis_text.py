@@ -22,17 +22,14 @@ def axis_texts(axis: WindowAxis, nominals: Sequence[int], zone: Zone) -> list[st
     """
     if axis.last - axis.first <= MIN_AXIS_SECONDS:
         return []
-    return [_tick_text(tick, nominals, zone) for tick in axis_ticks(axis)]
+    ticks = axis_ticks(axis)
+    clocks = {tuple(_clock(zone, nominal + tick) for tick in ticks) for nominal in nominals}
+    return list(clocks.pop()) if len(clocks) == 1 else [offset_text(tick) for tick in ticks]
 
 
-def _tick_text(offset: int, nominals: Sequence[int], zone: Zone) -> str:
-    """Return a clock time, if the tick stands for the same one in all periods."""
-    walls = [zone.wall(nominal + offset) for nominal in nominals]
-    clocks = {(wall.hour, wall.minute, wall.second) for wall in walls}
-    if len(clocks) != 1:
-        return offset_text(offset)
-    hour, minute, second = clocks.pop()
-    return f"{hour:02d}:{minute:02d}" + (f":{second:02d}" if second else "")
+def _clock(zone: Zone, t: int) -> str:
+    wall = zone.wall(t)
+    return f"{wall.hour:02d}:{wall.minute:02d}" + (f":{wall.second:02d}" if wall.second else "")
 
 
 def offset_text(seconds: int) -> str:
