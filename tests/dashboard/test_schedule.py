@@ -223,7 +223,7 @@ def test_hostile_names_are_only_text_on_the_page_and_in_the_shell(tmp_path):
     job = a_job(HOSTILE, target="https://x.example/", description="<u>", labels=(("team", "<s>"),))
     _, app = a_site(job)
     with served(app) as site:
-        page = site.get(f"/schedules/{quote(HOSTILE, safe='')}").text
+        page = site.get(f"/schedules/{quote(quote(HOSTILE, safe=''))}").text
     for tag in ("<script>alert", "<b>ana", "<i>note", "<s>", "<u>"):
         assert tag not in page
     assert "&lt;b&gt;ana" in page
@@ -235,8 +235,8 @@ def test_hostile_names_are_only_text_on_the_page_and_in_the_shell(tmp_path):
 def test_name_with_a_slash_has_a_page():
     _, app = a_site(a_job("billing/invoices"))
     with served(app) as site:
-        assert site.get("/schedules/billing%2Finvoices").status == 200
-        assert site.get("/schedules/billing%2Fother").status == 404
+        assert site.get("/schedules/billing%252Finvoices").status == 200
+        assert site.get("/schedules/billing%252Fother").status == 404
 
 
 def test_schedule_of_another_tenant_does_not_exist():
@@ -246,7 +246,7 @@ def test_schedule_of_another_tenant_does_not_exist():
     _, app = a_site(a_job("acme/a"), a_job("other/b"), access=access)
     with served(app) as site:
         assert site.get("/t/acme/schedules/a").status == 200
-        for path in ("/t/acme/schedules/b", "/t/acme/schedules/other%2Fb", "/t/other/schedules/b", "/schedules/a"):
+        for path in ("/t/acme/schedules/b", "/t/acme/schedules/other%252Fb", "/t/other/schedules/b", "/schedules/a"):
             assert site.get(path).status == 404
 
 
@@ -311,3 +311,18 @@ def test_zone_names_its_next_change():
 )
 def test_tick_in_words(milliseconds, text):
     assert tick_text(milliseconds) == text
+
+
+def test_viewer_sees_actions_greyed_with_the_command(seeded):
+    with served(dashboard_of(seeded, Role.VIEWER)) as site:
+        page = site.get("/schedules/billing.invoices").text
+        buttons = re.findall(r'<a class="btn" ([^>]*)>', page.partition("</h1>")[2].partition("hero")[0])
+        assert len(buttons) == 3 and all("href" not in button for button in buttons)
+        assert buttons[0] == 'aria-disabled="true" title="kron pause billing.invoices"'
+
+
+def test_operator_reaches_every_action_by_a_link(site):
+    for name in ("billing.invoices", "mail.newsletter"):
+        page = site.get(f"/schedules/{name}").text.partition("</h1>")[2].partition("hero")[0]
+        links = re.findall(r'<a class="btn" href="([^"]*)">', page)
+        assert len(links) == 3 and [site.get(link).status for link in links] == [200] * 3

@@ -146,7 +146,6 @@ def test_text_with_two_meanings_is_refused_and_both_are_offered(site):
         {"s": "0 9 * * *", "zone": "Nowhere/Land"},
         {"s": "0 9 * * *", "at": "yesterday"},
         {"s": "0 9 * * *", "name": "a\nb"},
-        {"s": "0 9 * * *\0"},
     ],
 )
 def test_question_that_cannot_be_answered_says_why(site, values):

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from kron.apps.cli.commands.apply import difference
 from kron.client import AsyncClient, Client
 from kron.errors import AccessDenied, InvalidInput, LanguageError, NotFound, RevisionConflict, Unavailable
 from tests.service.http import serving
@@ -248,17 +247,6 @@ def test_a_window_that_moves_is_shown_as_moved(guarded, tmp_path):
     assert " 0 lost until " in dry
     assert "  ~ " in dry
     run(guarded, "delete", "w")
-
-
-def test_the_difference_is_of_what_both_were_told():
-    def fires(*pairs, more=False):
-        return {"runs": [{"period": p, "at": a} for p, a in pairs], "has_more": more, "summary": "", "warnings": []}
-
-    told = difference(fires(("1", "1"), ("2", "2"), ("3", "3")), fires(("1", "1"), ("2", "2b"), ("4", "4")), "9")
-    assert (told.added, told.moved, told.lost) == (["4"], [("2", "2b")], ["3"])
-    cut = difference(fires(("1", "1"), ("2", "2"), more=True), fires(("1", "1"), ("2", "2"), ("3", "3")), "9")
-    assert (cut.none, cut.upto) == (True, "2")
-    assert difference(None, fires(("1", "1")), "9").added == ["1"]
 
 
 @pytest.mark.parametrize("text", ["[]x", "5", '[{"schedule": "x"}]', '{"schedules": [1]}'])

@@ -26,6 +26,7 @@ BODIES = {
     "/v1/schedules/{schedule_id}": DEFINITION,
     "/v1/schedules/{schedule_id}/pause": {},
     "/v1/schedules/{schedule_id}/resume": {},
+    "/v1/schedules/{schedule_id}/compare": DEFINITION,
     "/v1/schedules/{schedule_id}/backfill": {"start_at": "2026-01-01T00:00:00Z", "end_at": "2026-01-02T00:00:00Z"},
     "/v1/runs/{key}/report": {"status": "success"},
     "/v1/preview": {"definition": DEFINITION},

@@ -9,12 +9,13 @@ from urllib.parse import quote
 from uuid import uuid4
 
 from kron.client.pages import PAGE, paged
+from kron.client.plan_calls import PlanCalls
 from kron.client.results import Change, Json, Run, Schedule, UpcomingRuns, Why
 from kron.client.run_calls import RunCalls
 from kron.client.service_calls import ServiceCalls
 
 
-class Client(RunCalls, ServiceCalls):
+class Client(RunCalls, PlanCalls, ServiceCalls):
     """Blocking client of one service. Threads can share it: each call opens its own connection.
 
     A call is repeated if the service did not receive it or asks to wait. If the response was lost, a call that creates

@@ -185,3 +185,51 @@ class Upserted(TypedDict):
     schedule_id: str
     next_run_at: str | None
     warnings: list[str]
+
+
+class MovedRun(TypedDict):
+    """An upcoming run that both definitions have, at different times."""
+
+    period: str
+    before: str
+    after: str
+
+
+class ScheduleComparison(TypedDict):
+    """Effect of a new definition on the upcoming runs. Nothing is stored."""
+
+    added: list[UpcomingRun]
+    moved: list[MovedRun]
+    lost: list[UpcomingRun]
+    until: str
+    changes: list[str]
+    revision: int
+    reason: str | None
+    warnings: list[str]
+
+
+class PausePlan(TypedDict):
+    """Effect of a pause that is not made."""
+
+    periods: list[UpcomingRun]
+    has_more: bool
+    first_after: UpcomingRun | None
+    resume: str
+
+
+class PlannedPeriod(TypedDict):
+    """A period of a backfill that is not made, and what became of the period before."""
+
+    period: str
+    ran: bool
+    outcome: str | None
+    reason: str | None
+    state: str | None
+    key: str | None
+
+
+class BackfillPlan(TypedDict):
+    """Effect of a backfill that is not made."""
+
+    periods: list[PlannedPeriod]
+    ran: int

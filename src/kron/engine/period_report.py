@@ -17,6 +17,7 @@ from kron.rules.attempt import Attempt, AttemptResult
 from kron.rules.counters import over_reason
 from kron.rules.downtime import ALWAYS, EVER
 from kron.rules.outcome import REASON_TEXT, GapRecord
+from kron.rules.pause import passes_during_pause
 from kron.rules.run import Run, State
 from kron.rules.state import ScheduleState
 from kron.rules.survey import responsible
@@ -25,7 +26,6 @@ from kron.timing.due import Due, has_period
 from kron.timing.job import Job
 from kron.timing.period import Period
 from kron.timing.recurrence import stands_for
-from kron.timing.schedule.policy import Resume
 from kron.timing.zone import rfc3339, rfc3339_ms
 
 _STATE_TEXT = {
@@ -186,23 +186,13 @@ class PeriodReport:
 
     def _waiting_cause(self) -> Absence:
         """Return why a period has no record yet."""
-        if self._is_paused():
+        if self.state.paused and passes_during_pause(self.state, self.due, self.state.paused_until):
             return Absence.PAUSED
         if self.state.policy.suspend:
             return Absence.SUSPENDED
         if self.surplus:
             return Absence.OVER
         return Absence.LATE if self.due.at <= self.now else Absence.COMING
-
-    def _is_paused(self) -> bool:
-        """Return whether the period passes during the pause. A pause that drops periods looks at their nominal times.
-
-        The period is then dropped although its due time is after the end of the pause.
-        """
-        state, until = self.state, self.state.paused_until
-        if not state.paused or until is None:
-            return state.paused
-        return until > self.due.at or (state.policy.resume is Resume.DROP and self.period.nominal * 1000 < until)
 
     def _missing_record_text(self) -> str:
         """Return why there is no record."""

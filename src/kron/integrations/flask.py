@@ -69,7 +69,8 @@ def in_app_context(app: Flask, function: Callable[..., Any]) -> Callable[..., An
     return call_async
 
 
-def _scheduler_of_app() -> Scheduler:
+def scheduler_of_app() -> Scheduler:
+    """Return the scheduler of the current application."""
     if not has_app_context():
         hint = "use it in a view or a job, or inside `with app.app_context():`"
         raise UsageError("NOT_RUNNING", "current_scheduler was used outside of an application context", hint=hint)
@@ -80,7 +81,7 @@ def _scheduler_of_app() -> Scheduler:
     return process.running()
 
 
-current_scheduler = cast(Scheduler, LocalProxy(_scheduler_of_app))
+current_scheduler = cast(Scheduler, LocalProxy(scheduler_of_app))
 """The scheduler of the current application: `current_scheduler.sync.create(...)` in a view.
 
 Views can use it at once. In a command or a script, start it: `with current_scheduler:`.

@@ -6,6 +6,7 @@ A schedule without these axes counts nothing. Both counters are written with the
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from kron.rules.action import KRON_ACTOR, ActionKind, ScheduleAction
@@ -76,6 +77,14 @@ def pause_after_failures(draft: PlanBuilder) -> ScheduleAction | None:
         return None
     note = "1 run failed" if count == 1 else f"{count:,} runs failed in a row"
     return ScheduleAction(ActionKind.PAUSED, draft.now, None, KRON_ACTOR, note)
+
+
+def without_max_runs(state: ScheduleState) -> ScheduleState:
+    """Return the state with a policy that does not limit the number of runs."""
+    schedule = state.job.schedule
+    return state._replace(
+        job=replace(state.job, schedule=replace(schedule, policy=replace(schedule.policy, max_runs=None)))
+    )
 
 
 def over_reason(state: ScheduleState) -> str:

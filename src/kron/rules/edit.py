@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 
 from kron.language.canonical import canonical
 from kron.rules.action import ActionKind, ScheduleAction
-from kron.rules.counters import counted_runs
+from kron.rules.counters import counted_runs, without_max_runs
 from kron.rules.handover import not_yet_due, recorded
 from kron.rules.launch_result import failed_launch
 from kron.rules.outcome import Outcome, Reason
@@ -78,20 +77,13 @@ def deleted(state: ScheduleState, now: int, actor: Actor) -> ScheduleUpdate:
     Due periods are recorded, all of them: none is launched and uses up `max_runs`. Runs that wait for their first
     attempt or for another one end.
     """
-    plan = recorded(_without_max_runs(state) if state.runs_left else state, now)
+    plan = recorded(without_max_runs(state) if state.runs_left else state, now)
     new_runs = tuple(withdrawn(run, now) for run in plan.new)
     waiting_runs = [run for run in state.open_runs if run.state in (State.PENDING, State.RETRY, State.WAITING)]
     changed = tuple((run, withdrawn(run, now)) for run in waiting_runs)
     after = state._replace(deleted=True, cursor=plan.cursor, next_check_at=now, paused_until=None)
     return ScheduleUpdate(
         state, after, new_runs, changed, plan.gap, action=ScheduleAction(ActionKind.DELETED, now, None, *actor)
-    )
-
-
-def _without_max_runs(state: ScheduleState) -> ScheduleState:
-    schedule = state.job.schedule
-    return state._replace(
-        job=replace(state.job, schedule=replace(schedule, policy=replace(schedule.policy, max_runs=None)))
     )
 
 

@@ -13,7 +13,7 @@ from kron.rules.outcome import GapRecord, Outcome, Reason
 from kron.rules.state import ScheduleState
 from kron.rules.survey import count_owed, not_owed, unhandled
 from kron.rules.update import ScheduleUpdate
-from kron.timing.due import window_extent
+from kron.timing.due import Due, window_extent
 from kron.timing.period import prev_nominal
 from kron.timing.schedule.policy import Resume
 from kron.timing.zone import rfc3339
@@ -85,6 +85,16 @@ def after_pause(state: ScheduleState, upto: int) -> ScheduleState:
         return after
     cursor = max(state.cursor, upto // 1000)  # earlier periods are in the gap record, or were never owed
     return after._replace(cursor=cursor, effective_from=upto, owed=frozenset())
+
+
+def passes_during_pause(state: ScheduleState, due: Due, until: int | None) -> bool:
+    """Return whether a period passes during a pause that ends at `until` (milliseconds; None: not yet known).
+
+    A pause that drops periods looks at their nominal times: it also drops a period whose window reaches beyond its end.
+    """
+    if until is None or due.at < until:
+        return True
+    return state.policy.resume is Resume.DROP and due.nominal * 1000 < until
 
 
 def periods_during_pause(state: ScheduleState, upto: int, reason: Reason) -> GapRecord | None:

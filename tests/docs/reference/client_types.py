@@ -22,6 +22,11 @@ NAMES = {  # in the document: in the client
     "Why": "Why",
     "Change": "Change",
     "Upserted": "Upserted",
+    "MovedRun": "MovedRun",
+    "ScheduleComparison": "ScheduleComparison",
+    "PausePlan": "PausePlan",
+    "PlannedPeriod": "PlannedPeriod",
+    "BackfillPlan": "BackfillPlan",
 }
 INPUTS = ("WebhookOptions", "Definition")
 PATH = ROOT / "src" / "kron" / "client" / "results.py"

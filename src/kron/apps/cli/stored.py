@@ -60,6 +60,21 @@ def _serve(commands: Any) -> None:
     remote.add_settings(command)
 
 
+def _ui(commands: Any) -> None:
+    command = define(
+        commands, "ui", "show the dashboard of a store to this machine", "ui --store sqlite:/var/lib/kron.db --open"
+    )
+    add_shared_store(command)
+    command.add_argument(
+        "--listen",
+        metavar="HOST:PORT",
+        default="127.0.0.1:8090",
+        help="address of this machine (default 127.0.0.1:8090)",
+    )
+    command.add_argument("--operator", action="store_true", help="allow actions; otherwise the dashboard is read-only")
+    command.add_argument("--open", action="store_true", help="open the dashboard in the browser")
+
+
 def _schedules(commands: Any) -> None:
     command = define(commands, "schedules", "manage the schedules of a service", "schedules list -o json")
     remote.add_verbs(command)
@@ -132,5 +147,5 @@ def _store(command: argparse.ArgumentParser) -> None:
 STORE_COMMANDS = (
     *(_why, _audit),
     *JOB_COMMANDS,
-    *(_audit_log, _serve, _schedules, _load, _worker, _migrate, _maintain, _doctor),
+    *(_audit_log, _serve, _ui, _schedules, _load, _worker, _migrate, _maintain, _doctor),
 )

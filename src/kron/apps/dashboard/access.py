@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from inspect import isawaitable
-from ipaddress import ip_address
-from urllib.parse import urlsplit
 
 from starlette.requests import Request
 
+from kron.apps.browser_request import host_name, is_loopback
 from kron.errors import UsageError
 
 
@@ -61,9 +60,12 @@ class LoopbackAccess:
 
     async def __call__(self, request: Request) -> Viewer | None:
         """Return the viewer, if the request comes from this machine and is addressed to it."""
-        host = urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
-        client = request.client.host if request.client else ""
-        return self.viewer if _is_loopback(client) and _is_loopback(host) else None
+        return self.viewer_of(request.headers.getlist("host"), request.client.host if request.client else "")
+
+    def viewer_of(self, hosts: Sequence[str], client: str) -> Viewer | None:
+        """Return the viewer, if the client is this machine and the only Host header names this machine."""
+        is_own = len(hosts) == 1 and is_loopback(host_name(hosts[0])) and is_loopback(client)
+        return self.viewer if is_own else None
 
 
 def allowed_by(allow: Allow) -> Access:
@@ -71,22 +73,21 @@ def allowed_by(allow: Allow) -> Access:
 
     async def access(request: Request) -> Viewer | None:
         answer = allow(request)
-        role = await answer if isawaitable(answer) else answer
-        if role is None or role is False:
-            return None
-        if role not in tuple(Role):
-            message = f"`allow` returned {role!r}, which is no role"
-            raise UsageError("BAD_OPTION", message, hint='return "operator", "viewer" or None')
-        user = getattr(request, "user", None) if "user" in request.scope else None
-        return Viewer(str(getattr(user, "display_name", "") or "application"), Role(str(role)))
+        user = request.user if "user" in request.scope else None
+        return viewer_with(await answer if isawaitable(answer) else answer, getattr(user, "display_name", ""))
 
     return access
 
 
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
+def viewer_with(role: object, name: str = "") -> Viewer | None:
+    """Return the viewer with a role that an application named; None for no role.
+
+    Raises:
+        UsageError: There is no such role.
+    """
+    if role is None or role is False:
+        return None
+    if role not in tuple(Role):
+        message = f"`allow` returned {role!r}, which is no role"
+        raise UsageError("BAD_OPTION", message, hint='return "operator", "viewer" or None')
+    return Viewer(name or "application", Role(str(role)))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
+from kron.apps.dashboard.actions import backfill, pause, resume, run_again, run_now
 from kron.apps.dashboard.context import DashboardContext
 from kron.apps.dashboard.pages import overview, schedule, try_it, zone
 from kron.apps.dashboard.route import action, page
@@ -13,21 +14,32 @@ from kron.apps.dashboard.security_headers import SecurityHeaders
 from kron.apps.dashboard.static_files import static_file
 
 
-def make_dashboard(context: DashboardContext) -> Starlette:
+def make_dashboard(context: DashboardContext) -> ASGIApp:
     """Return the dashboard as an ASGI application, which a web server or an application mounts at any path."""
     files = Route("/static/{digest}/{name:path}", static_file)
     routes = [files, *page_routes("/t/{tenant}"), *page_routes()]  # a link with a tenant never opens another one
-    app = Starlette(routes=routes, middleware=[Middleware(SecurityHeaders)])
+    app = Starlette(routes=routes)
     app.router.redirect_slashes = False
     app.state.context = context
-    return app
+    return SecurityHeaders(app)  # outside of everything, so that errors have the headers too
 
 
 def page_routes(prefix: str = "") -> list[Route]:
     """Return the routes of all pages and actions, under a prefix."""
+    one = f"{prefix}/schedules/{{name}}"
     return [
         page(f"{prefix}/", overview.overview_page),
-        page(f"{prefix}/schedules/{{name:path}}", schedule.schedule_page),
+        page(f"{one}/pause", pause.pause_page),
+        action(f"{one}/pause", pause.pause),
+        page(f"{one}/resume", resume.resume_page),
+        action(f"{one}/resume", resume.resume),
+        page(f"{one}/run", run_now.run_now_page),
+        action(f"{one}/run", run_now.run_now),
+        page(f"{one}/backfill", backfill.backfill_page),
+        action(f"{one}/backfill", backfill.backfill),
+        page(f"{prefix}/runs/{{key}}/again", run_again.run_again_page),
+        action(f"{prefix}/runs/{{key}}/again", run_again.run_again),
+        page(one, schedule.schedule_page),
         page(f"{prefix}/try", try_it.try_page, role=None),
         action(f"{prefix}/zone", zone.choose_zone, role=None),
     ]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hmac
+import re
 import secrets
 from hashlib import sha256
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 from starlette.requests import Request
 
+from kron.apps.browser_request import is_of_another_site
 from kron.errors import AccessDenied, InvalidInput
 
 MAX_FORM_BYTES = 256 * 1024
@@ -16,6 +18,8 @@ MAX_FIELDS = 2_000
 SECRET_COOKIE = "kron_form"  # noqa: S105  # name of the cookie
 TOKEN_FIELD = "form_token"  # noqa: S105  # name of the field
 REQUEST_FIELD = "request"  # names the request, so that a form that is sent twice acts once
+
+_REQUEST = re.compile(r"ui-[0-9a-f]{24}")
 
 Fields = dict[str, list[str]]
 
@@ -35,6 +39,23 @@ def new_request() -> str:
     return f"ui-{secrets.token_hex(12)}"
 
 
+def text_of(fields: Fields, name: str) -> str:
+    """Return the text of a field; empty if the form has none."""
+    return fields.get(name, [""])[0].strip()
+
+
+def request_of(fields: Fields) -> str:
+    """Return the name of the request that a form carries.
+
+    Raises:
+        InvalidInput: The form has no name that this dashboard made.
+    """
+    name = text_of(fields, REQUEST_FIELD)
+    if not _REQUEST.fullmatch(name):
+        raise InvalidInput("BAD_REQUEST", "the form does not name its request", hint="send the form of the page")
+    return name
+
+
 async def read_form(request: Request, session: str) -> Fields:
     """Return the fields of a form that a page of this dashboard has made.
 
@@ -42,7 +63,8 @@ async def read_form(request: Request, session: str) -> Fields:
         AccessDenied: The request comes from another site, or its token is missing or foreign.
         InvalidInput: The form cannot be read, or is too long.
     """
-    _check_origin(request)
+    if is_of_another_site(request.headers):
+        raise AccessDenied("FOREIGN_ORIGIN", "the request comes from another site", hint="use the form of the page")
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
         raise InvalidInput("MEDIA_TYPE", "the request is not a form", hint="send the form of the page")
     fields = _parsed(await _body(request))
@@ -71,12 +93,3 @@ def _parsed(body: bytes) -> Fields:
         )
     except ValueError:
         raise InvalidInput("BAD_REQUEST", "the form cannot be read", hint="send the form of the page") from None
-
-
-def _check_origin(request: Request) -> None:
-    """Refuse a request that another site made. Browsers tell the site in headers that its pages cannot set."""
-    site, origin = request.headers.get("sec-fetch-site", ""), request.headers.get("origin", "")
-    is_foreign_site = site not in ("", "same-origin", "none")
-    is_foreign_origin = origin != "" and urlsplit(origin).netloc != request.headers.get("host", "")
-    if is_foreign_site or is_foreign_origin:
-        raise AccessDenied("FOREIGN_ORIGIN", "the request comes from another site", hint="use the form of the page")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Awaitable, Callable
 
@@ -10,6 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from kron.apps.browser_request import nul_error
 from kron.apps.dashboard.access import Role, Viewer
 from kron.apps.dashboard.context import DashboardContext
 from kron.apps.dashboard.form import Fields, read_form
@@ -18,6 +20,7 @@ from kron.apps.http_status import http_status
 from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
 from kron.errors import AccessDenied, KronError, NotFound
 
+log = logging.getLogger("kron.dashboard")
 Page = Callable[[View], Awaitable[Response]]
 Action = Callable[[View, Fields], Awaitable[Response]]
 
@@ -40,11 +43,16 @@ class Guarded:
         try:
             response = await self._respond(view)
         except KronError as error:
-            status = http_status(error)
-            response = view.render("error.html", status, error=error, status_code=status)
+            response = _error_page(view, error, http_status(error))
+        except Exception:
+            log.exception("a page of the dashboard failed: %s", request.url.path)
+            internal = KronError("INTERNAL", "this page failed", hint="the log of the process has the reason")
+            response = _error_page(view, internal, 500)
         await response(scope, receive, send)
 
     async def _respond(self, view: View) -> Response:
+        if error := nul_error(view.request.scope):
+            raise error
         if self.role is not None:
             view.viewer = await self._admitted(view)
             view.now = await view.store.now()
@@ -70,6 +78,10 @@ class Guarded:
             raise AccessDenied("FORBIDDEN", "you may look, and not change anything", hint="ask an operator")
         set_tenant_scope(view.prefix or ALL_TENANTS)
         return viewer
+
+
+def _error_page(view: View, error: KronError, status: int) -> Response:
+    return view.render("error.html", status, error=error, status_code=status)
 
 
 def page(path: str, handler: Page, *, role: Role | None = Role.VIEWER) -> Route:

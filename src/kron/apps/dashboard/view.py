@@ -73,6 +73,16 @@ class View:
         """Whether the viewer may change something."""
         return self.viewer is not None and self.viewer.may_operate
 
+    @property
+    def named_identity(self) -> str:
+        """Identity of the schedule that the address names. A slash in it is written as %2F twice encoded."""
+        return self.identity(unquote(self.request.path_params["name"]))
+
+    @property
+    def actor_name(self) -> str:
+        """Name of the viewer, as recorded with actions."""
+        return self.viewer.name if self.viewer else ""
+
     def identity(self, name: str) -> str:
         """Return the identity of a schedule by the name that pages show."""
         return self.prefix + name
@@ -106,7 +116,8 @@ class View:
 
     def schedule_link(self, identity: str, page: str = "", **query: str | int) -> str:
         """Return the address of the page of a schedule."""
-        return self.link(f"schedules/{quote(self.name(identity), safe='')}{page}", **query)
+        name = quote(self.name(identity), safe="").replace("%", "%25")  # twice, because servers decode slashes once
+        return self.link(f"schedules/{name}{page}", **query)
 
     def file(self, name: str) -> str:
         """Return the address of a static file."""

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
+from typing import TYPE_CHECKING, Any
 
 from kron.apps.embedded.background import BackgroundThread, run_in_new_loop
 from kron.apps.embedded.blocking_jobs import BlockingJobs
@@ -25,8 +26,11 @@ from kron.engine.clock import Clock, SystemTimer, Timer
 from kron.engine.events import Sink, silent
 from kron.engine.maintenance import RETENTION_DAYS
 from kron.engine.settings import Settings
-from kron.errors import UsageError
+from kron.errors import InvalidSetting, UsageError
 from kron.launchers.threads import THREADS
+
+if TYPE_CHECKING:
+    from kron.apps.embedded.scheduler_dashboard import SchedulerDashboard
 
 
 class Scheduler(JobDeclarations, Requests, TaskJobs):
@@ -125,6 +129,23 @@ class Scheduler(JobDeclarations, Requests, TaskJobs):
     def metrics(self) -> str:
         """Return the metrics of this process in the Prometheus text format. You can call it from any thread."""
         return self._setup.metrics.text()
+
+    def dashboard(self, allow: Callable[[Any], object] | None = None) -> SchedulerDashboard:
+        """Return the dashboard of this scheduler as an ASGI application: `app.mount("/kron", s.dashboard())`.
+
+        Args:
+            allow: Function or coroutine function that gets the Starlette request and returns `"operator"`, `"viewer"`
+                or None. None: only requests of this machine are answered, without a login.
+
+        Raises:
+            InvalidSetting: A package is missing.
+        """
+        try:
+            from kron.apps.embedded.scheduler_dashboard import SchedulerDashboard
+        except ImportError as error:
+            message = f"the dashboard needs a package that is not installed: {error.name}"
+            raise InvalidSetting("MISSING_PACKAGE", message, hint="run pip install 'kron-py[dashboard]'") from None
+        return SchedulerDashboard(lambda: self._require_running("dashboard"), allow)
 
     def start(self) -> None:
         """Start the scheduler in a background thread, and return when it runs.

@@ -20,12 +20,24 @@ from kron.apps.service.auth.tokens import JwtAuthenticator
 from kron.apps.service.bounds import Bounded
 from kron.apps.service.config import Config
 from kron.apps.service.context import AppContext, Authenticator, NoAuthenticator
+from kron.apps.service.dashboard import mount_dashboard
 from kron.apps.service.event_stream import Feed
 from kron.apps.service.openapi import describe
 from kron.apps.service.preset import presets_of
 from kron.apps.service.problem import register_error_handlers
 from kron.apps.service.quota import Quotas
-from kron.apps.service.routes import actions, bulk, calendar, document, events, queries, schedules, status, workflows
+from kron.apps.service.routes import (
+    actions,
+    bulk,
+    calendar,
+    comparison,
+    document,
+    events,
+    queries,
+    schedules,
+    status,
+    workflows,
+)
 from kron.apps.service.working import make_worker, make_working, targets_of
 from kron.apps.wiring import check_served, open_store, with_notifications
 from kron.engine.clock import SystemClock, SystemTimer
@@ -36,7 +48,7 @@ from kron.engine.store import Store
 from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
 from kron.launchers.workflow import WorkflowLauncher
 
-ROUTERS = (document, schedules, actions, queries, calendar, events, bulk, workflows, status)
+ROUTERS = (document, schedules, actions, queries, comparison, calendar, events, bulk, workflows, status)
 
 
 def make_app(config: Config) -> FastAPI:
@@ -55,6 +67,7 @@ def make_app(config: Config) -> FastAPI:
     for module in ROUTERS:
         app.router.routes.extend(module.router.routes)  # added directly, so that each route can be inspected
     check_routes(app.routes)
+    mount_dashboard(app, config)
     register_error_handlers(app)
     describe(app)
     app.add_middleware(Bounded)

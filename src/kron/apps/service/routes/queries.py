@@ -22,6 +22,7 @@ from kron.apps.service.schemas.views import (
     change_view,
     run_details,
     run_view,
+    upcoming_run,
     visible_attempts,
 )
 from kron.engine.backfill import request_keys
@@ -201,13 +202,14 @@ async def _upcoming_runs(state: ScheduleState, now: int, count: int, until: str 
     last = None if until is None else milliseconds(until)
     search = await upcoming_within_time(state, now, count + 1)
     selected = [due for due in search.dues if last is None or due.at <= last]
-    runs = [responses.UpcomingRun(period=rfc3339(due.nominal), at=rfc3339_ms(due.at)) for due in selected[:count]]
-    reason = None if search.dues else await _no_run_reason(state, now, timed_out=search.timed_out)
+    runs = [upcoming_run(due) for due in selected[:count]]
+    reason = None if search.dues else await no_run_reason(state, now, timed_out=search.timed_out)
     has_more = len(selected) > count or not search.complete
     return responses.UpcomingRuns(runs=runs, has_more=has_more, summary=describe(state.job.schedule), reason=reason)
 
 
-async def _no_run_reason(state: ScheduleState, now: int, *, timed_out: bool) -> str:
+async def no_run_reason(state: ScheduleState, now: int, *, timed_out: bool) -> str:
+    """Return why a schedule has no upcoming run."""
     if timed_out:
         return f"no run was found within the search time of {SEARCH_SECONDS} s"
     return await compute(no_upcoming_reason, state, now)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import StrEnum
 
 from kron.apps.record_fields import next_run_at, run_fields, state_fields
 from kron.apps.service.auth.caller import Caller
 from kron.apps.service.compute import upcoming_within_time
 from kron.apps.service.config import Config
-from kron.apps.service.schemas import responses
+from kron.apps.service.schemas import plans, responses
 from kron.apps.service.schemas.definition import configured_source, described
+from kron.engine.backfill_plan import PlannedPeriod
 from kron.engine.registrar import Registrar
 from kron.language.canonical import canonical, write_cron
 from kron.language.kron import scan
@@ -17,6 +19,7 @@ from kron.rules.attempt import Attempt, AttemptResult
 from kron.rules.run import Run, State
 from kron.rules.state import ScheduleState
 from kron.rules.update import Revision
+from kron.timing.due import Due
 from kron.timing.schedule import Cron, Schedule
 from kron.timing.zone import rfc3339, rfc3339_ms
 
@@ -132,6 +135,32 @@ def run_details(run: Run, caller: Caller, run_id: str | None, attempts: Iterable
     """Return the current state of a run with its attempts."""
     view = run_view(run, caller, run_id)
     return responses.RunDetails(**view.model_dump(), attempts=attempt_views(attempts, caller))
+
+
+def upcoming_run(due: Due) -> responses.UpcomingRun:
+    """Return an upcoming run: its period, and its due time."""
+    return responses.UpcomingRun(period=rfc3339(due.nominal), at=rfc3339_ms(due.at))
+
+
+def planned_backfill(periods: list[PlannedPeriod]) -> plans.BackfillPlan:
+    """Return the periods of a backfill that is not made."""
+    views = [
+        plans.PlannedPeriod(
+            period=rfc3339(period.nominal),
+            ran=period.ran,
+            outcome=text_of(period.outcome),
+            reason=text_of(period.reason),
+            state=text_of(period.run and period.run.state),
+            key=period.run.key if period.run else None,
+        )
+        for period in periods
+    ]
+    return plans.BackfillPlan(periods=views, ran=sum(period.ran for period in periods))
+
+
+def text_of(value: StrEnum | None) -> str | None:
+    """Return a member of an enumeration as text; None without one."""
+    return None if value is None else str(value)
 
 
 def run_view(run: Run, caller: Caller, run_id: str | None = None) -> responses.RunView:

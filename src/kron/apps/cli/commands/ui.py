@@ -1,0 +1,80 @@
+"""`kron ui`: show the dashboard of a store, for this machine only."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import webbrowser
+from getpass import getuser
+
+from kron.apps.browser_request import is_loopback
+from kron.apps.cli.console import Screen
+from kron.apps.cli.inputs import usage_error
+from kron.apps.cli.store_request import store_url
+from kron.apps.redacted import redacted
+from kron.apps.wiring import check_served, open_store
+from kron.engine.registrar import Registrar
+from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
+from kron.errors import InvalidSetting
+
+LISTEN = "127.0.0.1:8090"  # address, unless --listen names another
+
+
+def run(args: argparse.Namespace, screen: Screen) -> int:
+    """Serve the dashboard until Ctrl-C."""
+    try:
+        import jinja2  # noqa: F401  a missing package is reported below
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        message = f"the dashboard needs a package that is not installed: {error.name}"
+        raise InvalidSetting("MISSING_PACKAGE", message, hint="run pip install 'kron-py[dashboard]'") from None
+    return asyncio.run(_serve(args, screen))
+
+
+async def _serve(args: argparse.Namespace, screen: Screen) -> int:
+    import uvicorn
+
+    from kron.apps.dashboard.access import LoopbackAccess, Role
+    from kron.apps.dashboard.app import make_dashboard
+    from kron.apps.dashboard.context import DashboardContext
+
+    host, port = _address(args.listen)
+    url, role = store_url(args), Role.OPERATOR if args.operator else Role.VIEWER
+    set_tenant_scope(ALL_TENANTS)
+    await check_served(url)
+    async with open_store(url) as store:
+        access = LoopbackAccess(role, f"kron ui ({_user()})")
+        context = DashboardContext(store, Registrar(store), access, store_name=redacted(url))
+        settings = uvicorn.Config(
+            make_dashboard(context), host=host, port=port, log_level="warning", access_log=False, ws="none"
+        )
+        server = uvicorn.Server(settings)
+        address = f"http://{args.listen}/"
+        screen.note(f"kron ui shows {redacted(url)} on {address} ({_role_text(role)}; Ctrl-C ends it)")
+        if args.open:
+            webbrowser.open(address)
+        await server.serve()
+    return 0 if server.started else 1
+
+
+def _address(listen: str) -> tuple[str, int]:
+    host, colon, port = listen.rpartition(":")
+    if not colon or not (port.isascii() and port.isdigit() and int(port) < 65_536):
+        raise usage_error(f"{listen!r} is not an address with a port", f"use one such as {LISTEN}")
+    host = host.removeprefix("[").removesuffix("]")
+    if not is_loopback(host):
+        message = f"kron ui has no login, so it listens on addresses of this machine only, and not on {host!r}"
+        raise usage_error(message, f"use {LISTEN}, or kron serve for other machines")
+    return host, int(port)
+
+
+def _role_text(role: str) -> str:
+    return "with actions" if role == "operator" else "read-only; --operator allows actions"
+
+
+def _user() -> str:
+    try:
+        return getuser()
+    except (KeyError, OSError):  # a container whose user has no name
+        return "unknown user"

@@ -1,0 +1,32 @@
+"""Resume: the first runs after the pause."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from kron.apps.dashboard.form import Fields, text_of
+from kron.apps.dashboard.view import View
+from kron.engine.request_check import require_schedule
+from kron.rules.pause import NO_ACTOR, Actor, resumed
+from kron.rules.upcoming import upcoming
+
+SHOWN_RUNS = 5
+
+
+async def resume_page(view: View) -> Response:
+    """Return the page that shows what happens if the schedule is resumed."""
+    identity = view.named_identity
+    (stored,) = await view.store.get([identity])
+    state = require_schedule(stored, identity)
+    update = resumed(state, view.now, NO_ACTOR)
+    after = update.after if update else state
+    dropped = update.gap if update else None
+    dues = upcoming(after, view.now, SHOWN_RUNS)
+    return view.render("resume.html", section="schedules", state=state, dropped=dropped, dues=dues)
+
+
+async def resume(view: View, fields: Fields) -> Response:
+    """Resume the schedule, and show it."""
+    identity = view.named_identity
+    await view.registrar.resume(identity, Actor(view.actor_name, text_of(fields, "note")))
+    return view.redirect(view.schedule_link(identity))
