@@ -48,7 +48,6 @@ class Rung(NamedTuple):
         line: The period, or a run that was requested.
         look: What became of it.
         detail: Reason or duration, shown under the word.
-        excerpt: What the target said of a failure: hostile text.
         lateness: Time from the due time to the start, in words; empty if it did not start.
         chart: Window, chosen second and start; None for a run outside of the calendar.
         clock_change: Which one of two equal times it is, or the time for which it stands; empty on ordinary days.
@@ -58,7 +57,6 @@ class Rung(NamedTuple):
     line: PeriodLine
     look: Look
     detail: str
-    excerpt: str
     lateness: str
     chart: Markup | None
     clock_change: str
@@ -115,18 +113,18 @@ def run_length(run: Run) -> int | None:
 
 def _rung(line: PeriodLine, chart: Markup | None, now: int) -> Rung:
     run, look = line.run, look_of_line(line)
-    detail, excerpt = look.reason, ""
+    detail = look.reason
     if run is not None and run.state is State.SUCCESS:
         length, attempts = run_length(run), f"{run.tries} attempts" if run.tries > 1 else ""
         detail = " · ".join(part for part in ("" if length is None else span_text(length), attempts) if part)
     elif run is not None and not run.open and line.reason is not Reason.PAUSED:
-        detail, excerpt = cause_of(run, line.report.attempts)
+        detail = cause_of(run, line.report.attempts).text
     elif line.report.gap is not None and line.report.gap.count > 1:
         detail = f"{look.reason}, one of {line.report.gap.count:,} periods"
     started = None if run is None else run.started
     lateness = "" if started is None else f"+{span_text(max(0, started - line.due))}"
     is_coming = line.absence is not None and line.due > now
-    return Rung(line, look, detail, excerpt, lateness, chart, _clock_change(line), is_coming)
+    return Rung(line, look, detail, lateness, chart, _clock_change(line), is_coming)
 
 
 def _clock_change(line: PeriodLine) -> str:

@@ -6,6 +6,7 @@ The sentences are those of `PeriodReport`, as `kron why` prints them.
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from typing import NamedTuple
 
 from kron.apps.dashboard.outcome_look import Look
@@ -14,6 +15,7 @@ from kron.engine.attempt_text import attempt_text
 from kron.engine.period_report import PeriodReport, action_text
 from kron.engine.periods import PeriodLine
 from kron.language.canonical import canonical, unparse
+from kron.rules.attempt import without_worker_names
 from kron.timing.decision import decide
 from kron.timing.due import window_of
 from kron.timing.schedule.policy import MILLISECOND
@@ -57,8 +59,10 @@ class Why(NamedTuple):
     report: list[str]
 
 
-def why_of(line: PeriodLine) -> Why:
-    """Return the parts of the report on a period."""
+def why_of(line: PeriodLine, *, is_tenant: bool = False) -> Why:
+    """Return the parts of the report on a period. Tenants do not see the names of workers."""
+    if is_tenant:
+        line = replace(line, report=replace(line.report, attempts=without_worker_names(line.report.attempts)))
     report, job = line.report, line.revision.job
     deadline = job.schedule.policy.deadline
     obstacles = [action_text(report.action)] if report.action is not None else []

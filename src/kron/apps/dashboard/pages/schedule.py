@@ -91,7 +91,7 @@ async def schedule_page(view: View) -> Response:
         axis=axis_texts(axis, [line.period.nominal for line in lines if line.window], zone(view.zone)) if axis else [],
         form=period_form(lines),
         selected=selected,
-        why=why_of(selected) if selected else None,
+        why=why_of(selected, is_tenant=bool(view.tenant)) if selected else None,
         following=_following(lines, selected),
         is_now=before is None and after is None and position.at == view.now,
         kept={name: value for name, value in view.request.query_params.items() if name in ("before", "after")},
