@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import quote
 
 import pytest
@@ -18,10 +19,13 @@ from kron.apps.dashboard.charts.window import WindowAxis
 from kron.apps.dashboard.definition import offset_text, target_text, zone_text
 from kron.apps.dashboard.figures import percentile
 from kron.apps.dashboard.outcome_look import look_of_outcome, look_of_run
+from kron.apps.dashboard.rung import look_of_line
 from kron.engine.clock import ManualClock
 from kron.engine.registrar import Actor, Registrar
 from kron.engine.why import why
 from kron.language import parse
+from kron.rules.action import ActionKind, ScheduleAction
+from kron.rules.outcome import Outcome, Reason
 from kron.rules.upcoming import upcoming
 from kron.stores.memory import MemoryStore
 from kron.timing.due import due_of
@@ -86,6 +90,27 @@ def test_past_lines_have_the_outcomes_of_the_store(site, seeded, name):
             assert words.startswith(look_of_outcome(gap.outcome, gap.reason).word)
         else:
             assert words.startswith(("No run", "Late", "Paused"))
+
+
+def test_period_that_passed_during_a_pause_names_the_person(site):
+    """The schedule was paused from 09:12 to 13:30 UTC."""
+    rows = rows_of(site.get("/schedules/crm.import-legacy?period=2026-10-21T10:49:00Z").text)
+    passed = [row[0] for row in rows if row[2] == "Missedpast its deadline, while paused by ana.lopez"]
+    assert passed == [instant_of("2026-10-21T10:49:00Z"), instant_of("2026-10-21T12:49:00Z")]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason", "actor", "text"),
+    [
+        (Outcome.SKIPPED, Reason.PAUSED, "ana", "paused by ana"),
+        (Outcome.SKIPPED, Reason.PAUSED, "", "paused"),
+        (Outcome.SKIPPED, Reason.OVERLAP, "ana", "previous run was active, while paused by ana"),
+    ],
+)
+def test_reason_of_a_pause_in_words(outcome, reason, actor, text):
+    action = ScheduleAction(ActionKind.PAUSED, 0, actor=actor)
+    line = SimpleNamespace(run=None, outcome=outcome, reason=reason, report=SimpleNamespace(action=action))
+    assert look_of_line(line).reason == text
 
 
 def test_every_chosen_second_is_that_of_the_decision(site, seeded):

@@ -141,7 +141,6 @@ def test_text_with_two_meanings_is_refused_and_both_are_offered(site):
 @pytest.mark.parametrize(
     "values",
     [
-        {"s": "x" * 1_001},
         {"s": "0 9 * * *", "dialect": "nothing"},
         {"s": "0 9 * * *", "zone": "Nowhere/Land"},
         {"s": "0 9 * * *", "at": "yesterday"},
@@ -151,6 +150,19 @@ def test_text_with_two_meanings_is_refused_and_both_are_offered(site):
 def test_question_that_cannot_be_answered_says_why(site, values):
     reply = site.get("/try?" + urlencode(values))
     assert reply.status == 200 and 'id="refusal"' in reply.text and "x" * 1_001 not in reply.text
+
+
+def test_text_of_more_than_1000_characters_is_refused(site):
+    """Both texts are valid; one character is too many."""
+    text = "0 9 * * *" + " @seed(stable,salt=" + "x" * 971 + ")"
+    assert len(text) == 1_000 and len(shown_runs(page_of(site, text))) == 10
+    page = page_of(site, text.replace("salt=", "salt=x"))
+    assert "Use at most 1,000 characters here." in plain(page) and shown_runs(page) == []
+
+
+def test_search_ends_at_its_time_limit(site, monkeypatch):
+    monkeypatch.setattr("kron.apps.dashboard.trial.SEARCH_SECONDS", -1.0)
+    assert "where the search ended because it took too long" in plain(page_of(site, "0 9 * * *"))
 
 
 def test_search_is_bounded_in_time(site):

@@ -23,8 +23,10 @@ from kron.apps.dashboard.run_cause import cause_of
 from kron.apps.dashboard.time_text import Form, span_text
 from kron.engine.period_report import Absence
 from kron.engine.periods import PeriodLine
+from kron.rules.action import ActionKind
 from kron.rules.outcome import Outcome, Reason
 from kron.rules.run import Run, State
+from kron.timing.clock_change import fold_pass
 from kron.timing.recurrence import stands_for
 
 _OF_ABSENCE = {
@@ -93,9 +95,10 @@ def look_of_line(line: PeriodLine) -> Look:
         if line.absence is Absence.COMING and not line.report.due.schedulable:
             look = look_of_outcome(Outcome.UNSCHEDULABLE, Reason.CONSTRAINTS)
     action = line.report.action
-    if line.reason is Reason.PAUSED and action is not None and action.actor:
-        return look._replace(reason=f"paused by {action.actor}")
-    return look
+    if action is None or action.kind is not ActionKind.PAUSED or line.outcome not in (Outcome.SKIPPED, Outcome.MISSED):
+        return look
+    pause = f"paused by {action.actor}" if action.actor else "paused"
+    return look._replace(reason=pause if line.reason is Reason.PAUSED else f"{look.reason}, while {pause}")
 
 
 def period_form(lines: Sequence[PeriodLine]) -> Form:
@@ -117,7 +120,7 @@ def _rung(line: PeriodLine, chart: Markup | None, now: int) -> Rung:
     if run is not None and run.state is State.SUCCESS:
         length, attempts = run_length(run), f"{run.tries} attempts" if run.tries > 1 else ""
         detail = " · ".join(part for part in ("" if length is None else span_text(length), attempts) if part)
-    elif run is not None and not run.open and line.reason is not Reason.PAUSED:
+    elif run is not None and not run.open and line.outcome not in (Outcome.SKIPPED, Outcome.MISSED):
         detail = cause_of(run, line.report.attempts).text
     elif line.report.gap is not None and line.report.gap.count > 1:
         detail = f"{look.reason}, one of {line.report.gap.count:,} periods"
@@ -135,8 +138,6 @@ def _clock_change(line: PeriodLine) -> str:
     missing_time = stands_for(schedule, nominal)
     if missing_time is not None:
         return f"for {missing_time[11:]}, which the clocks skip"
+    fold = fold_pass(schedule.zone, nominal)
     wall = schedule.zone.wall(nominal)
-    instants = schedule.zone.instants(nominal + wall.offset)
-    if len(instants) < 2:
-        return ""
-    return f"{'first' if nominal == min(instants) else 'second'} {wall.hour:02d}:{wall.minute:02d}"
+    return f"{'first' if fold == 1 else 'second'} {wall.hour:02d}:{wall.minute:02d}" if fold else ""

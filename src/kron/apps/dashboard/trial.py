@@ -26,7 +26,6 @@ from kron.timing.zone import rfc3339
 
 MAX_TEXT_LENGTH = 1_000  # characters
 RUN_COUNT = 10  # upcoming runs that are shown
-MAX_STEPS = 5_000  # of the search for them
 DEFAULT_DIALECT = "kron"  # whose error is shown if no dialect accepts the text
 
 
@@ -122,7 +121,7 @@ def _unschedulable_text(unschedulable: Unschedulable) -> str:
 def _search(schedule: Schedule, question: Question) -> UpcomingRuns:
     """Search the upcoming runs, bounded in steps and in time."""
     end = time.monotonic() + SEARCH_SECONDS
-    return upcoming_runs(schedule, question.name, question.at, RUN_COUNT, MAX_STEPS, lambda: time.monotonic() > end)
+    return upcoming_runs(schedule, question.name, question.at, RUN_COUNT, enough=lambda: time.monotonic() > end)
 
 
 def _elsewhere(schedule: Schedule) -> list[Elsewhere]:
