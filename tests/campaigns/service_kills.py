@@ -47,6 +47,10 @@ HASTE = {  # more happens in a minute than under the defaults
     "lookahead_ms": 5_000,
 }
 CLAIM = 35_000  # milliseconds: a claim of somebody who was killed is over by then
+LOST_ATTEMPTS = """
+SELECT a.at, a.duration, a.excerpt FROM run_attempts a JOIN runs r USING (tenant_id, idempotency_key)
+WHERE r.schedule_id = %s AND r.run_at = %s AND r.trigger_id = %s AND a.result = 'lost'
+"""
 REVISIONS = "SELECT schedule_id, max(number) FROM schedule_revisions GROUP BY 1"
 
 
@@ -56,6 +60,7 @@ class Fleet:
     def __init__(self, server, database, folder, changed):
         self.folder, self.ports = folder, {name: free_port() for name in PROCESSES}
         self.living, self.kills = {}, Counter()
+        self.deaths = []  # process id, and when it was killed in milliseconds
         common = settings(folder) | {
             "webhook_secret": SECRET,
             "webhook_allow_plain_http": "true",
@@ -78,6 +83,7 @@ class Fleet:
         self.living[name].kill()
         self.living[name].wait()
         self.kills[name[:-1]] += 1
+        self.deaths.append((self.living[name].pid, int(time.time() * 1000)))
 
     def api(self, chance, tenant):
         return Service(self.ports[chance.choice(("api0", "api1"))], None, token(tenant))
@@ -267,11 +273,34 @@ async def campaign(given, server, folder):
         old = int(time.time() * 1000) - CLAIM
         async with open_store(server.url(database)) as store:
             found = await examine(store, server, database, log, {}, old, [], lambda words: None)
+        doubt = _killed_before_sending(found.lost, fleet, server, database)
+        found.doubt += doubt
+        found.lost = [each for each in found.lost if each not in doubt]
         _confirmed(users, found, server, database)
     finally:
         fleet.close()
         listener.close()
     return found, users, fleet
+
+
+def _killed_before_sending(lost, fleet, server, database):
+    """The runs of which nobody can know whether they arrived.
+
+    Such a run is recorded as unknown. A worker had claimed it, and was killed (by its process id) before that claim
+    ended and before it recorded a result. The target never saw the request, and refused the next one.
+    """
+    doubt = []
+    for each in lost:
+        attempts = server.sql(LOST_ATTEMPTS, database, *each[:3]) if each[5:6] == ("unknown",) else []
+        if any(_was_killed(fleet, *attempt) for attempt in attempts):
+            doubt.append(each)
+    return doubt
+
+
+def _was_killed(fleet, at, duration, words):
+    """Whether the worker that the attempt names was killed within it. An owner is host:process:token."""
+    process = int(words.split()[1].split(":")[1])
+    return any(process == pid and at <= killed <= at + duration for pid, killed in fleet.deaths)
 
 
 def _confirmed(users, found, server, database):
@@ -287,6 +316,9 @@ def report(found, users, fleet, seed):
     for what, count in sorted((users.count + found.outcomes).items()):
         print(f"{count:8d}  {what}")
     print(f"{len(found.dropped):8d}  unknown: the target had the request and dropped it, and then refused the run")
+    print(
+        f"{len(found.doubt):8d}  unknown: its worker was killed before it sent the run, and then the target refused it"
+    )
     for kind in ("lost", "missed", "doubled", "unexplained"):
         for each in getattr(found, kind)[:10]:
             print(f"{kind}: {each}")

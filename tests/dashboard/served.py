@@ -4,15 +4,21 @@ import http.client
 import re
 import threading
 import time
-from contextlib import closing, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 import uvicorn
+from starlette.applications import Starlette
+from starlette.routing import Mount
 
 from kron.apps.dashboard.access import LoopbackAccess, Role
 from kron.apps.dashboard.app import make_dashboard
 from kron.apps.dashboard.context import DashboardContext
+from kron.apps.wiring import open_store
+from kron.engine.clock import SystemTimer
+from kron.engine.event_mirror import EventMirror, mirroring
+from kron.engine.event_relay import EventRelay, relaying
 from kron.engine.registrar import Registrar
 
 
@@ -58,11 +64,23 @@ class Site:
         return re.search(r'name="form_token" value="([^"]*)"', self.get("/").text)[1]
 
 
+class Ending(uvicorn.Server):
+    """A server that ends open streams, as that of `kron ui` does."""
+
+    async def shutdown(self, sockets=None):
+        state = getattr(self.config.app, "state", None)
+        if hasattr(state, "mirror"):
+            state.mirror.close()
+        await super().shutdown(sockets)
+
+
 @contextmanager
 def served(app):
     """Serve an ASGI application on a free port."""
-    settings = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", ws="none", lifespan="off")
-    server = uvicorn.Server(settings)
+    settings = uvicorn.Config(
+        app, host="127.0.0.1", port=0, log_level="error", ws="none", lifespan="auto", timeout_graceful_shutdown=1
+    )
+    server = Ending(settings)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     end = time.monotonic() + 20
@@ -80,3 +98,22 @@ def dashboard_of(store, role=Role.OPERATOR, access=None):
     return make_dashboard(
         DashboardContext(store, Registrar(store), access or LoopbackAccess(role), store_name="memory", is_shared=True)
     )
+
+
+def watched(url, role=Role.OPERATOR, has_streams=True):
+    """Return a dashboard that opens its store when it is served, and whose pages are told of changes."""
+
+    @asynccontextmanager
+    async def lifespan(app):
+        async with open_store(url) as store:
+            relay = EventRelay(store.events, SystemTimer())
+            mirror = EventMirror(store.events, SystemTimer(), relay.begin)
+            context = DashboardContext(
+                store, Registrar(store, relay), LoopbackAccess(role), mirror=mirror, has_streams=has_streams
+            )
+            app.state.mirror = mirror
+            async with relaying(relay), mirroring(mirror):
+                app.router.routes[:] = [Mount("/", make_dashboard(context))]
+                yield
+
+    return Starlette(lifespan=lifespan)

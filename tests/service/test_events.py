@@ -1,4 +1,4 @@
-"""Server-sent events: a tenant's own, in order, from where one left off, and never more than the ring."""
+"""Server-sent events: a tenant's own, of all processes, in order, from where one left off."""
 
 import asyncio
 import http.client
@@ -7,9 +7,11 @@ import threading
 
 import pytest
 
-from kron.apps.service.event_stream import MAX_EVENTS_PER_TURN, Feed
-from kron.engine.clock import SystemTimer
-from kron.engine.events import Event
+from kron.apps.service.event_stream import Feed
+from kron.engine.clock import SystemClock, SystemTimer
+from kron.engine.event_mirror import PAGE_SIZE, EventMirror, mirroring
+from kron.engine.event_ring import RING_SIZE, RingEvent
+from kron.stores.memory import MemoryStore
 from tests.service.http import receiving, serving, until
 from tests.service.tokens import settings, token
 
@@ -74,9 +76,26 @@ def test_who_listens_hears_what_happens_to_his_tenant_and_to_no_other(tmp_path):
 
 
 def test_an_event_that_nobody_remembers_leaves_a_hole(plain):
-    for last in ("other.1", "nothing", "999999999", f"{plain.app.state.parts.feed.process_token}.999999"):
-        assert [name for _, name, _ in told(plain, Last_Event_ID=last)] == ["elsewhere", "events_lost"]
-    assert [name for _, name, _ in told(plain)] == ["elsewhere"], "no worker here"
+    for last in ("other.1", "nothing", "999999999", "9" * 30):
+        assert [name for _, name, _ in told(plain, Last_Event_ID=last)] == ["events_lost"]
+    assert told(plain) == []
+
+
+def test_process_without_a_worker_tells_what_the_workers_of_others_do(database):
+    """The store carries the events, and an id of one process is good in another."""
+    with (
+        receiving() as receiver,
+        serving(store=database, run_worker=True, tick_ms=50) as worker,
+        serving(store=database, run_worker=False) as other,
+    ):
+        ear = Listener(other)
+        until(lambda: worker.app.state.parts.relay.is_listened)
+        other.put("/v1/schedules/s", {**HOUR, "target": receiver.url})
+        other.post("/v1/schedules/s/trigger")
+        until(lambda: "launch_completed" in ear.text)
+        first, *rest = read(ear.text)
+        assert [name for _, name, _ in (first, *rest)] == ["run_recorded", "launch_completed"]
+        assert told(worker, Last_Event_ID=first[0]) == rest
 
 
 def test_no_tenant_has_more_than_so_many_listeners(plain):
@@ -86,23 +105,30 @@ def test_no_tenant_has_more_than_so_many_listeners(plain):
     assert (refused.status, refused.json["code"]) == (429, "QUOTA")
     assert all(each.gone() for each in ears)
     until(lambda: plain.app.state.parts.feed.listeners[""] == 0)
-    assert [name for _, name, _ in told(plain)] == ["elsewhere"]
+    assert told(plain) == []
 
 
-@pytest.mark.parametrize("events", [0, 1, MAX_EVENTS_PER_TURN, 3 * MAX_EVENTS_PER_TURN + 1])
-def test_the_ring_gives_all_that_it_has_in_order(events):
-    async def script(kept):
-        feed = Feed(SystemTimer(), kept)
-        for n in range(events):
-            feed(Event("e", n, {"identity": f"{'ab'[n % 2]}/x", "attempt": n}))
-        feed(Event("pass", 0, {}))
-        return [
-            text
-            async for text in feed.listen("a/", f"{feed.process_token}.0", 0 if events <= MAX_EVENTS_PER_TURN else 0.2)
-        ]
+@pytest.mark.parametrize("count", [0, 1, PAGE_SIZE, 3 * PAGE_SIZE + 1, RING_SIZE + 100])
+@pytest.mark.parametrize("is_late", [False, True])
+def test_listener_gets_all_that_the_ring_has_in_order(count, is_late):
+    """Also one that comes later than the mirror of its process began."""
 
-    found = read("".join(asyncio.run(script(10_000))))
-    assert [data["attempt"] for _, _, data in found] == list(range(0, events, 2))
-    found = read("".join(asyncio.run(script(100))))
-    assert [name for _, name, _ in found][:1] == (["events_lost"] if events > 100 else ["e"] * min(1, events))
-    assert [data["attempt"] for _, name, data in found if name == "e"] == list(range(0, events, 2))[-50:]
+    async def script():
+        ring = MemoryStore(SystemClock()).events
+        mirror = EventMirror(ring, SystemTimer())
+        async with mirroring(mirror):
+            events = [RingEvent(n, f"{'ab'[n % 2]}/x", "e", {"attempt": n}) for n in range(count)]
+            if is_late:
+                await ring.listen()
+                await ring.write(events)
+            async with mirror.listening():
+                if not is_late:
+                    await ring.write(events)
+                while mirror.position < count + 1:
+                    await asyncio.sleep(0.01)
+                return [text async for text in Feed(mirror, SystemTimer()).listen("a/", "1", 0)]
+
+    found = read("".join(asyncio.run(script())))
+    first = max(0, count - RING_SIZE)
+    assert [data["attempt"] for _, name, data in found if name == "e"] == list(range(first, count, 2))
+    assert [name for _, name, _ in found].count("events_lost") == (first > 0)

@@ -48,6 +48,8 @@ from tests.stores.making import (
 TABLES = [
     *(
         "definitions",
+        "event_ring",
+        "events",
         "kinds",
         "outcome_minutes",
         "requests",

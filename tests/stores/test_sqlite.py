@@ -382,5 +382,5 @@ def test_every_statement_has_its_use():
 def test_the_schema_is_read_statement_by_statement():
     assert all(sqlite3.complete_statement(statement) for statement in SCHEMA)
     assert (
-        len([statement for statement in SCHEMA if "CREATE" in statement]) == len(SCHEMA) - 3
-    )  # two pragmas, and the first row of `retention`
+        len([statement for statement in SCHEMA if "CREATE" in statement]) == len(SCHEMA) - 4
+    )  # two pragmas, and the first rows of `retention` and `event_ring`

@@ -16,6 +16,7 @@ LEVELS = {
     "pass_failed": DEBUG,  # the first failure of a series is logged as `store_lost`
     "run_recorded": DEBUG,  # logged again when the run is launched or ends
     "launch_fenced": DEBUG,
+    "schedule_changed": DEBUG,  # the history of the schedule has it
     "clock_skew_exceeded": DEBUG,  # the first event of a series is logged as `clock_skewed`
     "launch_withheld": WARNING,
     "breaker_opened": WARNING,
@@ -131,6 +132,7 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "cancel_error": lambda facts: f"{_run(facts)} could not be canceled: {facts['error']}",
     "gap_recorded": _gap,
     "schedule_set_aside": _set_aside,
+    "schedule_changed": lambda facts: f"schedule {facts['identity']} {facts['change']}",
     "schedule_paused": lambda facts: f"schedule {facts['identity']} paused by {facts['actor']}: {facts['note']}",
     "schedule_deleted": lambda facts: f"schedule {facts['identity']} deleted by {facts['actor']}: {facts['note']}",
     "store_lost": lambda facts: f"store unavailable: {facts['error']}",

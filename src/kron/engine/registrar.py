@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kron.engine.backfill import backfill_range, request_update, requested_run, run_again
-from kron.engine.events import Sink, about, guarded, silent
+from kron.engine.events import Event, Sink, about, guarded, silent
 from kron.engine.failpoint import fail_point
 from kron.engine.report_writer import ReportWriter
 from kron.engine.request_check import (
@@ -271,6 +271,8 @@ class Registrar:
                 return require_schedule(state, identity)
             fail_point("K11")
             if (await self.store.commit([update], now))[0]:
+                kind = str(update.action.kind) if update.action else "defined"
+                self.sink(Event("schedule_changed", now, {"identity": identity, "change": kind}))
                 return update.after
         raise contended_error(identity)
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+from kron.engine.event_ring import EventRing
 from kron.engine.fleet import Fleet, Share
 from kron.engine.overview import Overview
 from kron.rules.action import ScheduleAction
@@ -51,6 +52,10 @@ class Store(Protocol):
     @property
     def overview(self) -> Overview:
         """Overview of many schedules at once, for people."""
+
+    @property
+    def events(self) -> EventRing:
+        """Newest events of all processes that use the store, for people who watch."""
 
     async def now(self) -> int:
         """Return the current time in milliseconds. The store's clock decides."""

@@ -55,6 +55,14 @@ def lint(
     return [*findings, *(_find_zero_deadline(text, schedule) if dialect in ("kron", "plus") else ())]
 
 
+def clock_change_findings(schedule: Schedule, now: int) -> list[Finding]:
+    """Return only the findings about clock changes of a schedule, in its canonical text."""
+    text, cron = canonical(schedule).text, schedule.cron
+    if not isinstance(cron, Cron) or not possible(cron):
+        return []
+    return list(find_clock_changes(text, _field_tokens(text, "first"), schedule, cron, now))
+
+
 def _find_in_fields(text: str, fields: list[Token], schedule: Schedule, cron: Cron, now: int) -> Iterator[Finding]:
     """Yield the findings about cron fields."""
     if not possible(cron):

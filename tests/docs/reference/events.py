@@ -60,12 +60,11 @@ STREAM = """
 
 `GET /v1/events` sends the events that have an `identity` as server-sent events. `event:` is the name from the table
 above. `data:` is a JSON object with `at`, `schedule_id` and, where they apply, `key`, `period`, `state`, `outcome`,
-`reason`, `attempt`, `trigger` and `result`. Two events exist in the stream only:
+`reason`, `attempt`, `trigger` and `result`. One event exists in the stream only:
 
 | Event | Meaning |
 |---|---|
 | `events_lost` | Events after `Last-Event-ID` are no longer available. Read the runs instead |
-| `elsewhere` | This process has no worker, so its stream has no events. Read the runs instead |
 
 ## Declarative scheduler
 

@@ -8,7 +8,7 @@ from starlette.types import ASGIApp
 
 from kron.apps.dashboard.actions import backfill, pause, resume, run_again, run_now
 from kron.apps.dashboard.context import DashboardContext
-from kron.apps.dashboard.pages import calendar, overview, run, schedule, try_it, zone
+from kron.apps.dashboard.pages import calendar, overview, run, schedule, stream, try_it, zone
 from kron.apps.dashboard.route import action, page
 from kron.apps.dashboard.security_headers import SecurityHeaders
 from kron.apps.dashboard.static_files import static_file
@@ -43,5 +43,7 @@ def page_routes(prefix: str = "") -> list[Route]:
         page(f"{prefix}/runs/{{key}}", run.run_page),
         page(f"{prefix}/calendar", calendar.calendar_page),
         page(f"{prefix}/try", try_it.try_page, role=None),
+        page(f"{prefix}/stream", stream.stream),
+        page(f"{prefix}/changes", stream.changes),
         action(f"{prefix}/zone", zone.choose_zone, role=None),
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kron.apps.dashboard.access import Access
+from kron.engine.event_mirror import EventMirror
 from kron.engine.registrar import Registrar
 from kron.engine.store import Store
 
@@ -19,6 +20,8 @@ class DashboardContext:
         access: Decides who may see what.
         store_name: Name of the store for people, without a password.
         is_shared: Whether workers register in this store. A worker that has the store to itself does not.
+        mirror: Newest events of all processes. None: pages are not told of changes.
+        has_streams: Whether the server of this dashboard ends open streams when it stops.
     """
 
     store: Store | None
@@ -26,3 +29,5 @@ class DashboardContext:
     access: Access
     store_name: str = ""
     is_shared: bool = True
+    mirror: EventMirror | None = None
+    has_streams: bool = False

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable
 from functools import cached_property
 from typing import Any, TypeVar
-from urllib.parse import quote, unquote, urlencode
+from urllib.parse import unquote
 
 from markupsafe import Markup
 from starlette.requests import Request
@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from kron.apps.dashboard.access import Viewer
 from kron.apps.dashboard.context import DashboardContext
 from kron.apps.dashboard.form import SECRET_COOKIE, new_request, new_secret, token_of
-from kron.apps.dashboard.static_files import digest_of_files
+from kron.apps.dashboard.links import Links
 from kron.apps.dashboard.template import environment
 from kron.apps.dashboard.time_text import Form, local_text, time_element
 from kron.engine.overview import Overview
@@ -29,20 +29,18 @@ ZONE_COOKIE = "kron_zone"
 _Value = TypeVar("_Value")
 
 
-class View:
+class View(Links):
     """One request of one viewer.
 
     Attributes:
-        request: The request.
         context: Parts that all pages share.
         viewer: The viewer; None on the page that needs no login.
-        tenant: The tenant whose schedules the page shows; empty if the store has none.
         now: Time of the page in milliseconds, by the clock of the store.
     """
 
     def __init__(self, request: Request, context: DashboardContext, viewer: Viewer | None, now: int) -> None:
-        self.request, self.context, self.viewer, self.now = request, context, viewer, now
-        self.tenant: str = request.path_params.get("tenant", "")
+        super().__init__(request)
+        self.context, self.viewer, self.now = context, viewer, now
 
     @property
     def store(self) -> Store:
@@ -64,32 +62,14 @@ class View:
         return self.context.registrar
 
     @property
-    def prefix(self) -> str:
-        """Prefix of all identities of the tenant, also the scope of its overview."""
-        return f"{self.tenant}/" if self.tenant else ""
-
-    @property
     def may_operate(self) -> bool:
         """Whether the viewer may change something."""
         return self.viewer is not None and self.viewer.may_operate
 
     @property
-    def named_identity(self) -> str:
-        """Identity of the schedule that the address names. A slash in it is written as %2F twice encoded."""
-        return self.identity(unquote(self.request.path_params["name"]))
-
-    @property
     def actor_name(self) -> str:
         """Name of the viewer, as recorded with actions."""
         return self.viewer.name if self.viewer else ""
-
-    def identity(self, name: str) -> str:
-        """Return the identity of a schedule by the name that pages show."""
-        return self.prefix + name
-
-    def name(self, identity: str) -> str:
-        """Return the name of a schedule as pages show it, without the tenant."""
-        return identity.removeprefix(self.prefix)
 
     @cached_property
     def zone(self) -> str:
@@ -107,25 +87,6 @@ class View:
     def text(self, at: int, form: Form = Form.NEAR) -> str:
         """Return a time (milliseconds) in words, for a link: an element for a time cannot be in a link."""
         return local_text(at, self.now, zone(self.zone), form)
-
-    def link(self, path: str = "", **query: str | int) -> str:
-        """Return the address of a page of this dashboard, under the path where it is mounted."""
-        tenant = f"/t/{quote(self.tenant, safe='')}" if self.tenant else ""
-        values = {name: value for name, value in query.items() if value != ""}
-        return f"{self._root}{tenant}/{path}" + (f"?{urlencode(values)}" if values else "")
-
-    def schedule_link(self, identity: str, page: str = "", **query: str | int) -> str:
-        """Return the address of the page of a schedule."""
-        name = quote(self.name(identity), safe="").replace("%", "%25")  # twice, because servers decode slashes once
-        return self.link(f"schedules/{name}{page}", **query)
-
-    def file(self, name: str) -> str:
-        """Return the address of a static file."""
-        return f"{self._root}/static/{digest_of_files()}/{name}"
-
-    @property
-    def _root(self) -> str:
-        return str(self.request.scope.get("root_path", "")).rstrip("/")
 
     async def panel(self, question: Awaitable[_Value]) -> _Value | None:
         """Return the answer to a question, or None if it takes too long: its panel shows a dash then."""

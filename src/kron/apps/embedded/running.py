@@ -26,7 +26,9 @@ from kron.apps.embedded.unserved import watching_unserved
 from kron.apps.embedded.wrap import Wrap, unwrapped
 from kron.apps.unknown_job import unknown_job_error
 from kron.apps.wiring import check_served, open_store
-from kron.engine.clock import Clock, Timer
+from kron.engine.clock import Clock, SystemTimer, Timer
+from kron.engine.event_mirror import EventMirror, mirroring
+from kron.engine.event_relay import EventRelay, relaying
 from kron.engine.events import Event, Sink, all_of, guarded
 from kron.engine.log_writer import log_with
 from kron.engine.maintenance import Maintenance, maintaining
@@ -75,7 +77,9 @@ class Running:
         log_sink, self.log = log_with(log)
         self.ends = RunEnds(setup.timer)
         setup.handlers.begin()
-        own_sinks = partial(_log_event, log_sink), self.ends, setup.metrics, setup.handlers
+        self.relay: EventRelay | None = None
+        self.mirror: EventMirror | None = None
+        own_sinks = partial(_log_event, log_sink), self.ends, setup.metrics, setup.handlers, self._relay_event
         self.sink = guarded(all_of(*own_sinks, setup.sink), log)
         self.shared = True  # whether other processes can use the store
         self.defining: set[asyncio.Task[None]] = set()
@@ -107,6 +111,11 @@ class Running:
         self.shared = not isinstance(store, MemoryStore)
         settings = setup.settings if self.shared else MEMORY_SETTINGS
         self.worker = Worker(store, launchers, setup.timer, owner=owner, settings=settings, sink=self.sink)
+        is_watchable = self.shared and isinstance(setup.timer, SystemTimer)  # others may listen, in real time
+        self.relay = EventRelay(store.events, setup.timer, is_shared=is_watchable)
+        self.mirror = EventMirror(store.events, setup.timer, self.relay.begin)
+        await self.resources.enter_async_context(relaying(self.relay))
+        await self.resources.enter_async_context(mirroring(self.mirror))
         self.functions.on_end = self.worker.notify
         for withheld in self.functions.withheld.values():
             withheld.on_wake = self.worker.notify
@@ -218,6 +227,10 @@ class Running:
                 await asyncio.wait(self.requests, timeout=MAX_REQUEST_SECONDS)
             await self.resources.aclose()
             self.log.close()
+
+    def _relay_event(self, event: Event) -> None:
+        if self.relay is not None:
+            self.relay(event)
 
     async def _idle(self) -> None:
         await self.stopping.wait()

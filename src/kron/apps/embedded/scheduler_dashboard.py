@@ -59,7 +59,7 @@ class SchedulerDashboard:
     def _app_of(self, running: Running) -> ASGIApp:
         """Return the pages of a running scheduler. They are made again after a restart, which opens the store again."""
         if self._made is None or self._made[0] is not running:
-            registrar, name = running.registrar, redacted(running.setup.url)
-            context = DashboardContext(registrar.store, registrar, viewer_of_scope, name, running.shared)
+            registrar, name, mirror = running.registrar, redacted(running.setup.url), running.mirror
+            context = DashboardContext(registrar.store, registrar, viewer_of_scope, name, running.shared, mirror)
             self._made = running, make_dashboard(context)
         return self._made[1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -41,6 +41,8 @@ from kron.apps.service.routes import (
 from kron.apps.service.working import make_worker, make_working, targets_of
 from kron.apps.wiring import check_served, open_store, with_notifications
 from kron.engine.clock import SystemClock, SystemTimer
+from kron.engine.event_mirror import EventMirror, mirroring
+from kron.engine.event_relay import EventRelay, relaying
 from kron.engine.events import Sink
 from kron.engine.maintenance import Maintenance, maintaining
 from kron.engine.registrar import Registrar
@@ -81,6 +83,9 @@ async def _lifespan(app: FastAPI, config: Config) -> AsyncIterator[None]:
     async with open_store(config.store, presets=presets_of(config)) as store:
         parts = app.state.parts = make_parts(config, store)
         parts.audit.open()
+        events = AsyncExitStack()
+        await events.enter_async_context(relaying(parts.relay))
+        await events.enter_async_context(mirroring(parts.feed.mirror))
         stop, keys_task = asyncio.Event(), asyncio.create_task(parts.authenticator.keep())
         worker_task = asyncio.create_task(_work(parts, stop)) if config.run_worker else None
         try:
@@ -90,6 +95,7 @@ async def _lifespan(app: FastAPI, config: Config) -> AsyncIterator[None]:
             if worker_task:
                 await worker_task
             keys_task.cancel()
+            await events.aclose()
             parts.audit.close()
             for poster in parts.posters:
                 poster.close()
@@ -117,8 +123,9 @@ async def _work(parts: AppContext, stop: asyncio.Event) -> None:
 
 def make_parts(config: Config, store: Store) -> AppContext:
     """Return the parts of a service that uses `store`."""
-    feed = Feed(SystemTimer(), has_worker=config.run_worker)
-    working = make_working(config, feed)
+    relay = EventRelay(store.events, SystemTimer())
+    feed = Feed(EventMirror(store.events, SystemTimer(), relay.begin), SystemTimer())
+    working = make_working(config, relay)
     target_config = config if config.run_worker else replace(config, command_journal="", kubernetes=False)
     targets = targets_of(target_config, store, working.sink)
     launchers = dict(targets.launchers)
@@ -134,6 +141,7 @@ def make_parts(config: Config, store: Store) -> AppContext:
         metrics=working.metrics,
         sink=working.sink,
         feed=feed,
+        relay=relay,
         launchers=working.traced(launchers),
         working=working,
         starter=targets.starter,

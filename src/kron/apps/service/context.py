@@ -17,6 +17,7 @@ from kron.apps.service.event_stream import Feed
 from kron.apps.service.quota import Quotas
 from kron.apps.service.working import Working
 from kron.engine.clock import SystemTimer
+from kron.engine.event_relay import EventRelay
 from kron.engine.events import Sink
 from kron.engine.launcher import Launcher
 from kron.engine.metrics import Metrics
@@ -74,6 +75,7 @@ class AppContext:
     metrics: Metrics
     sink: Sink
     feed: Feed
+    relay: EventRelay
     launchers: Mapping[str, Launcher]
     working: Working
     starter: RunLauncher | None = None

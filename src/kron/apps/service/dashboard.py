@@ -32,5 +32,9 @@ class ServiceDashboard:
         if self._pages is None:
             parts: AppContext = self.app.state.parts
             access, name = LoopbackAccess(Role.OPERATOR), redacted(parts.config.store)
-            self._pages = make_dashboard(DashboardContext(parts.store, parts.registrar, access, store_name=name))
+            mirror = parts.feed.mirror
+            context = DashboardContext(
+                parts.store, parts.registrar, access, store_name=name, mirror=mirror, has_streams=True
+            )
+            self._pages = make_dashboard(context)
         await self._pages(scope, receive, send)

@@ -20,7 +20,7 @@ class Server(uvicorn.Server):
         """End."""
         app = self.config.app
         if isinstance(app, FastAPI) and hasattr(app.state, "parts"):
-            app.state.parts.feed.close()
+            app.state.parts.feed.mirror.close()
         await super().shutdown(sockets)
 
 

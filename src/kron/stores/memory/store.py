@@ -17,6 +17,7 @@ from kron.rules.run import Run
 from kron.rules.state import NOTHING, ScheduleState
 from kron.rules.tally import ends_of
 from kron.rules.update import Revision, RunUpdate, ScheduleUpdate, can_commit, can_update_run, state_after
+from kron.stores.memory.event_ring import MemoryEventRing
 from kron.stores.memory.overview import MemoryOverview
 from kron.stores.memory.queues import CheckQueues
 from kron.stores.memory.retention import Retention
@@ -35,6 +36,7 @@ class MemoryStore(Tables):
         self.register = Register()
         self.retention = Retention()
         self.overview = MemoryOverview(self, self.register)
+        self.events = MemoryEventRing(self.now)
 
     async def now(self) -> int:
         """Return the current time in milliseconds."""

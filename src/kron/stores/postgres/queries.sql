@@ -647,3 +647,32 @@ LISTEN kron;
 
 -- backend_pid: process id of the backend
 SELECT pg_backend_pid();
+
+-- grow_ring: reserve the numbers of new events; the row stays locked up to the commit
+INSERT INTO event_ring AS r (tenant_id, newest, until) VALUES (%(tenant)s, %(count)s, 0)
+ON CONFLICT (tenant_id) DO UPDATE SET newest = r.newest + %(count)s
+RETURNING newest;
+
+-- write_events: append events to the ring
+INSERT INTO events (tenant_id, number, at, schedule_id, name, facts)
+SELECT %(tenant)s, %(first)s + e.number, e.at, e.schedule_id, e.name, e.facts::jsonb
+FROM unnest(%(ats)s, %(schedules)s, %(names)s, %(facts)s) WITH ORDINALITY AS e (at, schedule_id, name, facts, number);
+
+-- trim_ring: remove the oldest events of the ring
+DELETE FROM events WHERE tenant_id = %(tenant)s AND number <= %(upto)s;
+
+-- ring: the newest number that was given, and until when processes listen
+SELECT newest, until FROM event_ring WHERE tenant_id = %(tenant)s;
+
+-- read_events: events after a position of the ring
+SELECT number, at, schedule_id, name, facts
+FROM events
+WHERE tenant_id = %(tenant)s AND number > %(after)s
+ORDER BY number
+LIMIT %(limit)s;
+
+-- listen_to_ring: register that a process listens; leave out a number if none did
+INSERT INTO event_ring AS r (tenant_id, newest, until) VALUES (%(tenant)s, 1, %(now)s + %(length)s)
+ON CONFLICT (tenant_id) DO UPDATE SET
+    newest = r.newest + (r.until NOT BETWEEN %(now)s + 1 AND %(now)s + %(length)s)::integer,
+    until = %(now)s + %(length)s;

@@ -23,6 +23,7 @@ from kron.stores.postgres.arrays import octets, texts
 from kron.stores.postgres.attempts import read_attempts
 from kron.stores.postgres.cases import Jobs, read_states, read_states_or_unreadable
 from kron.stores.postgres.commit import PreparedUpdates, advance, columns_of, commit_locked, prepare
+from kron.stores.postgres.event_ring import PostgresEventRing
 from kron.stores.postgres.fleet import downtimes_of, lease, with_downtime
 from kron.stores.postgres.health import vitals
 from kron.stores.postgres.maintain import DEADLINE_S, DEFAULT_TENANT, Limits, maintain_step
@@ -69,7 +70,7 @@ class PostgresStore:
         self.maintenance_pool = Pool(url, tenant, size=1, deadline=DEADLINE_S)
         self.jobs, self.notifier = Jobs(presets), Notifier(self.pool)
         self.transactions = Transactions(self.pool, self.now)
-        self.overview = PostgresOverview(self.pool, presets)
+        self.overview, self.events = PostgresOverview(self.pool, presets), PostgresEventRing(self.pool, self.now)
 
     async def close(self) -> None:
         """Send pending notifications, then close all connections."""
@@ -269,9 +270,8 @@ class PostgresStore:
         simple = [update for update in updates.values() if is_simple_insert(update)]
         committed = await self._commit_simple(simple, columns_of(simple), now) if simple else set()
         names = {update.after.identity for update in simple}
-        return committed | await self._commit_locked(
-            [update for name, update in updates.items() if name not in names], now
-        )
+        others = [update for name, update in updates.items() if name not in names]
+        return committed | await self._commit_locked(others, now)
 
     async def _commit_together(self, updates: Sequence[ScheduleUpdate], now: int) -> list[bool]:
         sorted_updates = sorted(updates, key=lambda update: update.after.identity)

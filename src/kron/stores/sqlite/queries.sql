@@ -416,3 +416,22 @@ DELETE FROM schedule_revisions WHERE schedule_id IN (SELECT value FROM json_each
 
 -- remove_schedules: remove the tombstones
 DELETE FROM schedules WHERE schedule_id IN (SELECT value FROM json_each(:names));
+
+-- grow_ring: reserve the numbers of new events
+UPDATE event_ring SET newest = newest + :count;
+
+-- write_event: append an event to the ring
+INSERT INTO events (number, at, schedule_id, name, facts) VALUES (:number, :at, :schedule, :name, :facts);
+
+-- trim_ring: remove the oldest events of the ring
+DELETE FROM events WHERE number <= :upto;
+
+-- ring: the newest number that was given, and until when processes listen
+SELECT newest, until FROM event_ring;
+
+-- read_events: events after a position of the ring
+SELECT number, at, schedule_id, name, facts FROM events WHERE number > :after ORDER BY number LIMIT :limit;
+
+-- listen_to_ring: register that a process listens; leave out a number if none did
+UPDATE event_ring
+SET newest = newest + (until NOT BETWEEN :now + 1 AND :now + :length), until = :now + :length;

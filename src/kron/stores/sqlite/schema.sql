@@ -276,6 +276,22 @@ CREATE INDEX outcome_minutes_fine ON outcome_minutes (minute) WHERE minute % 15 
 
 CREATE INDEX outcome_minutes_minute ON outcome_minutes (minute);
 
+-- The newest events, for people who watch. Written only while a process listens: until `until` (milliseconds).
+CREATE TABLE event_ring (
+    newest INTEGER NOT NULL CHECK (newest >= 0),  -- number of the newest event
+    until  INTEGER NOT NULL
+);
+
+INSERT INTO event_ring VALUES (0, 0);
+
+CREATE TABLE events (
+    number      INTEGER NOT NULL PRIMARY KEY,
+    at          INTEGER NOT NULL,
+    schedule_id TEXT    NOT NULL,
+    name        TEXT    NOT NULL,
+    facts       TEXT    NOT NULL  -- JSON
+);
+
 -- Targets' own run ids, where a target gives one.
 CREATE TABLE run_ids (
     idempotency_key TEXT NOT NULL PRIMARY KEY REFERENCES schedule_runs ON DELETE CASCADE,

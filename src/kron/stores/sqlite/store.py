@@ -23,6 +23,7 @@ from kron.stores.register import Register
 from kron.stores.sqlite.attempts import read_attempts
 from kron.stores.sqlite.cases import Cases
 from kron.stores.sqlite.commit import Commits, PartlyRejected
+from kron.stores.sqlite.event_ring import SqliteEventRing
 from kron.stores.sqlite.file import File
 from kron.stores.sqlite.fleet import lease, read_register
 from kron.stores.sqlite.overview import SqliteOverview
@@ -52,6 +53,7 @@ class SqliteStore:
         self.commits = Commits(self.file, self.cases)
         self.retention = Retention(self.file)
         self.overview = SqliteOverview(self.file, presets)
+        self.events = SqliteEventRing(self.file, self.now)
 
     async def close(self) -> None:
         """Finish the work that has begun, then close the file."""

@@ -13,6 +13,9 @@ from kron.apps.cli.inputs import usage_error
 from kron.apps.cli.store_request import store_url
 from kron.apps.redacted import redacted
 from kron.apps.wiring import check_served, open_store
+from kron.engine.clock import SystemTimer
+from kron.engine.event_mirror import EventMirror, mirroring
+from kron.engine.event_relay import EventRelay, relaying
 from kron.engine.registrar import Registrar
 from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
 from kron.errors import InvalidSetting
@@ -33,11 +36,10 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
 
 
 async def _serve(args: argparse.Namespace, screen: Screen) -> int:
-    import uvicorn
-
     from kron.apps.dashboard.access import LoopbackAccess, Role
     from kron.apps.dashboard.app import make_dashboard
     from kron.apps.dashboard.context import DashboardContext
+    from kron.apps.dashboard.server import server_of
 
     host, port = _address(args.listen)
     url, role = store_url(args), Role.OPERATOR if args.operator else Role.VIEWER
@@ -45,16 +47,17 @@ async def _serve(args: argparse.Namespace, screen: Screen) -> int:
     await check_served(url)
     async with open_store(url) as store:
         access = LoopbackAccess(role, f"kron ui ({_user()})")
-        context = DashboardContext(store, Registrar(store), access, store_name=redacted(url))
-        settings = uvicorn.Config(
-            make_dashboard(context), host=host, port=port, log_level="warning", access_log=False, ws="none"
-        )
-        server = uvicorn.Server(settings)
+        relay = EventRelay(store.events, SystemTimer())
+        mirror = EventMirror(store.events, SystemTimer(), relay.begin)
+        registrar = Registrar(store, relay)
+        context = DashboardContext(store, registrar, access, store_name=redacted(url), mirror=mirror, has_streams=True)
+        server = server_of(make_dashboard(context), mirror, host, port)
         address = f"http://{args.listen}/"
         screen.note(f"kron ui shows {redacted(url)} on {address} ({_role_text(role)}; Ctrl-C ends it)")
         if args.open:
             webbrowser.open(address)
-        await server.serve()
+        async with relaying(relay), mirroring(mirror):
+            await server.serve()
     return 0 if server.started else 1
 
 

@@ -21,6 +21,7 @@ from kron.apps.service.routes.probe import Probe, probing
 from kron.apps.service.working import make_worker, make_working, targets_of
 from kron.apps.wiring import check_served, open_store, with_notifications
 from kron.engine.clock import SystemTimer
+from kron.engine.event_relay import EventRelay, relaying
 from kron.engine.events import Event
 from kron.engine.fleet import FUNCTIONS
 from kron.engine.maintenance import Maintenance, maintaining
@@ -67,7 +68,8 @@ async def _work(config: Config) -> None:
     set_tenant_scope(ALL_TENANTS)
     await check_served(config.store)  # fail at once if the store is unreachable
     async with open_store(config.store, presets=presets_of(config)) as store:
-        working = make_working(config)
+        relay = EventRelay(store.events, SystemTimer())
+        working = make_working(config, relay)
         targets = targets_of(config, store, working.sink)
         worker = make_worker(config, store, working.traced(targets.launchers), working)
 
@@ -80,7 +82,7 @@ async def _work(config: Config) -> None:
             for event in _start_events(worker.owner, config.store, targets.launchers, metrics_fact):
                 working.sink(event)
             maintenance = Maintenance(store, SystemTimer(), days=config.retention_days or None, sink=working.sink)
-            async with with_notifications(store, worker.notify), maintaining(maintenance):
+            async with with_notifications(store, worker.notify), maintaining(maintenance), relaying(relay):
                 await worker.run(stop)
         targets.close()
     working.sink(Event("worker_stopped", 0, {"owner": worker.owner}))

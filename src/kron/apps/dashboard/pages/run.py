@@ -64,6 +64,7 @@ async def run_page(view: View) -> Response:
     return view.render(
         "run.html",
         section="runs",
+        watched=view.name(run.identity),
         run=run,
         line=line,
         why=why,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 from starlette.responses import Response
@@ -22,9 +22,8 @@ from kron.engine.overview import RecentPeriods
 from kron.engine.periods import PeriodLine, periods_around
 from kron.engine.schedule_record import ScheduleRecord, schedule_record
 from kron.errors import InvalidInput
-from kron.language.canonical import canonical, unparse
 from kron.language.english import describe, describe_shape
-from kron.language.lint import lint
+from kron.language.lint import clock_change_findings
 from kron.rules.state import ScheduleState
 from kron.rules.upcoming import no_upcoming_reason
 from kron.timing.due import window_extent
@@ -35,7 +34,6 @@ from kron.timing.zone import instant_of, zone
 
 PAST, COMING = 9, 6  # periods on the ladder, before and after now
 PICTURE_HEIGHT = 64
-CLOCK_CHANGES = ("DST_GAP", "DST_FOLD", "STANDS_STILL")  # findings that the note shows
 
 
 class Position(NamedTuple):
@@ -65,42 +63,52 @@ async def schedule_page(view: View) -> Response:
         NotFound: The schedule does not exist.
         InvalidInput: A period of the address is not an instant.
     """
-    identity = view.named_identity
-    period, before, after = (_instant(view, name) for name in ("period", "before", "after"))
+    identity, now = view.named_identity, view.now // 1000
     record = await schedule_record(view.store, identity, shared=view.context.is_shared)
-    position = _position(record, view.now, period, before, after)
-    lines = await periods_around(view.store, identity, *position, record=record)
+    ladder = await _ladder(view, record)
     recent = await view.panel(view.overview.recent([identity], MAX_RUNS))
     job = record.state.job
-    rungs, axis = rungs_of(lines, view.now)
-    selected = _selected(lines, period, view.now)
-    figures = _figures(recent, identity, record.state)
+    lateness, duration = _figures(recent, identity, record.state)
     next_run, absence = await _next_run(view, record.state)
     return view.render(
         "schedule.html",
         section="schedules",
+        watched=view.name(identity),
         record=record,
         name=view.name(identity),
         words=describe(job.schedule),
         standing=standing_of(record.state),
-        clock_notes=await view.panel(compute(clock_notes, job.schedule, view.now // 1000)) or [],
+        clock_notes=await view.panel(compute(clock_notes, job.schedule, now)) or [],
         next_run=next_run,
         absence=absence,
-        rungs=rungs,
-        first_coming=_first_coming(rungs),
-        axis=axis_texts(axis, [line.period.nominal for line in lines if line.window], zone(view.zone)) if axis else [],
-        form=period_form(lines),
-        selected=selected,
-        why=why_of(selected, is_tenant=bool(view.tenant)) if selected else None,
-        following=_following(lines, selected),
-        is_now=before is None and after is None and position.at == view.now,
-        kept={name: value for name, value in view.request.query_params.items() if name in ("before", "after")},
-        definition=definition_of(job, view.now // 1000),
+        definition=definition_of(job, now),
         changes=changes_of(record.revisions, record.actions),
         has_figures=recent is not None,
-        lateness=figures[0],
-        duration=figures[1],
+        lateness=lateness,
+        duration=duration,
+        **ladder,
     )
+
+
+async def _ladder(view: View, record: ScheduleRecord) -> dict[str, Any]:
+    """Return the part of the ladder that the address names, and the report on the selected period."""
+    period, before, after = (_instant(view, name) for name in ("period", "before", "after"))
+    position = _position(record, view.now, period, before, after)
+    lines = await periods_around(view.store, record.state.identity, *position, record=record)
+    rungs, axis = rungs_of(lines, view.now)
+    nominals = [line.period.nominal for line in lines if line.window]
+    selected = _selected(lines, period, view.now)
+    return {
+        "rungs": rungs,
+        "first_coming": _first_coming(rungs),
+        "axis": axis_texts(axis, nominals, zone(view.zone)) if axis else [],
+        "form": period_form(lines),
+        "selected": selected,
+        "why": why_of(selected, is_tenant=bool(view.tenant)) if selected else None,
+        "following": _following(lines, selected),
+        "is_now": before is None and after is None and position.at == view.now,
+        "kept": {name: value for name, value in view.request.query_params.items() if name in ("before", "after")},
+    }
 
 
 def _instant(view: View, name: str) -> int | None:
@@ -163,8 +171,7 @@ def standing_of(state: ScheduleState) -> Look:
 
 def clock_notes(schedule: Schedule, now: int) -> list[str]:
     """Return what the next clock changes do to the runs of a schedule, as lint says it."""
-    findings = lint(unparse(schedule), schedule, now, dialect=canonical(schedule).dialect)
-    messages = [finding.message for finding in findings if finding.code in CLOCK_CHANGES]
+    messages = [finding.message for finding in clock_change_findings(schedule, now)]
     return [f"{message[0].upper()}{message[1:]}." for message in messages]
 
 

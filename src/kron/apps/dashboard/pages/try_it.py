@@ -31,7 +31,7 @@ MAX_FIELD_LENGTH = 200
 LINE_HEIGHT, PICTURE_HEIGHT = 20, 64
 EXAMPLES = ("0 9 * * 1-5", "daily around 14:00", "30 2 * * * @tz(Europe/Paris) @win(after,2h)", "0 25 * * *")
 _LEVELS = {"error": ("i-fail", "fail"), "warning": ("i-warn", "miss"), "note": ("i-due", "due")}
-_CLOCK_CHANGES = ("DST_GAP", "DST_FOLD", "STANDS_STILL")
+_CLOCK_CHANGES = dict.fromkeys(("DST_GAP", "DST_FOLD", "STANDS_STILL"), ("i-dst", "uns"))  # by code
 
 
 class RunLine(NamedTuple):
@@ -140,9 +140,7 @@ def _chosen_ms(decision: Decision) -> int:
 
 
 def _finding_line(finding: Finding) -> FindingLine:
-    icon, tone = _LEVELS[finding.level]
-    if finding.code in _CLOCK_CHANGES:
-        icon, tone = "i-dst", "uns"
+    icon, tone = _CLOCK_CHANGES.get(finding.code, _LEVELS[finding.level])
     place = finding.place
     is_part = (place.start, place.end) != (0, len(place.text))
     return FindingLine(finding, icon, tone, marked_text(place.text, place.start, place.end) if is_part else None)

@@ -56,7 +56,8 @@
   for (const name of ["mouseout", "focusout", "scroll"]) document.addEventListener(name, hideHint, true);
 
   // Relative times tick. They count from the server's time, so that a wrong clock of the browser does no harm.
-  const serverNow = () => Number(root.dataset.now) + performance.now();
+  let ahead = Number(root.dataset.now) - performance.now(); // server's time minus that of this page
+  const serverNow = () => ahead + performance.now();
   const duration = (s) => {
     if (s < 60) return `${s} s`;
     if (s < 3600) return `${Math.floor(s / 60)} min${s < 600 ? ` ${s % 60} s` : ""}`;
@@ -121,6 +122,68 @@
     if (event.target.type === "checkbox") showSelection();
   });
   showSelection();
+
+  // Live: the server tells that something has changed, and the page loads its main part again. A hidden page and a page
+  // whose form is being filled in stay as they are.
+  const isBusy = () => document.hidden || one("main [data-still]") || document.activeElement?.matches("main :is(input, textarea, select)");
+  let loadedAt = performance.now(), isLive = false, isStale = false, isLoading = false;
+  const showLive = () => {
+    const live = one("#live");
+    if (!live) return;
+    const seconds = Math.floor((performance.now() - loadedAt) / 1000);
+    live.className = isLive ? "live" : "live off";
+    live.replaceChildren(document.createElement("i"), isLive ? "Live" : `Not live, ${duration(seconds)}`);
+  };
+  const refresh = async () => {
+    isStale = true;
+    if (isBusy() || isLoading) return;
+    isLoading = true;
+    try {
+      const response = await fetch(location.href, { headers: { accept: "text/html" } });
+      if (!response.ok) throw new Error(response.statusText);
+      const text = await response.text(), page = new DOMParser().parseFromString(text, "text/html");
+      const main = page.querySelector("main");
+      if (main && !isBusy()) {
+        one("main").replaceWith(main);
+        ahead = Number(page.documentElement.dataset.now) - performance.now();
+        isStale = false;
+        loadedAt = performance.now();
+        if (row >= 0) moveTo(row);
+        showSelection();
+      }
+    } catch { isLive = false; }
+    isLoading = false;
+    showLive();
+  };
+  const setLive = (now) => { isLive = now; showLive(); };
+  const listen = (address) => {
+    const source = new EventSource(address);
+    source.addEventListener("live", () => { setLive(true); if (performance.now() - loadedAt > 3000) refresh(); });
+    source.addEventListener("changed", refresh);
+    source.addEventListener("error", () => {
+      setLive(false);
+      if (source.readyState === EventSource.CLOSED) setTimeout(() => listen(address), 3000);
+    });
+  };
+  let position = "";
+  const ask = async (address) => {
+    const url = new URL(address, location.href);
+    url.searchParams.set("after", position);
+    try {
+      const answer = await (await fetch(url)).json();
+      position = String(answer.position);
+      if (!isLive && performance.now() - loadedAt > 3000) refresh();
+      setLive(true);
+      if (answer.changed) refresh();
+    } catch { setLive(false); }
+    setTimeout(() => ask(address), document.hidden ? 10_000 : 1000);
+  };
+  const live = one("body").dataset.live;
+  if (live) {
+    (live.includes("/stream") ? listen : ask)(live);
+    document.addEventListener("visibilitychange", () => { if (!document.hidden && isStale) refresh(); });
+    setInterval(() => { showLive(); if (isStale) refresh(); }, 1000);
+  }
 
   // Copy.
   document.addEventListener("click", async (event) => {

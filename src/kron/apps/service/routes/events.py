@@ -13,7 +13,7 @@ from kron.apps.service.auth.guard import Guarded
 from kron.apps.service.context import AppContext, Used
 from kron.apps.service.event_stream import Feed
 from kron.apps.service.problem import error_response, error_responses
-from kron.errors import QuotaExceeded
+from kron.errors import QuotaExceeded, StoreUnavailable
 
 router = APIRouter(route_class=Guarded, prefix="/v1", tags=["asking"])
 
@@ -44,7 +44,11 @@ class Listening(StreamingResponse):
             return
         self.feed.listeners[self.prefix] += 1
         try:
-            await super().__call__(scope, receive, send)
+            async with self.feed.mirror.listening():
+                await super().__call__(scope, receive, send)
+        except TimeoutError:
+            error = StoreUnavailable("STORE_TIMEOUT", "the store did not answer in time", hint="try again")
+            await error_response(error)(scope, receive, send)
         finally:
             self.feed.listeners[self.prefix] -= 1
 
@@ -53,8 +57,8 @@ class Listening(StreamingResponse):
 async def events(
     caller: Reader, seconds: Seconds = 300, last_event_id: LastEvent = "", parts: AppContext = Used
 ) -> StreamingResponse:
-    """Stream what the worker of this process does, from after Last-Event-ID.
+    """Stream what all workers do, from after Last-Event-ID.
 
-    `events_lost` says that older events are gone.
+    A worker of another process begins to tell within 2 seconds. `events_lost` says that older events are gone.
     """
     return Listening(parts.feed, caller.prefix, last_event_id, seconds)

@@ -382,6 +382,24 @@ CREATE INDEX outcome_minutes_fine ON outcome_minutes (tenant_id, minute) WHERE m
 
 CREATE INDEX outcome_minutes_minute ON outcome_minutes USING brin (minute);  -- written almost in time order
 
+-- The newest events, for people who watch. Written only while a process listens: until `until` (milliseconds). A crash
+-- of the server empties the unlogged table; the numbers go on.
+CREATE TABLE event_ring (
+    tenant_id text   COLLATE "C" NOT NULL PRIMARY KEY,
+    newest    bigint NOT NULL CHECK (newest >= 0),  -- number of the newest event
+    until     bigint NOT NULL
+) WITH (fillfactor = 50);
+
+CREATE UNLOGGED TABLE events (
+    tenant_id   text   COLLATE "C" NOT NULL,
+    number      bigint NOT NULL,
+    at          bigint NOT NULL,
+    schedule_id text   COLLATE "C" NOT NULL,
+    name        text   NOT NULL,
+    facts       jsonb  NOT NULL,
+    PRIMARY KEY (tenant_id, number)
+);
+
 -- Gap records: many periods with the same outcome and reason in one row.
 CREATE TABLE schedule_gaps (
     tenant_id   text   COLLATE "C" NOT NULL,
@@ -482,14 +500,14 @@ DECLARE
 BEGIN
     FOREACH place IN ARRAY ARRAY['definitions', 'schedule_labels', 'schedule_state', 'schedule_revisions', 'schedule_actions', 'runs', 'requests',
                                  'run_ids', 'run_attempts', 'outcome_minutes', 'schedule_gaps', 'workers', 'kinds', 'workflows',
-                                 'retention'] LOOP
+                                 'retention', 'event_ring', 'events'] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', place);
         EXECUTE format('CREATE POLICY tenant ON %I USING (%s) WITH CHECK (%s)', place,
                        CASE WHEN place IN ('schedule_state', 'runs') THEN '(' || own || ') IS TRUE' ELSE own END, own);
         named := CASE place WHEN 'workflows' THEN 'workflow_id' ELSE 'schedule_id' END;
         EXECUTE format('CREATE POLICY within ON %I AS RESTRICTIVE USING (%s)', place,
                        CASE WHEN place = 'workers' THEN whole  -- not visible to a tenant of the service
-                            WHEN place IN ('kinds', 'retention') THEN 'true'
+                            WHEN place IN ('kinds', 'retention', 'event_ring') THEN 'true'
                             WHEN place = 'outcome_minutes'  -- the counters of all schedules name no tenant
                             THEN format('%s OR scope IN ('''', (SELECT kron_within()))', whole)
                             ELSE format('%s OR starts_with(%I, (SELECT kron_within()))', whole, named) END);
@@ -785,10 +803,10 @@ CREATE VIEW kron_rights AS
 WITH wanted (roles, rights, things) AS (VALUES
     ('{kron_api,kron_worker,kron_auditor}'::text[], '{SELECT}'::text[],
      '{definitions,schedule_labels,schedule_state,schedule_revisions,schedule_actions,runs,requests,run_ids,run_attempts,
-       outcome_minutes,schedule_gaps,workers,kinds,workflows,retention,kron_migrations,kron_partitions,kron_rights,schedules,schedule_runs}'::text[]),
+       outcome_minutes,event_ring,events,schedule_gaps,workers,kinds,workflows,retention,kron_migrations,kron_partitions,kron_rights,schedules,schedule_runs}'::text[]),
     ('{kron_api,kron_worker}', '{INSERT,UPDATE}', '{definitions,schedule_state,runs,run_ids,run_attempts,outcome_minutes}'),
     ('{kron_api,kron_worker}', '{INSERT}', '{schedule_revisions,schedule_actions,requests,schedule_gaps}'),
-    ('{kron_api,kron_worker}', '{INSERT,UPDATE,DELETE}', '{workers,kinds}'),
+    ('{kron_api,kron_worker}', '{INSERT,UPDATE,DELETE}', '{workers,kinds,event_ring,events}'),
     ('{kron_api}', '{INSERT,UPDATE}', '{workflows}'))
 SELECT r.rolname::text AS role, n.nspname::text AS thing, 'USAGE' AS privilege, 'SCHEMA' AS kind,
        has_schema_privilege(r.oid, n.oid, 'USAGE') AS granted

@@ -1,0 +1,99 @@
+"""Stream: tells an open page that something which it shows has changed. The page then loads itself again.
+
+A server of ours keeps a stream open. Inside an application, whose server would wait for open streams when it stops, and
+behind a bridge, the page asks every second instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from kron.apps.dashboard.view import View
+from kron.engine.event_mirror import EventMirror
+from kron.errors import InvalidSetting, QuotaExceeded
+
+MIN_INTERVAL_SECONDS = 0.5  # between two messages to one page
+KEEPALIVE_SECONDS = 10.0
+MAX_SECONDS = 3_600.0
+MAX_STREAMS = 200  # in one process
+MAX_POSITION_DIGITS = 16
+
+
+async def changes(view: View) -> Response:
+    """Return whether something has changed after a position of the event ring, and the present position."""
+    mirror, query = _mirror(view), view.request.query_params
+    mirror.keep()
+    after, identity = query.get("after", ""), _identity(view)
+    position = int(after) if after.isascii() and after.isdigit() and len(after) <= MAX_POSITION_DIGITS else None
+    if position is None or not mirror.is_current or not mirror.start <= position <= mirror.position:
+        has_changed = position is not None and mirror.is_current  # events are lost, or the mirror began later
+        return JSONResponse({"position": mirror.position if mirror.is_current else "", "changed": has_changed})
+    page = await mirror.page(position)
+    has_changed = page.lost or any(is_shown(event.identity, identity, view.prefix) for _, event in page.events)
+    return JSONResponse({"position": page.position, "changed": has_changed})
+
+
+async def stream(view: View) -> Response:
+    """Return the stream of a page: of one schedule, or of all schedules of the tenant.
+
+    Raises:
+        InvalidSetting: This dashboard has no streams.
+        QuotaExceeded: Too many pages are open.
+    """
+    mirror = _mirror(view)
+    if not view.context.has_streams:
+        raise InvalidSetting("MISSING_PART", "this dashboard has no stream", hint="ask for its changes")
+    if mirror.listener_count >= MAX_STREAMS:
+        raise QuotaExceeded("QUOTA", f"{MAX_STREAMS} pages are open", hint="close a page")
+    return PageStream(mirror, _identity(view), view.prefix)
+
+
+def is_shown(identity: str, shown: str, prefix: str) -> bool:
+    """Return whether a page shows a schedule: the page of one schedule, or one of all schedules of a tenant."""
+    return identity == shown if shown else identity.startswith(prefix)
+
+
+def _mirror(view: View) -> EventMirror:
+    if view.context.mirror is None:
+        raise InvalidSetting("MISSING_PART", "this dashboard is not told of changes", hint="load the page again")
+    return view.context.mirror
+
+
+def _identity(view: View) -> str:
+    name = view.request.query_params.get("schedule", "")
+    return view.identity(name) if name else ""
+
+
+class PageStream(StreamingResponse):
+    """Server-sent events for one page. It begins when events can arrive."""
+
+    def __init__(self, mirror: EventMirror, identity: str, prefix: str) -> None:
+        self.mirror, self.identity, self.prefix = mirror, identity, prefix
+        super().__init__(self._messages(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer."""
+        try:
+            async with self.mirror.listening():
+                await super().__call__(scope, receive, send)
+        except TimeoutError:
+            await Response("the store does not answer", 503)(scope, receive, send)
+
+    async def _messages(self) -> AsyncIterator[str]:
+        """Yield a message whenever something has changed, at most twice a second."""
+        position, timer = self.mirror.position, self.mirror.timer
+        end = timer.monotonic() + MAX_SECONDS
+        yield "event: live\ndata:\n\n"
+        while timer.monotonic() < end and not self.mirror.closed:
+            if not await self.mirror.wait(position, KEEPALIVE_SECONDS):
+                yield ":\n\n"
+                continue
+            page = await self.mirror.page(position)
+            position = page.position
+            if page.lost or any(is_shown(event.identity, self.identity, self.prefix) for _, event in page.events):
+                yield "event: changed\ndata:\n\n"
+                await asyncio.sleep(MIN_INTERVAL_SECONDS)

@@ -1,0 +1,97 @@
+"""Event relay: a sink that writes the events of this process to the event ring, off the path of ticks.
+
+It writes only while a process listens. Events that arrive faster than it can write are dropped: a reader of the ring
+can always read the runs instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from kron.engine.clock import Timer
+from kron.engine.event_ring import EventRing, RingEvent
+from kron.engine.events import Event
+from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
+from kron.errors import KronError
+
+FLUSH_SECONDS = 0.2  # seconds between two writes
+CHECK_SECONDS = 2.0  # seconds between two questions whether a process listens
+MAX_BATCH = 500  # events in one write
+BUFFER_SIZE = 5_000
+
+
+class EventRelay:
+    """Sink that relays events to the ring.
+
+    Args:
+        ring: The ring.
+        timer: Timer of the process.
+        is_shared: Whether other processes can listen. If not, `begin` tells that this process does.
+    """
+
+    def __init__(self, ring: EventRing, timer: Timer, *, is_shared: bool = True) -> None:
+        self.ring, self.timer, self.is_shared = ring, timer, is_shared
+        self.begun = asyncio.Event()
+        self.buffer: deque[RingEvent] = deque(maxlen=BUFFER_SIZE)
+        self.is_listened = False
+        self._checked: float | None = None  # when the ring was asked whether a process listens
+
+    def __call__(self, event: Event) -> None:
+        """Keep an event for the next write, if a process listens and the event is about a schedule."""
+        if self.is_listened and "identity" in event.facts:
+            facts = {name: value for name, value in event.facts.items() if isinstance(value, str | int | None)}
+            self.buffer.append(RingEvent(event.at, event.facts["identity"], event.name, facts))
+
+    def begin(self) -> None:
+        """Relay from now on: this process itself listens."""
+        self.is_listened, self._checked = True, self.timer.monotonic()
+        self.begun.set()
+
+    async def run(self) -> None:
+        """Write events until canceled. A store that does not answer loses events, and nothing else."""
+        set_tenant_scope(ALL_TENANTS)
+        while True:
+            with suppress(KronError):
+                await self.step()
+            if self.is_listened:
+                await self.timer.sleep(FLUSH_SECONDS)
+                continue
+            self.begun.clear()
+            with suppress(TimeoutError):
+                await self._wait_for_begin()
+
+    async def _wait_for_begin(self) -> None:
+        if self.is_shared:
+            await self.timer.within(CHECK_SECONDS, _waited(self.begun))
+        else:
+            await self.begun.wait()
+
+    async def step(self) -> None:
+        """Write one batch, and ask from time to time whether a process listens."""
+        now = self.timer.monotonic()
+        if self._checked is None or not 0 <= now - self._checked < CHECK_SECONDS:
+            self._checked = now
+            self.is_listened = await self.ring.is_listened()
+        if not self.is_listened:
+            self.buffer.clear()
+        elif self.buffer:
+            batch = [self.buffer.popleft() for _ in range(min(MAX_BATCH, len(self.buffer)))]
+            await self.ring.write(batch)
+
+
+async def _waited(event: asyncio.Event) -> None:
+    await event.wait()
+
+
+@asynccontextmanager
+async def relaying(relay: EventRelay) -> AsyncIterator[None]:
+    """Relay events in a background task while the context is active."""
+    task = asyncio.ensure_future(relay.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait({task})

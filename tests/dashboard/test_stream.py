@@ -1,0 +1,100 @@
+"""The stream of a page: an action in one process is told to the pages of another, within a second."""
+
+import asyncio
+import http.client
+import json
+import socket
+import threading
+import time
+
+import pytest
+
+from kron.apps.wiring import open_store
+from kron.engine.registrar import Registrar
+from tests.dashboard.served import served, watched
+from tests.stores.making import a_job
+
+
+class Ear:
+    """A page that listens: what it was told, and when."""
+
+    def __init__(self, site, query=""):
+        self.connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=30)
+        self.connection.request("GET", f"/stream{query}")
+        self.answer, self.text = self.connection.getresponse(), ""
+        self.thread = threading.Thread(target=self._read, daemon=True)
+        self.thread.start()
+
+    def _read(self):
+        try:
+            while chunk := self.answer.read1(4096):
+                self.text += chunk.decode()
+        except (OSError, ValueError, http.client.HTTPException):
+            pass
+
+    def close(self):
+        self.connection.sock.shutdown(socket.SHUT_RDWR)
+        self.thread.join(10)
+        self.answer.close()
+        self.connection.close()
+
+    def heard(self, word, seconds):
+        end = time.monotonic() + seconds
+        while word not in self.text and time.monotonic() < end:
+            time.sleep(0.01)
+        return word in self.text
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request, tmp_path):
+    url = f"sqlite:{tmp_path / 'jobs.db'}" if request.param == "sqlite" else request.getfixturevalue("database")
+
+    async def define():
+        async with open_store(url) as store:
+            await Registrar(store).upsert(a_job("a", "0 9 * * *"))
+            await Registrar(store).upsert(a_job("b", "0 9 * * *"))
+
+    asyncio.run(define())
+    return url
+
+
+def test_action_in_one_process_is_told_to_the_pages_of_another_within_a_second(url):
+    with served(watched(url)) as one, served(watched(url)) as other:
+        of_all, of_a, of_b = Ear(other), Ear(other, "?schedule=a"), Ear(other, "?schedule=b")
+        assert all(ear.heard("event: live", 5) for ear in (of_all, of_a, of_b))
+        time.sleep(2.5)  # the other process knows by now that somebody listens
+        assert one.send("/schedules/a/pause").status == 303
+        began = time.monotonic()
+        assert of_all.heard("event: changed", 1)
+        assert of_a.heard("event: changed", 1)
+        assert time.monotonic() - began < 1
+        assert not of_b.heard("event: changed", 0.3)
+        for ear in (of_all, of_a, of_b):
+            ear.close()
+
+
+def test_page_without_a_stream_asks_for_changes(url):
+    """Inside an application, whose server would wait for open streams when it stops."""
+    with served(watched(url)) as one, served(watched(url, has_streams=False)) as other:
+        assert other.get("/stream").status == 501
+        position, end = "", time.monotonic() + 10
+        while position == "" and time.monotonic() < end:
+            position = json.loads(other.get("/changes?after=").text)["position"]
+        time.sleep(2.5)
+        assert one.send("/schedules/a/pause").status == 303
+        time.sleep(1)
+        for query, changed in (("", True), ("&schedule=a", True), ("&schedule=b", False)):
+            assert json.loads(other.get(f"/changes?after={position}{query}").text)["changed"] is changed
+        for unknown in ("999999999999", "x", "9" * 40):
+            assert other.get(f"/changes?after={unknown}").status == 200
+
+
+def test_server_that_stops_ends_the_streams(url):
+    with served(watched(url)) as site:
+        ear = Ear(site)
+        assert ear.heard("event: live", 5)
+        began = time.monotonic()
+    assert time.monotonic() - began < 5
+    ear.thread.join(5)
+    assert not ear.thread.is_alive()
+    ear.connection.close()
