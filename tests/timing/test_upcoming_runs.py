@@ -108,6 +108,13 @@ def test_search_ends_after_the_periods_that_it_decides():
     assert search.end.unschedulable.periods == 500
 
 
+def test_search_ends_when_the_caller_has_enough():
+    answers = iter([False] * 7 + [True])
+    search = upcoming_runs(kron("0 12 * * *"), "a", MONDAY, 100, enough=lambda: next(answers))
+    assert [run.decision.chosen for run in search.runs] == [MONDAY + DAY * n + DAY // 2 for n in range(7)]
+    assert (search.end.bound, search.end.upto) == (Bound.CALLER, MONDAY + 7 * DAY + DAY // 2 - 1)
+
+
 def test_windows_that_overlap_beyond_the_limit_give_no_run():
     """The first 20,000 periods do not tell which run is next."""
     search = upcoming_runs(kron("0 0 * * * @win(around,2562047h)"), "a", MONDAY, 3)

@@ -98,13 +98,13 @@ class PeriodReport:
         if self.run is not None and self.run.trigger:
             yield f"requested as {self.run.trigger}, {rfc3339_ms(self.run.created)}"
         if self.action is not None:
-            yield _action_text(self.action)
+            yield action_text(self.action)
         yield self.summary()
         yield from self._times()
         for attempt in self.attempts:
             yield attempt_text(attempt, revision.job.target)
         if not self.launchable:
-            yield self._unlaunchable_text()
+            yield self.unlaunchable_text()
 
     def _decision_lines(self) -> Iterator[str]:
         """Yield what the calendar decided, if it has this period."""
@@ -132,7 +132,8 @@ class PeriodReport:
             return has_worker or self.run.state not in _UNLAUNCHED_STATES or self.run.revision != self.state.revision
         return has_worker or self.absence not in (Absence.COMING, Absence.LATE)
 
-    def _unlaunchable_text(self) -> str:
+    def unlaunchable_text(self) -> str:
+        """Return which worker is missing, for a period that is not launchable."""
         downtime, kind = self.state.downtime, kind_of(self.state.job.target)
         last_alive = (
             "" if downtime == ALWAYS else f" Such a worker was last alive at {rfc3339(downtime.start // 1000)}."
@@ -240,7 +241,8 @@ def _text_of(job: Job) -> str:
     return f"{job.source.text} (canonical: {canonical})"
 
 
-def _action_text(action: ScheduleAction) -> str:
+def action_text(action: ScheduleAction) -> str:
+    """Return an action with its actor, its time and its note, such as `paused by ana, 2026-10-20T18:02:00Z: …`."""
     author = f" by {action.actor}" if action.actor else ""
     until = f" until {rfc3339(action.until // 1000)}" if action.until is not None else ""
     return f"{action.kind}{author}, {rfc3339(action.at // 1000)}{until}" + (f": {action.note}" if action.note else "")

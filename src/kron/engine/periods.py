@@ -130,7 +130,14 @@ async def periods(
 
 
 async def periods_around(
-    store: Store, identity: str, at: int, before: int, after: int, *, shared: bool = True
+    store: Store,
+    identity: str,
+    at: int,
+    before: int,
+    after: int,
+    *,
+    shared: bool = True,
+    record: ScheduleRecord | None = None,
 ) -> list[PeriodLine]:
     """Return the last periods up to `at` (milliseconds), the first ones after it, and the requested runs among them.
 
@@ -144,13 +151,14 @@ async def periods_around(
         before: Maximum number of periods up to `at`.
         after: Maximum number of periods after it; at most 100 with those before.
         shared: Whether workers register in this store.
+        record: Record of the schedule, if the caller has read it already.
 
     Raises:
         NotFound: The schedule does not exist.
         InvalidInput: The number of periods is out of range.
     """
     _checked(before + after)
-    record, second = await schedule_record(store, identity, shared=shared), at // 1000
+    record, second = record or await schedule_record(store, identity, shared=shared), at // 1000
     past = list(islice(_nominals_upto(record, second), before))[::-1]
     coming = list(islice(_nominals_from(record, second, LATEST), after))
     first = (past[0] if len(past) == before else EARLIEST) if before else second + 1

@@ -43,7 +43,7 @@ def readings(text: str, options: Options, *, without: str = "") -> list[dict[str
     for dialect in preferred_order():
         schedule = None if dialect.name == without else accept(text, dialect, options)
         if schedule is not None:
-            groups.setdefault(_wall_times(schedule), {})[dialect.name] = schedule
+            groups.setdefault(wall_times(schedule), {})[dialect.name] = schedule
     return list(groups.values())
 
 
@@ -52,7 +52,7 @@ def preferred_order() -> list[Dialect]:
     return sorted(TABLE.values(), key=lambda dialect: dialect.name != PREFERRED)
 
 
-def _wall_times(schedule: Schedule) -> Schedule:
+def wall_times(schedule: Schedule) -> Schedule:
     """Return what decides the wall-clock times of a schedule. Two readings agree if these are equal.
 
     The rule for clock changes is not part of it: a dialect's own rule counts only if the dialect is named.

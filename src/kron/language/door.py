@@ -45,3 +45,4 @@ CALL = Door('pass dialect="{}"', 'pass timezone="{}"')  # of a job that a call c
 HTTP = Door('set "dialect" to "{}"', 'set "timezone" to "{}"')
 FILE = Door('begin the schedule with "{}: "', "")
 FORM = Door('begin the schedule with "{}: "', 'set "timezone" to "{}"', modifiers=False)
+PAGE = Door("choose the dialect {}", "choose the zone {}")  # the form of the dashboard, which has an identity

@@ -36,12 +36,7 @@ def describe(schedule: Schedule) -> str:
     """Return an English sentence that describes when a schedule runs."""
     zone_name = "UTC" if schedule.zone.name == "UTC" else f"{schedule.zone.name} time"
     times = describe_head(schedule.cron)
-    more = [
-        *describe_window(schedule),
-        *describe_constraints(schedule),
-        *describe_dst(schedule),
-        *describe_valid(schedule),
-    ]
+    more = [*_window(schedule), *_constraints(schedule), *describe_dst(schedule), *describe_valid(schedule)]
     return ", ".join([times[0].upper() + times[1:], zone_name, *more]) + "."
 
 
@@ -77,7 +72,7 @@ def spell(nanoseconds: int) -> str:
 
 
 def describe_head(head: Head) -> str:
-    """Return the times and days of a schedule in words."""
+    """Describe the times and the days of cron fields, moments or an interval."""
     if isinstance(head, Cron):
         return _describe_cron(head)
     if isinstance(head, Moments):
@@ -116,10 +111,10 @@ def _minutes(minutes: list[int], hours: list[int]) -> str:
     if len(minutes) == 1:
         return _one_minute_hourly(minutes[0], hours)
     if step and not minutes[0]:
-        return f"every {'minute' if step == 1 else f'{step} minutes'}{describe_hours(hours)}"
+        return f"every {'minute' if step == 1 else f'{step} minutes'}{_in_hours(hours)}"
     if len(hours) == 1 and len(spans_of(minutes)) == 1:
         return f"every minute from {hours[0]:02d}:{minutes[0]:02d} to {hours[0]:02d}:{minutes[-1]:02d}"
-    in_hours = describe_hours(hours)
+    in_hours = _in_hours(hours)
     of_every_hour = "" if len(hours) == 1 or in_hours.startswith(" of") else " of every hour"
     return f"at {write_numbers('minute', minutes)}{of_every_hour}{in_hours}"
 
@@ -136,11 +131,10 @@ def _one_minute_hourly(minute: int, hours: list[int]) -> str:
     if len(spans) <= 3:
         ends = [(f"{a:02d}:{minute:02d}", f"{b:02d}:{minute:02d}") for a, b in spans]
         return "every hour " + join_words([f"at {a}" if a == b else f"from {a} to {b}" for a, b in ends])
-    return f"at minute {minute}{describe_hours(hours)}"
+    return f"at minute {minute}{_in_hours(hours)}"
 
 
-def describe_hours(hours: list[int]) -> str:
-    """Return hours in words, after a space; empty for every hour."""
+def _in_hours(hours: list[int]) -> str:
     step, spans = step_of(hours, 24), spans_of(hours)
     if step == 1:
         return ""
@@ -178,27 +172,31 @@ def _days_of_month(days: list[int], months: str) -> str:
     return f"on the {join_names(days, ORDINALS)} of {months or every}"
 
 
-def describe_window(schedule: Schedule) -> Iterator[str]:
-    """Yield the window, its distribution and its seed in words, as far as they differ from the default."""
-    window, strategy = schedule.window, schedule.seed.strategy
-    if not window.at(0).end:
-        return
+def _window(schedule: Schedule) -> Iterator[str]:
+    if schedule.window.at(0).end:
+        yield from filter(None, (describe_window(schedule), describe_shape(schedule), describe_redraw(schedule)))
+
+
+def describe_window(schedule: Schedule) -> str:
+    """Describe the interval in which the run is placed, relative to the nominal time."""
+    window = schedule.window
     length, half, is_short = spell(window.duration), spell(window.duration // 2), window.last < 60
     if window.mode is Mode.AROUND:
-        yield f"{'' if is_short else 'at a second '}from {half} before to {half} after"
-    else:
-        is_one_unit = length.startswith("1 ") and " and " not in length
-        interval = f"{length[2:]} that follows" if is_one_unit else f"{length} that follow"
-        yield f"{'within' if is_short else 'at a second of'} the {interval}"
-    shape = describe_shape(schedule)
-    if shape:
-        yield shape
-    if strategy is not Strategy.STABLE:
-        yield f"drawn again each {'day' if strategy is Strategy.DAILY else 'week'}"
+        return f"{'' if is_short else 'at a second '}from {half} before to {half} after"
+    is_one_unit = length.startswith("1 ") and " and " not in length
+    interval = f"{length[2:]} that follows" if is_one_unit else f"{length} that follow"
+    return f"{'within' if is_short else 'at a second of'} the {interval}"
+
+
+def describe_redraw(schedule: Schedule) -> str:
+    """Describe how often a second is drawn again; empty if each period has a draw of its own."""
+    strategy = schedule.seed.strategy
+    unit = "day" if strategy is Strategy.DAILY else "week"
+    return "" if strategy is Strategy.STABLE else f"drawn again each {unit}"
 
 
 def describe_shape(schedule: Schedule) -> str:
-    """Return the distribution in words; empty if it is uniform."""
+    """Describe where in the window runs are likely; empty if every second is equally likely."""
     match schedule.distribution:
         case SkewEarly(shape) | SkewLate(shape) if shape == 1:
             return ""
@@ -215,12 +213,16 @@ def describe_shape(schedule: Schedule) -> str:
             return ""
 
 
-def describe_constraints(schedule: Schedule) -> Iterator[str]:
-    """Yield the constraints in words: `@only`, then `@avoid`."""
+def _constraints(schedule: Schedule) -> Iterator[str]:
     if schedule.constraints.only:
-        yield join_words([f"only {clause}" for clause in _clauses(schedule.constraints.only)])
+        yield describe_clauses("only", schedule.constraints.only)
     if schedule.constraints.avoid:
-        yield join_words([f"never {clause}" for clause in _clauses(schedule.constraints.avoid)])
+        yield describe_clauses("never", schedule.constraints.avoid)
+
+
+def describe_clauses(word: str, clauses: Clauses) -> str:
+    """Describe constraints, each clause after a word such as `only` or `never`."""
+    return join_words([f"{word} {clause}" for clause in _clauses(clauses)])
 
 
 def _clauses(clauses: Clauses) -> Iterator[str]:

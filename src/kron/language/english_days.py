@@ -50,7 +50,7 @@ def describe_days(cron: DayCron) -> str:
     """Describe the days of a cron line with a rule for days."""
     rule = cron.rule
     months = "" if cron.months == YEAR else join_names(bits_of(cron.months), MONTHS)
-    dates, weekdays = join_words(list(_dates(cron))), join_words(list(_weekdays(cron)))
+    dates, weekdays = join_words(list(describe_dates(cron))), join_words(list(describe_weekdays(cron)))
     of_months = f"of {months or 'every month'}"
     if cron.any_day and cron.any_weekday:
         days = f"every day {in_months(months)}" if months else ""
@@ -64,7 +64,8 @@ def describe_days(cron: DayCron) -> str:
     return f"{days}{_cadence(rule, separator=' ' if days else '')}".strip()
 
 
-def _dates(cron: Cron) -> Iterator[str]:
+def describe_dates(cron: Cron) -> Iterator[str]:
+    """Yield the dates that the day-of-month field selects."""
     rule = cron.rule if isinstance(cron, DayCron) else Days()
     if cron.days:
         yield f"the {join_names(bits_of(cron.days), ORDINALS)}"
@@ -76,7 +77,8 @@ def _dates(cron: Cron) -> Iterator[str]:
         yield f"the weekday (Monday to Friday) nearest to the {ORDINALS[index]}"
 
 
-def _weekdays(cron: DayCron) -> Iterator[str]:
+def describe_weekdays(cron: DayCron) -> Iterator[str]:
+    """Yield the weekdays that the day-of-week field selects."""
     rule = cron.rule
     if cron.weekdays:
         yield join_names(bits_of(cron.weekdays), DAYS, "or" if rule.both else "and", cycle=7)

@@ -16,7 +16,6 @@ from kron.language.lint_clock_changes import YEAR_SECONDS, find_clock_changes
 from kron.language.lint_plus import find_in_plus
 from kron.language.options import Seconds
 from kron.language.plus import PLUS_MODIFIERS
-from kron.language.sentences.read import read_sentence
 from kron.language.tokens import Token, tokens
 from kron.timing.decision import MAX_DRAWS, reading, violated_clause
 from kron.timing.openings import search_periods
@@ -56,11 +55,12 @@ def lint(
     return [*findings, *(_find_zero_deadline(text, schedule) if dialect in ("kron", "plus") else ())]
 
 
-def findings_of(text: str, schedule: Schedule, now: int, *, dialect: str) -> list[Finding]:
-    """Return the findings about a valid text of any dialect, also about a sentence. Arguments are those of `lint`."""
-    if TABLE[dialect].sentences:
-        return list(read_sentence(text).findings)
-    return lint(text, schedule, now, dialect=dialect)
+def clock_change_findings(schedule: Schedule, now: int) -> list[Finding]:
+    """Return only the findings about clock changes of a schedule, in its canonical text."""
+    text, cron = canonical(schedule).text, schedule.cron
+    if not isinstance(cron, Cron) or not possible(cron):
+        return []
+    return list(find_clock_changes(text, _field_tokens(text, "first"), schedule, cron, now))
 
 
 def _find_in_fields(text: str, fields: list[Token], schedule: Schedule, cron: Cron, now: int) -> Iterator[Finding]:

@@ -1,129 +1,187 @@
-"""Pieces of a schedule text: each field and each modifier, with its place and its meaning in words."""
+"""Pieces of a schedule text: each field and each modifier, with its meaning in English."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from kron.language.canonical import canonical, unparse
 from kron.language.dialect import TABLE
 from kron.language.english import (
-    describe,
-    describe_constraints,
+    describe_clauses,
     describe_head,
-    describe_hours,
+    describe_redraw,
     describe_shape,
     describe_window,
     english_policy,
 )
-from kron.language.english_days import describe_days, describe_dst, describe_valid
+from kron.language.english_days import (
+    describe_dates,
+    describe_days,
+    describe_dst,
+    describe_valid,
+    describe_weekdays,
+)
 from kron.language.english_words import (
     MONTHS,
     ORDINALS,
     bits_of,
-    in_months,
     join_names,
+    join_words,
     step_of,
     write_numbers,
     write_weekdays,
 )
+from kron.language.grammar import DAY, FIELD_KINDS, HOUR, MINUTE, MONTH, SECOND, Kind
 from kron.language.kron import Modifier, scan
-from kron.language.options import Seconds
 from kron.language.plus import PLUS_MODIFIERS
 from kron.language.tokens import tokens
 from kron.timing.schedule import Schedule
-from kron.timing.schedule.cron import HOURS, MINUTES, WEEK, YEAR, Cron
+from kron.timing.schedule.cron import WEEK, Cron
 from kron.timing.schedule.days import DayCron
-from kron.timing.schedule.sampling import Strategy
-
-FIELDS = ("minute", "hour", "day", "month", "weekday")
-_SEED_MEANINGS = {
-    Strategy.STABLE: "drawn again for each period",
-    Strategy.DAILY: "drawn again each day",
-    Strategy.WEEKLY: "drawn again each week",
-}
+from kron.timing.schedule.window import INSTANT
 
 
 class Piece(NamedTuple):
-    """Part of a schedule text: `second` to `weekday`, the name of a modifier such as `win`, or `schedule`."""
+    """Field, head or modifier of a text: what is written, where it begins, and what it means."""
 
-    name: str
+    name: str  # `second` to `weekday`, the name of a modifier such as `win`, or `schedule`
     text: str
     start: int
-    end: int
     meaning: str
 
+    @property
+    def end(self) -> int:
+        """Where the piece ends in the text."""
+        return self.start + len(self.text)
 
-def pieces(text: str, schedule: Schedule, *, dialect: str, seconds: Seconds = "first") -> list[Piece]:
-    """Return the pieces of a valid schedule text, in the order of the text.
 
-    A sentence, and a text of another scheduler, is one piece.
+class Pieces(NamedTuple):
+    """Text that was taken apart, its dialect, and its pieces in their order."""
+
+    text: str
+    dialect: str
+    pieces: list[Piece]
+
+
+def pieces_of(text: str, dialect: str, schedule: Schedule) -> Pieces:
+    """Take a valid text apart. A sentence, and a text of another scheduler, is replaced by its canonical text.
 
     Args:
-        text: The schedule text, without the name of its dialect.
-        schedule: The parsed schedule of the text.
+        text: The text, without the name of its dialect. Six fields start with the seconds.
         dialect: Dialect of the text.
-        seconds: Position of the seconds in the six fields of the service dialect.
+        schedule: Schedule that the text was parsed into.
     """
-    entry = TABLE[dialect]
-    if entry.sentences or not entry.stored:
-        return [_piece("schedule", text, 0, len(text), describe(schedule))]
-    head, modifiers = scan(text, PLUS_MODIFIERS) if "@" in text else (text, [])
-    fields = tokens(head)
-    names = FIELDS if len(fields) == 5 else ("second", *FIELDS) if seconds == "first" else (*FIELDS, "second")
+    if TABLE[dialect].sentences or not TABLE[dialect].stored:
+        text, dialect = unparse(schedule), canonical(schedule).dialect
+    head, modifiers = scan(text, PLUS_MODIFIERS) if dialect in ("kron", "plus") else (text, [])
+    parts = [
+        *_head_pieces(head, schedule),
+        *(_modifier_piece(text, each, schedule) for each in modifiers),
+    ]
+    return Pieces(text, dialect, parts)
+
+
+def _modifier_piece(text: str, modifier: Modifier, schedule: Schedule) -> Piece:
+    written = text[modifier.start : modifier.end]
+    return Piece(modifier.name, written, modifier.start, _MEANINGS[modifier.name](schedule))
+
+
+def _head_pieces(head: str, schedule: Schedule) -> Iterator[Piece]:
+    words = tokens(head)
     cron = schedule.cron
-    if isinstance(cron, Cron) and len(fields) == len(names):
-        found = [
-            _piece(name, text, field.start, field.end, _field_meaning(name, cron))
-            for name, field in zip(names, fields, strict=True)
-        ]
-    else:
-        found = [_piece("schedule", text, fields[0].start, fields[-1].end, describe_head(cron))]
-    return [*found, *(_piece(m.name, text, m.start, m.end, _modifier_meaning(m, schedule)) for m in modifiers)]
+    if not isinstance(cron, Cron):
+        first = words[0].start
+        yield Piece("schedule", head[first : words[-1].end], first, describe_head(cron))
+        return
+    for word, kind in zip(words, FIELD_KINDS[-len(words) :], strict=True):
+        yield Piece(kind.name, word.text, word.start, _field_meaning(cron, kind))
 
 
-def _piece(name: str, text: str, start: int, end: int, meaning: str) -> Piece:
-    return Piece(name, text[start:end], start, end, meaning)
+def _field_meaning(cron: Cron, kind: Kind) -> str:
+    if kind in (SECOND, MINUTE, HOUR):
+        bits = {SECOND: cron.seconds, MINUTE: cron.minutes, HOUR: cron.hours}[kind]
+        return _clock_meaning(kind, bits_of(bits))
+    if kind is MONTH:
+        return "any month" if cron.months == MONTH.all else join_names(bits_of(cron.months), MONTHS)
+    return _day_meaning(cron) if kind is DAY else _weekday_meaning(cron)
 
 
-def _field_meaning(name: str, cron: Cron) -> str:
-    match name:
-        case "second" | "minute":
-            bits = cron.seconds if name == "second" else cron.minutes
-            return _numbers_meaning(name, bits_of(bits), bits == MINUTES)
-        case "hour":
-            return "every hour" if cron.hours == HOURS else describe_hours(bits_of(cron.hours)).strip()
-        case "month":
-            return "every month" if cron.months == YEAR else in_months(join_names(bits_of(cron.months), MONTHS))
-        case _:
-            return describe_days(cron) if isinstance(cron, DayCron) else _days_meaning(name, cron)
+def _clock_meaning(kind: Kind, values: list[int]) -> str:
+    step = step_of(values, kind.high + 1)
+    if step and not values[0]:
+        return f"every {kind.name}" if step == 1 else f"every {step} {kind.name}s"
+    return write_numbers(kind.name, values)
 
 
-def _days_meaning(name: str, cron: Cron) -> str:
-    if name == "weekday":
-        is_every = cron.weekdays == WEEK
-        return "every day of the week" if is_every else write_weekdays(bits_of(cron.weekdays), "every", "and")
-    return (
-        "every day of the month" if cron.any_day else f"on the {join_names(bits_of(cron.days), ORDINALS)} of the month"
-    )
+def _day_meaning(cron: Cron) -> str:
+    if cron.any_day:
+        return "any day of the month"
+    if isinstance(cron, DayCron):
+        return f"on {join_words(list(describe_dates(cron)))}"
+    is_all = cron.days == DAY.all
+    return "on every day of the month" if is_all else f"on the {join_names(bits_of(cron.days), ORDINALS)}"
 
 
-def _numbers_meaning(name: str, numbers: list[int], is_every: bool) -> str:
-    step = step_of(numbers, 60)
-    if is_every:
-        return f"every {name}"
-    return f"every {step} {name}s" if step and not numbers[0] else write_numbers(name, numbers)
+def _weekday_meaning(cron: Cron) -> str:
+    if cron.any_weekday:
+        return "any day of the week"
+    if isinstance(cron, DayCron):
+        return f"on {join_words(list(describe_weekdays(cron)))}"
+    return "every day of the week" if cron.weekdays == WEEK else write_weekdays(bits_of(cron.weekdays), "on", "and")
 
 
-def _modifier_meaning(modifier: Modifier, schedule: Schedule) -> str:
-    meanings = {
-        "tz": [f"in the time of {schedule.zone.name}"],
-        "win": [*describe_window(schedule), "in its nominal second"][:1],
-        "dist": [describe_shape(schedule) or "every second is equally likely"],
-        "seed": [_SEED_MEANINGS[schedule.seed.strategy]],
-        "only": [*describe_constraints(schedule)][:1],
-        "avoid": [*describe_constraints(schedule)][-1:],
-        "policy": [english_policy(schedule.policy)],
-        "dst": [*describe_dst(schedule)],
-        "days": [describe_days(schedule.cron)] if isinstance(schedule.cron, DayCron) else [],
-        "valid": [*describe_valid(schedule)],
-    }
-    return ", ".join(meanings.get(modifier.name, ())) or describe_head(schedule.cron)
+def _zone_meaning(schedule: Schedule) -> str:
+    return f"times are those of {schedule.zone.name}"
+
+
+def _window_meaning(schedule: Schedule) -> str:
+    return "at the nominal time" if schedule.window == INSTANT else describe_window(schedule)
+
+
+def _shape_meaning(schedule: Schedule) -> str:
+    return describe_shape(schedule) or "every second is equally likely"
+
+
+def _seed_meaning(schedule: Schedule) -> str:
+    salt = ", with a salt" if schedule.seed.salt else ""
+    return (describe_redraw(schedule) or "drawn for each period") + salt
+
+
+def _policy_meaning(schedule: Schedule) -> str:
+    return english_policy(schedule.policy)
+
+
+def _only_meaning(schedule: Schedule) -> str:
+    return describe_clauses("only", schedule.constraints.only) if schedule.constraints.only else "no constraint"
+
+
+def _avoid_meaning(schedule: Schedule) -> str:
+    return describe_clauses("never", schedule.constraints.avoid) if schedule.constraints.avoid else "no constraint"
+
+
+def _days_meaning(schedule: Schedule) -> str:
+    days = describe_days(schedule.cron) if isinstance(schedule.cron, DayCron) else ""
+    return days or "no other days than without it"
+
+
+def _dst_meaning(schedule: Schedule) -> str:
+    return join_words(list(describe_dst(schedule))) or "no other times than without it"
+
+
+def _valid_meaning(schedule: Schedule) -> str:
+    return join_words(list(describe_valid(schedule))) or "at any time"
+
+
+_MEANINGS: dict[str, Callable[[Schedule], str]] = {
+    "tz": _zone_meaning,
+    "win": _window_meaning,
+    "dist": _shape_meaning,
+    "seed": _seed_meaning,
+    "policy": _policy_meaning,
+    "only": _only_meaning,
+    "avoid": _avoid_meaning,
+    "days": _days_meaning,
+    "dst": _dst_meaning,
+    "valid": _valid_meaning,
+}

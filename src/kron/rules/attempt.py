@@ -6,7 +6,7 @@ run is complete once something went wrong, and an ordinary run has none.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -51,6 +51,11 @@ def last_error(attempts: Sequence[Attempt]) -> str | None:
     """Return the text of the last attempt that failed, of attempts that are oldest first; None without one."""
     failed = (each for each in reversed(attempts) if each.result not in (AttemptResult.OK, AttemptResult.SUCCESS))
     return next((each.excerpt for each in failed if each.excerpt), None)
+
+
+def without_worker_names(attempts: Iterable[Attempt]) -> tuple[Attempt, ...]:
+    """Return attempts as a tenant may see them: the cause of a lost attempt names a worker, which others share."""
+    return tuple(each._replace(excerpt="") if each.result is AttemptResult.LOST else each for each in attempts)
 
 
 def launched_attempt(run: Run, response: LaunchResponse, at: int, duration: int) -> Attempt | None:

@@ -81,6 +81,14 @@ def missing_wall(cron: Cron, zone: Zone, dst: Dst, t: int) -> int | None:
     return None
 
 
+def fold_pass(zone: Zone, t: int) -> int:
+    """Return which pass of a DST fold an instant is in: 1 or 2; 0 if its wall-clock time occurs once."""
+    if zone.fixed is not None:
+        return 0
+    instants = zone.instants(t + zone.spell(t)[2])
+    return instants.index(t) + 1 if len(instants) > 1 else 0
+
+
 def gap_around(wall: int, zone: Zone) -> Shift:
     """Return the clock change whose gap contains a wall-clock time that has no instant."""
     for shift in zone.shifts(wall - REACH, wall + REACH):

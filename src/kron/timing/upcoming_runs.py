@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -41,6 +42,7 @@ class Bound(StrEnum):
     CALENDAR = "calendar"  # the calendar of Kron ends
     CONSTRAINTS = "constraints"  # the constraints allow no second of the next 100 years
     PERIODS = "periods"  # the maximum number of periods was decided
+    CALLER = "caller"  # the caller ended the search
 
 
 class SearchEnd(NamedTuple):
@@ -65,7 +67,12 @@ class UpcomingRuns(NamedTuple):
 
 
 def upcoming_runs(
-    schedule: Schedule, identity: str, after: int, count: int, most: int = MAX_PERIODS_DECIDED
+    schedule: Schedule,
+    identity: str,
+    after: int,
+    count: int,
+    most: int = MAX_PERIODS_DECIDED,
+    enough: Callable[[], bool] = lambda: False,
 ) -> UpcomingRuns:
     """Return the next `count` runs whose time is later than `after`, in the order of their times.
 
@@ -76,8 +83,9 @@ def upcoming_runs(
         count: Number of runs.
         most: Maximum number of steps of the search. Each step decides one period, or leaps over periods that the
             constraints close.
+        enough: Called before each step; the search ends when it returns True.
     """
-    search = _Search(schedule, identity, after, most)
+    search = _Search(schedule, identity, after, most, enough)
     periods = search_periods(schedule, search_start(schedule, after))
     runs, unschedulable = list[UpcomingRun](), Unschedulable()
     for item in in_time_order(periods, search.placed, lambda step: step.nominal + schedule.window.first, search.stop):
@@ -95,16 +103,19 @@ def upcoming_runs(
 class _Search:
     """A search for runs: what each of its steps gives, and how far it came."""
 
-    def __init__(self, schedule: Schedule, identity: str, after: int, most: int) -> None:
-        self.schedule, self.identity, self.after, self.most = schedule, identity, after, most
+    def __init__(self, schedule: Schedule, identity: str, after: int, most: int, enough: Callable[[], bool]) -> None:
+        self.schedule, self.identity, self.after, self.most, self.enough = schedule, identity, after, most, enough
         self.clauses = written_clauses(schedule.constraints)
         self.steps, self.last = 0, SearchStep(after)
-        self.stopped = False
+        self.stopped: Bound | None = None
 
     def stop(self, step: SearchStep) -> bool:
-        self.stopped = self.steps >= self.most
+        if self.steps >= self.most:
+            self.stopped = Bound.PERIODS
+        elif self.enough():
+            self.stopped = Bound.CALLER
         self.steps, self.last = self.steps + 1, step
-        return self.stopped
+        return self.stopped is not None
 
     def placed(self, step: SearchStep) -> tuple[int, Decision | Unschedulable] | None:
         """Return the decision of an open period, or the number of closed ones. No run is between closed periods."""
@@ -121,8 +132,8 @@ class _Search:
 
     def end(self) -> tuple[Bound, int]:
         """Return the bound that ended the search, and the second up to which all runs are known."""
-        if self.stopped:
-            return Bound.PERIODS, self.last.nominal + self.schedule.window.first - 1
+        if self.stopped is not None:
+            return self.stopped, self.last.nominal + self.schedule.window.first - 1
         if not possible(self.schedule.cron):
             return Bound.NO_DAY, LATEST
         closed_until = self.last.closed_until

@@ -96,8 +96,3 @@ def describe(error: KronError) -> str:
 def colourful(stream: TextIO) -> bool:
     """Return whether to use color: only on a terminal, and not if NO_COLOR is set or TERM is `dumb`."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def plural(count: int, noun: str) -> str:
-    """Return a count with its noun: `1 schedule`, `2,000 schedules`."""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kron.apps.cli.console import Screen
 from kron.apps.cli.options import DIALECT
-from kron.apps.cli.search_end import no_run_error
+from kron.apps.search_end import no_run_error
 from kron.engine.clock import SystemClock
 from kron.errors import InvalidSchedule, NotFound, UsageError, did_you_mean
 from kron.language.auto import read_by_all

@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kron.apps.cli.console import Screen, plural
+from kron.apps.cli.console import Screen
+from kron.apps.plural import plural
 from kron.rules.outcome import REASON_TEXT, Reason
 
 Record = Mapping[str, Any]  # fields as the HTTP API names them

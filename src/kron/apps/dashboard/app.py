@@ -8,7 +8,18 @@ from starlette.types import ASGIApp
 
 from kron.apps.dashboard.actions import backfill, pause, resume, run_again, run_now
 from kron.apps.dashboard.context import DashboardContext
-from kron.apps.dashboard.pages import activity, overview, runs, schedules, stream, zone
+from kron.apps.dashboard.pages import (
+    activity,
+    calendar,
+    overview,
+    run,
+    runs,
+    schedule,
+    schedules,
+    stream,
+    try_it,
+    zone,
+)
 from kron.apps.dashboard.route import action, page
 from kron.apps.dashboard.security_headers import SecurityHeaders
 from kron.apps.dashboard.static_files import static_file
@@ -26,22 +37,26 @@ def make_dashboard(context: DashboardContext) -> ASGIApp:
 
 def page_routes(prefix: str = "") -> list[Route]:
     """Return the routes of all pages and actions, under a prefix."""
-    schedule = f"{prefix}/schedules/{{name}}"
+    one = f"{prefix}/schedules/{{name}}"
     return [
         page(f"{prefix}/", overview.overview_page),
         page(f"{prefix}/schedules", schedules.schedules_page),
         page(f"{prefix}/runs", runs.runs_page),
         page(f"{prefix}/activity", activity.activity_page),
-        page(f"{schedule}/pause", pause.pause_page),
-        action(f"{schedule}/pause", pause.pause),
-        page(f"{schedule}/resume", resume.resume_page),
-        action(f"{schedule}/resume", resume.resume),
-        page(f"{schedule}/run", run_now.run_now_page),
-        action(f"{schedule}/run", run_now.run_now),
-        page(f"{schedule}/backfill", backfill.backfill_page),
-        action(f"{schedule}/backfill", backfill.backfill),
+        page(f"{one}/pause", pause.pause_page),
+        action(f"{one}/pause", pause.pause),
+        page(f"{one}/resume", resume.resume_page),
+        action(f"{one}/resume", resume.resume),
+        page(f"{one}/run", run_now.run_now_page),
+        action(f"{one}/run", run_now.run_now),
+        page(f"{one}/backfill", backfill.backfill_page),
+        action(f"{one}/backfill", backfill.backfill),
         page(f"{prefix}/runs/{{key}}/again", run_again.run_again_page),
         action(f"{prefix}/runs/{{key}}/again", run_again.run_again),
+        page(one, schedule.schedule_page),
+        page(f"{prefix}/runs/{{key}}", run.run_page),
+        page(f"{prefix}/calendar", calendar.calendar_page),
+        page(f"{prefix}/try", try_it.try_page, role=None),
         page(f"{prefix}/stream", stream.stream),
         page(f"{prefix}/changes", stream.changes),
         action(f"{prefix}/zone", zone.choose_zone, role=None),

@@ -20,7 +20,7 @@ from kron.apps.dashboard.form import Fields, read_form
 from kron.apps.dashboard.view import View
 from kron.apps.http_status import http_status
 from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
-from kron.errors import AccessDenied, KronError, NotFound, StoreUnavailable
+from kron.errors import AccessDenied, KronError, NotFound, error_of, StoreUnavailable
 
 ANSWER_SECONDS = 3.0  # a page that takes longer says that the store does not answer
 log = logging.getLogger("kron.dashboard")
@@ -50,7 +50,7 @@ class Guarded:
             response = _error_page(view, error, http_status(error))
         except Exception:
             log.exception("a page of the dashboard failed: %s", request.url.path)
-            internal = KronError("INTERNAL", "this page failed", hint="the log of the process has the reason")
+            internal = error_of("INTERNAL", "this page failed", hint="the log of the process has the reason")
             response = _error_page(view, internal, 500)
         await response(scope, receive, send)
 

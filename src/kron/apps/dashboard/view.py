@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable
 from functools import cached_property
 from typing import Any, TypeVar
+from urllib.parse import unquote
 
 from markupsafe import Markup
 from starlette.requests import Request
@@ -16,7 +17,7 @@ from kron.apps.dashboard.context import DashboardContext
 from kron.apps.dashboard.form import SECRET_COOKIE, new_request, new_secret, token_of
 from kron.apps.dashboard.links import Links
 from kron.apps.dashboard.template import environment
-from kron.apps.dashboard.time_text import Form, time_element
+from kron.apps.dashboard.time_text import Form, local_text, time_element
 from kron.engine.overview import Overview
 from kron.engine.registrar import Registrar
 from kron.engine.store import Store
@@ -73,7 +74,7 @@ class View(Links):
     @cached_property
     def zone(self) -> str:
         """Name of the viewer's zone, from a cookie that the footer sets; otherwise UTC."""
-        name = self.request.cookies.get(ZONE_COOKIE, "")
+        name = unquote(self.request.cookies.get(ZONE_COOKIE, ""))  # the script of the page encodes it
         try:
             return zone(name or "UTC").name
         except LookupError:
@@ -82,6 +83,10 @@ class View(Links):
     def time(self, at: int, form: Form = Form.NEAR, schedule_zone: str = "") -> Markup:
         """Return a time (milliseconds) as an element of the page."""
         return time_element(at, self.now, self.zone, form, schedule_zone)
+
+    def text(self, at: int, form: Form = Form.NEAR) -> str:
+        """Return a time (milliseconds) in words, for a link: an element for a time cannot be in a link."""
+        return local_text(at, self.now, zone(self.zone), form)
 
     async def panel(self, question: Awaitable[_Value]) -> _Value | None:
         """Return the answer to a question, or None if it takes too long: its panel shows a dash then."""

@@ -6,8 +6,9 @@ import argparse
 import asyncio
 from typing import Any
 
-from kron.apps.cli.console import Screen, plural
+from kron.apps.cli.console import Screen
 from kron.apps.cli.store_request import store_url
+from kron.apps.plural import plural
 from kron.apps.wiring import open_store
 from kron.engine.audit import Audit, audit
 from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope

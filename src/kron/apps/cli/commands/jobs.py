@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from kron.apps.cli.console import Screen, plural
+from kron.apps.cli.console import Screen
 from kron.apps.cli.records import print_schedules
 from kron.apps.cli.store_request import ask_store, job_record
+from kron.apps.plural import plural
 from kron.engine.registrar import Registrar
 from kron.engine.request_check import MAX_PAGE_SIZE
 from kron.rules.state import ScheduleState

@@ -11,7 +11,7 @@ from kron.apps.cli.inputs import load, now, read_argument
 from kron.errors import LanguageError, Place
 from kron.language.agreement import ANY_IDENTITY
 from kron.language.finding import Finding
-from kron.language.lint import findings_of
+from kron.language.findings import findings_of
 
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
@@ -36,7 +36,7 @@ def _text_findings(args: argparse.Namespace) -> list[Finding]:
         reading = read_argument(args, args.identity or ANY_IDENTITY)
     except LanguageError as error:
         return [_finding(error)]
-    return _with_impossible_as_errors(findings_of(reading.text, reading.schedule, now(args), dialect=reading.dialect))
+    return _with_impossible_as_errors(findings_of(reading.text, reading.schedule, reading.dialect, now(args)))
 
 
 def _file_findings(args: argparse.Namespace) -> list[Finding]:
@@ -44,7 +44,7 @@ def _file_findings(args: argparse.Namespace) -> list[Finding]:
     findings = [_finding(error) for error in table.errors]
     for line in table.lines:
         if args.name in (None, line.job.name):
-            for finding in findings_of(line.schedule, line.job.schedule, now(args), dialect=line.dialect):
+            for finding in findings_of(line.schedule, line.job.schedule, line.dialect, now(args)):
                 place = finding.place._replace(source=args.file, line=line.number)
                 findings.append(replace(finding, place=place))
     return sorted(findings, key=lambda finding: finding.place.line)

@@ -13,7 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from kron.apps.cli.console import Screen, describe, plural
+from kron.apps.cli.console import Screen, describe
+from kron.apps.plural import plural
 from kron.apps.wiring import open_store
 from kron.engine.registrar import Registrar
 from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope

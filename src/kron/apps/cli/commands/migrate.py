@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 
-from kron.apps.cli.console import Screen, plural
+from kron.apps.cli.console import Screen
+from kron.apps.plural import plural
 from kron.apps.wiring import durable
 
 

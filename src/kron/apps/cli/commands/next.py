@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from kron.apps.cli.console import Screen
 from kron.apps.cli.inputs import Subject, now, subjects, with_identity
-from kron.apps.cli.search_end import end_text, no_run_error, unschedulable_text
 from kron.apps.ics import MAX_EVENTS, CalendarEvent, write_calendar
+from kron.apps.search_end import end_text, no_run_error, unschedulable_text
 from kron.language.record import to_record
 from kron.timing.decision import Decision
 from kron.timing.key import key_of

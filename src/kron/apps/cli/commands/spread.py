@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from kron.apps.cli.commands.compile import WORKFLOW_SUFFIXES, files
-from kron.apps.cli.console import Screen, plural
+from kron.apps.cli.console import Screen
 from kron.apps.cli.inputs import now, read_schedule_text, read_text
 from kron.apps.cli.repository import identifier
+from kron.apps.plural import plural
 from kron.errors import KronError, LanguageError, NotFound
 from kron.language.crontab import read_crontab
 from kron.language.density import Load, Piece, load, spread

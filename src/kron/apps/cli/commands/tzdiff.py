@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kron.apps.cli.console import Screen, plural
+from kron.apps.cli.console import Screen
 from kron.apps.cli.inputs import load, now
+from kron.apps.plural import plural
 from kron.errors import NotFound
 from kron.timing.job import Job
 from kron.timing.run_changes import Change, RunChange, run_changes

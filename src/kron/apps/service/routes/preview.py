@@ -14,13 +14,15 @@ from kron.apps.service.routes.queries import At, Count, milliseconds, upcoming_v
 from kron.apps.service.schemas import plans
 from kron.apps.service.schemas.definition import job_of
 from kron.apps.service.schemas.requests import PreviewRequest
-from kron.language.lint import findings_of
-from kron.language.pieces import pieces
+from kron.language.english import describe
+from kron.language.findings import findings_of
+from kron.language.pieces import pieces_of
 from kron.language.record import record_of
 from kron.language.source import shown_source
 from kron.rules.state import ScheduleState
-from kron.timing.job import Job
+from kron.timing.job import Job, Source
 from kron.timing.period import Period
+from kron.timing.schedule import Schedule
 from kron.timing.zone import instant_of, rfc3339_ms
 
 router = APIRouter(route_class=Guarded, prefix="/v1", tags=["asking"])
@@ -48,7 +50,7 @@ async def preview(
 def _meaning(job: Job, now: int, nominals: list[int]) -> dict[str, Any]:
     """Return findings, pieces and decision records."""
     source, schedule = shown_source(job), job.schedule
-    findings = findings_of(source.text, schedule, now, dialect=source.dialect)
+    findings = findings_of(source.text, schedule, source.dialect, now)
     return {
         "text": source.text,
         "findings": [
@@ -62,8 +64,15 @@ def _meaning(job: Job, now: int, nominals: list[int]) -> dict[str, Any]:
             )
             for finding in findings
         ],
-        "pieces": [
-            plans.PieceView(**piece._asdict()) for piece in pieces(source.text, schedule, dialect=source.dialect)
-        ],
+        "pieces": _pieces(source, schedule),
         "decisions": [record_of(job, Period(nominal)) for nominal in nominals],
     }
+
+
+def _pieces(source: Source, schedule: Schedule) -> list[plans.PieceView]:
+    """Return the pieces of a text. A text whose pieces are those of its canonical text is one piece."""
+    found = pieces_of(source.text, source.dialect, schedule)
+    if found.text != source.text:
+        meaning = describe(schedule)
+        return [plans.PieceView(name="schedule", text=source.text, start=0, end=len(source.text), meaning=meaning)]
+    return [plans.PieceView(**piece._asdict(), end=piece.end) for piece in found.pieces]

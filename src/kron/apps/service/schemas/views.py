@@ -15,7 +15,7 @@ from kron.engine.backfill_plan import PlannedPeriod
 from kron.engine.registrar import Registrar
 from kron.language.canonical import canonical, write_cron
 from kron.language.kron import scan
-from kron.rules.attempt import Attempt, AttemptResult
+from kron.rules.attempt import Attempt, without_worker_names
 from kron.rules.run import Run, State
 from kron.rules.state import ScheduleState
 from kron.rules.update import Revision
@@ -124,11 +124,7 @@ def attempt_views(attempts: Iterable[Attempt], caller: Caller) -> list[responses
 
 def visible_attempts(attempts: Iterable[Attempt], caller: Caller) -> tuple[Attempt, ...]:
     """Return attempts without the names of workers, if the caller belongs to a tenant."""
-    if not caller.tenant:
-        return tuple(attempts)
-    return tuple(
-        attempt._replace(excerpt="") if attempt.result is AttemptResult.LOST else attempt for attempt in attempts
-    )
+    return without_worker_names(attempts) if caller.tenant else tuple(attempts)
 
 
 def run_details(run: Run, caller: Caller, run_id: str | None, attempts: Iterable[Attempt]) -> responses.RunDetails:

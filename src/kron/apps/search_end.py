@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kron.apps.cli.console import plural
+from kron.apps.plural import plural
 from kron.errors import InvalidSchedule, KronError, NotFound
 from kron.timing.upcoming import MAX_PERIODS_DECIDED
 from kron.timing.upcoming_runs import Bound, SearchEnd, Unschedulable
@@ -27,6 +27,8 @@ def end_text(end: SearchEnd, after: int, *, further: bool = False) -> str:
         text = f"{none}: the schedule has no later period, because it lists moments or @valid ends it"
     if end.bound is Bound.CALENDAR:
         text += ", where the calendar of Kron ends"
+    if end.bound is Bound.CALLER:
+        text += ", where the search ended because it took too long"
     if end.bound is Bound.PERIODS:
         text += f", where the search ended after {MAX_PERIODS_DECIDED:,} periods"
     return f"{text}: {unschedulable_text(end.unschedulable)}" if end.unschedulable.periods else text
