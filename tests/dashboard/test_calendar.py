@@ -161,3 +161,8 @@ def test_store_that_does_not_answer_leaves_dashes():
         page = site.get("/calendar").text
         assert "the store did not answer in time" in page and '<span class="num">—' in page
         assert len(page.encode()) < 60_000 and [call for call in store.calls if call != "now"] == ["outcomes"]
+
+
+def test_zone_that_the_script_has_encoded_is_understood(seeded_site):
+    """The script writes the zone of the browser into the cookie by `encodeURIComponent`."""
+    assert 'data-zone="Europe/Paris"' in page_in(seeded_site, "Europe%2FParis")

@@ -5,6 +5,7 @@ import html
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import quote
@@ -20,11 +21,14 @@ from kron.apps.dashboard.definition import offset_text, target_text, zone_text
 from kron.apps.dashboard.figures import percentile
 from kron.apps.dashboard.outcome_look import look_of_outcome, look_of_run
 from kron.apps.dashboard.rung import look_of_line
+from kron.apps.dashboard.why_panel import why_of
 from kron.engine.clock import ManualClock
+from kron.engine.periods import periods_around
 from kron.engine.registrar import Actor, Registrar
 from kron.engine.why import why
 from kron.language import parse
 from kron.rules.action import ActionKind, ScheduleAction
+from kron.rules.attempt import Attempt, AttemptResult
 from kron.rules.outcome import Outcome, Reason
 from kron.rules.upcoming import upcoming
 from kron.stores.memory import MemoryStore
@@ -351,3 +355,12 @@ def test_operator_reaches_every_action_by_a_link(site):
         page = site.get(f"/schedules/{name}").text.partition("</h1>")[2].partition("hero")[0]
         links = re.findall(r'<a class="btn" href="([^"]*)">', page)
         assert len(links) == 3 and [site.get(link).status for link in links] == [200] * 3
+
+
+def test_tenant_does_not_see_the_names_of_workers(seeded):
+    lines = asyncio.run(periods_around(seeded, "billing.invoices", NOW * 1000, 1, 0))
+    lost = Attempt(1, 0, 5, AttemptResult.LOST, None, "worker kron-7 recorded no result before its claim ended")
+    line = replace(lines[-1], report=replace(lines[-1].report, attempts=(lost,)))
+    for is_tenant in (False, True):
+        why_panel = why_of(line, is_tenant=is_tenant)
+        assert ("kron-7" in f"{why_panel.attempts} {why_panel.report}") is not is_tenant
