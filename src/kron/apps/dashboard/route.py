@@ -20,7 +20,7 @@ from kron.apps.dashboard.form import Fields, read_form
 from kron.apps.dashboard.view import View
 from kron.apps.http_status import http_status
 from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
-from kron.errors import AccessDenied, KronError, NotFound, error_of, StoreUnavailable
+from kron.errors import AccessDenied, KronError, NotFound, StoreUnavailable, error_of
 
 ANSWER_SECONDS = 3.0  # a page that takes longer says that the store does not answer
 log = logging.getLogger("kron.dashboard")
