@@ -11,6 +11,7 @@ from kron.apps.dashboard.context import DashboardContext
 from kron.apps.dashboard.pages import (
     activity,
     calendar,
+    load,
     overview,
     run,
     runs,
@@ -56,6 +57,7 @@ def page_routes(prefix: str = "") -> list[Route]:
         page(one, schedule.schedule_page),
         page(f"{prefix}/runs/{{key}}", run.run_page),
         page(f"{prefix}/calendar", calendar.calendar_page),
+        page(f"{prefix}/load", load.load_page),
         page(f"{prefix}/try", try_it.try_page, role=None),
         page(f"{prefix}/stream", stream.stream),
         page(f"{prefix}/changes", stream.changes),
