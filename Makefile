@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup check lint test lowest requirements docs docs-site docs-pictures fuzz oracle rrule debian-cron dst-board bench-next bench-spread bench-plan bench-service bench-webhooks campaigns protocol crash-sqlite chaos chaos-reference simulate mutation-tests year bench-ticks trace-tests embedded-kills transaction-kills embedded-together embedded-sharing schemathesis service-kills web-kills celery-kills bench-million failover bench-edit soak bench-load bench-sizes bench-embedded alerts alerts-quiet burst burst-hanging one-off
+.PHONY: help setup check lint test lowest requirements docs docs-site docs-pictures fuzz oracle rrule debian-cron dst-board bench-next bench-spread bench-plan bench-service bench-webhooks campaigns protocol crash-sqlite chaos chaos-reference simulate mutation-tests year bench-ticks trace-tests embedded-kills transaction-kills embedded-together embedded-sharing dashboard-looks schemathesis service-kills web-kills celery-kills bench-million failover bench-edit soak bench-load bench-sizes bench-embedded alerts alerts-quiet burst burst-hanging one-off
 
 help:  ## list the targets; also the default target
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { name[++n] = $$1; text[n] = $$2; if (length($$1) > width) width = length($$1) } \
@@ -153,6 +153,9 @@ embedded-together:  ## run four applications on one PostgreSQL for MINUTES with 
 
 embedded-sharing:  ## run two applications with different jobs on one database for MINUTES; every period runs
 	KRON_TEST_SHARING_SECONDS=$$(($(MINUTES) * 60)) $(RUN) -m pytest tests/embedded/test_sharing.py -k different_jobs
+
+dashboard-looks:  ## check every page of the dashboard in Chromium at three widths, light and dark, with axe-core
+	$(RUN) -m pytest -m "campaign or not campaign" tests/dashboard/test_browser.py
 
 schemathesis:  ## send 10,000 valid and invalid requests to the HTTP API; only documented responses, and no failures
 	$(RUN) -m tests.campaigns.contract
