@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kron import parse
-from kron.apps.cli.console import plural
+from kron.apps.plural import plural
 from kron.engine.registrar import Registrar
 from kron.stores.postgres import PostgresStore
 from kron.stores.postgres.migrate import migrations

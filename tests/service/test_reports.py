@@ -12,6 +12,7 @@ from kron import KronError
 from kron.apps.service.config_reader import read_config
 from kron.launchers.signature import Secrets
 from tests.service.http import REPORT, SECRET, receiving, serving, until
+from tests.service.test_events import Listener, read
 from tests.service.tokens import settings, token
 
 KNOWN = {"public_url": "http://kron.example", "report_secret": REPORT, "run_worker": True, "tick_ms": 50}
@@ -57,11 +58,12 @@ def test_run_that_ends_by_a_report_is_told(tmp_path):
     """The process that hears the report logs it, counts it and tells who listens, also without a worker."""
     with receiving() as receiver, serving(**KNOWN, store="memory:") as service:
         told = {"schedule": "0 0 1 1 *", "target": receiver.url, "completion": "reported"}
+        ear = Listener(service)
         service.put("/v1/schedules/job", told)
         key = service.post("/v1/schedules/job/trigger").json["key"]
         until(lambda: service.get(f"/v1/runs/{key}").json["state"] == "enqueued")
         assert service.post(f"/v1/runs/{key}/report", {"status": "started"}).json["accepted"]
         assert service.post(f"/v1/runs/{key}/report", {"status": "failed"}).json["accepted"]
-        heard = [news.event for news in service.app.state.parts.feed.buffer]
-        ended = [event for event in heard if event.name == "run_finished"]
-        assert [(event.facts["key"], event.facts["state"]) for event in ended] == [(key, "failed")]
+        until(lambda: "run_finished" in ear.text)
+        ended = [data for _, name, data in read(ear.text) if name == "run_finished"]
+        assert [(data["key"], data["state"]) for data in ended] == [(key, "failed")]

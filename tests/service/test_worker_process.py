@@ -139,9 +139,3 @@ def test_readiness_follows_passes_and_not_shards():
     assert "clock" in readiness.problem()
     readiness(Event("pass", 8, {"examined": 0, "committed": 0}))
     assert not readiness.problem()
-
-
-def test_events_of_a_process_without_worker_say_so():
-    with serving() as service:
-        told = service.get("/v1/events?seconds=0").body.decode()
-    assert "\nevent: elsewhere\n" in told
