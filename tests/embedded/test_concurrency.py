@@ -109,8 +109,8 @@ def second():
 with s:
     if sys.argv[1] == "create":
         moment = datetime.now(UTC).replace(microsecond=0)
-        s.sync.create("first", first, at=moment + timedelta(seconds=1))
-        s.sync.create("second", second, at=moment + timedelta(seconds=2))
+        s.sync.create("first", first, at=moment + timedelta(seconds=4))
+        s.sync.create("second", second, at=moment + timedelta(seconds=5))
     time.sleep(60)
 """
     )
