@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from contextvars import copy_context
 
+from kron.engine.background import in_background
 from kron.engine.clock import Timer
 from kron.engine.event_ring import LISTEN_MS, EventRing, RingEvent, RingPage, page_of
 from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
@@ -33,7 +34,7 @@ class EventMirror:
         self.start, self.position = 0, 0  # the mirror has the events after `start`, up to `position`
         self.listener_count = 0
         self.changed, self.demand, self.is_current, self.closed = asyncio.Event(), asyncio.Event(), False, False
-        self._kept_until = 0.0
+        self._kept_until, self._has_more, self._woken = 0.0, False, asyncio.Event()
         self._context = copy_context()
         self._registered: float | None = None  # when this process registered as listening
 
@@ -74,7 +75,7 @@ class EventMirror:
         try:
             while not self.is_current and not self.closed:
                 changed = self.changed
-                await self.timer.within(LISTEN_MS / 1000, _waited(changed))
+                await self.timer.within(LISTEN_MS / 1000, changed.wait())
             yield
         finally:
             self.listener_count -= 1
@@ -94,7 +95,7 @@ class EventMirror:
         if self.position > position or self.closed:
             return True
         try:
-            await self.timer.within(seconds, _waited(changed))
+            await self.timer.within(seconds, changed.wait())
         except TimeoutError:
             return False
         return True
@@ -126,19 +127,14 @@ class EventMirror:
             self._tell()
         self._has_more = len(page.events) == PAGE_SIZE
 
-    _has_more = False  # whether the last read was full
-    _woken: asyncio.Event | None = None
-
     def _wake(self) -> None:
-        if self._woken is not None:
-            self._woken.set()
+        self._woken.set()
 
     async def _wait(self, seconds: float) -> None:
         if self._has_more:
             return
-        self._woken = self._woken or asyncio.Event()
         with suppress(TimeoutError):
-            await self.timer.within(seconds, _waited(self._woken))
+            await self.timer.within(seconds, self._woken.wait())
         self._woken.clear()
 
     def _tell(self) -> None:
@@ -146,17 +142,11 @@ class EventMirror:
         self.changed = asyncio.Event()
 
 
-async def _waited(event: asyncio.Event) -> None:
-    await event.wait()
-
-
 @asynccontextmanager
 async def mirroring(mirror: EventMirror) -> AsyncIterator[None]:
     """Keep a mirror up to date in a background task while the context is active."""
-    task = asyncio.ensure_future(mirror.run())
-    try:
-        yield
-    finally:
-        mirror.close()
-        task.cancel()
-        await asyncio.wait({task})
+    async with in_background(mirror.run()):
+        try:
+            yield
+        finally:
+            mirror.close()

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, suppress
 
+from kron.engine.background import in_background
 from kron.engine.clock import Timer
 from kron.engine.event_ring import EventRing, RingEvent
 from kron.engine.events import Event
@@ -65,7 +65,7 @@ class EventRelay:
 
     async def _wait_for_begin(self) -> None:
         if self.is_shared:
-            await self.timer.within(CHECK_SECONDS, _waited(self.begun))
+            await self.timer.within(CHECK_SECONDS, self.begun.wait())
         else:
             await self.begun.wait()
 
@@ -82,16 +82,6 @@ class EventRelay:
             await self.ring.write(batch)
 
 
-async def _waited(event: asyncio.Event) -> None:
-    await event.wait()
-
-
-@asynccontextmanager
-async def relaying(relay: EventRelay) -> AsyncIterator[None]:
+def relaying(relay: EventRelay) -> AbstractAsyncContextManager[None]:
     """Relay events in a background task while the context is active."""
-    task = asyncio.ensure_future(relay.run())
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.wait({task})
+    return in_background(relay.run())

@@ -7,12 +7,11 @@ those of all schedules at the end.
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, suppress
 
+from kron.engine.background import in_background
 from kron.engine.clock import Timer
 from kron.engine.events import Event, Sink, silent
 from kron.engine.store import Store
@@ -150,12 +149,6 @@ class _Round:
         self.shared, self.examples = Counter[str](), dict[str, ScheduleState]()
 
 
-@asynccontextmanager
-async def counting_load(load_pass: LoadPass) -> AsyncIterator[None]:
+def counting_load(load_pass: LoadPass) -> AbstractAsyncContextManager[None]:
     """Count the load while the body of the `with` statement runs."""
-    task = asyncio.ensure_future(load_pass.run())
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.wait({task})
+    return in_background(load_pass.run())

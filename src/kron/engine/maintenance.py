@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, suppress
 
+from kron.engine.background import in_background
 from kron.engine.clock import Timer
 from kron.engine.events import Event, Sink, silent
 from kron.engine.store import Store
@@ -54,12 +53,6 @@ class Maintenance:
             self.sink(event)
 
 
-@asynccontextmanager
-async def maintaining(maintenance: Maintenance) -> AsyncIterator[None]:
+def maintaining(maintenance: Maintenance) -> AbstractAsyncContextManager[None]:
     """Maintain the store while the body of the `with` statement runs."""
-    task = asyncio.ensure_future(maintenance.run())
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.wait({task})
+    return in_background(maintenance.run())

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kron.apps.dashboard.outcome_look import NOT_STARTED, Look, look_of
-from kron.apps.dashboard.time_text import LONG_MONTHS
 from kron.engine.overview import TROUBLE, OutcomeCount
 from kron.errors import InvalidInput, clip
+from kron.language.english_words import MONTHS
 from kron.rules.outcome import Reason
 from kron.rules.run import State
 from kron.timing.calendar import Date, date_of, day_of, weekday_of
@@ -35,7 +35,7 @@ class Month(NamedTuple):
     @property
     def title(self) -> str:
         """Text such as October 2026."""
-        return f"{LONG_MONTHS[self.month - 1]} {self.year}"
+        return f"{MONTHS[self.month - 1]} {self.year}"
 
     def moved(self, months: int) -> Month:
         """Return the month that is so many months later."""

@@ -6,26 +6,13 @@ from enum import StrEnum
 
 from markupsafe import Markup
 
+from kron.language.english_words import DAYS as LONG_WEEKDAYS
+from kron.language.english_words import MONTHS as LONG_MONTHS
 from kron.timing.wall import Wall
 from kron.timing.zone import Zone, rfc3339, rfc3339_ms, zone
 
-WEEKDAYS = ("Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat")
-LONG_WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
-MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-LONG_MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
+WEEKDAYS = tuple(name[:3] for name in LONG_WEEKDAYS)
+MONTHS = tuple(name[:3] for name in LONG_MONTHS)
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 
 
