@@ -46,6 +46,16 @@ def _due(era: Era, shown: int, slack: int, *, first: bool) -> Iterator[int]:
             and (due_by is None or era.calendar.at(nominal).due <= due_by)
         ):
             yield nominal
+    if era.ended is not None and (era.dropped or era.idle):
+        yield from _due_early(era, era.ended)
+
+
+def _due_early(era: Era, ended: int) -> Iterator[int]:
+    """The periods that fell due before the end of an era that drops what passed, and whose nominal times are later."""
+    for nominal in era.calendar.between(ended // 1000, ended // 1000 + REACH):
+        period = era.calendar.at(nominal)
+        if period.schedulable and period.due <= ended and era.answers_for(nominal) and not era.is_over(nominal):
+            yield nominal
 
 
 def _of_gap(story: Story, gap: Dropped) -> Iterator[str]:

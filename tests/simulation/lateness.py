@@ -10,6 +10,7 @@ from kron.rules.run import Run, State
 from kron.rules.update import ScheduleUpdate
 from kron.timing.schedule.policy import Catchup, FirstPeriod
 from tests.simulation.history import Write
+from tests.simulation.records import ASLEEP
 from tests.simulation.replay import Story
 from tests.simulation.world import Result
 
@@ -56,7 +57,8 @@ class Downtimes:
         policy = story.eras[-1].policy
         late = (write.now - run.due - 3 * self.setting.tick - 20_000) * 1_000_000
         ended = run.outcome is Outcome.MISSED or run.state is State.UNSCHEDULABLE
-        return not ended and late >= max(policy.resolution, policy.grace, 1)
+        asleep = run.reason in ASLEEP  # as in a gap: a pause comes before a downtime
+        return not ended and not asleep and late >= max(policy.resolution, policy.grace, 1)
 
     def _at(self, due: int) -> float:
         return due / 1000 - self.setting.start

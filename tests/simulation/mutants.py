@@ -17,7 +17,20 @@ from kron.engine.batch_writer import BatchWriter
 from kron.engine.launcher import Launch
 from kron.engine.registrar import Registrar
 from kron.engine.worker import Worker
-from kron.rules import catchup, counters, edit, expiry, launch_result, overlap, pause, plan, run, survey, update
+from kron.rules import (
+    catchup,
+    counters,
+    edit,
+    expiry,
+    handover,
+    launch_result,
+    overlap,
+    pause,
+    plan,
+    run,
+    survey,
+    update,
+)
 from kron.rules.downtime import ALWAYS
 from kron.rules.launch_result import LaunchResult
 from kron.rules.outcome import Outcome
@@ -443,6 +456,8 @@ MUTANTS: dict[str, Mutant] = {
     "an edit answers for the past": _swap(edit, "_redefined", _edit_into_the_past),
     "a resumption wakes nobody": _swap(registrar, "resumed", _dormant),
     "a pause swallows what falls due at its end": _swap(worker, "pause_expired_update", _swallowing),
+    "a pause leaves what fell due early": _swap(pause, "early_runs_during_pause", lambda *_: ()),
+    "an edit in a pause leaves what fell due early": _swap(handover, "early_runs_during_pause", lambda *_: ()),
     "echoes of reports count": _with(registrar=Echoes),
     "a request counts twice": _with(registrar=EveryRequest),
     "runs counted after their record": _counted_later,

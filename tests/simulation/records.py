@@ -176,8 +176,16 @@ def _of_new(write: Write, story: Story, run: Run) -> Iterator[str]:
         yield f"recorded as {run.state}"
     if run.nominal <= story.case.cursor:
         yield "taken on behind the cursor"
-    if period.schedulable and run.reason not in ASLEEP:
-        yield from _of_lateness(write, era, run)
+    if period.schedulable:
+        yield from _of_pause(story.eras, run)
+        yield from _of_lateness(write, era, run) if run.reason not in ASLEEP else ()
+
+
+def _of_pause(eras: list[Era], run: Run) -> Iterator[str]:
+    """What fell due before a resumption that drops such periods is recorded with it, not later."""
+    former = eras[-2] if len(eras) > 1 else None
+    if former is not None and former.resumed and former.ended is not None and run.due <= former.ended:
+        yield f"{run.state} {run.reason}, though it fell due before a resumption that drops such periods"
 
 
 def _lifts(write: Write, case: ScheduleState) -> bool:

@@ -11,7 +11,7 @@ from itertools import islice, takewhile
 
 from kron.errors import InvalidInput
 from kron.rules.outcome import Outcome, Reason
-from kron.rules.pause import periods_during_pause
+from kron.rules.pause import early_runs_during_pause, periods_during_pause
 from kron.rules.plan import Plan, new_run, record_due
 from kron.rules.run import Run, State, ended
 from kron.rules.state import ScheduleState
@@ -61,12 +61,14 @@ def not_yet_due(state: ScheduleState, now: int, plan: Plan | None = None) -> lis
 def _record_pause(state: ScheduleState, now: int, reason: Reason) -> Plan:
     """Return the records of the periods that passed during a pause or suspension.
 
-    One gap record covers the periods up to the first open one. Later periods get one record each.
+    One gap record covers the periods up to the first open one. Later periods get one record each, also those that were
+    due before their nominal times.
     """
     open_dues = not_yet_due(state, now)
     gap = periods_during_pause(state, open_dues[0].nominal * 1000 - 1 if open_dues else now, reason)
     cursor = max(state.cursor, gap.last) if gap else state.cursor
-    return Plan(state, cursor, now, tuple(_runs_between(state, open_dues, now, reason)) if open_dues else (), gap=gap)
+    between = _runs_between(state, open_dues, now, reason) if open_dues else []
+    return Plan(state, cursor, now, (*between, *early_runs_during_pause(state, now, now, reason)), gap=gap)
 
 
 def _runs_between(state: ScheduleState, open_dues: list[Due], now: int, reason: Reason) -> list[Run]:

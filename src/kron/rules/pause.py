@@ -5,15 +5,18 @@ A pause with an end is ended by the next worker or request that reads the schedu
 
 from __future__ import annotations
 
+from itertools import islice, takewhile
 from typing import NamedTuple
 
 from kron.errors import InvalidInput
 from kron.rules.action import ActionKind, ScheduleAction
 from kron.rules.outcome import GapRecord, Outcome, Reason
+from kron.rules.plan import new_run
+from kron.rules.run import Run, State, ended
 from kron.rules.state import ScheduleState
-from kron.rules.survey import count_owed, not_owed, unhandled
+from kron.rules.survey import MAX_PERIODS_PER_PASS, count_owed, not_owed, responsible, unhandled
 from kron.rules.update import ScheduleUpdate
-from kron.timing.due import Due, window_extent
+from kron.timing.due import Due, due_of, window_extent
 from kron.timing.period import prev_nominal
 from kron.timing.schedule.policy import Resume
 from kron.timing.zone import rfc3339
@@ -75,7 +78,9 @@ def pause_expired_update(state: ScheduleState) -> ScheduleUpdate:
 def _pause_ended(state: ScheduleState, upto: int, action: ScheduleAction) -> ScheduleUpdate:
     dropped = state.policy.resume is Resume.DROP
     gap = periods_during_pause(state, upto, Reason.PAUSED) if dropped else None
-    return ScheduleUpdate(state, after_pause(state, upto)._replace(next_check_at=action.at), gap=gap, action=action)
+    early_runs = early_runs_during_pause(state, upto, action.at, Reason.PAUSED) if dropped else ()
+    after = after_pause(state, upto)._replace(next_check_at=action.at)
+    return ScheduleUpdate(state, after, early_runs, gap=gap, action=action)
 
 
 def after_pause(state: ScheduleState, upto: int) -> ScheduleState:
@@ -109,3 +114,16 @@ def periods_during_pause(state: ScheduleState, upto: int, reason: Reason) -> Gap
     if first is None or first > last:
         return None
     return GapRecord(first, last, count_owed(state, first, last), Outcome.SKIPPED, reason)
+
+
+def early_runs_during_pause(state: ScheduleState, upto: int, now: int, reason: Reason) -> tuple[Run, ...]:
+    """Return the skipped runs of the periods that fell due up to `upto` (milliseconds) before their nominal times.
+
+    Their nominal times are later than `upto`, so that no gap record covers them. A period that no second satisfies is
+    left out: it is recorded as such after the pause.
+    """
+    last = upto // 1000 + window_extent(state.job)[0]
+    later = islice(unhandled(state, max(state.cursor, upto // 1000)), MAX_PERIODS_PER_PASS)
+    dues = (due_of(state.job, nominal) for nominal in takewhile(lambda nominal: nominal <= last, later))
+    early_dues = [due for due in dues if due.schedulable and due.at <= upto and responsible(state, due)]
+    return tuple(ended(new_run(state, due, now), State.SKIPPED, now, Outcome.SKIPPED, reason) for due in early_dues)

@@ -20,9 +20,9 @@ async def resume_page(view: View) -> Response:
     state = require_schedule(stored, identity)
     update = resumed(state, view.now, NO_ACTOR)
     after = update.after if update else state
-    dropped = update.gap if update else None
+    dropped_count = (update.gap.count if update.gap else 0) + len(update.new) if update else 0
     dues = upcoming(after, view.now, SHOWN_RUNS)
-    return view.render("resume.html", section="schedules", state=state, dropped=dropped, dues=dues)
+    return view.render("resume.html", section="schedules", state=state, dropped_count=dropped_count, dues=dues)
 
 
 async def resume(view: View, fields: Fields) -> Response:
