@@ -170,17 +170,11 @@ def test_coming_lines_are_the_next_runs(zone, text, policy, happened):
             (line.chosen, line.period.nominal) for line in lines if line.absence is Absence.COMING and line.chosen
         )
         dues = [due for due in upcoming(state, now * 1000, 300) if due.nominal <= reached]
-        assert listed == sorted((due.at, due.nominal) for due in dues if not is_before_definition(state, due))
+        assert listed == sorted((due.at, due.nominal) for due in dues)
 
     play(scene())
 
 
-def is_before_definition(state, due):
-    """Whether a schedule that was deleted and defined again owes a period whose nominal time was before that."""
-    return state.revision > 1 and state.owed is None and due.nominal * 1000 < state.effective_from
-
-
-@pytest.mark.xfail(strict=True, reason="the list goes by the revision in force at the nominal time")
 def test_period_whose_window_reaches_beyond_a_new_definition_is_listed():
     """A schedule that was deleted is defined again, inside a window of the new definition."""
 
@@ -193,7 +187,12 @@ def test_period_whose_window_reaches_beyond_a_new_definition_is_listed():
         (state,) = await store.get(["job"])
         lines = await periods(store, "job", now - 3 * HOUR, now + 36 * HOUR)
         coming = {line.period.nominal for line in lines if line.absence is Absence.COMING}
-        assert {due.nominal for due in upcoming(state, now * 1000, 3)} <= coming
+        dues = upcoming(state, now * 1000, 3)
+        assert {due.nominal for due in dues} <= coming
+        early = dues[0]
+        assert early.nominal < now
+        told = await why(store, "job", early.nominal * 1000)
+        assert (told.absence, told.due) == (Absence.COMING, early)
 
     play(scene())
 

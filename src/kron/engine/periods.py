@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from heapq import merge
+from itertools import chain, groupby, islice
 
 from kron.engine.period_report import Absence, PeriodReport
 from kron.engine.schedule_record import ScheduleRecord, gap_of, schedule_record
@@ -205,15 +206,20 @@ def _runs_by_time(scheduled_runs: Sequence[Run | None], others: Sequence[Run]) -
 
 
 def _nominals_from(record: ScheduleRecord, after: int, upto: int) -> Iterator[int]:
-    """Yield the nominal times after `after` up to `upto` in order, each of the revision in force at that time."""
-    for first, last, job in _spans(record):
-        start, end = max(after, first - 1), min(upto, last)
-        if start < end:
-            yield from nominals(job.schedule, start, end)
+    """Yield the nominal times after `after` up to `upto` in order, each of the revision that is responsible for it."""
+    spans = [(max(after, first - 1), min(upto, last), job) for first, last, job in _spans(record)]
+    in_force = chain.from_iterable(nominals(job.schedule, start, end) for start, end, job in spans if start < end)
+    taken_over = sorted(nominal for nominal in record.taken_over if after < nominal <= upto)
+    return (nominal for nominal, _ in groupby(merge(in_force, taken_over)))
 
 
 def _nominals_upto(record: ScheduleRecord, upto: int) -> Iterator[int]:
     """Yield the same nominal times up to `upto`, latest first."""
+    taken_over = sorted((nominal for nominal in record.taken_over if nominal <= upto), reverse=True)
+    return (nominal for nominal, _ in groupby(merge(_in_force_upto(record, upto), taken_over, reverse=True)))
+
+
+def _in_force_upto(record: ScheduleRecord, upto: int) -> Iterator[int]:
     for first, last, job in reversed(_spans(record)):
         nominal = prev_nominal(job.schedule, min(upto, last)) if first <= upto else None
         while nominal is not None and nominal >= first:

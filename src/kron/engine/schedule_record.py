@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count
+from itertools import count, islice, takewhile
 
 from kron.engine.period_report import PeriodReport
 from kron.engine.store import Store
@@ -16,6 +16,7 @@ from kron.rules.launch_result import has_retry
 from kron.rules.outcome import GapRecord, Reason
 from kron.rules.run import RESERVED_PREFIXES, Run, State
 from kron.rules.state import ScheduleState
+from kron.rules.survey import responsible, unhandled
 from kron.rules.upcoming import search_upcoming
 from kron.rules.update import Revision
 from kron.timing.due import Due, due_of
@@ -25,6 +26,7 @@ from kron.timing.schedule.policy import Policy
 
 MAX_RUNS_LEFT = 1_000  # runs up to which the last run that `max_runs` allows is computed
 MAX_SEARCH_STEPS = 2_000  # steps of the search for it
+MAX_TAKEN_OVER = 1_000  # earlier periods that are looked at when a deleted schedule is defined again
 
 
 @dataclass(frozen=True)
@@ -71,12 +73,25 @@ class ScheduleRecord:
     def _deciding_revision(self, run: Run | None, nominal: int, at: int) -> Revision:
         """Return the revision under which the run was recorded, otherwise the one that decides the period.
 
-        That is the last revision if an edit has handed the period over to it.
+        That is the last revision if it has taken the period over.
         """
         if run is not None:
             return next(revision for revision in self.revisions if revision.number == run.revision)
-        is_handed_over = nominal in (self.state.owed or ()) and nominal > self.state.cursor
-        return self.revisions[-1] if is_handed_over else self.revision_at(at)
+        is_taken_over = nominal in self.taken_over and nominal > self.state.cursor
+        return self.revisions[-1] if is_taken_over else self.revision_at(at)
+
+    @cached_property
+    def taken_over(self) -> frozenset[int]:
+        """Nominal times up to the last revision for which it is responsible, in seconds.
+
+        An edit has handed them over, or the schedule was deleted and is defined again while their windows are open.
+        """
+        state = self.state
+        if state.owed is not None or state.deleted or state.revision == self.revisions[0].number:
+            return state.owed or frozenset()
+        end = state.effective_from // 1000
+        earlier = islice(takewhile(lambda nominal: nominal <= end, unhandled(state, state.cursor)), MAX_TAKEN_OVER)
+        return frozenset(nominal for nominal in earlier if responsible(state, due_of(state.job, nominal)))
 
     def _is_surplus(self, due: Due) -> bool:
         """Return whether the schedule has had its last run before an upcoming period."""

@@ -7,7 +7,6 @@ from kron.engine.schedule_record import ScheduleRecord, gap_of, schedule_record
 from kron.engine.store import Store
 from kron.errors import InvalidSchedule, NotFound
 from kron.rules.run import Run
-from kron.timing.job import Job
 from kron.timing.key import key_of
 from kron.timing.period import Period, next_nominal, prev_nominal
 
@@ -36,7 +35,7 @@ async def why(store: Store, identity: str, at: int, *, run_key: str = "", shared
         run: Run | None = await _run_by_key(store, identity, run_key)
     else:
         run = await _run_at(store, record, at)
-    period = Period(run.nominal) if run else _period(record.revision_at(at).job, at)
+    period = Period(run.nominal) if run else _period(record, at)
     gap = None if run else gap_of(await store.gaps(identity), period.nominal)
     attempts = (await store.attempts([run.key]))[0] if run else ()
     return record.report(period, at, run, gap, attempts)
@@ -55,7 +54,7 @@ async def _run_at(store: Store, record: ScheduleRecord, at: int) -> Run | None:
 
     The run of the calendar comes first, otherwise the first requested run.
     """
-    identity, nominal = record.state.identity, _period(record.revision_at(at).job, at).nominal
+    identity, nominal = record.state.identity, _period(record, at).nominal
     if nominal != at // 1000:
         requested_run = await _requested_run(store, identity, at // 1000)
         if requested_run is not None:
@@ -76,8 +75,10 @@ async def _requested_run(store: Store, identity: str, nominal: int) -> Run | Non
     return min(found, key=lambda run: run.trigger, default=None)
 
 
-def _period(job: Job, at: int) -> Period:
-    schedule = job.schedule
+def _period(record: ScheduleRecord, at: int) -> Period:
+    if at // 1000 in record.taken_over:
+        return Period(at // 1000)
+    schedule = record.revision_at(at).job.schedule
     nominal = prev_nominal(schedule, at // 1000)
     if nominal is None:
         nominal = next_nominal(schedule, at // 1000)
