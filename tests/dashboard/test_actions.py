@@ -97,6 +97,18 @@ def test_resume_says_what_becomes_of_the_periods_and_what_runs_next(site, store,
     assert run(store.actions(NAME))[-1].note == "ledger is back"
 
 
+@pytest.mark.parametrize("name", ["run", "backfill"])
+def test_request_for_runs_is_shown_with_who_and_why(site, store, name):
+    form = site.get(address(name)).text
+    fields = dict(re.findall(r'name="(request|from|to)" value="([^"]*)"', form))
+    site.send(address(name), {**fields, "which": "all", "note": "month end"})
+    text = plain(site.get("/activity"))
+    assert {"run": "Run now", "backfill": "Past periods run"}[name] in text
+    assert "local" in text
+    assert "month end" in text
+    assert run(store.actions(NAME)) == []
+
+
 def test_form_that_is_sent_twice_gives_one_run(site, store):
     reply = site.get(address("run"))
     assert "The next period, 08:50:00 , stays." in plain(reply)

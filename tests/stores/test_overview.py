@@ -265,6 +265,7 @@ PLANS = {
     "load_hours": ({"first": 1, "last": 200}, {"load_hours_pkey"}),
     "remove_load": ({"before": NOW}, {"load_hours"}),
     "recent_gaps": ({"schedules": texts(["t/1", "t/2"])}, {"schedule_gaps_pkey"}),
+    "actions": ({"schedule": "t/001"}, {"schedule_actions_of_changes"}),
     "latest_actions": ({"before": NOW, "name": "", "number": 0}, {"schedule_actions_at"}),
     "latest_actions_of_scope": ({"before": NOW, "name": "", "number": 0}, {"schedule_actions_at_by_scope"}),
     "latest_revisions": ({"before": NOW, "name": "", "number": 0}, {"schedule_revisions_at"}),

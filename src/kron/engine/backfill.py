@@ -8,7 +8,9 @@ from itertools import islice
 from kron.engine.request_check import MAX_WRITE_ATTEMPTS, contended_error, require_schedule
 from kron.engine.store import Store
 from kron.errors import InvalidInput
-from kron.rules.run import Run, State, trigger_of
+from kron.rules.action import ActionKind, ScheduleAction
+from kron.rules.pause import NO_ACTOR, Actor
+from kron.rules.run import REDRIVE, Run, State, trigger_of
 from kron.rules.state import ScheduleState
 from kron.rules.update import ScheduleUpdate
 from kron.timing.job import Job
@@ -38,7 +40,13 @@ def request_keys(identity: str, periods: Sequence[int], kind: str, request: str)
 
 
 async def run_again(
-    store: Store, identity: str, periods: Sequence[int], kind: str, request: str, overlap: Overlap
+    store: Store,
+    identity: str,
+    periods: Sequence[int],
+    kind: str,
+    request: str,
+    overlap: Overlap,
+    actor: Actor = NO_ACTOR,
 ) -> list[Run]:
     """Return one run for each period of a request. Runs that do not exist yet are recorded.
 
@@ -49,6 +57,7 @@ async def run_again(
         kind: `BACKFILL` or `REDRIVE`.
         request: Name of the request. The same request repeated gives the same runs.
         overlap: Overlap policy of the runs. It is not part of the request's identity.
+        actor: Who requests the runs. Recorded if it has a name.
 
     Raises:
         NotFound: The schedule does not exist.
@@ -61,7 +70,8 @@ async def run_again(
         state = require_schedule(state, identity)
         pairs = [(n, k) for n, k in zip(periods, keys, strict=True) if k not in existing_keys]
         new = tuple(requested_run(state, key, nominal, trigger, now) for nominal, key in pairs)
-        if not new or (await store.commit([request_update(state, new, now)], now))[0]:
+        action_kind = ActionKind.REDRIVEN if kind == REDRIVE else ActionKind.BACKFILLED
+        if not new or (await store.commit([request_update(state, new, now, action_kind, actor)], now))[0]:
             return [run for run in await store.runs_by_key(keys) if run]
     raise contended_error(identity)
 
@@ -73,6 +83,9 @@ def requested_run(state: ScheduleState, key: str, nominal: int, request: str, no
     )
 
 
-def request_update(state: ScheduleState, new: tuple[Run, ...], now: int) -> ScheduleUpdate:
-    """Return the update that records requested runs and lets a worker read the schedule at once."""
-    return ScheduleUpdate(state, state._replace(next_check_at=now), new)
+def request_update(
+    state: ScheduleState, new: tuple[Run, ...], now: int, kind: ActionKind, actor: Actor
+) -> ScheduleUpdate:
+    """Return the update that records requested runs and who requested them, and lets a worker read the schedule."""
+    action = ScheduleAction(kind, now, None, *actor) if actor.name else None
+    return ScheduleUpdate(state, state._replace(next_check_at=now), new, action=action)

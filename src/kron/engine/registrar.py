@@ -20,6 +20,7 @@ from kron.engine.request_check import (
 )
 from kron.engine.store import Store
 from kron.errors import InvalidInput, NotFound
+from kron.rules.action import ActionKind
 from kron.rules.edit import defined, deleted
 from kron.rules.launch_result import Report
 from kron.rules.outcome import Outcome, Reason
@@ -128,7 +129,7 @@ class Registrar:
             identity, lambda state, now: deleted(require_schedule(state, identity), now, actor), expected
         )
 
-    async def trigger(self, identity: str, request: str) -> Run:
+    async def trigger(self, identity: str, request: str, actor: Actor = NO_ACTOR) -> Run:
         """Run a schedule now, in addition to its calendar, and also while it is paused.
 
         Where the overlap policy is `skip` and another run is active, the run is recorded as skipped at once.
@@ -136,6 +137,7 @@ class Registrar:
         Args:
             identity: The schedule.
             request: Name of the request. The same request repeated gives one run.
+            actor: Who requests the run. Recorded if it has a name.
 
         Raises:
             NotFound: The schedule does not exist.
@@ -155,13 +157,19 @@ class Registrar:
             new = requested_run(state, key, now // 1000, request, now)
             if state.policy.overlap is Overlap.SKIP and any(map(_precedes_request, state.open_runs)):
                 new = ended(new, State.SKIPPED, now, Outcome.SKIPPED, Reason.OVERLAP)
-            if (await self.store.commit([request_update(state, (new,), now)], now))[0]:
+            if (await self.store.commit([request_update(state, (new,), now, ActionKind.TRIGGERED, actor)], now))[0]:
                 self._emit_if_ended(new, now)
                 return new
         raise contended_error(identity)
 
     async def backfill(
-        self, identity: str, first: int, last: int, request: str, overlap: Overlap = Overlap.QUEUE
+        self,
+        identity: str,
+        first: int,
+        last: int,
+        request: str,
+        overlap: Overlap = Overlap.QUEUE,
+        actor: Actor = NO_ACTOR,
     ) -> list[Run]:
         """Run the periods from `first` to `last` (seconds, both included) again.
 
@@ -175,9 +183,10 @@ class Registrar:
         """
         (state,) = await self.store.get([identity])
         state = require_schedule(state, identity)
-        return await run_again(self.store, identity, backfill_range(state.job, first, last), BACKFILL, request, overlap)
+        periods = backfill_range(state.job, first, last)
+        return await run_again(self.store, identity, periods, BACKFILL, request, overlap, actor)
 
-    async def redrive(self, key: str, overlap: Overlap = Overlap.QUEUE) -> Run:
+    async def redrive(self, key: str, overlap: Overlap = Overlap.QUEUE, actor: Actor = NO_ACTOR) -> Run:
         """Run the period of a failed, lost or unknown run again.
 
         This is a new run, because recorded runs are permanent. The same run redriven twice gives one new run. The new
@@ -198,7 +207,7 @@ class Registrar:
         if dead_letter.state not in REDRIVABLE_STATES:
             message = f"run is {dead_letter.state}; only failed, lost and unknown runs can be redriven"
             raise InvalidInput("NOT_DEAD", message, hint="trigger the schedule instead")
-        (run,) = await run_again(self.store, dead_letter.identity, [dead_letter.nominal], REDRIVE, key, overlap)
+        (run,) = await run_again(self.store, dead_letter.identity, [dead_letter.nominal], REDRIVE, key, overlap, actor)
         return run
 
     async def dead(self, prefix: str = "", *, before: str = "", limit: int = 20) -> list[Run]:

@@ -162,7 +162,10 @@ class Store(Protocol):
         """Return the revisions of a schedule, oldest first."""
 
     async def actions(self, identity: str) -> list[ScheduleAction]:
-        """Return the actions on a schedule, in the order in which they were written."""
+        """Return the actions that changed a schedule, in the order in which they were written.
+
+        Requests for runs are left out: there can be many, and they change no schedule.
+        """
 
     async def maintain(self, now: int, keep: int | None) -> Maintained:
         """Remove a bounded number of records that are older than `keep` milliseconds, and prepare for upcoming ones.

@@ -1,4 +1,4 @@
-"""Actions on a schedule: who paused, resumed or deleted it, when and why."""
+"""Actions on a schedule: who paused, resumed or deleted it or requested runs of it, when and why."""
 
 from __future__ import annotations
 
@@ -14,11 +14,20 @@ class ActionKind(StrEnum):
     PAUSED = "paused"
     RESUMED = "resumed"
     DELETED = "deleted"
+    TRIGGERED = "triggered"
+    BACKFILLED = "backfilled"
+    REDRIVEN = "redriven"
+
+
+REQUESTS = frozenset({ActionKind.TRIGGERED, ActionKind.BACKFILLED, ActionKind.REDRIVEN})  # they change no schedule
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduleAction:
-    """Recorded action on a schedule: kind, time, actor and note. Kept permanently. `until` is when a pause expires."""
+    """Recorded action on a schedule: kind, time, actor and note. `until` is when a pause expires.
+
+    Kept as long as the schedule. A request for runs is kept as long as runs are.
+    """
 
     kind: ActionKind
     at: int

@@ -70,6 +70,7 @@ def _trigger(commands: Any) -> None:
     )
     _job(command)
     command.add_argument("--request", metavar="ID", help="idempotency key: a repeated request starts no new run")
+    _note(command, "request")
 
 
 def _delete(commands: Any) -> None:
@@ -93,8 +94,8 @@ def _store(command: argparse.ArgumentParser) -> None:
     add_record_format(command)
 
 
-def _note(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--note", default="", help="reason, stored with the change")
+def _note(command: argparse.ArgumentParser, noun: str = "change") -> None:
+    command.add_argument("--note", default="", help=f"reason, stored with the {noun}")
 
 
 def _limit(command: argparse.ArgumentParser, noun: str, default: int) -> None:

@@ -22,6 +22,7 @@ from kron.engine.overview import Overview
 from kron.engine.registrar import Registrar
 from kron.engine.store import Store
 from kron.errors import InvalidSetting
+from kron.rules.pause import Actor
 from kron.timing.zone import zone
 
 PANEL_SECONDS = 0.3  # a panel that takes longer shows a dash, and the page comes without it
@@ -66,10 +67,9 @@ class View(Links):
         """Whether the viewer may change something."""
         return self.viewer is not None and self.viewer.may_operate
 
-    @property
-    def actor_name(self) -> str:
-        """Name of the viewer, as recorded with actions."""
-        return self.viewer.name if self.viewer else ""
+    def actor(self, note: str) -> Actor:
+        """Return the viewer as the actor of a recorded action."""
+        return Actor(self.viewer.name if self.viewer else "", note)
 
     @cached_property
     def zone(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from kron.engine.store import Maintained
+from kron.rules.action import REQUESTS
 from kron.stores.memory.tables import Tables
 
 MAX_RECORDS_PER_CALL = 10_000  # maximum number of schedules, and of records, that one call handles
@@ -49,7 +50,16 @@ class Retention:
         kept_gaps = [gap for gap in gaps if gap.last * 1000 >= self.horizon]
         if len(kept_gaps) < len(gaps):
             tables.dropped[name] = kept_gaps
-        return len(expired_keys) + len(gaps) - len(kept_gaps) + self._remove_deleted(tables, name)
+        removed = len(expired_keys) + len(gaps) - len(kept_gaps) + self._remove_requests(tables, name)
+        return removed + self._remove_deleted(tables, name)
+
+    def _remove_requests(self, tables: Tables, name: str) -> int:
+        """Remove old requests for runs of a schedule. Returns their number."""
+        actions = tables.recorded_actions.get(name, [])
+        kept = [action for action in actions if action.kind not in REQUESTS or action.at >= self.horizon]
+        if len(kept) < len(actions):
+            tables.recorded_actions[name] = kept
+        return len(actions) - len(kept)
 
     def _remove_deleted(self, tables: Tables, name: str) -> int:
         state = tables.cases.get(name)

@@ -9,7 +9,7 @@ from itertools import islice, takewhile
 from kron.engine.clock import Clock
 from kron.engine.fleet import Fleet, Share, kind_of
 from kron.engine.store import FIRST, Found, Maintained
-from kron.rules.action import ScheduleAction
+from kron.rules.action import REQUESTS, ScheduleAction
 from kron.rules.attempt import Attempt
 from kron.rules.downtime import ALWAYS
 from kron.rules.outcome import GapRecord
@@ -149,8 +149,8 @@ class MemoryStore(Tables):
         return list(self.history.get(identity, ()))
 
     async def actions(self, identity: str) -> list[ScheduleAction]:
-        """Return the recorded actions of a schedule, in the order in which they were written."""
-        return list(self.recorded_actions.get(identity, []))
+        """Return the recorded changes of a schedule, in the order in which they were written."""
+        return [action for action in self.recorded_actions.get(identity, []) if action.kind not in REQUESTS]
 
     async def maintain(self, now: int, keep: int | None) -> Maintained:
         """Remove a bounded number of old records."""

@@ -321,7 +321,7 @@ FROM unnest(%(schedules)s, %(texts)s, %(dialects)s, %(zones)s, %(policies)s, %(n
             %(commands)s, %(targets)s, %(starts)s, %(ends)s, %(sources)s, %(source_dialects)s, %(source_timezones)s,
             %(payloads)s, %(labels)s, %(webhooks)s, %(numbers)s::integer[], %(ats)s, %(actors)s, %(notes)s, %(froms)s) AS r;
 
--- insert_actions: insert recorded actions, kept permanently
+-- insert_actions: insert recorded actions
 INSERT INTO schedule_actions (tenant_id, schedule_id, action, at, until, actor, note)
 SELECT %(tenant)s, a.*
 FROM unnest(%(schedules)s, %(actions)s, %(ats)s, %(untils)s, %(actors)s, %(notes)s) AS a;
@@ -585,9 +585,9 @@ FROM schedule_revisions
 WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s
 ORDER BY number;
 
--- actions: recorded actions of a schedule, in the order in which they were written
+-- actions: recorded changes of a schedule, in the order in which they were written
 SELECT action, at, until, actor, note FROM schedule_actions
-WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s
+WHERE tenant_id = %(tenant)s AND schedule_id = %(schedule)s AND action IN ('paused', 'resumed', 'deleted')
 ORDER BY number;
 
 -- durability: server version, durability settings, and whether the role bypasses row-level security

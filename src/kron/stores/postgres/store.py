@@ -261,7 +261,7 @@ class PostgresStore:
         return [read_revision(row, self.jobs.presets) for row in rows]
 
     async def actions(self, identity: str) -> list[ScheduleAction]:
-        """Return the recorded actions of a schedule, in the order in which they were written."""
+        """Return the recorded changes of a schedule, in the order in which they were written."""
         rows = await self.pool.read(lambda session: session.rows("actions", schedule=identity))
         return [read_action(identity, row) for row in rows]
 

@@ -387,12 +387,14 @@ FROM schedule_revisions
 WHERE schedule_id = :schedule_id
 ORDER BY number;
 
--- insert_action: insert a recorded action, kept permanently
+-- insert_action: insert a recorded action
 INSERT INTO schedule_actions (schedule_id, action, at, until, actor, note)
 VALUES (:schedule_id, :kind, :at, :until, :actor, :note);
 
--- actions: recorded actions of a schedule, in the order in which they were written
-SELECT action, at, until, actor, note FROM schedule_actions WHERE schedule_id = :schedule_id ORDER BY number;
+-- actions: recorded changes of a schedule, in the order in which they were written
+SELECT action, at, until, actor, note FROM schedule_actions
+WHERE schedule_id = :schedule_id AND action IN ('paused', 'resumed', 'deleted')
+ORDER BY number;
 
 -- horizon: time before which old records may have been removed
 SELECT horizon FROM retention;
@@ -426,6 +428,10 @@ LIMIT :limit;
 
 -- remove_actions: remove the recorded actions of tombstones
 DELETE FROM schedule_actions WHERE schedule_id IN (SELECT value FROM json_each(:names));
+
+-- remove_requests: remove recorded requests for runs that were made before the horizon
+DELETE FROM schedule_actions WHERE number IN (
+    SELECT number FROM schedule_actions WHERE action IN ('triggered', 'backfilled', 'redriven') AND at < :horizon ORDER BY at LIMIT :limit);
 
 -- remove_revisions: remove the revisions of tombstones
 DELETE FROM schedule_revisions WHERE schedule_id IN (SELECT value FROM json_each(:names));

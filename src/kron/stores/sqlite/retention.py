@@ -33,9 +33,10 @@ class Retention:
         if names:
             for query in ("remove_actions", "remove_revisions", "remove_schedules"):
                 self.rows(query, names=json.dumps(names))
+        requests = self.file.count("remove_requests", horizon=horizon, limit=MAX_RECORDS_PER_CALL)
         counts = self.file.count("remove_outcome_counts", horizon=horizon, limit=MAX_RECORDS_PER_CALL)
-        removed = runs + gaps + len(names) + counts
-        return Maintained(removed, more or MAX_RECORDS_PER_CALL in (gaps, len(names), counts))
+        removed = runs + gaps + len(names) + requests + counts
+        return Maintained(removed, more or MAX_RECORDS_PER_CALL in (gaps, len(names), requests, counts))
 
     def _prune_runs(self, horizon: int) -> tuple[int, bool]:
         """Remove old runs. Returns their number, and whether there can be more. Open runs are skipped."""

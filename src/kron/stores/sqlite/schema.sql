@@ -153,18 +153,24 @@ WHEN old.at >= (SELECT horizon FROM retention)
   OR NOT EXISTS (SELECT 1 FROM schedules WHERE schedule_id = old.schedule_id AND deleted)
 BEGIN SELECT RAISE(ABORT, 'a revision stays'); END;
 
--- Recorded actions: who paused, resumed or deleted a schedule, when and why.
+-- Recorded actions: who paused, resumed or deleted a schedule or requested runs of it, when and why. Requests are kept
+-- for the length of the retention.
 CREATE TABLE schedule_actions (
     number      INTEGER PRIMARY KEY,
     schedule_id TEXT    NOT NULL REFERENCES schedules,
-    action        TEXT    NOT NULL CHECK (action IN ('paused', 'resumed', 'deleted')),
+    action        TEXT    NOT NULL CHECK (action IN ('paused', 'resumed', 'deleted', 'triggered', 'backfilled', 'redriven')),
     at          INTEGER NOT NULL,
     until       INTEGER,
     actor         TEXT    NOT NULL,
     note        TEXT    NOT NULL
 );
 
-CREATE INDEX actions_by_schedule ON schedule_actions (schedule_id, number);
+-- Actions that changed a schedule, apart from the requests, of which there can be many.
+CREATE INDEX actions_by_schedule ON schedule_actions (schedule_id, number)
+WHERE action IN ('paused', 'resumed', 'deleted');
+
+CREATE INDEX requests_by_time ON schedule_actions (at)
+WHERE action IN ('triggered', 'backfilled', 'redriven');
 
 CREATE INDEX actions_by_time ON schedule_actions (at, schedule_id, number);
 
@@ -173,7 +179,8 @@ BEGIN SELECT RAISE(ABORT, 'an act never changes'); END;
 
 CREATE TRIGGER actions_stay BEFORE DELETE ON schedule_actions
 WHEN old.at >= (SELECT horizon FROM retention)
-  OR NOT EXISTS (SELECT 1 FROM schedules WHERE schedule_id = old.schedule_id AND deleted)
+  OR (old.action IN ('paused', 'resumed', 'deleted')
+      AND NOT EXISTS (SELECT 1 FROM schedules WHERE schedule_id = old.schedule_id AND deleted))
 BEGIN SELECT RAISE(ABORT, 'an act stays'); END;
 
 -- Run ledger: one row per period and one per manual run, written before the launch.

@@ -170,7 +170,7 @@ class SqliteStore:
         return [read_revision(row, self.cases.presets) for row in rows]
 
     async def actions(self, identity: str) -> list[ScheduleAction]:
-        """Return the recorded actions of a schedule, in the order in which they were written."""
+        """Return the recorded changes of a schedule, in the order in which they were written."""
         rows = await self.file.read(lambda: self.rows("actions", schedule_id=identity))
         return [read_action(identity, row) for row in rows]
 

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from kron.apps.cli.console import Screen
 from kron.apps.cli.records import print_trigger
-from kron.apps.cli.store_request import ask_store, run_record
+from kron.apps.cli.store_request import actor_of, ask_store, run_record
 from kron.engine.registrar import Registrar
 from kron.rules.downtime import EVER
 from kron.rules.run import Run
@@ -28,6 +28,6 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
 
 async def _trigger(args: argparse.Namespace, registrar: Registrar) -> tuple[Run, bool]:
     """Return the run of the request, and whether a living process can run the job."""
-    run = await registrar.trigger(args.job, args.request or uuid4().hex)
+    run = await registrar.trigger(args.job, args.request or uuid4().hex, actor_of(args))
     state = await registrar.get(args.job)
     return run, state.downtime.end != EVER

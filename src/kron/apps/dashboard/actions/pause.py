@@ -8,7 +8,6 @@ from kron.apps.dashboard.form import Fields, text_of
 from kron.apps.dashboard.moment import read_moment
 from kron.apps.dashboard.view import View
 from kron.engine.request_check import require_schedule
-from kron.rules.pause import Actor
 from kron.rules.pause_plan import pause_plan
 
 SHOWN_PERIODS = 20
@@ -27,7 +26,7 @@ async def pause_page(view: View) -> Response:
 async def pause(view: View, fields: Fields) -> Response:
     """Pause the schedule, and show it."""
     identity, note = view.named_identity, text_of(fields, "note")
-    await view.registrar.pause(identity, Actor(view.actor_name, note), until=_until(text_of(fields, "until"), view))
+    await view.registrar.pause(identity, view.actor(note), until=_until(text_of(fields, "until"), view))
     return view.redirect(view.schedule_link(identity))
 
 

@@ -7,7 +7,7 @@ from starlette.responses import Response
 from kron.apps.dashboard.form import Fields, text_of
 from kron.apps.dashboard.view import View
 from kron.engine.request_check import require_schedule
-from kron.rules.pause import NO_ACTOR, Actor, resumed
+from kron.rules.pause import NO_ACTOR, resumed
 from kron.rules.upcoming import upcoming
 
 SHOWN_RUNS = 5
@@ -28,5 +28,5 @@ async def resume_page(view: View) -> Response:
 async def resume(view: View, fields: Fields) -> Response:
     """Resume the schedule, and show it."""
     identity = view.named_identity
-    await view.registrar.resume(identity, Actor(view.actor_name, text_of(fields, "note")))
+    await view.registrar.resume(identity, view.actor(text_of(fields, "note")))
     return view.redirect(view.schedule_link(identity))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from kron.apps.dashboard.form import Fields
+from kron.apps.dashboard.form import Fields, text_of
 from kron.apps.dashboard.outcome_look import look_of_run
 from kron.apps.dashboard.view import View
 from kron.engine.registrar import REDRIVABLE_STATES
@@ -22,7 +22,7 @@ async def run_again_page(view: View) -> Response:
 async def run_again(view: View, fields: Fields) -> Response:
     """Run the period again, and show the new run. The same run redriven twice gives one new run."""
     run = await _run(view)
-    new = await view.registrar.redrive(run.key)
+    new = await view.registrar.redrive(run.key, actor=view.actor(text_of(fields, "note")))
     return view.redirect(view.link(f"runs/{new.key}"))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from kron.apps.dashboard.form import Fields, request_of
+from kron.apps.dashboard.form import Fields, request_of, text_of
 from kron.apps.dashboard.view import View
 from kron.engine.request_check import require_schedule
 from kron.rules.upcoming import upcoming
@@ -23,5 +23,5 @@ async def run_now_page(view: View) -> Response:
 
 async def run_now(view: View, fields: Fields) -> Response:
     """Run the schedule, and show the run. The same form sent twice gives one run."""
-    run = await view.registrar.trigger(view.named_identity, request_of(fields))
+    run = await view.registrar.trigger(view.named_identity, request_of(fields), view.actor(text_of(fields, "note")))
     return view.redirect(view.link(f"runs/{run.key}"))

@@ -29,6 +29,9 @@ KINDS = {
     ActionKind.PAUSED.value: ("Paused", "i-pause", "skp"),
     ActionKind.RESUMED.value: ("Resumed", "i-play", "ok"),
     ActionKind.DELETED.value: ("Deleted", "i-dead", "fail"),
+    ActionKind.TRIGGERED.value: ("Run now", "i-play", ""),
+    ActionKind.BACKFILLED.value: ("Past periods run", "i-back", ""),
+    ActionKind.REDRIVEN.value: ("Run again", "i-back", ""),
 }
 _POSITION = re.compile(r"([0-9]{1,15})-([01])-([0-9]{1,18})-(.{1,2000})")
 

@@ -86,7 +86,7 @@ async def trigger(
     """
     identity = caller.identity(schedule_id)
     parts.quotas.spend(caller)
-    return run_view(await parts.registrar.trigger(identity, idempotency_key or uuid4().hex), caller)
+    return run_view(await parts.registrar.trigger(identity, idempotency_key or uuid4().hex, caller.actor("")), caller)
 
 
 @router.post(
@@ -117,7 +117,7 @@ async def backfill(
     count = count_nominals(schedule, first - 1, last)
     if count <= MAX_BACKFILL_PERIODS:  # if there are more, nothing is started
         parts.quotas.spend(caller, max(1, count))
-    runs = await parts.registrar.backfill(identity, first, last, request, Overlap(body.overlap))
+    runs = await parts.registrar.backfill(identity, first, last, request, Overlap(body.overlap), caller.actor(""))
     return responses.RunPage(runs=[run_view(run, caller) for run in runs], next_page_token=None)
 
 
@@ -137,7 +137,7 @@ async def redrive(
     """Run the period of a dead letter again, as a new run. Requests with the same key give the same run."""
     await run_of(key, caller, parts)
     parts.quotas.spend(caller)
-    return run_view(await parts.registrar.redrive(key, Overlap(overlap)), caller)
+    return run_view(await parts.registrar.redrive(key, Overlap(overlap), caller.actor("")), caller)
 
 
 @router.post("/runs/{key}/report")

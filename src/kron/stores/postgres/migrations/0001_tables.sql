@@ -190,12 +190,13 @@ FOR EACH ROW EXECUTE FUNCTION kron_refuse('a revision never changes');
 CREATE TRIGGER revisions_stay BEFORE DELETE ON schedule_revisions
 FOR EACH ROW EXECUTE FUNCTION kron_refuse_living('a revision stays');
 
--- Recorded actions: who paused, resumed or deleted a schedule, when and why.
+-- Recorded actions: who paused, resumed or deleted a schedule or requested runs of it, when and why. Requests are kept
+-- for the length of the retention.
 CREATE TABLE schedule_actions (
     tenant_id   text   COLLATE "C" NOT NULL,
     number      bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
     schedule_id text   COLLATE "C" NOT NULL,
-    action        text   NOT NULL CHECK (action IN ('paused', 'resumed', 'deleted')),
+    action        text   NOT NULL CHECK (action IN ('paused', 'resumed', 'deleted', 'triggered', 'backfilled', 'redriven')),
     at          bigint NOT NULL,
     until       bigint,
     actor         text   NOT NULL,
@@ -203,6 +204,13 @@ CREATE TABLE schedule_actions (
     PRIMARY KEY (tenant_id, schedule_id, number),
     FOREIGN KEY (tenant_id, schedule_id) REFERENCES definitions
 );
+
+-- Actions that changed a schedule, apart from the requests, of which there can be many.
+CREATE INDEX schedule_actions_of_changes ON schedule_actions (tenant_id, schedule_id, number)
+WHERE action IN ('paused', 'resumed', 'deleted');
+
+CREATE INDEX schedule_actions_of_requests ON schedule_actions (tenant_id, at)
+WHERE action IN ('triggered', 'backfilled', 'redriven');
 
 CREATE INDEX schedule_actions_at ON schedule_actions (tenant_id, at, schedule_id, number);
 
@@ -212,7 +220,11 @@ CREATE TRIGGER actions_never_change BEFORE UPDATE ON schedule_actions
 FOR EACH ROW EXECUTE FUNCTION kron_refuse('an act never changes');
 
 CREATE TRIGGER actions_stay BEFORE DELETE ON schedule_actions
-FOR EACH ROW EXECUTE FUNCTION kron_refuse_living('an act stays');
+FOR EACH ROW WHEN (old.action IN ('paused', 'resumed', 'deleted')) EXECUTE FUNCTION kron_refuse_living('an act stays');
+
+CREATE TRIGGER requests_for_runs_stay BEFORE DELETE ON schedule_actions
+FOR EACH ROW WHEN (old.action IN ('triggered', 'backfilled', 'redriven'))
+EXECUTE FUNCTION kron_refuse_young('a request stays', 'at', '1');
 
 -- Run ledger: one row per period and one per manual run, written before the launch. Every writer locks the schedule's
 -- row in `schedule_state`, so that a foreign key is not necessary.
@@ -739,6 +751,12 @@ BEGIN
     removed := removed + part;
     DELETE FROM requests WHERE tenant_id = whose AND ctid = ANY (ARRAY(
         SELECT r.ctid FROM requests r WHERE r.tenant_id = whose AND r.at < kron_prune.horizon LIMIT most));
+    GET DIAGNOSTICS part = ROW_COUNT;
+    removed := removed + part;
+    DELETE FROM schedule_actions WHERE tenant_id = whose AND ctid = ANY (ARRAY(
+        SELECT a.ctid FROM schedule_actions a
+        WHERE a.tenant_id = whose AND a.at < kron_prune.horizon AND a.action IN ('triggered', 'backfilled', 'redriven')
+        LIMIT most));
     GET DIAGNOSTICS part = ROW_COUNT;
     removed := removed + part;
     DELETE FROM run_ids WHERE tenant_id = whose AND ctid = ANY (ARRAY(
