@@ -59,6 +59,32 @@ def test_worker_process_sends_webhooks_and_serves_metrics(tmp_path):
     assert SECRET.removeprefix("whsec_") not in log.read_text()
 
 
+def test_one_worker_sends_webhooks_runs_workflows_and_commands_and_serves_metrics(database, tmp_path):
+    """On PostgreSQL, as an elected leader: every kind of target runs in one process."""
+    ran, log = tmp_path / "ran", tmp_path / "log"
+    load = tmp_path / "command.ndjson"
+    load.write_text(json.dumps({"identity": "c", "schedule": "* * * * *", "command": f"echo ran >> {ran}"}))
+    trigger = {"id": "t", "type": "schedule_based", "cron_expr": "* * * * * *", "timezone": "UTC"}
+    words = ("--command-journal", str(tmp_path / "journal"), "--leader-election", "--set", "WORKFLOW_STORE=store:")
+    with receiving() as hook, receiving() as executor:
+        settings = {"workflow_store": "store:", "executor_url": executor.url}
+        more = {"KRON_EXECUTOR_URL": executor.url}
+        with (
+            serving(store=database, **settings) as api,
+            working(database, log, *words, **more) as (leader, _),
+        ):
+            until(lambda: ready(leader), 30)
+            subprocess.run([KRON, "load", load, "--store", database], check=True, timeout=60, capture_output=True)
+            assert api.put("/v1/schedules/a", {"schedule": "* * * * * *", "target": hook.url}).status == 200
+            assert api.put("/v1/workflows/w/1", {"user_id": "u", "dag": {"triggers": [trigger]}}).status == 200
+            subprocess.run([KRON, "trigger", "c", "--store", database], check=True, timeout=60, capture_output=True)
+            until(lambda: hook.seen and executor.seen and ran.exists() and ran.read_text(), 30)
+            until(lambda: int(metric(leader, "kron_runs_emitted").split()[1]) >= 3, 20)
+    said = lines(log)
+    assert said[0]["launches"] == "command, http, https, workflow"
+    assert {line["identity"] for line in said if line["event"] == "launch_completed"} == {"a", "c", "w.t"}
+
+
 def metric(service, name):
     text = service.get("/metrics").body.decode()
     return next(line for line in text.splitlines() if line.startswith(name + " "))
