@@ -164,7 +164,7 @@ def test_all_fields_of_a_line_are_those_of_the_page():
     assert set(ALL_KEYS) == {word for cell in names for word in re.findall("`([a-z_]+)`", cell)}
 
 
-@pytest.mark.parametrize("more", [{}, {"target": ""}, {"command": "", "target": ""}])
+@pytest.mark.parametrize("more", [{}, {"target": ""}, {"command": ""}, {"command": " "}, {"command": "", "target": ""}])
 def test_line_without_target_and_command_is_rejected(kron, tmp_path, file, more):
     line = {"identity": "a", "schedule": "* * * * *", **more}
     result = kron("load", write(file, json.dumps(GOOD).encode(), json.dumps(line).encode()), "--store", "memory:")

@@ -5,6 +5,7 @@ import json
 import logging
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -128,3 +129,13 @@ def test_log_with_logging_carries_the_facts(caplog):
     assert record.levelno == logging.INFO
     assert "run of a for 1970-01-01T00:00:00Z accepted" in record.getMessage()
     assert record.kron["identity"] == "a"
+
+
+def test_name_of_a_job_cannot_write_a_line_of_the_log(caplog):
+    sink, writer = log_with(logging.getLogger("kron.scheduler"))
+    with caplog.at_level(logging.INFO, "kron.scheduler"):
+        sink(replace(LEVELS[2][0], facts={**LEVELS[2][0].facts, "identity": "a\u2028INFO forged\x1b[2J"}))
+        writer.close()
+    (record,) = caplog.records
+    assert record.getMessage().isprintable()
+    assert "forged" in record.getMessage()

@@ -125,7 +125,12 @@ def log_with(logger: logging.Logger) -> tuple[Sink, LogWriter]:
     """Return a sink that logs with `logging`, and its writer. The facts of an event are in `record.kron`."""
 
     def write(number: int, event: Event) -> None:
-        logger.log(number, "%s", text_of(event), extra={"kron": {"event": event.name, "at": event.at, **event.facts}})
+        logger.log(
+            number,
+            "%s",
+            _printable(text_of(event)),
+            extra={"kron": {"event": event.name, "at": event.at, **event.facts}},
+        )
 
     writer = LogWriter(write, logger.isEnabledFor)
     return Transitions(writer), writer

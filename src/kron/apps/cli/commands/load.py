@@ -154,6 +154,8 @@ def _job(line: bytes) -> Job:
     if "target" in line_fields:
         scheme, colon, rest = line_fields["target"].partition(":")
         line_fields["target"] = scheme.lower() + colon + rest  # the scheme selects the launcher
+    if not line_fields.get("command", "").strip():
+        line_fields.pop("command", None)  # an empty command is none
     if "command" in line_fields:
         command = _command(line_fields)
         line_fields = {"target": "command:", **line_fields, "command": command}
