@@ -94,6 +94,16 @@ def test_why_inside_a_window_that_was_not_owed_says_so():
     play(scene())
 
 
+def test_why_of_a_period_that_was_due_before_its_schedule_and_comes_later_says_so():
+    async def scene():
+        world = World("2026-03-01T11:58:00Z")
+        await world.define("0 * * * * @win(around,110m) @dist(skewEarly)")
+        (told,) = {await ending(world, at) for at in ("2026-03-01T12:00:00Z", "2026-03-01T12:30:00Z")}
+        assert told == "no record: The period was due before its schedule was defined at 2026-03-01T11:58:00Z."
+
+    play(scene())
+
+
 def test_why_of_a_suspended_and_of_a_deleted_schedule_says_so():
     async def scene():
         world = World("2026-03-01T11:30:00Z")

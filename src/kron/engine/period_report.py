@@ -171,7 +171,7 @@ class PeriodReport:
             return self._waiting_cause()
         if not has_period(self.revision.job, nominal):
             return Absence.INVALID
-        if nominal * 1000 < self.began and not responsible(state, self.due):
+        if min(nominal * 1000, self.due.at) < self.began and not responsible(state, self.due):
             return Absence.UNDEFINED
         if state.deleted:
             return Absence.DELETED
@@ -217,6 +217,8 @@ class PeriodReport:
                 return "The period is outside the time in which the schedule is valid."
             case Absence.UNDEFINED:
                 defined_at = rfc3339(self.began // 1000)
+                if self.period.nominal * 1000 >= self.began:
+                    return f"The period was due before its schedule was defined at {defined_at}."
                 return f"The period is earlier than its schedule, which was defined at {defined_at}."
             case Absence.DELETED:
                 return "The schedule was deleted before the period was due."
