@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup check lint test lowest requirements docs docs-site docs-pictures fuzz oracle rrule debian-cron dst-board bench-next bench-spread bench-plan bench-service bench-webhooks campaigns protocol crash-sqlite chaos chaos-reference simulate mutation-tests year bench-ticks trace-tests embedded-kills transaction-kills embedded-together embedded-sharing dashboard-looks schemathesis service-kills web-kills celery-kills bench-million failover bench-edit soak bench-load bench-sizes bench-embedded alerts alerts-quiet burst burst-hanging one-off
+.PHONY: help setup check lint test lowest requirements docs docs-site docs-pictures screenshots fuzz oracle rrule debian-cron dst-board bench-next bench-spread bench-plan bench-service bench-webhooks campaigns protocol crash-sqlite chaos chaos-reference simulate mutation-tests year bench-ticks trace-tests embedded-kills transaction-kills embedded-together embedded-sharing dashboard-looks schemathesis service-kills web-kills celery-kills bench-million failover bench-edit soak bench-load bench-sizes bench-embedded alerts alerts-quiet burst burst-hanging one-off
 
 help:  ## list the targets; also the default target
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { name[++n] = $$1; text[n] = $$2; if (length($$1) > width) width = length($$1) } \
@@ -51,6 +51,9 @@ docs-site:  ## build the documentation site into build/site; needs no network
 
 docs-pictures:  ## write the terminal captures of docs/pictures
 	$(RUN) -m tests.docs.pictures
+
+screenshots:  ## write the pictures of the dashboard in docs/pictures, light and dark, from a seeded store
+	$(RUN) -m tests.dashboard.screenshots
 
 FUZZ_SECONDS ?= 1200
 
