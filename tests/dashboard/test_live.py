@@ -13,6 +13,7 @@ from kron.engine.registrar import Registrar
 from tests.dashboard.served import Site, in_thread
 from tests.integrations.web import WebServer
 from tests.postgres import free_port
+from tests.service.http import SECRET
 from tests.stores.making import a_job
 
 KRON = str(Path(sys.executable).parent / "kron")
@@ -31,13 +32,19 @@ def url(request, tmp_path):
     else:
         server = request.getfixturevalue("server")
         url = server.url(in_thread(server.database))
-
-    async def define():
-        async with open_store(url) as store:
-            await Registrar(store).upsert(a_job("report", "0 9 * * *"))
-
-    in_thread(lambda: asyncio.run(define()))
+    in_thread(asyncio.run, define(url))
     return url
+
+
+async def define(url):
+    async with open_store(url) as store:
+        await Registrar(store).upsert(a_job("report", "0 9 * * *"))
+
+
+def working(folder, url, port):
+    """Start a worker."""
+    command = [KRON, "worker", "--store", url, "--listen", f"127.0.0.1:{port}"]
+    return WebServer(command, port, folder, log=f"{port}.log", KRON_WEBHOOK_SECRET=SECRET).wait("/healthz")
 
 
 def waits(page, text, seconds):
@@ -68,3 +75,31 @@ def test_page_shows_what_another_process_does_and_says_when_its_server_is_gone(u
         context.close()
         one.close()
         other.close()
+
+
+def test_page_says_that_a_worker_was_killed(tmp_path, server, browser):
+    """A worker renews its lease every 5 seconds. The page says that it is overdue after half of the lease, 7.5 s."""
+    url = server.url(in_thread(server.database))
+    in_thread(asyncio.run, define(url))
+    ports = free_port(), free_port(), free_port()
+    context, site, worker = browser.new_context(), started(tmp_path, url, ports[0]), working(tmp_path, url, ports[1])
+    other = None
+    try:
+        page = context.new_page()
+        page.goto(f"http://127.0.0.1:{ports[0]}/")
+        page.locator("#live").get_by_text("Live", exact=True).wait_for(timeout=10_000)
+        fleet = page.locator("[data-fresh]")
+        fleet.get_by_text(f":{worker.process.pid}:").wait_for(timeout=10_000)
+        assert fleet.get_by_text("overdue").count() == 0
+        worker.process.send_signal(signal.SIGKILL)
+        worker.process.wait()
+        assert waits(fleet, "overdue", 20) < 7.5 + 5
+        other = working(tmp_path, url, ports[2])
+        fleet.get_by_text(f":{other.process.pid}:").wait_for(timeout=10_000)
+        fleet.get_by_text(f":{worker.process.pid}:").wait_for(state="detached", timeout=20_000)
+        assert fleet.get_by_text("overdue").count() == 0
+    finally:
+        context.close()
+        for process in (site, worker, other):
+            if process is not None:
+                process.close()

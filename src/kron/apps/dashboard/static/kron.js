@@ -182,7 +182,9 @@
   if (live) {
     (live.includes("/stream") ? listen : ask)(live);
     document.addEventListener("visibilitychange", () => { if (!document.hidden && isStale) refresh(); });
-    setInterval(() => { showLive(); if (isStale) refresh(); }, 1000);
+    // A worker that dies says nothing: a page that shows workers is never older than 4 seconds.
+    const isOld = () => one("main [data-fresh]") && performance.now() - loadedAt > 3000;
+    setInterval(() => { showLive(); if (isStale || isOld()) refresh(); }, 1000);
   }
 
   // Copy.
