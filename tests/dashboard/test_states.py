@@ -99,3 +99,9 @@ def test_store_that_does_not_answer_gets_a_page_that_says_so(monkeypatch, path, 
     assert main.one("h1").text == "The store does not answer"
     assert ("connection refused" in main.text) != hangs
     assert [link.text for link in main.one("div", "note").all("a")] == ["Try again"]
+
+
+def test_only_operators_read_where_the_store_is():
+    for role in Role:
+        with served(dashboard_of(Broken(hangs=False, knows_time=True), role)) as site:
+            assert ("db.example" in site.get("/").text) == (role is Role.OPERATOR)
