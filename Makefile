@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup check lint test lowest requirements docs docs-site docs-pictures screenshots fuzz oracle rrule debian-cron dst-board bench-next bench-spread bench-plan bench-service bench-webhooks campaigns protocol crash-sqlite chaos chaos-reference simulate mutation-tests year bench-ticks trace-tests embedded-kills transaction-kills embedded-together embedded-sharing dashboard-looks schemathesis service-kills web-kills celery-kills bench-million failover bench-edit soak bench-load bench-sizes bench-embedded alerts alerts-quiet burst burst-hanging one-off
+.PHONY: help setup check lint test lowest requirements docs docs-site docs-pictures screenshots fuzz oracle rrule debian-cron dst-board bench-next bench-spread bench-plan bench-service bench-webhooks campaigns protocol crash-sqlite chaos chaos-reference simulate mutation-tests year bench-ticks trace-tests embedded-kills transaction-kills embedded-together embedded-sharing dashboard-looks schemathesis service-kills web-kills celery-kills bench-million failover bench-edit soak bench-load bench-sizes bench-embedded alerts alerts-quiet burst burst-hanging burst-failing one-off
 
 help:  ## list the targets; also the default target
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { name[++n] = $$1; text[n] = $$2; if (length($$1) > width) width = length($$1) } \
@@ -177,6 +177,9 @@ burst:  ## launch 100,000 webhooks due in one second with two workers; each arri
 
 burst-hanging:  ## launch 10,000 due in one second with 5 % hanging targets; the others are at most 10 % later at p99
 	$(RUN) -m tests.campaigns.burst --hanging
+
+burst-failing:  ## launch 1,000 due in one second next to 100 targets that hang, fail or refuse; at most 10 % later at p99
+	$(RUN) -m tests.campaigns.burst --failing
 
 one-off:  ## create 1,000,000 one-off jobs with payloads, due within an hour; each runs once; show rates and lateness
 	$(RUN) -m tests.campaigns.one_off

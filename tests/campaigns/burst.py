@@ -1,7 +1,8 @@
-"""Many schedules due in one second, under the default settings of the service: `make burst`, `make burst-hanging`.
+"""Many schedules due in one second, under the default settings of the service.
 
-    python -m tests.campaigns.burst [--schedules 100000] [--minutes 20]
-    python -m tests.campaigns.burst --hanging [--schedules 10000] [--rounds 3]
+    python -m tests.campaigns.burst [--schedules 100000] [--minutes 20]             # make burst
+    python -m tests.campaigns.burst --hanging [--schedules 10000] [--rounds 3]      # make burst-hanging
+    python -m tests.campaigns.burst --failing [--schedules 1100] [--rounds 3]       # make burst-failing
 
 An API process and two workers as in compose.yaml, on a real PostgreSQL that syncs every commit. A receiver in a process
 of its own answers each webhook after 50 ms. Each period must arrive once, under its key. None may be missed, unknown or
@@ -10,6 +11,9 @@ lost.
 `--hanging`: 5 % of the targets, of all tenants, lie on hosts of their own: on one, then on a host each. In every second
 round those hosts accept calls and never answer; nothing else differs. The p99 lateness of the other targets must change
 by less than 10 %, by the medians of the rounds. There are more rounds while those of a kind differ by more than that.
+
+`--failing`: the same with 1,000 targets that answer and 100 others, each on a host of its own. Those never answer in
+every second round; then they answer with 503; then they refuse connections.
 """
 
 import argparse
@@ -45,7 +49,8 @@ PART = 1_000  # schedules defined by one request
 MARGIN = 2  # times as long as expected may pass until all are defined, or as for a part
 LEAST = 8  # seconds more until they are due
 EVERY = 10  # seconds between two lines of progress
-ONE_IN = 20  # targets lie on other hosts: 5 %
+ONE_IN = {"hanging": 20, "failing": 11}  # one target in so many lies on another host: 5 %, or 100 of 1,100
+TROUBLES = {"hang": "hang", "error": "answer 503", "refuse": "refuse connections"}
 ALLOWED = 0.10  # how much the p99 of the others may change
 MOST = 9  # rounds of each kind, where those of a kind differ by more than that
 WORKERS = ("worker0", "worker1")
@@ -72,18 +77,18 @@ class Result:
 class Schedules:
     """The schedules of a burst, all of them due at one second of the day."""
 
-    def __init__(self, count, due, ports, hosts):
-        self.count, self.due, self.ports, self.hosts = count, due, ports, hosts
+    def __init__(self, count, due, ports, hosts, one_in):
+        self.count, self.due, self.ports, self.hosts, self.one_in = count, due, ports, hosts, one_in
         self.keys = {key_of(f"t{n % TENANTS}/s{n:06d}", due): self._elsewhere(n) for n in range(count)}
 
     def _elsewhere(self, n):
-        """Whether the nth target is one of the 5 %, which are of all tenants."""
-        return bool(self.hosts) and n // TENANTS % ONE_IN == 0
+        """Whether the nth target is one of the few on other hosts, which are of all tenants."""
+        return bool(self.hosts) and n // TENANTS % self.one_in == 0
 
     def _target(self, n):
         if not self._elsewhere(n):
             return f"http://127.0.1.{n % TENANTS + 1}:{self.ports[0]}/hook"
-        host = n // TENANTS // ONE_IN * TENANTS + n % TENANTS if self.hosts == "many" else 0
+        host = n // TENANTS // self.one_in * TENANTS + n % TENANTS if self.hosts == "many" else 0
         return f"http://127.1.{host // 250}.{host % 250 + 1}:{self.ports[1]}/hook"
 
     def define(self, port):
@@ -130,15 +135,15 @@ class Arrivals:
         return self
 
 
-def burst(server, folder, count, *, minutes=20.0, hosts="", hang=False):
-    """One burst, from nothing to its verdict. `hosts`: where 5 % of the targets lie; `hang`: they never answer."""
+def burst(server, folder, count, *, minutes=20.0, hosts="", trouble="", one_in=20):
+    """One burst, from nothing to its verdict. `hosts`: where some targets lie; `trouble`: what is wrong with those."""
     database, log, ports = asyncio.run(database_with_roles(server)), folder / "received", (free_port(), free_port())
     log.touch()
     fleet = Fleet(server, database, folder, {})
     fleet.ports = {name: fleet.ports[name] for name in ("api0", *WORKERS)}
     with ExitStack() as stack:
         stack.callback(fleet.close)
-        words = [*map(str, (*ports, log, DELAY)), *(["hang"] if hang else [])]
+        words = [*map(str, (*ports, log, DELAY)), *([trouble] if trouble else [])]
         command = [sys.executable, "-m", "tests.campaigns.burst_receiver", *words]
         receiver = subprocess.Popen(command, cwd=ROOT)
         stack.callback(receiver.wait)
@@ -148,7 +153,7 @@ def burst(server, folder, count, *, minutes=20.0, hosts="", hang=False):
         for port in fleet.ports.values():
             until(lambda port=port: ready(Service(port, None)), 60)
         due = int(time.time() + some_time(fleet.ports["api0"], count))
-        schedules = Schedules(count, due, ports, hosts)
+        schedules = Schedules(count, due, ports, hosts, one_in)
         schedules.define(fleet.ports["api0"])
         if time.time() > due - 2:
             raise SystemExit("the schedules were due before all of them were defined: the machine has too much to do")
@@ -192,11 +197,14 @@ def _watched(schedules, arrivals, fleet, receiver, server, database, minutes):
 
 
 def _judge(schedules, arrivals, server, database, result):
-    """Compare the calls and the ledger with what was due. Of targets that hang only misses count."""
+    """Compare the calls and the ledger with what was due.
+
+    Of targets that hang only misses count. Those that answer with an error or refuse may end as not launched.
+    """
     wrong, rows = result.wrong, server.sql(LEDGER, database)
     others = {key for key, elsewhere in schedules.keys.items() if not elsewhere}
     for key, status, outcome, reason in rows:
-        wrong["missed"] += outcome == "missed"
+        wrong["missed"] += outcome == "missed" and (key in others or reason != "launch_failed")
         wrong["unknown"] += status == "unknown" or reason == "unknown"
         wrong["lost"] += status == "lost"
         wrong["neither executed nor open"] += outcome not in ("executed", "missed", None)
@@ -252,23 +260,25 @@ def _spread(found):
     return max(each[-1] / each[0] - 1 for each in middle)
 
 
-def beside_hanging(server, folder, given, hosts):
-    """Bursts with and without targets that hang, in turns. Whether the others are as late as without them."""
+def beside_trouble(server, folder, given, hosts, trouble):
+    """Bursts with and without targets in trouble, in turns. Whether the others are as late as without them."""
+    one_in = ONE_IN["failing" if given.failing else "hanging"]
     found, bad, number = {False: [], True: []}, Counter(), 0
     while number < 2 * given.rounds or (number < 2 * MOST and (number % 2 or _spread(found) > ALLOWED)):
-        hang = number % 2 == 1
-        place = folder / f"{hosts}{number}"
+        is_on = number % 2 == 1
+        place = folder / f"{hosts}-{trouble}{number}"
         place.mkdir()
-        result = burst(server, place, given.schedules, minutes=given.minutes, hosts=hosts, hang=hang)
+        on = {"hosts": hosts, "trouble": trouble if is_on else "", "one_in": one_in}
+        result = burst(server, place, given.schedules, minutes=given.minutes, **on)
         bad, number = bad + result.wrong, number + 1
-        found[hang].append(result.late(0.99))
-        about = f"{'hanging' if hang else 'answering':9} {_lateness(result)}; {result.rate:,.0f} runs/s"
+        found[is_on].append(result.late(0.99))
+        about = f"{trouble if is_on else 'answering':9} {_lateness(result)}; {result.rate:,.0f} runs/s"
         say(f"{about}; {_cores(result)}{'' if +result.wrong == Counter() else f'; {dict(+result.wrong)}'}")
     without, beside = median(found[False]), median(found[True])
     change = beside / without - 1
     good, where = not bad and abs(change) < ALLOWED, {"one": "one host", "many": "a host each"}[hosts]
     say(
-        f"{'PASS' if good else 'FAIL'}: 5 % of {given.schedules:,} targets hang, on {where}: "
+        f"{'PASS' if good else 'FAIL'}: 1 in {one_in} of {given.schedules:,} targets {TROUBLES[trouble]}, on {where}: "
         f"p99 of the others {without:.2f} s -> {beside:.2f} s, {change:+.1%} (medians of {number // 2} rounds; "
         f"the middle half differs by up to {_spread(found):.0%}); {dict(bad) or 'nothing missed, unknown or lost'}"
     )
@@ -277,24 +287,27 @@ def beside_hanging(server, folder, given, hosts):
 
 def main(args):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--schedules", type=int, help="100,000; with --hanging 10,000")
+    parser.add_argument("--schedules", type=int, help="100,000; with --hanging 10,000; with --failing 1,100")
     parser.add_argument("--minutes", type=float, default=20, help="that a burst may take")
     parser.add_argument("--hanging", action="store_true", help="5 %% of the targets hang in every second round")
+    parser.add_argument("--failing", action="store_true", help="100 of 1,100 targets fail in every second round")
     parser.add_argument("--rounds", type=int, default=3, help="of each kind, at least")
     parser.add_argument("--hosts", choices=("one", "many"), help="that hang; both if not given")
     parser.add_argument("--folder", default="/var/tmp", help="where the database has its files")
     given = parser.parse_args(args)
-    given.schedules = given.schedules or (10_000 if given.hanging else 100_000)
+    given.schedules = given.schedules or (10_000 if given.hanging else 1_100 if given.failing else 100_000)
     folder = Path(tempfile.mkdtemp(prefix="kron-burst-"))
     with running(SETTINGS, folder=given.folder) as server:
-        if given.hanging:
+        if given.failing:
+            found = [beside_trouble(server, folder, given, "many", trouble) for trouble in TROUBLES]
+        elif given.hanging:
             kinds = [given.hosts] if given.hosts else ["one", "many"]
-            good = not [hosts for hosts in kinds if not beside_hanging(server, folder, given, hosts)]
+            found = [beside_trouble(server, folder, given, hosts, "hang") for hosts in kinds]
         else:
-            good = at_once(server, folder, given)
-    if good:
+            found = [at_once(server, folder, given)]
+    if all(found):
         shutil.rmtree(folder)
-    return 0 if good else 1
+    return 0 if all(found) else 1
 
 
 if __name__ == "__main__":
