@@ -78,14 +78,18 @@ class PostgresOverview:
     async def next_checks(self, scope: str, limit: int, upto: int | None = None) -> list[str]:
         """Return schedules in the order in which workers check them next."""
         latest, limit = _EVER if upto is None else upto, min(limit, MAX_NEXT)
-        if scope:
-            rows = await self._rows("next_checks_of_scope", scope=scope, limit=MAX_SCOPE + 1)
-            if len(rows) <= MAX_SCOPE:
-                checks = sorted((wake, identity) for identity, wake in rows if wake is not None and wake <= latest)
-                return [identity for _, identity in checks[:limit]]
         bounds = {"limit": limit, "scanned": MAX_SCANNED, "kinds": MAX_KINDS}
-        rows = await self._rows("next_checks", scope=scope, upto=latest, **bounds)
-        return [identity for (identity,) in rows]
+
+        async def work(session: Session) -> list[str]:
+            if scope:
+                rows = await session.rows("next_checks_of_scope", scope=scope, limit=MAX_SCOPE + 1)
+                if len(rows) <= MAX_SCOPE:
+                    checks = sorted((wake, identity) for identity, wake in rows if wake is not None and wake <= latest)
+                    return [identity for _, identity in checks[:limit]]
+            rows = await session.rows("next_checks", scope=scope, upto=latest, **bounds)
+            return [identity for (identity,) in rows]
+
+        return await self.pool.read(work)
 
     async def recent(self, identities: Sequence[str], limit: int) -> dict[str, RecentPeriods]:
         """Return the newest records of each schedule."""
