@@ -73,7 +73,8 @@ def main() -> int:
             failed = print_pages(measured_pages(site, PlanLog(server), pages, size.requests))
             is_delayed = ROUNDS > 0 and delayed(server, database, url, site)
     is_short = bool(differing or failed or is_delayed)
-    print(f"{'FALLS SHORT' if is_short else 'PASS'}: {failed} pages exceed their limits; load {os.getloadavg()[0]:.1f} after")
+    verdict = "FALLS SHORT" if is_short else "PASS"
+    print(f"{verdict}: {failed} pages exceed their limits; load {os.getloadavg()[0]:.1f} after")
     return 1 if is_short else 0
 
 

@@ -23,7 +23,8 @@ class PageResult:
 
     times: list[float] = field(default_factory=list)
     templates: int = 0
-    cpu: float = 0.0  # seconds of the dashboard process, all requests together
+    page_cpu: float = 0.0  # seconds of the dashboard process, all requests together
+    store_cpu: float = 0.0  # seconds of the database server
     slowest: tuple[float, str] = (0.0, "")
     largest: tuple[int, str] = (0, "")
     most_questions: tuple[int, str] = (0, "")
@@ -34,7 +35,7 @@ class PageResult:
     def faults(self) -> list[str]:
         """What exceeds the limits."""
         faults = [f"scans {table} ({address})" for table, address in self.scans.items()]
-        if quantile(self.times, 0.99) >= MAX_P99_SECONDS:
+        if self.times and quantile(self.times, 0.99) >= MAX_P99_SECONDS:
             faults.append(f"p99 {quantile(self.times, 0.99) * 1000:.0f} ms (slowest: {self.slowest[1]})")
         if self.largest[0] >= MAX_BYTES:
             faults.append(f"{self.largest[0]:,} bytes ({self.largest[1]})")
@@ -58,7 +59,7 @@ def measured_pages(site: Site, log: PlanLog, templates: Sequence[Template], requ
     for template in templates:
         result = results.setdefault(template.page, PageResult())
         result.templates += 1
-        spent_before = spent.of([site.pid])
+        spent_before = spent.of([site.pid]), spent.of_server(log.server)
         for number in range(-WARM_UP, requests):
             address = template.address(number)
             reply = site.get(address)
@@ -67,7 +68,8 @@ def measured_pages(site: Site, log: PlanLog, templates: Sequence[Template], requ
                 result.times.append(reply.seconds)
                 result.slowest = max(result.slowest, (reply.seconds, address))
             result.largest = max(result.largest, (len(reply.body), address))
-        result.cpu += spent.between(spent_before, spent.of([site.pid]))
+        result.page_cpu += spent.between(spent_before[0], spent.of([site.pid]))
+        result.store_cpu += spent.between(spent_before[1], spent.of_server(log.server))
     log.switch(is_on=True)
     site.get("/")
     log.read()
@@ -80,14 +82,20 @@ def measured_pages(site: Site, log: PlanLog, templates: Sequence[Template], requ
 
 def print_pages(results: dict[str, PageResult]) -> int:
     """Print the measurements. Returns the number of pages that exceed a limit."""
-    print(f"{'page':<28}{'requests':>9}{'p50 ms':>8}{'p99 ms':>8}{'max ms':>8}{'CPU ms':>8}{'KB':>6}{'questions':>11}{'rows':>9}")
+    titles = ("requests", "p50 ms", "p99 ms", "max ms", "CPU ms", "store", "KB", "questions", "rows")
+    print(f"{'page':<28}" + "".join(f"{title:>10}" for title in titles))
     failed = 0
     for page, result in results.items():
-        p50, p99 = quantile(result.times, 0.5) * 1000, quantile(result.times, 0.99) * 1000
-        cpu = result.cpu * 1000 / (len(result.times) + WARM_UP * result.templates)
+        requests = len(result.times) + WARM_UP * result.templates
+        milliseconds = (
+            *(quantile(result.times, share) * 1000 for share in (0.5, 0.99)),
+            *(result.slowest[0] * 1000, result.page_cpu * 1000 / requests, result.store_cpu * 1000 / requests),
+        )
+        counts = result.most_questions[0], result.most_rows[0]
         print(
-            f"{page:<28}{len(result.times):>9,}{p50:>8.1f}{p99:>8.1f}{result.slowest[0] * 1000:>8.0f}"
-            f"{cpu:>8.1f}{result.largest[0] / 1000:>6.1f}{result.most_questions[0]:>11}{result.most_rows[0]:>9,}"
+            f"{page:<28}{len(result.times):>10,}"
+            + "".join(f"{value:>10.1f}" for value in (*milliseconds, result.largest[0] / 1000))
+            + "".join(f"{count:>10,}" for count in counts)
         )
         failed += bool(result.faults)
         for fault in result.faults:

@@ -22,10 +22,10 @@ SETTINGS = {  # without the minimum duration, which is switched: a setting of th
     "log_line_prefix": "%p:%v:",
 }
 SMALL_TABLES = frozenset({"workers", "kinds", "event_ring", "retention", "workflows", "kron_migrations"})
+EVENT_TABLES = frozenset({"events", "event_ring"})
 SCANS_OF_ALL = frozenset({"Seq Scan", "Bitmap Heap Scan", "Tid Scan"})  # and of block ranges
+_ROW_COUNTS = ("Actual Rows", "Rows Removed by Filter", "Rows Removed by Index Recheck")
 _ENTRY = re.compile(r"^(\d+):([^:]*):LOG:  duration: [^\n]*plan:\n((?:\t[^\n]*\n)+)", re.MULTILINE)
-
-_NO_PAGE = re.compile(r"event_ring|FROM events\b|^SELECT \S*kron_now\(\);?$")
 
 
 class Query(NamedTuple):
@@ -61,10 +61,7 @@ class Query(NamedTuple):
     def rows_read(self) -> int:
         """Number of rows that scans of tables read, including those that a filter removed."""
         return sum(
-            round(
-                (node.get("Actual Rows", 0) + node.get("Rows Removed by Filter", 0) + node.get("Rows Removed by Index Recheck", 0))
-                * node.get("Actual Loops", 1)
-            )
+            round(sum(node.get(count, 0) for count in _ROW_COUNTS) * node.get("Actual Loops", 1))
             for node in self.nodes
             if "Relation Name" in node
         )
@@ -92,8 +89,9 @@ class PlanLog:
 
 
 def queries_of(text: str) -> Iterator[Query]:
-    """Yield the queries of a part of a log, except those of the clock and of the event ring: pages do not wait for it."""
+    """Yield the queries of a part of a log that read tables, except the event ring: pages do not wait for it."""
     for pid, transaction, body in _ENTRY.findall(text):
         entry = json.loads(body)
-        if not _NO_PAGE.search(entry["Query Text"]):
-            yield Query(f"{pid}:{transaction}", entry["Query Text"], entry["Plan"])
+        query = Query(f"{pid}:{transaction}", entry["Query Text"], entry["Plan"])
+        if any(node.get("Relation Name", "events") not in EVENT_TABLES for node in query.nodes):
+            yield query

@@ -1,4 +1,4 @@
-"""Schedules of the benchmark: names in tenants of very different sizes, texts, zones, labels, and what became of each."""
+"""Schedules of the benchmark: names in tenants of very different sizes, texts, zones, labels, and their progress."""
 
 from __future__ import annotations
 

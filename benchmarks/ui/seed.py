@@ -112,9 +112,7 @@ class Seed:
         self.connection.execute(f"ALTER TABLE runs DETACH PARTITION {name}")
         for (index,) in self._say("partition_indexes", partition=name).fetchall():
             is_key = index.endswith("pkey")
-            self.connection.execute(
-                f"ALTER TABLE {name} DROP CONSTRAINT {index}" if is_key else f"DROP INDEX {index}"
-            )
+            self.connection.execute(f"ALTER TABLE {name} DROP CONSTRAINT {index}" if is_key else f"DROP INDEX {index}")
         query = SQL["runs"].replace("{partition}", name)
         count = self.connection.execute(query.encode(), {"first": week, "last": week + WEEK}).rowcount
         self.connection.execute(f"ALTER TABLE runs ATTACH PARTITION {name} FOR VALUES FROM ({week}) TO ({week + WEEK})")
@@ -147,9 +145,7 @@ class Seed:
         first = LoadTable(self.now // 60)
         state = ScheduleState(replace(kind.job, identity="seed"), 1, self.now, 0)
         return [
-            (minute, runs)
-            for minute, runs in upcoming_minutes(state, self.now * 1000, first.first, first.last)
-            if runs
+            (minute, runs) for minute, runs in upcoming_minutes(state, self.now * 1000, first.first, first.last) if runs
         ]
 
 

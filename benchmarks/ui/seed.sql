@@ -110,7 +110,8 @@ FROM (
             OFFSET 0) AS p
         OFFSET 0) AS w
     LEFT JOIN seed_running o ON o.number = w.number AND w.run_at = w.last
-    OFFSET 0) AS r;  -- an OFFSET keeps the planner from computing each expression several times
+    OFFSET 0) AS r  -- an OFFSET keeps the planner from computing each expression several times
+ORDER BY r.fire_at;  -- as workers write them
 
 -- attempts: those that failed
 INSERT INTO run_attempts (tenant_id, idempotency_key, slot, schedule_id, run_at, number, at, duration, result, code, excerpt)
@@ -145,7 +146,8 @@ FROM (
     SELECT kron_scope(schedule_id), (last / 60)::integer, outcome, reason, 0, sum(count) FROM schedule_gaps
     GROUP BY 1, 2, 3, 4) AS e
 CROSS JOIN LATERAL (SELECT '' AS scope UNION SELECT e.scope) AS c
-GROUP BY 1, 2, 3, 4, 5, 6;
+GROUP BY 1, 2, 3, 4, 5, 6
+ORDER BY 3;  -- workers write them in the order of time
 
 -- workers: two of them, which hold their leases throughout
 INSERT INTO workers (tenant_id, owner, joined, said, until, kinds, tz)

@@ -14,7 +14,7 @@ SELECT DISTINCT result, concat_ws(' ', slot, number, code IS NULL, excerpt <> ''
 FROM run_attempts WHERE hashtext(schedule_id) %% %(part)s = 0;
 
 -- states: by what became of the schedules
-SELECT DISTINCT concat_ws(' ', s.paused, s.deleted, s.open_runs_digest <> 0), concat_ws(' ',
+SELECT DISTINCT concat_ws(' ', s.paused, s.deleted, s.open_runs_digest <> 0, s.revision > 1), concat_ws(' ',
     s.wake IS NULL, s.next_at IS NULL, s.aside IS NULL, s.owed IS NULL, s.paused_until IS NULL, s.run_count,
     s.failure_count, s.reach >= s.cursor, s.digest = d.digest, s.kind, s.since > 1000000000000, s.cursor > 1000000000)
 FROM schedule_state s JOIN definitions d USING (tenant_id, schedule_id)

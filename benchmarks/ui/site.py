@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import NamedTuple
 
 from tests.postgres import free_port
@@ -46,8 +46,9 @@ def served(url: str) -> Iterator[Site]:
     process = subprocess.Popen([sys.executable, "-m", "benchmarks.ui.server", url, str(port)])
     try:
         site = Site(port, process.pid)
-        _wait(site, process)
-        yield site
+        with closing(site.connection):
+            _wait(site, process)
+            yield site
     finally:
         process.terminate()
         process.wait(30)
