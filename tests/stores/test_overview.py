@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from kron.engine.overview import TROUBLE, OutcomeCount, merged_before
+from kron.engine.overview import TROUBLE, OutcomeCount, TimeRange, merged_before
 from kron.engine.tenant_scope import set_tenant_scope
 from kron.rules.load import LoadHour, LoadKind
 from kron.rules.outcome import Reason
@@ -159,6 +159,17 @@ def test_old_minutes_are_merged_and_count_the_same(request, name):
 
 def hour_of(scope, hour, count, written=NOW):
     return LoadHour(scope, hour, (*[0] * 59, count), (LoadKind(f"{count} * * * *", count, count),), written)
+
+
+def test_outcomes_and_load_are_the_answers_to_both_questions(store):
+    define(store, allowed("t/a"), a_run(State.FAILED, 1, identity="t/a"))
+    Seen(store).write_load([hour_of("t/", 100, 3), hour_of("", 100, 9)])
+    past, coming = TimeRange(FIRST, FIRST + DAY, 600), TimeRange(360_000, 363_600, 60)
+    for scope in ("", "t/"):
+        outcomes, load = Seen(store).outcomes_and_load(scope, past, coming)
+        assert outcomes == Seen(store).outcomes(scope, *past) and outcomes
+        assert load == Seen(store).load(scope, *coming)
+        assert sum(each.runs for each in load.intervals) > 0
 
 
 def test_load_is_written_replaced_read_and_removed(store):
