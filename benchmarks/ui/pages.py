@@ -9,7 +9,7 @@ from tests import spent
 
 from benchmarks.ui.addresses import Template
 from benchmarks.ui.plans import PlanLog, Query
-from benchmarks.ui.site import Site
+from benchmarks.ui.site import Reply, Site
 
 MAX_P99_SECONDS = 0.100
 MAX_BYTES = 60_000
@@ -60,10 +60,9 @@ def measured_pages(site: Site, log: PlanLog, templates: Sequence[Template], requ
         result = results.setdefault(template.page, PageResult())
         result.templates += 1
         spent_before = spent.of([site.pid]), spent.of_server(log.server)
-        for number in range(-WARM_UP, requests):
+        for number in range(-WARM_UP if requests else 0, requests):
             address = template.address(number)
-            reply = site.get(address)
-            assert reply.status in (200, 303), (reply.status, address, reply.body[-2_000:])
+            reply = _opened(site, address)
             if number >= 0:
                 result.times.append(reply.seconds)
                 result.slowest = max(result.slowest, (reply.seconds, address))
@@ -74,10 +73,17 @@ def measured_pages(site: Site, log: PlanLog, templates: Sequence[Template], requ
     site.get("/")
     log.read()
     for template in templates:
-        site.get(template.address(0))
-        results[template.page].add_plans(template.address(0), log.read())
+        address, result = template.address(0), results[template.page]
+        result.largest = max(result.largest, (len(_opened(site, address).body), address))
+        result.add_plans(address, log.read())
     log.switch(is_on=False)
     return results
+
+
+def _opened(site: Site, address: str) -> Reply:
+    reply = site.get(address)
+    assert reply.status in (200, 303), (reply.status, address, reply.body[-2_000:])
+    return reply
 
 
 def print_pages(results: dict[str, PageResult]) -> int:
