@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup check lint test lowest requirements docs docs-site docs-pictures screenshots fuzz oracle rrule debian-cron dst-board bench-next bench-spread bench-plan bench-service bench-webhooks campaigns protocol crash-sqlite chaos chaos-reference simulate mutation-tests year bench-ticks trace-tests embedded-kills transaction-kills embedded-together embedded-sharing dashboard-looks schemathesis service-kills web-kills celery-kills bench-million failover bench-edit soak bench-load bench-sizes bench-embedded alerts alerts-quiet burst burst-hanging burst-failing one-off
+.PHONY: help setup check lint test lowest requirements docs docs-site docs-pictures screenshots fuzz oracle rrule debian-cron dst-board bench-next bench-spread bench-plan bench-service bench-webhooks campaigns protocol crash-sqlite chaos chaos-reference simulate mutation-tests year bench-ticks trace-tests embedded-kills transaction-kills embedded-together embedded-sharing dashboard-looks schemathesis service-kills web-kills celery-kills bench-million failover bench-edit soak bench-load bench-ui bench-sizes bench-embedded alerts alerts-quiet burst burst-hanging burst-failing one-off
 
 help:  ## list the targets; also the default target
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { name[++n] = $$1; text[n] = $$2; if (length($$1) > width) width = length($$1) } \
@@ -90,6 +90,9 @@ bench-edit:  ## load 100,000 schedules; then edit one of 1,000,000, or of KRON_E
 
 bench-load:  ## measure a round of the load pass over KRON_LOAD_COUNT schedules, and the lateness of runs next to it
 	$(RUN) -m benchmarks.load_pass
+
+bench-ui:  ## open every page of the dashboard at 1,000,000 schedules, or KRON_UI_SCHEDULES; then 800 runs/s next to 20 viewers
+	$(RUN) -m benchmarks.ui
 
 bench-sizes:  ## measure a pass among 10,000 and 1,000,000 schedules; KRON_SIZES sets other sizes
 	$(RUN) -m benchmarks.ticks.sizes

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from kron.apps.dashboard.pages.stream import MAX_INTERVAL_SECONDS, MAX_STREAMS, message_interval
 from kron.apps.wiring import open_store
 from kron.engine.registrar import Registrar
 from tests.dashboard.served import served, watched
@@ -70,6 +71,32 @@ def test_action_in_one_process_is_told_to_the_pages_of_another_within_a_second(u
         assert time.monotonic() - began < 1
         assert not of_b.heard("event: changed", 0.3)
         for ear in (of_all, of_a, of_b):
+            ear.close()
+
+
+def test_pages_together_are_told_only_twice_a_second():
+    assert message_interval(1) == 0.5
+    for pages in range(1, MAX_STREAMS + 1):
+        rate = pages / message_interval(pages)
+        assert rate <= 2 or message_interval(pages) == MAX_INTERVAL_SECONDS
+
+
+def test_page_rests_longer_after_a_message_if_many_pages_are_open(url):
+    with served(watched(url)) as site:
+        ears = [Ear(site) for _ in range(6)]
+        assert all(ear.heard("event: live", 5) for ear in ears)
+        assert site.send("/schedules/a/pause").status == 303
+        assert all(ear.heard("event: changed", 5) for ear in ears)
+        told = time.monotonic()
+        assert site.send("/schedules/a/resume").status == 303
+        while time.monotonic() < told + 2:  # six pages, twice a second together: one page every 3 seconds
+            assert [ear.text.count("event: changed") for ear in ears] == [1] * 6
+            time.sleep(0.05)
+        end = time.monotonic() + 10
+        while any(ear.text.count("event: changed") < 2 for ear in ears) and time.monotonic() < end:
+            time.sleep(0.05)
+        assert [ear.text.count("event: changed") for ear in ears] == [2] * 6
+        for ear in ears:
             ear.close()
 
 

@@ -9,11 +9,19 @@ from kron.apps.dashboard.charts.progress import progress
 from kron.apps.dashboard.charts.strip import ABOVE, AXIS, BELOW, HEIGHT, WIDTH, StripBar, strip
 
 BARS = st.lists(st.builds(StripBar, *[st.integers(0, 5_000)] * 5), min_size=1, max_size=144)
-RECT = re.compile(r'<rect class="([a-z-]+)" x="([\d.-]+)" y="([\d.-]+)" width="([\d.]+)" height="([\d.]+)"/>')
+PATH = re.compile(r'<path class="(m-(?:ok|come|fail|miss|skip))" d="([^"]*)"/>')
+RECT = re.compile(r"M([\d.-]+) ([\d.-]+)h([\d.]+)v([\d.]+)h-([\d.]+)z")
 
 
 def rectangles(picture):
-    return [(name, *map(float, rest)) for name, *rest in RECT.findall(str(picture))]
+    """Return all bars of a picture: kind, place and size."""
+    bars = []
+    for name, path in PATH.findall(str(picture)):
+        assert RECT.sub("", path) == "", "a path has rectangles only"
+        for x, y, width, height, back in RECT.findall(path):
+            assert width == back
+            bars.append((name, float(x), float(y), float(width), float(height)))
+    return bars
 
 
 @given(BARS, st.floats(0, 144))

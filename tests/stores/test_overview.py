@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from kron.engine.overview import TROUBLE, OutcomeCount, merged_before
+from kron.engine.overview import TROUBLE, OutcomeCount, TimeRange, merged_before
 from kron.engine.tenant_scope import set_tenant_scope
 from kron.rules.load import LoadHour, LoadKind
 from kron.rules.outcome import Reason
@@ -161,6 +161,17 @@ def hour_of(scope, hour, count, written=NOW):
     return LoadHour(scope, hour, (*[0] * 59, count), (LoadKind(f"{count} * * * *", count, count),), written)
 
 
+def test_outcomes_and_load_are_the_answers_to_both_questions(store):
+    define(store, allowed("t/a"), a_run(State.FAILED, 1, identity="t/a"))
+    Seen(store).write_load([hour_of("t/", 100, 3), hour_of("", 100, 9)])
+    past, coming = TimeRange(FIRST, FIRST + DAY, 600), TimeRange(360_000, 363_600, 60)
+    for scope in ("", "t/"):
+        outcomes, load = Seen(store).outcomes_and_load(scope, past, coming)
+        assert outcomes == Seen(store).outcomes(scope, *past) and outcomes
+        assert load == Seen(store).load(scope, *coming)
+        assert sum(each.runs for each in load.intervals) > 0
+
+
 def test_load_is_written_replaced_read_and_removed(store):
     seen, first = Seen(store), 100 * 3_600
     seen.write_load([])
@@ -217,11 +228,16 @@ def test_transactions_that_count_together_do_not_wait_for_each_other_in_a_circle
     assert [each.periods for each in runner.run(both())] == [5 * len(scopes)] * 2
 
 
-def test_tenant_sees_its_own_counters_only(runner, server, database, postgres, sql):
+@pytest.fixture
+def plain(server, database, sql):
+    """The same store for a role that row-level security restricts."""
     if not server.sql("SELECT 1 FROM pg_roles WHERE rolname = 'plain'"):
         server.sql("CREATE ROLE plain LOGIN")
     sql("GRANT USAGE ON SCHEMA kron TO plain; GRANT ALL ON ALL TABLES IN SCHEMA kron TO plain")
-    plain = PostgresStore(database.replace("postgres@", "plain@"))
+    return PostgresStore(database.replace("postgres@", "plain@"))
+
+
+def test_tenant_sees_its_own_counters_only(runner, plain, postgres):
     define(postgres, allowed("t/a"), a_run(State.FAILED, 1, identity="t/a"))
     define(postgres, allowed("u/b"), a_run(State.FAILED, 1, identity="u/b"))
 
@@ -253,9 +269,9 @@ def test_tenant_sees_its_own_counters_only(runner, server, database, postgres, s
 PLANS = {
     "outcome_counts": ({"first": FIRST, "last": FIRST + DAY, "step": 600}, {"outcome_minutes_pkey"}),
     "running": ({}, {"_tenant_id_sent_at_"}),
-    "running_of_scope": ({}, {"_tenant_id_kron_scope_sent_at_"}),
+    "running_of_scope": ({}, {"_tenant_id_scope_sent_at_"}),
     "troubled_runs": ({"before": NOW, "key": b"x", "prefix": "t/"}, {"_tenant_id_kron_trouble_"}),
-    "troubled_runs_of_scope": ({"before": NOW, "key": b"x", "prefix": "t/"}, {"_tenant_id_kron_scope_kron_trouble_"}),
+    "troubled_runs_of_scope": ({"before": NOW, "key": b"x", "prefix": "t/"}, {"_tenant_id_scope_kron_trouble_"}),
     "troubled_schedules": ({"last": "failed", "after": ""}, {"schedule_state_troubled"}),
     "paused_schedules": ({"after": ""}, {"schedule_state_paused"}),
     "next_checks": ({"upto": NOW, "scanned": 50_000, "kinds": 9}, {"schedule_state_wake"}),
@@ -274,7 +290,7 @@ PLANS = {
 
 
 @pytest.mark.parametrize("known", [False, True], ids=["a table that has just grown", "a table that is known"])
-def test_no_question_reads_a_whole_table_or_sorts_it(postgres, sql, known):
+def test_no_question_reads_a_whole_table_or_sorts_it(postgres, plain, sql, known):
     names = [f"{scope}/{n:03}" for scope in ("t", "u") for n in range(300)]
     states = [State.FAILED, State.STARTED, State.SUCCESS, State.SKIPPED]
     updates = [
@@ -294,9 +310,13 @@ def test_no_question_reads_a_whole_table_or_sorts_it(postgres, sql, known):
             plans[name] = [line for (line,) in await rows.fetchall()]
         return plans
 
-    for name, plan in postgres.runner.run(postgres.store.pool.read(explained)).items():
+    def plans_of(store):
+        return postgres.runner.run(store.pool.read(explained)).items()
+
+    for name, plan in (*plans_of(postgres.store), *plans_of(plain)):
         scans = [line for line in plan if "Scan" in line and " on " in line and "Function Scan" not in line]
         tables = [line for line in scans if not any(part in line for part in ("CTE Scan", "WorkTable", "Subquery"))]
         assert tables, name
         for line in tables:
             assert any(index in line for index in PLANS[name][1]), f"{name}\n" + "\n".join(plan)
+    postgres.runner.run(plain.close())

@@ -38,6 +38,14 @@ def merged_before(now: int) -> int:
     return (now // 60_000 - FINE_MINUTES) // 15 * 15
 
 
+class TimeRange(NamedTuple):
+    """Range of time in intervals: seconds, multiples of 60. The end is not included."""
+
+    first: int
+    last: int
+    step: int
+
+
 class OutcomeCount(NamedTuple):
     """How many periods that were due in an interval ended in one way."""
 
@@ -147,6 +155,11 @@ class Overview(Protocol):
             last: End of the time in seconds, not included.
             step: Length of an interval in seconds, a multiple of 60.
         """
+
+    async def outcomes_and_load(
+        self, scope: str, past: TimeRange, coming: TimeRange
+    ) -> tuple[list[OutcomeCount], Load]:
+        """Return `outcomes` of one range of time and `load` of another, in one question."""
 
     async def write_load(self, hours: Sequence[LoadHour]) -> None:
         """Write hours, and replace those that exist."""

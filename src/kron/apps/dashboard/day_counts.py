@@ -8,12 +8,15 @@ from typing import NamedTuple
 
 from kron.apps.dashboard.charts.strip import StripBar
 from kron.apps.dashboard.outcome_look import SHORT_REASONS
-from kron.engine.overview import OutcomeCount
+from kron.engine.overview import OutcomeCount, TimeRange
+from kron.rules.load import LoadInterval
 from kron.rules.outcome import Reason
 from kron.rules.run import State
 
 BAR_SECONDS = 600
 DAY_BARS = 144
+HALF_DAY_BARS = 72
+MINUTE = 60  # seconds
 FAILED = frozenset({State.FAILED, State.LOST, State.UNKNOWN})
 SKIPPED = frozenset({State.SKIPPED, State.CANCELLED, State.UNSCHEDULABLE})
 
@@ -54,6 +57,48 @@ def day_counts(outcomes: Sequence[OutcomeCount], first: int) -> DayCounts:
         _reasons_text([each for each in outcomes if each.state is State.MISSED]),
         _reasons_text([each for each in outcomes if each.state in SKIPPED]),
     )
+
+
+def strip_ranges(now: int) -> tuple[TimeRange, TimeRange]:
+    """Return the last 24 hours by bars, and the next 12 hours by the minute; `now` is in milliseconds."""
+    first, minute = first_bar(now), now // 60_000 * MINUTE
+    past = TimeRange(first, first + DAY_BARS * BAR_SECONDS, BAR_SECONDS)
+    return past, TimeRange(minute, past.last + HALF_DAY_BARS * BAR_SECONDS, MINUTE)
+
+
+def coming_runs(minutes: Sequence[LoadInterval], first: int, count: int, step: int) -> list[int]:
+    """Return how many runs are due, by intervals.
+
+    Args:
+        minutes: Load by the minute.
+        first: Begin of the first interval in seconds.
+        count: Number of intervals.
+        step: Length of an interval in seconds.
+    """
+    runs = [0] * count
+    for minute in minutes:
+        number = (minute.start - first) // step
+        if 0 <= number < count:
+            runs[number] += minute.runs
+    return runs
+
+
+def strip_first(counts: DayCounts) -> int:
+    """Return the second at which the strip begins: its first half ends with the bar that has just begun."""
+    return counts.first + (DAY_BARS - HALF_DAY_BARS) * BAR_SECONDS
+
+
+def strip_bars(counts: DayCounts, coming: Sequence[int]) -> tuple[StripBar, ...]:
+    """Return the bars of the last and of the next 12 hours.
+
+    Args:
+        counts: Counts of the last 24 hours.
+        coming: Runs that are due, by bars from the one that has just begun on.
+    """
+    bars = [*counts.bars[-HALF_DAY_BARS:], *[StripBar()] * (DAY_BARS - HALF_DAY_BARS)]
+    for number, runs in enumerate(coming[: HALF_DAY_BARS + 1], HALF_DAY_BARS - 1):
+        bars[number] = bars[number]._replace(coming=runs)
+    return tuple(bars)
 
 
 def _name(state: State) -> str:

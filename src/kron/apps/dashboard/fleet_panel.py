@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from kron.apps.dashboard.time_text import duration_text
@@ -92,7 +93,8 @@ def _is_overdue(record: WorkerRecord, now: int) -> bool:
     return now - record.renewed > (record.until - record.renewed) // 2
 
 
-def _owners(records: Sequence[WorkerRecord], kind: str) -> dict[int, str]:
+@lru_cache(32)
+def _owners(records: tuple[WorkerRecord, ...], kind: str) -> dict[int, str]:
     """Return the worker of each shard, for one kind of target."""
     members = _members(records)
     return {

@@ -12,6 +12,7 @@ from kron.engine.overview import (
     ActivityPosition,
     OutcomeCount,
     RecentPeriods,
+    TimeRange,
     WorkerRecord,
 )
 from kron.rules.load import Load, LoadHour, load_of
@@ -97,6 +98,12 @@ class MemoryOverview:
         hours = range(first // 3600, -(-last // 3600))
         found = [self.tables.load[scope, hour] for hour in hours if (scope, hour) in self.tables.load]
         return load_of(found, first, last, step)
+
+    async def outcomes_and_load(
+        self, scope: str, past: TimeRange, coming: TimeRange
+    ) -> tuple[list[OutcomeCount], Load]:
+        """Return the outcomes of one range of time and the load of another."""
+        return await self.outcomes(scope, *past), await self.load(scope, *coming)
 
     async def write_load(self, hours: Sequence[LoadHour]) -> None:
         """Write hours, and replace those that exist."""

@@ -11,6 +11,7 @@ from kron.engine.overview import (
     ActivityPosition,
     OutcomeCount,
     RecentPeriods,
+    TimeRange,
     WorkerRecord,
     kinds_of_trouble,
 )
@@ -40,11 +41,7 @@ class PostgresOverview:
 
     async def outcomes(self, scope: str, first: int, last: int, step: int) -> list[OutcomeCount]:
         """Return how many periods ended in which way, by the time at which they were due."""
-        rows = await self._rows("outcome_counts", scope=scope, first=first, last=last, step=step)
-        return [
-            OutcomeCount(start, State(state), Reason(reason) if reason else None, count)
-            for start, state, reason, count in rows
-        ]
+        return await self.pool.read(lambda session: _outcomes(session, scope, TimeRange(first, last, step)))
 
     async def running(self, scope: str, limit: int) -> list[Run]:
         """Return runs that their targets have accepted and that have not ended, the oldest attempt first."""
@@ -78,14 +75,18 @@ class PostgresOverview:
     async def next_checks(self, scope: str, limit: int, upto: int | None = None) -> list[str]:
         """Return schedules in the order in which workers check them next."""
         latest, limit = _EVER if upto is None else upto, min(limit, MAX_NEXT)
-        if scope:
-            rows = await self._rows("next_checks_of_scope", scope=scope, limit=MAX_SCOPE + 1)
-            if len(rows) <= MAX_SCOPE:
-                checks = sorted((wake, identity) for identity, wake in rows if wake is not None and wake <= latest)
-                return [identity for _, identity in checks[:limit]]
         bounds = {"limit": limit, "scanned": MAX_SCANNED, "kinds": MAX_KINDS}
-        rows = await self._rows("next_checks", scope=scope, upto=latest, **bounds)
-        return [identity for (identity,) in rows]
+
+        async def work(session: Session) -> list[str]:
+            if scope:
+                rows = await session.rows("next_checks_of_scope", scope=scope, limit=MAX_SCOPE + 1)
+                if len(rows) <= MAX_SCOPE:
+                    checks = sorted((wake, identity) for identity, wake in rows if wake is not None and wake <= latest)
+                    return [identity for _, identity in checks[:limit]]
+            rows = await session.rows("next_checks", scope=scope, upto=latest, **bounds)
+            return [identity for (identity,) in rows]
+
+        return await self.pool.read(work)
 
     async def recent(self, identities: Sequence[str], limit: int) -> dict[str, RecentPeriods]:
         """Return the newest records of each schedule."""
@@ -112,8 +113,17 @@ class PostgresOverview:
 
     async def load(self, scope: str, first: int, last: int, step: int) -> Load:
         """Return how many runs are due."""
-        rows = await self._rows("load_hours", scope=scope, first=first // 3600, last=-(-last // 3600))
-        return load_of([read_hour(scope, row) for row in rows], first, last, step)
+        return await self.pool.read(lambda session: _load(session, scope, TimeRange(first, last, step)))
+
+    async def outcomes_and_load(
+        self, scope: str, past: TimeRange, coming: TimeRange
+    ) -> tuple[list[OutcomeCount], Load]:
+        """Return the outcomes of one range of time and the load of another, in one transaction."""
+
+        async def work(session: Session) -> tuple[list[OutcomeCount], Load]:
+            return await _outcomes(session, scope, past), await _load(session, scope, coming)
+
+        return await self.pool.read(work)
 
     async def write_load(self, hours: Sequence[LoadHour]) -> None:
         """Write hours, and replace those that exist."""
@@ -155,3 +165,17 @@ class PostgresOverview:
         if scope:
             return await self._rows(f"{query}_of_scope", scope=scope, **parameters)
         return await self._rows(query, **parameters)
+
+
+async def _outcomes(session: Session, scope: str, past: TimeRange) -> list[OutcomeCount]:
+    rows = await session.rows("outcome_counts", scope=scope, **past._asdict())
+    return [
+        OutcomeCount(start, State(state), Reason(reason) if reason else None, count)
+        for start, state, reason, count in rows
+    ]
+
+
+async def _load(session: Session, scope: str, coming: TimeRange) -> Load:
+    hours = {"first": coming.first // 3600, "last": -(-coming.last // 3600)}
+    rows = await session.rows("load_hours", scope=scope, **hours)
+    return load_of([read_hour(scope, row) for row in rows], *coming)

@@ -415,7 +415,7 @@ FROM unnest(%(kinds)s) AS k (kind), LATERAL (
            reason, attempt, owner, lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent,
            launched, failures, ends_by
     FROM runs
-    WHERE tenant_id = %(tenant)s AND kron_scope(schedule_id) = %(scope)s AND kron_trouble(status, outcome) = k.kind
+    WHERE tenant_id = %(tenant)s AND scope = %(scope)s AND kron_trouble(status, outcome) = k.kind
       AND status IN ('failed', 'cancelled', 'lost', 'unknown', 'skipped', 'missed', 'unschedulable')
       AND (updated_at, idempotency_key) < (%(before)s, %(key)s) AND starts_with(schedule_id, %(prefix)s)
     ORDER BY updated_at DESC, idempotency_key DESC
@@ -437,7 +437,7 @@ SELECT encode(idempotency_key, 'hex'), schedule_id, run_at, revision, fire_at, s
        reason, attempt, owner, lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent,
        launched, failures, ends_by
 FROM runs
-WHERE tenant_id = %(tenant)s AND kron_scope(schedule_id) = %(scope)s AND status IN ('enqueued', 'started')
+WHERE tenant_id = %(tenant)s AND scope = %(scope)s AND status IN ('enqueued', 'started')
 ORDER BY sent_at, idempotency_key
 LIMIT %(limit)s;
 
@@ -526,7 +526,7 @@ LIMIT %(limit)s;
 -- latest_actions_of_scope: as `latest_actions`, for one scope
 SELECT schedule_id, number, action, at, until, actor, note
 FROM schedule_actions
-WHERE tenant_id = %(tenant)s AND kron_scope(schedule_id) = %(scope)s AND (at, schedule_id, number) < (%(before)s, %(name)s, %(number)s)
+WHERE tenant_id = %(tenant)s AND scope = %(scope)s AND (at, schedule_id, number) < (%(before)s, %(name)s, %(number)s)
 ORDER BY at DESC, schedule_id DESC, number DESC
 LIMIT %(limit)s;
 
@@ -534,7 +534,7 @@ LIMIT %(limit)s;
 SELECT schedule_id, schedule, dialect, timezone, policy, name, description, command, target, start_at, end_at,
        source, source_dialect, source_timezone, payload, labels, webhook, number, at, actor, note, cursor
 FROM schedule_revisions
-WHERE tenant_id = %(tenant)s AND kron_scope(schedule_id) = %(scope)s AND (at, schedule_id, number) < (%(before)s, %(name)s, %(number)s)
+WHERE tenant_id = %(tenant)s AND scope = %(scope)s AND (at, schedule_id, number) < (%(before)s, %(name)s, %(number)s)
 ORDER BY at DESC, schedule_id DESC, number DESC
 LIMIT %(limit)s;
 

@@ -11,6 +11,7 @@ from kron.engine.overview import (
     ActivityPosition,
     OutcomeCount,
     RecentPeriods,
+    TimeRange,
     WorkerRecord,
     kinds_of_trouble,
 )
@@ -101,6 +102,12 @@ class SqliteOverview:
         """Return how many runs are due."""
         rows = await self._read("load_hours", scope=scope, first=first // 3600, last=-(-last // 3600))
         return load_of([read_hour(scope, row) for row in rows], first, last, step)
+
+    async def outcomes_and_load(
+        self, scope: str, past: TimeRange, coming: TimeRange
+    ) -> tuple[list[OutcomeCount], Load]:
+        """Return the outcomes of one range of time and the load of another."""
+        return await self.outcomes(scope, *past), await self.load(scope, *coming)
 
     async def write_load(self, hours: Sequence[LoadHour]) -> None:
         """Write hours, and replace those that exist."""

@@ -15,7 +15,8 @@ WIDTH, HEIGHT = 1000, 130
 AXIS = 92.5
 ABOVE, BELOW = 86.0, 32.0  # longest bar on each side
 BELOW_TOP = 96.0
-_RECT = Markup('<rect class="{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>')
+_PATH = Markup('<path class="{}" d="{}"/>')
+_PARTS = ("m-come", "m-ok", "m-fail", "m-miss", "m-skip")  # in the order in which they are drawn
 
 
 class StripBar(NamedTuple):
@@ -44,18 +45,21 @@ def strip(bars: Sequence[StripBar], now: float, label: str) -> Markup:
     step = WIDTH / max(1, len(bars))
     most_above = max((max(bar.executed, bar.coming) for bar in bars), default=0)
     most_below = max((bar.trouble for bar in bars), default=0)
-    rectangles = list[Markup]()
+    shapes: dict[str, list[str]] = {name: [] for name in _PARTS}
     for number, bar in enumerate(bars):
         x, width = number * step + step * 0.1, step * 0.78
         for name, count in (("m-come", bar.coming), ("m-ok", bar.executed)):
-            height = length_of(count, most_above, ABOVE)
-            rectangles += [_RECT.format(name, x, AXIS - 0.5 - height, width, height)] if count else []
-        rectangles += _below(bar, most_below, x, width)
+            if count:
+                height = length_of(count, most_above, ABOVE)
+                shapes[name].append(_rectangle(x, AXIS - 0.5 - height, width, height))
+        for name, y, height in _below(bar, most_below):
+            shapes[name].append(_rectangle(x, y, width, height))
+    paths = Markup("").join(_PATH.format(name, "".join(parts)) for name, parts in shapes.items() if parts)
     svg = Markup(
         '<svg class="chart ns h140" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">'
         '<path class="m-line" d="M0 {}h{}"/>{}<path class="m-now" d="M{:.1f} -4v134"/></svg>'
     )
-    return svg.format(WIDTH, HEIGHT, label, AXIS, WIDTH, Markup("").join(rectangles), min(WIDTH, now * step))
+    return svg.format(WIDTH, HEIGHT, label, AXIS, WIDTH, paths, min(WIDTH, now * step))
 
 
 def length_of(count: int, most: int, longest: float) -> float:
@@ -63,12 +67,17 @@ def length_of(count: int, most: int, longest: float) -> float:
     return max(3.0, longest * sqrt(count / most)) if count else 0.0
 
 
-def _below(bar: StripBar, most: int, x: float, width: float) -> list[Markup]:
-    """Return the stacked trouble of one interval: each part has its share of the length."""
-    total, y, parts = length_of(bar.trouble, most, BELOW), BELOW_TOP, list[Markup]()
+def _rectangle(x: float, y: float, width: float, height: float) -> str:
+    """Return a rectangle as a part of a path: one path for all bars of a kind is much shorter than their elements."""
+    return f"M{x:.1f} {y:.1f}h{width:.1f}v{height:.1f}h{-width:.1f}z"
+
+
+def _below(bar: StripBar, most: int) -> list[tuple[str, float, float]]:
+    """Return the stacked trouble of one interval as kinds, places and lengths: each has its share of the length."""
+    total, y, parts = length_of(bar.trouble, most, BELOW), BELOW_TOP, list[tuple[str, float, float]]()
     for name, count in (("m-fail", bar.failed), ("m-miss", bar.missed), ("m-skip", bar.skipped)):
         if count:
             height = total * count / bar.trouble
-            parts.append(_RECT.format(name, x, y, width, height))
+            parts.append((name, y, height))
             y += height
     return parts

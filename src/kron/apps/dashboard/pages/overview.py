@@ -13,11 +13,24 @@ from starlette.responses import Response
 from kron.apps.dashboard.attention import LateSchedule, attention_items, late_schedules, still_troubled
 from kron.apps.dashboard.charts.progress import progress
 from kron.apps.dashboard.charts.strip import strip
-from kron.apps.dashboard.day_counts import BAR_SECONDS, DAY_BARS, FAILED, DayCounts, day_counts, first_bar
+from kron.apps.dashboard.day_counts import (
+    BAR_SECONDS,
+    DAY_BARS,
+    FAILED,
+    HALF_DAY_BARS,
+    DayCounts,
+    coming_runs,
+    day_counts,
+    first_bar,
+    strip_bars,
+    strip_first,
+    strip_ranges,
+)
 from kron.apps.dashboard.fleet_panel import FleetPanel, fleet_panel
 from kron.apps.dashboard.time_text import Form, local_text
 from kron.apps.dashboard.view import View
 from kron.engine.overview import RecentPeriods
+from kron.rules.load import Load
 from kron.rules.run import Run, State
 from kron.rules.state import ScheduleState
 from kron.rules.upcoming import search_upcoming, upcoming
@@ -55,7 +68,7 @@ async def overview_page(view: View) -> Response:
     records = await view.panel(overview.workers())
     answer_ms = round((asyncio.get_running_loop().time() - began) * 1000)
     first = first_bar(now)
-    outcomes = await view.panel(overview.outcomes(scope, first, first + DAY_BARS * BAR_SECONDS, BAR_SECONDS))
+    outcomes, load = await view.panel(overview.outcomes_and_load(scope, *strip_ranges(now))) or (None, None)
     running = await view.panel(overview.running(scope, MAX_RUNNING))
     troubled = await view.panel(overview.troubled_runs(scope, FAILED, MAX_TROUBLED)) or []
     checks = await overview.next_checks(scope, MAX_CHECKS)
@@ -75,8 +88,9 @@ async def overview_page(view: View) -> Response:
             view, fleet, late, lasting, is_more=len(troubled) == MAX_TROUBLED or len(late) == MAX_CHECKS
         ),
         counts=counts,
-        chart=None if counts is None else _chart(view, counts),
-        axis=_axis(view, first),
+        chart=None if counts is None else _chart(view, counts, load),
+        axis=[] if counts is None else _axis(view, strip_first(counts)),
+        counted_at=None if load is None else load.written,
         late=late,
         items=attention_items(late, lasting, [states[name] for name in paused if name in states]),
         running=_capped(running, MAX_RUNNING),
@@ -119,19 +133,29 @@ def _sentence(
     return f"{number} {verb} attention. Everything else is on time."
 
 
-def _chart(view: View, counts: DayCounts) -> Markup:
-    executed = sum(bar.executed for bar in counts.bars)
-    label = (
-        f"Periods of the last 24 hours in intervals of 10 minutes: {executed} executed, {counts.failed} failed, "
-        f"{counts.missed} missed, {counts.skipped} skipped"
+def _chart(view: View, counts: DayCounts, load: Load | None) -> Markup:
+    """Return the strip: outcomes of the last 12 hours, and runs that are due in the next 12 hours."""
+    first = strip_first(counts)
+    present = first + (HALF_DAY_BARS - 1) * BAR_SECONDS  # when the bar of now began
+    minutes = [] if load is None else load.intervals
+    coming = coming_runs(minutes, present, HALF_DAY_BARS + 1, BAR_SECONDS)
+    bars = strip_bars(counts, coming)
+    executed, failed, missed, skipped = (
+        sum(getattr(bar, name) for bar in bars) for name in ("executed", "failed", "missed", "skipped")
     )
-    return strip(counts.bars, (view.now / 1000 - counts.first) / BAR_SECONDS, label)
+    label = (
+        f"The last 12 hours in intervals of 10 minutes: {executed} executed, {failed} failed, {missed} missed, "
+        f"{skipped} skipped. The next 12 hours: {sum(coming)} due"
+    )
+    return strip(bars, (view.now / 1000 - first) / BAR_SECONDS, label)
 
 
 def _axis(view: View, first: int) -> list[str]:
-    """Return the labels of the chart, one every two hours."""
-    times = range(first, first + DAY_BARS * BAR_SECONDS, 7_200)
-    return [local_text(at * 1000, view.now, zone(view.zone), Form.MINUTE) for at in times]
+    """Return the labels of the chart, one every two hours; that of now is empty."""
+    times = range(first, first + DAY_BARS * BAR_SECONDS + 1, 7_200)
+    labels = [local_text(at * 1000, view.now, zone(view.zone), Form.MINUTE) for at in times]
+    labels[len(labels) // 2] = ""
+    return labels
 
 
 def _running_lines(runs: Sequence[Run], recent: Mapping[str, RecentPeriods], now: int) -> list[RunningLine]:

@@ -29,7 +29,7 @@ from kron.errors import InvalidInput, clip
 from kron.rules.run import Run, State
 
 PAGE_SIZE = 25
-MAX_RUNNING = 100
+MAX_RUNNING = 50
 RUNNING_FILTER = "running"
 FILTERS = {
     RUNNING_FILTER: RUNNING,

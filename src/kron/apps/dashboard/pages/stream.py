@@ -16,7 +16,8 @@ from kron.apps.dashboard.view import View
 from kron.engine.event_mirror import EventMirror
 from kron.errors import InvalidSetting, QuotaExceeded
 
-MIN_INTERVAL_SECONDS = 0.5  # between two messages to one page
+MIN_INTERVAL_SECONDS, MAX_INTERVAL_SECONDS = 0.5, 30.0  # between two messages to one page
+MESSAGES_PER_SECOND = 2  # to all pages together: each page loads itself again after a message
 KEEPALIVE_SECONDS = 10.0
 MAX_SECONDS = 3_600.0
 MAX_STREAMS = 200  # in one process
@@ -84,7 +85,7 @@ class PageStream(StreamingResponse):
             await Response("the store does not answer", 503)(scope, receive, send)
 
     async def _messages(self) -> AsyncIterator[str]:
-        """Yield a message whenever something has changed, at most twice a second."""
+        """Yield a message whenever something has changed, and rest after it: the longer, the more pages are open."""
         position, timer = self.mirror.position, self.mirror.timer
         end = timer.monotonic() + MAX_SECONDS
         yield "event: live\ndata:\n\n"
@@ -96,4 +97,14 @@ class PageStream(StreamingResponse):
             position = page.position
             if page.lost or any(is_shown(event.identity, self.identity, self.prefix) for _, event in page.events):
                 yield "event: changed\ndata:\n\n"
-                await asyncio.sleep(MIN_INTERVAL_SECONDS)
+                rest_end = timer.monotonic() + message_interval(self.mirror.listener_count)
+                while timer.monotonic() < rest_end and not self.mirror.closed:
+                    await asyncio.sleep(MIN_INTERVAL_SECONDS)
+
+
+def message_interval(pages: int) -> float:
+    """Return the seconds between two messages to one page, if so many pages are open.
+
+    All pages together load themselves again only a few times a second, so that viewers take no time from runs.
+    """
+    return min(MAX_INTERVAL_SECONDS, max(MIN_INTERVAL_SECONDS, pages / MESSAGES_PER_SECOND))
