@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import NamedTuple
 
+from kron.apps.dashboard.form import whole_number
 from kron.apps.dashboard.trial import Question, read_question
 from kron.errors import InvalidInput, clip
 from kron.language.contradiction import contradiction
@@ -19,7 +20,6 @@ from kron.timing.schedule.window import INSTANT
 
 DAY_SECONDS = 86_400
 MAX_NOTE_LENGTH = 1_000  # characters, as the HTTP API accepts
-MAX_DIGITS = 15
 CODE_ACTOR = "Scheduler"  # who defines the jobs that an application declares
 FILE_ACTORS = ("kron load", "kron apply", "DeclarativeScheduler")  # begins of names that write definitions of files
 
@@ -133,8 +133,3 @@ def _check(schedule: Schedule, policy: Policy, at: int) -> None:
     if reason:
         message = f"@only and @avoid contradict each other: {reason}"
         raise InvalidInput("BAD_FIELD", message, hint="remove one of the constraints")
-
-
-def whole_number(text: str, otherwise: int) -> int:
-    """Return the number of a field; `otherwise` if it is no number."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS else otherwise

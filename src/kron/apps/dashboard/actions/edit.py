@@ -10,9 +10,9 @@ from starlette.responses import Response
 from kron.apps.comparison import COMPARED_MS, DefinitionEffect, definition_effect
 from kron.apps.compute import compute
 from kron.apps.dashboard.comparison_row import LOOKS, ComparisonRow, rows_of
-from kron.apps.dashboard.draft import Draft, draft_of, job_of_draft, replacing_code, whole_number
+from kron.apps.dashboard.draft import Draft, draft_of, job_of_draft, replacing_code
 from kron.apps.dashboard.finding_line import FindingLine, finding_line
-from kron.apps.dashboard.form import Fields
+from kron.apps.dashboard.form import Fields, whole_number
 from kron.apps.dashboard.refusal import Refusal, refusal_of
 from kron.apps.dashboard.trial import MAX_TEXT_LENGTH
 from kron.apps.dashboard.view import View
