@@ -10,6 +10,7 @@ from kron.apps.compute import compute
 from kron.engine.bulk import BATCH_SIZE, MAX_BULK, redriven
 from kron.engine.registrar import Registrar
 from kron.engine.store import Store
+from kron.rules.pause import check_pause_end
 from kron.rules.pause_count import pause_count
 from kron.rules.state import ScheduleState
 from kron.timing.schedule.policy import Overlap
@@ -45,7 +46,12 @@ Counter = Callable[[Sequence[ScheduleState], int, float, BulkPlan], BulkPlan]
 
 
 async def pause_plan(store: Store, names: Sequence[str], until: int | None) -> BulkPlan:
-    """Return what a pause until `until` (milliseconds) would do to schedules."""
+    """Return what a pause until `until` (milliseconds) would do to schedules.
+
+    Raises:
+        InvalidInput: `until` is not in the future.
+    """
+    check_pause_end(until, await store.now())
 
     def counted(states: Sequence[ScheduleState], now: int, end: float, plan: BulkPlan) -> BulkPlan:
         def enough() -> bool:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from kron.engine.backfill import request_keys
 from kron.engine.registrar import Registrar
 from kron.errors import Contended, InvalidInput, KronError, NotFound
-from kron.rules.pause import Actor
+from kron.rules.pause import Actor, check_pause_end
 from kron.rules.run import REDRIVE
 from kron.timing.key import key_of
 from kron.timing.schedule.policy import Overlap
@@ -47,6 +47,7 @@ async def pause_all(
         InvalidInput: `until` is not in the future.
     """
     states, now = await registrar.store.get_with_time(identities)
+    check_pause_end(until, now)
     kept = {
         state.identity
         for state in states

@@ -18,7 +18,6 @@ from kron.apps.dashboard.form import SECRET_COOKIE, Fields, request_of, text_of,
 from kron.apps.dashboard.moment import read_moment
 from kron.apps.dashboard.view import View
 from kron.engine.bulk import BATCH_SIZE, MAX_BULK, BulkResult, pause_all, redrive_all, resume_all, trigger_all
-from kron.errors import InvalidInput
 from kron.rules.pause import Actor
 
 
@@ -115,15 +114,7 @@ async def _act(view: View, request: BulkRequest, batch: list[str], name: str) ->
 
 
 def _until(view: View, request: BulkRequest) -> int | None:
-    """Return the end of a pause in milliseconds.
-
-    Raises:
-        InvalidInput: It is no time, or not in the future.
-    """
-    until = read_moment(request.until, view.zone) if request.until else None
-    if until is not None and until <= view.now:
-        raise InvalidInput("PAST", "the end of the pause is in the past", hint="use a future time, or none")
-    return until
+    return read_moment(request.until, view.zone) if request.until else None
 
 
 def _after_batch(view: View, progress: Progress, result: BulkResult) -> Progress:
