@@ -14,8 +14,11 @@ QUERIES = {  # addresses of a page in addition to the bare one
         "outcome=failed",
         "outcome=lost",
         "label=team=crm",
+        "label=team=crm&select=all",
     ),
     "/runs": ("dead=1", "outcome=running", "outcome=failed", "outcome=lost", "outcome=cancelled"),
+    "/bulk/pause": ("select=all",),
+    "/bulk/redrive": ("select=all",),
     "/activity": ("kind=changed", "who=ana.lopez", "kind=deleted&who=nobody"),
 }
 

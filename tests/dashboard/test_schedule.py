@@ -346,7 +346,7 @@ def test_viewer_sees_actions_greyed_with_the_command(seeded):
     with served(dashboard_of(seeded, Role.VIEWER)) as site:
         page = site.get("/schedules/billing.invoices").text
         buttons = re.findall(r'<a class="btn" ([^>]*)>', page.partition("</h1>")[2].partition("hero")[0])
-        assert len(buttons) == 3 and all("href" not in button for button in buttons)
+        assert len(buttons) == 4 and all("href" not in button for button in buttons)
         assert buttons[0] == 'aria-disabled="true" title="kron pause billing.invoices"'
 
 
@@ -354,7 +354,7 @@ def test_operator_reaches_every_action_by_a_link(site):
     for name in ("billing.invoices", "mail.newsletter"):
         page = site.get(f"/schedules/{name}").text.partition("</h1>")[2].partition("hero")[0]
         links = re.findall(r'<a class="btn" href="([^"]*)">', page)
-        assert len(links) == 3 and [site.get(link).status for link in links] == [200] * 3
+        assert len(links) == 4 and [site.get(link).status for link in links] == [200] * 4
 
 
 def test_tenant_does_not_see_the_names_of_workers(seeded):

@@ -8,6 +8,7 @@ from typing import Any, cast
 from urllib.parse import quote
 from uuid import uuid4
 
+from kron.client.bulk_calls import BulkCalls
 from kron.client.overview_calls import OverviewCalls
 from kron.client.pages import PAGE, paged
 from kron.client.plan_calls import PlanCalls
@@ -16,7 +17,7 @@ from kron.client.run_calls import RunCalls
 from kron.client.service_calls import ServiceCalls
 
 
-class Client(RunCalls, PlanCalls, OverviewCalls, ServiceCalls):
+class Client(RunCalls, PlanCalls, BulkCalls, OverviewCalls, ServiceCalls):
     """Blocking client of one service. Threads can share it: each call opens its own connection.
 
     A call is repeated if the service did not receive it or asks to wait. If the response was lost, a call that creates

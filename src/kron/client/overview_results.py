@@ -58,6 +58,35 @@ class BackfillPlan(TypedDict):
     ran: int
 
 
+class BulkProblem(TypedDict):
+    """Schedule or dead letter that could not be changed, and why."""
+
+    id: str
+    code: str
+    message: str
+
+
+class BulkResult(TypedDict):
+    """Result of one batch."""
+
+    done: int
+    unchanged: int
+    problems: list[BulkProblem]
+    next_page_token: str | None
+
+
+class BulkPlan(TypedDict):
+    """Effect of a request on many schedules or dead letters. Nothing is stored."""
+
+    count: int
+    has_more: bool
+    counted: int
+    changed: int
+    periods: int
+    has_more_periods: bool
+    skipped: int
+
+
 class Finding(TypedDict):
     """A warning or a note about a schedule text, and its place in `text`."""
 

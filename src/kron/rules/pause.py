@@ -44,14 +44,23 @@ def paused(state: ScheduleState, now: int, until: int | None, actor: Actor) -> S
     Raises:
         InvalidInput: `until` is not in the future.
     """
-    if until is not None and until <= now:
-        message = f"pause end {rfc3339(until // 1000)} is in the past"
-        raise InvalidInput("PAST", message, hint="use a future time, or omit it to pause until resumed")
+    check_pause_end(until, now)
     if state.paused and state.paused_until == until and actor == NO_ACTOR:
         return None
     check_at = state.next_check_at if until is None or state.next_check_at is None else min(state.next_check_at, until)
     after = state._replace(paused=True, paused_until=until, next_check_at=until if check_at is None else check_at)
     return ScheduleUpdate(state, after, action=ScheduleAction(ActionKind.PAUSED, now, until, *actor))
+
+
+def check_pause_end(until: int | None, now: int) -> None:
+    """Raise an error if the end of a pause (milliseconds) is not in the future.
+
+    Raises:
+        InvalidInput: It is not.
+    """
+    if until is not None and until <= now:
+        message = f"pause end {rfc3339(until // 1000)} is in the past"
+        raise InvalidInput("PAST", message, hint="use a future time, or omit it to pause until resumed")
 
 
 def resumed(state: ScheduleState, now: int, actor: Actor) -> ScheduleUpdate | None:

@@ -6,7 +6,8 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from kron.apps.dashboard.actions import backfill, pause, resume, run_again, run_now
+from kron.apps.dashboard.actions import backfill, bulk, edit, pause, resume, run_again, run_now
+from kron.apps.dashboard.bulk_request import KINDS
 from kron.apps.dashboard.context import DashboardContext
 from kron.apps.dashboard.pages import (
     activity,
@@ -44,6 +45,10 @@ def page_routes(prefix: str = "") -> list[Route]:
         page(f"{prefix}/schedules", schedules.schedules_page),
         page(f"{prefix}/runs", runs.runs_page),
         page(f"{prefix}/activity", activity.activity_page),
+        *(page(f"{prefix}/bulk/{kind}", bulk.bulk_page(kind)) for kind in KINDS),
+        *(action(f"{prefix}/bulk/{kind}", bulk.bulk(kind)) for kind in KINDS),
+        page(f"{one}/edit", edit.edit_page),
+        action(f"{one}/edit", edit.edit),
         page(f"{one}/pause", pause.pause_page),
         action(f"{one}/pause", pause.pause),
         page(f"{one}/resume", resume.resume_page),

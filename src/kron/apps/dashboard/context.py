@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from kron.apps.dashboard.access import Access
 from kron.engine.event_mirror import EventMirror
 from kron.engine.registrar import Registrar
 from kron.engine.store import Store
+from kron.timing.job import Job
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,7 @@ class DashboardContext:
         is_shared: Whether workers register in this store. A worker that has the store to itself does not.
         mirror: Newest events of all processes. None: pages are not told of changes.
         has_streams: Whether the server of this dashboard ends open streams when it stops.
+        check_job: Rejects a definition that the settings of a service do not allow, at a second. None: all are allowed.
     """
 
     store: Store | None
@@ -31,3 +34,4 @@ class DashboardContext:
     is_shared: bool = True
     mirror: EventMirror | None = None
     has_streams: bool = False
+    check_job: Callable[[Job, int], object] | None = None

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hmac
+import json
 import re
 import secrets
+from collections.abc import Sequence
 from hashlib import sha256
 from urllib.parse import parse_qs
 
@@ -15,6 +17,7 @@ from kron.errors import AccessDenied, InvalidInput
 
 MAX_FORM_BYTES = 256 * 1024
 MAX_FIELDS = 2_000
+MAX_DIGITS = 15  # of a number
 SECRET_COOKIE = "kron_form"  # noqa: S105  # name of the cookie
 TOKEN_FIELD = "form_token"  # noqa: S105  # name of the field
 REQUEST_FIELD = "request"  # names the request, so that a form that is sent twice acts once
@@ -34,6 +37,11 @@ def token_of(secret: str, session: str) -> str:
     return hmac.new(secret.encode(), b"form:" + session.encode(), sha256).hexdigest()
 
 
+def ticket_of(secret: str, session: str, words: Sequence[str]) -> str:
+    """Return the proof that this browser has sent a form with these words. An address that has it may go on with it."""
+    return hmac.new(secret.encode(), json.dumps(["ticket", session, *words]).encode(), sha256).hexdigest()
+
+
 def new_request() -> str:
     """Return a name for the request of a form."""
     return f"ui-{secrets.token_hex(12)}"
@@ -42,6 +50,11 @@ def new_request() -> str:
 def text_of(fields: Fields, name: str) -> str:
     """Return the text of a field; empty if the form has none."""
     return fields.get(name, [""])[0].strip()
+
+
+def whole_number(text: str, otherwise: int) -> int:
+    """Return the number of a field; `otherwise` if it is no number."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS else otherwise
 
 
 def request_of(fields: Fields) -> str:

@@ -21,6 +21,7 @@ from kron.language.pieces import Pieces, pieces_of
 from kron.language.reading import Reading, read, zone_of
 from kron.timing.decision import Decision
 from kron.timing.schedule import Schedule
+from kron.timing.schedule.policy import KRON, Policy
 from kron.timing.upcoming_runs import Unschedulable, UpcomingRuns, upcoming_runs
 from kron.timing.zone import rfc3339
 
@@ -75,8 +76,8 @@ class Trial(NamedTuple):
     command: str  # shell command with the same answer
 
 
-def read_question(question: Question) -> Reading:
-    """Read the text of a question.
+def read_question(question: Question, policy: Policy = KRON) -> Reading:
+    """Read the text of a question. `policy` is that of the schedule, where the text names none.
 
     Raises:
         LanguageError: The text is invalid.
@@ -85,7 +86,7 @@ def read_question(question: Question) -> Reading:
     if len(question.text) > MAX_TEXT_LENGTH:
         message = f"text has {len(question.text):,} characters"
         raise InvalidSchedule("TOO_LONG", message, hint=f"use at most {MAX_TEXT_LENGTH:,} characters here")
-    options = Options(zone_of(question.zone or "UTC"), identity=question.name)
+    options = Options(zone_of(question.zone or "UTC"), policy, identity=question.name)
     if question.dialect:
         return read(question.text, question.dialect, options, door=PAGE)
     return read_by_all(question.text, options, question.at, default=DEFAULT_DIALECT, door=PAGE)

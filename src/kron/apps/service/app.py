@@ -29,6 +29,7 @@ from kron.apps.service.quota import Quotas
 from kron.apps.service.routes import (
     actions,
     bulk,
+    bulk_actions,
     calendar,
     comparison,
     document,
@@ -66,6 +67,7 @@ ROUTERS = (
     calendar,
     events,
     bulk,
+    bulk_actions,
     workflows,
     status,
 )

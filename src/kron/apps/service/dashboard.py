@@ -12,6 +12,7 @@ from kron.apps.redacted import redacted
 from kron.apps.service.auth.caller import DASHBOARD_PATH
 from kron.apps.service.config import Config
 from kron.apps.service.context import AppContext
+from kron.apps.service.schemas.definition import check_job
 
 
 def mount_dashboard(app: FastAPI, config: Config) -> None:
@@ -34,7 +35,13 @@ class ServiceDashboard:
             access, name = LoopbackAccess(Role.OPERATOR), redacted(parts.config.store)
             mirror = parts.feed.mirror
             context = DashboardContext(
-                parts.store, parts.registrar, access, store_name=name, mirror=mirror, has_streams=True
+                parts.store,
+                parts.registrar,
+                access,
+                store_name=name,
+                mirror=mirror,
+                has_streams=True,
+                check_job=lambda job, now: check_job(job, parts.config, now),
             )
             self._pages = make_dashboard(context)
         await self._pages(scope, receive, send)

@@ -58,7 +58,7 @@ async def runs_page(view: View) -> Response:
     """Return the page of runs that did not succeed, of dead letters, or of active runs."""
     values = view.request.query_params
     if values.get("dead", "") == "1":
-        return await _dead_letters(view, values.get("before", ""))
+        return await _dead_letters(view, values.get("q", "").strip(), values.get("before", ""))
     outcome = values.get("outcome", "")
     if outcome and outcome not in FILTERS:
         message, hint = f"unknown outcome {clip(outcome)!r}", f"use one of {', '.join(FILTERS)}"
@@ -84,11 +84,11 @@ async def runs_page(view: View) -> Response:
     )
 
 
-async def _dead_letters(view: View, before: str) -> Response:
-    """Return the dead letters in groups of one host."""
+async def _dead_letters(view: View, text: str, before: str) -> Response:
+    """Return the dead letters of schedules whose names begin with a text, in groups of one host."""
     if before and not _KEY.fullmatch(before):
         raise _bad_position(before)
-    runs = await view.store.dead_letters(view.prefix, PAGE_SIZE + 1, before)
+    runs = await view.store.dead_letters(view.identity(text), PAGE_SIZE + 1, before)
     shown = runs[:PAGE_SIZE]
     names = list(dict.fromkeys(run.identity for run in shown))
     states = await view.store.get(names) if names else []
@@ -97,6 +97,8 @@ async def _dead_letters(view: View, before: str) -> Response:
     return view.render(
         "dead_letters.html",
         section="runs",
+        text=text,
+        is_all=view.request.query_params.get("select", "") == "all",
         groups=groups,
         lines={line.run.key: line for line in await _lines(view, shown)},
         sentence=_dead_sentence(groups, is_more=len(runs) > PAGE_SIZE),

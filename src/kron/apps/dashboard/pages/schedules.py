@@ -10,16 +10,14 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from kron.apps.dashboard.charts.spark import spark
-from kron.apps.dashboard.next_run import NextRun, late_due, next_run
+from kron.apps.dashboard.next_run import NextRun, next_run
 from kron.apps.dashboard.outcome_look import Look
 from kron.apps.dashboard.period_mark import MARKS, PeriodMark, marks_of
+from kron.apps.dashboard.schedule_filter import Filter, filter_of, matching
 from kron.apps.dashboard.view import View
-from kron.engine.overview import MAX_NEXT, TROUBLE, RecentPeriods
-from kron.errors import InvalidInput, clip
+from kron.engine.overview import RecentPeriods
 from kron.language.english import describe
-from kron.rules.run import State
 from kron.rules.state import ScheduleState
-from kron.timing.labels import selector_of
 
 PAGE_SIZE = 25
 MAX_LABELS = 4  # labels that a row shows
@@ -27,21 +25,6 @@ NEAR_NAMES = 3
 NAMES_COMPARED = 100  # names that are read in search of those near a text without a match
 _RUN_KEY = re.compile(r"[0-9a-fA-F]{64}")
 NO_RECORDS = RecentPeriods((), ())
-
-
-class Filter(NamedTuple):
-    """What the list shows. `late` and an outcome stand alone; a name, a label and `paused` can be combined."""
-
-    text: str = ""
-    label: str = ""
-    state: str = ""
-    outcome: str = ""
-    after: str = ""
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether the list shows all schedules."""
-        return not (self.text or self.label or self.state or self.outcome)
 
 
 class ScheduleLine(NamedTuple):
@@ -58,10 +41,11 @@ class ScheduleLine(NamedTuple):
 
 async def schedules_page(view: View) -> Response:
     """Return the page. A run key in the search leads to the page of the run."""
-    query = _filter(view)
+    values = view.request.query_params
+    query, after = filter_of(values), values.get("after", "")
     if _RUN_KEY.fullmatch(query.text):
         return view.redirect(view.link(f"runs/{query.text.lower()}"))
-    names = await _names(view, query)
+    names = await matching(view, query, view.identity(after) if after else "", PAGE_SIZE + 1)
     states = [state for state in await view.store.get(names[:PAGE_SIZE]) if state is not None] if names else []
     recent = await view.panel(view.overview.recent([state.identity for state in states], MARKS)) if states else {}
     lines = [_line(view, state, recent) for state in states]
@@ -69,47 +53,13 @@ async def schedules_page(view: View) -> Response:
         "schedules.html",
         section="schedules",
         query=query,
+        is_first=not after,
+        is_all=values.get("select", "") == "all",
         lines=lines,
         after=view.name(names[PAGE_SIZE - 1]) if len(names) > PAGE_SIZE else "",
         near=[] if lines or not query.text else await _near_names(view, query.text),
-        sentence=_sentence(query, len(lines), is_more=len(names) > PAGE_SIZE),
+        sentence=_sentence(query, len(lines), is_more=bool(after) or len(names) > PAGE_SIZE),
     )
-
-
-def _filter(view: View) -> Filter:
-    """Return the filter of the request. `label:team=web` in the search is a label.
-
-    Raises:
-        InvalidInput: A value is unknown.
-    """
-    values = view.request.query_params
-    text, label = values.get("q", "").strip(), values.get("label", "")
-    if text.startswith("label:"):
-        text, label = "", text.removeprefix("label:").strip()
-    state, outcome = values.get("state", ""), values.get("outcome", "")
-    if state not in ("", "late", "paused"):
-        raise InvalidInput("BAD_FIELD", f"unknown state {clip(state)!r}", hint="use late or paused")
-    if outcome and outcome not in {each.value for each in TROUBLE}:
-        hint = f"use one of {', '.join(sorted(TROUBLE))}"
-        raise InvalidInput("BAD_FIELD", f"unknown outcome {clip(outcome)!r}", hint=hint)
-    if outcome or state == "late":
-        text, label, state = "", "", state if not outcome else ""
-    return Filter(text, selector_of(label) if label else "", state, outcome, values.get("after", ""))
-
-
-async def _names(view: View, query: Filter) -> list[str]:
-    """Return the identities of a page, and one more if there is another page."""
-    limit, scope, after = PAGE_SIZE + 1, view.prefix, view.identity(query.after) if query.after else ""
-    if query.outcome:
-        return await view.overview.troubled_schedules(scope, State(query.outcome), after, limit)
-    if query.state == "late":
-        waiting = await view.overview.next_checks(scope, MAX_NEXT, view.now)
-        states = await view.store.get(waiting) if waiting else []
-        late = [state.identity for state in states if state and late_due(state, view.now)]
-        return sorted(name for name in late if name > after)[:limit]
-    paused = True if query.state == "paused" else None
-    labels = [query.label] if query.label else []
-    return await view.store.identities(after, limit, view.identity(query.text), paused, False, labels)
 
 
 async def _near_names(view: View, text: str) -> list[str]:
@@ -144,7 +94,7 @@ def _sentence(query: Filter, count: int, *, is_more: bool) -> str:
     """Return the first line of the page."""
     if query.is_empty:
         return "Schedules"
-    number = f"{count} or more" if is_more or query.after else str(count)
+    number = f"{count} or more" if is_more else str(count)
     what = "schedule" if number == "1" else "schedules"
     verb = "is" if number == "1" else "are"
     if query.state == "late":

@@ -14,13 +14,13 @@ from kron.apps.compute import compute
 from kron.apps.dashboard.axis_text import axis_texts
 from kron.apps.dashboard.charts.ladder import common_axis
 from kron.apps.dashboard.charts.window import Placement, window_axis, window_chart
-from kron.apps.dashboard.refusal import Marked, Refusal, marked_text, refusal_of
+from kron.apps.dashboard.finding_line import finding_line
+from kron.apps.dashboard.refusal import Refusal, refusal_of
 from kron.apps.dashboard.time_text import Form, time_element
 from kron.apps.dashboard.trial import MAX_TEXT_LENGTH, Question, Trial, try_text
 from kron.apps.dashboard.view import View
 from kron.errors import InvalidInput, KronError
 from kron.language.dialect import TABLE
-from kron.language.finding import Finding
 from kron.timing.decision import Decision
 from kron.timing.job import Job
 from kron.timing.schedule.window import INSTANT
@@ -30,8 +30,6 @@ DEFAULT_NAME = "example"
 MAX_FIELD_LENGTH = 200
 LINE_HEIGHT, PICTURE_HEIGHT = 20, 64
 EXAMPLES = ("0 9 * * 1-5", "daily around 14:00", "30 2 * * * @tz(Europe/Paris) @win(after,2h)", "0 25 * * *")
-_LEVELS = {"error": ("i-fail", "fail"), "warning": ("i-warn", "miss"), "note": ("i-due", "due")}
-_CLOCK_CHANGES = dict.fromkeys(("DST_GAP", "DST_FOLD", "STANDS_STILL"), ("i-dst", "uns"))  # by code
 
 
 class RunLine(NamedTuple):
@@ -48,15 +46,6 @@ class RunLine(NamedTuple):
     def at(self) -> int:
         """Chosen time in milliseconds."""
         return _chosen_ms(self.decision)
-
-
-class FindingLine(NamedTuple):
-    """Finding as a line of the list. `marked` is None if the finding is about the whole text."""
-
-    finding: Finding
-    icon: str
-    tone: str
-    marked: Marked | None
 
 
 async def try_page(view: View) -> Response:
@@ -113,7 +102,7 @@ def _answer(view: View, question: Question, trial: Trial, *, has_instant: bool) 
         "axis": axis_texts(axis, nominals, zone),
         "picture": window_chart(placements[0], axis, PICTURE_HEIGHT) if placements else None,
         "picture_axis": axis_texts(axis, nominals[:1], zone),
-        "findings": [_finding_line(finding) for finding in trial.findings],
+        "findings": [finding_line(finding) for finding in trial.findings],
         "is_relative": not has_instant,
         "question_at": rfc3339(question.at),
         "permanent": view.link(
@@ -137,13 +126,6 @@ def _times(decision: Decision, zone: Zone) -> tuple[Markup, Markup, str]:
 def _chosen_ms(decision: Decision) -> int:
     """Return the chosen time in milliseconds. Every run of a search has one."""
     return (decision.period.nominal if decision.chosen is None else decision.chosen) * 1000
-
-
-def _finding_line(finding: Finding) -> FindingLine:
-    icon, tone = _CLOCK_CHANGES.get(finding.code, _LEVELS[finding.level])
-    place = finding.place
-    is_part = (place.start, place.end) != (0, len(place.text))
-    return FindingLine(finding, icon, tone, marked_text(place.text, place.start, place.end) if is_part else None)
 
 
 def _check_name(name: str) -> None:

@@ -99,7 +99,7 @@
       return;
     }
     if (event.target.closest?.("input, textarea, select, button, a") && event.key === "Enter") return;
-    if (event.target.matches?.("input, textarea, select") || event.metaKey || event.ctrlKey || event.altKey) return;
+    if (event.target.matches?.("input:not([type=checkbox]), textarea, select") || event.metaKey || event.ctrlKey || event.altKey) return;
     if (isGoing && event.key in pages) { location.href = one("body").dataset.root + pages[event.key]; return; }
     isGoing = event.key === "g";
     if (event.key in actions) { if (event.key === "/") event.preventDefault(); actions[event.key](); }
@@ -108,7 +108,7 @@
   // Selection of rows.
   const showSelection = () => {
     const bar = one(".bulk");
-    if (!bar) return;
+    if (!bar || "all" in bar.dataset) return;
     const count = all("tbody input[type=checkbox]:checked").length;
     bar.hidden = !count;
     one("b", bar).textContent = `${count} selected`;
@@ -125,7 +125,7 @@
 
   // Live: the server tells that something has changed, and the page loads its main part again. A hidden page and a page
   // whose form is being filled in stay as they are.
-  const isBusy = () => document.hidden || one("main [data-still]") || document.activeElement?.matches("main :is(input, textarea, select)");
+  const isBusy = () => document.hidden || one("main :is([data-still], tbody :checked)") || document.activeElement?.matches("main :is(input, textarea, select)");
   let loadedAt = performance.now(), isLive = false, isStale = false, isLoading = false;
   const showLive = () => {
     const live = one("#live");

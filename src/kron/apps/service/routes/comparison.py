@@ -6,9 +6,10 @@ from typing import Any
 
 from fastapi import APIRouter
 
+from kron.apps.comparison import COMPARED_MS, definition_effect
 from kron.apps.service.auth.caller import Caller, Reader
 from kron.apps.service.auth.guard import Guarded
-from kron.apps.service.compute import compute, upcoming_within_time
+from kron.apps.service.compute import compute
 from kron.apps.service.config import Config
 from kron.apps.service.context import AppContext, Used
 from kron.apps.service.routes.queries import At, milliseconds, no_run_reason
@@ -16,14 +17,12 @@ from kron.apps.service.schemas import plans
 from kron.apps.service.schemas.definition import job_of
 from kron.apps.service.schemas.requests import Definition, Id
 from kron.apps.service.schemas.views import schedule_view, upcoming_run
-from kron.rules.comparison import MAX_COMPARED_RUNS, Comparison, after_edit, compared
+from kron.rules.comparison import Comparison
 from kron.rules.state import ScheduleState
-from kron.rules.upcoming import UpcomingDues
 from kron.timing.zone import rfc3339, rfc3339_ms
 
 router = APIRouter(route_class=Guarded, prefix="/v1", tags=["asking"])
 
-COMPARED_MS = 30 * 86_400_000  # milliseconds that are compared if the request names no end
 COMPARED_FIELDS = (
     *("schedule", "dialect", "timezone", "target", "name", "description"),
     *("overlap_policy", "catchup_policy"),
@@ -43,20 +42,12 @@ async def compare(
     (stored,), now = await parts.store.get_with_time([identity])
     state = None if stored is None or stored.deleted else stored
     job, warnings = await compute(job_of, body, identity, parts.config, now // 1000)
-    after, upto = after_edit(job, stored, now), now + COMPARED_MS if until is None else milliseconds(until)
-    old = await _upcoming(state, now) if state else UpcomingDues([], complete=True)
-    new = await _upcoming(after, now)
-    comparison = compared(old, new, upto)
+    upto = now + COMPARED_MS if until is None else milliseconds(until)
+    after, new, comparison = await definition_effect(job, stored, now, upto)
     reason = None if new.dues else await no_run_reason(after, now, timed_out=not new.complete)
     changes = changed_fields(state, body, caller, parts.config) if state else []
     revision = state.revision if state else 0
     return _view(comparison, changes=changes, revision=revision, reason=reason, warnings=warnings)
-
-
-async def _upcoming(state: ScheduleState, now: int) -> UpcomingDues:
-    search = await upcoming_within_time(state, now, MAX_COMPARED_RUNS + 1)
-    is_complete = search.complete and len(search.dues) <= MAX_COMPARED_RUNS
-    return UpcomingDues(search.dues[:MAX_COMPARED_RUNS], is_complete)
 
 
 def changed_fields(state: ScheduleState, body: Definition, caller: Caller, config: Config) -> list[str]:

@@ -54,10 +54,7 @@ def job_of(definition: Definition, identity: str, config: Config, now: int) -> t
         InvalidInput: A field is invalid; `details` names the field.
     """
     schedule, source = _parse(definition, identity, config)
-    if config.allowed_timezones and schedule.zone.name not in config.allowed_timezones:
-        raise _bad_field(
-            "timezone", "time zone not allowed by the service", f"use one of {', '.join(config.allowed_timezones[:10])}"
-        )
+    _check_zone(schedule, config)
     if schedule.policy != KRON:
         raise _bad_field(
             "schedule", "@policy is for krontab files only", "use overlap_policy, catchup_policy and deadline_ms"
@@ -80,6 +77,23 @@ def job_of(definition: Definition, identity: str, config: Config, now: int) -> t
     details = ("", definition.description, None, target, start, end, source, payload, labels, webhook)
     job = Job(identity, schedule, *details)
     return job, _warnings(job, config, now)
+
+
+def check_job(job: Job, config: Config, now: int) -> None:
+    """Reject a job whose time zone or interval the settings do not allow.
+
+    Raises:
+        InvalidInput: `details` names the field.
+    """
+    _check_zone(job.schedule, config)
+    _warnings(job, config, now)
+
+
+def _check_zone(schedule: Schedule, config: Config) -> None:
+    if config.allowed_timezones and schedule.zone.name not in config.allowed_timezones:
+        raise _bad_field(
+            "timezone", "time zone not allowed by the service", f"use one of {', '.join(config.allowed_timezones[:10])}"
+        )
 
 
 def _webhook(definition: Definition) -> Webhook | None:

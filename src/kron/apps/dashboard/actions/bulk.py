@@ -1,0 +1,155 @@
+"""Bulk: pause, resume or run many schedules, or run many dead letters again, in batches of 500.
+
+Nothing about a bulk action is stored. The address of its page has how far it came, so that it can be read again, and go
+on after the process that serves it has died. A batch that is sent twice does nothing twice.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from starlette.responses import Response
+
+from kron.apps.bulk_plan import BulkPlan, pause_plan, redrive_plan, resume_plan, trigger_plan
+from kron.apps.dashboard.bulk_request import REDRIVE, BulkRequest, bulk_request, meant_by
+from kron.apps.dashboard.form import SECRET_COOKIE, Fields, request_of, text_of, ticket_of, whole_number
+from kron.apps.dashboard.moment import read_moment
+from kron.apps.dashboard.view import View
+from kron.engine.bulk import BATCH_SIZE, MAX_BULK, BulkResult, pause_all, redrive_all, resume_all, trigger_all
+from kron.rules.pause import Actor
+
+
+class Progress(NamedTuple):
+    """How far a bulk action came.
+
+    Attributes:
+        after: Last one that was handled; empty if nothing is left to do.
+        done: How many were changed.
+        kept: How many were in the requested state already.
+        failed: How many could not be changed.
+        example: Name of one that could not be changed, and why.
+    """
+
+    after: str = ""
+    done: int = 0
+    kept: int = 0
+    failed: int = 0
+    example: str = ""
+
+    @property
+    def handled(self) -> int:
+        """How many were handled."""
+        return self.done + self.kept + self.failed
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the action is at its limit: the rest needs another confirmation."""
+        return self.handled >= MAX_BULK
+
+
+def bulk_page(kind: str) -> Callable[[View], Awaitable[Response]]:
+    """Return the page of a kind: what the action would do, or how far it came."""
+
+    async def page(view: View) -> Response:
+        fields = _fields(view)
+        request, name = bulk_request(kind, fields), text_of(fields, "request")
+        if _is_confirmed(view, request, name, text_of(fields, "ticket")):
+            return _progress_page(view, request, name, _progress(fields))
+        after = _progress(fields).after
+        meant = await meant_by(view, request, after, MAX_BULK + 1) if request.is_all or request.names else []
+        plan = await _plan(view, request, meant)
+        return view.render("bulk.html", section=_section(kind), request=request, plan=plan, after=after)
+
+    return page
+
+
+def bulk(kind: str) -> Callable[[View, Fields], Awaitable[Response]]:
+    """Return the action of a kind. It handles one batch, and shows how far it came."""
+
+    async def action(view: View, fields: Fields) -> Response:
+        request, name = bulk_request(kind, fields), request_of(fields)
+        progress = _progress(fields)
+        batch = await meant_by(view, request, progress.after, BATCH_SIZE)
+        result = await _act(view, request, batch, name) if batch else BulkResult(0, 0)
+        progress = _after_batch(view, progress, result)
+        is_more = request.is_all and len(batch) == BATCH_SIZE
+        progress = progress._replace(after=batch[-1] if is_more else "")
+        ticket = _ticket(view, request, name)
+        values = {**request.parameters, **progress._asdict(), "request": name, "ticket": ticket}
+        return view.redirect(view.link(f"bulk/{kind}", **values))
+
+    return action
+
+
+def _progress_page(view: View, request: BulkRequest, name: str, progress: Progress) -> Response:
+    section = _section(request.kind)
+    return view.render("bulk_progress.html", section=section, request=request, request_name=name, progress=progress)
+
+
+async def _plan(view: View, request: BulkRequest, meant: list[str]) -> BulkPlan:
+    match request.kind:
+        case "pause":
+            return await pause_plan(view.store, meant, _until(view, request))
+        case "resume":
+            return await resume_plan(view.store, meant)
+        case "run":
+            return await trigger_plan(view.store, meant)
+        case _:
+            return await redrive_plan(view.registrar, meant)
+
+
+async def _act(view: View, request: BulkRequest, batch: list[str], name: str) -> BulkResult:
+    actor = Actor(view.actor_name, request.note)
+    match request.kind:
+        case "pause":
+            return await pause_all(view.registrar, batch, actor, until=_until(view, request))
+        case "resume":
+            return await resume_all(view.registrar, batch, actor)
+        case "run":
+            return await trigger_all(view.registrar, batch, name)
+        case _:
+            return await redrive_all(view.registrar, batch)
+
+
+def _until(view: View, request: BulkRequest) -> int | None:
+    return read_moment(request.until, view.zone) if request.until else None
+
+
+def _after_batch(view: View, progress: Progress, result: BulkResult) -> Progress:
+    example = progress.example
+    for name, error in result.problems[:1]:
+        example = f"{view.name(name)}: {error.message}"[:300]
+    return Progress(
+        "",
+        progress.done + result.done,
+        progress.kept + result.unchanged,
+        progress.failed + len(result.problems),
+        example,
+    )
+
+
+def _progress(fields: Fields) -> Progress:
+    done, kept, failed = (whole_number(text_of(fields, name), 0) for name in ("done", "kept", "failed"))
+    return Progress(fields.get("after", [""])[0], done, kept, failed, text_of(fields, "example"))
+
+
+def _ticket(view: View, request: BulkRequest, name: str) -> str:
+    secret, session = view.request.cookies.get(SECRET_COOKIE, ""), view.viewer.session if view.viewer else ""
+    return ticket_of(secret, session, [view.tenant, *request.words, name])
+
+
+def _is_confirmed(view: View, request: BulkRequest, name: str, ticket: str) -> bool:
+    """Return whether this browser has sent the form of a request. A link of another person cannot know its ticket."""
+    has_secret = bool(view.request.cookies.get(SECRET_COOKIE, ""))
+    return has_secret and hmac.compare_digest(_ticket(view, request, name).encode(), ticket.encode())
+
+
+def _fields(view: View) -> Fields:
+    values = view.request.query_params
+    return {name: values.getlist(name) for name in values}
+
+
+def _section(kind: str) -> str:
+    return "runs" if kind == REDRIVE else "schedules"

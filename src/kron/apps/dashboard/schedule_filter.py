@@ -1,0 +1,66 @@
+"""Filter of schedules: which ones a list shows, and which ones an action on everything that matches is about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kron.apps.dashboard.next_run import late_due
+from kron.apps.dashboard.view import View
+from kron.engine.overview import MAX_NEXT, TROUBLE
+from kron.errors import InvalidInput, clip
+from kron.rules.run import State
+from kron.timing.labels import selector_of
+
+
+class Filter(NamedTuple):
+    """What a list shows. `late` and an outcome stand alone; a name, a label and `paused` can be combined."""
+
+    text: str = ""
+    label: str = ""
+    state: str = ""
+    outcome: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the list shows all schedules."""
+        return not (self.text or self.label or self.state or self.outcome)
+
+    @property
+    def query(self) -> dict[str, str]:
+        """Parameters of an address that has this filter."""
+        return {"q": self.text, "label": self.label, "state": self.state, "outcome": self.outcome}
+
+
+def filter_of(values: Mapping[str, str]) -> Filter:
+    """Return the filter of a request. `label:team=web` in the search is a label.
+
+    Raises:
+        InvalidInput: A value is unknown.
+    """
+    text, label = values.get("q", "").strip(), values.get("label", "")
+    if text.startswith("label:"):
+        text, label = "", text.removeprefix("label:").strip()
+    state, outcome = values.get("state", ""), values.get("outcome", "")
+    if state not in ("", "late", "paused"):
+        raise InvalidInput("BAD_FIELD", f"unknown state {clip(state)!r}", hint="use late or paused")
+    if outcome and outcome not in {each.value for each in TROUBLE}:
+        hint = f"use one of {', '.join(sorted(TROUBLE))}"
+        raise InvalidInput("BAD_FIELD", f"unknown outcome {clip(outcome)!r}", hint=hint)
+    if outcome or state == "late":
+        text, label, state = "", "", state if not outcome else ""
+    return Filter(text, selector_of(label) if label else "", state, outcome)
+
+
+async def matching(view: View, query: Filter, after: str, limit: int) -> list[str]:
+    """Return a page of the identities that match, in order; `after` is the last one of the page before."""
+    if query.outcome:
+        return await view.overview.troubled_schedules(view.prefix, State(query.outcome), after, limit)
+    if query.state == "late":
+        waiting = await view.overview.next_checks(view.prefix, MAX_NEXT, view.now)
+        states = await view.store.get(waiting) if waiting else []
+        late = [state.identity for state in states if state and late_due(state, view.now)]
+        return sorted(name for name in late if name > after)[:limit]
+    paused = True if query.state == "paused" else None
+    labels = [query.label] if query.label else []
+    return await view.store.identities(after, limit, view.identity(query.text), paused, False, labels)
