@@ -142,6 +142,7 @@ def test_page_without_a_tenant_does_not_exist(house, ana, path):
     reply = ana.get(house.address + filled(path), follow=False)
     assert reply.status == 404
     assert 'href="/ui/t/beta/"' in reply.text  # the way to the own tenants
+    assert 'href="/ui/schedules"' not in reply.text
 
 
 def test_every_link_of_a_page_stays_in_its_tenant(house, ana):

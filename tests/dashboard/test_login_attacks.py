@@ -271,7 +271,7 @@ def test_with_tls_the_cookies_belong_to_this_host_alone(tmp_path, forger):
 def test_person_with_too_many_tenants_is_told_so(house, forger):
     forger.claims = {"tenant": [f"tenant-{number:040d}" for number in range(100)]}
     browser, reply = signed_in(house, forger)
-    assert (reply.status, "has 100 tenants, which is too many" in reply.text) == (403, True)
+    assert (reply.status, "have 100 tenants, which is too many" in reply.text) == (403, True)
     assert session_of(house, browser) is None
 
 

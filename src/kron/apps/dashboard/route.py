@@ -96,7 +96,9 @@ class Guarded:
             raise signed_out_error() if view.context.has_login else _closed_error()
         view.viewer = viewer
         if viewer.tenants is not None and view.tenant not in viewer.tenants:
-            raise NotFound("NOT_FOUND", "there is no such page", hint="choose one of your tenants")
+            view.tenant = viewer.tenants[0] if viewer.tenants else ""  # the links of the page lead to an own tenant
+            hint = "choose one of your tenants"
+            raise NotFound("NOT_FOUND", "there is no such page", hint=hint, details={"tenants": list(viewer.tenants)})
         if viewer.tenants is None and view.tenant:
             raise NotFound("NOT_FOUND", "there is no such page", hint="this store has no tenants")
         if self.role is Role.OPERATOR and not viewer.may_operate:

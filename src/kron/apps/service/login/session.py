@@ -57,7 +57,8 @@ class Sessions:
         }
         text = self.cookie.sealed(value)
         if len(text) > MAX_COOKIE_LENGTH:
-            message = f"{person.name} has {len(person.tenants or ()):,d} tenants, which is too many for one session"
+            count = len(person.tenants or ())
+            message = f"you are {person.name}, and have {count:,d} tenants, which is too many for one session"
             raise AccessDenied("NO_ROLE", message, hint="ask the administrator to put fewer tenants into the claim")
         self.cookie.write(response, text, SESSION_SECONDS)
 
