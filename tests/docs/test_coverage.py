@@ -46,6 +46,7 @@ SHELL = {
 DATA = {
     **{(f"how-to/{name}", "json"): "data" for name in test_data.JOBS},
     ("how-to/authenticate.md", "toml"): "data",
+    ("how-to/dashboard.md", "toml"): "data",
     ("how-to/protect-targets.md", "toml"): "data",
     ("how-to/protect-targets.md", "text"): "data",
     ("how-to/kubernetes-jobs.md", "yaml"): "data",

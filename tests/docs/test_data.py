@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+from base64 import b64encode
 from dataclasses import replace
 
 import pytest
@@ -148,3 +149,10 @@ def test_webhook_body_of_page_has_the_fields_of_a_real_one():
     assert shown["data"]["report"].keys() == body["data"]["report"].keys()
     constant = ("specversion", "source", "type", "subject", "datacontenttype")
     assert {name: shown[name] for name in constant} == {name: body[name] for name in constant}
+
+
+def test_settings_of_the_login_are_accepted(tmp_path):
+    (tmp_path / "kron.toml").write_text(block_of(HOW_TO / "dashboard.md", "toml"), encoding="utf-8")
+    key = "whsec_" + b64encode(bytes(32)).decode()
+    config = read_config({"KRON_UI_SESSION_KEY": key}, {}, str(tmp_path / "kron.toml"))
+    assert (config.has_dashboard, config.ui_url, config.ui_name_claim) == (True, "https://kron.example/ui", "email")

@@ -75,7 +75,7 @@ def config(**settings):
 def serving(app=None, **settings):
     """A service in a thread with a loop of its own; it is told to stop, and waited for."""
     app = app or make_app(config(**settings))
-    server = server_of(app, config(listen="127.0.0.1:0"))
+    server = server_of(app, config(listen=settings.get("listen", "127.0.0.1:0")))
     thread = threading.Thread(target=lambda: asyncio.run(server.serve()), daemon=True)
     thread.start()
     until(lambda: server.started or not thread.is_alive(), 20)

@@ -53,15 +53,20 @@ class BulkCalls(Transport):
         *,
         labels: Mapping[str, str] | None = None,
         key: str | None = None,
+        note: str = "",
         page_token: str = "",
     ) -> BulkResult:
         """Run the schedules that match now. Calls with the same `key` create one run of each schedule."""
         headers = {"Idempotency-Key": key or uuid4().hex}
-        return self._batches("/v1/schedules:trigger", {"filter": _filter(prefix, labels)}, page_token, headers)
+        body = {"filter": _filter(prefix, labels), "note": note}
+        return self._batches("/v1/schedules:trigger", body, page_token, headers)
 
-    def redrive_all(self, prefix: str = "", *, overlap: str = "queue", page_token: str = "") -> BulkResult:
+    def redrive_all(
+        self, prefix: str = "", *, overlap: str = "queue", note: str = "", page_token: str = ""
+    ) -> BulkResult:
         """Run the dead letters of the schedules whose ids start with `prefix` again, each of them once."""
-        return self._batches("/v1/dead-letters:redrive", {"filter": {"prefix": prefix}, "overlap": overlap}, page_token)
+        body = {"filter": {"prefix": prefix}, "overlap": overlap, "note": note}
+        return self._batches("/v1/dead-letters:redrive", body, page_token)
 
     def plan_bulk(
         self, action: str, prefix: str = "", *, labels: Mapping[str, str] | None = None, until: str | None = None

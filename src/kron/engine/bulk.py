@@ -13,7 +13,7 @@ from typing import NamedTuple
 from kron.engine.backfill import request_keys
 from kron.engine.registrar import Registrar
 from kron.errors import Contended, InvalidInput, KronError, NotFound
-from kron.rules.pause import Actor, check_pause_end
+from kron.rules.pause import NO_ACTOR, Actor, check_pause_end
 from kron.rules.run import REDRIVE
 from kron.timing.key import key_of
 from kron.timing.schedule.policy import Overlap
@@ -63,7 +63,9 @@ async def resume_all(registrar: Registrar, identities: Sequence[str], actor: Act
     return await _each(identities, kept, lambda name: registrar.resume(name, actor))
 
 
-async def trigger_all(registrar: Registrar, identities: Sequence[str], request: str) -> BulkResult:
+async def trigger_all(
+    registrar: Registrar, identities: Sequence[str], request: str, actor: Actor = NO_ACTOR
+) -> BulkResult:
     """Run schedules now. The same request repeated gives one run of each.
 
     Raises:
@@ -71,13 +73,15 @@ async def trigger_all(registrar: Registrar, identities: Sequence[str], request: 
     """
     runs = await registrar.store.runs_by_key([key_of(identity, 0, request) for identity in identities])
     kept = {run.identity for run in runs if run}
-    return await _each(identities, kept, lambda name: registrar.trigger(name, request))
+    return await _each(identities, kept, lambda name: registrar.trigger(name, request, actor))
 
 
-async def redrive_all(registrar: Registrar, keys: Sequence[str], overlap: Overlap = Overlap.QUEUE) -> BulkResult:
+async def redrive_all(
+    registrar: Registrar, keys: Sequence[str], overlap: Overlap = Overlap.QUEUE, actor: Actor = NO_ACTOR
+) -> BulkResult:
     """Run the periods of dead letters again. A dead letter that was redriven before stays as it is."""
     kept = await redriven(registrar, keys)
-    return await _each(keys, kept, lambda key: registrar.redrive(key, overlap), (InvalidInput,))
+    return await _each(keys, kept, lambda key: registrar.redrive(key, overlap, actor), (InvalidInput,))
 
 
 async def redriven(registrar: Registrar, keys: Sequence[str]) -> set[str]:

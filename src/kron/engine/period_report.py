@@ -216,10 +216,10 @@ class PeriodReport:
             case Absence.INVALID:
                 return "The period is outside the time in which the schedule is valid."
             case Absence.UNDEFINED:
-                defined_at = rfc3339(self.began // 1000)
-                if self.period.nominal * 1000 >= self.began:
-                    return f"The period was due before its schedule was defined at {defined_at}."
-                return f"The period is earlier than its schedule, which was defined at {defined_at}."
+                defined_at, is_later = rfc3339(self.began // 1000), self.period.nominal * 1000 >= self.began
+                due_earlier = f"The period was due before its schedule was defined at {defined_at}."
+                earlier = f"The period is earlier than its schedule, which was defined at {defined_at}."
+                return due_earlier if is_later else earlier
             case Absence.DELETED:
                 return "The schedule was deleted before the period was due."
             case Absence.OVER if self.surplus:

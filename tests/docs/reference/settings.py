@@ -27,10 +27,11 @@ Names are case-insensitive in a file. Lists are separated by commas in the envir
   it. A changed setting applies to existing schedules. Give every process on one store the same settings.
 
 """
-TYPES = {"int": "integer", "str": "text", "bool": "boolean", "tuple[str, ...]": "list"}
+TYPES = {"int": "integer", "str": "text", "bool": "boolean", "bool | None": "boolean", "tuple[str, ...]": "list"}
 GROUPS = {
     "Scheduling": "tick_ms",
     "Processes": "store",
+    "Dashboard": "ui",
     "Authentication": "auth",
     "Quotas": "max_schedules_per_tenant",
     "Targets": "webhook_secret",
@@ -58,7 +59,9 @@ def _table(rows: list[list[str]]) -> str:
 
 
 def _written(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else "" if value == () else str(value)
+    if isinstance(value, tuple):
+        return ",".join(value)
+    return str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
 
 
 def _limits(name: str) -> str:

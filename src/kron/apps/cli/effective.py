@@ -10,7 +10,7 @@ from dataclasses import fields
 from kron.apps.cli.console import Screen
 from kron.apps.redacted import redacted
 from kron.apps.service.config import Config
-from kron.apps.service.config_check import SECRET_SETTINGS
+from kron.apps.service.config_error import SECRET_SETTINGS
 from kron.apps.service.config_reader import Setting, read_config, read_settings, unknown_variables
 from kron.errors import UsageError
 
@@ -75,4 +75,4 @@ def _printable_value(name: str, value: object) -> str:
         return redacted(str(value))
     if isinstance(value, bool):
         return str(value).lower()
-    return ",".join(value) if isinstance(value, tuple) else str(value)
+    return ",".join(value) if isinstance(value, tuple) else "" if value is None else str(value)

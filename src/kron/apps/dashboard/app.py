@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import ASGIApp
@@ -10,6 +12,7 @@ from kron.apps.dashboard.actions import backfill, bulk, edit, pause, resume, run
 from kron.apps.dashboard.bulk_request import KINDS
 from kron.apps.dashboard.context import DashboardContext
 from kron.apps.dashboard.pages import (
+    account,
     activity,
     calendar,
     load,
@@ -27,11 +30,11 @@ from kron.apps.dashboard.security_headers import SecurityHeaders
 from kron.apps.dashboard.static_files import static_file
 
 
-def make_dashboard(context: DashboardContext) -> ASGIApp:
+def make_dashboard(context: DashboardContext, login_routes: Sequence[Route] = ()) -> ASGIApp:
     """Return the dashboard as an ASGI application, which a web server or an application mounts at any path."""
     files = Route("/static/{digest}/{name:path}", static_file)
-    routes = [files, *page_routes("/t/{tenant}"), *page_routes()]  # a link with a tenant never opens another one
-    app = Starlette(routes=routes)
+    pages = [*page_routes("/t/{tenant}"), *page_routes()]  # a link with a tenant never opens another one
+    app = Starlette(routes=[files, *login_routes, *pages])
     app.router.redirect_slashes = False
     app.state.context = context
     return SecurityHeaders(app)  # outside of everything, so that errors have the headers too
@@ -64,6 +67,7 @@ def page_routes(prefix: str = "") -> list[Route]:
         page(f"{prefix}/calendar", calendar.calendar_page),
         page(f"{prefix}/load", load.load_page),
         page(f"{prefix}/try", try_it.try_page, role=None),
+        page(f"{prefix}/account", account.account_page, role=None),
         page(f"{prefix}/stream", stream.stream),
         page(f"{prefix}/changes", stream.changes),
         action(f"{prefix}/zone", zone.choose_zone, role=None),

@@ -11,8 +11,8 @@ from kron.apps.dashboard.view import View
 from kron.engine.bulk import BATCH_SIZE
 from kron.errors import InvalidInput, NotFound
 
-REDRIVE = "redrive"
-KINDS = ("pause", "resume", "run", REDRIVE)
+RUN, REDRIVE = "run", "redrive"
+KINDS = ("pause", "resume", RUN, REDRIVE)
 _KEY = re.compile(r"[0-9a-f]{64}")
 
 

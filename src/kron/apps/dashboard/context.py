@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Protocol
 
-from kron.apps.dashboard.access import Access
+from starlette.requests import Request
+from starlette.responses import Response
+
+from kron.apps.dashboard.access import Access, Viewer
+from kron.apps.dashboard.form import Fields
 from kron.engine.event_mirror import EventMirror
 from kron.engine.registrar import Registrar
 from kron.engine.store import Store
 from kron.timing.job import Job
+
+
+class ActionRecorder(Protocol):
+    """Records the changes that people request, for a service that keeps an audit log."""
+
+    async def acted(
+        self, request: Request, viewer: Viewer | None, fields: Fields, act: Callable[[], Awaitable[Response]]
+    ) -> Response:
+        """Record a change, make it, record its result, and return its response."""
+
+    def refused(self, request: Request, viewer: Viewer | None, status: int) -> None:
+        """Record a change that was refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +42,10 @@ class DashboardContext:
         mirror: Newest events of all processes. None: pages are not told of changes.
         has_streams: Whether the server of this dashboard ends open streams when it stops.
         check_job: Rejects a definition that the settings of a service do not allow, at a second. None: all are allowed.
+        has_login: Whether people sign in. Then no page but those of the login is open without a session.
+        is_secure: Whether browsers use TLS, although the request does not say so (behind a proxy).
+        recorder: Records changes. None: they are recorded in the store only.
+        spend: Counts the runs that a person of a tenant requests, and raises QUOTA above a limit. None: no limit.
     """
 
     store: Store | None
@@ -35,3 +56,7 @@ class DashboardContext:
     mirror: EventMirror | None = None
     has_streams: bool = False
     check_job: Callable[[Job, int], object] | None = None
+    has_login: bool = False
+    is_secure: bool = False
+    recorder: ActionRecorder | None = None
+    spend: Callable[[str, int], None] | None = None

@@ -45,6 +45,24 @@ class Links:
         values = {name: value for name, value in query.items() if value != ""}
         return f"{self._root}{tenant}/{path}" + (f"?{urlencode(values)}" if values else "")
 
+    def root_link(self, path: str, **query: str) -> str:
+        """Return the address of a page that all tenants share, such as that of the login."""
+        values = {name: value for name, value in query.items() if value}
+        return f"{self._root}/{path}" + (f"?{urlencode(values)}" if values else "")
+
+    def tenant_link(self, tenant: str) -> str:
+        """Return the address of the overview of a tenant."""
+        return f"{self._root}/t/{quote(tenant, safe='')}/"
+
+    @property
+    def here(self) -> str:
+        """Address of the page of this request, with its query; that of the dashboard for a form."""
+        if self.request.method != "GET":
+            return f"{self._root}/"
+        path: bytes = self.request.scope.get("raw_path", b"")
+        query: bytes = self.request.scope["query_string"]
+        return (path.partition(b"?")[0] + (b"?" + query if query else b"")).decode("latin-1")
+
     def schedule_link(self, identity: str, page: str = "", **query: str | int) -> str:
         """Return the address of the page of a schedule."""
         name = quote(self.name(identity), safe="").replace("%", "%25")  # twice, because servers decode slashes once

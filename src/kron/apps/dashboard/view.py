@@ -88,6 +88,15 @@ class View(Links):
         """Return a time (milliseconds) in words, for a link: an element for a time cannot be in a link."""
         return local_text(at, self.now, zone(self.zone), form)
 
+    def spend(self, starts: int) -> None:
+        """Count runs that the viewer requests.
+
+        Raises:
+            QuotaExceeded: The tenant has requested too many.
+        """
+        if self.context.spend:
+            self.context.spend(self.tenant, starts)
+
     async def panel(self, question: Awaitable[_Value]) -> _Value | None:
         """Return the answer to a question, or None if it takes too long: its panel shows a dash then."""
         try:
@@ -106,7 +115,7 @@ class View(Links):
         )
         response = HTMLResponse(text, status)
         if not secret:
-            is_secure = self.request.url.scheme == "https"
+            is_secure = self.context.is_secure or self.request.url.scheme == "https"
             response.set_cookie(SECRET_COOKIE, form_secret, secure=is_secure, httponly=True, samesite="lax")
         return response
 

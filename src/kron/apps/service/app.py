@@ -22,6 +22,7 @@ from kron.apps.service.config import Config
 from kron.apps.service.context import AppContext, Authenticator, NoAuthenticator
 from kron.apps.service.dashboard import mount_dashboard
 from kron.apps.service.event_stream import Feed
+from kron.apps.service.login.login import make_login
 from kron.apps.service.openapi import describe
 from kron.apps.service.preset import presets_of
 from kron.apps.service.problem import register_error_handlers
@@ -44,6 +45,7 @@ from kron.apps.service.routes import (
 )
 from kron.apps.service.working import make_worker, make_working, targets_of
 from kron.apps.wiring import check_served, open_store, with_notifications
+from kron.engine.background import in_background
 from kron.engine.clock import SystemClock, SystemTimer
 from kron.engine.event_mirror import EventMirror, mirroring
 from kron.engine.event_relay import EventRelay, relaying
@@ -106,6 +108,8 @@ async def _lifespan(app: FastAPI, config: Config) -> AsyncIterator[None]:
         events = AsyncExitStack()
         await events.enter_async_context(relaying(parts.relay))
         await events.enter_async_context(mirroring(parts.feed.mirror))
+        if parts.login:
+            await events.enter_async_context(in_background(parts.login.provider.keep()))
         stop, keys_task = asyncio.Event(), asyncio.create_task(parts.authenticator.keep())
         worker_task = asyncio.create_task(_work(parts, stop)) if config.run_worker else None
         try:
@@ -167,6 +171,7 @@ def make_parts(config: Config, store: Store) -> AppContext:
         working=working,
         starter=targets.starter,
         workflows=targets.workflows,
+        login=make_login(config, working.sink),
         posters=targets.posters,
     )
 

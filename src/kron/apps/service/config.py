@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+DASHBOARD_PATH = "/ui"
 UNLIMITED_LEASE_MS = 100 * 365 * 86_400_000  # a lease of 100 years
 
 
@@ -47,7 +48,17 @@ class Config:
     log_level: str = "info"
     audit_log: str = ""  # file that receives a line for every change
 
-    ui: bool = True  # whether the dashboard is served at /ui, where no token is needed (auth none)
+    ui: bool | None = None  # whether the dashboard is served at /ui; None: with auth none, or with a login
+    ui_url: str = ""  # URL of the dashboard for browsers: https://HOST/ui
+    ui_issuer: str = ""  # OpenID Connect provider at which people sign in
+    ui_client_id: str = ""
+    ui_client_secret: str = field(default="", repr=False)  # empty: a public client, which PKCE protects
+    ui_session_key: str = field(default="", repr=False)  # whsec_…; seals the sessions; several during a rotation
+    ui_scopes: tuple[str, ...] = ("openid", "profile", "email")  # requested from the provider
+    ui_name_claim: str = "sub"  # claim of the ID token with the name that actions record
+    ui_role_claim: str = "scope"  # claim of the ID token with the values that give a role
+    ui_viewer_values: tuple[str, ...] = ("schedules:read",)  # all of them make a viewer
+    ui_operator_values: tuple[str, ...] = ("schedules:read", "schedules:write", "schedules:run")  # an operator
     auth: str = "jwt"  # jwt, or none (on a loopback address only)
     jwks: str = ""  # keys of the issuer: a file, or an https URL
     issuer: str = ""
@@ -72,3 +83,9 @@ class Config:
         """Host and port to listen on."""
         host, _, port = self.listen.rpartition(":")
         return host.strip("[]"), int(port)
+
+    @property
+    def has_dashboard(self) -> bool:
+        """Whether the dashboard is served. It needs a login, or a service that needs no token."""
+        is_open = self.auth == "none"
+        return (is_open or bool(self.ui_issuer)) if self.ui is None else self.ui

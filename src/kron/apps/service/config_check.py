@@ -6,12 +6,12 @@ import os
 import ssl
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Any
 
-from kron.apps.redacted import redacted
 from kron.apps.service.config import Config
+from kron.apps.service.config_error import bad_setting
+from kron.apps.service.login_check import check_login
 from kron.engine.target_limit import BadLimit, read_limits
-from kron.errors import InvalidSetting, KronError, did_you_mean
+from kron.errors import KronError, did_you_mean
 from kron.launchers.signature import read_secret
 from kron.launchers.target import read_url
 from kron.stores.url import ENCODING_HINT, url_problem
@@ -47,7 +47,6 @@ RANGES = {
     "min_interval_ms": (0, 366 * DAY_MS),
 }
 FILE_SETTINGS = ("tls_certificate", "tls_key", "tls_client_ca")
-SECRET_SETTINGS = frozenset({"webhook_secret", "report_secret"})
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 POSTGRES = ("postgresql", "postgres")
 
@@ -75,21 +74,7 @@ def check(config: Config, *, serves: bool) -> None:
     if serves:
         _check_tls(config)
         _check_auth(config)
-
-
-def bad_setting(name: str, value: object, reason: str, hint: str) -> InvalidSetting:
-    """Return the error of one setting. The value of a secret is never shown."""
-    value_text = (
-        "" if name in SECRET_SETTINGS else f" {redacted(str(value))!r}" if name == "store" else f" {_clipped(value)}"
-    )
-    return InvalidSetting(
-        "CONFIG", f"the setting {name.upper()}{value_text} {reason}", hint=hint, details={"setting": name}
-    )
-
-
-def _clipped(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:79] + "…"
+        check_login(config)
 
 
 def _check_times(config: Config) -> None:

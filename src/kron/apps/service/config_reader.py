@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kron.apps.service.config import Config
-from kron.apps.service.config_check import bad_setting, check
+from kron.apps.service.config_check import check
+from kron.apps.service.config_error import bad_setting
 from kron.errors import InvalidSetting, did_you_mean
 
 # Names from the specification are also read without the prefix: TICK_MS as well as KRON_TICK_MS.
@@ -111,7 +112,7 @@ def _value(name: str, kind: str, value: Any) -> Any:
         if isinstance(value, bool) or not (digits.isascii() and digits.isdigit() and len(digits) <= 15):
             raise bad_setting(name, value, "is not a whole number", "use digits, such as 1000")
         return int(digits)
-    if kind == "bool":
+    if kind.startswith("bool"):
         words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
         if str(value).lower() not in words:
             raise bad_setting(name, value, "is neither true nor false", "use true or false")

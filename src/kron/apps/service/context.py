@@ -14,6 +14,7 @@ from kron.apps.service.auth.guard import Flights
 from kron.apps.service.auth.throttle import Throttle
 from kron.apps.service.config import Config
 from kron.apps.service.event_stream import Feed
+from kron.apps.service.login.login import Login
 from kron.apps.service.quota import Quotas
 from kron.apps.service.working import Working
 from kron.engine.clock import SystemTimer
@@ -80,6 +81,7 @@ class AppContext:
     working: Working
     starter: RunLauncher | None = None
     workflows: WorkflowStore | None = None
+    login: Login | None = None  # of the dashboard
     flights: Flights = field(default_factory=Flights)
     refusals: Throttle = field(default_factory=lambda: Throttle(SystemTimer(), 30))  # refusals logged per minute
     posters: tuple[Poster, ...] = ()  # senders that keep connections open

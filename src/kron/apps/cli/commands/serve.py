@@ -11,7 +11,7 @@ from kron.apps.cli.effective import settings_of
 from kron.apps.open_files import allow_more
 from kron.apps.redacted import redacted
 from kron.apps.service.config import Config
-from kron.apps.service.config_check import bad_setting
+from kron.apps.service.config_error import bad_setting
 from kron.errors import InvalidSetting
 
 FLAGS = ("store", "listen", "auth", "target_limits")

@@ -44,6 +44,7 @@ async def backfill(view: View, fields: Fields) -> Response:
     is_all = text_of(fields, "which") == "all"
     nominals = [period.nominal for period in plan if is_all or not period.ran]
     if nominals:
+        view.spend(len(nominals))
         actor = view.actor(text_of(fields, "note"))
         await run_again(view.store, identity, nominals, BACKFILL, request_of(fields), Overlap.QUEUE, actor)
     return view.redirect(view.schedule_link(identity))

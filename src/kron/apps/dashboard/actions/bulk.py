@@ -13,12 +13,11 @@ from typing import NamedTuple
 from starlette.responses import Response
 
 from kron.apps.bulk_plan import BulkPlan, pause_plan, redrive_plan, resume_plan, trigger_plan
-from kron.apps.dashboard.bulk_request import REDRIVE, BulkRequest, bulk_request, meant_by
+from kron.apps.dashboard.bulk_request import REDRIVE, RUN, BulkRequest, bulk_request, meant_by
 from kron.apps.dashboard.form import SECRET_COOKIE, Fields, request_of, text_of, ticket_of, whole_number
 from kron.apps.dashboard.moment import read_moment
 from kron.apps.dashboard.view import View
 from kron.engine.bulk import BATCH_SIZE, MAX_BULK, BulkResult, pause_all, redrive_all, resume_all, trigger_all
-from kron.rules.pause import Actor
 
 
 class Progress(NamedTuple):
@@ -101,16 +100,18 @@ async def _plan(view: View, request: BulkRequest, meant: list[str]) -> BulkPlan:
 
 
 async def _act(view: View, request: BulkRequest, batch: list[str], name: str) -> BulkResult:
-    actor = Actor(view.actor_name, request.note)
+    actor = view.actor(request.note)
+    if request.kind in (RUN, REDRIVE):
+        view.spend(len(batch))
     match request.kind:
         case "pause":
             return await pause_all(view.registrar, batch, actor, until=_until(view, request))
         case "resume":
             return await resume_all(view.registrar, batch, actor)
         case "run":
-            return await trigger_all(view.registrar, batch, name)
+            return await trigger_all(view.registrar, batch, name, actor)
         case _:
-            return await redrive_all(view.registrar, batch)
+            return await redrive_all(view.registrar, batch, actor=actor)
 
 
 def _until(view: View, request: BulkRequest) -> int | None:

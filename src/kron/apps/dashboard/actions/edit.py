@@ -24,7 +24,6 @@ from kron.language.dialect import TABLE
 from kron.language.english import describe, english_policy
 from kron.language.findings import findings_of
 from kron.language.source import shown_source
-from kron.rules.pause import Actor
 from kron.rules.state import ScheduleState
 from kron.rules.upcoming import no_upcoming_reason
 from kron.timing.job import Job
@@ -84,7 +83,7 @@ async def edit(view: View, fields: Fields) -> Response:
     try:
         job = await compute(job_of_draft, draft, state.job, view.now // 1000)
         _check(view, job)
-        await view.registrar.upsert(job, Actor(view.actor_name, draft.note), expected=draft.compared)
+        await view.registrar.upsert(job, view.actor(draft.note), expected=draft.compared)
     except RevisionConflict:
         if not state.job.same_definition(job):  # otherwise the form was sent twice
             return await _page(view, values.get, 412)

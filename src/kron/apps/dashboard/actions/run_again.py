@@ -22,6 +22,7 @@ async def run_again_page(view: View) -> Response:
 async def run_again(view: View, fields: Fields) -> Response:
     """Run the period again, and show the new run. The same run redriven twice gives one new run."""
     run = await _run(view)
+    view.spend(1)
     new = await view.registrar.redrive(run.key, actor=view.actor(text_of(fields, "note")))
     return view.redirect(view.link(f"runs/{new.key}"))
 

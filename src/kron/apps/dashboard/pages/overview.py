@@ -27,6 +27,7 @@ from kron.apps.dashboard.day_counts import (
     strip_ranges,
 )
 from kron.apps.dashboard.fleet_panel import FleetPanel, fleet_panel
+from kron.apps.dashboard.pages.stream import message_interval
 from kron.apps.dashboard.time_text import Form, local_text
 from kron.apps.dashboard.view import View
 from kron.engine.overview import RecentPeriods
@@ -36,6 +37,7 @@ from kron.rules.state import ScheduleState
 from kron.rules.upcoming import search_upcoming, upcoming
 from kron.timing.zone import zone
 
+FRESH_SECONDS = 3  # a worker that dies leaves no event: the page is loaded again, also without a change
 MAX_CHECKS = 100  # schedules that are read in search of late ones and of the next runs
 MAX_RUNNING, MAX_NEXT, MAX_TROUBLED, MAX_PAUSED = 50, 10, 20, 5
 SHOWN_RUNNING = 8
@@ -91,6 +93,7 @@ async def overview_page(view: View) -> Response:
         chart=None if counts is None else _chart(view, counts, load),
         axis=[] if counts is None else _axis(view, strip_first(counts)),
         counted_at=None if load is None else load.written,
+        fresh_seconds=_fresh_seconds(view),
         late=late,
         items=attention_items(late, lasting, [states[name] for name in paused if name in states]),
         running=_capped(running, MAX_RUNNING),
@@ -131,6 +134,12 @@ def _sentence(
     number = f"{len(names)} or more" if is_more else str(len(names))
     verb = "schedule needs" if number == "1" else "schedules need"
     return f"{number} {verb} attention. Everything else is on time."
+
+
+def _fresh_seconds(view: View) -> int:
+    """Return how old the page may get: longer if many pages are open."""
+    pages = view.context.mirror.listener_count if view.context.mirror else 0
+    return max(FRESH_SECONDS, round(message_interval(pages)))
 
 
 def _chart(view: View, counts: DayCounts, load: Load | None) -> Markup:

@@ -182,8 +182,8 @@
   if (live) {
     (live.includes("/stream") ? listen : ask)(live);
     document.addEventListener("visibilitychange", () => { if (!document.hidden && isStale) refresh(); });
-    // A worker that dies says nothing: a page that shows workers is never older than 4 seconds.
-    const isOld = () => one("main [data-fresh]") && performance.now() - loadedAt > 3000;
+    // A worker that dies says nothing: a page that shows workers is loaded again after some seconds.
+    const isOld = () => performance.now() - loadedAt > 1000 * (one("main [data-fresh]")?.dataset.fresh ?? Infinity);
     setInterval(() => { showLive(); if (isStale || isOld()) refresh(); }, 1000);
   }
 

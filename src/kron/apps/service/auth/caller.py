@@ -10,6 +10,7 @@ from fastapi import Depends, Request
 from fastapi.routing import APIRoute
 from starlette.routing import Mount
 
+from kron.apps.service.config import DASHBOARD_PATH
 from kron.errors import AccessDenied, InvalidInput, UsageError
 from kron.rules.pause import Actor
 
@@ -22,7 +23,6 @@ SCOPES = {
     "secrets:read": "read the secret that signs webhooks",
     "metrics:read": "read the metrics of the whole service",
 }
-DASHBOARD_PATH = "/ui"  # each of its routes names a role
 PUBLIC_PATHS = frozenset({"/healthz", "/readyz", "/openapi.json"})
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:~-]{0,199}", re.ASCII)
@@ -104,6 +104,6 @@ def check_routes(routes: list[Any]) -> None:
     for route in routes:
         path = getattr(route, "path", "?")
         if path in PUBLIC_PATHS or (isinstance(route, Mount) and path == DASHBOARD_PATH):
-            continue
+            continue  # each route of the dashboard names a role
         if not isinstance(route, APIRoute) or scope_of(route) not in SCOPES:
             raise UsageError("UNDECLARED", f"the route {path} declares no scope", hint="add a RequireScope dependency")

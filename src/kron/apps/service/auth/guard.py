@@ -107,13 +107,13 @@ async def _respond(route: APIRoute, scope: str, caller: Caller, request: Request
         try:
             response = await handle(request)
         except Exception as error:
-            _record_result(parts, intent, status_of(error))
+            record_result(parts, intent, status_of(error))
             raise
-        _record_result(parts, intent, response.status_code)
+        record_result(parts, intent, response.status_code)
         return response
 
 
-def _record_result(parts: Any, intent: int, status: int) -> None:
+def record_result(parts: Any, intent: int, status: int) -> None:
     """Record the result of a change. If that fails, the change stands, and the next change is rejected."""
     if not parts.audit.result(intent, status):
         at = int(parts.audit.clock.now() * 1000)

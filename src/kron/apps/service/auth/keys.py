@@ -127,7 +127,7 @@ def _key(jwk: dict[str, Any]) -> Key | None:
 
 
 async def _load(source: str) -> bytes:
-    return await fetch(source) if source.startswith("https://") else await asyncio.to_thread(_content, source)
+    return await fetch(source) if "://" in source else await asyncio.to_thread(_content, source)
 
 
 def _content(path: str) -> bytes:

@@ -67,7 +67,8 @@ async def trigger(
     if dry_run:
         return _plan(await bulk_plan.trigger_plan(parts.store, names))
     parts.quotas.spend(caller, max(1, len(names)))
-    return _result(await trigger_all(parts.registrar, names, idempotency_key or uuid4().hex), names, body, caller)
+    key, actor = idempotency_key or uuid4().hex, caller.actor(body.note)
+    return _result(await trigger_all(parts.registrar, names, key, actor), names, body, caller)
 
 
 @router.post("/dead-letters:redrive", responses=error_responses(404, 429))
@@ -82,7 +83,8 @@ async def redrive(
     if dry_run:
         return _plan(await bulk_plan.redrive_plan(parts.registrar, keys))
     parts.quotas.spend(caller, max(1, len(keys)))
-    return _result(await redrive_all(parts.registrar, keys, Overlap(body.overlap)), keys, body, caller)
+    actor = caller.actor(body.note)
+    return _result(await redrive_all(parts.registrar, keys, Overlap(body.overlap), actor), keys, body, caller)
 
 
 async def _schedules(body: schemas.BulkRequest, caller: Caller, parts: AppContext, limit: int) -> list[str]:

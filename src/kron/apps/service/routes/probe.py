@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-from kron.apps.service.config_check import bad_setting
+from kron.apps.service.config_error import bad_setting
 from kron.engine.metrics import CONTENT_TYPE
 
 MAX_CONNECTIONS = 50  # maximum number of concurrent connections; further ones are closed

@@ -43,7 +43,7 @@ class DeadLetterFilter(Strict):
     prefix: Prefix = ""
 
 
-class BulkRedrive(Strict):
+class BulkRedrive(NoteBody):
     """The dead letters that are meant: either `keys`, or all that match `filter`, in batches of 500."""
 
     keys: Annotated[list[RunKey], Field(min_length=1, max_length=MAX_SELECTED)] | None = None

@@ -1,0 +1,1 @@
+"""Login: people sign in to the dashboard of the service at an OpenID Connect provider."""
