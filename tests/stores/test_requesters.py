@@ -2,6 +2,7 @@
 
 import pytest
 
+from kron.engine.bulk import redrive_all, trigger_all
 from kron.engine.registrar import Actor, Registrar
 from kron.engine.why import why
 from kron.rules.action import ActionKind, ScheduleAction
@@ -36,6 +37,17 @@ def test_each_request_is_recorded_once_with_who_and_why(store, runner, registrar
     kinds = [ActionKind.TRIGGERED, ActionKind.BACKFILLED, ActionKind.REDRIVEN]
     recorded = [action for action in activity(store) if action.kind in kinds]
     assert sorted(map(repr, recorded)) == sorted(repr(ScheduleAction(kind, NOW, None, *ANN)) for kind in kinds)
+
+
+def test_requests_in_bulk_are_recorded_for_each_schedule(store, runner, registrar):
+    runner.run(registrar.upsert(a_job("b", policy=SERVICE)))
+    state, dead = now(store), a_run(State.FAILED, 1)
+    assert store.commit([ScheduleUpdate(state, state, (dead,))], NOW) == [True]
+    for _ in range(2):
+        runner.run(trigger_all(registrar, ["a", "b"], "all of them", ANN))
+        runner.run(redrive_all(registrar, [dead.key], actor=ANN))
+    kinds = sorted((action.kind, action.actor, action.note) for action in activity(store))
+    assert kinds == [(kind, *ANN) for kind in (ActionKind.REDRIVEN, ActionKind.TRIGGERED, ActionKind.TRIGGERED)]
 
 
 def test_request_without_a_name_leaves_no_action(store, runner, registrar):
