@@ -32,6 +32,13 @@ class Site:
 
     def get(self, address: str) -> Reply:
         """Return the response to a request, and how long it took until all of it was there."""
+        try:
+            return self._timed(address)
+        except (http.client.RemoteDisconnected, ConnectionResetError):  # the server ends idle connections
+            self.connection.close()
+            return self._timed(address)
+
+    def _timed(self, address: str) -> Reply:
         began = time.perf_counter()
         self.connection.request("GET", address, headers={"Cookie": "kron_zone=Europe/Paris; kron_form=x"})
         answer = self.connection.getresponse()
