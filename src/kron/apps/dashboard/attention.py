@@ -13,6 +13,7 @@ from kron.rules.run import Run, State
 from kron.rules.state import ScheduleState
 
 MAX_ITEMS = 8  # of each kind
+WAITING_MS = 15_000  # milliseconds: workers take over the schedules of a worker that died after this time
 
 
 class LateSchedule(NamedTuple):
@@ -31,6 +32,11 @@ class AttentionItem(NamedTuple):
     at: int | None = None  # milliseconds: when a late period was due, a run ended, or a pause ends
     text: str = ""
     run: Run | None = None
+
+
+def is_waiting(state: ScheduleState, now: int) -> bool:
+    """Return whether no worker has checked a schedule for some time, although its check is due."""
+    return state.next_check_at is not None and state.next_check_at + WAITING_MS <= now
 
 
 def late_schedules(states: Sequence[ScheduleState], now: int, fleet: FleetPanel | None) -> list[LateSchedule]:

@@ -57,10 +57,15 @@ async def matching(view: View, query: Filter, after: str, limit: int) -> list[st
     if query.outcome:
         return await view.overview.troubled_schedules(view.prefix, State(query.outcome), after, limit)
     if query.state == "late":
-        waiting = await view.overview.next_checks(view.prefix, MAX_NEXT, view.now)
-        states = await view.store.get(waiting) if waiting else []
-        late = [state.identity for state in states if state and late_due(state, view.now)]
-        return sorted(name for name in late if name > after)[:limit]
+        return sorted(name for name in (await late_names(view))[0] if name > after)[:limit]
     paused = True if query.state == "paused" else None
     labels = [query.label] if query.label else []
     return await view.store.identities(after, limit, view.identity(query.text), paused, False, labels)
+
+
+async def late_names(view: View) -> tuple[list[str], bool]:
+    """Return the late ones of the schedules that wait for a check, and whether more wait than were read."""
+    waiting = await view.overview.next_checks(view.prefix, MAX_NEXT, view.now)
+    states = await view.store.get(waiting) if waiting else []
+    late = [state.identity for state in states if state and late_due(state, view.now)]
+    return late, len(waiting) == MAX_NEXT

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 from starlette.responses import Response
 
-from kron.apps.dashboard.attention import LateSchedule, attention_items, late_schedules, still_troubled
+from kron.apps.dashboard.attention import LateSchedule, attention_items, is_waiting, late_schedules, still_troubled
 from kron.apps.dashboard.charts.progress import progress
 from kron.apps.dashboard.charts.strip import strip
 from kron.apps.dashboard.day_counts import (
@@ -41,6 +41,7 @@ FRESH_SECONDS = 3  # a worker that dies leaves no event: the page is loaded agai
 MAX_CHECKS = 100  # schedules that are read in search of late ones and of the next runs
 MAX_RUNNING, MAX_NEXT, MAX_TROUBLED, MAX_PAUSED = 50, 10, 20, 5
 SHOWN_RUNNING = 8
+BACKLOG_TEXT = f"{MAX_CHECKS} or more schedules wait for a worker, so it is not known which are late."
 USUAL_RUNS = 14  # newest runs of which the median is the usual duration
 MINUTE_MS = 60_000
 MAX_OF_SCHEDULE = 60  # upcoming runs of one schedule
@@ -82,13 +83,15 @@ async def overview_page(view: View) -> Response:
     fleet = None if records is None else fleet_panel(records, now)
     late = late_schedules([states[name] for name in checks if name in states], now, fleet)
     lasting = still_troubled(troubled, states, recent)
+    is_backlog = len(checks) == MAX_CHECKS and all(is_waiting(states[name], now) for name in checks if name in states)
     counts = None if outcomes is None else day_counts(outcomes, first)
     return view.render(
         "overview.html",
         section="",
-        sentence=_sentence(
-            view, fleet, late, lasting, is_more=len(troubled) == MAX_TROUBLED or len(late) == MAX_CHECKS
-        ),
+        sentence=BACKLOG_TEXT
+        if is_backlog
+        else _sentence(view, fleet, late, lasting, is_more=len(troubled) == MAX_TROUBLED),
+        is_backlog=is_backlog,
         counts=counts,
         chart=None if counts is None else _chart(view, counts, load),
         axis=[] if counts is None else _axis(view, strip_first(counts)),
@@ -99,7 +102,6 @@ async def overview_page(view: View) -> Response:
         running=_capped(running, MAX_RUNNING),
         running_lines=_running_lines(running or (), recent, now),
         dues=_next_lines([states[name] for name in checks if name in states], now),
-        is_capped=len(checks) == MAX_CHECKS,
         fleet=fleet,
         answer_ms=answer_ms,
     )

@@ -13,9 +13,9 @@ from kron.apps.dashboard.charts.spark import spark
 from kron.apps.dashboard.next_run import NextRun, next_run
 from kron.apps.dashboard.outcome_look import Look
 from kron.apps.dashboard.period_mark import MARKS, PeriodMark, marks_of
-from kron.apps.dashboard.schedule_filter import Filter, filter_of, matching
+from kron.apps.dashboard.schedule_filter import Filter, filter_of, late_names, matching
 from kron.apps.dashboard.view import View
-from kron.engine.overview import RecentPeriods
+from kron.engine.overview import MAX_NEXT, RecentPeriods
 from kron.language.english import describe
 from kron.rules.state import ScheduleState
 
@@ -58,7 +58,7 @@ async def schedules_page(view: View) -> Response:
         lines=lines,
         after=view.name(names[PAGE_SIZE - 1]) if len(names) > PAGE_SIZE else "",
         near=[] if lines or not query.text else await _near_names(view, query.text),
-        sentence=_sentence(query, len(lines), is_more=bool(after) or len(names) > PAGE_SIZE),
+        sentence=await _sentence_of(view, query, len(lines), is_more=bool(after) or len(names) > PAGE_SIZE),
     )
 
 
@@ -88,6 +88,14 @@ def _line(view: View, state: ScheduleState, recent: dict[str, RecentPeriods] | N
         last.at if last else None,
         upcoming_run,
     )
+
+
+async def _sentence_of(view: View, query: Filter, count: int, *, is_more: bool) -> str:
+    """Return the first line of the page. A list of late schedules can be cut."""
+    is_cut = query.state == "late" and (await late_names(view))[1]
+    if is_cut and not count:
+        return f"None of the first {MAX_NEXT} schedules that wait for a worker is late; more wait"
+    return _sentence(query, count, is_more=is_more or is_cut)
 
 
 def _sentence(query: Filter, count: int, *, is_more: bool) -> str:
