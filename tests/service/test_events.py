@@ -93,6 +93,7 @@ def test_process_without_a_worker_tells_what_the_workers_of_others_do(database):
         ear = Listener(other)
         until(lambda: worker.app.state.parts.relay.is_listened)
         other.put("/v1/schedules/s", {**HOUR, "target": receiver.url})
+        until(lambda: "schedule_changed" in ear.text)  # each process writes its own events into the store
         other.post("/v1/schedules/s/trigger")
         until(lambda: "launch_completed" in ear.text)
         first, *rest = read(ear.text)

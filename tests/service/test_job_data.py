@@ -44,8 +44,6 @@ def test_patch_changes_and_removes_data(plain):
     ("fields", "field"),
     [
         ({"payload": "x" * 65_536}, "payload"),
-        ({"payload": {"a": ["\0"]}}, "payload"),
-        ({"payload": {"\\\0": 1}}, "payload"),
         ({"labels": {"a b": "x"}}, "labels"),
         ({"labels": {"a": "x" * 300}}, "labels"),
         ({"webhook": {"method": "PUT"}}, "webhook"),

@@ -182,7 +182,9 @@ def test_activity_is_paged_and_has_definitions_and_actions(tenant):
         changes += page["changes"]
         token_text = page["next_page_token"]
     told = [(each["schedule_id"], each["action"], each["note"]) for each in changes]
-    assert [each for each in told if each[0] != "minutely"] == [
+    requested = sorted(name for name, action, _ in told if action == "triggered")
+    assert requested == sorted(["good", "long", *(f"bad{n}" for n in range(count))])
+    assert [each for each in told if each[0] != "minutely" and each[1] != "triggered"] == [
         ("daily", "defined", ""),
         ("resting", "paused", "holidays"),
         ("resting", "defined", ""),

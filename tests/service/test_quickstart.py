@@ -27,7 +27,9 @@ def test_the_table_of_routes_is_the_application():
 
 def test_the_table_of_settings_is_the_configuration():
     def written(value):
-        return str(value).lower() if isinstance(value, bool) else "" if value == () else str(value)
+        if isinstance(value, tuple):
+            return ",".join(value)
+        return str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
 
     rows = dict(
         re.findall(r'^\| <a id="(\w+)"></a>[^|]*\|([^|]*)\|', SETTINGS.read_text(encoding="utf-8"), re.MULTILINE)

@@ -30,6 +30,12 @@ async def compute(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await loop.run_in_executor(_WORKERS, lambda: work(*args, **kwargs))
 
 
+def time_limit(seconds: float) -> Callable[[], bool]:
+    """Return a function that says whether so many seconds have passed since now."""
+    end = time.monotonic() + seconds
+    return lambda: time.monotonic() > end
+
+
 class UpcomingSearch(NamedTuple):
     """Upcoming runs, whether the search for them was complete, and whether it exceeded its time limit."""
 
@@ -44,13 +50,6 @@ async def upcoming_within_time(state: ScheduleState, now: int, count: int) -> Up
 
 
 def _search_upcoming(state: ScheduleState, now: int, count: int) -> UpcomingSearch:
-    end = time.monotonic() + SEARCH_SECONDS
-    timed_out = False
-
-    def out_of_time() -> bool:
-        nonlocal timed_out
-        timed_out = time.monotonic() > end
-        return timed_out
-
+    out_of_time = time_limit(SEARCH_SECONDS)
     dues, complete = search_upcoming(state, now, count, out_of_time)
-    return UpcomingSearch(dues, complete, timed_out)
+    return UpcomingSearch(dues, complete, not complete and out_of_time())

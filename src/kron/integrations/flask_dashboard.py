@@ -27,7 +27,7 @@ def dashboard(allow: Callable[[], object] | None = None, name: str = "kron_dashb
     @blueprint.route("/<path:page>", methods=["GET", "POST"])
     def show(page: str) -> Response:
         hosts, client = request.headers.getlist("Host"), request.remote_addr or ""
-        viewer = loopback.viewer_of(hosts, client) if allow is None else viewer_with(allow())
+        viewer = loopback.viewer_of(hosts, client, request.headers.keys()) if allow is None else viewer_with(allow())
         path = (request.script_root + request.path).removesuffix(f"/{page}")
         answer = pages_of(scheduler_of_app()).answer(
             WebRequest(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from inspect import isawaitable
@@ -44,6 +44,9 @@ class Viewer:
         return self.role is Role.OPERATOR
 
 
+FORWARDING_HEADERS = frozenset(
+    {"forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"}
+)
 Access = Callable[[Request], Awaitable[Viewer | None]]  # None: the request is refused
 Allow = Callable[[Request], object]  # of an application: a role by name, or None; it can be awaitable
 
@@ -60,12 +63,22 @@ class LoopbackAccess:
 
     async def __call__(self, request: Request) -> Viewer | None:
         """Return the viewer, if the request comes from this machine and is addressed to it."""
-        return self.viewer_of(request.headers.getlist("host"), request.client.host if request.client else "")
+        hosts, client = request.headers.getlist("host"), request.client.host if request.client else ""
+        return self.viewer_of(hosts, client, request.headers.keys())
 
-    def viewer_of(self, hosts: Sequence[str], client: str) -> Viewer | None:
-        """Return the viewer, if the client is this machine and the only Host header names this machine."""
+    def viewer_of(self, hosts: Sequence[str], client: str, names: Iterable[str]) -> Viewer | None:
+        """Return the viewer, if the client is this machine and the only Host header names this machine.
+
+        A proxy on this machine passes on requests of others: a request with one of its headers is refused.
+
+        Args:
+            hosts: Host headers.
+            client: Address of the client.
+            names: Names of all headers.
+        """
+        is_forwarded = any(name.lower() in FORWARDING_HEADERS for name in names)
         is_own = len(hosts) == 1 and is_loopback(host_name(hosts[0])) and is_loopback(client)
-        return self.viewer if is_own else None
+        return self.viewer if is_own and not is_forwarded else None
 
 
 def allowed_by(allow: Allow) -> Access:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from kron.apps.dashboard.fleet_panel import FleetPanel
@@ -39,11 +39,13 @@ def is_waiting(state: ScheduleState, now: int) -> bool:
     return state.next_check_at is not None and state.next_check_at + WAITING_MS <= now
 
 
-def late_schedules(states: Sequence[ScheduleState], now: int, fleet: FleetPanel | None) -> list[LateSchedule]:
-    """Return the late ones of some schedules, the longest waiting first."""
+def late_schedules(
+    states: Sequence[ScheduleState], now: int, fleet: FleetPanel | None, enough: Callable[[], bool] = lambda: False
+) -> list[LateSchedule]:
+    """Return the late ones of some schedules, the longest waiting first. It looks no further when `enough` is True."""
     late = list[LateSchedule]()
     for state in states:
-        due = late_due(state, now)
+        due = None if enough() else late_due(state, now)
         if due is not None:
             late.append(LateSchedule(state.identity, due.at, fleet.cause_of_wait(state) if fleet else ""))
     return sorted(late, key=lambda each: each.since)

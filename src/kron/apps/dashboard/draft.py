@@ -19,7 +19,6 @@ from kron.timing.schedule.policy import KRON, Overlap, Policy
 from kron.timing.schedule.window import INSTANT
 
 DAY_SECONDS = 86_400
-MAX_NOTE_LENGTH = 1_000  # characters, as the HTTP API accepts
 CODE_ACTOR = "Scheduler"  # who defines the jobs that an application declares
 FILE_ACTORS = ("kron load", "kron apply", "DeclarativeScheduler")  # begins of names that write definitions of files
 
@@ -59,7 +58,7 @@ def draft_of(values: Mapping[str, str], job: Job, revision: int) -> Draft:
         values.get("dialect", source.dialect).strip(),
         values.get("zone", source.zone or "").strip(),
         values.get("overlap", job.schedule.policy.overlap.value),
-        values.get("note", "").strip()[:MAX_NOTE_LENGTH],
+        values.get("note", "").strip(),
         whole_number(values.get("revision", ""), revision),
         whole_number(values.get("compared", ""), revision),
     )

@@ -46,6 +46,7 @@ class FleetPanel(NamedTuple):
     tz_versions: tuple[str, ...]
     records: tuple[WorkerRecord, ...]  # living workers
     now: int
+    is_named: bool  # whether the viewer may know the names of workers, which contain their hosts
 
     @property
     def free(self) -> int:
@@ -62,30 +63,38 @@ class FleetPanel(NamedTuple):
         if not _is_overdue(record, self.now):
             return ""
         silence = duration_text((self.now - record.renewed) // 1000)
-        return f"Its worker {owner} has not renewed its lease for {silence}."
+        name = f" {owner}" if self.is_named else ""
+        return f"Its worker{name} has not renewed its lease for {silence}."
 
 
-def fleet_panel(records: Sequence[WorkerRecord], now: int) -> FleetPanel:
-    """Return the panel. Workers whose lease has ended are left out."""
+def fleet_panel(records: Sequence[WorkerRecord], now: int, *, is_named: bool = True) -> FleetPanel:
+    """Return the panel. Workers whose lease has ended are left out. A tenant of a service sees no names of workers."""
     living = tuple(record for record in records if record.until > now)
     kinds = Counter(kind for record in living for kind in record.kinds)
     kind = min(kinds, key=lambda name: (-kinds[name], name), default="")
     owners = _owners(living, kind)
     letters = {record.owner: letter for record, letter in zip(living, LETTERS, strict=False)}
+    names = {record.owner: record.owner if is_named else "worker" for record in living}
     lines = tuple(
         WorkerLine(
-            letters[record.owner], record.owner, len(_shards(record, living)), record.renewed, _is_overdue(record, now)
+            letters[record.owner],
+            names[record.owner],
+            len(_shards(record, living)),
+            record.renewed,
+            _is_overdue(record, now),
         )
         for record in living[:MAX_WORKERS]
     )
     tones = {record.owner: TONES[number % len(TONES)] for number, record in enumerate(living)}
     shards = tuple(
-        Shard(number, letters.get(owner, "·"), tones[owner], owner) if owner else Shard(number, "!", "free", "")
+        Shard(number, letters.get(owner, "·"), tones[owner], owner if is_named else "worker")
+        if owner
+        else Shard(number, "!", "free", "")
         for number in range(SHARDS)
         for owner in [owners.get(number, "")]
     )
     versions = tuple(sorted({record.tz for record in living if record.tz}))
-    return FleetPanel(lines, max(0, len(living) - MAX_WORKERS), kind, shards, versions, living, now)
+    return FleetPanel(lines, max(0, len(living) - MAX_WORKERS), kind, shards, versions, living, now, is_named)
 
 
 def _is_overdue(record: WorkerRecord, now: int) -> bool:

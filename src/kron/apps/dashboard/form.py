@@ -81,6 +81,8 @@ async def read_form(request: Request, session: str) -> Fields:
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
         raise InvalidInput("MEDIA_TYPE", "the request is not a form", hint="send the form of the page")
     fields = _parsed(await _body(request))
+    if any("\0" in text for texts in fields.values() for text in texts):
+        raise InvalidInput("BAD_REQUEST", "the form has a NUL character", hint="send the form of the page")
     secret, (token,) = request.cookies.get(SECRET_COOKIE, ""), fields.get(TOKEN_FIELD, [""])[:1]
     if not secret or not hmac.compare_digest(token.encode(), token_of(secret, session).encode()):
         hint = "open the page again, and send its form"

@@ -7,6 +7,7 @@ from urllib.parse import quote, unquote, urlencode
 from starlette.requests import Request
 
 from kron.apps.dashboard.static_files import digest_of_files
+from kron.errors import NotFound
 
 
 class Links:
@@ -29,7 +30,10 @@ class Links:
     @property
     def named_identity(self) -> str:
         """Identity of the schedule that the address names. A slash in it is written as %2F twice encoded."""
-        return self.identity(unquote(self.request.path_params["name"]))
+        name = unquote(self.request.path_params["name"])
+        if "\0" in name:
+            raise NotFound("NOT_FOUND", "there is no such schedule", hint="use the links of the pages")
+        return self.identity(name)
 
     def identity(self, name: str) -> str:
         """Return the identity of a schedule by the name that pages show."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from kron.rules.state import ScheduleState
-from kron.rules.upcoming import inactive_reason, next_period, no_upcoming_reason, upcoming
+from kron.rules.upcoming import inactive_reason, next_period, no_upcoming_reason, search_upcoming
 from kron.timing.due import Due, due_of, window_extent
 from kron.timing.schedule.policy import MILLISECOND
+
+NOT_SEARCHED = "the search for the next run takes too long for this page"
 
 
 class NextRun(NamedTuple):
@@ -18,12 +21,16 @@ class NextRun(NamedTuple):
     absence: str  # why there is no next run; empty if there is one
 
 
-def next_run(state: ScheduleState, now: int) -> NextRun:
-    """Return the next run of a schedule after `now` (milliseconds)."""
-    dues = upcoming(state, now, 1)
-    late = late_due(state, now)
+def next_run(state: ScheduleState, now: int, enough: Callable[[], bool] = lambda: False) -> NextRun:
+    """Return the next run of a schedule after `now` (milliseconds). The search ends when `enough` returns True."""
+    if enough():
+        return NextRun(None, None, NOT_SEARCHED)
+    dues, is_complete = search_upcoming(state, now, 1, enough)
+    late = None if enough() else late_due(state, now)
     late_since = None if late is None else late.at
-    return NextRun(dues[0].at, late_since, "") if dues else NextRun(None, late_since, no_upcoming_reason(state, now))
+    if dues:
+        return NextRun(dues[0].at, late_since, "")
+    return NextRun(None, late_since, no_upcoming_reason(state, now) if is_complete else NOT_SEARCHED)
 
 
 def late_due(state: ScheduleState, now: int) -> Due | None:

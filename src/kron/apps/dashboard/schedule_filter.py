@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from kron.apps.compute import SEARCH_SECONDS, compute, time_limit
 from kron.apps.dashboard.next_run import late_due
 from kron.apps.dashboard.view import View
 from kron.engine.overview import MAX_NEXT, TROUBLE
 from kron.errors import InvalidInput, clip
 from kron.rules.run import State
+from kron.rules.state import ScheduleState
 from kron.timing.labels import selector_of
 
 
@@ -67,5 +69,10 @@ async def late_names(view: View) -> tuple[list[str], bool]:
     """Return the late ones of the schedules that wait for a check, and whether more wait than were read."""
     waiting = await view.overview.next_checks(view.prefix, MAX_NEXT, view.now)
     states = await view.store.get(waiting) if waiting else []
-    late = [state.identity for state in states if state and late_due(state, view.now)]
-    return late, len(waiting) == MAX_NEXT
+    return await compute(_late_of, [state for state in states if state], view.now, len(waiting) == MAX_NEXT)
+
+
+def _late_of(states: Sequence[ScheduleState], now: int, is_cut: bool) -> tuple[list[str], bool]:
+    out_of_time = time_limit(SEARCH_SECONDS)
+    late = [state.identity for state in states if not out_of_time() and late_due(state, now)]
+    return late, is_cut or out_of_time()

@@ -21,11 +21,12 @@ from kron.apps.dashboard.time_text import Form, local_text, time_element
 from kron.engine.overview import Overview
 from kron.engine.registrar import Registrar
 from kron.engine.store import Store
-from kron.errors import InvalidSetting
+from kron.errors import InvalidInput, InvalidSetting
 from kron.rules.pause import Actor
 from kron.timing.zone import zone
 
 PANEL_SECONDS = 0.3  # a panel that takes longer shows a dash, and the page comes without it
+MAX_NOTE_LENGTH = 1_000  # characters, as the HTTP API accepts
 ZONE_COOKIE = "kron_zone"
 _Value = TypeVar("_Value")
 
@@ -68,7 +69,14 @@ class View(Links):
         return self.viewer is not None and self.viewer.may_operate
 
     def actor(self, note: str) -> Actor:
-        """Return the viewer as the actor of a recorded action."""
+        """Return the viewer as the actor of a recorded action.
+
+        Raises:
+            InvalidInput: The reason is too long.
+        """
+        if len(note) > MAX_NOTE_LENGTH:
+            message = f"the reason has {len(note):,} characters"
+            raise InvalidInput("BAD_FIELD", message, hint=f"use up to {MAX_NOTE_LENGTH:,} characters")
         return Actor(self.viewer.name if self.viewer else "", note)
 
     @cached_property

@@ -27,7 +27,7 @@ def dashboard_urls(allow: Callable[[HttpRequest], object] | None = None) -> list
     def show(request: HttpRequest, page: str) -> HttpResponse:
         client = str(request.META.get("REMOTE_ADDR", ""))
         if allow is None:
-            viewer = loopback.viewer_of([str(request.META.get("HTTP_HOST", ""))], client)
+            viewer = loopback.viewer_of([str(request.META.get("HTTP_HOST", ""))], client, request.headers.keys())
         else:
             viewer = viewer_with(allow(request), str(getattr(request, "user", "")))
         web_request = WebRequest(

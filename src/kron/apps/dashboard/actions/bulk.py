@@ -142,7 +142,12 @@ def _ticket(view: View, request: BulkRequest, name: str) -> str:
 
 
 def _is_confirmed(view: View, request: BulkRequest, name: str, ticket: str) -> bool:
-    """Return whether this browser has sent the form of a request. A link of another person cannot know its ticket."""
+    """Return whether this browser has sent the form of a request. A link of another person cannot know its ticket.
+
+    Another site on this host can set cookies, and so make a ticket. The browser says that the address comes from it.
+    """
+    if view.request.headers.get("sec-fetch-site") != "same-origin":
+        return False
     has_secret = bool(view.request.cookies.get(SECRET_COOKIE, ""))
     return has_secret and hmac.compare_digest(_ticket(view, request, name).encode(), ticket.encode())
 

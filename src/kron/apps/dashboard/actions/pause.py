@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
+from kron.apps.compute import compute
 from kron.apps.dashboard.form import Fields, text_of
 from kron.apps.dashboard.moment import read_moment
 from kron.apps.dashboard.view import View
@@ -19,7 +20,7 @@ async def pause_page(view: View) -> Response:
     until, note = query.get("until", ""), query.get("note", "")
     (stored,) = await view.store.get([identity])
     state = require_schedule(stored, identity)
-    plan = pause_plan(state, view.now, _until(until, view), SHOWN_PERIODS)
+    plan = await compute(pause_plan, state, view.now, _until(until, view), SHOWN_PERIODS)
     return view.render("pause.html", section="schedules", state=state, plan=plan, until=until, note=note)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
+from kron.apps.compute import compute, upcoming_within_time
 from kron.apps.dashboard.form import Fields, text_of
 from kron.apps.dashboard.view import View
 from kron.engine.request_check import require_schedule
 from kron.rules.pause import NO_ACTOR, resumed
-from kron.rules.upcoming import upcoming
 
 SHOWN_RUNS = 5
 
@@ -18,10 +18,10 @@ async def resume_page(view: View) -> Response:
     identity = view.named_identity
     (stored,) = await view.store.get([identity])
     state = require_schedule(stored, identity)
-    update = resumed(state, view.now, NO_ACTOR)
+    update = await compute(resumed, state, view.now, NO_ACTOR)
     after = update.after if update else state
     dropped_count = (update.gap.count if update.gap else 0) + len(update.new) if update else 0
-    dues = upcoming(after, view.now, SHOWN_RUNS)
+    dues = (await upcoming_within_time(after, view.now, SHOWN_RUNS)).dues
     return view.render("resume.html", section="schedules", state=state, dropped_count=dropped_count, dues=dues)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
+from kron.apps.compute import upcoming_within_time
 from kron.apps.dashboard.form import Fields, request_of, text_of
 from kron.apps.dashboard.view import View
 from kron.engine.request_check import require_schedule
-from kron.rules.upcoming import upcoming
 from kron.timing.schedule.policy import Overlap
 
 
@@ -17,7 +17,7 @@ async def run_now_page(view: View) -> Response:
     (stored,) = await view.store.get([identity])
     state = require_schedule(stored, identity)
     is_skipped = state.policy.overlap is Overlap.SKIP and any(run.active for run in state.open_runs)
-    dues = upcoming(state, view.now, 1)
+    dues = (await upcoming_within_time(state, view.now, 1)).dues
     return view.render("run_now.html", section="schedules", state=state, is_skipped=is_skipped, next_due=dues[:1])
 
 

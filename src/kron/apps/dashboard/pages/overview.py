@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
 from markupsafe import Markup
 from starlette.responses import Response
 
+from kron.apps.compute import SEARCH_SECONDS, compute, time_limit
 from kron.apps.dashboard.attention import LateSchedule, attention_items, is_waiting, late_schedules, still_troubled
 from kron.apps.dashboard.charts.progress import progress
 from kron.apps.dashboard.charts.strip import strip
@@ -34,7 +35,7 @@ from kron.engine.overview import RecentPeriods
 from kron.rules.load import Load
 from kron.rules.run import Run, State
 from kron.rules.state import ScheduleState
-from kron.rules.upcoming import search_upcoming, upcoming
+from kron.rules.upcoming import search_upcoming
 from kron.timing.zone import zone
 
 FRESH_SECONDS = 3  # a worker that dies leaves no event: the page is loaded again, also without a change
@@ -42,6 +43,7 @@ MAX_CHECKS = 100  # schedules that are read in search of late ones and of the ne
 MAX_RUNNING, MAX_NEXT, MAX_TROUBLED, MAX_PAUSED = 50, 10, 20, 5
 SHOWN_RUNNING = 8
 BACKLOG_TEXT = f"{MAX_CHECKS} or more schedules wait for a worker, so it is not known which are late."
+CUT_TEXT = "The schedules take too long to compute, so it is not known which are late."
 USUAL_RUNS = 14  # newest runs of which the median is the usual duration
 MINUTE_MS = 60_000
 MAX_OF_SCHEDULE = 60  # upcoming runs of one schedule
@@ -80,18 +82,21 @@ async def overview_page(view: View) -> Response:
         return view.render("overview_empty.html", section="")
     states = await _states(view, [*checks, *paused, *(run.identity for run in troubled)])
     recent = await _recent(view, [*(running or [])[:SHOWN_RUNNING], *troubled])
-    fleet = None if records is None else fleet_panel(records, now)
-    late = late_schedules([states[name] for name in checks if name in states], now, fleet)
+    fleet = None if records is None else fleet_panel(records, now, is_named=not view.tenant)
+    checked, out_of_time = [states[name] for name in checks if name in states], time_limit(SEARCH_SECONDS)
+    late = await compute(late_schedules, checked, now, fleet, out_of_time)
+    dues = await compute(_next_lines, checked, now, out_of_time)
+    is_cut = out_of_time()
     lasting = still_troubled(troubled, states, recent)
-    is_backlog = len(checks) == MAX_CHECKS and all(is_waiting(states[name], now) for name in checks if name in states)
+    is_backlog = len(checks) == MAX_CHECKS and all(is_waiting(state, now) for state in checked)
     counts = None if outcomes is None else day_counts(outcomes, first)
     return view.render(
         "overview.html",
         section="",
-        sentence=BACKLOG_TEXT
-        if is_backlog
-        else _sentence(view, fleet, late, lasting, is_more=len(troubled) == MAX_TROUBLED),
-        is_backlog=is_backlog,
+        sentence=_sentence(
+            view, fleet, late, lasting, unknown=BACKLOG_TEXT if is_backlog else CUT_TEXT if is_cut else ""
+        ),
+        is_backlog=is_backlog or is_cut,
         counts=counts,
         chart=None if counts is None else _chart(view, counts, load),
         axis=[] if counts is None else _axis(view, strip_first(counts)),
@@ -101,7 +106,7 @@ async def overview_page(view: View) -> Response:
         items=attention_items(late, lasting, [states[name] for name in paused if name in states]),
         running=_capped(running, MAX_RUNNING),
         running_lines=_running_lines(running or (), recent, now),
-        dues=_next_lines([states[name] for name in checks if name in states], now),
+        dues=dues,
         fleet=fleet,
         answer_ms=answer_ms,
     )
@@ -125,15 +130,17 @@ def _capped(values: Sequence[object] | None, most: int) -> str:
 
 
 def _sentence(
-    view: View, fleet: FleetPanel | None, late: Sequence[LateSchedule], troubled: Sequence[Run], *, is_more: bool
+    view: View, fleet: FleetPanel | None, late: Sequence[LateSchedule], troubled: Sequence[Run], *, unknown: str
 ) -> str:
-    """Return the answer to the question of the page."""
+    """Return the answer to the question of the page. `unknown` says why not all schedules could be looked at."""
     names = {each.identity for each in late} | {run.identity for run in troubled}
     if view.context.is_shared and fleet is not None and not fleet.workers:
         return "No worker is running."
+    if unknown:
+        return unknown
     if not names:
         return "Everything is on time."
-    number = f"{len(names)} or more" if is_more else str(len(names))
+    number = f"{len(names)} or more" if len(troubled) >= MAX_TROUBLED else str(len(names))
     verb = "schedule needs" if number == "1" else "schedules need"
     return f"{number} {verb} attention. Everything else is on time."
 
@@ -184,13 +191,13 @@ def _running_lines(runs: Sequence[Run], recent: Mapping[str, RecentPeriods], now
     return lines
 
 
-def _next_lines(states: Sequence[ScheduleState], now: int) -> list[NextLine]:
+def _next_lines(states: Sequence[ScheduleState], now: int, enough: Callable[[], bool]) -> list[NextLine]:
     """Return the next runs of some schedules in the order of their due times: at least those of the next minute."""
-    firsts = sorted(due.at for state in states for due in upcoming(state, now, 1))
+    firsts = sorted(due.at for state in states for due in search_upcoming(state, now, 1, enough).dues)
     until = max([now + MINUTE_MS, *firsts[:MAX_NEXT]])  # no run after the first ones of that many is shown
     lines = [
         NextLine(state.identity, due.at, state.job.schedule.zone.name)
         for state in states
-        for due in search_upcoming(state, now, MAX_OF_SCHEDULE, until=until).dues
+        for due in search_upcoming(state, now, MAX_OF_SCHEDULE, enough, until=until).dues
     ]
     return sorted(lines, key=lambda line: (line.at, line.identity))

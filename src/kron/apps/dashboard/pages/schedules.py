@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import NamedTuple
 
 from markupsafe import Markup
 from starlette.responses import Response
 
+from kron.apps.compute import SEARCH_SECONDS, compute, time_limit
 from kron.apps.dashboard.charts.spark import spark
 from kron.apps.dashboard.next_run import NextRun, next_run
 from kron.apps.dashboard.outcome_look import Look
@@ -21,6 +23,7 @@ from kron.rules.state import ScheduleState
 
 PAGE_SIZE = 25
 MAX_LABELS = 4  # labels that a row shows
+MAX_COMPARED = 40  # characters of a name; the time of a comparison grows with their square or faster
 NEAR_NAMES = 3
 NAMES_COMPARED = 100  # names that are read in search of those near a text without a match
 _RUN_KEY = re.compile(r"[0-9a-fA-F]{64}")
@@ -48,7 +51,7 @@ async def schedules_page(view: View) -> Response:
     names = await matching(view, query, view.identity(after) if after else "", PAGE_SIZE + 1)
     states = [state for state in await view.store.get(names[:PAGE_SIZE]) if state is not None] if names else []
     recent = await view.panel(view.overview.recent([state.identity for state in states], MARKS)) if states else {}
-    lines = [_line(view, state, recent) for state in states]
+    lines = await compute(_lines, view, states, recent)
     return view.render(
         "schedules.html",
         section="schedules",
@@ -63,18 +66,29 @@ async def schedules_page(view: View) -> Response:
 
 
 async def _near_names(view: View, text: str) -> list[str]:
-    """Return names that look like a text, of those that begin with the same letters."""
+    """Return names that look like a text, of those that begin with the same letters. Long texts are not compared."""
+    if len(text) > MAX_COMPARED:
+        return []
     for length in (min(3, len(text) - 1), 1):
         prefix = view.identity(text[: max(0, length)])
         names = [view.name(name) for name in await view.store.identities("", NAMES_COMPARED, prefix)]
-        close = get_close_matches(text, names, NEAR_NAMES, 0.4)
+        short_names = [name for name in names if len(name) <= MAX_COMPARED]
+        close = await compute(get_close_matches, text, short_names, NEAR_NAMES, 0.4)
         if close:
             return close
     return []
 
 
-def _line(view: View, state: ScheduleState, recent: dict[str, RecentPeriods] | None) -> ScheduleLine:
-    upcoming_run = next_run(state, view.now)
+def _lines(view: View, states: Sequence[ScheduleState], recent: dict[str, RecentPeriods] | None) -> list[ScheduleLine]:
+    """Return the lines. Schedules whose next run takes long to find leave it open."""
+    enough = time_limit(SEARCH_SECONDS)
+    return [_line(view, state, recent, enough) for state in states]
+
+
+def _line(
+    view: View, state: ScheduleState, recent: dict[str, RecentPeriods] | None, enough: Callable[[], bool]
+) -> ScheduleLine:
+    upcoming_run = next_run(state, view.now, enough)
     records = NO_RECORDS if recent is None else recent.get(state.identity, NO_RECORDS)
     marks = marks_of(records, upcoming_run.late_since)
     last: PeriodMark | None = marks[-1] if marks else None
