@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 from kron.errors import InvalidInput
 
 MAX_PAYLOAD_BYTES = 64 * 1024  # bytes of the JSON text in UTF-8
 MAX_DEPTH = 64
-_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # as JSON writes it, and not after a backslash of the text itself
 
 
 def payload_text(value: Any) -> str:
@@ -32,8 +30,6 @@ def payload_text(value: Any) -> str:
     if size > MAX_PAYLOAD_BYTES:
         hint = f"use up to {MAX_PAYLOAD_BYTES:,} bytes, or the address of the data instead of the data"
         raise _bad_payload(f"it has {size:,} bytes as JSON", hint)
-    if _NUL.search(text):
-        raise _bad_payload("a text contains the character U+0000, which databases cannot read", "remove the character")
     if json.loads(text) != value:
         raise _bad_payload("it does not come back equal from JSON", "use texts as the keys of objects, and no tuples")
     return text

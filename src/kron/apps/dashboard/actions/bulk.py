@@ -83,8 +83,14 @@ def bulk(kind: str) -> Callable[[View, Fields], Awaitable[Response]]:
 
 
 def _progress_page(view: View, request: BulkRequest, name: str, progress: Progress) -> Response:
-    section = _section(request.kind)
-    return view.render("bulk_progress.html", section=section, request=request, request_name=name, progress=progress)
+    """Return how far the action came. It goes on by itself only if the browser says that it comes from this site.
+
+    Another site on this host can set cookies, and so make a ticket. Then, and if a browser says nothing, a person must go
+    on.
+    """
+    is_own = view.request.headers.get("sec-fetch-site") == "same-origin"
+    values = {"request": request, "request_name": name, "progress": progress, "is_own": is_own}
+    return view.render("bulk_progress.html", section=_section(request.kind), **values)
 
 
 async def _plan(view: View, request: BulkRequest, meant: list[str]) -> BulkPlan:
@@ -142,12 +148,7 @@ def _ticket(view: View, request: BulkRequest, name: str) -> str:
 
 
 def _is_confirmed(view: View, request: BulkRequest, name: str, ticket: str) -> bool:
-    """Return whether this browser has sent the form of a request. A link of another person cannot know its ticket.
-
-    Another site on this host can set cookies, and so make a ticket. The browser says that the address comes from it.
-    """
-    if view.request.headers.get("sec-fetch-site") != "same-origin":
-        return False
+    """Return whether this browser has sent the form of a request. A link of another person cannot know its ticket."""
     has_secret = bool(view.request.cookies.get(SECRET_COOKIE, ""))
     return has_secret and hmac.compare_digest(_ticket(view, request, name).encode(), ticket.encode())
 
