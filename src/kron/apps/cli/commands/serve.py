@@ -11,7 +11,7 @@ from kron.apps.cli.effective import settings_of
 from kron.apps.open_files import allow_more
 from kron.apps.redacted import redacted
 from kron.apps.service.config import Config
-from kron.apps.service.config_error import bad_setting
+from kron.apps.service.config_error import unavailable_address
 from kron.errors import InvalidSetting
 
 FLAGS = ("store", "listen", "auth", "target_limits")
@@ -50,5 +50,4 @@ def _check_address_free(config: Config) -> None:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
     except OSError as error:
-        reason = f"is not available ({error.strerror or error})"
-        raise bad_setting("listen", config.listen, reason, "use another address or port") from None
+        raise unavailable_address(config.listen, error) from None
