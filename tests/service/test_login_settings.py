@@ -93,6 +93,16 @@ def test_missing_issuer_names_all_that_a_login_needs(tmp_path):
         assert name in caught.value.hint
 
 
+@pytest.mark.parametrize("name", ["UI_CLIENT_ID", "UI_URL", "UI_SESSION_KEY"])
+def test_login_without_its_issuer_is_refused_unless_the_dashboard_is_off(tmp_path, name):
+    settings = {**tokens(tmp_path), name: LOGIN[name]}
+    with pytest.raises(InvalidSetting, match="UI_ISSUER .*is missing") as caught:
+        read_config({}, settings)
+    assert (caught.value.code, caught.value.details["setting"]) == ("CONFIG", "ui_issuer")
+    assert not read_config({}, {**settings, "UI": "false"}).has_dashboard
+    assert read_config({}, {"AUTH": "none", name: LOGIN[name]}).has_dashboard
+
+
 @pytest.mark.parametrize("url", ["http://127.0.0.1:8080", "http://localhost:8080", "http://[::1]:8080"])
 def test_plain_http_is_allowed_on_this_machine_for_trials(tmp_path, url):
     config = read_config({}, {**tokens(tmp_path), **LOGIN, "UI_URL": f"{url}/ui", "UI_ISSUER": f"{url}/o"})
