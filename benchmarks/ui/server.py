@@ -10,7 +10,7 @@ from starlette.requests import Request
 from kron.apps.dashboard.access import Role, Viewer
 from kron.apps.dashboard.app import make_dashboard
 from kron.apps.dashboard.context import DashboardContext
-from kron.apps.dashboard.server import server_of
+from kron.apps.dashboard.server import server_of, sockets_of
 from kron.apps.wiring import open_store
 from kron.engine.clock import SystemTimer
 from kron.engine.event_mirror import EventMirror, mirroring
@@ -34,7 +34,7 @@ async def serve(url: str, port: int) -> None:
         registrar = Registrar(store, relay)
         context = DashboardContext(store, registrar, access, store_name="bench", mirror=mirror, has_streams=True)
         async with relaying(relay), mirroring(mirror):
-            await server_of(make_dashboard(context), mirror, "127.0.0.1", port).serve()
+            await server_of(make_dashboard(context), mirror).serve(sockets_of("127.0.0.1", port))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
 """`kron ui`: the dashboard of a store in a process of its own, for this machine only."""
 
 import asyncio
+import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -64,3 +66,20 @@ def test_wrong_use_says_what_to_write(tmp_path, words, part, code):
     assert result.returncode == code
     assert part in result.stderr
     assert "hint:" in result.stderr
+
+
+def test_port_in_use_is_reported_before_anything_is_shown(tmp_path):
+    a_store(tmp_path)
+    opened = tmp_path / "opened"
+    browser = {**os.environ, "BROWSER": f"touch {opened} #%s"}
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        listen = f"127.0.0.1:{other.getsockname()[1]}"
+        words = [KRON, "ui", "--store", "sqlite:jobs.db", "--open", "--listen", listen]
+        result = subprocess.run(
+            words, cwd=tmp_path, env=browser, capture_output=True, text=True, timeout=60, check=False
+        )
+    assert result.returncode == 1
+    assert result.stderr.startswith("error[CONFIG]") and f"{listen!r} is not available" in result.stderr
+    assert "hint:" in result.stderr and "--listen" in result.stderr
+    assert "kron ui shows" not in result.stdout + result.stderr
+    assert not opened.exists()

@@ -2,9 +2,11 @@
 
 import asyncio
 import re
+from dataclasses import replace
 
 import pytest
 
+from kron import parse
 from kron.apps.dashboard.access import Role
 from kron.apps.dashboard.moment import read_moment, write_moment
 from kron.engine.registrar import Registrar
@@ -132,6 +134,45 @@ def test_backfill_names_what_ran_and_can_leave_it_out(site, store):
     too_long = {"from": "2020-01-01T00:00", "to": "2026-10-22T07:30", "request": request, "which": "all"}
     assert site.send(address("backfill"), too_long).status == 422
     assert len(run(store.runs(NAME, 20))) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "count"),
+    [
+        ("*/2 * * * *", "2026-10-21T08:42", 721),
+        ("* * * * *", "2026-10-22T02:42", 361),
+        ("*/10 * * * * *", "2026-10-22T07:42", 361),
+        ("* * * * * *", "2026-10-22T08:27", 901),
+    ],
+)
+def test_backfill_proposes_the_longest_range_with_up_to_1000_periods(site, store, text, start, count):
+    run(Registrar(store).upsert(replace(a_job(NAME), schedule=parse(text, dialect="service"))))
+    reply = site.get(address("backfill"))
+    assert reply.status == 200
+    assert f'name="from" value="{start}"' in reply.text
+    assert f"{count} periods , one after another." in plain(reply)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "message"),
+    [
+        ("2026-10-22T07:30", "2026-10-22T07:00", "The range ends before it begins."),
+        ("2024-10-22T07:00", "2026-10-22T07:00", "The range is longer than a year."),
+        ("2026-10-23T07:00", "2026-10-24T07:00", "The range is in the future."),
+        ("2026-10-01T07:00", "2026-10-22T07:00", "Range has more than 1000 periods."),
+        ("soon", "2026-10-22T07:00", "&#39;soon&#39; is not a local time."),
+    ],
+)
+def test_backfill_of_a_wrong_range_keeps_the_form_and_says_why(site, store, start, end, message):
+    fields = {"from": start, "to": end, "request": "ui-" + "0" * 24, "which": "all", "note": "month end"}
+    replies = [site.get(f"{address('backfill')}?from={start}&to={end}"), site.send(address("backfill"), fields)]
+    for reply in replies:
+        assert reply.status == 422
+        assert message in plain(reply)
+        assert f'name="from" value="{start}"' in reply.text and f'name="to" value="{end}"' in reply.text
+        assert "No period" not in plain(reply)
+    assert 'value="month end"' in replies[1].text
+    assert run(store.runs(NAME, 20)) == []
 
 
 def test_only_a_run_that_ended_badly_is_run_again(site, store):

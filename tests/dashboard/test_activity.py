@@ -7,8 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kron.apps.dashboard.word_diff import word_diff
+from kron.engine.clock import SystemClock
+from kron.engine.registrar import Registrar
+from kron.stores.memory import MemoryStore
 from tests.dashboard.parsed import more, parsed
-from tests.dashboard.served import ask
+from tests.dashboard.served import ask, dashboard_of, served
+from tests.stores.making import a_job
 
 
 def lines(main):
@@ -44,6 +48,18 @@ def test_every_change_is_listed_once_latest_first(site, seeded):
 )
 def test_filter_selects_by_kind_and_person(site, query, expected):
     assert [line.one("a").text for line in walk(site, f"/activity?{query}")] == expected
+
+
+def test_page_without_a_selected_change_does_not_claim_that_there_is_none():
+    store = MemoryStore(SystemClock())
+    registrar = Registrar(store)
+    for number in range(101):
+        ask(registrar.upsert(a_job(f"a{number}")))
+    with served(dashboard_of(store)) as site:
+        main = parsed(site.get("/activity?kind=paused"))
+        assert main.one("h1").text == "None of the latest 100 changes is “Paused”"
+        last = parsed(site.get(more(main)))
+        assert (last.one("h1").text, more(last)) == ("No older change is “Paused”", None)
 
 
 def test_change_shows_its_words_its_author_and_the_note(site):

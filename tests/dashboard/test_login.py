@@ -67,6 +67,12 @@ def test_person_signs_in_and_sees_the_page_that_was_asked_for(house):
     assert "ana@acme.example" in page.text and "acme-own" in page.text and "beta-own" not in page.text
 
 
+def test_address_without_a_slash_leads_to_the_dashboard(house, ana):
+    reply = Browser().get(house.address, follow=False)
+    assert (reply.status, reply.location) == (303, "/ui/")
+    assert ana.get(house.address).url == f"{house.address}/t/acme/"
+
+
 def test_first_page_after_the_login_is_that_of_the_first_tenant(house, ana):
     assert ana.get(f"{house.address}/").url == f"{house.address}/t/acme/"
     assert house.sign_in(Browser(), "olaf").url == f"{house.address}/t/beta/"

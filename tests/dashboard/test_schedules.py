@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from kron.apps.dashboard.charts.spark import SHAPES, spark
 from kron.apps.dashboard.next_run import late_due, next_run
 from kron.apps.dashboard.outcome_look import FAILED, LATE, MISSED, SKIPPED, SUCCEEDED, look_of_run
+from kron.apps.dashboard.pages.schedules import _sentence
 from kron.apps.dashboard.period_mark import MARKS, PeriodMark, marks_of
+from kron.apps.dashboard.schedule_filter import Filter
 from kron.engine.overview import RecentPeriods
 from kron.rules.outcome import GapRecord, Outcome, Reason
 from kron.rules.run import State
@@ -52,6 +54,13 @@ def test_every_schedule_is_listed_once_in_order(site, seeded):
 def test_filter_shows_what_matches_and_nothing_else(site, seeded, query, is_shown):
     expected = [state.identity for state in all_states(seeded) if is_shown(state)]
     assert names(parsed(site.get(f"/schedules?{query}"))) == expected != []
+
+
+@pytest.mark.parametrize(
+    ("count", "words"), [(1, "1 schedule matches and is"), (25, "25 or more schedules match and are")]
+)
+def test_heading_of_a_name_and_a_pause_is_a_sentence(count, words):
+    assert _sentence(Filter("a", state="paused"), count, is_more=count > 1) == f"{words} paused"
 
 
 def test_run_key_in_the_search_leads_to_the_run(site, seeded):

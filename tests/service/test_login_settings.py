@@ -2,6 +2,7 @@
 
 import pytest
 
+from kron.apps.cli.commands.serve import start_text
 from kron.apps.service.app import make_app
 from kron.apps.service.config import Config
 from kron.apps.service.config_reader import read_config
@@ -37,6 +38,17 @@ def test_dashboard_is_on_without_tokens_and_with_a_login_and_off_otherwise(tmp_p
     ]
     for settings, expected in cases:
         assert has_pages(read_config({}, settings)) is expected, settings
+
+
+def test_start_line_names_the_dashboard_if_there_is_one(tmp_path):
+    cases = [
+        ({"AUTH": "none"}, ", dashboard http://127.0.0.1:8080/ui/"),
+        ({**tokens(tmp_path), **LOGIN}, ", dashboard https://kron.example/ui/"),
+        (tokens(tmp_path), ""),
+    ]
+    for settings, expected in cases:
+        line = start_text(read_config({}, settings))
+        assert line == f"kron is serving on http://127.0.0.1:8080, store memory:{expected}"
 
 
 def test_settings_that_were_never_checked_open_no_dashboard_to_everyone(tmp_path):
@@ -79,6 +91,16 @@ def test_missing_issuer_names_all_that_a_login_needs(tmp_path):
         read_config({}, {**tokens(tmp_path), "UI": "true"})
     for name in (*LOGIN, "UI=false"):
         assert name in caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["UI_CLIENT_ID", "UI_URL", "UI_SESSION_KEY"])
+def test_login_without_its_issuer_is_refused_unless_the_dashboard_is_off(tmp_path, name):
+    settings = {**tokens(tmp_path), name: LOGIN[name]}
+    with pytest.raises(InvalidSetting, match="UI_ISSUER .*is missing") as caught:
+        read_config({}, settings)
+    assert (caught.value.code, caught.value.details["setting"]) == ("CONFIG", "ui_issuer")
+    assert not read_config({}, {**settings, "UI": "false"}).has_dashboard
+    assert read_config({}, {"AUTH": "none", name: LOGIN[name]}).has_dashboard
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:8080", "http://localhost:8080", "http://[::1]:8080"])

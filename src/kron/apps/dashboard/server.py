@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from contextlib import ExitStack
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -25,12 +26,26 @@ class DashboardServer(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def server_of(app: ASGIApp, mirror: EventMirror, host: str, port: int) -> DashboardServer:
+def sockets_of(host: str, port: int) -> list[socket.socket]:
+    """Return a socket that listens on each address of a host.
+
+    Raises:
+        OSError: An address is not available.
+    """
+    addresses = dict.fromkeys(
+        (family, (str(address[0]), port))
+        for family, _, _, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    )
+    with ExitStack() as opened:
+        sockets = [opened.enter_context(socket.create_server(address, family=family)) for family, address in addresses]
+        opened.pop_all()  # the server closes them
+    return sockets
+
+
+def server_of(app: ASGIApp, mirror: EventMirror) -> DashboardServer:
     """Return the server of a dashboard."""
     config = uvicorn.Config(
         app,
-        host=host,
-        port=port,
         log_level="warning",
         access_log=False,
         server_header=False,

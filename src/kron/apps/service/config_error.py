@@ -20,6 +20,12 @@ def bad_setting(name: str, value: object, reason: str, hint: str) -> InvalidSett
     )
 
 
+def unavailable_address(listen: str, error: OSError) -> InvalidSetting:
+    """Return the error of an address on which a process cannot listen."""
+    reason = f"is not available ({error.strerror or error})"
+    return bad_setting("listen", listen, reason, "use another address or port: --listen HOST:PORT")
+
+
 def _clipped(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 80 else text[:79] + "…"

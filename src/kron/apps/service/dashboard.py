@@ -7,7 +7,8 @@ from typing import Any
 
 from fastapi import FastAPI
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kron.apps.dashboard.access import LoopbackAccess, Role, Viewer
@@ -30,7 +31,12 @@ SESSION_ID_LENGTH = 8  # characters of a session id that the audit log has
 def mount_dashboard(app: FastAPI, config: Config) -> None:
     """Mount the dashboard, if the settings ask for it. Without a login, it is open where the API needs no token."""
     if config.has_dashboard and (config.auth == "none" or config.ui_issuer):
+        app.router.routes.append(Route(DASHBOARD_PATH, _to_first_page))
         app.mount(DASHBOARD_PATH, ServiceDashboard(app))
+
+
+async def _to_first_page(_: Request) -> Response:
+    return RedirectResponse(f"{DASHBOARD_PATH}/", 303)
 
 
 class ServiceDashboard:

@@ -23,7 +23,8 @@ def check_login(config: Config) -> None:
             hint = "set AUTH=jwt with JWKS and ISSUER, or remove UI_ISSUER"
             raise bad_setting("ui_issuer", config.ui_issuer, "has no effect with AUTH=none", hint)
         return
-    if not config.has_dashboard:
+    has_login = any((config.ui_client_id, config.ui_url, config.ui_session_key))
+    if not config.has_dashboard and (config.ui is False or not has_login):
         return
     for name in ("ui_issuer", "ui_client_id", "ui_url", "ui_session_key"):
         if not getattr(config, name):

@@ -10,8 +10,8 @@ from kron.apps.cli.console import Screen
 from kron.apps.cli.effective import settings_of
 from kron.apps.open_files import allow_more
 from kron.apps.redacted import redacted
-from kron.apps.service.config import Config
-from kron.apps.service.config_error import bad_setting
+from kron.apps.service.config import DASHBOARD_PATH, Config
+from kron.apps.service.config_error import unavailable_address
 from kron.errors import InvalidSetting
 
 FLAGS = ("store", "listen", "auth", "target_limits")
@@ -34,11 +34,17 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     allow_more()
     app = make_app(config)
     _check_address_free(config)
-    scheme = "https" if config.tls_key else "http"
-    screen.note(f"kron is serving on {scheme}://{config.listen}, store {redacted(config.store)}")
+    screen.note(start_text(config))
     server = server_of(app, config)
     server.run()
     return 0 if server.started else 1
+
+
+def start_text(config: Config) -> str:
+    """Return the line that names the addresses of the service and its dashboard."""
+    address = f"{'https' if config.tls_key else 'http'}://{config.listen}"
+    dashboard = f", dashboard {config.ui_url or address + DASHBOARD_PATH}/" if config.has_dashboard else ""
+    return f"kron is serving on {address}, store {redacted(config.store)}{dashboard}"
 
 
 def _check_address_free(config: Config) -> None:
@@ -50,5 +56,4 @@ def _check_address_free(config: Config) -> None:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
     except OSError as error:
-        reason = f"is not available ({error.strerror or error})"
-        raise bad_setting("listen", config.listen, reason, "use another address or port") from None
+        raise unavailable_address(config.listen, error) from None

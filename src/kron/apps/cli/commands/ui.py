@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import socket
 import webbrowser
 from getpass import getuser
 
@@ -12,6 +13,7 @@ from kron.apps.cli.console import Screen
 from kron.apps.cli.inputs import usage_error
 from kron.apps.cli.store_request import store_url
 from kron.apps.redacted import redacted
+from kron.apps.service.config_error import unavailable_address
 from kron.apps.wiring import check_served, open_store
 from kron.engine.clock import SystemTimer
 from kron.engine.event_mirror import EventMirror, mirroring
@@ -41,7 +43,7 @@ async def _serve(args: argparse.Namespace, screen: Screen) -> int:
     from kron.apps.dashboard.context import DashboardContext
     from kron.apps.dashboard.server import server_of
 
-    host, port = _address(args.listen)
+    _address(args.listen)  # report a wrong one before the store is opened
     url, role = store_url(args), Role.OPERATOR if args.operator else Role.VIEWER
     set_tenant_scope(ALL_TENANTS)
     await check_served(url)
@@ -51,13 +53,14 @@ async def _serve(args: argparse.Namespace, screen: Screen) -> int:
         mirror = EventMirror(store.events, SystemTimer(), relay.begin)
         registrar = Registrar(store, relay)
         context = DashboardContext(store, registrar, access, store_name=redacted(url), mirror=mirror, has_streams=True)
-        server = server_of(make_dashboard(context), mirror, host, port)
+        server = server_of(make_dashboard(context), mirror)
+        sockets = _sockets(args.listen)
         address = f"http://{args.listen}/"
         screen.note(f"kron ui shows {redacted(url)} on {address} ({_role_text(role)}; Ctrl-C ends it)")
         if args.open:
             webbrowser.open(address)
         async with relaying(relay), mirroring(mirror):
-            await server.serve()
+            await server.serve(sockets)
     return 0 if server.started else 1
 
 
@@ -70,6 +73,15 @@ def _address(listen: str) -> tuple[str, int]:
         message = f"kron ui has no login, so it listens on addresses of this machine only, and not on {host!r}"
         raise usage_error(message, f"use {LISTEN}, or kron serve for other machines")
     return host, int(port)
+
+
+def _sockets(listen: str) -> list[socket.socket]:
+    from kron.apps.dashboard.server import sockets_of
+
+    try:
+        return sockets_of(*_address(listen))
+    except OSError as error:
+        raise unavailable_address(listen, error) from None
 
 
 def _role_text(role: str) -> str:

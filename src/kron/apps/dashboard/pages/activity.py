@@ -75,6 +75,7 @@ async def activity_page(view: View) -> Response:
         people=sorted({name for change in changes[:limit] if (name := _actor(change))})[:8],
         days=_days(view, await _lines(view, shown, changes)),
         shown=len(shown),
+        absence="" if shown else _absence(who, kind, is_first=not values.get("before"), is_more=last is not None),
         is_first=not values.get("before", ""),
         before=_position_text(last) if last is not None else "",
     )
@@ -127,6 +128,16 @@ def _days(view: View, lines: Sequence[ActivityLine]) -> list[ActivityDay]:
         date = local_text(day_lines[0].activity.at, view.now, local_zone, Form.DAY)
         days.append(ActivityDay(names.get(day, date), day_lines))
     return days
+
+
+def _absence(who: str, kind: str, *, is_first: bool, is_more: bool) -> str:
+    """Return the heading of a page without a change."""
+    if not (who or kind):
+        return "Nothing was changed" if is_first else "Nothing was changed before"
+    what = " ".join([*([f"“{KINDS[kind][0]}”"] if kind else []), *([f"by {clip(who)}"] if who else [])])
+    if is_more:
+        return f"None of the {'latest' if is_first else 'next'} {READ_WITH_FILTER} changes is {what}"
+    return f"No {'' if is_first else 'older '}change is {what}"
 
 
 def _position_text(activity: Activity) -> str:

@@ -123,7 +123,7 @@ def _sentence(query: Filter, count: int, *, is_more: bool) -> str:
         return f"{number} {what} {verb} late" if count else "No schedule is late"
     if query.outcome:
         return f"The last period of {number} {what} ended as {query.outcome}" if count else "No schedule ended this way"
-    paused = " and paused" if query.state == "paused" and (query.text or query.label) else ""
+    paused = f" and {verb} paused" if query.state == "paused" and (query.text or query.label) else ""
     if query.state == "paused" and not paused:
         return f"{number} {what} {verb} paused" if count else "No schedule is paused"
     return f"{number} {what} match{'es' if number == '1' else ''}{paused}" if count else "Nothing matches"

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Request
 from fastapi.routing import APIRoute
-from starlette.routing import Mount
 
 from kron.apps.service.config import DASHBOARD_PATH
 from kron.errors import AccessDenied, InvalidInput, UsageError
@@ -103,7 +102,7 @@ def check_routes(routes: list[Any]) -> None:
     """Raise an error if a route declares no scope."""
     for route in routes:
         path = getattr(route, "path", "?")
-        if path in PUBLIC_PATHS or (isinstance(route, Mount) and path == DASHBOARD_PATH):
-            continue  # each route of the dashboard names a role
+        if path in PUBLIC_PATHS or (path == DASHBOARD_PATH and not isinstance(route, APIRoute)):
+            continue  # each route of the dashboard names a role; /ui itself redirects
         if not isinstance(route, APIRoute) or scope_of(route) not in SCOPES:
             raise UsageError("UNDECLARED", f"the route {path} declares no scope", hint="add a RequireScope dependency")

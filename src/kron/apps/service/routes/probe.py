@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-from kron.apps.service.config_error import bad_setting
+from kron.apps.service.config_error import unavailable_address
 from kron.engine.metrics import CONTENT_TYPE
 
 MAX_CONNECTIONS = 50  # maximum number of concurrent connections; further ones are closed
@@ -70,8 +70,7 @@ async def probing(address: tuple[str, int], probe: Probe) -> AsyncIterator[int]:
     try:
         server = await asyncio.start_server(probe.serve, host, port, limit=MAX_REQUEST_BYTES)
     except OSError as error:
-        listen, reason = f"{host}:{port}", f"is not available ({error.strerror or error})"
-        raise bad_setting("listen", listen, reason, "use another address or port") from None
+        raise unavailable_address(f"{host}:{port}", error) from None
     try:
         yield int(server.sockets[0].getsockname()[1])
     finally:
