@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from kron.apps.dashboard.actions import bulk
 from kron.apps.dashboard.access import LoopbackAccess, Role
+from kron.apps.dashboard.actions import bulk
 from kron.apps.dashboard.fleet_panel import fleet_panel
 from kron.apps.dashboard.pages.overview import BACKLOG_TEXT, CUT_TEXT
 from kron.engine.clock import ManualClock

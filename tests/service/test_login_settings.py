@@ -96,7 +96,7 @@ def test_missing_issuer_names_all_that_a_login_needs(tmp_path):
 @pytest.mark.parametrize("name", ["UI_CLIENT_ID", "UI_URL", "UI_SESSION_KEY"])
 def test_login_without_its_issuer_is_refused_unless_the_dashboard_is_off(tmp_path, name):
     settings = {**tokens(tmp_path), name: LOGIN[name]}
-    with pytest.raises(InvalidSetting, match="UI_ISSUER .*is missing") as caught:
+    with pytest.raises(InvalidSetting, match=r"UI_ISSUER .*is missing") as caught:
         read_config({}, settings)
     assert (caught.value.code, caught.value.details["setting"]) == ("CONFIG", "ui_issuer")
     assert not read_config({}, {**settings, "UI": "false"}).has_dashboard

@@ -85,12 +85,18 @@ def bulk(kind: str) -> Callable[[View, Fields], Awaitable[Response]]:
 def _progress_page(view: View, request: BulkRequest, name: str, progress: Progress) -> Response:
     """Return how far the action came. It goes on by itself only if the browser says that it comes from this site.
 
-    Another site on this host can set cookies, and so make a ticket. Then, and if a browser says nothing, a person must go
-    on.
+    Another site on this host can set cookies, and so make a ticket. Then, and if a browser says nothing, a person must
+    go on.
     """
     is_own = view.request.headers.get("sec-fetch-site") == "same-origin"
-    values = {"request": request, "request_name": name, "progress": progress, "is_own": is_own}
-    return view.render("bulk_progress.html", section=_section(request.kind), **values)
+    return view.render(
+        "bulk_progress.html",
+        section=_section(request.kind),
+        request=request,
+        request_name=name,
+        progress=progress,
+        is_own=is_own,
+    )
 
 
 async def _plan(view: View, request: BulkRequest, meant: list[str]) -> BulkPlan:

@@ -83,20 +83,14 @@ async def overview_page(view: View) -> Response:
     states = await _states(view, [*checks, *paused, *(run.identity for run in troubled)])
     recent = await _recent(view, [*(running or [])[:SHOWN_RUNNING], *troubled])
     fleet = None if records is None else fleet_panel(records, now, is_named=not view.tenant)
-    checked, out_of_time = [states[name] for name in checks if name in states], time_limit(SEARCH_SECONDS)
-    late = await compute(late_schedules, checked, now, fleet, out_of_time)
-    dues = await compute(_next_lines, checked, now, out_of_time)
-    is_cut = out_of_time()
+    late, dues, unknown = await _looked_at([states[name] for name in checks if name in states], now, fleet)
     lasting = still_troubled(troubled, states, recent)
-    is_backlog = len(checks) == MAX_CHECKS and all(is_waiting(state, now) for state in checked)
     counts = None if outcomes is None else day_counts(outcomes, first)
     return view.render(
         "overview.html",
         section="",
-        sentence=_sentence(
-            view, fleet, late, lasting, unknown=BACKLOG_TEXT if is_backlog else CUT_TEXT if is_cut else ""
-        ),
-        is_backlog=is_backlog or is_cut,
+        sentence=_sentence(view, fleet, late, lasting, unknown=unknown),
+        is_backlog=unknown != "",
         counts=counts,
         chart=None if counts is None else _chart(view, counts, load),
         axis=[] if counts is None else _axis(view, strip_first(counts)),
@@ -110,6 +104,18 @@ async def overview_page(view: View) -> Response:
         fleet=fleet,
         answer_ms=answer_ms,
     )
+
+
+async def _looked_at(
+    states: Sequence[ScheduleState], now: int, fleet: FleetPanel | None
+) -> tuple[list[LateSchedule], list[NextLine], str]:
+    """Return the late ones and the next runs of schedules that wait for a check, and why not all are known."""
+    out_of_time = time_limit(SEARCH_SECONDS)
+    late = await compute(late_schedules, states, now, fleet, out_of_time)
+    dues = await compute(_next_lines, states, now, out_of_time)
+    if len(states) == MAX_CHECKS and all(is_waiting(state, now) for state in states):
+        return late, dues, BACKLOG_TEXT
+    return late, dues, CUT_TEXT if out_of_time() else ""
 
 
 async def _states(view: View, names: Sequence[str]) -> dict[str, ScheduleState]:
