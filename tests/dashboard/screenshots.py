@@ -5,11 +5,14 @@
 The store is the seeded one, whose clock stands still, so that the same code makes the same pictures, in light and dark.
 """
 
+import asyncio
 import sys
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
+from kron.engine.clock import SystemTimer
+from kron.engine.load_pass import LoadPass
 from tests.dashboard.conftest import CHROMIUM
 from tests.dashboard.seeded import NOW, seeded_memory
 from tests.dashboard.served import dashboard_of, in_thread, served
@@ -26,10 +29,18 @@ def name_of(page, theme):
     return f"dashboard-{page}-{theme}.png"
 
 
+async def count_load(store):
+    """Count the coming runs, as the oldest worker does every 10 minutes."""
+    workers = [worker for worker in await store.overview.workers() if worker.until > NOW * 1000]
+    oldest = min(workers, key=lambda worker: (worker.joined, worker.owner))
+    assert await LoadPass(store, SystemTimer(), oldest.owner).once()
+
+
 def main(folder):
     """Write all pictures, and print their names and sizes."""
     folder.mkdir(parents=True, exist_ok=True)
     store = in_thread(seeded_memory)
+    in_thread(asyncio.run, count_load(store))
     with served(dashboard_of(store)) as site, sync_playwright() as driver:
         chromium = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
         for theme in THEMES:
