@@ -178,10 +178,19 @@ class Oracle:
         self.owed = {n for n in near if self.calendar.answers_for(n, at)} - self.required.keys()
 
     def commit(self, at, *, asleep=False):
-        """What fell due under the present definition is its own. A pause swallows nothing that is still to come."""
-        for nominal in [n for n in self.owed if self.calendar.at(n).due <= at and not (asleep and n * 1000 > at)]:
+        """What fell due under the present definition is its own, also in a pause.
+
+        A pause leaves a period that no second satisfies until its nominal time.
+        """
+        for nominal in [n for n in self.owed if self.is_due(n, at) and not (asleep and self.is_impossible(n, at))]:
             self.owed.discard(nominal)
             self.required[nominal] = (self.revision, False)
+
+    def is_due(self, nominal, at):
+        return self.calendar.at(nominal).due <= at
+
+    def is_impossible(self, nominal, at):
+        return nominal * 1000 > at and not self.calendar.at(nominal).schedulable
 
     def edit(self, job, at, *, asleep):
         self.commit(at, asleep=asleep)
@@ -199,9 +208,10 @@ class Oracle:
 
     def resume(self, at, *, drop):
         if drop:
-            for nominal in [n for n in self.owed if n * 1000 <= at]:
-                self.owed.discard(nominal)
-                self.required[nominal] = (self.revision, False)
+            for nominal in [n for n in self.owed if n * 1000 <= at or self.is_due(n, at)]:
+                if not self.is_impossible(nominal, at):
+                    self.owed.discard(nominal)
+                    self.required[nominal] = (self.revision, False)
 
 
 async def scenario(seed):
