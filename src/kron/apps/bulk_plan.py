@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from kron.apps.compute import compute
+from kron.apps.compute import compute, time_limit
 from kron.engine.bulk import BATCH_SIZE, MAX_BULK, redriven
 from kron.engine.registrar import Registrar
 from kron.engine.store import Store
@@ -42,7 +41,7 @@ class BulkPlan(NamedTuple):
     skipped: int = 0
 
 
-Counter = Callable[[Sequence[ScheduleState], int, float, BulkPlan], BulkPlan]
+Counter = Callable[[Sequence[ScheduleState], int, Callable[[], bool], BulkPlan], BulkPlan]
 
 
 async def pause_plan(store: Store, names: Sequence[str], until: int | None) -> BulkPlan:
@@ -53,9 +52,9 @@ async def pause_plan(store: Store, names: Sequence[str], until: int | None) -> B
     """
     check_pause_end(until, await store.now())
 
-    def counted(states: Sequence[ScheduleState], now: int, end: float, plan: BulkPlan) -> BulkPlan:
+    def counted(states: Sequence[ScheduleState], now: int, out_of_time: Callable[[], bool], plan: BulkPlan) -> BulkPlan:
         def enough() -> bool:
-            return plan.more_periods or time.monotonic() > end
+            return plan.more_periods or out_of_time()
 
         count = pause_count(states, now, until, now + PLANNED_MS, MAX_PERIODS - plan.periods, enough)
         periods, more = plan.periods + count.periods, plan.more_periods or count.more
@@ -67,7 +66,7 @@ async def pause_plan(store: Store, names: Sequence[str], until: int | None) -> B
 async def resume_plan(store: Store, names: Sequence[str]) -> BulkPlan:
     """Return how many of the schedules are paused."""
 
-    def counted(states: Sequence[ScheduleState], now: int, end: float, plan: BulkPlan) -> BulkPlan:
+    def counted(states: Sequence[ScheduleState], now: int, out_of_time: Callable[[], bool], plan: BulkPlan) -> BulkPlan:
         paused = [state for state in states if state.paused and not state.pause_expired(now)]
         return plan._replace(changed=plan.changed + len(paused))
 
@@ -77,7 +76,7 @@ async def resume_plan(store: Store, names: Sequence[str]) -> BulkPlan:
 async def trigger_plan(store: Store, names: Sequence[str]) -> BulkPlan:
     """Return how many schedules would run, and how many of these runs would be skipped."""
 
-    def counted(states: Sequence[ScheduleState], now: int, end: float, plan: BulkPlan) -> BulkPlan:
+    def counted(states: Sequence[ScheduleState], now: int, out_of_time: Callable[[], bool], plan: BulkPlan) -> BulkPlan:
         busy = [state for state in states if any(run.active for run in state.open_runs)]
         skipped = sum(state.policy.overlap is Overlap.SKIP for state in busy)
         return plan._replace(changed=plan.changed + len(states), skipped=plan.skipped + skipped)
@@ -87,9 +86,9 @@ async def trigger_plan(store: Store, names: Sequence[str]) -> BulkPlan:
 
 async def redrive_plan(registrar: Registrar, keys: Sequence[str]) -> BulkPlan:
     """Return how many of the dead letters were not redriven before."""
-    end, plan = time.monotonic() + PLAN_SECONDS, _empty(keys)
+    out_of_time, plan = time_limit(PLAN_SECONDS), _empty(keys)
     for batch in _batches(keys):
-        if time.monotonic() > end:
+        if out_of_time():
             break
         before = await redriven(registrar, batch)
         plan = plan._replace(read=plan.read + len(batch), changed=plan.changed + len(batch) - len(before))
@@ -98,13 +97,13 @@ async def redrive_plan(registrar: Registrar, keys: Sequence[str]) -> BulkPlan:
 
 async def _planned(store: Store, names: Sequence[str], counted: Counter) -> BulkPlan:
     """Count in one batch of schedules after another, until the time for plans is over."""
-    end, plan = time.monotonic() + PLAN_SECONDS, _empty(names)
+    out_of_time, plan = time_limit(PLAN_SECONDS), _empty(names)
     for batch in _batches(names):
-        if time.monotonic() > end:
+        if out_of_time():
             return plan._replace(more_periods=True)
         states, now = await store.get_with_time(batch)
         present = [state for state in states if state is not None and not state.deleted]
-        plan = await compute(counted, present, now, end, plan)
+        plan = await compute(counted, present, now, out_of_time, plan)
         plan = plan._replace(read=plan.read + len(batch))
     return plan
 

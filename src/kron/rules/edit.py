@@ -11,11 +11,11 @@ from kron.rules.handover import not_yet_due, recorded
 from kron.rules.launch_result import failed_launch
 from kron.rules.outcome import Outcome, Reason
 from kron.rules.pause import Actor
-from kron.rules.plan import new_run
+from kron.rules.plan import skipped_run
 from kron.rules.run import Run, State, ended
 from kron.rules.state import ScheduleState
 from kron.rules.update import Revision, ScheduleUpdate
-from kron.timing.due import Due, has_period, window_extent
+from kron.timing.due import has_period, window_extent
 from kron.timing.job import Job
 from kron.timing.schedule.policy import FirstPeriod
 
@@ -55,7 +55,8 @@ def _redefined(job: Job, state: ScheduleState, now: int, actor: Actor) -> Schedu
     run_count = state.run_count + counted_runs(state.policy, plan.new)
     open_dues = not_yet_due(state._replace(run_count=run_count), now, plan)
     owed = frozenset(due.nominal for due in open_dues if has_period(job, due.nominal))
-    superseded = [_superseded(state, due, now) for due in open_dues if due.nominal not in owed]
+    lost_dues = [due for due in open_dues if due.nominal not in owed]  # the new calendar does not have these periods
+    superseded = [skipped_run(state, due, now, Reason.SUPERSEDED) for due in lost_dues]
     cursor = max(plan.cursor, min(owed, default=now // 1000 + 1) - 1)  # no other period before now is owed
     after = state._replace(
         job=job, revision=state.revision + 1, cursor=cursor, effective_from=now, owed=owed, next_check_at=now
@@ -64,11 +65,6 @@ def _redefined(job: Job, state: ScheduleState, now: int, actor: Actor) -> Schedu
     return ScheduleUpdate(
         state, after, (*plan.new, *superseded), plan.changed, plan.gap, revision_of(after, now, actor)
     )
-
-
-def _superseded(state: ScheduleState, due: Due, now: int) -> Run:
-    """Return the skipped run of a period that was open when a calendar without this period replaced its own."""
-    return ended(new_run(state, due, now), State.SKIPPED, now, Outcome.SKIPPED, Reason.SUPERSEDED)
 
 
 def deleted(state: ScheduleState, now: int, actor: Actor) -> ScheduleUpdate:

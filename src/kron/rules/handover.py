@@ -10,10 +10,10 @@ from dataclasses import replace
 from itertools import islice, takewhile
 
 from kron.errors import InvalidInput
-from kron.rules.outcome import Outcome, Reason
+from kron.rules.outcome import Reason
 from kron.rules.pause import early_runs_during_pause, periods_during_pause
-from kron.rules.plan import Plan, new_run, record_due
-from kron.rules.run import Run, State, ended
+from kron.rules.plan import Plan, record_due, skipped_run
+from kron.rules.run import Run
 from kron.rules.state import ScheduleState
 from kron.rules.survey import MAX_PERIODS_PER_PASS, responsible, unhandled
 from kron.timing.due import Due, due_of, window_extent
@@ -79,7 +79,7 @@ def _runs_between(state: ScheduleState, open_dues: list[Due], now: int, reason: 
         due_of(state.job, nominal) for nominal in islice(nominals, MAX_PERIODS_PER_PASS) if nominal not in open_nominals
     ]
     passed_dues = [due for due in dues if responsible(state, due)]
-    return [ended(new_run(state, due, now), State.SKIPPED, now, Outcome.SKIPPED, reason) for due in passed_dues]
+    return [skipped_run(state, due, now, reason) for due in passed_dues]
 
 
 def _without_suspension(state: ScheduleState) -> ScheduleState:

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from kron.errors import InvalidInput
 from kron.rules.action import ActionKind, ScheduleAction
 from kron.rules.outcome import GapRecord, Outcome, Reason
-from kron.rules.plan import new_run
-from kron.rules.run import Run, State, ended
+from kron.rules.plan import skipped_run
+from kron.rules.run import Run
 from kron.rules.state import ScheduleState
 from kron.rules.survey import MAX_PERIODS_PER_PASS, count_owed, not_owed, responsible, unhandled
 from kron.rules.update import ScheduleUpdate
@@ -135,4 +135,4 @@ def early_runs_during_pause(state: ScheduleState, upto: int, now: int, reason: R
     later = islice(unhandled(state, max(state.cursor, upto // 1000)), MAX_PERIODS_PER_PASS)
     dues = (due_of(state.job, nominal) for nominal in takewhile(lambda nominal: nominal <= last, later))
     early_dues = [due for due in dues if due.schedulable and due.at <= upto and responsible(state, due)]
-    return tuple(ended(new_run(state, due, now), State.SKIPPED, now, Outcome.SKIPPED, reason) for due in early_dues)
+    return tuple(skipped_run(state, due, now, reason) for due in early_dues)

@@ -156,6 +156,11 @@ def new_run(state: ScheduleState, due: Due, now: int) -> Run:
     return Run(key, state.job.identity, due.nominal, state.revision, due.at, State.PENDING, created=now, changed=now)
 
 
+def skipped_run(state: ScheduleState, due: Due, now: int, reason: Reason) -> Run:
+    """Return the run of a period that is skipped without an attempt."""
+    return ended(new_run(state, due, now), State.SKIPPED, now, Outcome.SKIPPED, reason)
+
+
 def _late_run(state: ScheduleState, run: Run, now: int, nth: int, dues: list[Due]) -> Run:
     policy = state.policy
     if policy.deadline is not None and lateness(state, run.due, now) * MILLISECOND > policy.deadline:

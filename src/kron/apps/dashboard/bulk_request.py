@@ -76,7 +76,7 @@ async def meant_by(view: View, request: BulkRequest, after: str, limit: int) -> 
     if request.kind != REDRIVE:
         if not request.is_all:
             return [view.identity(name) for name in request.names][:limit]
-        return await matching(view, request.query, after, limit)
+        return (await matching(view, request.query, after, limit)).names
     if request.is_all:
         runs = await view.store.dead_letters(view.identity(request.query.text), limit, after)
         return [run.key for run in runs]

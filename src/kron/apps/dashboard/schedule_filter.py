@@ -54,18 +54,26 @@ def filter_of(values: Mapping[str, str]) -> Filter:
     return Filter(text, selector_of(label) if label else "", state, outcome)
 
 
-async def matching(view: View, query: Filter, after: str, limit: int) -> list[str]:
+class Matches(NamedTuple):
+    """Page of the identities that match, and whether not all schedules could be looked at."""
+
+    names: list[str]
+    is_cut: bool = False
+
+
+async def matching(view: View, query: Filter, after: str, limit: int) -> Matches:
     """Return a page of the identities that match, in order; `after` is the last one of the page before."""
     if query.outcome:
-        return await view.overview.troubled_schedules(view.prefix, State(query.outcome), after, limit)
+        return Matches(await view.overview.troubled_schedules(view.prefix, State(query.outcome), after, limit))
     if query.state == "late":
-        return sorted(name for name in (await late_names(view))[0] if name > after)[:limit]
+        late, is_cut = await _late_names(view)
+        return Matches(sorted(name for name in late if name > after)[:limit], is_cut)
     paused = True if query.state == "paused" else None
     labels = [query.label] if query.label else []
-    return await view.store.identities(after, limit, view.identity(query.text), paused, False, labels)
+    return Matches(await view.store.identities(after, limit, view.identity(query.text), paused, False, labels))
 
 
-async def late_names(view: View) -> tuple[list[str], bool]:
+async def _late_names(view: View) -> tuple[list[str], bool]:
     """Return the late ones of the schedules that wait for a check, and whether more wait than were read."""
     waiting = await view.overview.next_checks(view.prefix, MAX_NEXT, view.now)
     states = await view.store.get(waiting) if waiting else []

@@ -15,9 +15,9 @@ from kron.apps.dashboard.charts.spark import spark
 from kron.apps.dashboard.next_run import NextRun, next_run
 from kron.apps.dashboard.outcome_look import Look
 from kron.apps.dashboard.period_mark import MARKS, PeriodMark, marks_of
-from kron.apps.dashboard.schedule_filter import Filter, filter_of, late_names, matching
+from kron.apps.dashboard.schedule_filter import Filter, filter_of, matching
 from kron.apps.dashboard.view import View
-from kron.engine.overview import MAX_NEXT, RecentPeriods
+from kron.engine.overview import RecentPeriods
 from kron.language.english import describe
 from kron.rules.state import ScheduleState
 
@@ -48,7 +48,7 @@ async def schedules_page(view: View) -> Response:
     query, after = filter_of(values), values.get("after", "")
     if _RUN_KEY.fullmatch(query.text):
         return view.redirect(view.link(f"runs/{query.text.lower()}"))
-    names = await matching(view, query, view.identity(after) if after else "", PAGE_SIZE + 1)
+    names, is_cut = await matching(view, query, view.identity(after) if after else "", PAGE_SIZE + 1)
     states = [state for state in await view.store.get(names[:PAGE_SIZE]) if state is not None] if names else []
     recent = await view.panel(view.overview.recent([state.identity for state in states], MARKS)) if states else {}
     lines = await compute(_lines, view, states, recent)
@@ -61,7 +61,7 @@ async def schedules_page(view: View) -> Response:
         lines=lines,
         after=view.name(names[PAGE_SIZE - 1]) if len(names) > PAGE_SIZE else "",
         near=[] if lines or not query.text else await _near_names(view, query.text),
-        sentence=await _sentence_of(view, query, len(lines), is_more=bool(after) or len(names) > PAGE_SIZE),
+        sentence=_sentence(query, len(lines), is_more=bool(after) or len(names) > PAGE_SIZE, is_cut=is_cut),
     )
 
 
@@ -104,19 +104,13 @@ def _line(
     )
 
 
-async def _sentence_of(view: View, query: Filter, count: int, *, is_more: bool) -> str:
-    """Return the first line of the page. A list of late schedules can be cut."""
-    is_cut = query.state == "late" and (await late_names(view))[1]
-    if is_cut and not count:
-        return f"None of the first {MAX_NEXT} schedules that wait for a worker is late; more wait"
-    return _sentence(query, count, is_more=is_more or is_cut)
-
-
-def _sentence(query: Filter, count: int, *, is_more: bool) -> str:
-    """Return the first line of the page."""
+def _sentence(query: Filter, count: int, *, is_more: bool, is_cut: bool = False) -> str:
+    """Return the first line of the page. `is_cut` says that not all schedules could be looked at."""
     if query.is_empty:
         return "Schedules"
-    number = f"{count} or more" if is_more else str(count)
+    if is_cut and not count:
+        return "No late schedule was found, and not all that wait for a worker could be looked at"
+    number = f"{count} or more" if is_more or is_cut else str(count)
     what = "schedule" if number == "1" else "schedules"
     verb = "is" if number == "1" else "are"
     if query.state == "late":
