@@ -2,8 +2,8 @@
 by labels.
 
 `make bench-million`; `KRON_MILLION=20000` for fewer. A real PostgreSQL that syncs every commit, two processes of the
-service, tenants and tokens. An answer counts from the instant at which its request was to be sent, so that a queue
-counts too.
+service with the rights of its role and without workers, tenants and tokens. An answer counts from the instant at which
+its request was to be sent, so that a queue counts too.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
+from tests.campaigns.service_kills import database_with_roles
 from tests.postgres import Server, free_port, running
 from tests.service.http import SECRET, Service, until
 from tests.service.test_config import ready
@@ -48,8 +49,9 @@ def definition(n: int, edit: int = 0) -> dict[str, Any]:
 def start(server: Server, database: str, folder: Path) -> tuple[subprocess.Popen[bytes], int]:
     """A process of the service, and its port."""
     port = free_port()
-    said = settings(folder, store=server.url(database), listen=f"127.0.0.1:{port}", log="false", worker="false")
+    said = settings(folder, store=server.url(database, "kron_api"), listen=f"127.0.0.1:{port}")
     said |= {"webhook_secret": SECRET, "webhook_allow_plain_http": "true", "max_schedules_per_tenant": "10000000"}
+    said |= {"log_events": "false", "run_worker": "false"}
     env = {**os.environ, **{f"KRON_{name.upper()}": str(value) for name, value in said.items()}}
     process = subprocess.Popen([str(Path(sys.executable).parent / "kron"), "serve"], env=env)
     until(lambda: ready(Service(port, None)), 60)
@@ -182,7 +184,7 @@ def main() -> int:
     """Fill, ask, and judge."""
     folder = Path(tempfile.mkdtemp(prefix="kron-million-"))
     with running(DISK, folder="/var/tmp") as server:
-        database = server.database()
+        database = asyncio.run(database_with_roles(server))
         started = [start(server, database, folder) for _ in range(2)]
         ports = [port for _, port in started]
         try:
