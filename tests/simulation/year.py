@@ -21,6 +21,7 @@ from tests.simulation.campaign import each
 START = 1_767_225_600  # 2026-01-01T00:00:00Z
 DAYS = 365
 PARTS = 2  # clusters that know nothing of one another: nothing crosses cells
+WINDOW_EVERY = 20  # schedules, of which one has a window
 LIMIT = 300.0  # seconds
 
 
@@ -67,8 +68,8 @@ def cell(case: tuple[int, int, int]) -> tuple[int, int]:
 async def _cell(loop: VirtualLoop, part: int, schedules: int, days: int) -> tuple[int, int]:
     store = Ledger(VirtualClock(loop, START))
     registrar = Registrar(store)
-    for n in range(part, schedules, PARTS):
-        window = "" if n % 20 else "@win(around,1h)"
+    for n in (n for n in range(schedules) if n // WINDOW_EVERY % PARTS == part):  # as many windows in each part
+        window = "" if n % WINDOW_EVERY else "@win(around,1h)"
         zone = ("UTC", "Europe/Berlin", "America/New_York")[n % 3]
         text = f"{n % 4 * 15} {n // 4 % 24} * * * {window}".strip()
         await registrar.upsert(Job(f"job-{n}", parse(text, dialect="kron", timezone=zone), target="prompt:"))

@@ -7,6 +7,8 @@ from heapq import heapify, heappop, heappush
 
 from kron.engine.fleet import Share, shard_of
 
+MAX_SHARES = 64  # shares whose queues are remembered: shares change with the fleet
+
 
 class CheckQueues:
     """Queues of next checks. An entry whose schedule has another next check or kind since is stale, and is dropped."""
@@ -14,6 +16,7 @@ class CheckQueues:
     def __init__(self) -> None:
         self.queues: dict[tuple[str, int], list[tuple[int, str]]] = {}  # kind and shard -> (next check, identity)
         self.queued: dict[str, tuple[int, str]] = {}  # identity -> next check and kind of its current entry
+        self.keys_by_share: dict[Share, list[tuple[str, int]]] = {}  # the queues of a share, until there is a new one
 
     def put(self, identity: str, kind: str, next_check_at: int | None) -> None:
         """Set when a schedule must be checked next (milliseconds); None: not before a change."""
@@ -21,19 +24,22 @@ class CheckQueues:
             self.queued.pop(identity, None)
             return
         self.queued[identity] = next_check_at, kind
-        heappush(self.queues.setdefault((kind, shard_of(identity)), []), (next_check_at, identity))
+        queue_key = kind, shard_of(identity)
+        if queue_key not in self.queues:
+            self.queues[queue_key] = []
+            self.keys_by_share.clear()
+        heappush(self.queues[queue_key], (next_check_at, identity))
 
     def next_check(self, shares: Sequence[Share]) -> int | None:
         """Return when the next schedule of those shares must be checked; None if there is none."""
         queue_keys = [queue_key for share in shares for queue_key in self._keys(share)]
-        while True:
-            heads = ((queue[0][0], queue_key) for queue_key in queue_keys if (queue := self.queues[queue_key]))
-            next_check_at, queue_key = min(heads, default=(None, None))
-            if queue_key is None:
-                return None
-            queue = self._queue(queue_key)
-            if queue and queue[0][0] == next_check_at:  # otherwise the head of this queue was stale
-                return next_check_at
+        while queue_keys := [queue_key for queue_key in queue_keys if self.queues[queue_key]]:
+            heads = [self.queues[queue_key][0] for queue_key in queue_keys]
+            head = min(heads)
+            queue = self._queue(queue_keys[heads.index(head)])
+            if queue and queue[0] == head:  # otherwise the head of this queue was stale
+                return head[0]
+        return None
 
     def first(self, share: Share, upto: int, limit: int, beyond: tuple[int, str]) -> list[str]:
         """Return the schedules of a share that must be checked by `upto` and come after `beyond`, in order."""
@@ -67,7 +73,13 @@ class CheckQueues:
 
     def _keys(self, share: Share) -> list[tuple[str, int]]:
         """Return the queues of a share."""
-        return [queue_key for queue_key in self.queues if queue_key[0] in share.kinds and queue_key[1] in share.shards]
+        if share not in self.keys_by_share:
+            if len(self.keys_by_share) >= MAX_SHARES:
+                self.keys_by_share.clear()
+            self.keys_by_share[share] = [
+                queue_key for queue_key in self.queues if queue_key[0] in share.kinds and queue_key[1] in share.shards
+            ]
+        return self.keys_by_share[share]
 
     def _queue(self, queue_key: tuple[str, int]) -> list[tuple[int, str]]:
         """Return a queue without stale entries: schedules whose next check or kind has changed since."""
