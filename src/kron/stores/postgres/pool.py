@@ -57,6 +57,7 @@ class Pool:
     def __init__(self, url: str, tenant: str, *, size: int = 4, deadline: float = DEADLINE_SECONDS) -> None:
         self.conninfo, self.schema, self.tenant, self.deadline = address(url), schema_of(url), tenant, deadline
         self.idle: list[Connection] = []
+        self.is_closed = False
         self.gate = asyncio.Semaphore(size)
         self.begin_statements = {
             name: with_literals(QUERIES[name] + b"\n" + QUERIES["set_limits"], tenant=tenant, schema=self.schema)
@@ -89,7 +90,12 @@ class Pool:
         return f"{self.schema}/{self.tenant}"
 
     async def close(self) -> None:
-        """Close all idle connections."""
+        """Close all connections: those that are idle now, the others as soon as their work is done."""
+        self.is_closed = True
+        await self.close_idle()
+
+    async def close_idle(self) -> None:
+        """Close the idle connections."""
         while self.idle:
             await self.idle.pop().close()
 
@@ -99,11 +105,14 @@ class Pool:
             try:
                 result = await self._await_work(connection, work(connection))
             except psycopg.OperationalError:
-                await self.close()  # the others go to the same server and may be broken, too
+                await self.close_idle()  # the others go to the same server and may be broken, too
                 raise
             finally:
                 self.gate.release()
-            self.idle.append(connection)
+            if self.is_closed:
+                await connection.close()
+            else:
+                self.idle.append(connection)
             return result
 
     async def _acquire(self) -> Connection:

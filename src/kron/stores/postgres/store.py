@@ -235,7 +235,7 @@ class PostgresStore:
         try:
             return await maintain_step(self.maintenance_pool, now, keep, Limits())
         finally:
-            await self.maintenance_pool.close()  # the connection is needed only once an hour
+            await self.maintenance_pool.close_idle()  # the connection is needed only once an hour
 
     async def horizon(self) -> int:
         """Return the time (milliseconds) before which old records may have been removed."""
