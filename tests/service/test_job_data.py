@@ -187,6 +187,16 @@ def test_only_the_named_status_codes_accept():
                     "X-ä",
                     "X-a\r\nHost",
                 ),
+                *(
+                    "X-Client-IP",
+                    "X-Cluster-Client-IP",
+                    "X-Remote-User",
+                    "X-Host",
+                    "X-Envoy-Original-Path",
+                    "X-SSL-Client-DN",
+                ),
+                *("X-Accel-Redirect", "X-Sendfile", "X-Auth-Request-User", "X-MS-CLIENT-PRINCIPAL", "X-AppEngine-Cron"),
+                *("X-Goog-IAP-JWT-Assertion", "X-Amzn-Oidc-Data", "X-WebAuth-User", "X-Authenticated-User"),
                 *("", "X-" + "a" * 80),
             )
         ),

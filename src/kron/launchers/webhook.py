@@ -19,7 +19,14 @@ MAX_HEADERS = 16
 MAX_VALUE_LENGTH = 1_024
 _HEADER = re.compile(r"X-[A-Za-z0-9](?:[A-Za-z0-9-]{0,60}[A-Za-z0-9])?", re.ASCII | re.IGNORECASE)
 _VALUE = re.compile(r"[!-~](?:[ -~]*[!-~])?|", re.ASCII)
-_FORBIDDEN = ("x-forwarded", "x-real-ip", "x-original", "x-http-method", "x-method", "x-rewrite", "x-client-ip")
+# Beginnings of names that proxies and web servers interpret: the client's address, the host, the path, the method, the
+# authenticated user, or a file to send.
+_FORBIDDEN = (
+    *("x-forwarded", "x-real-ip", "x-client-", "x-cluster-client-ip", "x-remote-", "x-true-client", "x-proxy"),
+    *("x-host", "x-original", "x-rewrite", "x-url", "x-scheme", "x-envoy-", "x-arr-", "x-ssl-"),
+    *("x-http-method", "x-method", "x-accel-", "x-sendfile", "x-authenticated-", "x-auth-request-", "x-webauth-"),
+    *("x-amzn-oidc-", "x-goog-authenticated-", "x-goog-iap-", "x-ms-client-principal", "x-appengine-"),
+)
 _CODES = re.compile(r"([2-5][0-9]{2})(?:-([2-5][0-9]{2}))?", re.ASCII)
 _CODES_HINT = "use status codes from 200 to 599, such as 200-299,409"
 
