@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -51,13 +51,15 @@ def read_zone(name: str) -> Zone:
                 "install a tz database: pip install tzdata",
             )
             raise Fault("UNKNOWN_ZONE", message, 0, len(name), hint) from None
-        bare_name = name.strip("\"'")
-        hint = zone_hint(bare_name) or did_you_mean(
-            bare_name,
-            _similar_zone_names(min(len(bare_name), 64)),
-            "use a name of the tz database, such as Europe/Paris",
-        )
+        hint = _unknown_zone_hint(name.strip("\"'"))
         raise Fault("UNKNOWN_ZONE", f"unknown time zone {clip(name)!r}", 0, len(name), hint) from None
+
+
+@lru_cache(1024)
+def _unknown_zone_hint(name: str) -> str:
+    """Return what to write instead. Cached, because the dialects that are tried in turn all ask for it."""
+    names = _similar_zone_names(min(len(name), 64))
+    return zone_hint(name) or did_you_mean(name, names, "use a name of the tz database, such as Europe/Paris")
 
 
 @cache
