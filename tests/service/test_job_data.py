@@ -213,5 +213,10 @@ def test_what_could_change_a_request_otherwise_is_refused(method, headers, succe
     assert caught.value.hint
 
 
+@pytest.mark.parametrize("name", ["X-Client-Id", "X-Hostname", "X-Url-Version", "X-Remote-Job", "X-Api-Key", "x-team"])
+def test_header_that_only_the_receiver_reads_is_allowed(name):
+    assert webhook_of("POST", {name: "1"}, "200-299").headers == ((name, "1"),)
+
+
 def test_default_options_are_no_options():
     assert webhook_of("POST", {}, "200-299") is None

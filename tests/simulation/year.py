@@ -68,7 +68,8 @@ def cell(case: tuple[int, int, int]) -> tuple[int, int]:
 async def _cell(loop: VirtualLoop, part: int, schedules: int, days: int) -> tuple[int, int]:
     store = Ledger(VirtualClock(loop, START))
     registrar = Registrar(store)
-    for n in (n for n in range(schedules) if n // WINDOW_EVERY % PARTS == part):  # as many windows in each part
+    own = [n for n in range(schedules) if n // WINDOW_EVERY % PARTS == part]  # each part has as many windows
+    for n in own:
         window = "" if n % WINDOW_EVERY else "@win(around,1h)"
         zone = ("UTC", "Europe/Berlin", "America/New_York")[n % 3]
         text = f"{n % 4 * 15} {n // 4 % 24} * * * {window}".strip()

@@ -37,6 +37,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 Parameters = dict[str, tuple[str, Reader]]  # by key: the argument's name, and the parser of its value
 
 CONCURRENCY = {"allow": Overlap.ALLOW, "forbid": Overlap.SKIP, "replace": Overlap.REPLACE}  # by the names of @policy
+_MAX_ZONE_NAME = 64  # characters: no zone has a longer name, so nothing is similar to one
 _FLOAT = re.compile(r"(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?")
 
 
@@ -51,14 +52,14 @@ def read_zone(name: str) -> Zone:
                 "install a tz database: pip install tzdata",
             )
             raise Fault("UNKNOWN_ZONE", message, 0, len(name), hint) from None
-        hint = _unknown_zone_hint(name.strip("\"'"))
+        hint = _unknown_zone_hint(name.strip("\"'")[:_MAX_ZONE_NAME])
         raise Fault("UNKNOWN_ZONE", f"unknown time zone {clip(name)!r}", 0, len(name), hint) from None
 
 
 @lru_cache(1024)
 def _unknown_zone_hint(name: str) -> str:
     """Return what to write instead. Cached, because the dialects that are tried in turn all ask for it."""
-    names = _similar_zone_names(min(len(name), 64))
+    names = _similar_zone_names(len(name))
     return zone_hint(name) or did_you_mean(name, names, "use a name of the tz database, such as Europe/Paris")
 
 

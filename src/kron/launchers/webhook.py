@@ -19,13 +19,16 @@ MAX_HEADERS = 16
 MAX_VALUE_LENGTH = 1_024
 _HEADER = re.compile(r"X-[A-Za-z0-9](?:[A-Za-z0-9-]{0,60}[A-Za-z0-9])?", re.ASCII | re.IGNORECASE)
 _VALUE = re.compile(r"[!-~](?:[ -~]*[!-~])?|", re.ASCII)
-# Beginnings of names that proxies and web servers interpret: the client's address, the host, the path, the method, the
-# authenticated user, or a file to send.
+# Names that proxies and web servers interpret: the client's address, the host, the path, the method, the authenticated
+# user, or a file to send. Others of a family, such as X-Client-Id, are for the receiver.
 _FORBIDDEN = (
-    *("x-forwarded", "x-real-ip", "x-client-", "x-cluster-client-ip", "x-remote-", "x-true-client", "x-proxy"),
-    *("x-host", "x-original", "x-rewrite", "x-url", "x-scheme", "x-envoy-", "x-arr-", "x-ssl-"),
-    *("x-http-method", "x-method", "x-accel-", "x-sendfile", "x-authenticated-", "x-auth-request-", "x-webauth-"),
-    *("x-amzn-oidc-", "x-goog-authenticated-", "x-goog-iap-", "x-ms-client-principal", "x-appengine-"),
+    *("x-client-cert", "x-client-dn", "x-cluster-client-ip", "x-true-client-ip", "x-remote-addr", "x-remote-ip"),
+    *("x-remote-user", "x-host", "x-scheme", "x-url", "x-sendfile"),
+)
+_FORBIDDEN_BEGINNINGS = (
+    *("x-forwarded", "x-real-ip", "x-original", "x-http-method", "x-method", "x-rewrite", "x-client-ip", "x-accel-"),
+    *("x-envoy-", "x-arr-", "x-ssl-", "x-authenticated-", "x-auth-request-", "x-webauth-", "x-proxy-", "x-appengine-"),
+    *("x-amzn-oidc-", "x-goog-authenticated-", "x-goog-iap-", "x-ms-client-principal"),
 )
 _CODES = re.compile(r"([2-5][0-9]{2})(?:-([2-5][0-9]{2}))?", re.ASCII)
 _CODES_HINT = "use status codes from 200 to 599, such as 200-299,409"
@@ -47,7 +50,7 @@ def webhook_of(method: str, headers: Mapping[str, str], success: str) -> Webhook
     if len(headers) > MAX_HEADERS:
         raise _bad_option("headers", f"{len(headers)} headers are more than {MAX_HEADERS}", "use the payload for data")
     for name, value in headers.items():
-        if not _HEADER.fullmatch(name) or name.lower().startswith(_FORBIDDEN):
+        if not _HEADER.fullmatch(name) or _is_interpreted(name.lower()):
             hint = "use names that begin with X-, and none that proxies interpret, such as X-Forwarded-For"
             raise _bad_option("headers", f"{clip(name)!r} is not allowed", hint)
         if len(value) > MAX_VALUE_LENGTH or not _VALUE.fullmatch(value):
@@ -58,6 +61,11 @@ def webhook_of(method: str, headers: Mapping[str, str], success: str) -> Webhook
         raise _bad_option("headers", "a name occurs twice, in different cases", "keep one of them")
     webhook = Webhook(method, tuple(sorted(headers.items())), _canonical_codes(success))
     return None if webhook == DEFAULT else webhook
+
+
+def _is_interpreted(name: str) -> bool:
+    """Return whether proxies or web servers interpret a header with this name, in lower case."""
+    return name in _FORBIDDEN or name.startswith(_FORBIDDEN_BEGINNINGS)
 
 
 def accepts(webhook: Webhook | None, status: int) -> bool:
