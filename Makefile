@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup check lint test lowest requirements docs docs-site docs-pictures screenshots fuzz oracle rrule debian-cron dst-board bench-next bench-spread bench-plan bench-service bench-webhooks campaigns protocol crash-sqlite chaos chaos-reference simulate mutation-tests year bench-ticks trace-tests embedded-kills transaction-kills embedded-together embedded-sharing dashboard-looks schemathesis service-kills web-kills celery-kills bench-million failover bench-edit soak bench-load bench-ui bench-sizes bench-embedded alerts alerts-quiet burst burst-hanging burst-failing one-off
+.PHONY: help setup check lint test lowest requirements docs docs-site docs-pictures screenshots fuzz oracle rrule debian-cron dst-board bench-next bench-spread bench-plan bench-service bench-webhooks campaigns protocol crash-sqlite chaos chaos-reference simulate mutation-tests year bench-ticks trace-tests embedded-kills transaction-kills embedded-together embedded-sharing dashboard-looks schemathesis service-kills web-kills celery-kills bench-million failover bench-edit soak bench-load bench-ui bench-sizes bench-embedded alerts alerts-quiet burst burst-hanging burst-failing one-off krond-kills
 
 help:  ## list the targets; also the default target
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { name[++n] = $$1; text[n] = $$2; if (length($$1) > width) width = length($$1) } \
@@ -131,6 +131,9 @@ soak:  ## run a steady load for SOAK_MINUTES; check that tables and lateness sta
 crash-sqlite:  ## kill -9 workers on one SQLite file 200 times under load; then audit every period
 	$(RUN) -m tests.campaigns.sqlite_kills
 
+krond-kills:  ## kill -9 krond 200 times while its commands run; each command starts once, and every period has an outcome
+	$(RUN) -m tests.campaigns.krond_kills
+
 SEEDS ?= 1350
 
 simulate:  ## simulate 10,000 cluster hours with 100,000 crashes and pauses, on every core; then audit every period
@@ -161,7 +164,7 @@ embedded-sharing:  ## run two applications with different jobs on one database f
 	KRON_TEST_SHARING_SECONDS=$$(($(MINUTES) * 60)) $(RUN) -m pytest tests/embedded/test_sharing.py -k different_jobs
 
 dashboard-looks:  ## check every page of the dashboard in Chromium at three widths, light and dark, with axe-core
-	$(RUN) -m pytest -m "campaign or not campaign" tests/dashboard/test_browser.py
+	$(RUN) -m pytest -m "campaign or not campaign" tests/dashboard/test_browser.py tests/dashboard/test_looks.py
 
 schemathesis:  ## send 10,000 valid and invalid requests to the HTTP API; only documented responses, and no failures
 	$(RUN) -m tests.campaigns.contract

@@ -32,6 +32,7 @@ TURN_SECONDS = float(os.environ.get("KRON_UI_SECONDS", "20"))
 def seeded(server: Server, size: Size) -> tuple[str, int]:
     """Seed a database, and print what it has. Returns its name, and how many kinds of rows differ from the engine's."""
     began, database = time.monotonic(), server.database()
+    server.index_names(database)
     server.sql("CREATE ROLE kron LOGIN")
     server.sql("GRANT USAGE ON SCHEMA kron TO kron; GRANT ALL ON ALL TABLES IN SCHEMA kron TO kron", database)
     counts = Seed(server, database, size).fill()

@@ -24,6 +24,7 @@ SETTINGS = {  # without the minimum duration, which is switched: a setting of th
 SMALL_TABLES = frozenset({"workers", "kinds", "event_ring", "retention", "workflows", "kron_migrations"})
 EVENT_TABLES = frozenset({"events", "event_ring"})
 SCANS_OF_ALL = frozenset({"Seq Scan", "Bitmap Heap Scan", "Tid Scan"})  # and of block ranges
+INVERTED_INDEXES = frozenset({"schedule_names_trigrams"})  # GIN: PostgreSQL reads them by bitmaps only
 _ROW_COUNTS = ("Actual Rows", "Rows Removed by Filter", "Rows Removed by Index Recheck")
 _ENTRY = re.compile(r"^(\d+):([^:]*):LOG:  duration: [^\n]*plan:\n((?:\t[^\n]*\n)+)", re.MULTILINE)
 
@@ -52,6 +53,7 @@ class Query(NamedTuple):
                 node["Relation Name"]
                 for node in self.nodes
                 if node["Node Type"] in SCANS_OF_ALL
+                and node.get("Plans", [{}])[0].get("Index Name") not in INVERTED_INDEXES
                 and node["Relation Name"] not in SMALL_TABLES
                 and node.get("Actual Loops", 1)
             }

@@ -66,7 +66,7 @@ class Seed:
         self._copy_parts({kind.number: kind for of_cadence in kinds.values() for kind in of_cadence}, schedules)
         self._report(f"{len(schedules):,} schedules computed")
         defined = (self.now - (self.size.days + 1) * 86_400) * 1000
-        for query in ("index_tables", "definitions", "labels", "revisions", "actions", "gaps"):
+        for query in ("index_tables", "definitions", "names", "labels", "revisions", "actions", "gaps"):
             self._say(query, defined=defined)
             self._report(query)
         for week in weeks(self.now - self.size.days * 86_400, self.size.days // 7 + 2):

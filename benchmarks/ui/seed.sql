@@ -27,6 +27,9 @@ SELECT 'default', s.name, j.digest, j.schedule, j.dialect, j.timezone, j.policy,
     %(defined)s::bigint
 FROM seed_schedules s JOIN seed_jobs j USING (kind, label_set) ORDER BY s.name;
 
+-- names: as the trigger of the definitions writes them
+INSERT INTO schedule_names (tenant_id, schedule_id) SELECT tenant_id, schedule_id FROM definitions;
+
 -- labels: as the trigger of the definitions writes them
 INSERT INTO schedule_labels (tenant_id, label, schedule_id)
 SELECT 'default', l.key || '=' || l.value, s.name

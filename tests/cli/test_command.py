@@ -36,7 +36,9 @@ def test_help_has_examples_and_costs_less_than_150_ms_of_cpu():
     assert min(costs) < 0.150
 
 
-NAMES = "lint explain next fmt verify why audit worker migrate maintain doctor compile translate spread conformance"
+NAMES = (
+    "lint explain next fmt verify why audit worker migrate maintain doctor compile translate spread conformance import"
+)
 
 
 @pytest.mark.parametrize("name", [*NAMES.split(), "tzdiff", "completion"])
@@ -89,6 +91,10 @@ def test_a_wrong_command_line_ends_with_2_and_nothing_on_stdout(words):
 
 def test_a_schedule_without_quotes_is_understood_as_that():
     assert "put the schedule in quotes" in command(*UNQUOTED).stderr
+
+
+def test_key_of_a_run_without_its_option_is_understood_as_that():
+    assert "--run KEY" in command("why", "report", "a" * 64, "--store", "sqlite:jobs.db").stderr
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,10 @@ WRONG = [
     json.dumps({**GOOD, "payload": "x" * 65_536}).encode(),
     json.dumps({**GOOD, "stdin": "payload"}).encode(),
     json.dumps({**GOOD, "command": "true", "stdin": "file"}).encode(),
+    json.dumps({**GOOD, "stdout": "discard"}).encode(),
+    json.dumps({**GOOD, "stderr": "discard"}).encode(),
+    json.dumps({**GOOD, "command": "true", "stdout": "log.txt"}).encode(),
+    json.dumps({**GOOD, "command": "true", "stderr": "file:/%Q"}).encode(),
     json.dumps({**GOOD, "labels": ["team"]}).encode(),
     json.dumps({**GOOD, "labels": {"a b": "x"}}).encode(),
     json.dumps({**GOOD, "description": "x" * 70_000}).encode(),
@@ -86,6 +90,25 @@ def test_command_with_input_is_stored_in_every_store(kron, database, tmp_path, f
         assert kron("load", write(file, json.dumps(line).encode()), "--store", url).status == 0
         job = asyncio.run(loaded(url))
         assert (job.command, job.payload) == (Command("cat", stdin=stdin), '{"a":1}')
+
+
+def test_command_with_outputs_is_stored(kron, tmp_path, file):
+    line = {"identity": "c", "schedule": "0 3 * * *", "command": "x", "stdout": "file:/log/%F", "stderr": "discard"}
+
+    async def loaded(url):
+        async with open_store(url) as store:
+            return (await Registrar(store).get("c")).job
+
+    url = f"sqlite:{tmp_path}/kron.db"
+    assert kron("load", write(file, json.dumps(line).encode()), "--store", url).status == 0
+    assert asyncio.run(loaded(url)).command == Command("x", stdout="file:/log/%F", stderr="discard")
+
+
+def test_output_that_cannot_be_read_says_what_to_write(kron, file):
+    line = {**GOOD, "command": "true", "stdout": "log.txt"}
+    result = kron("load", write(file, json.dumps(line).encode()), "--store", "memory:")
+    assert "error[BAD_FIELD]: field stdout: 'log.txt' is not an output" in result.err
+    assert "write capture, inherit, discard, syslog, journal, file:/path or an absolute path" in result.err
 
 
 def test_a_thousand_wrong_lines_are_counted_and_the_first_are_shown(kron, file):

@@ -1,19 +1,24 @@
 """`kron translate`, `kron spread`, `kron conformance`, and sentences in the older commands."""
 
 import json
+from argparse import Namespace
 from datetime import UTC, datetime
 from itertools import islice
+from pathlib import Path
 
 import pytest
 
 from kron import decide, parse, periods
+from kron.apps.cli.commands import spread as spread_command
+from kron.apps.cli.crontab_sources import has_user_column
 from kron.errors import KronError
-from kron.language.crontab import read_crontab
+from kron.language.crontabs.read import Crontab, read_crontab
 from kron.language.density import Piece, load, spread
 from kron.language.sentences.placeholder import Daily, Fortnightly, Hourly, Weekly
 from kron.language.sentences.read import read_sentence
 from kron.language.sentences.replacement import sentence_for
 from kron.language.sentences.translate import kron_line
+from kron.timing.zone import UTC_ZONE
 
 AT = "2026-03-01T00:00:00Z"
 SENTENCES = (
@@ -168,18 +173,24 @@ SHELL=/bin/bash
 """
 
 
+def entries_of(text):
+    """The lines of a crontab that run a command, and the errors of others."""
+    lines = list(read_crontab(Crontab(text, "crontab", "alice"), UTC_ZONE))
+    return [line for line in lines if line.entry], [line.row.error for line in lines if line.row.error]
+
+
 def test_a_crontab_is_read():
-    entries, errors = read_crontab(CRONTAB, "crontab")
+    lines, errors = entries_of(CRONTAB)
     assert errors == []
-    assert [(entry.number, entry.command) for entry in entries] == [
+    assert [(line.row.number, line.entry.entry.command) for line in lines] == [
         (3, "root /bin/a"),
         (4, "/bin/b"),
         (6, "/bin/d"),
         (7, "/bin/e"),
         (8, "/bin/f"),
     ]
-    assert entries[0].cron == entries[1].cron
-    _, errors = read_crontab("0 25 * * * x\n0 0\n@often x\n", "crontab")
+    assert lines[0].entry.timing.schedule == lines[1].entry.timing.schedule
+    _, errors = entries_of("0 25 * * * x\n0 0\n@often x\n")
     assert [(error.code, error.place.label) for error in errors] == [
         ("OUT_OF_RANGE", "crontab:1:3"),
         ("NOT_A_CRONTAB", "crontab:2:1"),
@@ -190,33 +201,36 @@ def test_a_crontab_is_read():
 ZONES = """\
 0 1 * * * /bin/utc
 TZ=Europe/Paris
-0 1 * * * /bin/paris
+0 1 * * * /bin/variable
 CRON_TZ = "Asia/Tokyo"
 TZ=Europe/Berlin
 0 1 * * * /bin/tokyo
 CRON_TZ=
-0 1 * * * /bin/berlin
-"TZ" = ':America/New_York'\r
+0 1 * * * /bin/unset
+"CRON_TZ" = ':America/New_York'\r
 0 1 * * * /bin/york
 """
 
 
 def test_a_crontab_sets_the_zone_of_the_lines_that_follow():
-    entries, errors = read_crontab(ZONES, "crontab")
+    """TZ is a variable of the commands. No cron takes it as the zone of its schedules."""
+    lines, errors = entries_of(ZONES)
     assert errors == []
-    zones = {entry.command: entry.zone.name for entry in entries}
+    zones = {line.entry.entry.command: line.entry.timing.schedule.zone.name for line in lines}
     assert zones == {
         "/bin/utc": "UTC",
-        "/bin/paris": "Europe/Paris",
+        "/bin/variable": "UTC",
         "/bin/tokyo": "Asia/Tokyo",
-        "/bin/berlin": "Europe/Berlin",
+        "/bin/unset": "UTC",
         "/bin/york": "America/New_York",
     }
+    assert dict(lines[-1].entry.variables.env) == {"TZ": "Europe/Berlin"}
+    assert dict(lines[1].entry.variables.env) == {"TZ": "Europe/Paris"}
 
 
-@pytest.mark.parametrize("line", ["CRON_TZ=Europe/Pariss", 'TZ="Europe/Pariss"', "TZ=:Europe/Pariss"])
+@pytest.mark.parametrize("line", ["CRON_TZ=Europe/Pariss", 'CRON_TZ="Europe/Pariss"', "CRON_TZ=:Europe/Pariss"])
 def test_an_unknown_zone_of_a_crontab_is_a_fault_with_its_line(line):
-    _, (error,) = read_crontab(f"SHELL=/bin/sh\n{line}\n0 1 * * * x\n", "crontab")
+    _, (error,) = entries_of(f"SHELL=/bin/sh\n{line}\n0 1 * * * x\n")
     assert (error.code, error.place.label.rpartition(":")[0]) == ("UNKNOWN_ZONE", "crontab:2")
     assert line[error.place.start : error.place.end] == "Europe/Pariss"
     assert "Europe/Paris" in error.hint
@@ -231,6 +245,39 @@ def test_spread_draws_a_crontab_in_its_zone(kron, tmp_path):
     result = kron("spread", str(path), "--at", AT)
     assert (result.status, result.out) == (1, "")
     assert f"{path}:1:9: error[UNKNOWN_ZONE]" in result.err
+
+
+def spread_of(kron, path, text):
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    result = kron("spread", str(path), "--at", AT, "--output", "json")
+    return json.loads(result.out) if result.status == 0 else result.err
+
+
+def test_spread_reads_every_line_that_import_reads(kron, tmp_path):
+    """One reader: macros in any case, `-`, `~` and RANDOM_DELAY, percent signs, and a last line without an end."""
+    path = tmp_path / "crontab"
+    assert spread_of(kron, path, "@Daily a\n-0 9 * * * b\n@reboot c\n0 9 * * * d %x")["schedules"] == 3
+    random = spread_of(kron, path, "RANDOM_DELAY=45\n0 9 * * * a\n0~59 9 * * * b\n")
+    assert (random["schedules"], random["spread"], random["before"]["runs"]) == (2, 0, 14)
+    both = spread_of(kron, path, "0 0 */2 * MON a\n")
+    assert both["before"]["runs"] == 0  # the only Monday of the week from March 1, 2026 is the 2nd
+
+
+def test_spread_takes_a_line_that_never_runs_as_no_load(kron, tmp_path):
+    load_of_lines = spread_of(kron, tmp_path / "crontab", "0 0 30 2 * a\n0 9 * * * b\n")
+    assert (load_of_lines["schedules"], load_of_lines["before"]["runs"]) == (1, 7)
+
+
+def test_spread_knows_the_files_with_a_user_column(kron, tmp_path):
+    """The user is not part of the command, so that the same command is spread in the same way in both files."""
+    assert "'/bin/job' is not a user" in spread_of(kron, tmp_path / "cron.d" / "jobs", "0 9 * * * /bin/job\n")
+    assert has_user_column(Path("/etc/crontab"))
+    assert not has_user_column(Path("/srv/crontab"))
+    path = tmp_path / "cron.d" / "jobs"
+    path.write_text("0 9 * * * root /bin/job\n")
+    (piece,), errors = spread_command._pieces(path, Namespace(dialect=None))
+    assert (piece.identity, errors) == (f"{path}:1:/bin/job", [])
 
 
 def test_spread_draws_the_load_before_and_after(kron, tmp_path):

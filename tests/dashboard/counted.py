@@ -30,4 +30,7 @@ class CountedOverview:
         self.counted_store, self.overview = counted_store, overview
 
     def __getattr__(self, name):
-        return self.counted_store.counted(name, getattr(self.overview, name))
+        value = getattr(self.overview, name)
+        if asyncio.iscoroutinefunction(value):
+            return self.counted_store.counted(name, value)
+        return None if value is None else CountedOverview(self.counted_store, value)  # a part of the overview

@@ -17,6 +17,7 @@ from starlette.routing import Mount
 from kron.apps.dashboard.access import LoopbackAccess, Role
 from kron.apps.dashboard.app import make_dashboard
 from kron.apps.dashboard.context import DashboardContext
+from kron.apps.redacted import redacted
 from kron.apps.wiring import open_store
 from kron.engine.clock import SystemTimer
 from kron.engine.event_mirror import EventMirror, mirroring
@@ -106,15 +107,18 @@ def served(app):
         thread.join(20)
 
 
-def dashboard_of(store, role=Role.OPERATOR, access=None):
+def dashboard_of(store, role=Role.OPERATOR, access=None, store_name="memory"):
     """Return the dashboard of a store, for this machine."""
     return make_dashboard(
-        DashboardContext(store, Registrar(store), access or LoopbackAccess(role), store_name="memory", is_shared=True)
+        DashboardContext(store, Registrar(store), access or LoopbackAccess(role), store_name=store_name, is_shared=True)
     )
 
 
-def watched(url, role=Role.OPERATOR, has_streams=True):
-    """Return a dashboard that opens its store when it is served, and whose pages are told of changes."""
+def watched(url, role=Role.OPERATOR, has_streams=True, access=None):
+    """Return a dashboard that opens its store when it is served, and whose pages are told of changes.
+
+    With `access`, people sign in.
+    """
 
     @asynccontextmanager
     async def lifespan(app):
@@ -122,7 +126,13 @@ def watched(url, role=Role.OPERATOR, has_streams=True):
             relay = EventRelay(store.events, SystemTimer())
             mirror = EventMirror(store.events, SystemTimer(), relay.begin)
             context = DashboardContext(
-                store, Registrar(store, relay), LoopbackAccess(role), mirror=mirror, has_streams=has_streams
+                store,
+                Registrar(store, relay),
+                access or LoopbackAccess(role),
+                mirror=mirror,
+                has_streams=has_streams,
+                has_login=access is not None,
+                store_name=redacted(url),
             )
             app.state.mirror = mirror
             async with relaying(relay), mirroring(mirror):

@@ -15,6 +15,7 @@ from kron.rules.run import State
 from kron.stores.memory import MemoryStore
 from kron.timing.schedule.policy import Policy, Resume
 from kron.timing.zone import instant_of
+from tests.dashboard.parsed import parsed
 from tests.dashboard.served import dashboard_of, served
 from tests.stores.making import a_job
 
@@ -59,6 +60,27 @@ def plain(reply):
 def state_of(store):
     (state,) = run(store.get([NAME]))
     return state
+
+
+def fields_of(reply):
+    return {each.attributes["name"]: each.attributes for each in parsed(reply, 422).all("input") if each.attributes}
+
+
+@pytest.mark.parametrize("until", ["2026-13-01T00:00", "2026-10-22T08:00"])
+def test_pause_with_a_wrong_end_keeps_the_form_and_says_why_at_its_field(site, store, until):
+    fields = {"note": "bank holiday", "until": until}
+    for reply in (
+        site.send(address("pause"), fields),
+        site.get(address("pause") + f"?note=bank+holiday&until={until}"),
+    ):
+        inputs = fields_of(reply)
+        assert (inputs["note"]["value"], inputs["until"]["value"]) == ("bank holiday", until)
+        assert inputs["until"]["aria-invalid"] == "true"
+        refusal = next(each for each in parsed(reply, 422).all("div") if each.attributes.get("id") == "refusal")
+        assert inputs["until"]["aria-describedby"] == "refusal" and refusal.attributes["role"] == "alert"
+        assert any(part in refusal.text for part in ("is not a local time", "future"))
+        assert "aria-invalid" not in inputs["note"]
+    assert not state_of(store).paused
 
 
 def test_pause_says_what_it_skips_and_does_that(site, store):
@@ -185,7 +207,7 @@ def test_only_a_run_that_ended_badly_is_run_again(site, store):
 
 
 def test_reader_sees_the_command_and_no_button_that_works(store):
-    with served(dashboard_of(store, Role.VIEWER)) as site:
+    with served(dashboard_of(store, Role.VIEWER, store_name="sqlite:jobs.db")) as site:
         for page in ("pause", "resume", "run", "backfill"):
             reply = site.get(address(page))
             assert reply.status == 200

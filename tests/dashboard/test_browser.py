@@ -40,15 +40,20 @@ class Watched:
     def _note(self, is_trouble, text):
         self.troubles += [text] if is_trouble else []
 
-    def open(self, address):
+    def open(self, address, status=200):
         """Open a page and return what is wrong with it."""
         self.troubles.clear()
         response = self.page.goto(self.site.address + address)
-        assert response.status == 200, (address, response.status)
+        assert response.status == status, (address, response.status)
         assert len(response.body()) <= MAX_BYTES, address
+        return self.faults(status)
+
+    def faults(self, status=200):
+        """Return what is wrong with the page that is open. A browser reports the status of an error page."""
         overflow = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         violations = self.page.evaluate("window.violations ?? []")
-        return [*self.troubles, *violations, *([f"{overflow} px too wide"] if overflow else [])]
+        troubles = [text for text in self.troubles if status == 200 or f"status of {status}" not in text]
+        return [*troubles, *violations, *([f"{overflow} px too wide"] if overflow else [])]
 
     def violations(self):
         """Return what axe finds on the page that is open."""

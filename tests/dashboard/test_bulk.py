@@ -245,6 +245,29 @@ def test_requests_that_cannot_be_are_refused(site, store):
     assert paused(store) == []
 
 
+def test_wrong_end_of_a_pause_keeps_the_selection_and_says_why_at_its_field(site, store):
+    wrong = {"name": ["s00001", "s00002"], "note": "move", "until": "2020-01-01T00:00", "request": REQUEST}
+    for reply in (site.send("/bulk/pause", wrong), site.get(f"/bulk/pause?{urlencode(wrong, doseq=True)}")):
+        main = parsed(reply, 422)
+        inputs = [each.attributes for each in main.all("input")]
+        assert [each["value"] for each in inputs if each.get("name") == "name"] == ["s00001", "s00002"]
+        (until,) = [each for each in inputs if each.get("name") == "until"]
+        assert (until["value"], until["aria-invalid"]) == ("2020-01-01T00:00", "true")
+        assert [each["value"] for each in inputs if each.get("name") == "note"] == ["move"]
+        assert "future" in main.text
+    assert paused(store) == []
+
+
+@pytest.mark.parametrize("address", ["/schedules", "/runs?dead=1"])
+def test_everything_that_matches_can_be_selected_before_any_row_is(site, letters, address):
+    """A script hides the bar of the selection while no row is selected."""
+    (link,) = [each for each in parsed(site.get(address)).all("a") if each.text == "Select everything that matches"]
+    while link is not None:
+        assert "bulk" not in (link.attributes.get("class") or "").split()
+        assert "hidden" not in link.attributes
+        link = link.parent
+
+
 def test_tenant_reaches_only_its_own_schedules(letters, store):
     run(Registrar(store).upsert(a_job("acme/a", "0 * * * *")))
 

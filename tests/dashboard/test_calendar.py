@@ -12,11 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kron.apps.dashboard.clock_changes import clock_lines
 from kron.apps.dashboard.month import Month, month_of, outcome_step, outcomes_by_day, read_month
 from kron.apps.dashboard.pages.calendar import length_text
-from kron.engine.clock import ManualClock
+from kron.engine.clock import ManualClock, SystemTimer
+from kron.engine.load_pass import LoadPass
 from kron.engine.overview import TROUBLE, OutcomeCount
+from kron.engine.registrar import Registrar
 from kron.errors import InvalidInput
+from kron.rules.calendar_facts import CalendarFacts, ZoneHours
 from kron.rules.run import State
 from kron.stores.memory import MemoryStore
 from kron.timing.calendar import Date
@@ -24,6 +28,7 @@ from kron.timing.zone import instant_of
 from tests.dashboard.counted import CountedStore
 from tests.dashboard.seeded import NOW
 from tests.dashboard.served import Site, dashboard_of, served
+from tests.stores.making import a_job
 
 ZONES = ["Europe/Paris", "Australia/Lord_Howe", "Asia/Kathmandu", "America/St_Johns", "UTC", "Pacific/Apia"]
 EPOCH = date(1970, 1, 1)
@@ -160,9 +165,79 @@ def test_store_that_does_not_answer_leaves_dashes():
     with served(dashboard_of(store)) as site:
         page = site.get("/calendar").text
         assert "the store did not answer in time" in page and '<span class="num">—' in page
-        assert len(page.encode()) < 60_000 and [call for call in store.calls if call != "now"] == ["outcomes"]
+        assert len(page.encode()) < 60_000 and [call for call in store.calls if call != "now"] == ["outcomes", "read"]
 
 
 def test_zone_that_the_script_has_encoded_is_understood(seeded_site):
     """The script writes the zone of the browser into the cookie by `encodeURIComponent`."""
     assert 'data-zone="Europe/Paris"' in page_in(seeded_site, "Europe%2FParis")
+
+
+@pytest.fixture(scope="module")
+def counted_site():
+    """A store whose worker has looked for rare schedules, two months before the clocks change in Paris."""
+
+    async def filled():
+        store = MemoryStore(ManualClock(float(NOW)))
+        names = {"month": "30 23 1 * *", "paris": "30 2 * * * @tz(Europe/Paris)", "tokyo": "0 2 * * * @tz(Asia/Tokyo)"}
+        names |= {f"many-{n:02}": "0 4 3 * *" for n in range(14)}
+        for name, text in names.items():
+            await Registrar(store).upsert(a_job(name, text))
+        await LoadPass(store, SystemTimer(), "w").once()
+        return store
+
+    with served(dashboard_of(asyncio.run(filled()))) as site:
+        yield site
+
+
+@pytest.mark.parametrize(("zone", "day", "clock"), [("UTC", 1, "23:30"), ("Europe/Paris", 2, "00:30")])
+def test_rare_runs_stand_on_their_day_in_the_zone_of_the_viewer(counted_site, zone, day, clock):
+    cells = cells_of(page_in(counted_site, zone, "2026-11"))
+    shown = [number for number, (_, _, words) in cells.items() if "month" in words]
+    assert shown == [day]
+    assert f"{clock} month" in " ".join(cells[day][2].split())
+
+
+def test_day_with_many_rare_runs_shows_the_first_and_counts_the_others(counted_site):
+    words = cells_of(page_in(counted_site, "UTC", "2026-11"))[3][2]
+    assert [name for name in ("many-00", "many-01", "many-02", "many-03") if name in words] == [
+        "many-00",
+        "many-01",
+        "many-02",
+    ]
+    assert "11 more" in words
+
+
+def test_next_clock_change_says_how_many_schedules_it_concerns(counted_site, seeded_site):
+    page = html.unescape(re.sub(r"<[^>]*>", "", page_in(counted_site, "Europe/Paris")))
+    assert "Clocks go back in Europe/Paris, Sun 25 Oct, 02:00" in page
+    assert "1 schedule runs at fixed local hours. 1 of them can run in an hour that is repeated." in page
+    assert "Asia/Tokyo" not in page
+    assert "Clocks go" not in page_in(seeded_site, "Europe/Paris"), "no worker has looked at this store"
+
+
+def hours_of(zone, count):
+    return ZoneHours(zone, count, (0, 0, count, *(0,) * 21))
+
+
+def test_zones_that_change_together_are_one_line():
+    zones = [hours_of(f"Europe/{name}", n) for n, name in enumerate(("Rome", "Paris", "Berlin", "Madrid"), 1)]
+    zones += [hours_of("America/New_York", 7), hours_of("No/Zone", 8), hours_of("Asia/Tokyo", 9)]
+    lines = clock_lines(CalendarFacts(tuple(zones), (), 0), NOW)
+    paris, york = (instant_of(f"2026-{at}:00:00Z") for at in ("10-25T01", "11-01T06"))
+    assert lines == [
+        (paris, False, ("Europe/Madrid", "Europe/Berlin", "Europe/Paris"), 1, 10, 10),
+        (york, False, ("America/New_York",), 0, 7, 0),
+    ]
+
+
+@pytest.mark.parametrize(("query", "names"), [("", {"month", "paris", "tokyo", "many-00"}), ("?q=many-1", {"many-13"})])
+def test_calendar_file_has_the_runs_of_the_next_30_days(counted_site, query, names):
+    reply = counted_site.get(f"/calendar.ics{query}")
+    assert (reply.status, reply.headers["content-type"]) == (200, "text/calendar; charset=utf-8")
+    summaries = re.findall("SUMMARY:(.*)\r\n", reply.text)
+    assert names <= set(summaries)
+    assert set(summaries) == {"month", "paris", "tokyo", *(f"many-{n:02}" for n in range(14))} or query
+    assert not query or {name[:6] for name in summaries} == {"many-1"}
+    assert 'href="/calendar.ics"' in counted_site.get("/calendar").text
+    assert 'href="/calendar.ics?q=many-1"' in counted_site.get("/schedules?q=many-1").text

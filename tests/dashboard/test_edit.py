@@ -16,7 +16,7 @@ from kron.stores.memory import MemoryStore
 from kron.timing.schedule.policy import SECOND, SERVICE, Overlap, Policy
 from kron.timing.zone import instant_of, rfc3339_ms
 from tests.dashboard.parsed import more, parsed
-from tests.dashboard.served import dashboard_of, served, watched
+from tests.dashboard.served import ask, dashboard_of, in_thread, served, watched
 from tests.dashboard.test_actions import FixedClock
 from tests.service.http import serving
 from tests.stores.making import a_job
@@ -241,9 +241,9 @@ def test_page_says_that_a_file_replaces_the_edit(site, store, actor, is_said):
 
 
 def test_reader_sees_the_effect_and_no_button_that_works(store):
-    with served(dashboard_of(store, Role.VIEWER)) as site:
+    with served(dashboard_of(store, Role.VIEWER, store_name="sqlite:jobs.db")) as site:
         reply = site.get(ADDRESS + query(text="0 3 * * *"))
-        assert "kron schedules apply billing/invoices" in reply.text
+        assert f"kron ui --operator --store=sqlite:jobs.db --listen=127.0.0.1:{site.port + 1}" in reply.text
         assert not re.search(r'<button class="btn pri"(?![^>]*disabled)', reply.text)
 
 
@@ -259,3 +259,70 @@ def test_settings_of_a_service_hold_for_its_dashboard():
         assert service.put("/v1/schedules/a", body).status == 200
         page = service.get("/ui/schedules/a/edit?text=*+*+*+*+*+*&dialect=service")
         assert b"it runs every 1 s" in page.body
+
+
+def test_comparison_that_ends_before_30_days_says_so_at_its_top(site, store):
+    run(Registrar(store).upsert(written("* * * * *"), Actor("ana")))
+    for text, is_short in (("*/2 * * * *", True), ("0 3 * * *", True)):
+        main = parsed(site.get(ADDRESS + query(text=text)))
+        (effect,) = [each for each in main.all("section") if each.attributes.get("id") == "effect"]
+        heading = effect.one("header").text
+        assert heading.startswith("Until ") is is_short
+        assert ("not 30 days: it has too many runs" in heading) is is_short
+        until = re.search(r"Until (.*?) *not 30", heading)[1]
+        assert f"Compared until {until}." in effect.one("footer").text
+    run(Registrar(store).upsert(written("0 4 * * *"), Actor("ana")))
+    main = parsed(site.get(ADDRESS + query(text="0 3 * * *")))
+    (effect,) = [each for each in main.all("section") if each.attributes.get("id") == "effect"]
+    assert effect.one("header").text == "The next 30 dayscompared run by run"
+
+
+def compared_of(reply):
+    return re.search(r'name="compared" value="(\d+)"', reply.text)[1]
+
+
+def test_typing_does_not_move_the_revision_that_is_replaced(site, store):
+    """A page that is loaded shows the new revision. One that a person types in only asks for the effect."""
+    fields = {"text": "0 3 * * *", "revision": "1", "compared": "1"}
+    before = site.get(ADDRESS + query(**fields), **{"HX-Request": "true"})
+    assert compared_of(before) == "1"
+    run(Registrar(store).upsert(written("0 5 * * *"), Actor("bob", "earlier")))
+    typed = site.get(ADDRESS + query(**fields), **{"HX-Request": "true"})
+    assert compared_of(typed) == "1"
+    assert "Preview the text before you save it." in typed.text
+    assert site.send(ADDRESS, fields).status == 412
+    loaded = site.get(ADDRESS + query(**fields))
+    assert compared_of(loaded) == "2"
+    assert "Preview the text before" not in loaded.text
+    assert site.send(ADDRESS, {**fields, "compared": "2"}).status == 303
+
+
+def test_notice_of_a_change_by_another_person_stands_above_the_form(site, store):
+    run(Registrar(store).upsert(written("0 5 * * *"), Actor("bob", "earlier")))
+    text = site.get(ADDRESS + query(text="0 3 * * *", revision="1", compared="1")).text
+    notice = text.index("was changed meanwhile by bob")
+    assert notice < text.index('<form id="edit"') < text.index(">Save</button>")
+    assert 'hx-select-oob="#effect,#meanwhile"' in text, "and it appears while a person types"
+
+
+@pytest.mark.slow
+def test_person_who_types_sees_the_change_of_another_person_and_overwrites_nothing_unseen(page):
+    def defined():
+        store = MemoryStore(FixedClock(NOW))
+        run(Registrar(store).upsert(written("0 2 * * *"), Actor("ben", "first")))
+        return store
+
+    store = in_thread(defined)
+    with served(dashboard_of(store)) as site:
+        page.goto(site.address + ADDRESS)
+        ask(Registrar(store).upsert(written("0 5 * * *"), Actor("bob", "earlier")))
+        page.locator("textarea").fill("0 3 * * *")
+        page.locator("#meanwhile").get_by_text("was changed meanwhile by bob").wait_for(timeout=10_000)
+        assert page.locator("[name=compared]").input_value() == "1"
+        page.get_by_role("button", name="Save").click()
+        page.wait_for_load_state()
+        assert page.locator("[name=compared]").input_value() == "2"
+        assert ask(store.get([NAME]))[0].revision == 2
+        page.get_by_role("button", name="Save").click()
+        page.wait_for_url(site.address + ADDRESS.removesuffix("/edit"))
+        assert ask(store.get([NAME]))[0].revision == 3

@@ -396,6 +396,38 @@ def test_action_records_the_person_in_the_history_and_in_the_audit_log(house, an
     assert "form_token" not in house.audit.read_text()
 
 
+def asked_of(house, path):
+    """Return what the latest recorded request to an address asked for, and the statuses of refused ones."""
+    lines = [json.loads(line) for line in house.audit.read_text().splitlines()]
+    own = [line for line in lines if line.get("path", "").endswith(path)]
+    return [line["asked"] for line in own if line["kind"] == "intent"][-1:], [
+        line["status"] for line in own if line["kind"] == "refused"
+    ]
+
+
+def test_audit_log_has_the_names_of_a_bulk_action(house, ana):
+    names = [f"absent-{number:03d}" for number in range(130)]
+    fields = {"request": "ui-" + "0" * 24, "note": "move"}
+    body = [*fields.items(), *(("name", name) for name in names)]
+    token = house.form_token(ana, "/t/acme/")
+    assert ana.post(f"{house.address}/t/acme/bulk/pause", [("form_token", token), *body], False).status == 303
+    ((asked,), _) = asked_of(house, "/bulk/pause")
+    assert (asked["name"]["count"], asked["name"]["first"]) == (130, names[:100])
+    assert (asked["note"], asked["request"]) == ("move", "ui-" + "0" * 24)
+
+
+def test_form_cannot_hide_its_fields_behind_others(house, ana):
+    junk = {f"a{number:03d}": "x" for number in range(100)}
+    reply = house.send(ana, "/t/acme/schedules/acme-own/resume", {**junk, "note": "hidden"})
+    assert reply.status == 422
+    _, refused = asked_of(house, "/acme-own/resume")
+    assert refused[-1] == 422
+    fewer = dict(list(junk.items())[:38])  # with the token and the note, as many names as a form may have
+    assert house.send(ana, "/t/acme/schedules/acme-own/resume", {**fewer, "note": "hidden"}).status == 303
+    ((asked,), _) = asked_of(house, "/acme-own/resume")
+    assert asked["note"] == "hidden"
+
+
 def test_manual_runs_have_the_quota_of_the_api(house):
     browser = Browser()
     house.sign_in(browser, "olaf")

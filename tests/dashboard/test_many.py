@@ -26,6 +26,7 @@ def seeded_server():
     with running(FAST | SETTINGS) as server:
         server.sql("CREATE ROLE kron LOGIN")
         database = server.database()
+        server.index_names(database)
         server.sql("GRANT USAGE ON SCHEMA kron TO kron; GRANT ALL ON ALL TABLES IN SCHEMA kron TO kron", database)
         assert Seed(server, database, SIZE).fill()["schedules"] == SIZE.schedules
         yield server, database

@@ -156,6 +156,54 @@ def test_overview_without_a_worker_says_so():
         assert parsed(site.get("/")).one("h1").text == "No worker is running."
 
 
+def with_targets(*targets):
+    store = MemoryStore(ManualClock(NOW))
+    for number, target in enumerate(targets):
+        job = Job(f"s{number}", parse("*/5 * * * *", dialect="kron"), target=target)
+        asyncio.run(Registrar(store).upsert(job))
+    return store
+
+
+FUNCTIONS = "Functions run in the application that declares them: start the application. kron worker cannot run them."
+WEBHOOKS = "Webhooks need a worker with KRON_WEBHOOK_SECRET: kron worker --store=sqlite:jobs.db."
+
+
+@pytest.mark.parametrize(
+    ("targets", "text"),
+    [
+        (["python:report", "python:mail"], f"No worker is registered. {FUNCTIONS}"),
+        (["https://x.example/", "http://x.example/"], f"No worker is registered. {WEBHOOKS}"),
+        (["python:report", "https://x.example/"], f"No worker is registered. {WEBHOOKS} {FUNCTIONS}"),
+        (
+            ["kubernetes:a/b"],
+            "No worker is registered. Kubernetes Jobs need a worker with access to the cluster: "
+            "kron worker --kubernetes --store=sqlite:jobs.db.",
+        ),
+    ],
+)
+def test_without_a_worker_the_page_says_what_must_run_for_the_targets(targets, text):
+    with served(dashboard_of(with_targets(*targets), store_name="sqlite:jobs.db")) as site:
+        assert text in parsed(site.get("/")).text
+
+
+def test_function_waits_for_its_application(seeded):
+    (state,) = asyncio.run(with_targets("python:report").get(["s0"]))
+    for records in ([], ask(seeded.overview.workers())):
+        cause = fleet_panel(records, NOW * 1000).cause_of_wait(state)
+        assert cause == "The application that declares its function is not running."
+
+
+@pytest.mark.parametrize(("count", "text"), [(5, ""), (6, "5 of 6"), (100, "5 of 100"), (101, "5 of more than 100")])
+def test_paused_schedules_have_a_bounded_total(count, text):
+    store = a_store(*(f"s{number:03d}" for number in range(count)))
+    for number in range(count):
+        asyncio.run(Registrar(store).pause(f"s{number:03d}"))
+    with served(dashboard_of(store)) as site:
+        links = {link.text: link.attributes["href"] for link in parsed(site.get("/")).all("a")}
+    shown = {name: address for name, address in links.items() if name.endswith("paused schedules")}
+    assert shown == ({f"{text} paused schedules": "/schedules?state=paused"} if text else {})
+
+
 def test_slow_panel_shows_a_dash_and_the_page_comes():
     store = a_store("a")
 

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kron.apps.dashboard import run_search
 from kron.apps.dashboard.access import Role
 from kron.apps.dashboard.dead_letter_group import MAX_DISTANCE_MS, dead_letter_groups, host_of_target
+from kron.apps.dashboard.time_text import span_text
 from kron.engine.overview import TROUBLE
 from kron.rules.run import Run, State
 from tests.dashboard.parsed import more, parsed
@@ -52,6 +54,55 @@ def test_active_runs_are_listed_oldest_first(site, seeded):
     assert "Running for 3 min 47 s" in rows(main)[0].text
 
 
+def newest(store, is_shown=lambda run: True):
+    runs = [run for runs in store.ledger.values() for run in runs.values() if is_shown(run)]
+    return [run.key for run in sorted(runs, key=lambda run: (run.nominal, run.key), reverse=True)]
+
+
+def first_pages(site, address, count):
+    found = []
+    while address and len(found) < count:
+        main = parsed(site.get(address))
+        found += keys(main)
+        address = more(main)
+    return found[:count]
+
+
+def test_name_shows_all_runs_of_the_schedules_that_begin_with_it(site, seeded):
+    of_crm = newest(seeded, lambda run: run.identity.startswith("crm."))
+    found = first_pages(site, "/runs?q=crm.", 80)
+    assert found == of_crm[: len(found)]
+    assert len(found) > 50
+    of_tax = newest(seeded, lambda run: run.identity == "tax.report-es")
+    assert walk(site, "/runs?q=tax.report-es") == of_tax != []
+    assert walk(site, "/runs?q=no.such") == []
+
+
+@pytest.mark.parametrize("state", [State.SUCCESS, State.SKIPPED, State.FAILED])
+def test_name_and_outcome_show_what_ended_so_in_pages_that_read_100_runs(site, seeded, state):
+    expected = newest(seeded, lambda run: run.identity.startswith("c") and run.state is state)
+    found = first_pages(site, f"/runs?q=c&outcome={state}", 60)
+    assert found == expected[:60] != []
+
+
+def test_runs_that_succeeded_are_listed_with_their_durations(site, seeded):
+    main = parsed(site.get("/runs?outcome=success"))
+    assert keys(main) == newest(seeded, lambda run: run.state is State.SUCCESS)[:25]
+    assert main.one("h1").text == "Runs that succeeded"
+    run = ask(seeded.runs_by_key([keys(main)[0]]))[0]
+    assert f"sla.probe{span_text(run.finished - run.started)}" in rows(main)[0].text
+    assert "of 100 runs that were read" in main.text
+
+
+def test_runs_that_succeeded_need_a_name_if_there_are_many_schedules(site, monkeypatch):
+    monkeypatch.setattr(run_search, "MAX_SCHEDULES", 2)
+    main = parsed(site.get("/runs?outcome=success"))
+    assert (main.one("h1").text, keys(main)) == ("Runs that succeeded are listed by schedule", [])
+    main = parsed(site.get("/runs?outcome=success&q=billing."))
+    assert "of the first 50 schedules" in main.text
+    assert {row.all("a", "name")[0].text for row in rows(main)} <= {"billing.close-month", "billing.dunning"}
+
+
 def test_dead_letters_of_one_host_are_one_group(site, seeded):
     main = parsed(site.get("/runs?dead=1"))
     assert main.one("h1").text == "3 dead letters, all of billing.acme.example"
@@ -62,11 +113,11 @@ def test_dead_letters_of_one_host_are_one_group(site, seeded):
 
 
 def test_viewer_sees_the_command_in_place_of_the_button(seeded):
-    with served(dashboard_of(seeded, Role.VIEWER)) as site:
+    with served(dashboard_of(seeded, Role.VIEWER, store_name="sqlite:jobs.db")) as site:
         main = parsed(site.get("/runs?dead=1"))
     (button, *_) = [each for each in main.all("span", "btn") if each.text == "Run again"]
     assert button.attributes["aria-disabled"] == "true"
-    assert button.attributes["title"] == f"kron schedules redrive {keys(main)[0]}"
+    assert button.attributes["title"].startswith("kron ui --operator --store=sqlite:jobs.db")
     assert "Read only." in main.text
 
 

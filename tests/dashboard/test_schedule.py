@@ -343,11 +343,11 @@ def test_tick_in_words(milliseconds, text):
 
 
 def test_viewer_sees_actions_greyed_with_the_command(seeded):
-    with served(dashboard_of(seeded, Role.VIEWER)) as site:
+    with served(dashboard_of(seeded, Role.VIEWER, store_name="sqlite:jobs.db")) as site:
         page = site.get("/schedules/billing.invoices").text
         buttons = re.findall(r'<a class="btn" ([^>]*)>', page.partition("</h1>")[2].partition("hero")[0])
         assert len(buttons) == 4 and all("href" not in button for button in buttons)
-        assert buttons[0] == 'aria-disabled="true" title="kron pause billing.invoices"'
+        assert buttons[0] == 'aria-disabled="true" title="kron pause --store=sqlite:jobs.db billing.invoices"'
 
 
 def test_operator_reaches_every_action_by_a_link(site):

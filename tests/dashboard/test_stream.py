@@ -19,9 +19,9 @@ from tests.stores.making import a_job
 class Ear:
     """A page that listens: what it was told, and when."""
 
-    def __init__(self, site, query=""):
+    def __init__(self, site, query="", cookie=""):
         self.connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=30)
-        self.connection.request("GET", f"/stream{query}")
+        self.connection.request("GET", f"/stream{query}", headers={"Cookie": cookie} if cookie else {})
         self.answer, self.text = self.connection.getresponse(), ""
         self.thread = threading.Thread(target=self._read, daemon=True)
         self.thread.start()

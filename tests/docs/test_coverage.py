@@ -9,7 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs import test_data, test_shell_celery, test_shell_postgres, test_shell_service, test_tutorials
+from tests.docs import (
+    test_data,
+    test_shell_celery,
+    test_shell_krond,
+    test_shell_postgres,
+    test_shell_service,
+    test_tutorials,
+)
 from tests.docs.page import DOCS, PAGES, ROOT, Block, blocks
 from tests.docs.reference import GENERATED
 from tests.docs.shell import installs
@@ -41,6 +48,7 @@ SHELL = {
     **SHELL_POSTGRES,
     **SHELL_SERVICE,
     "how-to/celery.md": "shell_celery",
+    "how-to/krond.md": "shell_krond",
     "README.md": "shell_postgres, shell_service",
 }
 DATA = {
@@ -106,6 +114,7 @@ def test_registered_pages_exist_and_are_run():
     tests = {
         "tutorials": test_tutorials,
         "shell_celery": test_shell_celery,
+        "shell_krond": test_shell_krond,
         "shell_postgres": test_shell_postgres,
         "shell_service": test_shell_service,
     }

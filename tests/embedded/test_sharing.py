@@ -68,6 +68,7 @@ def outcomes(url, names):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(SECONDS + 120)
 def test_two_applications_with_different_jobs_run_every_period(url, tmp_path):
     first, second = [f"web-{n}" for n in range(3)], [f"worker-{n}" for n in range(3)]
@@ -79,6 +80,7 @@ def test_two_applications_with_different_jobs_run_every_period(url, tmp_path):
         assert times == list(range(times[0], times[0] + len(times))), name  # without a hole
 
 
+@pytest.mark.slow
 def test_rolling_deploy_that_adds_and_removes_a_job_loses_nothing(url, tmp_path):
     old = start(url, 10, tmp_path, "kept", "removed")
     time.sleep(6)

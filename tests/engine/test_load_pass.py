@@ -171,3 +171,42 @@ def test_pass_works_in_slices_also_within_one_schedule():
     pairs = list(zip(slices, timer.breaks, strict=True))[1:]
     half = BREAK_FACTOR / 2  # the two clocks do not begin at the same instruction
     assert all(rest >= min(MAX_BREAK_SECONDS, half * work) for work, rest in pairs), "a tenth of the time"
+
+
+def test_round_collects_local_hours_and_rare_runs_of_each_scope():
+    texts = {
+        "a/month": "0 4 1 * *",
+        "a/paris": "30 2 * * * @tz(Europe/Paris)",
+        "a/hourly": "0 * * * * @tz(Europe/Paris)",
+        "b/paris": "0 9 2 * * @tz(Europe/Paris)",
+        "b/rome": "0 2 * * * @tz(Europe/Rome)",
+        "free": "0 5 3 * *",
+    }
+
+    async def script():
+        store = await a_store([])
+        for name, text in texts.items():
+            schedule = replace(parse(text, dialect="kron"), policy=SERVICE)
+            await Registrar(store).upsert(Job(name, schedule, target="test:it"))
+        await LoadPass(store, Timer(), "w").once()
+        facts = {scope: await store.overview.calendar.read(scope) for scope in ("", "a/", "b/", "c/")}
+        zones = {scope: {z.zone: z.schedules for z in each.zones} for scope, each in facts.items() if each}
+        assert zones == {
+            "": {"Europe/Paris": 2, "Europe/Rome": 1},
+            "a/": {"Europe/Paris": 1},
+            "b/": {"Europe/Paris": 1, "Europe/Rome": 1},
+        }
+        names = {s: sorted({r.identity for d in each.days for r in d.runs}) for s, each in facts.items() if each}
+        assert names == {"": ["a/month", "b/paris", "free"], "a/": ["a/month"], "b/": ["b/paris"]}
+        for name in ("a/month", "a/paris"):
+            await Registrar(store).pause(name)
+        await LoadPass(store, Timer(), "w").once()
+        assert (await store.overview.calendar.read("a/"))[:2] == ((), ())
+        for name in texts:
+            if name.startswith("b/"):
+                await Registrar(store).delete(name)
+        store.clock.advance(1)
+        await LoadPass(store, Timer(), "w").once()
+        assert await store.overview.calendar.read("b/") is None
+
+    asyncio.run(script())

@@ -59,7 +59,7 @@ MODIFIERS = [
 ]
 KEYS = [
     *("name=", "command=", "user=", "group=", "cwd=", "env=", "shell=", "umask=", "timeout=", "stdout=", "stderr="),
-    *("description=", "/tmp", "A=b"),
+    *("grace=", "description=", "/tmp", "A=b"),
 ]
 JSON = ["{", "}", "[", "]", '":"', "null", "1e999", "\\ud800", "2026-03-01T10:00:00Z", *(f'"{key}"' for key in RECORD)]
 

@@ -1,9 +1,14 @@
 """Quotes and escapes: whatever goes in comes out."""
 
+import ast
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import kron as package
 from kron.language import parse
 from kron.language.canonical import unparse
 from kron.language.fault import Fault
@@ -108,3 +113,17 @@ def test_a_list_that_is_half_quoted_is_refused():
     assert code(split, 'a,"b') == "UNCLOSED_QUOTE"
     assert code(split, "a,b\\") == "STRAY_ESCAPE"
     assert code(remove_quotes, '"b') == "UNCLOSED_QUOTE"
+
+
+def test_no_pattern_of_the_source_repeats_a_group_possessively():
+    """Python before 3.11.5, such as that of Debian 12, matches `(?:...)*+` wrongly."""
+    source = Path(package.__file__).parent
+    possessive, charset = re.compile(r"\)[*+?]\+|\)\{[0-9,]+\}\+|\(\?>"), re.compile(r"\[[^]]*\]")
+    found = [
+        f"{path.relative_to(source)}:{node.lineno}"
+        for path in sorted(source.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
+        if possessive.search(charset.sub("x", str(node.value)))
+    ]
+    assert found == []

@@ -8,7 +8,7 @@ from kron.errors import KronError, LanguageError
 from kron.language import parse
 from kron.language.krontab import MAX_ERRORS, MAX_LINES, read_table
 from kron.language.quoting import quote
-from kron.timing.job import Command
+from kron.timing.job import MAX_GRACE, Command
 from tests.language import texts
 
 PATH = "/etc/krontab"
@@ -26,6 +26,7 @@ commands = st.builds(
     shell=st.none() | paths,
     umask=st.none() | st.integers(0, 0o777),
     timeout=st.none() | st.integers(1, texts.LONGEST),
+    grace=st.none() | st.integers(0, MAX_GRACE),
     stdout=st.none() | paths,
     stderr=st.none() | paths,
 )
@@ -43,6 +44,8 @@ def pairs_of(command, name, description):
         yield f"umask={command.umask:03o}"
     if command.timeout is not None:
         yield f"timeout={command.timeout}ns"
+    if command.grace is not None:
+        yield f"grace={command.grace}ns"
     if description:
         yield f"description={quote(description)}"
 
@@ -67,7 +70,7 @@ def test_a_line_is_read_back_as_it_was_meant(data, schedule, name, command, desc
     assert [getattr(job.command, key) for key in REST] == [getattr(command, key) for key in REST]
 
 
-REST = ("line", "user", "group", "cwd", "shell", "umask", "timeout", "stdout", "stderr")
+REST = ("line", "user", "group", "cwd", "shell", "umask", "timeout", "grace", "stdout", "stderr")
 
 
 @settings(max_examples=100, deadline=None)
@@ -110,7 +113,20 @@ def test_a_variable_may_be_quoted_whole_or_in_its_value():
 def test_a_description_may_be_empty_and_nothing_else():
     (job,) = read_table("0 0 * * * name=a command=b description=", PATH).jobs
     assert job.description == ""
-    for key in ("name", "command", "user", "group", "cwd", "env", "shell", "umask", "timeout", "stdout", "stderr"):
+    for key in (
+        "name",
+        "command",
+        "user",
+        "group",
+        "cwd",
+        "env",
+        "shell",
+        "umask",
+        "timeout",
+        "grace",
+        "stdout",
+        "stderr",
+    ):
         pairs = {"name": "a", "command": "b", key: ""}
         line = " ".join(["0 0 * * *", *(f"{name}={value}" for name, value in pairs.items())])
         assert only_error(line) == ("BAD_VALUE", f"{key}=")

@@ -18,8 +18,9 @@ import pytest
 
 from kron.engine.clock import SystemClock
 from kron.engine.registrar import Registrar
-from kron.launchers.command import CommandLauncher
-from kron.launchers.journal import Entry, Journal, boot, ticks
+from kron.launchers.command.journal import Entry, Journal
+from kron.launchers.command.launcher import CommandLauncher
+from kron.launchers.command.process import boot, ticks
 from kron.rules.launch_result import LaunchResult, Report
 from kron.rules.outcome import Outcome
 from kron.rules.run import State
@@ -67,7 +68,7 @@ def test_a_command_is_run_and_its_end_reported(journal, line, said, status):
         (Command("exit 0"), (Report.SUCCESS, 0, "")),
         (
             Command("sleep 60", timeout=200 * MILLISECOND),
-            (Report.FAILED, -signal.SIGKILL, "the command exceeded its timeout and was killed"),
+            (Report.FAILED, 128 + signal.SIGTERM, "the command exceeded its timeout and was killed"),
         ),
     ],
 )

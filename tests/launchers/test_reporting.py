@@ -7,8 +7,9 @@ from dataclasses import replace
 from kron.apps import wiring
 from kron.engine.clock import ManualClock
 from kron.engine.events import silent
-from kron.launchers.command import CommandLauncher
-from kron.launchers.journal import Journal, ticks
+from kron.launchers.command.journal import Journal
+from kron.launchers.command.launcher import CommandLauncher
+from kron.launchers.command.process import ticks
 from kron.rules.launch_result import Report
 from kron.rules.outcome import Outcome
 from kron.rules.run import State

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from hashlib import sha256
 
 import pytest
 
@@ -65,6 +66,26 @@ def test_bulk_records_the_ids_and_targets(audited):
     audited.bearing(token()).call("POST", "/v1/schedules:bulk", lines, **NDJSON)
     asked = [each for e in entries(audited.path, "intent") for each in e.get("asked") or []]
     assert asked == [{"id": f"b{n}", "target": DEFINITION["target"]} for n in range(120)]
+
+
+def test_action_on_many_records_the_first_ids_and_their_number_or_the_filter(audited):
+    eve, ids = audited.bearing(token()), [f"s{n:03d}" for n in range(130)]
+    assert eve.post("/v1/schedules:pause", {"ids": ids, "note": "x"}).status == 200
+    assert eve.post("/v1/schedules:pause", {"ids": ["y" * 200], "note": "x"}).status == 200
+    eve.post("/v1/dead-letters:redrive", {"keys": ["0" * 64]})
+    assert eve.post("/v1/schedules:resume", {"filter": {"prefix": "s0", "labels": ["a=b"]}}).status == 200
+    many, one, keys, by_filter = [entry["asked"] for entry in entries(audited.path, "intent")]
+    assert (many["ids"]["count"], many["ids"]["first"], many["note"]) == (130, ids[:100], "x")
+    assert many["ids"]["sha256"] == sha256(json.dumps(ids).encode()).hexdigest(), "the whole list can be checked"
+    assert (one["ids"]["count"], one["ids"]["first"]) == (1, ["y" * 200])
+    assert keys["keys"]["first"] == ["0" * 64]
+    assert by_filter["filter"] == {"prefix": "s0", "labels": "['a=b']"}
+
+
+def test_huge_selection_has_a_line_of_bounded_length(audited):
+    audited.bearing(token()).post("/v1/schedules:pause", {"ids": ["y" * 300 for _ in range(180)]})
+    (line,) = [line for line in audited.path.read_text().splitlines() if '"intent"' in line and "asked" in line]
+    assert 100 * 200 < len(line) < 100 * 200 + 2_000
 
 
 def test_change_that_cannot_be_recorded_is_refused_before_it_is_made(audited):

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from icalendar import Calendar
 
-from kron.apps.service import agenda as agendas
-from kron.apps.service.agenda import make_agenda
+from kron.apps import agenda as agendas
+from kron.apps.agenda import make_agenda
 from kron.apps.service.routes import calendar as route
 from kron.engine.clock import SystemClock
 from kron.language.reading import parse

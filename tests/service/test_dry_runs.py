@@ -66,7 +66,7 @@ def test_dry_run_of_a_backfill_says_which_periods_ran(plain):
 
 
 def test_dry_runs_spend_no_quota_and_need_the_scope_of_the_act(tmp_path):
-    with serving(**settings(tmp_path), max_triggers_per_minute=2) as service:
+    with serving(**settings(tmp_path), max_triggers_per_minute=3) as service:
         acme = service.bearing(token("acme"))
         acme.put("/v1/schedules/own", DEFINITION)
         for _ in range(5):

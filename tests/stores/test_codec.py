@@ -147,6 +147,7 @@ commands = st.builds(
     timeout=st.none() | lengths,
     stdout=st.none() | texts,
     stderr=st.none() | texts,
+    grace=st.none() | lengths,
 )
 
 

@@ -1,13 +1,13 @@
 """The store in memory is a product because it is like the others: the same steps, compared after each.
 
-`KRON_TEST_EXAMPLES=2000 pytest tests/stores/test_likeness.py` for longer.
+`make campaigns` runs more of the same.
 """
 
 import asyncio
-import os
 import shutil
 from dataclasses import replace
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
@@ -214,7 +214,9 @@ class Likeness(RuleBasedStateMachine):
 
         async def count(store):
             await LoadPass(store.store, Still(), "w1").once()
-            return [await store.store.overview.load(scope, hour, hour + 9 * 86_400, 7_200) for scope in ("", "t/")]
+            seen = store.store.overview
+            facts = [await seen.calendar.read(scope) for scope in ("", "t/")]
+            return facts, [await seen.load(scope, hour, hour + 9 * 86_400, 7_200) for scope in ("", "t/")]
 
         self.both(lambda store: self.runner.run(count(store)))
 
@@ -239,6 +241,7 @@ class Likeness(RuleBasedStateMachine):
                 [await seen.runs_between(name, first, first + 86_400, limit) for name in NAMES],
                 [(*change[:3], change.change) for change in changes],
                 changes and [change.change for change in await seen.activity(scope, limit, changes[-1].position)],
+                await seen.requests([(change.identity, change.at) for change in changes]),
                 await seen.workers(),
             )
 
@@ -266,17 +269,19 @@ class PostgresLikeness(Likeness):
 
 def steps(examples):
     return settings(
-        max_examples=int(os.environ.get("KRON_TEST_EXAMPLES", examples)),
+        max_examples=examples,
         stateful_step_count=40,
         deadline=None,
         suppress_health_check=list(HealthCheck),
     )
 
 
-def test_sqlite_is_like_memory():
-    run_state_machine_as_test(Likeness, settings=steps(25))
+@pytest.mark.parametrize("examples", [25, pytest.param(1_000, marks=pytest.mark.campaign)])
+def test_sqlite_is_like_memory(examples):
+    run_state_machine_as_test(Likeness, settings=steps(examples))
 
 
-def test_postgres_is_like_memory(server, monkeypatch):
+@pytest.mark.parametrize("examples", [15, pytest.param(300, marks=pytest.mark.campaign)])
+def test_postgres_is_like_memory(server, monkeypatch, examples):
     monkeypatch.setattr(PostgresLikeness, "server", server)
-    run_state_machine_as_test(PostgresLikeness, settings=steps(10))
+    run_state_machine_as_test(PostgresLikeness, settings=steps(examples))

@@ -11,7 +11,7 @@ from kron.rules.outcome import Reason
 from kron.rules.run import State
 from kron.rules.update import RunUpdate, ScheduleUpdate
 from kron.stores.postgres import PostgresStore
-from kron.stores.postgres.arrays import texts
+from kron.stores.postgres.arrays import numbers, texts
 from kron.stores.postgres.statements import QUERIES
 from kron.timing.schedule.policy import Overlap
 from tests.stores.making import NOW, SECONDS, a_case, a_gap, a_run, define, now, say, write
@@ -100,6 +100,23 @@ def test_runs_in_trouble_are_paged_by_their_ends(store):
         before = page[-1].changed, page[-1].key
     assert pages == [["t/7", "t/6", "t/5"], ["t/4", "t/3", "t/2"], ["t/1"]]
     assert [run.identity for run in seen.troubled_runs("", {State.FAILED}, 9)] == ["u/x", "t/2"]
+
+
+def test_newest_runs_of_some_schedules_are_one_list_in_pages(store):
+    states = [State.SUCCESS, State.FAILED, State.STARTED, State.SKIPPED]
+    for name in ("t/a", "t/b", "t/c"):
+        define(store, allowed(name), *(a_run(states[n], n // 2, identity=name) for n in range(0, 4, 2)))
+    requested = [a_run(State.SUCCESS, 1, identity="t/b", trigger=f"by hand {n}") for n in range(3)]
+    write(store, now(store, "t/b"), *requested)
+    seen, found, before = Seen(store), [], None
+    while page := seen.latest_runs(["t/b", "t/a", "t/b", "no such"], 2, before):
+        assert len(page) <= 2
+        found += page
+        before = page[-1].nominal, page[-1].key
+    expected = [*store.runs("t/a", 9), *store.runs("t/b", 9)]
+    assert found == sorted(expected, key=lambda run: (run.nominal, run.key), reverse=True)
+    assert len(found) == 7
+    assert seen.latest_runs([], 9) == []
 
 
 def test_running_and_paused_and_next(store):
@@ -277,6 +294,7 @@ PLANS = {
     "next_checks": ({"upto": NOW, "scanned": 50_000, "kinds": 9}, {"schedule_state_wake"}),
     "next_checks_of_scope": ({}, {"schedule_state_pkey"}),
     "recent_runs": ({"schedules": texts(["t/1", "t/2"])}, {"_pkey"}),
+    "latest_runs": ({"schedules": texts(["t/1", "t/2"]), "before": NOW, "key": b"x"}, {"_pkey"}),
     "runs_between": ({"schedule": "t/001", "first": FIRST, "last": FIRST + DAY}, {"_pkey"}),
     "load_hours": ({"first": 1, "last": 200}, {"load_hours_pkey"}),
     "remove_load": ({"before": NOW}, {"load_hours"}),
@@ -284,6 +302,10 @@ PLANS = {
     "actions": ({"schedule": "t/001"}, {"schedule_actions_of_changes"}),
     "latest_actions": ({"before": NOW, "name": "", "number": 0}, {"schedule_actions_at"}),
     "latest_actions_of_scope": ({"before": NOW, "name": "", "number": 0}, {"schedule_actions_at_by_scope"}),
+    "requests_at": (
+        {"schedules": texts(["t/001"]), "times": numbers([NOW])},
+        {"schedule_actions_at", "schedule_actions_of_requests"},
+    ),
     "latest_revisions": ({"before": NOW, "name": "", "number": 0}, {"schedule_revisions_at"}),
     "latest_revisions_of_scope": ({"before": NOW, "name": "", "number": 0}, {"schedule_revisions_at_by_scope"}),
 }

@@ -47,6 +47,7 @@ from tests.stores.making import (
 
 TABLES = [
     *(
+        "calendar_facts",
         "definitions",
         "event_ring",
         "events",
@@ -61,6 +62,7 @@ TABLES = [
         "schedule_actions",
         "schedule_gaps",
         "schedule_labels",
+        "schedule_names",
         "schedule_revisions",
         "schedule_state",
     ),
@@ -203,6 +205,12 @@ def plain(server, database, sql):
 
 
 class TestTenants:
+    @pytest.fixture
+    def database(self, server, database):
+        """The database of each test, with the index of names, whose table has a tenant too."""
+        server.index_names(database)
+        return database
+
     def test_two_tenants_with_the_same_names_see_nothing_of_each_other(self, plain, runner, clock):
         one, two = (Handle(runner, PostgresStore(plain, clock, tenant=name)) for name in ("one", "o'two"))
         define(one, None, a_run(State.STARTED))

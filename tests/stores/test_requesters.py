@@ -50,6 +50,24 @@ def test_requests_in_bulk_are_recorded_for_each_schedule(store, runner, registra
     assert kinds == [(kind, *ANN) for kind in (ActionKind.REDRIVEN, ActionKind.TRIGGERED, ActionKind.TRIGGERED)]
 
 
+def test_requester_of_a_run_is_found_by_its_schedule_and_the_time_of_its_record(store, runner, clock, registrar):
+    runner.run(registrar.upsert(a_job("b", policy=SERVICE)))
+    runs = [runner.run(registrar.trigger("a", "first", ANN))]
+    runner.run(registrar.trigger("a", "without a name"))
+    runner.run(registrar.pause("a", Actor("bob", "at the same time")))
+    clock.advance(1)
+    runs.append(runner.run(registrar.trigger("a", "second", Actor("bob", "again"))))
+    runs.append(runner.run(registrar.trigger("b", "third", ANN)))
+    places = [(run.identity, run.created) for run in runs]
+    absent = [("a", NOW + 500), ("c", NOW), ("b", NOW)]
+    found = runner.run(store.store.overview.requests([*places, *absent, *places]))
+    assert found == {
+        place: [ScheduleAction(ActionKind.TRIGGERED, place[1], None, *actor)]
+        for place, actor in zip(places, [ANN, Actor("bob", "again"), ANN], strict=True)
+    }
+    assert runner.run(store.store.overview.requests([])) == {}
+
+
 def test_request_without_a_name_leaves_no_action(store, runner, registrar):
     runner.run(registrar.trigger("a", "once"))
     assert activity(store) == []

@@ -358,6 +358,7 @@ def plan_of(connection, name, **values):
         ("runs_by_key", "sqlite_autoindex_schedule_runs_1"),
         ("existing_keys", "sqlite_autoindex_schedule_runs_1"),
         ("runs_before", "runs_by_time"),
+        ("latest_runs", "runs_by_time"),
         ("identities", "PRIMARY KEY"),
         ("actions", "actions_by_schedule"),
     ],
@@ -366,7 +367,7 @@ def test_no_question_reads_a_whole_table(other, name, index):
     values = {"shards": "[1]", "upto": 1, "limit": 1, "schedule_id": "a", "cursor": 1, "keys": "[]", "after": ""}
     values |= {"before": "k", "prefix": "a", "beyond": "b", "paused": None, "deleted": 0, "identity": "a"}
     values |= {"kinds": '["test"]', "names": '["a"]', "wake": 1, "revision": 1, "old_cursor": 1, "old_since": 1}
-    values |= {"next_at": 1}
+    values |= {"next_at": 1, "key": "k"}
     plan = plan_of(other, name, **values)
     assert index in plan
     assert "SCAN schedule_runs" not in plan

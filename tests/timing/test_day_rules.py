@@ -60,6 +60,7 @@ def random_field(rng: Random, tokens: tuple[str, ...], low: int, high: int, name
     return ",".join(rng.sample(elements, len(elements)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_a_thousand_random_lines_select_the_days_of_the_oracle(seed):
     rng = Random(seed)

@@ -30,10 +30,25 @@ async def compute(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await loop.run_in_executor(_WORKERS, lambda: work(*args, **kwargs))
 
 
-def time_limit(seconds: float) -> Callable[[], bool]:
-    """Return a function that says whether so many seconds have passed since now."""
-    end = time.monotonic() + seconds
-    return lambda: time.monotonic() > end
+class TimeLimit:
+    """Function that says whether a time has passed, for a search that then looks no further.
+
+    Attributes:
+        reached: Whether it has said so, and the search is not complete.
+    """
+
+    def __init__(self, end: float, clock: Callable[[], float]) -> None:
+        self.end, self.clock, self.reached = end, clock, False
+
+    def __call__(self) -> bool:
+        """Return whether the time has passed."""
+        self.reached = self.reached or self.clock() > self.end
+        return self.reached
+
+
+def time_limit(seconds: float, clock: Callable[[], float] = time.monotonic) -> TimeLimit:
+    """Return a limit of so many seconds from now. With `time.thread_time`, a busy host does not change the result."""
+    return TimeLimit(clock() + seconds, clock)
 
 
 class UpcomingSearch(NamedTuple):

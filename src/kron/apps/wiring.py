@@ -25,7 +25,7 @@ from kron.rules.launch_result import Report
 from kron.stores.presets import BUILT_IN, Presets
 
 if TYPE_CHECKING:
-    from kron.launchers.command import CommandLauncher
+    from kron.launchers.command.launcher import CommandLauncher
 
 POSTGRES = ("postgresql", "postgres")
 MAX_REPORT_RETRY_SECONDS = 86_400.0  # seconds for which recording the end of a run is retried: longer than any lease
@@ -168,11 +168,12 @@ def _commands(store: Store, sink: Sink, folder: str) -> Launcher:
         raise InvalidSetting(
             "NEEDS_LINUX", message, hint="run `kron worker --command-journal` on Linux; other targets work everywhere"
         )
-    from kron.launchers.command import CommandLauncher
-    from kron.launchers.journal import Journal
+    from kron.launchers.command.cgroup import delegated_folder
+    from kron.launchers.command.journal import Journal
+    from kron.launchers.command.launcher import CommandLauncher
 
     try:
-        launcher = CommandLauncher(Journal(folder), _reporter(store, sink))
+        launcher = CommandLauncher(Journal(folder), _reporter(store, sink), cgroup_folder=delegated_folder())
     except OSError as error:
         message = f"the command journal {folder!r} cannot be used: {error.strerror}"
         raise InvalidSetting("CONFIG", message, hint="use a folder that this user can write to") from None

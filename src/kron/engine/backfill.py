@@ -39,6 +39,12 @@ def request_keys(identity: str, periods: Sequence[int], kind: str, request: str)
     return [key_of(identity, nominal, trigger_of(kind, request)) for nominal in periods]
 
 
+def redrive_key(run: Run) -> str:
+    """Return the key of the run that a redrive of a run makes."""
+    (key,) = request_keys(run.identity, [run.nominal], REDRIVE, run.key)
+    return key
+
+
 async def run_again(
     store: Store,
     identity: str,

@@ -10,11 +10,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import NamedTuple
 
-from kron.engine.backfill import request_keys
+from kron.engine.backfill import redrive_key
 from kron.engine.registrar import Registrar
 from kron.errors import Contended, InvalidInput, KronError, NotFound
 from kron.rules.pause import NO_ACTOR, Actor, check_pause_end
-from kron.rules.run import REDRIVE
 from kron.timing.key import key_of
 from kron.timing.schedule.policy import Overlap
 
@@ -87,7 +86,7 @@ async def redrive_all(
 async def redriven(registrar: Registrar, keys: Sequence[str]) -> set[str]:
     """Return the keys of those runs that were redriven before."""
     runs = [run for run in await registrar.store.runs_by_key(keys) if run]
-    new_keys = {run.key: request_keys(run.identity, [run.nominal], REDRIVE, run.key)[0] for run in runs}
+    new_keys = {run.key: redrive_key(run) for run in runs}
     existing = {run.key for run in await registrar.store.runs_by_key(list(new_keys.values())) if run}
     return {key for key, new_key in new_keys.items() if new_key in existing}
 

@@ -1,5 +1,7 @@
 """Load pass: a worker counts the runs of the coming 8 days, schedule by schedule, in the time that passes leave.
 
+It also collects what the calendar shows: local hours by zone, and the coming runs of schedules that run rarely.
+
 One worker of the fleet goes through the names in order. It works for a few milliseconds, then sleeps for longer. So a
 pass of the worker waits for one slice at most. The counters of a scope are written when its last name was read, and
 those of all schedules at the end.
@@ -17,9 +19,11 @@ from kron.engine.events import Event, Sink, silent
 from kron.engine.store import Store
 from kron.errors import KronError
 from kron.language.canonical import canonical
+from kron.rules.calendar_facts import CalendarTable, fixed_hours, rare_runs
 from kron.rules.load import LoadHour, LoadTable, is_shared, upcoming_minutes
 from kron.rules.scope import ALL, scope_of
 from kron.rules.state import ScheduleState
+from kron.rules.upcoming import inactive_reason
 
 INTERVAL_SECONDS = 600.0  # between two rounds
 MAX_FIRST_DELAY_SECONDS = 60.0  # maximum time until the first round
@@ -76,7 +80,11 @@ class LoadPass:
             await self._rest()
         await self._finish_scope(counting)
         await self._write(counting.total, ALL, now)
+        calendar = self.store.overview.calendar
+        await calendar.write(ALL, counting.whole_calendar.facts(now))
         while await self.store.overview.remove_load(now, REMOVED_PER_CALL) == REMOVED_PER_CALL:
+            await self._rest()
+        while await calendar.remove(now, REMOVED_PER_CALL) == REMOVED_PER_CALL:
             await self._rest()
         return count
 
@@ -98,6 +106,9 @@ class LoadPass:
             counting.shared[kind] += 1
         else:
             await self._count(counting, state, kind, 1)
+        if not inactive_reason(state):
+            counting.add_to_calendar(state)
+            await self._breathe()
 
     async def _finish_scope(self, counting: _Round) -> None:
         """Count the schedules that share their runs with others of the same text, and write the scope."""
@@ -105,6 +116,7 @@ class LoadPass:
             await self._count(counting, counting.examples[kind], kind, times)
         if counting.scope != ALL:
             await self._write(counting.table, counting.scope, counting.now)
+            await self.store.overview.calendar.write(counting.scope, counting.calendar.facts(counting.now))
 
     async def _count(self, counting: _Round, state: ScheduleState, kind: str, times: int) -> None:
         first, last = counting.total.first, counting.total.last
@@ -140,13 +152,21 @@ class _Round:
     """Counters of one round: of all schedules, and of the scope that is being read."""
 
     def __init__(self, now: int) -> None:
-        self.now, self.total = now, LoadTable(now // 60_000)
+        self.now, self.total, self.whole_calendar = now, LoadTable(now // 60_000), CalendarTable()
         self.begin_scope(ALL)
 
     def begin_scope(self, scope: str) -> None:
         """Begin to count the schedules of another scope."""
         self.scope, self.table = scope, LoadTable(self.total.first)
         self.shared, self.examples = Counter[str](), dict[str, ScheduleState]()
+        self.calendar = CalendarTable()
+
+    def add_to_calendar(self, state: ScheduleState) -> None:
+        """Add a schedule to the calendar facts."""
+        schedule = state.job.schedule
+        hours, runs = fixed_hours(schedule), rare_runs(state, self.now)
+        for table in (self.whole_calendar, self.calendar):
+            table.add(schedule.zone.name, hours, runs)
 
 
 def counting_load(load_pass: LoadPass) -> AbstractAsyncContextManager[None]:

@@ -34,6 +34,10 @@ LEVELS = {
     "caller_refused": WARNING,
     "keys_failed": ERROR,
     "audit_failed": ERROR,
+    "table_refused": ERROR,
+    "tables_unreadable": ERROR,
+    "table_ignored": WARNING,
+    "library_warning": WARNING,
 }
 _PROBLEM_STATES = frozenset({"failed", "lost", "unknown", "missed", "unschedulable"})
 
@@ -114,6 +118,16 @@ def _started(facts: Any) -> str:
     return f"worker {facts['owner']} started on {facts['store']}; it launches {facts['launches']}{metrics_text}"
 
 
+def _table_refused(facts: Any) -> str:
+    kept, place = facts["kept"], f"{facts['place']}: " if "place" in facts else ""
+    consequence = "its last valid version stays in force" if kept else "none of its jobs run"
+    return f"table {facts['path']} refused, {consequence}: {place}{facts['error']}"
+
+
+def _krond_started(facts: Any) -> str:
+    return f"krond started with {facts['config']} (tables: {facts['tables']}, jobs: {facts['jobs']})"
+
+
 def _tz_databases(facts: Any) -> str:
     versions = ", ".join(f"{version} ({count})" for version, count in facts["workers"].items())
     return f"workers have different tz databases: {versions}; this worker has {facts['tz']}"
@@ -144,6 +158,13 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "tz_databases_differ": _tz_databases,
     "worker_started": _started,
     "no_launcher": lambda facts: f"this worker launches nothing: {facts['needs']}",
+    "table_loaded": lambda facts: f"table {facts['path']} loaded (jobs: {facts['jobs']}, deleted: {facts['deleted']})",
+    "table_refused": _table_refused,
+    "table_removed": lambda facts: f"table {facts['path']} has vanished (deleted jobs: {facts['deleted']})",
+    "table_ignored": lambda facts: f"file {facts['path']} ignored: its name is not a table name",
+    "tables_unreadable": lambda facts: f"tables not read, all jobs stay as they are: {facts['error']}",
+    "krond_started": _krond_started,
+    "library_warning": lambda facts: str(facts["text"]),
     "worker_stopped": lambda facts: f"worker {facts['owner']} has stopped",
     "log_dropped": lambda facts: f"{facts['count']} log lines dropped: the log could not be written fast enough",
 }

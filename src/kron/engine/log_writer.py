@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import queue
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from kron.timing.zone import rfc3339_ms
 
 MAX_WAITING_EVENTS = 10_000  # maximum events that wait to be written
 CLOSE_TIMEOUT_SECONDS = 2.0  # maximum time that `close` waits for the log
+_PLAIN = re.compile(r"[A-Za-z0-9_./:+@,%-]+")  # values that logfmt needs no quotes for
 Write = Callable[[int, Event], None]
 
 
@@ -106,16 +108,17 @@ def log_stream(
 
     Args:
         stream: Where to write.
-        form: `text`, `json`, or `auto`: text on a terminal, JSON elsewhere.
+        form: `text`, `json`, `logfmt`, or `auto`: text on a terminal, JSON elsewhere.
         level: Name of the lowest level that is written, such as `info`.
         dropped: Called for each event that could not be written.
     """
     min_level = getattr(logging, level.upper())
     write_line = _descriptor(stream)
-    as_text = form == "text" or (form == "auto" and stream.isatty())
+    form = ("text" if stream.isatty() else "json") if form == "auto" else form
+    write_event = {"text": _text, "logfmt": _logfmt}.get(form, _json)
 
     def write(number: int, event: Event) -> None:
-        write_line((_text(number, event) if as_text else _json(number, event)) + "\n")
+        write_line(write_event(number, event) + "\n")
 
     writer = LogWriter(write, lambda number: bool(number >= min_level), dropped=dropped)
     return Transitions(writer), writer
@@ -144,6 +147,18 @@ def _json(level: int, event: Event) -> str:
     full_event = with_decision(event)
     head = {"event": full_event.name, "level": logging.getLevelName(level).lower(), "at": _at(full_event)}
     return json.dumps({**head, "message": text_of(event), **full_event.facts}, default=str, sort_keys=True)
+
+
+def _logfmt(level: int, event: Event) -> str:
+    """Return an event as `name=value` pairs. A value with spaces or other special characters is a JSON string."""
+    head = {"at": rfc3339_ms(_at(event)), "level": logging.getLevelName(level).lower(), "event": event.name}
+    pairs = {**head, "message": text_of(event), **event.facts}
+    return " ".join(f"{name}={_logfmt_value(value)}" for name, value in pairs.items() if value is not None)
+
+
+def _logfmt_value(value: object) -> str:
+    text = str(value)
+    return text if _PLAIN.fullmatch(text) else json.dumps(text)
 
 
 def _at(event: Event) -> int:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple, Protocol
 
+from kron.engine.calendar_index import CalendarIndex
+from kron.engine.name_index import NameIndex
 from kron.rules.action import ScheduleAction
 from kron.rules.load import Load, LoadHour
 from kron.rules.outcome import GapRecord, Reason
@@ -91,13 +93,38 @@ class Activity(NamedTuple):
         return self.at, self.identity, self.is_action, self.number
 
 
+RequestPlace = tuple[str, int]  # identity of a schedule, and when runs of it were requested, in milliseconds
+MAX_REQUESTS = 10  # requests of one place that are returned
+
+
 def kinds_of_trouble(states: Collection[State]) -> list[str]:
     """Return the kinds by which stores index runs that ended in those states. A dead letter is a kind of its own."""
     return sorted({state.value for state in states} | ({"dead"} if State.FAILED in states else set()))
 
 
-class Overview(Protocol):
-    """Overview of the schedules in a store."""
+class ActivityOverview(Protocol):
+    """What people and Kron did to the schedules in a store."""
+
+    async def activity(self, scope: str, limit: int, before: ActivityPosition | None = None) -> list[Activity]:
+        """Return the latest revisions and actions, latest first; with `before`, only those after that position."""
+
+    async def requests(self, places: Sequence[RequestPlace]) -> dict[RequestPlace, list[ScheduleAction]]:
+        """Return the requests for runs of schedules at those times, a few of each. Places without one are missing.
+
+        A requested run was recorded together with its request: its schedule and `Run.created` are the place.
+        """
+
+
+class Overview(ActivityOverview, Protocol):
+    """Overview of the schedules in a store.
+
+    Attributes:
+        names: Index of the names; None if the store has none.
+        calendar: Calendar facts of each scope.
+    """
+
+    names: NameIndex | None
+    calendar: CalendarIndex
 
     async def outcomes(self, scope: str, first: int, last: int, step: int) -> list[OutcomeCount]:
         """Return how many periods ended in which way, by the time at which they were due.
@@ -140,6 +167,17 @@ class Overview(Protocol):
     async def recent(self, identities: Sequence[str], limit: int) -> dict[str, RecentPeriods]:
         """Return the newest records of each schedule: at most `limit` scheduled runs and as many gap records."""
 
+    async def latest_runs(
+        self, identities: Sequence[str], limit: int, before: tuple[int, str] | None = None
+    ) -> list[Run]:
+        """Return the newest runs of some schedules together, newest period first, with those that have not ended.
+
+        Args:
+            identities: The schedules.
+            limit: Maximum number of runs.
+            before: Nominal time (seconds) and key of a run: only runs after it in this order are returned.
+        """
+
     async def runs_between(self, identity: str, first: int, last: int, limit: int) -> list[Run]:
         """Return the newest runs of one schedule with nominal times from `first` to `last` (seconds, both included).
 
@@ -166,9 +204,6 @@ class Overview(Protocol):
 
     async def remove_load(self, before: int, limit: int) -> int:
         """Remove up to `limit` hours that were written before that time (milliseconds). Returns how many."""
-
-    async def activity(self, scope: str, limit: int, before: ActivityPosition | None = None) -> list[Activity]:
-        """Return the latest revisions and actions, latest first; with `before`, only those after that position."""
 
     async def workers(self) -> list[WorkerRecord]:
         """Return the registered workers, also those whose lease has ended recently."""

@@ -178,8 +178,9 @@ async def _lines(store: Store, record: ScheduleRecord, found: Sequence[int], fir
     """Return the lines of those periods, and of the other runs from `first` to `last` (seconds)."""
     identity = record.state.identity
     gaps = await store.gaps(identity)
-    scheduled_runs = await store.runs_by_key([key_of(identity, nominal) for nominal in found])
     others = await store.overview.runs_between(identity, first, last, MAX_RUNS)
+    is_cut = len(others) == MAX_RUNS  # otherwise, the runs of these periods are among them
+    scheduled_runs = await store.runs_by_key([key_of(identity, nominal) for nominal in found]) if is_cut else ()
     runs = _runs_by_time(scheduled_runs, others)
     pairs = list[tuple[int, Run | None]]()
     for nominal in sorted({*found, *runs}):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -13,8 +12,8 @@ from kron.language import kron
 from kron.language.agreement import ANY_IDENTITY
 from kron.language.dialect import TABLE, NamedText, split_name
 from kron.language.door import FILE
-from kron.language.duration import read_duration
 from kron.language.fault import Fault
+from kron.language.krontab_values import KEYS
 from kron.language.opinion import with_opinion
 from kron.language.options import Options
 from kron.language.quoting import WORD, check_quotes, quote, spans, unquote
@@ -30,15 +29,12 @@ MAX_ERRORS = 100  # with more invalid lines, the file is probably not a krontab 
 
 # Fields have no equals sign, and modifiers have it only inside parentheses. So the schedule ends at the first key.
 _KEY = re.compile(r'([^"\\@(= \t]++)=')
-_SCHEDULE = re.compile(rf"(?:[ \t]*+(?!{_KEY.pattern}){WORD})*+[ \t]*+", re.DOTALL)
+_SCHEDULE = re.compile(rf"(?:[ \t]*+(?!{_KEY.pattern}){WORD})*[ \t]*+", re.DOTALL)
 # The properties of a recurrence have equals signs, but none of them is a key.
 _RECURRENCE = re.compile(
-    rf"(?:[ \t]*+(?:(?=(?i:RRULE|DTSTART|EXDATE)[:;])|(?!{_KEY.pattern})){WORD})*+[ \t]*+", re.DOTALL
+    rf"(?:[ \t]*+(?:(?=(?i:RRULE|DTSTART|EXDATE)[:;])|(?!{_KEY.pattern})){WORD})*[ \t]*+", re.DOTALL
 )
 _USER = re.compile(r"root[ \t]+")  # of a system crontab
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,127}")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_OCTAL = re.compile(r"0?[0-7]{3}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,8 +194,8 @@ def _read_pairs(text: str, pairs_start: int) -> dict[str, Any]:
             hint = "remove the comment" if word.startswith("#") else "put a value with spaces in double quotes"
             raise Fault("NOT_A_PAIR", f"{clip(word)!r} is not key=value", start, end, hint)
         key, value_start = match[1], match.end()
-        if key not in _KEYS:
-            hint = did_you_mean(key, _KEYS, f"use one of {', '.join(_KEYS)}")
+        if key not in KEYS:
+            hint = did_you_mean(key, KEYS, f"use one of {', '.join(KEYS)}")
             raise Fault("UNKNOWN_KEY", f"unknown key {clip(key)!r}", start, value_start - 1, hint)
         value = _read_value(key, text[value_start:end], value_start)
         values, name, value = (variables, *value) if key == "env" else (pairs, key, value)
@@ -219,7 +215,7 @@ def _read_value(key: str, value: str, start: int) -> Any:
     except Fault as fault:
         raise fault.moved(start) from None
     try:
-        return _KEYS[key](text)
+        return KEYS[key](text)
     except Fault as fault:
         raise (fault.moved(start) if text == value else fault.at(start, start + len(value))) from None
 
@@ -246,52 +242,3 @@ def _duplicate_name(line: Line, first_line: int, length: int) -> Fault:
     start, end = next(span for span in spans(line.rest) if line.rest.startswith("name=", *span))
     message, hint = f"duplicate name {line.job.name}, already used in line {first_line}", "give each job a unique name"
     return Fault("DUPLICATE_NAME", message, offset + start, offset + end, hint)
-
-
-def _text_matching(pattern: re.Pattern[str], description: str, hint: str) -> Callable[[str], str]:
-    def read(text: str) -> str:
-        if not pattern.fullmatch(text):
-            raise Fault("BAD_VALUE", f"{clip(text)!r} is not {description}", 0, len(text), hint)
-        return text
-
-    return read
-
-
-_absolute_path = _text_matching(re.compile(r"/.*", re.DOTALL), "an absolute path", "begin it with /")
-
-
-def _read_umask(text: str) -> int:
-    return int(_text_matching(_OCTAL, "an octal mask", "write it as 022 or 0077")(text), 8)
-
-
-def _read_timeout(text: str) -> int:
-    timeout = read_duration(text)
-    if not timeout:
-        raise Fault("BAD_VALUE", "timeout must be longer than 0", 0, len(text), "write a duration such as 30m")
-    return timeout
-
-
-def _read_variable(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not _VARIABLE.fullmatch(name):
-        hint = "write env=NAME=value, with letters, digits and _ in the name"
-        raise Fault("BAD_VALUE", f"{clip(text)!r} is not NAME=value", 0, len(text), hint)
-    return name, value
-
-
-_KEYS: dict[str, Callable[[str], Any]] = {
-    "name": _text_matching(
-        _NAME, "a valid name", "use up to 128 of A-Z a-z 0-9 . _ / - and begin with a letter or digit"
-    ),
-    "command": str,
-    "user": str,
-    "group": str,
-    "cwd": _absolute_path,
-    "env": _read_variable,
-    "shell": _absolute_path,
-    "umask": _read_umask,
-    "timeout": _read_timeout,
-    "stdout": _absolute_path,
-    "stderr": _absolute_path,
-    "description": str,
-}

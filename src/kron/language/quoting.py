@@ -8,14 +8,16 @@ from collections.abc import Iterator
 from kron.language.fault import Fault
 from kron.language.tokens import Token
 
-# All quantifiers are possessive (`*+`, `++`): there is no backtracking, so the time is linear in the text length.
-_PROTECTED = r'\\.|"(?:[^"\\]++|\\.)*+"'  # an escaped character or a quoted part
-_BODY = re.compile(rf'(?:[^\s"\\)]++|{_PROTECTED})*+', re.DOTALL)
-WORD = rf'(?:[^ \t"\\]++|{_PROTECTED})++'
+# No text matches in two ways, so the time is linear in its length. Only character sets are possessive (`*+`): Python
+# before 3.11.5 matches possessive groups wrongly.
+_QUOTED = r'"[^"\\]*+(?:\\.[^"\\]*+)*"'
+_PROTECTED = rf"(?:\\.|{_QUOTED})"  # an escaped character or a quoted part
+_BODY = re.compile(rf'[^\s"\\)]*+(?:{_PROTECTED}[^\s"\\)]*+)*', re.DOTALL)
+WORD = rf'(?:[^ \t"\\]|{_PROTECTED})[^ \t"\\]*+(?:{_PROTECTED}[^ \t"\\]*+)*'
 _WORDS = re.compile(WORD, re.DOTALL)
-_PART = re.compile(rf'(?:[^,"\\]++|{_PROTECTED})*+', re.DOTALL)
-_CLOSED = re.compile(rf'(?:[^"\\]++|{_PROTECTED})*+', re.DOTALL)
-_VALUE = re.compile(r'"((?:[^"\\]++|\\.)*+)"|((?:[^"\\]++|\\.)*+)', re.DOTALL)
+_PART = re.compile(rf'[^,"\\]*+(?:{_PROTECTED}[^,"\\]*+)*', re.DOTALL)
+_CLOSED = re.compile(rf'[^"\\]*+(?:{_PROTECTED}[^"\\]*+)*', re.DOTALL)
+_VALUE = re.compile(r'"([^"\\]*+(?:\\.[^"\\]*+)*)"|([^"\\]*+(?:\\.[^"\\]*+)*)', re.DOTALL)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _SAFE = re.compile(r"[A-Za-z0-9_./:@%+-]+")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kron.engine.overview import Activity, ActivityPosition
+from kron.engine.overview import Activity, ActivityPosition, RequestPlace
+from kron.rules.action import ScheduleAction
 from kron.stores.codec import Row, read_action, read_revision
 from kron.stores.presets import Presets
 
@@ -35,3 +36,11 @@ def merged_changes(actions: Sequence[Row], revisions: Sequence[Row], presets: Pr
         revision = read_revision(row, presets)
         changes.append(Activity(revision.at, revision.identity, False, revision.number, revision))
     return sorted(changes, key=lambda change: change.position, reverse=True)[:limit]
+
+
+def requests_by_place(actions: Sequence[Row]) -> dict[RequestPlace, list[ScheduleAction]]:
+    """Return the requests of some rows by schedule and time."""
+    requests = dict[RequestPlace, list[ScheduleAction]]()
+    for row in actions:
+        requests.setdefault((row[0], row[3]), []).append(read_action(row[0], row[2:]))
+    return requests

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 
 from kron.timing.schedule import Schedule
 
+MAX_GRACE = 3_600_000_000_000  # nanoseconds: an hour
+
 
 @dataclass(frozen=True, slots=True)
 class Command:
@@ -22,6 +24,7 @@ class Command:
     stdout: str | None = None
     stderr: str | None = None
     stdin: str | None = None  # `payload`: the payload of the job, as JSON; None: nothing
+    grace: int | None = None  # nanoseconds between SIGTERM and SIGKILL, at most MAX_GRACE
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from textwrap import dedent
 
 from kron.apps.cli.parser import parser
+from kron.apps.daemon.options import parser as daemon_parser
+from kron.apps.krontab.parser import parser as krontab_parser
 from tests.docs.reference.markdown import NOTE, code, sentence, table
 
 HEAD = f"""\
@@ -12,12 +14,24 @@ HEAD = f"""\
 
 {NOTE}
 
-`kron` and `krontab` are the same program. `kron COMMAND --help` prints the options of a command.
+`kron COMMAND --help` prints the options of a command. `krond` is the [host daemon](../how-to/krond.md), and `krontab`
+is the command of people who use it. Commands that `krontab` does not have are those of `kron`: `krontab lint` is
+`kron lint`.
+
+| Short form | Command |
+|---|---|
+| `krontab -l [TABLE]` | `krontab list` |
+| `krontab -e [TABLE]` | `krontab edit` |
+| `krontab -r TABLE` | `krontab remove` |
+| `krontab FILE`, `krontab -` | `krontab install` |
+
+`krontab next "0 4 * * *"`, and `next`, `why`, `pause` and `resume` with `-f`, `--store` or another option for the
+input, are the commands of `kron`.
 
 | Exit code | Meaning |
 |---:|---|
 | 0 | Success |
-| 1 | The input is invalid, something was not found, or a check failed |
+| 1 | The input is invalid, something was not found, a check failed, or a question was answered with no |
 | 2 | The command line is wrong, `kron audit` cannot read the store, or `kron tzdiff` found a difference |
 | 130 | Interrupted with Ctrl-C |
 
@@ -51,7 +65,7 @@ EXAMPLES = {  # of commands whose parser has none
 def page() -> str:
     """Return the page."""
     top = parser()
-    commands = list(_commands(top))
+    commands = [*_commands(top), daemon_parser(), *_commands(krontab_parser())]
     index = table(
         ["Command", "Purpose"], [[f"[`{_name(c)}`](#{_anchor(c)})", sentence(c.description or "")] for c in commands]
     )
@@ -63,7 +77,7 @@ def documented() -> dict[str, list[str]]:
     """Return the options of each command, as a reader types them."""
     return {
         _name(each): [name for option in _options(each) for name in option.option_strings]
-        for each in _commands(parser())
+        for each in (*_commands(parser()), *_commands(krontab_parser()))
     }
 
 
@@ -90,7 +104,7 @@ def _section(command: argparse.ArgumentParser) -> str:
 
 
 def _example(command: argparse.ArgumentParser) -> str:
-    return dedent((command.epilog or "").removeprefix("example:")).strip() or EXAMPLES[_name(command)]
+    return dedent((command.epilog or "").rpartition("example:")[2]).strip() or EXAMPLES[_name(command)]
 
 
 def _argument(action: argparse.Action) -> str:

@@ -38,6 +38,7 @@ DECLARATIVE = """
 """
 UNANSWERED = (  # the service does not answer requests with the errors of these modules
     "apps/cli/",
+    "apps/daemon/",
     "apps/embedded/",
     "client/transport.py",
     "stores/postgres/migrate.py",
@@ -51,6 +52,7 @@ GROUPS = {
     "Declarative scheduler": "apps/declarative/",
     "Service": "apps/service/",
     "Command line": "apps/cli/",
+    "Host daemon": "apps/daemon/",
     "Stores": "stores/",
 }
 ORDER = (

@@ -14,10 +14,11 @@ from cronsim import CronSim
 
 from kron.language import parse
 from kron.language.canonical import canonical
-from kron.language.crontab import read_crontab
+from kron.language.crontabs.read import Crontab, read_crontab
 from kron.timing.period import count_nominals, nominals
 from kron.timing.schedule.days import DayCron
 from kron.timing.schedule.dst import AFTER_FIRST, WALL
+from kron.timing.zone import UTC_ZONE
 from tests.language.asking import refusal
 
 LINES = [
@@ -138,6 +139,9 @@ def test_other_texts_are_refused(text, code, part):
 
 
 def test_a_crontab_file_follows_the_same_rules():
-    entries, errors = read_crontab("0 0 */2 * MON root job\n@daily job\n5/15 * * * * job\n", "crontab")
-    assert [entry.cron for entry in entries] == [vixie("0 0 */2 * MON").cron, vixie("@daily").cron]
+    crontab = Crontab("0 0 */2 * MON root job\n@daily job\n5/15 * * * * job\n", "crontab", "alice")
+    lines = list(read_crontab(crontab, UTC_ZONE))
+    crons = [line.entry.timing.schedule.cron for line in lines if line.entry]
+    errors = [line.row.error for line in lines if line.row.error]
+    assert crons == [vixie("0 0 */2 * MON").cron, vixie("@daily").cron]
     assert [(error.code, error.place.line, error.span) for error in errors] == [("STEP_NEEDS_RANGE", 3, (0, 4))]

@@ -1,9 +1,10 @@
-"""Command-line interface: `kron`, and its alias `krontab`."""
+"""Command-line interface: `kron`."""
 
 from __future__ import annotations
 
 import os
 import sys
+from argparse import ArgumentParser
 
 from kron.apps.cli.console import Screen
 from kron.errors import KronError, UsageError
@@ -18,8 +19,13 @@ def main(argv: list[str] | None = None) -> int:
     """
     from kron.apps.cli.parser import parser
 
+    return run_command(parser(sys.argv[0].rpartition(os.sep)[2]), argv)
+
+
+def run_command(parser: ArgumentParser, argv: list[str] | None) -> int:
+    """Run the command that a parser finds in `argv`, and return its exit status."""
     screen = Screen(sys.stdout, sys.stderr)
-    args = parser(sys.argv[0].rpartition(os.sep)[2]).parse_args(argv)
+    args = parser.parse_args(argv)
     try:
         status = int(args.run(args, screen))
         sys.stdout.flush()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from importlib import import_module
+from keyword import iskeyword
 from typing import Any
 
 from kron.apps.cli.console import Screen
@@ -14,24 +15,30 @@ RUN_KEY_HELP = "the run with this key of 64 digits, scheduled or requested; -o n
 DIALECT = "kron"  # dialect of a schedule on the command line that names none
 
 
-def define(commands: Any, name: str, summary: str, *examples: str) -> argparse.ArgumentParser:
-    """Add a command with a one-line description and examples."""
+COMMANDS = "kron.apps.cli.commands"  # package that has a module for each command
+
+
+def define(
+    commands: Any, name: str, summary: str, *examples: str, program: str = "kron", package: str = COMMANDS
+) -> argparse.ArgumentParser:
+    """Add a command with a one-line description and examples. Its module is in `package`."""
     command: argparse.ArgumentParser = commands.add_parser(
         name,
         help=summary,
         description=summary[0].upper() + summary[1:] + ".",
-        epilog="\n".join(["example:", *(f"  kron {example}" for example in examples)]),
+        epilog="\n".join(["example:", *(f"  {program} {example}" for example in examples)]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    command.set_defaults(run=_runner(name))
+    command.set_defaults(run=_runner(name, package), program=program)
     return command
 
 
-def _runner(name: str) -> Callable[[argparse.Namespace, Screen], int]:
+def _runner(name: str, package: str) -> Callable[[argparse.Namespace, Screen], int]:
     """Return a function that runs the command of that name; it imports the command's module only when called."""
+    module = f"{name}_" if iskeyword(name) else name.replace("-", "_")
 
     def run(args: argparse.Namespace, screen: Screen) -> int:
-        return int(import_module(f"kron.apps.cli.commands.{name.replace('-', '_')}").run(args, screen))
+        return int(import_module(f"{package}.{module}").run(args, screen))
 
     return run
 

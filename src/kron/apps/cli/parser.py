@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
@@ -36,12 +37,13 @@ def parser(prog: str = "kron") -> argparse.ArgumentParser:
     top.add_argument("--version", action=_Version)
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     text_commands = (_lint, _explain, _next, _fmt, _verify)
-    file_commands = (_compile, _translate, _spread, _tzdiff, _conformance, _completion)
+    file_commands = (_import, _compile, _translate, _spread, _tzdiff, _conformance, _completion)
     for add in (*text_commands, *STORE_COMMANDS, *file_commands):
         add(commands)
     return top
 
 
+_KEY = re.compile(r"[0-9a-f]{64}")
 _OTHER_NAMES = {"--zone": "--timezone", "--tz": "--timezone", "--format": "--output", "--json": "--output json"}
 
 
@@ -61,9 +63,11 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         if message.startswith("unrecognized arguments"):
             unknown = message.partition(": ")[2].split()[0].partition("=")[0]
+            options = [*_options(self, self.given)]
             hint = 'put the schedule in quotes, such as "0 9 * * MON-FRI"'
-            if unknown.startswith("-"):
-                options = [*_options(self, self.given)]
+            if _KEY.fullmatch(unknown) and "--run" in options:
+                hint = "give the key of a run as --run KEY"
+            elif unknown.startswith("-"):
                 known = _OTHER_NAMES.get(unknown, "")
                 close = known if known.partition(" ")[0] in options else nearest(unknown, options)
                 hint = f"did you mean {close}?" if close else "run the command with --help for its options"
@@ -138,6 +142,27 @@ def _verify(commands: Any) -> None:
         'next "0 0 * * *" --output json | kron verify',
     )
     command.add_argument("path", nargs="?", metavar="FILE", help="JSON file with decisions (default: stdin)")
+    add_format(command)
+
+
+def _import(commands: Any) -> None:
+    command = define(
+        commands,
+        "import",
+        "write a krontab file from crontabs; change nothing else",
+        "import /etc/crontab /etc/cron.d > krontab",
+        "import --user alice /var/spool/cron/crontabs/alice",
+        "import --user alice --write krontab - < crontab",
+    )
+    source_help = "crontab with a user column, folder such as /etc/cron.d, or - for stdin"
+    command.add_argument("sources", nargs="+", metavar="SOURCE", help=source_help)
+    command.add_argument("--user", metavar="NAME", help="user of crontabs that have no user column")
+    command.add_argument("--system", action="store_true", help="stdin has a user column")
+    command.add_argument("--timezone", metavar="ZONE", help="time zone of cron (default: that of /etc/localtime)")
+    command.add_argument("--write", metavar="FILE", help="write the krontab to this new file (default: stdout)")
+    keep_help = "write invalid lines as comments, and exit 0 (default: write nothing, and exit 1)"
+    command.add_argument("--keep-going", action="store_true", help=keep_help)
+    add_at(command, "clock changes and load after this instant")
     add_format(command)
 
 

@@ -60,7 +60,7 @@ def actor_of(args: argparse.Namespace) -> Actor:
         user = f" ({getuser()})"
     except (KeyError, OSError):  # a container whose user has no name
         user = ""
-    return Actor(f"kron {args.command}{user}", args.note)
+    return Actor(f"{args.program} {args.command}{user}", args.note)
 
 
 def job_record(state: ScheduleState) -> dict[str, Any]:

@@ -58,6 +58,9 @@ def bulk_request(kind: str, fields: Fields) -> BulkRequest:
         raise InvalidInput("BAD_FIELD", message, hint=f"select at most {BATCH_SIZE}, or everything that matches")
     query = filter_of({name: text_of(fields, name) for name in fields})
     is_all = text_of(fields, "select") == "all"
+    if is_all and query.match:  # not every store can look at all names
+        hint = "select rows, or use the beginning of the names"
+        raise InvalidInput("BAD_FIELD", "everything whose name contains a text cannot be selected", hint=hint)
     return BulkRequest(kind, () if is_all else names, is_all, query, text_of(fields, "until"), text_of(fields, "note"))
 
 

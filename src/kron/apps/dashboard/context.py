@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from starlette.requests import Request
@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from kron.apps.dashboard.access import Access, Viewer
 from kron.apps.dashboard.form import Fields
+from kron.apps.dashboard.open_streams import OpenStreams
 from kron.engine.event_mirror import EventMirror
 from kron.engine.registrar import Registrar
 from kron.engine.store import Store
@@ -29,6 +30,21 @@ class ActionRecorder(Protocol):
         """Record a change that was refused."""
 
 
+class RunQuota(Protocol):
+    """Limits the runs that people of a tenant request."""
+
+    def batch_size(self, size: int) -> int:
+        """Return how many runs one batch can start: `size`, or fewer if the quota of a minute is smaller."""
+
+    def spend(self, tenant: str, starts: int) -> None:
+        """Count runs.
+
+        Raises:
+            InvalidInput: These are more runs than any wait allows.
+            QuotaExceeded: They cannot start now. The details have the seconds to wait as `retry_after`.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class DashboardContext:
     """Parts that the pages use.
@@ -38,6 +54,7 @@ class DashboardContext:
         registrar: Makes the changes that operators ask for.
         access: Decides who may see what.
         store_name: Name of the store for people, without a password.
+        service_url: URL of the service whose HTTP API does the same as the forms; empty: commands use the store.
         is_shared: Whether workers register in this store. A worker that has the store to itself does not.
         mirror: Newest events of all processes. None: pages are not told of changes.
         has_streams: Whether the server of this dashboard ends open streams when it stops.
@@ -45,7 +62,8 @@ class DashboardContext:
         has_login: Whether people sign in. Then no page but those of the login is open without a session.
         is_secure: Whether browsers use TLS, although the request does not say so (behind a proxy).
         recorder: Records changes. None: they are recorded in the store only.
-        spend: Counts the runs that a person of a tenant requests, and raises QUOTA above a limit. None: no limit.
+        quota: Limits the runs that people of a tenant request. None: no limit.
+        streams: Counts the open streams.
     """
 
     store: Store | None
@@ -59,4 +77,6 @@ class DashboardContext:
     has_login: bool = False
     is_secure: bool = False
     recorder: ActionRecorder | None = None
-    spend: Callable[[str, int], None] | None = None
+    quota: RunQuota | None = None
+    service_url: str = ""
+    streams: OpenStreams = field(default_factory=OpenStreams)

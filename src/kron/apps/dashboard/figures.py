@@ -13,6 +13,7 @@ from kron.apps.dashboard.charts.bars import duration_chart, duration_top
 from kron.apps.dashboard.charts.dots import lateness_chart, lateness_ticks
 from kron.apps.dashboard.rung import run_length
 from kron.apps.dashboard.time_text import span_text
+from kron.apps.plural import plural
 from kron.rules.outcome import Outcome
 from kron.rules.run import Run, State
 
@@ -41,7 +42,8 @@ def lateness_figure(runs: Sequence[Run], deadline: int | None) -> Figure | None:
     known = sorted(value for value in lateness if value is not None)
     if not known:
         return None
-    summary = _percentiles(known) + ("" if deadline is None else f" · deadline {tick_text(deadline)}")
+    limit = "" if deadline is None else f" · deadline {tick_text(deadline)}"
+    summary = f"{_percentiles(known)} · {plural(len(known), 'start')}{limit}"
     labels = [tick_text(tick) for tick in reversed(lateness_ticks(lateness, deadline))]
     chart = lateness_chart(lateness, deadline, f"Lateness of the last {len(shown)} runs: {summary}")
     return Figure(chart, summary, labels, shown[0].due, shown[-1].due)
@@ -55,7 +57,7 @@ def duration_figure(runs: Sequence[Run]) -> Figure | None:
     if not durations:
         return None
     ordered = sorted(durations)
-    summary = f"{_percentiles(ordered)} · longest {span_text(ordered[-1])}"
+    summary = f"{_percentiles(ordered)} · longest {span_text(ordered[-1])} · {plural(len(ordered), 'run')}"
     top = duration_top(durations)
     labels = [tick_text(top), tick_text(top // 2), "0"]
     chart = duration_chart(durations, percentile(ordered, 50), f"Duration of the last {len(shown)} runs: {summary}")

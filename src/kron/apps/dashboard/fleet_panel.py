@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from kron.apps.dashboard.time_text import duration_text
-from kron.engine.fleet import SHARDS, Member, kind_of, shard_of, shares
+from kron.engine.fleet import FUNCTIONS, SHARDS, Member, kind_of, shard_of, shares
 from kron.engine.overview import WorkerRecord
 from kron.rules.state import ScheduleState
 
@@ -57,6 +57,8 @@ class FleetPanel(NamedTuple):
         """Return why a late schedule waits; empty if the workers do not tell."""
         kind = kind_of(state.job.target)
         owner = _owners(self.records, kind).get(shard_of(state.identity))
+        if owner is None and kind.partition(":")[0].lower() == FUNCTIONS:
+            return "The application that declares its function is not running."
         if owner is None:
             return f"No running worker can launch {kind} targets." if self.records else "No worker is running."
         record = next(record for record in self.records if record.owner == owner)

@@ -17,6 +17,7 @@ from kron.errors import AccessDenied, InvalidInput
 
 MAX_FORM_BYTES = 256 * 1024
 MAX_FIELDS = 2_000
+MAX_NAMES = 40  # names of fields; fewer than an audit log records, so that a form cannot hide a field behind others
 MAX_DIGITS = 15  # of a number
 SECRET_COOKIE = "kron_form"  # noqa: S105  # name of the cookie
 TOKEN_FIELD = "form_token"  # noqa: S105  # name of the field
@@ -81,6 +82,9 @@ async def read_form(request: Request, session: str) -> Fields:
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
         raise InvalidInput("MEDIA_TYPE", "the request is not a form", hint="send the form of the page")
     fields = _parsed(await _body(request))
+    if len(fields) > MAX_NAMES:
+        message = f"the form has fields of {len(fields):,d} names"
+        raise InvalidInput("BAD_REQUEST", message, hint="send the form of the page")
     if any("\0" in text for texts in fields.values() for text in texts):
         raise InvalidInput("BAD_REQUEST", "the form has a NUL character", hint="send the form of the page")
     secret, (token,) = request.cookies.get(SECRET_COOKIE, ""), fields.get(TOKEN_FIELD, [""])[:1]

@@ -8,20 +8,32 @@ from typing import NamedTuple
 from kron.apps.compute import SEARCH_SECONDS, compute, time_limit
 from kron.apps.dashboard.next_run import late_due
 from kron.apps.dashboard.view import View
+from kron.engine.name_search import search_names
 from kron.engine.overview import MAX_NEXT, TROUBLE
 from kron.errors import InvalidInput, clip
 from kron.rules.run import State
 from kron.rules.state import ScheduleState
 from kron.timing.labels import selector_of
 
+INSIDE = "inside"  # names contain the text, not only at their beginning
+
 
 class Filter(NamedTuple):
-    """What a list shows. `late` and an outcome stand alone; a name, a label and `paused` can be combined."""
+    """What a list shows. `late` and an outcome stand alone; a name, a label and `paused` can be combined.
+
+    Attributes:
+        text: Beginning of the names; with `match`, a part of them.
+        label: A label, as `key=value`.
+        state: `late` or `paused`; empty: any.
+        outcome: How the last period ended; empty: in any way.
+        match: `inside` if names have to contain the text anywhere, without a label or a state.
+    """
 
     text: str = ""
     label: str = ""
     state: str = ""
     outcome: str = ""
+    match: str = ""
 
     @property
     def is_empty(self) -> bool:
@@ -31,7 +43,8 @@ class Filter(NamedTuple):
     @property
     def query(self) -> dict[str, str]:
         """Parameters of an address that has this filter."""
-        return {"q": self.text, "label": self.label, "state": self.state, "outcome": self.outcome}
+        named = {"q": self.text, "label": self.label, "state": self.state, "outcome": self.outcome}
+        return {**named, "match": self.match}
 
 
 def filter_of(values: Mapping[str, str]) -> Filter:
@@ -43,7 +56,9 @@ def filter_of(values: Mapping[str, str]) -> Filter:
     text, label = values.get("q", "").strip(), values.get("label", "")
     if text.startswith("label:"):
         text, label = "", text.removeprefix("label:").strip()
-    state, outcome = values.get("state", ""), values.get("outcome", "")
+    state, outcome, match = (values.get(name, "") for name in ("state", "outcome", "match"))
+    if match not in ("", INSIDE):
+        raise InvalidInput("BAD_FIELD", f"unknown match {clip(match)!r}", hint=f"use {INSIDE}, or leave it out")
     if state not in ("", "late", "paused"):
         raise InvalidInput("BAD_FIELD", f"unknown state {clip(state)!r}", hint="use late or paused")
     if outcome and outcome not in {each.value for each in TROUBLE}:
@@ -51,14 +66,22 @@ def filter_of(values: Mapping[str, str]) -> Filter:
         raise InvalidInput("BAD_FIELD", f"unknown outcome {clip(outcome)!r}", hint=hint)
     if outcome or state == "late":
         text, label, state = "", "", state if not outcome else ""
-    return Filter(text, selector_of(label) if label else "", state, outcome)
+    is_inside = bool(match and text) and not (label or state)
+    return Filter(text, selector_of(label) if label else "", state, outcome, INSIDE if is_inside else "")
 
 
 class Matches(NamedTuple):
-    """Page of the identities that match, and whether not all schedules could be looked at."""
+    """Page of the identities that match.
+
+    Attributes:
+        names: The identities.
+        is_cut: Whether not all schedules could be looked at.
+        searched_upto: Last identity that was looked at in search of a part of a name; empty: all of them.
+    """
 
     names: list[str]
     is_cut: bool = False
+    searched_upto: str = ""
 
 
 async def matching(view: View, query: Filter, after: str, limit: int) -> Matches:
@@ -68,6 +91,9 @@ async def matching(view: View, query: Filter, after: str, limit: int) -> Matches
     if query.state == "late":
         late, is_cut = await _late_names(view)
         return Matches(sorted(name for name in late if name > after)[:limit], is_cut)
+    if query.match:
+        found = await search_names(view.store, view.prefix, query.text, after, limit)
+        return Matches(found.identities, bool(found.searched_upto), found.searched_upto)
     paused = True if query.state == "paused" else None
     labels = [query.label] if query.label else []
     return Matches(await view.store.identities(after, limit, view.identity(query.text), paused, False, labels))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import shlex
-import time
 from typing import NamedTuple
 
-from kron.apps.compute import SEARCH_SECONDS
+from kron.apps.compute import SEARCH_SECONDS, time_limit
 from kron.apps.search_end import end_text, unschedulable_text
 from kron.errors import InvalidSchedule, KronError
 from kron.language.auto import read_by_all
@@ -121,8 +120,7 @@ def _unschedulable_text(unschedulable: Unschedulable) -> str:
 
 def _search(schedule: Schedule, question: Question) -> UpcomingRuns:
     """Search the upcoming runs, bounded in steps and in time."""
-    end = time.monotonic() + SEARCH_SECONDS
-    return upcoming_runs(schedule, question.name, question.at, RUN_COUNT, enough=lambda: time.monotonic() > end)
+    return upcoming_runs(schedule, question.name, question.at, RUN_COUNT, enough=time_limit(SEARCH_SECONDS))
 
 
 def _elsewhere(schedule: Schedule) -> list[Elsewhere]:

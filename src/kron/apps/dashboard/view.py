@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from kron.apps.dashboard.access import Viewer
+from kron.apps.dashboard.command_line import CommandLine
 from kron.apps.dashboard.context import DashboardContext
 from kron.apps.dashboard.form import SECRET_COOKIE, new_request, new_secret, token_of
 from kron.apps.dashboard.links import Links
@@ -96,14 +97,20 @@ class View(Links):
         """Return a time (milliseconds) in words, for a link: an element for a time cannot be in a link."""
         return local_text(at, self.now, zone(self.zone), form)
 
+    @cached_property
+    def commands(self) -> CommandLine:
+        """Commands that do the same as forms."""
+        return CommandLine(self.context, self.request.url.port)
+
     def spend(self, starts: int) -> None:
         """Count runs that the viewer requests.
 
         Raises:
+            InvalidInput: These are more than the tenant may request in a minute.
             QuotaExceeded: The tenant has requested too many.
         """
-        if self.context.spend:
-            self.context.spend(self.tenant, starts)
+        if self.context.quota:
+            self.context.quota.spend(self.tenant, starts)
 
     async def panel(self, question: Awaitable[_Value]) -> _Value | None:
         """Return the answer to a question, or None if it takes too long: its panel shows a dash then."""

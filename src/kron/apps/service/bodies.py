@@ -25,7 +25,7 @@ BODY_TIMEOUT_SECONDS = 30.0  # for a body that is parsed as a whole, and between
 NDJSON = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines"})
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 _ESCAPE = re.compile(rb"\\u[dD0]")  # a surrogate or a control character can follow
-_STRUCTURE = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)  # a whole string, or a bracket
+_STRUCTURE = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*"|[\[\]{}]', re.DOTALL)  # a whole string, or a bracket
 _PARSER = ThreadPoolExecutor(1, "kron-parser")  # one thread: bounds the load that large bodies put on other requests
 
 

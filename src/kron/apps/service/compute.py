@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from kron.apps.compute import SEARCH_SECONDS, compute, upcoming_within_time
+from kron.apps.compute import SEARCH_SECONDS, compute, time_limit, upcoming_within_time
 
-__all__ = ["SEARCH_SECONDS", "compute", "json_response", "upcoming_within_time"]
+__all__ = ["SEARCH_SECONDS", "compute", "json_response", "time_limit", "upcoming_within_time"]
 
 
 async def json_response(make: Callable[[], BaseModel]) -> Response:

@@ -67,7 +67,7 @@ class Config:
     tenant_claim: str = ""  # empty: all callers are one tenant
 
     max_schedules_per_tenant: int = 10_000
-    max_triggers_per_minute: int = 600
+    max_triggers_per_minute: int = 1_000  # as many as one backfill can request
     min_interval_ms: int = 1_000
     allowed_timezones: tuple[str, ...] = ()  # empty: every time zone of the tz database
 

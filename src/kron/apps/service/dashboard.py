@@ -16,13 +16,14 @@ from kron.apps.dashboard.app import make_dashboard
 from kron.apps.dashboard.context import DashboardContext
 from kron.apps.dashboard.form import TOKEN_FIELD, Fields
 from kron.apps.redacted import redacted
-from kron.apps.service.auth.audit import facts_of
+from kron.apps.service.auth.audit import SELECTIONS, facts_of
 from kron.apps.service.auth.caller import Caller
 from kron.apps.service.auth.guard import record_result
 from kron.apps.service.auth.proxies import address_of
 from kron.apps.service.config import DASHBOARD_PATH, Config
 from kron.apps.service.context import AppContext
 from kron.apps.service.problem import status_of
+from kron.apps.service.quota import Quotas
 from kron.apps.service.schemas.definition import check_job
 
 SESSION_ID_LENGTH = 8  # characters of a session id that the audit log has
@@ -62,14 +63,30 @@ def _context(parts: AppContext) -> DashboardContext:
         parts.registrar,
         login.sessions if login else LoopbackAccess(Role.OPERATOR),
         store_name=redacted(parts.config.store),
+        service_url=parts.config.ui_url.removesuffix(DASHBOARD_PATH),
         mirror=parts.feed.mirror,
         has_streams=True,
         has_login=login is not None,
         is_secure=login is not None and login.is_secure,
         check_job=lambda job, now: check_job(job, parts.config, now),
         recorder=ActionAudit(parts),
-        spend=lambda tenant, starts: parts.quotas.spend(Caller(tenant, "", frozenset()), starts),
+        quota=TenantQuota(parts.quotas),
     )
+
+
+class TenantQuota:
+    """Quota of manual runs, which people and the API share."""
+
+    def __init__(self, quotas: Quotas) -> None:
+        self.quotas = quotas
+
+    def batch_size(self, size: int) -> int:
+        """Return how many runs one batch can start."""
+        return self.quotas.batch_size(size)
+
+    def spend(self, tenant: str, starts: int) -> None:
+        """Count runs."""
+        self.quotas.spend(Caller(tenant, "", frozenset()), starts)
 
 
 class ActionAudit:
@@ -82,7 +99,11 @@ class ActionAudit:
         self, request: Request, viewer: Viewer | None, fields: Fields, act: Callable[[], Awaitable[Response]]
     ) -> Response:
         """Record a change, make it, record its result, and return its response."""
-        values = {name: ", ".join(texts) for name, texts in fields.items() if name != TOKEN_FIELD}
+        values = {
+            name: texts if name in SELECTIONS else ", ".join(texts)
+            for name, texts in fields.items()
+            if name != TOKEN_FIELD
+        }
         intent = await self.parts.audit.intend(self._facts(request, viewer), values)
         try:
             response = await act()

@@ -11,7 +11,7 @@ from kron.apps.service.auth.caller import Caller
 from kron.apps.service.config import Config
 from kron.engine.clock import Timer
 from kron.engine.store import Store
-from kron.errors import AccessDenied, QuotaExceeded
+from kron.errors import AccessDenied, InvalidInput, QuotaExceeded
 
 COUNT_TRUST_SECONDS = 10.0  # seconds for which a count is trusted, plus what was added since
 
@@ -52,19 +52,47 @@ class Quotas:
         return QuotaExceeded("QUOTA", message, hint="delete schedules, or ask the operator for a higher limit")
 
     def spend(self, caller: Caller, starts: int = 1) -> None:
-        """Count manual runs. Raise QUOTA above the limit per minute."""
+        """Count manual runs. All of them must fit into the quota.
+
+        Raises:
+            AccessDenied: Manual runs are disabled.
+            InvalidInput: These are more runs than the quota of a minute.
+            QuotaExceeded: The limit per minute is reached.
+        """
+        rate, tokens = self._rate(), self._tokens(caller.tenant)
+        if starts > rate:
+            message = f"the request starts {starts} runs, and the limit is {rate} manual runs per minute"
+            raise InvalidInput("TOO_MANY", message, hint=f"request at most {rate} runs at once")
+        if tokens < starts:
+            raise self._exceeded(starts - tokens)
+        self.buckets[caller.tenant] = (self.timer.monotonic(), tokens - starts)
+
+    def batch_size(self, size: int) -> int:
+        """Return how many manual runs one batch can start: `size`, or fewer if the quota of a minute is smaller.
+
+        Raises:
+            AccessDenied: Manual runs are disabled.
+        """
+        return min(size, self._rate())
+
+    def _rate(self) -> int:
         rate = self.config.max_triggers_per_minute
         if rate == 0:
             hint = "ask the operator to raise MAX_TRIGGERS_PER_MINUTE, which is 0"
             raise AccessDenied("FORBIDDEN", "manual runs are disabled", hint=hint)
-        now, starts = self.timer.monotonic(), min(starts, rate)  # a larger request uses up the whole minute
-        last_time, tokens = self.buckets.get(caller.tenant, (now, float(rate)))
-        tokens = min(float(rate), tokens + (now - last_time) * rate / 60)
-        if tokens < starts:
-            wait = int((starts - tokens) * 60 / rate) + 1
-            message = f"limit of {rate} manual runs per minute reached"
-            raise QuotaExceeded("QUOTA", message, hint=f"retry in {wait} s", details={"retry_after": wait})
-        self.buckets[caller.tenant] = (now, tokens - starts)
+        return rate
+
+    def _tokens(self, tenant: str) -> float:
+        """Return how many manual runs a tenant can start now. They come back evenly, all within a minute."""
+        rate, now = self.config.max_triggers_per_minute, self.timer.monotonic()
+        last_time, tokens = self.buckets.get(tenant, (now, float(rate)))
+        return min(float(rate), tokens + (now - last_time) * rate / 60)
+
+    def _exceeded(self, missing: float) -> QuotaExceeded:
+        rate = self.config.max_triggers_per_minute
+        wait = int(missing * 60 / rate) + 1
+        message = f"limit of {rate} manual runs per minute reached"
+        return QuotaExceeded("QUOTA", message, hint=f"retry in {wait} s", details={"retry_after": wait})
 
     async def _reserve(self, caller: Caller, identities: Sequence[str]) -> tuple[frozenset[str], int]:
         """Return the schedules for which there is no room, and the number for which room is reserved."""

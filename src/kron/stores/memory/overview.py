@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
+from kron.engine.calendar_index import CalendarIndex
+from kron.engine.name_index import NameIndex
 from kron.engine.overview import (
     MAX_NEXT,
     TROUBLE,
-    Activity,
-    ActivityPosition,
     OutcomeCount,
     RecentPeriods,
     TimeRange,
@@ -19,15 +19,20 @@ from kron.rules.load import Load, LoadHour, load_of
 from kron.rules.outcome import Reason
 from kron.rules.run import RUNNING, Run, State
 from kron.rules.tally import end_of, end_of_gap, tally
+from kron.stores.memory.activity import MemoryActivity
+from kron.stores.memory.calendar_index import MemoryCalendar
 from kron.stores.memory.tables import Tables
 from kron.stores.register import Register
 
 
-class MemoryOverview:
+class MemoryOverview(MemoryActivity):
     """Overview of the schedules in some tables."""
 
     def __init__(self, tables: Tables, register: Register) -> None:
-        self.tables, self.register = tables, register
+        super().__init__(tables)
+        self.register = register
+        self.names: NameIndex | None = None
+        self.calendar: CalendarIndex = MemoryCalendar()
 
     async def outcomes(self, scope: str, first: int, last: int, step: int) -> list[OutcomeCount]:
         """Return how many periods ended in which way, by the time at which they were due."""
@@ -88,6 +93,14 @@ class MemoryOverview:
 
         return {identity: records(identity) for identity in identities}
 
+    async def latest_runs(
+        self, identities: Sequence[str], limit: int, before: tuple[int, str] | None = None
+    ) -> list[Run]:
+        """Return the newest runs of some schedules together, newest period first."""
+        runs = [run for identity in dict.fromkeys(identities) for run in self.tables.ledger.get(identity, {}).values()]
+        later = [run for run in runs if before is None or (run.nominal, run.key) < before]
+        return sorted(later, key=lambda run: (run.nominal, run.key), reverse=True)[:limit]
+
     async def runs_between(self, identity: str, first: int, last: int, limit: int) -> list[Run]:
         """Return the newest runs of one schedule with nominal times from `first` to `last`."""
         runs = [run for run in self.tables.ledger.get(identity, {}).values() if first <= run.nominal <= last]
@@ -115,25 +128,6 @@ class MemoryOverview:
         for key in keys:
             del self.tables.load[key]
         return len(keys)
-
-    async def activity(self, scope: str, limit: int, before: ActivityPosition | None = None) -> list[Activity]:
-        """Return the latest revisions and actions, latest first."""
-        changes = [
-            Activity(revision.at, name, False, revision.number, revision)
-            for name, revisions in self.tables.history.items()
-            for revision in revisions
-        ]
-        changes += [
-            Activity(action.at, name, True, number, action)
-            for name, actions in self.tables.recorded_actions.items()
-            for number, action in enumerate(actions, 1)
-        ]
-        selected = [
-            change
-            for change in changes
-            if change.identity.startswith(scope) and (before is None or change.position < before)
-        ]
-        return sorted(selected, key=lambda change: change.position, reverse=True)[:limit]
 
     async def workers(self) -> list[WorkerRecord]:
         """Return the registered workers."""

@@ -28,6 +28,7 @@ _SET_SEARCH_PATH = b"SET LOCAL search_path = {schema}, pg_temp"
 _SCHEMA_EXISTS = b"SELECT to_regnamespace(%s) IS NOT NULL"
 _CREATE_SCHEMA = b"CREATE SCHEMA {schema}"
 _GRANT = b"SELECT kron_grant()"  # also to roles that were created since
+_MAKE_NAME_INDEX = b"SELECT kron_make_name_index()"  # also if the extension was installed since
 _LOCK = b"SELECT pg_advisory_xact_lock(hashtextextended('kron migrations', 0))"
 _LIMIT_LOCK_WAIT = b"SET LOCAL lock_timeout = '500ms'"  # workers queue behind a waiting lock request
 _CREATE_TABLE = b"""CREATE TABLE IF NOT EXISTS kron_migrations (
@@ -121,7 +122,7 @@ async def _migrate(connection: Connection, schema: str, expected: tuple[Migratio
 
 
 async def _run_scripts(connection: Connection, schema: str, missing: list[Migration]) -> None:
-    """Run scripts in the schema, which is created if it is missing, and grant missing privileges to all roles."""
+    """Run scripts in the schema, which is created if it is missing, and add missing privileges and the name index."""
     row = await (await connection.execute(_SCHEMA_EXISTS, (schema,))).fetchone()
     if row is None or not row[0]:
         await connection.execute(with_schema(_CREATE_SCHEMA, schema))
@@ -130,6 +131,7 @@ async def _run_scripts(connection: Connection, schema: str, missing: list[Migrat
         await connection.execute(migration.sql.encode())
         fail_point("K12")
         await connection.execute(_INSERT_APPLIED, (migration.number, migration.name, migration.checksum))
+    await connection.execute(_MAKE_NAME_INDEX)
     await connection.execute(_GRANT)
 
 

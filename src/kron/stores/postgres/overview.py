@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from kron.engine.calendar_index import CalendarIndex
+from kron.engine.name_index import NameIndex
 from kron.engine.overview import (
     MAX_NEXT,
-    Activity,
-    ActivityPosition,
     OutcomeCount,
     RecentPeriods,
     TimeRange,
@@ -18,10 +18,12 @@ from kron.engine.overview import (
 from kron.rules.load import Load, LoadHour, load_of
 from kron.rules.outcome import GapRecord, Reason
 from kron.rules.run import Run, State
-from kron.stores.changes import latest_changes, merged_changes
 from kron.stores.codec import read_gap, read_run
 from kron.stores.load_codec import read_hour, write_hour
+from kron.stores.postgres.activity import PostgresActivity
 from kron.stores.postgres.arrays import numbers, texts
+from kron.stores.postgres.calendar_index import PostgresCalendar
+from kron.stores.postgres.name_index import PostgresNames
 from kron.stores.postgres.pool import Pool, Session
 from kron.stores.postgres.rows import key_bytes
 from kron.stores.presets import Presets
@@ -33,11 +35,13 @@ _EVER = (1 << 62) - 1
 _LAST_KEY = b"\xff" * 33  # sorts after all keys
 
 
-class PostgresOverview:
+class PostgresOverview(PostgresActivity):
     """Overview of one tenant's schedules."""
 
     def __init__(self, pool: Pool, presets: Presets) -> None:
-        self.pool, self.presets = pool, presets
+        super().__init__(pool, presets)
+        self.names: NameIndex | None = PostgresNames(pool)
+        self.calendar: CalendarIndex = PostgresCalendar(pool)
 
     async def outcomes(self, scope: str, first: int, last: int, step: int) -> list[OutcomeCount]:
         """Return how many periods ended in which way, by the time at which they were due."""
@@ -52,15 +56,7 @@ class PostgresOverview:
         self, scope: str, states: Collection[State], limit: int, before: tuple[int, str] | None = None
     ) -> list[Run]:
         """Return ended runs that are in one of those states, latest end first."""
-        return await self.runs_in_trouble(scope, scope, kinds_of_trouble(states), limit, before)
-
-    async def runs_in_trouble(
-        self, scope: str, prefix: str, kinds: Collection[str], limit: int, before: tuple[int, str] | None
-    ) -> list[Run]:
-        """Return runs of those kinds of trouble, of schedules whose identities start with `prefix`."""
-        at, key = (before[0], key_bytes(before[1])) if before else (_EVER, _LAST_KEY)
-        parameters = {"kinds": texts(sorted(kinds)), "prefix": prefix, "before": at, "key": key, "limit": limit}
-        return [read_run(row) for row in await self._rows_of_scope("troubled_runs", scope, **parameters)]
+        return await runs_in_trouble(self.pool, scope, scope, kinds_of_trouble(states), limit, before)
 
     async def troubled_schedules(self, scope: str, state: State, after: str, limit: int) -> list[str]:
         """Return a page of identities of schedules whose last period ended in that state."""
@@ -106,6 +102,14 @@ class PostgresOverview:
             for identity in identities
         }
 
+    async def latest_runs(
+        self, identities: Sequence[str], limit: int, before: tuple[int, str] | None = None
+    ) -> list[Run]:
+        """Return the newest runs of some schedules together, newest period first."""
+        at, key = (before[0], key_bytes(before[1])) if before else (_EVER, _LAST_KEY)
+        parameters = {"schedules": texts(dict.fromkeys(identities)), "before": at, "key": key, "limit": limit}
+        return [read_run(row) for row in await self._rows("latest_runs", **parameters)]
+
     async def runs_between(self, identity: str, first: int, last: int, limit: int) -> list[Run]:
         """Return the newest runs of one schedule with nominal times from `first` to `last`."""
         rows = await self._rows("runs_between", schedule=identity, first=first, last=last, limit=limit)
@@ -143,13 +147,6 @@ class PostgresOverview:
         """Remove hours that were written before that time."""
         return len(await self.pool.write(lambda session: session.rows("remove_load", before=before, limit=limit)))
 
-    async def activity(self, scope: str, limit: int, before: ActivityPosition | None = None) -> list[Activity]:
-        """Return the latest revisions and actions, latest first."""
-        actions, revisions = latest_changes(before)
-        action_rows = await self._rows_of_scope("latest_actions", scope, **actions, limit=limit)
-        revision_rows = await self._rows_of_scope("latest_revisions", scope, **revisions, limit=limit)
-        return merged_changes(action_rows, revision_rows, self.presets, limit)
-
     async def workers(self) -> list[WorkerRecord]:
         """Return the registered workers."""
         rows = await self._rows("workers")
@@ -158,13 +155,15 @@ class PostgresOverview:
             for owner, joined, renewed, until, kinds, tz in rows
         ]
 
-    async def _rows(self, query: str, **parameters: Any) -> list[tuple[Any, ...]]:
-        return await self.pool.read(lambda session: session.rows(query, **parameters))
 
-    async def _rows_of_scope(self, query: str, scope: str, **parameters: Any) -> list[tuple[Any, ...]]:
-        if scope:
-            return await self._rows(f"{query}_of_scope", scope=scope, **parameters)
-        return await self._rows(query, **parameters)
+async def runs_in_trouble(
+    pool: Pool, scope: str, prefix: str, kinds: Collection[str], limit: int, before: tuple[int, str] | None
+) -> list[Run]:
+    """Return runs of those kinds of trouble, of schedules whose identities start with `prefix`."""
+    at, key = (before[0], key_bytes(before[1])) if before else (_EVER, _LAST_KEY)
+    parameters = {"kinds": texts(sorted(kinds)), "prefix": prefix, "before": at, "key": key, "limit": limit}
+    query, place = ("troubled_runs_of_scope", {"scope": scope}) if scope else ("troubled_runs", {})
+    return [read_run(row) for row in await pool.read(lambda session: session.rows(query, **place, **parameters))]
 
 
 async def _outcomes(session: Session, scope: str, past: TimeRange) -> list[OutcomeCount]:

@@ -462,6 +462,26 @@ WHERE tenant_id = %(tenant)s AND paused AND NOT deleted
 ORDER BY schedule_id
 LIMIT %(limit)s;
 
+-- has_name_index: whether the names have an index of trigrams
+SELECT to_regclass('schedule_names_trigrams') IS NOT NULL;
+
+-- limit_to_pattern: only names that match are visible in `schedule_names`; a search for too many of them ends early
+SELECT set_config('app.name_pattern', %(pattern)s, true), set_config('statement_timeout', '200ms', true),
+       set_config('enable_bitmapscan', 'on', true);
+
+-- names_containing: a page of identities that match a pattern. The table has no index in order, so that the planner has
+-- to use the trigrams
+WITH named AS MATERIALIZED (
+    SELECT schedule_id FROM schedule_names
+    WHERE tenant_id = %(tenant)s AND schedule_id LIKE %(pattern)s AND schedule_id > %(after)s AND schedule_id >= %(scope)s)
+SELECT n.schedule_id
+FROM named n, LATERAL (
+    SELECT FROM schedule_state d
+    WHERE (d.tenant_id = %(tenant)s) IS TRUE AND d.schedule_id = n.schedule_id AND NOT d.deleted
+    OFFSET 0) AS d
+ORDER BY n.schedule_id
+LIMIT %(limit)s;
+
 -- next_checks: schedules in the order of their next checks; at most `scanned` index entries of each kind are read
 WITH RECURSIVE k AS (
     (SELECT u.kind, 1 AS number FROM schedule_state u WHERE u.tenant_id = %(tenant)s ORDER BY u.kind LIMIT 1)
@@ -500,6 +520,34 @@ FROM unnest(%(schedules)s) AS s (schedule_id), LATERAL (
     ORDER BY run_at DESC
     LIMIT %(limit)s) AS r;
 
+-- calendar_facts: calendar facts of a scope
+SELECT facts, written_at FROM calendar_facts WHERE tenant_id = %(tenant)s AND scope = %(scope)s;
+
+-- write_calendar_facts: write the calendar facts of a scope
+INSERT INTO calendar_facts (tenant_id, scope, facts, written_at)
+VALUES (%(tenant)s, %(scope)s, %(facts)s, %(written)s)
+ON CONFLICT (tenant_id, scope) DO UPDATE SET facts = excluded.facts, written_at = excluded.written_at;
+
+-- remove_calendar_facts: remove calendar facts that were written before a time
+DELETE FROM calendar_facts WHERE tenant_id = %(tenant)s AND scope = ANY (ARRAY(
+    SELECT c.scope FROM calendar_facts c
+    WHERE c.tenant_id = %(tenant)s AND c.written_at < %(before)s ORDER BY c.written_at LIMIT %(limit)s))
+RETURNING scope;
+
+-- latest_runs: the newest runs of some schedules together
+SELECT r.*
+FROM unnest(%(schedules)s) AS s (schedule_id), LATERAL (
+    SELECT encode(idempotency_key, 'hex') AS key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome,
+           reason, attempt, owner, lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent,
+           launched, failures, ends_by
+    FROM runs
+    WHERE (tenant_id = %(tenant)s) IS TRUE AND schedule_id = s.schedule_id AND run_at <= %(before)s
+      AND (run_at, idempotency_key) < (%(before)s, %(key)s)
+    ORDER BY run_at DESC, idempotency_key DESC
+    LIMIT %(limit)s) AS r
+ORDER BY r.run_at DESC, r.key DESC
+LIMIT %(limit)s;
+
 -- recent_gaps: the newest gap records of each schedule
 SELECT g.*
 FROM unnest(%(schedules)s) AS s (schedule_id), LATERAL (
@@ -537,6 +585,16 @@ FROM schedule_revisions
 WHERE tenant_id = %(tenant)s AND scope = %(scope)s AND (at, schedule_id, number) < (%(before)s, %(name)s, %(number)s)
 ORDER BY at DESC, schedule_id DESC, number DESC
 LIMIT %(limit)s;
+
+-- requests_at: the requests for runs of schedules at those times, a few of each
+SELECT a.schedule_id, a.number, a.action, a.at, a.until, a.actor, a.note
+FROM (SELECT DISTINCT * FROM unnest(%(schedules)s, %(times)s) AS u (schedule_id, at)) AS p
+CROSS JOIN LATERAL (
+    SELECT * FROM schedule_actions
+    WHERE tenant_id = %(tenant)s AND at = p.at AND schedule_id = p.schedule_id
+      AND action IN ('triggered', 'backfilled', 'redriven')
+    ORDER BY number
+    LIMIT %(limit)s) AS a;
 
 -- write_run_ids: write the targets' own run ids
 INSERT INTO run_ids (tenant_id, idempotency_key, schedule_id, run_id)

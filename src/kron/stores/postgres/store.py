@@ -28,7 +28,7 @@ from kron.stores.postgres.fleet import downtimes_of, lease, with_downtime
 from kron.stores.postgres.health import vitals
 from kron.stores.postgres.maintain import DEADLINE_S, DEFAULT_TENANT, Limits, maintain_step
 from kron.stores.postgres.notifications import Listener, Notifier, listening, urgent
-from kron.stores.postgres.overview import PostgresOverview
+from kron.stores.postgres.overview import PostgresOverview, runs_in_trouble
 from kron.stores.postgres.pool import DEADLINE_SECONDS, Pool, Session
 from kron.stores.postgres.rows import is_key, key_bytes, share_columns
 from kron.stores.postgres.run_updates import write_run_updates
@@ -214,7 +214,7 @@ class PostgresStore:
             if run is None or not run.dead or not run.identity.startswith(prefix):
                 return []
             position = run.changed, run.key
-        return await self.overview.runs_in_trouble(scope_of(prefix), prefix, ["dead"], limit, position)
+        return await runs_in_trouble(self.pool, scope_of(prefix), prefix, ["dead"], limit, position)
 
     async def run_ids(self, keys: Sequence[str]) -> list[str | None]:
         """Return the targets' own run ids of those keys; None where the target gave none."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
 
+from kron.engine.calendar_index import CalendarIndex
+from kron.engine.name_index import NameIndex
 from kron.engine.overview import (
     MAX_NEXT,
-    Activity,
-    ActivityPosition,
     OutcomeCount,
     RecentPeriods,
     TimeRange,
@@ -18,23 +17,25 @@ from kron.engine.overview import (
 from kron.rules.load import Load, LoadHour, load_of
 from kron.rules.outcome import Reason
 from kron.rules.run import Run, State
-from kron.stores.changes import latest_changes, merged_changes
 from kron.stores.codec import read_gap, read_run
 from kron.stores.load_codec import read_hour, write_hour
 from kron.stores.presets import Presets
+from kron.stores.sqlite.activity import SqliteActivity, prefix_range
+from kron.stores.sqlite.calendar_index import SqliteCalendar
 from kron.stores.sqlite.file import File
 from kron.stores.sqlite.fleet import read_workers
-from kron.stores.sqlite.parameters import upper_bound
 
 _EVER = (1 << 62) - 1
 _LAST_KEY = "g"  # sorts after all keys, which are hexadecimal
 
 
-class SqliteOverview:
+class SqliteOverview(SqliteActivity):
     """Overview of the schedules in one file."""
 
     def __init__(self, file: File, presets: Presets) -> None:
-        self.file, self.rows, self.presets = file, file.rows, presets
+        super().__init__(file, presets)
+        self.names: NameIndex | None = None
+        self.calendar: CalendarIndex = SqliteCalendar(file)
 
     async def outcomes(self, scope: str, first: int, last: int, step: int) -> list[OutcomeCount]:
         """Return how many periods ended in which way, by the time at which they were due."""
@@ -46,41 +47,28 @@ class SqliteOverview:
 
     async def running(self, scope: str, limit: int) -> list[Run]:
         """Return runs that their targets have accepted and that have not ended, the oldest attempt first."""
-        return [read_run(row) for row in await self._read("running", **_range(scope), limit=limit)]
+        return [read_run(row) for row in await self._read("running", **prefix_range(scope), limit=limit)]
 
     async def troubled_runs(
         self, scope: str, states: Collection[State], limit: int, before: tuple[int, str] | None = None
     ) -> list[Run]:
         """Return ended runs that are in one of those states, latest end first."""
-        return await self.runs_in_trouble(scope, scope, kinds_of_trouble(states), limit, before)
-
-    async def runs_in_trouble(
-        self, scope: str, prefix: str, kinds: Collection[str], limit: int, before: tuple[int, str] | None
-    ) -> list[Run]:
-        """Return runs of those kinds of trouble, of schedules whose identities start with `prefix`."""
-        query, (at, key) = "troubled_runs_of_scope" if scope else "troubled_runs", before or (_EVER, _LAST_KEY)
-        parameters = {"scope": scope, "before": at, "key": key, "limit": limit, **_range(prefix)}
-
-        def work() -> list[Run]:
-            return [read_run(row) for kind in sorted(kinds) for row in self.rows(query, kind=kind, **parameters)]
-
-        runs = await self.file.read(work)
-        return sorted(runs, key=lambda run: (run.changed, run.key), reverse=True)[:limit]
+        return await runs_in_trouble(self.file, scope, scope, kinds_of_trouble(states), limit, before)
 
     async def troubled_schedules(self, scope: str, state: State, after: str, limit: int) -> list[str]:
         """Return a page of identities of schedules whose last period ended in that state."""
-        rows = await self._read("troubled_schedules", **_range(scope), last=state.value, after=after, limit=limit)
+        rows = await self._read("troubled_schedules", **prefix_range(scope), last=state.value, after=after, limit=limit)
         return [identity for (identity,) in rows]
 
     async def paused(self, scope: str, after: str, limit: int) -> list[str]:
         """Return a page of identities of paused schedules."""
-        rows = await self._read("paused_schedules", **_range(scope), after=after, limit=limit)
+        rows = await self._read("paused_schedules", **prefix_range(scope), after=after, limit=limit)
         return [identity for (identity,) in rows]
 
     async def next_checks(self, scope: str, limit: int, upto: int | None = None) -> list[str]:
         """Return schedules in the order in which workers check them next."""
         latest = _EVER if upto is None else upto
-        rows = await self._read("next_checks", **_range(scope), upto=latest, limit=min(limit, MAX_NEXT))
+        rows = await self._read("next_checks", **prefix_range(scope), upto=latest, limit=min(limit, MAX_NEXT))
         return [identity for (identity,) in rows]
 
     async def recent(self, identities: Sequence[str], limit: int) -> dict[str, RecentPeriods]:
@@ -92,6 +80,20 @@ class SqliteOverview:
             return RecentPeriods(tuple(map(read_run, runs)), tuple(read_gap(identity, row) for row in gaps))
 
         return await self.file.read(lambda: {identity: records(identity) for identity in identities})
+
+    async def latest_runs(
+        self, identities: Sequence[str], limit: int, before: tuple[int, str] | None = None
+    ) -> list[Run]:
+        """Return the newest runs of some schedules together, newest period first."""
+        at, key = before or (_EVER, _LAST_KEY)
+        parameters = {"before": at, "key": key, "limit": limit}
+
+        def work() -> list[Run]:
+            names = dict.fromkeys(identities)
+            return [read_run(row) for name in names for row in self.rows("latest_runs", schedule_id=name, **parameters)]
+
+        runs = await self.file.read(work)
+        return sorted(runs, key=lambda run: (run.nominal, run.key), reverse=True)[:limit]
 
     async def runs_between(self, identity: str, first: int, last: int, limit: int) -> list[Run]:
         """Return the newest runs of one schedule with nominal times from `first` to `last`."""
@@ -123,22 +125,21 @@ class SqliteOverview:
         """Remove hours that were written before that time."""
         return len(await self.file.write(lambda: self.rows("remove_load", before=before, limit=limit)))
 
-    async def activity(self, scope: str, limit: int, before: ActivityPosition | None = None) -> list[Activity]:
-        """Return the latest revisions and actions, latest first."""
-        actions, revisions = latest_changes(before)
-        action_rows = await self._read("latest_actions", **_range(scope), **actions, limit=limit)
-        revision_rows = await self._read("latest_revisions", **_range(scope), **revisions, limit=limit)
-        return merged_changes(action_rows, revision_rows, self.presets, limit)
-
     async def workers(self) -> list[WorkerRecord]:
         """Return the registered workers."""
         lives = await self.file.read(lambda: read_workers(self.rows))
         return [WorkerRecord(owner, *life) for owner, life in lives.items()]
 
-    async def _read(self, query: str, **parameters: Any) -> list[tuple[Any, ...]]:
-        return await self.file.read(lambda: self.rows(query, **parameters))
 
+async def runs_in_trouble(
+    file: File, scope: str, prefix: str, kinds: Collection[str], limit: int, before: tuple[int, str] | None
+) -> list[Run]:
+    """Return runs of those kinds of trouble, of schedules whose identities start with `prefix`."""
+    query, (at, key) = "troubled_runs_of_scope" if scope else "troubled_runs", before or (_EVER, _LAST_KEY)
+    parameters = {"scope": scope, "before": at, "key": key, "limit": limit, **prefix_range(prefix)}
 
-def _range(prefix: str) -> dict[str, Any]:
-    """Return the range of identities that start with a prefix."""
-    return {"prefix": prefix, "beyond": upper_bound(prefix)}
+    def work() -> list[Run]:
+        return [read_run(row) for kind in sorted(kinds) for row in file.rows(query, kind=kind, **parameters)]
+
+    runs = await file.read(work)
+    return sorted(runs, key=lambda run: (run.changed, run.key), reverse=True)[:limit]

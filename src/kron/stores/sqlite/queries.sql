@@ -236,6 +236,14 @@ WHERE schedule_id = :schedule_id AND (run_at, trigger_id, idempotency_key) < (
 ORDER BY run_at DESC, trigger_id DESC, idempotency_key DESC
 LIMIT :limit;
 
+-- latest_runs: the newest runs of a schedule after a position
+SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
+       lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent, launched, failures, ends_by
+FROM schedule_runs
+WHERE schedule_id = :schedule_id AND run_at <= :before AND (run_at, idempotency_key) < (:before, :key)
+ORDER BY run_at DESC, idempotency_key DESC
+LIMIT :limit;
+
 -- runs_between: the newest runs of a schedule with nominal times in a range
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
        lease_until, not_before, maybe_delivered, created_at, updated_at, sent_at, unsent, launched, failures, ends_by
@@ -259,6 +267,18 @@ ON CONFLICT (scope, hour) DO UPDATE SET
 DELETE FROM load_hours WHERE (scope, hour) IN (
     SELECT scope, hour FROM load_hours WHERE written_at < :before ORDER BY scope, hour LIMIT :limit)
 RETURNING hour;
+
+-- calendar_facts: calendar facts of a scope
+SELECT facts, written_at FROM calendar_facts WHERE scope = :scope;
+
+-- write_calendar_facts: write the calendar facts of a scope
+INSERT INTO calendar_facts (scope, facts, written_at) VALUES (:scope, :facts, :written_at)
+ON CONFLICT (scope) DO UPDATE SET facts = excluded.facts, written_at = excluded.written_at;
+
+-- remove_calendar_facts: remove calendar facts that were written before a time
+DELETE FROM calendar_facts WHERE scope IN (
+    SELECT scope FROM calendar_facts WHERE written_at < :before ORDER BY written_at LIMIT :limit)
+RETURNING scope;
 
 -- troubled_runs: runs with one kind of trouble, latest end first; `beyond` sorts after all that start with the prefix
 SELECT idempotency_key, schedule_id, run_at, revision, fire_at, status, trigger_id, outcome, reason, attempt, owner,
@@ -348,6 +368,12 @@ SELECT schedule_id, schedule, dialect, timezone, policy, name, description, comm
 FROM schedule_revisions
 WHERE (at, schedule_id, number) < (:before, :name, :number) AND schedule_id >= :prefix AND schedule_id < :beyond
 ORDER BY at DESC, schedule_id DESC, number DESC
+LIMIT :limit;
+
+-- requests_at: the requests for runs of a schedule at a time
+SELECT schedule_id, number, action, at, until, actor, note FROM schedule_actions
+WHERE at = :at AND schedule_id = :schedule_id AND action IN ('triggered', 'backfilled', 'redriven')
+ORDER BY number
 LIMIT :limit;
 
 -- fine_outcome_counts: counters of minutes before a time that are not merged yet

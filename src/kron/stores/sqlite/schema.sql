@@ -312,6 +312,16 @@ CREATE TABLE load_hours (
 
 CREATE INDEX load_hours_written ON load_hours (written_at);
 
+-- Calendar facts of all schedules (scope '') and of each scope: local hours by zone, and the coming runs of schedules that
+-- run at most monthly. Written by the same pass as the load.
+CREATE TABLE calendar_facts (
+    scope      TEXT    NOT NULL PRIMARY KEY,
+    facts      TEXT    NOT NULL,  -- JSON
+    written_at INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE INDEX calendar_facts_written ON calendar_facts (written_at);
+
 -- Targets' own run ids, where a target gives one.
 CREATE TABLE run_ids (
     idempotency_key TEXT NOT NULL PRIMARY KEY REFERENCES schedule_runs ON DELETE CASCADE,

@@ -26,7 +26,7 @@ from kron.stores.sqlite.commit import Commits, PartlyRejected
 from kron.stores.sqlite.event_ring import SqliteEventRing
 from kron.stores.sqlite.file import File
 from kron.stores.sqlite.fleet import lease, read_register
-from kron.stores.sqlite.overview import SqliteOverview
+from kron.stores.sqlite.overview import SqliteOverview, runs_in_trouble
 from kron.stores.sqlite.parameters import label_values, share_values, upper_bound
 from kron.stores.sqlite.retention import Retention
 
@@ -149,7 +149,7 @@ class SqliteStore:
             if run is None or not run.dead or not run.identity.startswith(prefix):
                 return []
             position = run.changed, run.key
-        return await self.overview.runs_in_trouble(scope_of(prefix), prefix, ["dead"], limit, position)
+        return await runs_in_trouble(self.file, scope_of(prefix), prefix, ["dead"], limit, position)
 
     async def run_ids(self, keys: Sequence[str]) -> list[str | None]:
         """Return the targets' own run ids of those keys; None where the target gave none."""

@@ -19,7 +19,9 @@ from kron.apps.wiring import open_store
 from kron.engine.registrar import Registrar
 from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
 from kron.errors import InvalidInput, KronError, clip
+from kron.language.fault import Fault
 from kron.language.manifest import FIELDS, define
+from kron.language.output_form import read_output
 from kron.rules.pause import Actor
 from kron.timing.job import Command, Job
 from kron.timing.labels import labels_of
@@ -32,8 +34,9 @@ MAX_LINE_BYTES = 256 * 1024  # maximum length of a line in bytes: a payload of 6
 MAX_TEXT_LENGTH = 64 * 1024  # maximum length of a text field
 MAX_SHOWN_ERRORS = 10  # maximum number of invalid lines shown
 GC_THRESHOLDS = (100_000, 50, 50)  # loading creates no cycles: frequent cycle collection costs more than it frees
+COMMAND_KEYS = ("stdin", "stdout", "stderr")  # keys of a line that need a command
 # Keys of a line in addition to the fields of a job.
-LINE_KEYS = ("command", "stdin", "target", "name", "description", "completion")
+LINE_KEYS = ("command", *COMMAND_KEYS, "target", "name", "description", "completion")
 LIMIT_KEYS = ("max_runs", "pause_on_failure")  # keys of a line that are axes of its policy
 ALL_KEYS = (*FIELDS[:2], *LINE_KEYS, *FIELDS[2:], "payload", "labels", *LIMIT_KEYS, "after_end")
 MAX_LIMIT = 1_000_000
@@ -159,8 +162,7 @@ def _job(line: bytes) -> Job:
     if "command" in line_fields:
         command = _command(line_fields)
         line_fields = {"target": "command:", **line_fields, "command": command}
-    elif "stdin" in line_fields:
-        raise InvalidInput("BAD_FIELD", "field stdin needs a command", hint='add "command": "…", or remove stdin')
+    _reject_command_keys(line_fields)
     completion = _completion(line_fields.pop("completion", ""), str(line_fields.get("target", "")))
     job = define(fields, ALL_KEYS)
     if not line_fields.get("target"):
@@ -171,11 +173,29 @@ def _job(line: bytes) -> Job:
 
 
 def _command(line_fields: dict[str, Any]) -> Command:
-    """Take the input of a command out of the fields of a line, and return the command."""
+    """Take the input and the outputs of a command out of the fields of a line, and return the command."""
     stdin = line_fields.pop("stdin", None)
     if stdin not in (None, "payload"):
         raise InvalidInput("BAD_FIELD", f"field stdin {clip(stdin)!r} is unknown", hint='use "stdin": "payload"')
-    return Command(line_fields["command"], stdin=stdin)
+    stdout, stderr = (_output(name, line_fields.pop(name, None)) for name in ("stdout", "stderr"))
+    return Command(line_fields["command"], stdin=stdin, stdout=stdout, stderr=stderr)
+
+
+def _reject_command_keys(line_fields: dict[str, Any]) -> None:
+    """Reject the fields of a command in a line that has none. `_command` has taken them out of any other line."""
+    for name in COMMAND_KEYS:
+        if name in line_fields:
+            hint = f'add "command": "…", or remove {name}'
+            raise InvalidInput("BAD_FIELD", f"field {name} needs a command", hint=hint)
+
+
+def _output(name: str, text: str | None) -> str | None:
+    try:
+        if text is not None:
+            read_output(text)
+    except Fault as fault:
+        raise InvalidInput("BAD_FIELD", f"field {name}: {fault.message}", hint=fault.hint) from None
+    return text
 
 
 def _data(fields: dict[str, Any]) -> dict[str, Any]:

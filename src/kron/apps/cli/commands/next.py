@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kron.apps.cli.console import Screen
@@ -27,11 +28,14 @@ class Row(NamedTuple):
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
     """Show the next runs, in the order in which they run."""
+    selected_subjects = [*map(with_identity, subjects(args, screen))]
+    return show_runs(selected_subjects, args, screen, named=args.file is not None)
+
+
+def show_runs(selected: Sequence[Subject], args: argparse.Namespace, screen: Screen, *, named: bool) -> int:
+    """Show the next runs of the subjects. With `named`, a column has the names of their jobs."""
     start = now(args)
-    searches = [
-        (subject, upcoming_runs(subject.schedule, subject.identity, start, args.count))
-        for subject in map(with_identity, subjects(args, screen))
-    ]
+    searches = [(each, upcoming_runs(each.schedule, each.identity, start, args.count)) for each in selected]
     rows = [Row(*upcoming, subject) for subject, search in searches for upcoming in search.runs]
     rows.sort(key=lambda row: (time_of(row.decision), row.subject.name))
     del rows[args.count :]
@@ -43,7 +47,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     elif args.output == "ics":
         _write_calendar(rows, start, screen)
     else:
-        screen.table(*_table(rows, named=args.file is not None))
+        screen.table(*_table(rows, named=named))
     if start < EARLIEST:
         screen.note(f"periods before {rfc3339(EARLIEST)} are left out: the calendar of Kron begins there")
     _note_ends(searches, rows, start, args.count, screen)

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import argparse
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from kron.apps.cli.commands.compile import WORKFLOW_SUFFIXES, files
 from kron.apps.cli.console import Screen
+from kron.apps.cli.crontab_sources import has_user_column
 from kron.apps.cli.inputs import now, read_schedule_text, read_text
 from kron.apps.cli.repository import identifier
 from kron.apps.plural import plural
 from kron.errors import KronError, LanguageError, NotFound
-from kron.language.crontab import read_crontab
+from kron.language.crontabs.read import Crontab, read_crontab
 from kron.language.density import Load, Piece, load, spread
 from kron.language.krontab import read_table
 from kron.language.service import baseline
 from kron.language.workflows.compile import Compiled, compile_workflow
 from kron.timing.schedule import Schedule
-from kron.timing.zone import DAY, rfc3339
+from kron.timing.zone import DAY, UTC_ZONE, rfc3339
 
 _KRONTAB = re.compile(r"^[^#\n]*\sname=\S", re.MULTILINE)
+_OWNER = "owner"  # user of a crontab that has no user column; it has no effect on the load
 _BARS = " ▏▎▍▌▋▊▉█"
 
 
@@ -72,10 +75,21 @@ def _pieces(path: Path, args: argparse.Namespace) -> tuple[list[Piece], list[Lan
         return [Piece(job.schedule, job.identity) for job in table.jobs], list(table.errors)
     if args.dialect:
         return _read_lines(text, name, args)
-    entries, errors = read_crontab(text, name)
-    return [
-        Piece(Schedule(entry.cron, entry.zone), f"{name}:{entry.number}:{entry.command}") for entry in entries
-    ], errors
+    return _read_crontab(Crontab(text, name, None if has_user_column(path) else _OWNER))
+
+
+def _read_crontab(crontab: Crontab) -> tuple[list[Piece], list[LanguageError]]:
+    """Return the schedules of a crontab, and an error for each invalid line.
+
+    cron accepts a line that never runs. It adds nothing to the load. A last line without a line feed counts.
+    """
+    lines = list(read_crontab(replace(crontab, text=f"{crontab.text}\n"), UTC_ZONE))
+    pieces = [
+        Piece(line.entry.timing.schedule, f"{crontab.path}:{line.row.number}:{line.entry.entry.command}")
+        for line in lines
+        if line.entry
+    ]
+    return pieces, [line.row.error for line in lines if line.row.error and not line.never_runs]
 
 
 def _read_lines(text: str, path: str, args: argparse.Namespace) -> tuple[list[Piece], list[LanguageError]]:

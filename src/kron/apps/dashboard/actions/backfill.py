@@ -12,7 +12,7 @@ from kron.apps.dashboard.view import View
 from kron.apps.http_status import http_status
 from kron.engine.backfill import run_again
 from kron.engine.backfill_plan import PlannedPeriod, backfill_plan
-from kron.errors import InvalidInput
+from kron.errors import InvalidInput, KronError, QuotaExceeded
 from kron.rules.run import BACKFILL
 from kron.timing.schedule.policy import Overlap
 
@@ -36,23 +36,26 @@ async def backfill(view: View, fields: Fields) -> Response:
     start, end = text_of(fields, "from"), text_of(fields, "to")
     try:
         plan = await _plan(view, start, end)
-    except InvalidInput:
-        return await _page(view, [start], end, note)
-    is_all = text_of(fields, "which") == "all"
-    nominals = [period.nominal for period in plan if is_all or not period.ran]
+        is_all = text_of(fields, "which") == "all"
+        nominals = [period.nominal for period in plan if is_all or not period.ran]
+        if nominals:
+            view.spend(len(nominals))
+    except (InvalidInput, QuotaExceeded) as error:
+        return await _page(view, [start], end, note, error)
     if nominals:
-        view.spend(len(nominals))
         await run_again(view.store, identity, nominals, BACKFILL, request_of(fields), Overlap.QUEUE, view.actor(note))
     return view.redirect(view.schedule_link(identity))
 
 
-async def _page(view: View, starts: Sequence[str], end: str, note: str = "") -> Response:
+async def _page(
+    view: View, starts: Sequence[str], end: str, note: str = "", form_error: KronError | None = None
+) -> Response:
     """Return the page of the first range that is valid; if none is, that of the last one with its error."""
     identity, start = view.named_identity, ""
-    plan, refusal = list[PlannedPeriod](), None
+    plan, refusal = list[PlannedPeriod](), form_error
     for start in starts:
         try:
-            plan, refusal = await _plan(view, start, end), None
+            plan, refusal = await _plan(view, start, end), form_error
             break
         except InvalidInput as error:
             refusal = error
@@ -63,12 +66,21 @@ async def _page(view: View, starts: Sequence[str], end: str, note: str = "") -> 
         identity=identity,
         start=start,
         end=end,
+        range=_range(view, start, end),
         note=note,
         refusal=refusal,
         plan=plan[:SHOWN_PERIODS],
         count=len(plan),
         missing_count=len([period for period in plan if not period.ran]),
     )
+
+
+def _range(view: View, start: str, end: str) -> tuple[int, int]:
+    """Return the ends of a range in milliseconds; the last 24 hours if it is wrong."""
+    try:
+        return read_moment(start, view.zone), read_moment(end, view.zone)
+    except InvalidInput:
+        return view.now - 24 * HOUR_MS, view.now
 
 
 async def _plan(view: View, start: str, end: str) -> list[PlannedPeriod]:

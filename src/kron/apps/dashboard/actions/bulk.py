@@ -17,7 +17,12 @@ from kron.apps.dashboard.bulk_request import REDRIVE, RUN, BulkRequest, bulk_req
 from kron.apps.dashboard.form import SECRET_COOKIE, Fields, request_of, text_of, ticket_of, whole_number
 from kron.apps.dashboard.moment import read_moment
 from kron.apps.dashboard.view import View
+from kron.apps.http_status import http_status
 from kron.engine.bulk import BATCH_SIZE, MAX_BULK, BulkResult, pause_all, redrive_all, resume_all, trigger_all
+from kron.errors import InvalidInput, QuotaExceeded
+from kron.rules.pause import check_pause_end
+
+MAX_WAIT_SECONDS = 61  # the quota of manual runs is whole again after a minute
 
 
 class Progress(NamedTuple):
@@ -29,6 +34,7 @@ class Progress(NamedTuple):
         kept: How many were in the requested state already.
         failed: How many could not be changed.
         example: Name of one that could not be changed, and why.
+        wait: Seconds until the quota of manual runs allows the next batch; 0 if it does.
     """
 
     after: str = ""
@@ -36,6 +42,7 @@ class Progress(NamedTuple):
     kept: int = 0
     failed: int = 0
     example: str = ""
+    wait: int = 0
 
     @property
     def handled(self) -> int:
@@ -56,10 +63,7 @@ def bulk_page(kind: str) -> Callable[[View], Awaitable[Response]]:
         request, name = bulk_request(kind, fields), text_of(fields, "request")
         if _is_confirmed(view, request, name, text_of(fields, "ticket")):
             return _progress_page(view, request, name, _progress(fields))
-        after = _progress(fields).after
-        meant = await meant_by(view, request, after, MAX_BULK + 1) if request.is_all or request.names else []
-        plan = await _plan(view, request, meant)
-        return view.render("bulk.html", section=_section(kind), request=request, plan=plan, after=after)
+        return await _confirmation(view, request, _progress(fields).after)
 
     return page
 
@@ -70,16 +74,51 @@ def bulk(kind: str) -> Callable[[View, Fields], Awaitable[Response]]:
     async def action(view: View, fields: Fields) -> Response:
         request, name = bulk_request(kind, fields), request_of(fields)
         progress = _progress(fields)
-        batch = await meant_by(view, request, progress.after, BATCH_SIZE)
-        result = await _act(view, request, batch, name) if batch else BulkResult(0, 0)
-        progress = _after_batch(view, progress, result)
-        is_more = request.is_all and len(batch) == BATCH_SIZE
-        progress = progress._replace(after=batch[-1] if is_more else "")
+        try:
+            _until(view, request)
+        except InvalidInput:
+            return await _confirmation(view, request, progress.after)
+        try:
+            progress = await _next_batch(view, request, name, progress)
+        except QuotaExceeded as error:
+            if not progress.after:
+                raise  # nothing was done: the error has the time to wait
+            wait = error.details.get("retry_after")
+            progress = progress._replace(wait=wait if isinstance(wait, int) else MAX_WAIT_SECONDS)
         ticket = _ticket(view, request, name)
         values = {**request.parameters, **progress._asdict(), "request": name, "ticket": ticket}
         return view.redirect(view.link(f"bulk/{kind}", **values))
 
     return action
+
+
+async def _confirmation(view: View, request: BulkRequest, after: str) -> Response:
+    """Return the page that shows what the action would do. If the end of a pause is wrong, it keeps the form."""
+    meant = await meant_by(view, request, after, MAX_BULK + 1) if request.is_all or request.names else []
+    refusal = None
+    try:
+        plan = await _plan(view, request, meant)
+    except InvalidInput as error:
+        plan, refusal = BulkPlan(min(len(meant), MAX_BULK), len(meant) > MAX_BULK), error
+    return view.render(
+        "bulk.html",
+        http_status(refusal) if refusal else 200,
+        section=_section(request.kind),
+        request=request,
+        plan=plan,
+        after=after,
+        refusal=refusal,
+    )
+
+
+async def _next_batch(view: View, request: BulkRequest, name: str, progress: Progress) -> Progress:
+    """Handle one batch, and return how far the action came. The quota of manual runs can make a batch shorter."""
+    quota = view.context.quota if request.is_all and request.kind in (RUN, REDRIVE) else None
+    size = quota.batch_size(BATCH_SIZE) if quota else BATCH_SIZE
+    batch = await meant_by(view, request, progress.after, size)
+    result = await _act(view, request, batch, name) if batch else BulkResult(0, 0)
+    is_more = request.is_all and len(batch) == size
+    return _after_batch(view, progress, result)._replace(after=batch[-1] if is_more else "")
 
 
 def _progress_page(view: View, request: BulkRequest, name: str, progress: Progress) -> Response:
@@ -127,7 +166,9 @@ async def _act(view: View, request: BulkRequest, batch: list[str], name: str) ->
 
 
 def _until(view: View, request: BulkRequest) -> int | None:
-    return read_moment(request.until, view.zone) if request.until else None
+    until = read_moment(request.until, view.zone) if request.until else None
+    check_pause_end(until, view.now)
+    return until
 
 
 def _after_batch(view: View, progress: Progress, result: BulkResult) -> Progress:
@@ -144,8 +185,9 @@ def _after_batch(view: View, progress: Progress, result: BulkResult) -> Progress
 
 
 def _progress(fields: Fields) -> Progress:
-    done, kept, failed = (whole_number(text_of(fields, name), 0) for name in ("done", "kept", "failed"))
-    return Progress(fields.get("after", [""])[0], done, kept, failed, text_of(fields, "example"))
+    done, kept, failed, wait = (whole_number(text_of(fields, name), 0) for name in ("done", "kept", "failed", "wait"))
+    after, example = fields.get("after", [""])[0], text_of(fields, "example")
+    return Progress(after, done, kept, failed, example, min(wait, MAX_WAIT_SECONDS))
 
 
 def _ticket(view: View, request: BulkRequest, name: str) -> str:

@@ -53,6 +53,7 @@ class Effect(NamedTuple):
         rows: Page of these runs.
         later: Time after which the next page begins, in milliseconds; None on the last page.
         upto: End of the comparison in milliseconds.
+        is_short: Whether the comparison ends before 30 days, because the schedule has very many runs.
         absence: Why the schedule would not run at all; empty if it would.
     """
 
@@ -66,6 +67,7 @@ class Effect(NamedTuple):
     rows: list[ComparisonRow]
     later: int | None
     upto: int
+    is_short: bool
     absence: str
 
 
@@ -116,6 +118,7 @@ async def _page(view: View, value_of: Callable[[str], str | None], status: int =
         overlaps=OVERLAPS,
         effect=effect,
         refusal=refusal,
+        compared=draft.compared if view.request.headers.get("hx-request") else state.revision,
         meanwhile=[each for each in revisions if each.number > draft.revision][-1:],
         replacing=replacing_code(state.job, revisions),
         link=link,
@@ -150,6 +153,7 @@ def _effect(state: ScheduleState, job: Job, effect: DefinitionEffect, now: int, 
         page,
         page[-1].at if len(rows) > PAGE_SIZE else None,
         comparison.upto,
+        comparison.upto < now + COMPARED_MS,
         "" if effect.upcoming.dues else no_upcoming_reason(effect.after, now),
     )
 

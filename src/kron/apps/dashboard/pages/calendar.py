@@ -1,4 +1,4 @@
-"""Calendar page: the days of a month in the zone of the viewer, with their outcomes and the clock changes."""
+"""Calendar page: the days of a month in the zone of the viewer, with outcomes, rare runs and clock changes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import NamedTuple
 from markupsafe import Markup
 from starlette.responses import Response
 
+from kron.apps.compute import compute
 from kron.apps.dashboard.charts.day import day_chart
+from kron.apps.dashboard.clock_changes import clock_lines
 from kron.apps.dashboard.month import (
     FIRST_YEAR,
     LAST_YEAR,
@@ -19,6 +21,7 @@ from kron.apps.dashboard.month import (
     outcomes_by_day,
     read_month,
 )
+from kron.apps.dashboard.rare_runs import RareRuns, rare_runs_by_day
 from kron.apps.dashboard.time_text import MONTHS, WEEKDAYS, duration_text
 from kron.apps.dashboard.view import View
 from kron.apps.plural import plural
@@ -39,6 +42,7 @@ class DayCell(NamedTuple):
         is_outside: Whether the day belongs to another month.
         is_today: Whether now is in the day.
         is_coming: Whether the day has not begun.
+        rare: Coming runs of schedules that run at most monthly.
     """
 
     title: str
@@ -49,6 +53,7 @@ class DayCell(NamedTuple):
     is_outside: bool
     is_today: bool
     is_coming: bool
+    rare: RareRuns = RareRuns()
 
 
 async def calendar_page(view: View) -> Response:
@@ -66,8 +71,12 @@ async def calendar_page(view: View) -> Response:
     first, last = bounds[0] // step * step, -(-bounds[-1] // step) * step
     counts = await view.panel(view.overview.outcomes(view.prefix, first, last, step))
     outcomes = None if counts is None else outcomes_by_day(counts, bounds)
+    facts = await view.panel(view.overview.calendar.read(view.prefix))
+    rare = [RareRuns()] * len(days) if facts is None else rare_runs_by_day(facts, bounds, now)
     cells = [
-        day_cell(day, (start, end), None if outcomes is None else outcomes[number], now, month)
+        day_cell(day, (start, end), None if outcomes is None else outcomes[number], now, month)._replace(
+            rare=rare[number]
+        )
         for number, (day, start, end) in enumerate(zip(days, bounds, bounds[1:], strict=False))
     ]
     return view.render(
@@ -75,6 +84,8 @@ async def calendar_page(view: View) -> Response:
         section="calendar",
         month=month,
         cells=cells,
+        facts=facts,
+        clock_lines=[] if facts is None else await compute(clock_lines, facts, now),
         sentence=sentence(cells),
         weekdays=[*WEEKDAYS[1:], WEEKDAYS[0]],
         previous=month.moved(-1) if month > Month(FIRST_YEAR, 1) else None,

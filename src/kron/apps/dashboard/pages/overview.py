@@ -29,9 +29,11 @@ from kron.apps.dashboard.day_counts import (
 )
 from kron.apps.dashboard.fleet_panel import FleetPanel, fleet_panel
 from kron.apps.dashboard.pages.stream import message_interval
+from kron.apps.dashboard.start_sample import start_sample
 from kron.apps.dashboard.time_text import Form, local_text
 from kron.apps.dashboard.view import View
-from kron.engine.overview import RecentPeriods
+from kron.apps.dashboard.worker_start import worker_starts
+from kron.engine.overview import RecentPeriods, WorkerRecord
 from kron.rules.load import Load
 from kron.rules.run import Run, State
 from kron.rules.state import ScheduleState
@@ -42,8 +44,10 @@ FRESH_SECONDS = 3  # a worker that dies leaves no event: the page is loaded agai
 MAX_CHECKS = 100  # schedules that are read in search of late ones and of the next runs
 MAX_RUNNING, MAX_NEXT, MAX_TROUBLED, MAX_PAUSED = 50, 10, 20, 5
 SHOWN_RUNNING = 8
+MAX_PAUSED_COUNTED = 100
 BACKLOG_TEXT = f"{MAX_CHECKS} or more schedules wait for a worker, so it is not known which are late."
 CUT_TEXT = "The schedules take too long to compute, so it is not known which are late."
+SAMPLED_SCHEDULES = 20  # schedules that are due next, whose newest runs tell how late runs start
 USUAL_RUNS = 14  # newest runs of which the median is the usual duration
 MINUTE_MS = 60_000
 MAX_OF_SCHEDULE = 60  # upcoming runs of one schedule
@@ -69,23 +73,21 @@ class NextLine(NamedTuple):
 async def overview_page(view: View) -> Response:
     """Return the page. It asks the store 8 questions, and one more if there seems to be no schedule."""
     overview, scope, now = view.overview, view.prefix, view.now
-    began = asyncio.get_running_loop().time()
-    records = await view.panel(overview.workers())
-    answer_ms = round((asyncio.get_running_loop().time() - began) * 1000)
-    first = first_bar(now)
+    records, answer_ms = await _workers(view)
     outcomes, load = await view.panel(overview.outcomes_and_load(scope, *strip_ranges(now))) or (None, None)
     running = await view.panel(overview.running(scope, MAX_RUNNING))
     troubled = await view.panel(overview.troubled_runs(scope, FAILED, MAX_TROUBLED)) or []
     checks = await overview.next_checks(scope, MAX_CHECKS)
-    paused = await overview.paused(scope, "", MAX_PAUSED)
+    paused = await overview.paused(scope, "", MAX_PAUSED_COUNTED + 1)
     if not (checks or paused or running or outcomes) and not await view.store.identities("", 1, scope):
         return view.render("overview_empty.html", section="")
-    states = await _states(view, [*checks, *paused, *(run.identity for run in troubled)])
-    recent = await _recent(view, [*(running or [])[:SHOWN_RUNNING], *troubled])
+    states = await _states(view, [*checks, *paused[:MAX_PAUSED], *(run.identity for run in troubled)])
+    sampled = checks[:SAMPLED_SCHEDULES]
+    recent = await _recent(view, [*sampled, *(run.identity for run in [*(running or [])[:SHOWN_RUNNING], *troubled])])
     fleet = None if records is None else fleet_panel(records, now, is_named=not view.tenant)
     late, dues, unknown = await _looked_at([states[name] for name in checks if name in states], now, fleet)
     lasting = still_troubled(troubled, states, recent)
-    counts = None if outcomes is None else day_counts(outcomes, first)
+    counts = None if outcomes is None else day_counts(outcomes, first_bar(now))
     return view.render(
         "overview.html",
         section="",
@@ -96,12 +98,15 @@ async def overview_page(view: View) -> Response:
         axis=[] if counts is None else _axis(view, strip_first(counts)),
         counted_at=None if load is None else load.written,
         fresh_seconds=_fresh_seconds(view),
+        starts=start_sample((recent[name] for name in sampled if name in recent), now),
         late=late,
-        items=attention_items(late, lasting, [states[name] for name in paused if name in states]),
+        items=attention_items(late, lasting, [states[name] for name in paused[:MAX_PAUSED] if name in states]),
+        paused_text=_paused_text(len(paused)),
         running=_capped(running, MAX_RUNNING),
         running_lines=_running_lines(running or (), recent, now),
         dues=dues,
         fleet=fleet,
+        worker_starts=worker_starts([state.job.target for state in states.values()], view.commands),
         answer_ms=answer_ms,
     )
 
@@ -118,21 +123,34 @@ async def _looked_at(
     return late, dues, CUT_TEXT if out_of_time() else ""
 
 
+async def _workers(view: View) -> tuple[list[WorkerRecord] | None, int]:
+    """Return the registered workers, and how many milliseconds the store took to answer."""
+    began = asyncio.get_running_loop().time()
+    records = await view.panel(view.overview.workers())
+    return records, round((asyncio.get_running_loop().time() - began) * 1000)
+
+
 async def _states(view: View, names: Sequence[str]) -> dict[str, ScheduleState]:
     identities = list(dict.fromkeys(names))
     found = await view.store.get(identities) if identities else []
     return {state.identity: state for state in found if state is not None}
 
 
-async def _recent(view: View, runs: Sequence[Run]) -> Mapping[str, RecentPeriods]:
-    """Return the newest runs of the schedules of some runs."""
-    identities = list(dict.fromkeys(run.identity for run in runs))
+async def _recent(view: View, names: Sequence[str]) -> Mapping[str, RecentPeriods]:
+    """Return the newest runs of some schedules."""
+    identities = list(dict.fromkeys(names))
     return (await view.panel(view.overview.recent(identities, USUAL_RUNS)) or {}) if identities else {}
 
 
 def _capped(values: Sequence[object] | None, most: int) -> str:
     """Return a number that the page does not count further than `most`; a dash if it is not known."""
     return "—" if values is None else f"{len(values)}{'+' if len(values) == most else ''}"
+
+
+def _paused_text(count: int) -> str:
+    """Return how many of the paused schedules the page shows; empty if it shows all of them."""
+    number = f"more than {MAX_PAUSED_COUNTED}" if count > MAX_PAUSED_COUNTED else str(count)
+    return f"{MAX_PAUSED} of {number} paused schedules" if count > MAX_PAUSED else ""
 
 
 def _sentence(

@@ -13,6 +13,7 @@ from kron.apps.dashboard.axis_text import axis_texts, tick_text
 from kron.apps.dashboard.charts.waterfall import Bar, attempt_chart, axis_end
 from kron.apps.dashboard.charts.window import Placement, window_axis, window_chart
 from kron.apps.dashboard.definition import target_text
+from kron.apps.dashboard.run_request import request_and_redrive
 from kron.apps.dashboard.rung import Rung, period_form, placement_of, rungs_of
 from kron.apps.dashboard.time_text import span_text
 from kron.apps.dashboard.view import View
@@ -61,6 +62,7 @@ async def run_page(view: View) -> Response:
     line = await _line(view, run, around, record)
     why, placement = why_of(line, is_tenant=bool(view.tenant)), placement_of(line)
     attempts = why.line.report.attempts
+    request, redrive = await request_and_redrive(view, run, [each.run for each in around if each.run])
     return view.render(
         "run.html",
         section="runs",
@@ -75,7 +77,9 @@ async def run_page(view: View) -> Response:
         axis=axis_texts(window_axis(placement.job), [run.nominal], zone(view.zone)) if placement else [],
         waterfall=waterfall(run, attempts) if attempts else None,
         neighbors=neighbors(around, run, view.now),
-        is_redrivable=run.state in REDRIVABLE_STATES,
+        is_redrivable=run.state in REDRIVABLE_STATES and redrive is None,
+        request=request,
+        redrive=redrive,
     )
 
 

@@ -1,4 +1,4 @@
-"""Runs page: what did not succeed, when and why; the dead letters; and what runs now."""
+"""Runs page: what did not succeed, when and why; all runs of some schedules; the dead letters; and what runs now."""
 
 from __future__ import annotations
 
@@ -17,15 +17,21 @@ from kron.apps.dashboard.outcome_look import (
     NO_VALID_TIME,
     RUNNING,
     SKIPPED,
+    SUCCEEDED,
     UNKNOWN,
     Look,
     look_of_run,
 )
 from kron.apps.dashboard.run_cause import RunCause, cause_of
+from kron.apps.dashboard.run_request import Redrive, redrives_of
+from kron.apps.dashboard.run_search import MAX_SCHEDULES, FoundRuns, search_runs
+from kron.apps.dashboard.rung import run_length
+from kron.apps.dashboard.time_text import span_text
 from kron.apps.dashboard.view import View
 from kron.engine.overview import TROUBLE
 from kron.engine.registrar import REDRIVABLE_STATES
 from kron.errors import InvalidInput, clip
+from kron.rules.attempt import Attempt
 from kron.rules.run import Run, State
 
 PAGE_SIZE = 25
@@ -33,6 +39,7 @@ MAX_RUNNING = 50
 RUNNING_FILTER = "running"
 FILTERS = {
     RUNNING_FILTER: RUNNING,
+    State.SUCCESS.value: SUCCEEDED,
     State.FAILED.value: FAILED,
     State.LOST.value: LOST,
     State.UNKNOWN.value: UNKNOWN,
@@ -52,10 +59,11 @@ class RunLine(NamedTuple):
     look: Look
     cause: RunCause
     can_run_again: bool
+    redrive: Redrive | None  # None: the run was not redriven
 
 
 async def runs_page(view: View) -> Response:
-    """Return the page of runs that did not succeed, of dead letters, or of active runs."""
+    """Return the page of runs that did not succeed, of runs of some schedules, of dead letters, or of active runs."""
     values = view.request.query_params
     if values.get("dead", "") == "1":
         return await _dead_letters(view, values.get("q", "").strip(), values.get("before", ""))
@@ -63,6 +71,9 @@ async def runs_page(view: View) -> Response:
     if outcome and outcome not in FILTERS:
         message, hint = f"unknown outcome {clip(outcome)!r}", f"use one of {', '.join(FILTERS)}"
         raise InvalidInput("BAD_FIELD", message, hint=hint)
+    text = values.get("q", "").strip()
+    if outcome == State.SUCCESS or (text and outcome != RUNNING_FILTER):
+        return await _runs_of_schedules(view, text, outcome, values.get("before", ""))
     if outcome == RUNNING_FILTER:
         runs = await view.overview.running(view.prefix, MAX_RUNNING)
     else:
@@ -84,6 +95,25 @@ async def runs_page(view: View) -> Response:
     )
 
 
+async def _runs_of_schedules(view: View, text: str, outcome: str, before: str) -> Response:
+    """Return the runs of schedules whose names begin with a text, of all outcomes or of one."""
+    states = {State(outcome)} if outcome else set[State]()
+    found = await search_runs(view, text, states, PAGE_SIZE, _position(before))
+    return view.render(
+        "runs.html",
+        section="runs",
+        outcome_filter=outcome,
+        filters=FILTERS,
+        text=text,
+        found=found,
+        most=MAX_SCHEDULES,
+        sentence=_search_sentence(text, outcome, found),
+        lines=await _lines(view, found.runs),
+        is_first=not before,
+        before=f"{found.before[0]}-{found.before[1]}" if found.before else "",
+    )
+
+
 async def _dead_letters(view: View, text: str, before: str) -> Response:
     """Return the dead letters of schedules whose names begin with a text, in groups of one host."""
     if before and not _KEY.fullmatch(before):
@@ -94,13 +124,15 @@ async def _dead_letters(view: View, text: str, before: str) -> Response:
     states = await view.store.get(names) if names else []
     hosts = {state.identity: host_of_target(state.job.target) for state in states if state is not None}
     groups = dead_letter_groups(shown, lambda run: hosts.get(run.identity, ""))
+    lines = {line.run.key: line for line in await _lines(view, shown)}
     return view.render(
         "dead_letters.html",
         section="runs",
         text=text,
         is_all=view.request.query_params.get("select", "") == "all",
         groups=groups,
-        lines={line.run.key: line for line in await _lines(view, shown)},
+        lines=lines,
+        redriven_keys={key for key, line in lines.items() if line.redrive},
         sentence=_dead_sentence(groups, is_more=len(runs) > PAGE_SIZE),
         is_first=not before,
         before=shown[-1].key if len(runs) > PAGE_SIZE else "",
@@ -110,10 +142,25 @@ async def _dead_letters(view: View, text: str, before: str) -> Response:
 async def _lines(view: View, runs: Sequence[Run]) -> list[RunLine]:
     attempts = await view.panel(view.store.attempts([run.key for run in runs])) if runs else []
     tried = attempts if attempts is not None else [()] * len(runs)
+    redrives = await redrives_of(view, runs)
     return [
-        RunLine(run, look_of_run(run), cause_of(run, each), run.state in REDRIVABLE_STATES)
+        RunLine(
+            run,
+            look_of_run(run),
+            _cause(run, each),
+            run.state in REDRIVABLE_STATES and run.key not in redrives,
+            redrives.get(run.key),
+        )
         for run, each in zip(runs, tried, strict=True)
     ]
+
+
+def _cause(run: Run, attempts: Sequence[Attempt]) -> RunCause:
+    """Return why a run ended as it did; for a run that succeeded, how long it took."""
+    cause, length = cause_of(run, attempts), run_length(run)
+    if run.state is not State.SUCCESS or length is None:
+        return cause
+    return cause._replace(text=", ".join(part for part in (span_text(length), cause.text) if part))
 
 
 def _position(text: str) -> tuple[int, str] | None:
@@ -137,6 +184,16 @@ def _sentence(outcome: str, runs: Sequence[Run]) -> str:
     if not runs:
         return "No such run"
     return f"Runs that ended as {FILTERS[outcome].word.lower()}" if outcome else "Runs that did not succeed"
+
+
+def _search_sentence(text: str, outcome: str, found: FoundRuns) -> str:
+    if found.is_cut and not text:
+        return "Runs that succeeded are listed by schedule"
+    ended = "succeeded" if outcome == State.SUCCESS else f"ended as {FILTERS[outcome].word.lower()}" if outcome else ""
+    what = f"Runs that {ended}" if ended else "All runs"
+    if not found.runs:
+        return "No such run" if found.before is None else f"None of these {found.scanned} runs"
+    return f"{what}, of schedules that begin with “{clip(text)}”" if text else what
 
 
 def _dead_sentence(groups: Sequence[DeadLetterGroup], *, is_more: bool) -> str:

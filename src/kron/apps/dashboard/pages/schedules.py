@@ -15,9 +15,11 @@ from kron.apps.dashboard.charts.spark import spark
 from kron.apps.dashboard.next_run import NextRun, next_run
 from kron.apps.dashboard.outcome_look import Look
 from kron.apps.dashboard.period_mark import MARKS, PeriodMark, marks_of
-from kron.apps.dashboard.schedule_filter import Filter, filter_of, matching
+from kron.apps.dashboard.schedule_filter import INSIDE, Filter, Matches, filter_of, matching
 from kron.apps.dashboard.view import View
+from kron.engine.name_search import MAX_SCANNED
 from kron.engine.overview import RecentPeriods
+from kron.errors import clip
 from kron.language.english import describe
 from kron.rules.state import ScheduleState
 
@@ -48,7 +50,8 @@ async def schedules_page(view: View) -> Response:
     query, after = filter_of(values), values.get("after", "")
     if _RUN_KEY.fullmatch(query.text):
         return view.redirect(view.link(f"runs/{query.text.lower()}"))
-    names, is_cut = await matching(view, query, view.identity(after) if after else "", PAGE_SIZE + 1)
+    query, matches = await _matches(view, query, after)
+    names = matches.names
     states = [state for state in await view.store.get(names[:PAGE_SIZE]) if state is not None] if names else []
     recent = await view.panel(view.overview.recent([state.identity for state in states], MARKS)) if states else {}
     lines = await compute(_lines, view, states, recent)
@@ -57,12 +60,31 @@ async def schedules_page(view: View) -> Response:
         section="schedules",
         query=query,
         is_first=not after,
-        is_all=values.get("select", "") == "all",
+        is_all=values.get("select", "") == "all" and not query.match,
         lines=lines,
-        after=view.name(names[PAGE_SIZE - 1]) if len(names) > PAGE_SIZE else "",
+        after=view.name(names[PAGE_SIZE - 1] if len(names) > PAGE_SIZE else matches.searched_upto),
         near=[] if lines or not query.text else await _near_names(view, query.text),
-        sentence=_sentence(query, len(lines), is_more=bool(after) or len(names) > PAGE_SIZE, is_cut=is_cut),
+        searched=MAX_SCANNED if matches.searched_upto else 0,
+        is_late_answer=matches.is_cut and not matches.searched_upto,
+        can_search=_can_search(query),
+        sentence=(_inside_sentence if query.match else _sentence)(
+            query, len(lines), is_more=bool(after) or len(names) > PAGE_SIZE, is_cut=matches.is_cut
+        ),
     )
+
+
+async def _matches(view: View, query: Filter, after: str) -> tuple[Filter, Matches]:
+    """Return the schedules that match, by their beginning. If none begins with the text, it is searched inside."""
+    matches = await matching(view, query, view.identity(after) if after else "", PAGE_SIZE + 1)
+    if matches.names or after or not _can_search(query):
+        return query, matches
+    inside = query._replace(match=INSIDE)
+    return inside, await view.panel(matching(view, inside, "", PAGE_SIZE + 1)) or Matches([], is_cut=True)
+
+
+def _can_search(query: Filter) -> bool:
+    """Return whether a text can be searched inside of names: it is not, and nothing else is asked for."""
+    return bool(query.text) and not (query.match or query.label or query.state)
 
 
 async def _near_names(view: View, text: str) -> list[str]:
@@ -121,3 +143,11 @@ def _sentence(query: Filter, count: int, *, is_more: bool, is_cut: bool = False)
     if query.state == "paused" and not paused:
         return f"{number} {what} {verb} paused" if count else "No schedule is paused"
     return f"{number} {what} match{'es' if number == '1' else ''}{paused}" if count else "Nothing matches"
+
+
+def _inside_sentence(query: Filter, count: int, *, is_more: bool, is_cut: bool) -> str:
+    """Return the first line of a list of names that contain a text."""
+    if not count:
+        return "No name that was looked at matches" if is_cut else "Nothing matches"
+    number = f"{count} or more" if is_more or is_cut else str(count)
+    return f"{number} {'name contains' if number == '1' else 'names contain'} “{clip(query.text)}”"

@@ -1,17 +1,19 @@
 """Stream: tells an open page that something which it shows has changed. The page then loads itself again.
 
-A server of ours keeps a stream open. Inside an application, whose server would wait for open streams when it stops, and
-behind a bridge, the page asks every second instead.
+A server of ours keeps a stream open until the session of its viewer ends. Inside an application, whose server would
+wait for open streams when it stops, behind a bridge, and if too many streams are open, the page asks every second
+instead.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from kron.apps.dashboard.open_streams import MAX_OF_ADDRESS, MAX_OF_PERSON, OpenStreams
 from kron.apps.dashboard.view import View
 from kron.engine.event_mirror import EventMirror
 from kron.errors import InvalidSetting, QuotaExceeded
@@ -43,14 +45,20 @@ async def stream(view: View) -> Response:
 
     Raises:
         InvalidSetting: This dashboard has no streams.
-        QuotaExceeded: Too many pages are open.
+        QuotaExceeded: Too many pages are open, in all or of this viewer.
     """
     mirror = _mirror(view)
     if not view.context.has_streams:
         raise InvalidSetting("MISSING_PART", "this dashboard has no stream", hint="ask for its changes")
     if mirror.listener_count >= MAX_STREAMS:
         raise QuotaExceeded("QUOTA", f"{MAX_STREAMS} pages are open", hint="close a page")
-    return PageStream(mirror, _identity(view), view.prefix)
+    person = _person(view)
+    view.context.streams.check(person, MAX_OF_PERSON if view.context.has_login else MAX_OF_ADDRESS)
+
+    async def is_allowed() -> bool:
+        return await view.context.access(view.request) is not None
+
+    return PageStream(mirror, _identity(view), view.prefix, view.context.streams, person, is_allowed)
 
 
 def is_shown(identity: str, shown: str, prefix: str) -> bool:
@@ -64,23 +72,49 @@ def _mirror(view: View) -> EventMirror:
     return view.context.mirror
 
 
+def _person(view: View) -> str:
+    """Return whose streams are counted together: those of a person, or without a login of a client address."""
+    if view.context.has_login and view.viewer is not None:
+        return view.viewer.name
+    return view.request.client.host if view.request.client else ""
+
+
 def _identity(view: View) -> str:
     name = view.request.query_params.get("schedule", "")
     return view.identity(name) if name else ""
 
 
 class PageStream(StreamingResponse):
-    """Server-sent events for one page. It begins when events can arrive."""
+    """Server-sent events for one page. It begins when events can arrive.
 
-    def __init__(self, mirror: EventMirror, identity: str, prefix: str) -> None:
+    Attributes:
+        mirror: Where the events come from.
+        identity: Schedule that the page shows; empty: all of the tenant.
+        prefix: Prefix of the identities of the tenant.
+        streams: Counts this stream.
+        person: Whose stream it is.
+        is_allowed: Says whether the session of the viewer still holds.
+    """
+
+    def __init__(
+        self,
+        mirror: EventMirror,
+        identity: str,
+        prefix: str,
+        streams: OpenStreams,
+        person: str,
+        is_allowed: Callable[[], Awaitable[bool]],
+    ) -> None:
         self.mirror, self.identity, self.prefix = mirror, identity, prefix
+        self.streams, self.person, self.is_allowed = streams, person, is_allowed
         super().__init__(self._messages(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer."""
         try:
-            async with self.mirror.listening():
-                await super().__call__(scope, receive, send)
+            with self.streams.opened(self.person):
+                async with self.mirror.listening():
+                    await super().__call__(scope, receive, send)
         except TimeoutError:
             await Response("the store does not answer", 503)(scope, receive, send)
 
@@ -90,16 +124,23 @@ class PageStream(StreamingResponse):
         end = timer.monotonic() + MAX_SECONDS
         yield "event: live\ndata:\n\n"
         while timer.monotonic() < end and not self.mirror.closed:
-            if not await self.mirror.wait(position, KEEPALIVE_SECONDS):
+            has_changed = await self.mirror.wait(position, KEEPALIVE_SECONDS)
+            if not await self.is_allowed():
+                return
+            if not has_changed:
                 yield ":\n\n"
                 continue
             page = await self.mirror.page(position)
             position = page.position
             if page.lost or any(is_shown(event.identity, self.identity, self.prefix) for _, event in page.events):
                 yield "event: changed\ndata:\n\n"
-                rest_end = timer.monotonic() + message_interval(self.mirror.listener_count)
-                while timer.monotonic() < rest_end and not self.mirror.closed:
-                    await asyncio.sleep(MIN_INTERVAL_SECONDS)
+                await self._rest()
+
+    async def _rest(self) -> None:
+        timer = self.mirror.timer
+        end = timer.monotonic() + message_interval(self.mirror.listener_count)
+        while timer.monotonic() < end and not self.mirror.closed:
+            await asyncio.sleep(MIN_INTERVAL_SECONDS)
 
 
 def message_interval(pages: int) -> float:

@@ -156,17 +156,21 @@
     showLive();
   };
   const setLive = (now) => { isLive = now; showLive(); };
+  // A stream that is refused, because too many are open, is tried again after some questions.
   const listen = (address) => {
     const source = new EventSource(address);
-    source.addEventListener("live", () => { setLive(true); if (performance.now() - loadedAt > 3000) refresh(); });
+    let isRefused = true;
+    source.addEventListener("live", () => { isRefused = false; setLive(true); if (performance.now() - loadedAt > 3000) refresh(); });
     source.addEventListener("changed", refresh);
     source.addEventListener("error", () => {
       setLive(false);
-      if (source.readyState === EventSource.CLOSED) setTimeout(() => listen(address), 3000);
+      if (source.readyState !== EventSource.CLOSED) return;
+      if (isRefused) ask(address.replace(/\/stream(?=\?|$)/, "/changes"), 30, () => listen(address));
+      else setTimeout(() => listen(address), 3000);
     });
   };
   let position = "";
-  const ask = async (address) => {
+  const ask = async (address, count = Infinity, then = null) => {
     const url = new URL(address, location.href);
     url.searchParams.set("after", position);
     try {
@@ -176,7 +180,7 @@
       setLive(true);
       if (answer.changed) refresh();
     } catch { setLive(false); }
-    setTimeout(() => ask(address), document.hidden ? 10_000 : 1000);
+    setTimeout(() => (count > 1 ? ask(address, count - 1, then) : then()), document.hidden ? 10_000 : 1000);
   };
   const live = one("body").dataset.live;
   if (live) {

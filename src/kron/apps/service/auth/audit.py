@@ -19,6 +19,10 @@ from kron.errors import InvalidSetting, Unavailable
 
 CHANGING_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 MAX_VALUE_LENGTH = 2_048  # maximum characters of a recorded value
+MAX_FIELDS = 50  # fields of a body that are recorded
+SELECTIONS = frozenset({"ids", "keys", "filter", "name"})  # fields that name the schedules or runs of a bulk request
+MAX_SELECTED = 100  # items of such a field that are recorded, with their number
+MAX_ITEM_LENGTH = 200  # characters of such an item
 UNAUTHENTICATED_LINES_PER_MINUTE = 10  # lines about callers without a valid token; the rest are counted in one line
 
 
@@ -125,7 +129,10 @@ def facts_of(request: Request, caller: Caller | None, address: str) -> dict[str,
 def _shortened(body: Any) -> Any:
     """Return the request body without long values; a DAG is recorded by its hash."""
     if isinstance(body, Mapping):
-        return {str(name)[:100]: _value(value) for name, value in list(body.items())[:50]}
+        return {
+            str(name)[:100]: _selection(value) if name in SELECTIONS else _value(value)
+            for name, value in list(body.items())[:MAX_FIELDS]
+        }
     if isinstance(body, Sequence) and not isinstance(body, str):
         return [_shortened(entry) for entry in body]
     return body[:MAX_VALUE_LENGTH] if isinstance(body, str) else body
@@ -135,3 +142,14 @@ def _value(value: Any) -> Any:
     if isinstance(value, str | int | float | bool) or value is None:
         return value[:MAX_VALUE_LENGTH] if isinstance(value, str) else value
     return {"sha256": sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()}
+
+
+def _selection(value: Any) -> Any:
+    """Return the first items of a selection with their number, or the fields of a filter; and the hash of the whole."""
+    if isinstance(value, list):
+        items = [str(item)[:MAX_ITEM_LENGTH] for item in value[:MAX_SELECTED]]
+        return {"count": len(value), "first": items, **_value(value)}
+    if isinstance(value, Mapping):
+        items_of_filter = list(value.items())[:MAX_FIELDS]
+        return {str(name)[:100]: str(item)[:MAX_ITEM_LENGTH] for name, item in items_of_filter}
+    return _value(value)

@@ -61,14 +61,17 @@ async def trigger(
 ) -> schemas.BulkResult | schemas.BulkPlan:
     """Run many schedules now, in batches as `POST /v1/schedules:pause`.
 
-    Send the same Idempotency-Key with each batch: requests with the same key give one run of each schedule.
+    Send the same Idempotency-Key with each batch: requests with the same key give one run of each schedule. A batch of
+    `filter` has no more schedules than the quota allows manual runs per minute. A batch that does not fit into the
+    present minute is refused; Retry-After says when it fits.
     """
-    names = await _schedules(body, caller, parts, MAX_BULK + 1 if dry_run else BATCH_SIZE)
+    limit = MAX_BULK + 1 if dry_run else _batch_size(body, parts)
+    names = await _schedules(body, caller, parts, limit)
     if dry_run:
         return _plan(await bulk_plan.trigger_plan(parts.store, names))
     parts.quotas.spend(caller, max(1, len(names)))
     key, actor = idempotency_key or uuid4().hex, caller.actor(body.note)
-    return _result(await trigger_all(parts.registrar, names, key, actor), names, body, caller)
+    return _result(await trigger_all(parts.registrar, names, key, actor), names, body, caller, limit)
 
 
 @router.post("/dead-letters:redrive", responses=error_responses(404, 429))
@@ -77,14 +80,21 @@ async def redrive(
 ) -> schemas.BulkResult | schemas.BulkPlan:
     """Run the periods of many dead letters again, in batches as `POST /v1/schedules:pause`.
 
-    A dead letter that was redriven before stays as it is.
+    A dead letter that was redriven before stays as it is. The quota of manual runs limits a batch as that of
+    `POST /v1/schedules:trigger`.
     """
-    keys = await _dead_letters(body, caller, parts, MAX_BULK + 1 if dry_run else BATCH_SIZE)
+    limit = MAX_BULK + 1 if dry_run else _batch_size(body, parts)
+    keys = await _dead_letters(body, caller, parts, limit)
     if dry_run:
         return _plan(await bulk_plan.redrive_plan(parts.registrar, keys))
     parts.quotas.spend(caller, max(1, len(keys)))
     actor = caller.actor(body.note)
-    return _result(await redrive_all(parts.registrar, keys, Overlap(body.overlap), actor), keys, body, caller)
+    return _result(await redrive_all(parts.registrar, keys, Overlap(body.overlap), actor), keys, body, caller, limit)
+
+
+def _batch_size(body: schemas.BulkRequest | schemas.BulkRedrive, parts: AppContext) -> int:
+    """Return how many runs one batch can start: fewer than 500 if the quota of manual runs is smaller."""
+    return BATCH_SIZE if body.filter is None else parts.quotas.batch_size(BATCH_SIZE)
 
 
 async def _schedules(body: schemas.BulkRequest, caller: Caller, parts: AppContext, limit: int) -> list[str]:
@@ -120,9 +130,13 @@ def _one_of(name: str) -> InvalidInput:
 
 
 def _result(
-    result: BulkResult, names: Sequence[str], body: schemas.BulkRequest | schemas.BulkRedrive, caller: Caller
+    result: BulkResult,
+    names: Sequence[str],
+    body: schemas.BulkRequest | schemas.BulkRedrive,
+    caller: Caller,
+    limit: int = BATCH_SIZE,
 ) -> schemas.BulkResult:
-    is_more = body.filter is not None and len(names) == BATCH_SIZE
+    is_more = body.filter is not None and len(names) == limit
     problems = [
         schemas.BulkProblem(id=caller.name(name), code=error.code, message=error.message)
         for name, error in result.problems

@@ -6,21 +6,16 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from kron.apps.ics import MAX_EVENTS, MEDIA, CalendarEvent, write_calendar
-from kron.apps.service.agenda import make_agenda
-from kron.apps.service.auth.caller import Caller, Reader
+from kron.apps.ics import MEDIA
+from kron.apps.run_calendar import MAX_SCHEDULES, run_calendar
+from kron.apps.service.auth.caller import Reader
 from kron.apps.service.auth.guard import Guarded
 from kron.apps.service.compute import compute
 from kron.apps.service.context import AppContext, Used
 from kron.apps.service.routes.schedules import Token
-from kron.rules.state import ScheduleState
-from kron.timing.key import key_of
 
 router = APIRouter(route_class=Guarded, prefix="/v1", tags=["asking"])
 
-MAX_SCHEDULES = 1_000  # schedules whose upcoming runs are searched: the first ones by id
-DAYS = 30
-DAY_MS = 86_400_000
 CALENDAR_RESPONSE: dict[int | str, dict[str, Any]] = {
     200: {"description": "iCalendar (RFC 5545)", "content": {MEDIA: {"schema": {"type": "string"}}}}
 }
@@ -39,15 +34,5 @@ async def calendar(caller: Reader, prefix: Token = "", parts: AppContext = Used)
         await parts.store.identities(states[-1].identity, 1, caller.prefix + prefix)
     )
     now = await parts.store.now()
-    text = await compute(_calendar_text, states, caller, now, has_more=has_more)
+    text = await compute(run_calendar, states, caller.name, now, has_more=has_more)
     return Response(text, media_type=MEDIA, headers={"Cache-Control": "no-store"})
-
-
-def _calendar_text(states: list[ScheduleState], caller: Caller, now: int, *, has_more: bool) -> str:
-    agenda = make_agenda(states, now, now + DAYS * DAY_MS, MAX_EVENTS)
-    events = [
-        CalendarEvent(run.at // 1000, key_of(run.identity, run.nominal), caller.name(run.identity))
-        for run in agenda.runs
-    ]
-    bounds = {"events": agenda.has_more, "schedules": has_more, "search": not agenda.complete}
-    return write_calendar(events, now // 1000, [name for name, is_reached in bounds.items() if is_reached])

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import time
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 
 from kron.apps.service.auth.caller import Caller, Reader, Watcher
 from kron.apps.service.auth.guard import Guarded
-from kron.apps.service.compute import SEARCH_SECONDS, compute
+from kron.apps.service.compute import SEARCH_SECONDS, compute, time_limit
 from kron.apps.service.context import AppContext, Used
 from kron.apps.service.routes.queries import bad_token, milliseconds, page_run
 from kron.apps.service.routes.schedules import Limit, Token
@@ -107,15 +106,9 @@ async def next_of_all(caller: Reader, limit: Next = 50, parts: AppContext = Used
     names = await parts.store.overview.next_checks(caller.prefix, MAX_NEXT)
     found, now = await parts.store.get_with_time(names)
     states, has_more = [state for state in found if state], len(names) == MAX_NEXT
-    end, is_complete = time.monotonic() + SEARCH_SECONDS, True
-
-    def out_of_time() -> bool:
-        nonlocal is_complete
-        is_complete = is_complete and time.monotonic() <= end
-        return not is_complete
-
+    out_of_time = time_limit(SEARCH_SECONDS)
     runs = await compute(next_runs, states, now, limit, more=has_more, enough=out_of_time)
-    is_complete = is_complete and (len(runs) == limit or not has_more)
+    is_complete = not out_of_time.reached and (len(runs) == limit or not has_more)
     return overview.NextRuns(runs=[next_run_view(run, caller) for run in runs], complete=is_complete)
 
 

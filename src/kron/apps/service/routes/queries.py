@@ -25,11 +25,11 @@ from kron.apps.service.schemas.views import (
     upcoming_run,
     visible_attempts,
 )
-from kron.engine.backfill import request_keys
+from kron.engine.backfill import redrive_key
 from kron.engine.why import why
 from kron.errors import InvalidInput, NotFound
 from kron.language.english import describe
-from kron.rules.run import REDRIVE, Run
+from kron.rules.run import Run
 from kron.rules.state import ScheduleState
 from kron.rules.upcoming import no_upcoming_reason
 from kron.timing.zone import instant_of
@@ -87,7 +87,7 @@ async def dead_letters(
     if page_token:
         await page_run(page_token, caller, parts)
     dead_runs = await parts.registrar.dead(caller.prefix + prefix, before=page_token, limit=limit)
-    keys = [request_keys(run.identity, [run.nominal], REDRIVE, run.key)[0] for run in dead_runs]
+    keys = [redrive_key(run) for run in dead_runs]
     redriven_keys = {run.key for run in await parts.store.runs_by_key(keys) if run}
     letters = [
         responses.DeadLetter(**run_view(run, caller).model_dump(), redriven_by=key if key in redriven_keys else None)

@@ -429,6 +429,18 @@ CREATE TABLE load_hours (
 
 CREATE INDEX load_hours_written ON load_hours (tenant_id, written_at);
 
+-- Calendar facts of all schedules (scope '') and of each scope: local hours by zone, and the coming runs of schedules that
+-- run at most monthly. Written by the same pass as the load.
+CREATE TABLE calendar_facts (
+    tenant_id  text   COLLATE "C" NOT NULL,
+    scope      text   COLLATE "C" NOT NULL,
+    facts      text   COLLATE "C" NOT NULL,  -- JSON
+    written_at bigint NOT NULL,
+    PRIMARY KEY (tenant_id, scope)
+);
+
+CREATE INDEX calendar_facts_written ON calendar_facts (tenant_id, written_at);
+
 -- Gap records: many periods with the same outcome and reason in one row.
 CREATE TABLE schedule_gaps (
     tenant_id   text   COLLATE "C" NOT NULL,
@@ -528,7 +540,7 @@ DECLARE
     named text;
 BEGIN
     FOREACH place IN ARRAY ARRAY['definitions', 'schedule_labels', 'schedule_state', 'schedule_revisions', 'schedule_actions', 'runs', 'requests',
-                                 'run_ids', 'run_attempts', 'outcome_minutes', 'load_hours', 'schedule_gaps', 'workers', 'kinds', 'workflows',
+                                 'run_ids', 'run_attempts', 'outcome_minutes', 'load_hours', 'calendar_facts', 'schedule_gaps', 'workers', 'kinds', 'workflows',
                                  'retention', 'event_ring', 'events'] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', place);
         EXECUTE format('CREATE POLICY tenant ON %I USING (%s) WITH CHECK (%s)', place,
@@ -539,11 +551,68 @@ BEGIN
                             WHEN place IN ('kinds', 'retention', 'event_ring') THEN 'true'
                             WHEN place = 'outcome_minutes'  -- the counters of all schedules name no tenant
                             THEN format('%s OR scope IN ('''', (SELECT kron_within()))', whole)
-                            WHEN place = 'load_hours'  -- the load of all schedules has their texts
+                            WHEN place IN ('load_hours', 'calendar_facts')  -- those of all schedules have their texts and names
                             THEN format('%s OR scope = (SELECT kron_within())', whole)
                             ELSE format('%s OR starts_with(%I, (SELECT kron_within()))', whole, named) END);
     END LOOP;
 END $$;
+
+-- Pattern of a search inside names; the one that matches all of them if none is set.
+CREATE FUNCTION kron_name_pattern() RETURNS text LANGUAGE sql STABLE PARALLEL SAFE AS
+$$ SELECT coalesce(nullif(current_setting('app.name_pattern', true), ''), '%') $$;
+
+-- Create the index for the search inside names, if an administrator created the extension pg_trgm: a database has it once,
+-- for all its schemas, so Kron does not choose its place. Each run of `kron migrate` tries it. Returns whether the index exists.
+--
+-- Under row-level security an index answers only conditions whose functions are leakproof, and LIKE is not. The
+-- first condition of row-level security is not restricted so: this table of names has the pattern in its policy. No index
+-- of it has an order that the planner could prefer to the trigrams.
+CREATE FUNCTION kron_make_name_index() RETURNS boolean LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE place text;
+BEGIN
+    IF to_regclass('schedule_names') IS NOT NULL THEN
+        RETURN true;
+    END IF;
+    SELECT n.nspname INTO place FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_trgm';
+    IF place IS NULL THEN
+        RETURN false;
+    END IF;
+    CREATE TABLE schedule_names (
+        tenant_id   text COLLATE "C" NOT NULL,
+        schedule_id text COLLATE "C" NOT NULL
+    );
+    LOCK TABLE definitions IN ACCESS EXCLUSIVE MODE;
+    ALTER TABLE definitions NO FORCE ROW LEVEL SECURITY;  -- the owner reads the names of all tenants, once
+    INSERT INTO schedule_names SELECT d.tenant_id, d.schedule_id FROM definitions d;
+    ALTER TABLE definitions FORCE ROW LEVEL SECURITY;
+    EXECUTE format('CREATE INDEX schedule_names_trigrams ON schedule_names USING gin (schedule_id %I.gin_trgm_ops)', place);
+    CREATE INDEX schedule_names_name ON schedule_names USING hash (schedule_id);  -- for the removal
+    ALTER TABLE schedule_names ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+    CREATE POLICY tenant ON schedule_names
+    USING (tenant_id = (SELECT kron_tenant())) WITH CHECK (tenant_id = (SELECT kron_tenant()));
+    CREATE POLICY within ON schedule_names AS RESTRICTIVE  -- restrictive policies come first: only they may use any index
+    USING (schedule_id LIKE (SELECT kron_name_pattern())
+           AND ((SELECT kron_within()) IS NULL OR starts_with(schedule_id, (SELECT kron_within()))));
+    CREATE TRIGGER definitions_insert_names AFTER INSERT ON definitions REFERENCING NEW TABLE AS added
+    FOR EACH STATEMENT EXECUTE FUNCTION kron_insert_names();
+    CREATE TRIGGER definitions_delete_names AFTER DELETE ON definitions REFERENCING OLD TABLE AS removed
+    FOR EACH STATEMENT EXECUTE FUNCTION kron_delete_names();
+    RETURN true;
+END $$;
+
+CREATE FUNCTION kron_insert_names() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+    INSERT INTO schedule_names SELECT a.tenant_id, a.schedule_id FROM added a;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION kron_delete_names() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+    DELETE FROM schedule_names n USING removed r WHERE n.tenant_id = r.tenant_id AND n.schedule_id = r.schedule_id;
+    RETURN NULL;
+END $$;
+
+REVOKE EXECUTE ON FUNCTION kron_make_name_index(), kron_insert_names(), kron_delete_names() FROM PUBLIC;
 
 -- Query of an idle worker, as one statement that is its own transaction: it sets the tenant, then reads.
 CREATE FUNCTION kron_poll(whose text, place text, wanted text[], held bigint[]) RETURNS TABLE (now bigint, wake bigint)
@@ -839,11 +908,11 @@ REVOKE EXECUTE ON FUNCTION kron_make_partition(bigint, bigint), kron_drop_partit
 CREATE VIEW kron_rights AS
 WITH wanted (roles, rights, things) AS (VALUES
     ('{kron_api,kron_worker,kron_auditor}'::text[], '{SELECT}'::text[],
-     '{definitions,schedule_labels,schedule_state,schedule_revisions,schedule_actions,runs,requests,run_ids,run_attempts,
-       outcome_minutes,load_hours,event_ring,events,schedule_gaps,workers,kinds,workflows,retention,kron_migrations,kron_partitions,kron_rights,schedules,schedule_runs}'::text[]),
+     '{definitions,schedule_names,schedule_labels,schedule_state,schedule_revisions,schedule_actions,runs,requests,run_ids,run_attempts,
+       outcome_minutes,load_hours,calendar_facts,event_ring,events,schedule_gaps,workers,kinds,workflows,retention,kron_migrations,kron_partitions,kron_rights,schedules,schedule_runs}'::text[]),
     ('{kron_api,kron_worker}', '{INSERT,UPDATE}', '{definitions,schedule_state,runs,run_ids,run_attempts,outcome_minutes}'),
     ('{kron_api,kron_worker}', '{INSERT}', '{schedule_revisions,schedule_actions,requests,schedule_gaps}'),
-    ('{kron_api,kron_worker}', '{INSERT,UPDATE,DELETE}', '{workers,kinds,load_hours,event_ring,events}'),
+    ('{kron_api,kron_worker}', '{INSERT,UPDATE,DELETE}', '{workers,kinds,load_hours,calendar_facts,event_ring,events}'),
     ('{kron_api}', '{INSERT,UPDATE}', '{workflows}'))
 SELECT r.rolname::text AS role, n.nspname::text AS thing, 'USAGE' AS privilege, 'SCHEMA' AS kind,
        has_schema_privilege(r.oid, n.oid, 'USAGE') AS granted

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import NamedTuple
 
 
@@ -43,21 +42,6 @@ def rights_of(user: str | None, group: str | None) -> Rights | None:
     if entry.pw_uid == os.geteuid() != 0 and gid == os.getegid():
         return None
     return Rights(entry.pw_name, entry.pw_dir, entry.pw_uid, gid, os.getgrouplist(entry.pw_name, gid))
-
-
-def open_output(path: str) -> int:
-    """Open a file for appending, as the worker. A symlink is followed only if no other user can have created it."""
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-    return os.open(path, flags if _is_own_link(path) else flags | os.O_NOFOLLOW, 0o666)
-
-
-def _is_own_link(path: str) -> bool:
-    trusted = 0, os.geteuid()
-    try:
-        link, folder = os.lstat(path), Path(path).absolute().parent.stat()
-    except OSError:
-        return False
-    return link.st_uid in trusted and folder.st_uid in trusted and not folder.st_mode & 0o022
 
 
 def _is_number(text: str) -> bool:

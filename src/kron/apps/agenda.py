@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from functools import partial
 from typing import NamedTuple
 
+from kron.apps.compute import time_limit
 from kron.rules.state import ScheduleState
 from kron.rules.upcoming import search_upcoming
 
@@ -55,15 +55,11 @@ def make_agenda(states: Iterable[ScheduleState], now: int, until: int, count: in
         until: Latest due time in milliseconds.
         count: Maximum number of runs.
     """
-    end, runs, complete = time.thread_time() + SEARCH_SECONDS, list[AgendaRun](), True
+    out_of_time, runs, complete = time_limit(SEARCH_SECONDS, time.thread_time), list[AgendaRun](), True
     for state in states:
-        search_end = min(end, time.thread_time() + SCHEDULE_SECONDS)
-        search = search_upcoming(state, now, count + 1, partial(_is_past, search_end), until)
+        seconds = min(SCHEDULE_SECONDS, out_of_time.end - time.thread_time())
+        search = search_upcoming(state, now, count + 1, time_limit(seconds, time.thread_time), until)
         complete = complete and search.complete
         runs = sorted([*runs, *(AgendaRun(due.at, state.identity, due.nominal) for due in search.dues)])[: count + 1]
         until = runs[count].at if len(runs) > count else until
     return Agenda(runs[:count], len(runs) > count, complete)
-
-
-def _is_past(end: float) -> bool:
-    return time.thread_time() > end

@@ -1,0 +1,142 @@
+"""Daemon: the tables of a host, a worker that starts their commands, and the signals that control both."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+from typing import cast
+
+from kron.apps.daemon.installation import Installation
+from kron.apps.daemon.options import Options
+from kron.apps.daemon.reloader import Reloader
+from kron.apps.daemon.service_manager import ServiceManager
+from kron.apps.daemon.state_folder import JOURNAL_NAME
+from kron.apps.daemon.unstarted import release_unstarted
+from kron.apps.wiring import launchers, open_store
+from kron.engine.background import in_background
+from kron.engine.clock import SystemTimer
+from kron.engine.events import Event, Sink
+from kron.engine.maintenance import Maintenance, maintaining
+from kron.engine.registrar import Registrar
+from kron.engine.store import Store
+from kron.engine.worker import Worker
+from kron.launchers.command.launcher import CommandLauncher
+
+STOP_SECONDS = 1.0  # seconds that the worker has to record what it has begun
+WAIT_CHECK_SECONDS = 0.05  # between two checks whether commands still run
+MAX_PASSES = 1_000  # of `--once`
+RETENTION_DAYS = 90  # for which the records of ended runs are kept
+
+
+async def run_daemon(options: Options, sink: Sink) -> None:
+    """Run a daemon until it gets SIGTERM; with `--once`, until what is due has started."""
+    async with open_store(f"sqlite:{options.state}") as store:
+        await Daemon(options, store, sink).run()
+
+
+class Daemon:
+    """One daemon. Its state folder is locked, so that no other daemon uses the store."""
+
+    def __init__(self, options: Options, store: Store, sink: Sink) -> None:
+        self.options, self.sink, self.manager = options, sink, ServiceManager()
+        self.stop, self.hurry = asyncio.Event(), asyncio.Event()
+        self._handle_signals()
+        journal = options.state.parent / JOURNAL_NAME
+        self.has_old_journal = journal.exists()
+        self.launcher = cast(CommandLauncher, launchers(store, sink, commands=str(journal))["command"])
+        self.adopted = len(self.launcher.tasks)
+        # The name is the same after a restart: the lock proves that the daemon which had it before has ended. So this
+        # daemon takes its place at once, and does not share the schedules with it until its lease expires.
+        owner = f"krond:{socket.gethostname()}"
+        self.worker = Worker(store, {"command": self.launcher}, SystemTimer(), owner=owner, sink=self._receive)
+        self.renewed: tuple[float, int] | None = None  # last lease renewal that the service manager was told of
+        self.maintenance = Maintenance(store, SystemTimer(), days=RETENTION_DAYS, sink=sink)
+        installation = Installation(Registrar(store, sink))
+        self.reloader = Reloader(options.folder, installation, sink, self.manager, self.worker.notify)
+
+    async def run(self) -> None:
+        """Install the tables, then run until stopped.
+
+        Raises:
+            KronError: The folder of the tables or the store cannot be used.
+        """
+        worker, installation = self.worker, self.reloader.installation
+        released = 0
+        if self.has_old_journal:  # a new journal does not know what an earlier daemon has begun
+            released = await release_unstarted(worker.store, self.launcher.journal, worker.owner)
+        await installation.restore()
+        await self.reloader.load()
+        self.sink(Event("krond_started", 0, {**self._facts(), "adopted": self.adopted, "released": released}))
+        self.manager.ready(self.reloader.summary)
+        if self.options.once:
+            await self._run_once()
+        else:
+            async with in_background(self.reloader.follow()), maintaining(self.maintenance):
+                await self._run_until_stopped()
+        self.manager.stopping()
+        await self._wait_for_commands()
+        self.sink(Event("krond_stopped", 0, {"pid": os.getpid(), "running": len(self.launcher.tasks)}))
+
+    async def _run_until_stopped(self) -> None:
+        """Run the worker. After SIGTERM, it has a second to record what it has begun."""
+        work = asyncio.create_task(self.worker.run(self.stop))
+        stopped = asyncio.create_task(self.stop.wait())
+        try:
+            await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({work}, timeout=STOP_SECONDS)
+            if work.done():
+                work.result()  # raises the error that has ended the worker
+        finally:
+            work.cancel()
+            stopped.cancel()
+
+    async def _run_once(self) -> None:
+        for _ in range(MAX_PASSES):
+            if await self.worker.tick() or self.stop.is_set():
+                break
+        await self.worker.leave()
+
+    async def _wait_for_commands(self) -> None:
+        """Wait until all commands have ended and this is recorded, up to the time of `--wait`, or a second SIGTERM."""
+        deadline = asyncio.get_running_loop().time() + self.options.wait
+        while self.launcher.tasks and not self.hurry.is_set() and asyncio.get_running_loop().time() < deadline:
+            await asyncio.sleep(WAIT_CHECK_SECONDS)
+
+    def _handle_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._on_stop)
+        loop.add_signal_handler(signal.SIGHUP, self._on_reload)
+        loop.add_signal_handler(signal.SIGUSR1, self._on_state)
+
+    def _on_stop(self) -> None:
+        if self.stop.is_set():
+            self.hurry.set()
+        self.stop.set()
+
+    def _on_reload(self) -> None:
+        self.reloader.request()
+
+    def _on_state(self) -> None:
+        self.sink(Event("krond_state", 0, self._facts()))
+
+    def _receive(self, event: Event) -> None:
+        """Pass an event of the worker on. After a pass that wrote, tell the service manager that work goes on."""
+        renewed = self.worker.membership.renewed
+        if event.name == "pass" and (event.facts["committed"] or renewed != self.renewed):
+            self.renewed = renewed
+            self.manager.keep_alive()
+        self.sink(event)
+
+    def _facts(self) -> dict[str, str | int]:
+        return {
+            "pid": os.getpid(),
+            "config": str(self.options.config),
+            "state": str(self.options.state),
+            "tables": len(self.reloader.read),
+            "refused": len(self.reloader.refused),
+            "jobs": self.reloader.installation.count,
+            "running": len(self.launcher.tasks),
+        }

@@ -1,0 +1,39 @@
+"""Dry run: check the tables and show the next run of each job. It starts and stores nothing."""
+
+from __future__ import annotations
+
+from kron.apps.cli.console import Screen
+from kron.apps.daemon.tables import Table, TableFolder
+from kron.apps.plural import plural
+from kron.engine.clock import SystemClock
+from kron.timing.job import Job
+from kron.timing.upcoming import time_of
+from kron.timing.upcoming_runs import upcoming_runs
+from kron.timing.zone import rfc3339
+
+
+def dry_run(folder: TableFolder, screen: Screen) -> int:
+    """Print the jobs of the tables, and the problems. Returns 1 if a table would not be used."""
+    scan, now = folder.scan(), int(SystemClock().now())
+    tables = list(scan.tables.values())
+    rows = [[_next_run(job, now), job.name, table.path] for table in tables for job in table.jobs]
+    if rows:
+        screen.table(["NEXT RUN", "JOB", "TABLE"], sorted(rows))
+    for table in tables:
+        _print_problems(table, screen)
+    for name in scan.ignored:
+        screen.note(f"{folder.path / name} is not a table: its name has other characters than A-Z a-z 0-9 _ -")
+    refused = [table for table in tables if table.problems]
+    counts = f"{plural(len(tables), 'table')}, {plural(len(rows), 'job')}"
+    screen.note(f"{counts}, {plural(len(refused), 'table')} refused")
+    return int(bool(refused))
+
+
+def _next_run(job: Job, now: int) -> str:
+    runs = upcoming_runs(job.schedule, job.identity, now, 1).runs
+    return rfc3339(time_of(runs[0].decision)) if runs else "never"
+
+
+def _print_problems(table: Table, screen: Screen) -> None:
+    for problem in table.problems:
+        screen.error(problem)

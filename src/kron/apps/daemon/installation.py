@@ -1,0 +1,75 @@
+"""Installation: the jobs of tables, as schedules of the store."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Collection
+from contextlib import suppress
+
+from kron.apps.daemon.tables import Table
+from kron.engine.registrar import Actor, Registrar
+from kron.errors import NotFound
+
+ACTOR = Actor("krond")
+BATCH_SIZE = 1_000  # schedules in one write or page
+CONCURRENT_DELETIONS = 100
+
+
+class Installation:
+    """Schedules of the store that tables define, by the path of their table.
+
+    Schedules that another program has defined in the store stay as they are: their identities do not begin with `/`.
+    """
+
+    def __init__(self, registrar: Registrar) -> None:
+        self.registrar, self.identities = registrar, dict[str, frozenset[str]]()
+
+    @property
+    def count(self) -> int:
+        """How many jobs are in force."""
+        return sum(map(len, self.identities.values()))
+
+    def count_in(self, path: str) -> int:
+        """Return how many jobs of a table are in force."""
+        return len(self.identities.get(path, ()))
+
+    async def restore(self) -> None:
+        """Read which jobs an earlier daemon has installed."""
+        identities, last = defaultdict[str, set[str]](set), ""
+        while page := await self.registrar.store.identities(last, BATCH_SIZE, "/"):
+            last = page[-1]
+            for identity in page:
+                identities[identity.rpartition(":")[0]].add(identity)
+        self.identities = {path: frozenset(names) for path, names in identities.items()}
+
+    async def install(self, table: Table) -> int:
+        """Define the jobs of a table, and delete those that it no longer has. Returns how many were deleted.
+
+        Both can be repeated after a crash: a job that has its definition already stays as it is.
+        """
+        for first in range(0, len(table.jobs), BATCH_SIZE):
+            await self.registrar.upsert_all([(job, ACTOR) for job in table.jobs[first : first + BATCH_SIZE]])
+        new_identities = frozenset(job.identity for job in table.jobs)
+        surplus = self.identities.get(table.path, frozenset()) - new_identities
+        self.identities[table.path] = new_identities | surplus
+        await self._delete(surplus)
+        self.identities[table.path] = new_identities
+        return len(surplus)
+
+    async def remove(self, path: str) -> int:
+        """Delete the jobs of a table that has vanished. Returns how many were deleted."""
+        surplus = self.identities.get(path, frozenset())
+        await self._delete(surplus)
+        self.identities.pop(path, None)
+        return len(surplus)
+
+    async def _delete(self, identities: Collection[str]) -> None:
+        """Delete schedules. Their history stays, so that no period runs twice if the job comes back."""
+        names = sorted(identities)
+        for first in range(0, len(names), CONCURRENT_DELETIONS):
+            await asyncio.gather(*map(self._delete_one, names[first : first + CONCURRENT_DELETIONS]))
+
+    async def _delete_one(self, identity: str) -> None:
+        with suppress(NotFound):  # another program has deleted it
+            await self.registrar.delete(identity, ACTOR)

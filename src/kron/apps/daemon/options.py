@@ -1,0 +1,110 @@
+"""Options of the daemon: its command line, with the default folders of the host or of one user."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from kron.apps.daemon.account import own_account
+from kron.apps.daemon.tables import TableFolder
+from kron.errors import InvalidSetting, UsageError
+from kron.language.duration import read_duration
+from kron.language.fault import Fault
+from kron.timing.schedule.policy import SECOND
+
+EPILOG = """\
+signals:
+  HUP         read the tables now (krond also notices changes by itself)
+  TERM, INT   start nothing more and exit; running commands go on
+  USR1        write the state to the log
+
+example:
+  krond
+  krond --config /etc/krond.d --state /var/lib/krond/state.db --log json
+  krond --user --wait 30s
+  krond --config /etc/krond.d --dry-run
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options of a daemon. `wait` is in seconds."""
+
+    config: Path
+    state: Path
+    user: bool = False
+    once: bool = False
+    dry_run: bool = False
+    wait: float = 0.0
+    log: str = "logfmt"
+
+    @property
+    def folder(self) -> TableFolder:
+        """Folder of the tables: of the host, or of one user."""
+        if self.user:
+            return TableFolder(self.config, {0, os.geteuid()}, own_account())
+        return TableFolder(self.config, {0})
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    command = argparse.ArgumentParser(
+        "krond",
+        description="Run the commands of krontab files, and record the outcome of every period.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = command.add_argument
+    add("--config", metavar="DIR", help="folder of the tables (default /etc/krond.d; with --user ~/.config/krond)")
+    state_help = (
+        "SQLite file of the records (default /var/lib/krond/state.db; with --user ~/.local/state/krond/state.db)"
+    )
+    add("--state", metavar="FILE", help=state_help)
+    add("--user", action="store_true", help="run the tables of this user, without root")
+    mode = command.add_mutually_exclusive_group()
+    mode.add_argument("--once", action="store_true", help="start what is due now, and exit")
+    mode.add_argument(
+        "--dry-run", action="store_true", help="check the tables, show the next run of each job, and exit"
+    )
+    add(
+        "--wait", metavar="DURATION", default="0s", help="how long to wait for running commands at the end (default 0s)"
+    )
+    add("--log", choices=("logfmt", "json"), default="logfmt", help="format of the log on stderr (default logfmt)")
+    return command
+
+
+def read_options(args: argparse.Namespace) -> Options:
+    """Return the options of a command line.
+
+    Raises:
+        UsageError: An option has an invalid value.
+        InvalidSetting: The daemon of a host needs root.
+    """
+    try:
+        wait = read_duration(args.wait) / SECOND
+    except Fault as fault:
+        raise UsageError("USAGE", f"--wait: {fault.message}", hint="use a duration such as 30s") from None
+    if not args.user and not args.dry_run and os.geteuid() != 0:
+        message = "krond needs root to run the tables of the host"
+        raise InvalidSetting("NEEDS_ROOT", message, hint="run krond --user for the tables of one user")
+    config, state = default_paths(user=args.user)
+    return Options(
+        Path(args.config or config).absolute(),
+        Path(args.state or state).absolute(),
+        user=args.user,
+        once=args.once,
+        dry_run=args.dry_run,
+        wait=wait,
+        log=args.log,
+    )
+
+
+def default_paths(*, user: bool) -> tuple[Path, Path]:
+    """Return the default folder of tables and the default state file, of the host or of this user."""
+    if not user:
+        return Path("/etc/krond.d"), Path("/var/lib/krond/state.db")
+    config_home = os.environ.get("XDG_CONFIG_HOME") or Path("~/.config").expanduser()
+    state_home = os.environ.get("XDG_STATE_HOME") or Path("~/.local/state").expanduser()
+    return Path(config_home, "krond"), Path(state_home, "krond", "state.db")

@@ -1,0 +1,138 @@
+"""Table file: a krontab file that the daemon opens by the descriptor of its folder and checks before it reads it.
+
+A user who can change the file can run commands. So the file must be a regular file with one link, belong to a trusted
+user, and be writable by its owner only. The checks use the open descriptor: a file that is exchanged meanwhile is a
+different file, and the next scan finds it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Collection
+from typing import NamedTuple
+
+from kron.errors import InvalidInput, InvalidSchedule, KronError, NotFound
+
+MAX_FILE_BYTES = 8 << 20
+UNSAFE_MODE = 0o022  # writable by the group or by others
+
+
+class Signature(NamedTuple):
+    """Facts of a file that change with its content, its owner or its permissions."""
+
+    device: int
+    inode: int
+    size: int
+    modified: int  # nanoseconds
+    changed: int  # nanoseconds
+
+
+def signature_of(facts: os.stat_result) -> Signature:
+    """Return the signature of a file."""
+    return Signature(facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
+
+
+def open_folder(path: str, owners: Collection[int]) -> int:
+    """Open a folder of tables. The caller closes it.
+
+    Raises:
+        NotFound: The folder does not exist, or this user cannot read it.
+        InvalidInput: Another user than its owners can change the folder.
+    """
+    try:
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        hint = "create the folder, or name another one with --config"
+        raise NotFound("NOT_FOUND", f"{path}: {error.strerror}", hint=hint) from None
+    refusal = _trust_error(path, os.fstat(folder), owners)
+    if refusal is not None:
+        os.close(folder)
+        raise refusal
+    return folder
+
+
+def read_file(folder: int, name: str, path: str, owners: Collection[int]) -> str:
+    """Return the text of a file in an open folder.
+
+    Args:
+        folder: Descriptor of the folder.
+        name: Name of the file in the folder.
+        path: Path of the file, for messages.
+        owners: User ids that the file can belong to.
+
+    Raises:
+        InvalidInput: The file is not safe to use.
+        InvalidSchedule: The file is too large, or is not UTF-8 text.
+        NotFound: The file cannot be read.
+    """
+    try:
+        _check(path, os.stat(name, dir_fd=folder, follow_symlinks=False), owners)  # opening a device can have effects
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+        file = os.open(name, flags, dir_fd=folder)
+    except OSError as error:
+        raise NotFound("NOT_FOUND", f"{path}: {error.strerror}", hint="check the file and its permissions") from None
+    with os.fdopen(file, "rb") as stream:
+        before = os.fstat(file)
+        _check(path, before, owners)
+        content = stream.read(MAX_FILE_BYTES + 1)
+        if signature_of(os.fstat(file)) != signature_of(before):
+            hint = "write a new file in another folder, and rename it to this path"
+            raise InvalidInput("UNSAFE_FILE", f"{path} changed while it was read", hint=hint)
+    return text_of(content, path)
+
+
+def _check(path: str, facts: os.stat_result, owners: Collection[int]) -> None:
+    """Raise an error if a file is not safe to use."""
+    refusal = _kind_error(path, facts) or _trust_error(path, facts, owners)
+    if refusal is not None:
+        raise refusal
+    if facts.st_size > MAX_FILE_BYTES:
+        raise _size_error(path)
+
+
+def _kind_error(path: str, facts: os.stat_result) -> KronError | None:
+    hint = "replace it by a regular file"
+    if stat.S_ISLNK(facts.st_mode):
+        return InvalidInput("UNSAFE_FILE", f"{path} is a symbolic link", hint=hint)
+    if not stat.S_ISREG(facts.st_mode):
+        return InvalidInput("UNSAFE_FILE", f"{path} is not a regular file", hint=hint)
+    if facts.st_nlink != 1:
+        message = f"{path} has {facts.st_nlink} hard links, so that it can be changed under another name"
+        return InvalidInput("UNSAFE_FILE", message, hint="copy it to a new file, and rename that to this path")
+    return None
+
+
+def _trust_error(path: str, facts: os.stat_result, owners: Collection[int]) -> KronError | None:
+    if facts.st_uid not in owners:
+        allowed = " or ".join(map(str, sorted(owners)))
+        message = f"{path} belongs to user {facts.st_uid}, not to user {allowed}"
+        return InvalidInput("UNSAFE_FILE", message, hint="check its content, then change its owner with chown")
+    if facts.st_mode & UNSAFE_MODE:
+        message = f"{path} has mode {stat.S_IMODE(facts.st_mode):04o}: its group or others can write it"
+        return InvalidInput("UNSAFE_FILE", message, hint="check its content, then run chmod go-w on it")
+    return None
+
+
+def _size_error(path: str) -> KronError:
+    message = f"{path} is larger than {MAX_FILE_BYTES >> 20} MiB"
+    return InvalidSchedule("TOO_LONG", message, hint="split it into several files")
+
+
+def text_of(content: bytes, path: str) -> str:
+    """Return the content of a table as text.
+
+    Raises:
+        InvalidSchedule: The content is too large, or is not UTF-8 text.
+    """
+    if len(content) > MAX_FILE_BYTES:
+        raise _size_error(path)
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        message = f"{path}: byte {error.start} is not UTF-8"
+        raise InvalidSchedule("BAD_CHARACTER", message, hint="save the file as UTF-8") from None
+    if "\0" in text:
+        message = f"{path}: line {text.count(chr(10), 0, text.index(chr(0))) + 1} has a NUL character"
+        raise InvalidSchedule("BAD_CHARACTER", message, hint="save the file as plain text")
+    return text

@@ -1,0 +1,44 @@
+"""Unstarted runs: claims of a daemon that was killed before it began their commands.
+
+The journal has each key on disk before its command starts, and the lock proves that the earlier daemon has ended. So a
+claim without a journal entry was certainly not started. It goes back to `retry`, and its deadline decides. A claim with
+an entry and without a process stays: its command may have run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from kron.engine.store import Store
+from kron.launchers.command.journal import Journal
+from kron.rules.launch_result import LaunchResult, answered, next_check_after
+from kron.rules.run import Run, State
+from kron.rules.state import ScheduleState
+from kron.rules.update import RunUpdate
+
+PAGE_SIZE = 1_000  # schedules read at once
+
+
+async def release_unstarted(store: Store, journal: Journal, owner: str) -> int:
+    """Release the claims of `owner` whose commands were not begun. Returns how many were released.
+
+    Call it before the worker starts. `journal` must be the one that the earlier daemon used, not a new one.
+    """
+    released, last = 0, ""
+    while page := await store.identities(last, PAGE_SIZE):
+        last = page[-1]
+        states, now = await store.get_with_time(page)
+        claims = [(state, run) for state in states if state for run in state.open_runs if _is_claim(run, owner)]
+        entries = await asyncio.to_thread(lambda keys: [journal.look(key) for key in keys], [r.key for _, r in claims])
+        unstarted = [claim for claim, entry in zip(claims, entries, strict=True) if entry is None]
+        released += sum(await store.update_runs([_release(*claim, now) for claim in unstarted], now))
+    return released
+
+
+def _is_claim(run: Run, owner: str) -> bool:
+    return run.state is State.LAUNCHING and run.owner == owner
+
+
+def _release(state: ScheduleState, run: Run, now: int) -> RunUpdate:
+    after = answered(run, LaunchResult.UNSENT, state.job_of(run).schedule.policy, now)
+    return RunUpdate(run, after, next_check_after(after, state.policy, now))

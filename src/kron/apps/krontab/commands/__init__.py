@@ -1,0 +1,1 @@
+"""Commands of `krontab`, one per module."""

@@ -1,0 +1,9 @@
+"""`krontab resume`: resume a job."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from kron.apps.krontab.job_command import run_job_command
+
+run = partial(run_job_command, "resume")

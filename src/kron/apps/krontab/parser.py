@@ -1,0 +1,179 @@
+"""Commands of `krontab` and their options."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from kron.apps.cli.options import RUN_KEY_HELP, add_at, add_format, add_record_format, count
+from kron.apps.cli.options import define as define_command
+from kron.apps.daemon.options import Options, default_paths
+from kron.errors import InvalidSetting
+
+PLACE_OPTIONS = {"--user": False, "--config": True, "--state": True}  # and whether a value follows
+DEFAULT_RUNS, DEFAULT_OUTPUTS = 20, 5
+_EXAMPLES = """\
+short forms:
+  krontab -l [TABLE]    krontab list      krontab -e [TABLE]    krontab edit
+  krontab -r TABLE      krontab remove    krontab FILE          krontab install
+
+examples:
+  krontab -e hello
+  krontab backup-table --name backup
+  krontab status
+  krontab why hello:tick --at 2026-03-01T03:00:00Z
+  krontab pause tick --note "disk is full" --until 2026-03-02T00:00:00Z
+  krontab log -f tick
+
+JOB is TABLE:NAME, or only NAME if no other table has that name.
+All other commands are those of kron, such as krontab lint, krontab explain and krontab import.
+"""
+_define = partial(define_command, program="krontab", package="kron.apps.krontab.commands")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    top = argparse.ArgumentParser(
+        "krontab",
+        description="Edit the tables of krond, and see what its jobs did and will do.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for add in (_list, _edit, _install, _remove, _status, _next, _why, _history, _run, _pause, _resume, _log):
+        add(commands)
+    for command in commands.choices.values():
+        _add_place(command)
+    return top
+
+
+def read_place(args: argparse.Namespace) -> Options:
+    """Return the folder and the state file of the daemon that the command line means.
+
+    Raises:
+        InvalidSetting: This system has no users as Linux has them.
+    """
+    if not hasattr(os, "geteuid"):
+        hint = "use kron lint, kron next -f FILE and other commands for files, which work everywhere"
+        raise InvalidSetting("NEEDS_LINUX", "krontab works on the tables of krond, which needs Linux", hint=hint)
+    user = args.user or os.geteuid() != 0
+    config, state = default_paths(user=user)
+    return Options(Path(args.config or config).absolute(), Path(args.state or state).absolute(), user=user)
+
+
+def _list(commands: Any) -> None:
+    command = _define(commands, "list", "list the tables, or print one of them", "-l", "-l hello", "list -o json")
+    command.add_argument("table", nargs="?", metavar="TABLE", help="table whose text is printed (default: list all)")
+    add_format(command)
+
+
+def _edit(commands: Any) -> None:
+    command = _define(commands, "edit", "edit a table with $VISUAL or $EDITOR, and check it", "-e hello", "edit")
+    command.add_argument(
+        "table", nargs="?", metavar="TABLE", help="table (default: the only table, or a new one: jobs)"
+    )
+
+
+def _install(commands: Any) -> None:
+    examples = ("hello", "draft.txt --name hello", "--name hello - < draft.txt")
+    command = _define(commands, "install", "check a krontab file and install it as a table", *examples)
+    command.add_argument("file", metavar="FILE", help="krontab file, or - for stdin")
+    command.add_argument("--name", metavar="TABLE", help="name of the table (default: the name of the file)")
+
+
+def _remove(commands: Any) -> None:
+    command = _define(commands, "remove", "remove a table; the records of its jobs stay", "-r hello --yes")
+    command.add_argument("table", metavar="TABLE", help="table")
+    command.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def _status(commands: Any) -> None:
+    summary = "show whether krond runs and uses all tables; exit 1 if not"
+    command = _define(commands, "status", summary, "status", "status -o json")
+    command.add_argument("-n", "--count", type=count, default=5, help="number of next runs, 1 to 10000 (default 5)")
+    add_format(command)
+
+
+def _next(commands: Any) -> None:
+    command = _define(commands, "next", "show upcoming runs of a job or of all jobs", "next", "next hello:tick -n 10")
+    _job(command, required=False)
+    add_at(command, "runs after this instant")
+    command.add_argument("-n", "--count", type=count, default=5, help="number of runs, 1 to 10000 (default 5)")
+    add_format(command, "ics")
+
+
+def _why(commands: Any) -> None:
+    example = "why hello:tick --at 2026-03-01T03:00:00Z"
+    command = _define(commands, "why", "show the outcome of a period and its reason", example)
+    _job(command)
+    add_at(command, "run requested at this instant, otherwise the last period up to it")
+    command.add_argument("--run", metavar="KEY", default="", dest="run_key", help=RUN_KEY_HELP)
+    add_format(command)
+
+
+def _history(commands: Any) -> None:
+    command = _define(commands, "history", "show the recent runs of a job, newest first", "history tick --limit 3")
+    _job(command)
+    limit_help = f"maximum number of runs, 1 to 10000 (default {DEFAULT_RUNS})"
+    command.add_argument("--limit", type=count, default=DEFAULT_RUNS, metavar="N", help=limit_help)
+    add_record_format(command)
+
+
+def _run(commands: Any) -> None:
+    command = _define(commands, "run", "run a job now, in addition to its schedule", "run hello:tick")
+    _job(command)
+    command.add_argument("--request", metavar="ID", help="idempotency key: a repeated request starts no new run")
+    _note(command, "request")
+    add_record_format(command)
+
+
+def _pause(commands: Any) -> None:
+    example = 'pause hello:tick --note "disk is full" --until 2026-12-24T00:00:00Z'
+    command = _define(commands, "pause", "pause a job; the pause stays when its table changes", example)
+    _job(command)
+    _note(command)
+    command.add_argument("--until", metavar="INSTANT", help="end of the pause (default: until resumed)")
+    add_record_format(command)
+
+
+def _resume(commands: Any) -> None:
+    command = _define(commands, "resume", "resume a job", "resume hello:tick")
+    _job(command)
+    _note(command)
+    add_record_format(command)
+
+
+def _log(commands: Any) -> None:
+    command = _define(commands, "log", "print the captured output of the last runs", "log hello:tick", "log -f")
+    _job(command, required=False)
+    command.add_argument("-f", "--follow", action="store_true", help="print new output until interrupted")
+    runs_help = f"number of runs, 1 to 10000 (default {DEFAULT_OUTPUTS})"
+    command.add_argument("-n", "--count", type=count, default=DEFAULT_OUTPUTS, help=runs_help)
+
+
+def _job(command: argparse.ArgumentParser, *, required: bool = True) -> None:
+    help_text = "TABLE:NAME, or only NAME if it is unique" + ("" if required else " (default: all jobs)")
+    command.add_argument("job", nargs=None if required else "?", metavar="JOB", help=help_text)
+
+
+def _note(command: argparse.ArgumentParser, noun: str = "change") -> None:
+    command.add_argument("--note", default="", help=f"reason, stored with the {noun}")
+
+
+def _add_place(command: argparse.ArgumentParser) -> None:
+    """Add the options that say which daemon is meant."""
+    command.add_argument("--user", action="store_true", help="the krond of this user (default unless root)")
+    config_help = "folder of the tables (default /etc/krond.d; with --user ~/.config/krond)"
+    command.add_argument("--config", metavar="DIR", help=config_help)
+    state_help = (
+        "SQLite file of the records (default /var/lib/krond/state.db; with --user ~/.local/state/krond/state.db)"
+    )
+    command.add_argument("--state", metavar="FILE", help=state_help)
+
+
+COMMAND_NAMES = frozenset(
+    ("list", "edit", "install", "remove", "status", "next", "why", "history", "run", "pause", "resume", "log")
+)

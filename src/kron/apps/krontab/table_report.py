@@ -1,0 +1,62 @@
+"""Table report: which tables of the folder the daemon uses, and why it refuses others."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kron.apps.daemon.options import Options
+from kron.apps.daemon.tables import Table
+from kron.apps.krontab.records import ask_records, has_records, jobs_in_force
+from kron.errors import KronError
+from kron.rules.state import ScheduleState
+from kron.timing.job import Job
+
+IN_FORCE, REFUSED, NOT_READ, REMOVED = "in force", "refused", "not read yet", "removed"
+
+
+@dataclass(frozen=True, slots=True)
+class TableReport:
+    """A table: its state, its jobs in the file, those in force, and the problems of a refused table."""
+
+    name: str
+    path: str
+    state: str
+    jobs: int
+    in_force: int
+    problems: tuple[KronError, ...] = ()
+
+
+def stored_jobs(place: Options) -> list[ScheduleState]:
+    """Return the jobs in force; none if no daemon has run yet."""
+    return ask_records(place, lambda registrar: jobs_in_force(registrar, place)) if has_records(place) else []
+
+
+def report_tables(place: Options, states: Sequence[ScheduleState]) -> list[TableReport]:
+    """Return the tables of the folder, and those that were removed and are still in force.
+
+    Raises:
+        KronError: The folder cannot be read.
+    """
+    scan, jobs = place.folder.scan(), defaultdict[str, dict[str, Job]](dict)
+    for state in states:
+        jobs[state.identity.rpartition(":")[0]][state.identity] = state.job
+    reports = [_report(table, jobs.pop(path, {})) for path, table in scan.tables.items()]
+    reports += [TableReport(_name(path), path, REMOVED, 0, len(left)) for path, left in jobs.items()]
+    return sorted(reports, key=lambda report: report.name)
+
+
+def _report(table: Table, in_force: dict[str, Job]) -> TableReport:
+    state = REFUSED if table.problems else IN_FORCE if _is_in_force(table, in_force) else NOT_READ
+    return TableReport(_name(table.path), table.path, state, len(table.jobs), len(in_force), table.problems)
+
+
+def _is_in_force(table: Table, in_force: dict[str, Job]) -> bool:
+    return len(table.jobs) == len(in_force) and all(
+        job.identity in in_force and in_force[job.identity].same_definition(job) for job in table.jobs
+    )
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]

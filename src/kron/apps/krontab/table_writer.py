@@ -1,0 +1,135 @@
+"""Table writer: installs and removes tables. A table is replaced by rename, so that the daemon never reads half."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from kron.apps.cli.console import Screen
+from kron.apps.daemon.options import Options
+from kron.apps.daemon.state_folder import running_pid
+from kron.apps.daemon.table_file import MAX_FILE_BYTES, open_folder
+from kron.apps.daemon.tables import is_table_name
+from kron.apps.plural import plural
+from kron.errors import InvalidInput, KronError, NotFound, UsageError
+
+MODE = 0o644
+_NOT_READ = object()
+
+
+def check_name(name: str) -> str:
+    """Return the name of a table.
+
+    Raises:
+        UsageError: The daemon ignores files of this name.
+    """
+    if not is_table_name(name):
+        message = f"table name {name!r} has other characters than A-Z a-z 0-9 _ -"
+        raise UsageError("USAGE", message, hint="name the table with --name, such as --name backup")
+    return name
+
+
+def read_content(place: Options, name: str) -> bytes | None:
+    """Return the content of a table; None if it does not exist.
+
+    Raises:
+        NotFound: The table cannot be read.
+    """
+    path = place.config / name
+    try:
+        with path.open("rb") as file:
+            return file.read(MAX_FILE_BYTES + 1)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise NotFound("NOT_FOUND", f"{path}: {error.strerror}", hint="check the file and its permissions") from None
+
+
+def install(place: Options, name: str, content: bytes, screen: Screen, *, expected: object = _NOT_READ) -> bool:
+    """Check a table and install it. Returns False, and prints the problems, if the daemon would refuse it.
+
+    Args:
+        place: The daemon.
+        name: Name of the table.
+        content: Its new content.
+        screen: Where problems are printed.
+        expected: Content that the caller has read before; None if there was no table.
+
+    Raises:
+        KronError: The table cannot be written, or has another content than `expected`.
+    """
+    table = place.folder.check(name, content)
+    for problem in table.problems:
+        screen.error(problem)
+    if table.problems:
+        return False
+    if place.user:
+        with suppress(OSError):  # opening the folder says what is wrong
+            place.config.mkdir(mode=0o755, parents=True, exist_ok=True)
+    old = read_content(place, name)
+    if expected is not _NOT_READ and old != expected:
+        message = f"{table.path} changed while it was edited"
+        raise InvalidInput("UNSAFE_FILE", message, hint="compare both versions, then install one with krontab FILE")
+    _write(place, name, content)
+    action = "installed" if old is None else "replaced"
+    screen.note(f"table {name} {action}: {plural(len(table.jobs), 'job')}")
+    _note_if_down(place, screen)
+    return True
+
+
+def remove(place: Options, name: str, screen: Screen) -> None:
+    """Remove a table.
+
+    Raises:
+        KronError: The table does not exist, or cannot be removed.
+    """
+    with _folder(place, name) as folder:
+        os.unlink(name, dir_fd=folder)
+    screen.note(f"table {name} removed")
+    _note_if_down(place, screen)
+
+
+def _write(place: Options, name: str, content: bytes) -> None:
+    """Replace a table. The new file has a name that the daemon ignores until it is complete and on disk."""
+    draft, flags = f".{name}.{secrets.token_hex(8)}", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    with _folder(place, name) as folder:
+        try:
+            with os.fdopen(os.open(draft, flags, 0o600, dir_fd=folder), "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fchmod(file.fileno(), MODE)
+                os.fsync(file.fileno())
+            os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(draft, dir_fd=folder)
+            raise
+        os.fsync(folder)
+
+
+@contextmanager
+def _folder(place: Options, name: str) -> Iterator[int]:
+    """Open the folder of the tables, and turn errors of the system into errors with a hint."""
+    path = place.config / name
+    folder = open_folder(str(place.config), place.folder.owners)
+    try:
+        yield folder
+    except OSError as error:
+        raise _write_error(str(path), error) from None
+    finally:
+        os.close(folder)
+
+
+def _write_error(path: str, error: OSError) -> KronError:
+    if isinstance(error, FileNotFoundError):
+        return NotFound("NOT_FOUND", f"{path}: {error.strerror}", hint="krontab -l lists the tables")
+    hint = "use a folder that this user can write to, or become root"
+    return InvalidInput("BAD_FILE", f"{path} cannot be changed: {error.strerror}", hint=hint)
+
+
+def _note_if_down(place: Options, screen: Screen) -> None:
+    with suppress(KronError):  # the state folder of another user does not concern the tables
+        if running_pid(place.state) is None:
+            screen.note(f"krond is not running: start {'krond --user' if place.user else 'krond'}")
