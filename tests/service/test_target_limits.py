@@ -48,6 +48,7 @@ def test_receiver_that_is_down_gets_every_run_later():
 
 
 def test_receiver_gets_no_more_than_its_limit():
+    """Four requests leave per second: the fifth at least 1 s after the first. A busy machine can only add to that."""
     times = []
 
     def answer(_):
@@ -55,9 +56,11 @@ def test_receiver_gets_no_more_than_its_limit():
         return 204, {}, b""
 
     with receiving(answer) as receiver, serving(**WORKING, target_limits=("127.0.0.1=4/s",)) as service:
+        began = time.monotonic()
         trigger(service, receiver, 10)
         until(lambda: len(times) == 10, 20)
-    assert all(later - earlier > 0.8 for earlier, later in zip(times, times[4:], strict=False))
+    waits = [moment - began for moment in times]
+    assert all(wait >= n // 4 for n, wait in enumerate(waits)), waits
 
 
 def test_limits_of_the_command_line_are_settings(capsys, tmp_path):

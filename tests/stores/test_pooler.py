@@ -26,18 +26,19 @@ def session(url):
 
 def test_two_workers_share_what_is_due_and_leave_nothing_in_the_sessions(database, pooler):
     url = pooler(database)
-    for n in range(4):
-        define(url, f"s{n}")
+    names = [f"s{n}" for n in range(20)]  # so many that each worker has some: their shards follow from random owners
+    for name in names:
+        define(url, name)
     workers = [Process(url), Process(url)]
     try:
         for worker in workers:
             worker.until("worker_started")
-        for _ in range(3):
-            workers[0].until("launch_completed")
+        for worker in workers * 2:
+            worker.until("launch_completed")
     finally:
         stopped = [worker.stop()[0] for worker in workers]
     assert stopped == [0, 0]
-    runs = [run for n in range(4) for run in asked(url, lambda store, n=n: store.runs(f"s{n}", 100))]
+    runs = [run for name in names for run in asked(url, lambda store, name=name: store.runs(name, 100))]
     assert len(runs) == len({run.key for run in runs}) > 3
     assert "application_name" in dict(session(url))  # so that there is something to see
     assert {name for name, _ in session(url)} <= {"application_name", "DateStyle", "TimeZone", "extra_float_digits"}
