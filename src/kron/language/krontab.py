@@ -135,7 +135,7 @@ def _read_line(text: str, number: int, path: str) -> Line:
     whole = split_name(text)
     schedule_match = (_RECURRENCE if whole and whole.dialect == "rrule" else _SCHEDULE).match(text)
     schedule_end = schedule_match.end() if schedule_match else 0
-    named = split_name(text[:schedule_end])
+    named = split_name(text[:schedule_end]) if whole else None
     schedule = _read_named_schedule(named, ANY_IDENTITY) if named else _read_schedule(text[:schedule_end])
     pairs = _read_pairs(text, schedule_end)
     missing = [key for key in ("name", "command") if key not in pairs]
