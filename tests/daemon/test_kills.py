@@ -5,6 +5,7 @@ import pytest
 from tests.campaigns.krond_kills import main
 
 
+@pytest.mark.first
 @pytest.mark.slow
 @pytest.mark.req("KSPEC-IDEM-DAEMON")
 def test_five_kills_lose_and_double_no_command(capsys):

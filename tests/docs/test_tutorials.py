@@ -90,6 +90,7 @@ def test_framework_guide_prints_what_it_shows(tmp_path, name):
     follow(ROOT / "docs" / "how-to" / f"{name}.md", tmp_path, changed, {}, timeout=200)
 
 
+@pytest.mark.first
 @pytest.mark.slow
 def test_commands_tutorial_prints_what_it_shows(tmp_path, server):
     changed = {"127.0.0.1:5432": f"127.0.0.1:{server.port}", "--port 5432": f"--port {server.port}"}

@@ -87,6 +87,7 @@ def test_run_that_waits_when_the_scheduler_stops_runs_in_the_next_one(tmp_path, 
     assert abs(run.launched_at.timestamp() - called[0]) < 0.5
 
 
+@pytest.mark.first
 @pytest.mark.slow
 def test_run_that_waits_when_its_process_is_killed_runs_in_the_next_one(tmp_path):
     program = tmp_path / "program.py"

@@ -124,5 +124,6 @@ def test_beat_without_a_store_says_what_to_set(tmp_path):
     assert "the Celery application has no kron_store" in result.stderr
 
 
+@pytest.mark.first
 def test_three_kills_lose_nothing_and_double_nothing(capsys):
     assert celery_kills.main("redis", 3) == 0, capsys.readouterr().out

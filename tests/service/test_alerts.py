@@ -18,6 +18,7 @@ def test_alert_rules_pass_promtool(tmp_path):
         subprocess.run(["promtool", "check", "rules", path], check=True, stdout=subprocess.DEVNULL)
 
 
+@pytest.mark.first
 @pytest.mark.slow
 @needs_prometheus
 def test_every_alert_fires_for_its_cause():

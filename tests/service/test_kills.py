@@ -33,6 +33,7 @@ def start(database, folder, name):
     return process, service
 
 
+@pytest.mark.first
 @pytest.mark.slow
 @pytest.mark.req("SVC-GOAL-ONCE")
 def test_a_killed_service_loses_no_period(database, tmp_path):
