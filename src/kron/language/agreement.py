@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kron.errors import KronError
-from kron.language.dialect import TABLE, Dialect
+from kron.language.dialect import TABLE, ZONE_NAMING, Dialect
 from kron.language.fault import Fault
 from kron.language.options import Options
 from kron.language.tokens import check_text
@@ -41,7 +41,8 @@ def readings(text: str, options: Options, *, without: str = "") -> list[dict[str
     """
     groups: dict[Schedule, dict[str, Schedule]] = {}
     for dialect in preferred_order():
-        schedule = None if dialect.name == without else accept(text, dialect, options)
+        is_refused = dialect.name == without or ("@tz(" in text and dialect.name not in ZONE_NAMING)
+        schedule = None if is_refused else accept(text, dialect, options)
         if schedule is not None:
             groups.setdefault(wall_times(schedule), {})[dialect.name] = schedule
     return list(groups.values())

@@ -141,6 +141,7 @@ TABLE: dict[str, Dialect] = {
     )
 }
 DIALECTS = tuple(TABLE)
+ZONE_NAMING = ("kron", "plus")  # dialects in which a text can name its time zone, with `@tz`
 
 
 class NamedText(NamedTuple):

@@ -53,7 +53,7 @@ def with_opinion(fault: Fault, text: str, dialect: str, options: Options, door: 
         options: Options of the reading.
         door: Interface that received the text. The hint is written for its users.
     """
-    if len(text) > MAX_LENGTH or (fault.code == "UNKNOWN_ZONE" and "@tz(" in text):  # every dialect has these zones
+    if len(text) > MAX_LENGTH:
         return fault
     try:
         opinion = _opinion(_Refused(text, dialect, options, door))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from kron.language.canonical import canonical
-from kron.language.dialect import TABLE
+from kron.language.dialect import TABLE, ZONE_NAMING
 from kron.language.kron import scan
 from kron.language.plus import PLUS_MODIFIERS
 from kron.timing.job import Job, Source
@@ -37,8 +37,8 @@ def shown_source(job: Job) -> Source:
 
 
 def names_zone(text: str, dialect: str) -> bool:
-    """Return whether a valid text names its time zone: only the dialects kron and plus can, with `@tz`."""
-    if dialect not in ("kron", "plus") or "@tz" not in text:
+    """Return whether a valid text names its time zone."""
+    if dialect not in ZONE_NAMING or "@tz" not in text:
         return False
     _, modifiers = scan(text, PLUS_MODIFIERS)
     return any(modifier.name == "tz" for modifier in modifiers)
