@@ -7,6 +7,7 @@ worker is not moved. If the unit has `DelegateSubgroup=` too, the kernel counts 
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
 from hashlib import sha256
 from itertools import islice
@@ -14,6 +15,7 @@ from pathlib import Path
 
 MAX_FOLDERS = 10_000  # folders of earlier runs that are looked at when a worker starts
 MAX_MEMBERS = 50_000  # processes of one run that are listed
+KILLED_WAITS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # seconds between tries to remove a cgroup whose processes are ending
 _ROOTS = (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified"))  # the second is that of a host with both versions
 _OWN_CGROUP = Path("/proc/self/cgroup")
 _DELEGATED = ("user.delegate", "trusted.delegate")  # attributes that systemd sets on a delegated folder
@@ -29,6 +31,7 @@ class Cgroups:
 
     def __init__(self, folder: Path | None, journal: str) -> None:
         self.folder, self.journal = None if folder is None else folder / "jobs", journal
+        self.killed = set[str]()  # keys of runs whose processes were killed, until their cgroups are removed
         if self.folder is None:
             return
         try:
@@ -69,6 +72,7 @@ class Cgroups:
         if path is not None:
             with suppress(OSError):
                 _write(path / "cgroup.kill", "1")
+                self.killed.add(key)
 
     def has_killed_for_memory(self, key: str) -> bool:
         """Return whether the kernel has killed a process of a run because memory ran out."""
@@ -80,10 +84,19 @@ class Cgroups:
         return any(name == "oom_kill" and count != "0" for name, _, count in (line.partition(" ") for line in lines))
 
     def remove(self, key: str) -> None:
-        """Remove the cgroup of a run, unless processes that the run has left are in it. A later worker tries again."""
+        """Remove the cgroup of a run, unless processes that the run has left are in it. A later worker tries again.
+
+        Killed processes need a moment to end.
+        """
         path = self._path(key)
-        if path is not None:
-            _remove(path)
+        was_killed = key in self.killed
+        self.killed.discard(key)
+        if path is None or _remove(path) or not was_killed:
+            return
+        for seconds in KILLED_WAITS:
+            time.sleep(seconds)
+            if _remove(path):
+                break
 
     def _path(self, key: str) -> Path | None:
         name = sha256(f"{self.journal}\n{key}".encode()).hexdigest()[:32]
@@ -132,6 +145,12 @@ def _write(path: Path, text: str) -> None:
         os.close(file)
 
 
-def _remove(path: Path) -> None:
-    with suppress(OSError):
+def _remove(path: Path) -> bool:
+    """Remove a cgroup. Returns whether it is gone."""
+    try:
         path.rmdir()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
