@@ -6,6 +6,7 @@ import pytest
 
 from tests.embedded.faults import FAULTS, planted
 from tests.embedded.traces import examine, violations
+from tests.seeds import seeds
 
 RULES = (
     *(f"DECL-THEORY-{rule}" for rule in ("REF", "S1", "S2", "S3", "S4", "S5", "S6", "L1", "L2", "L3")),
@@ -16,13 +17,7 @@ RULES = (
 
 
 @pytest.mark.req(*RULES)
-@pytest.mark.parametrize(
-    "part",
-    [
-        *(pytest.param(n, marks=pytest.mark.slow) for n in range(4)),
-        *(pytest.param(n, marks=pytest.mark.campaign) for n in range(4, 10)),
-    ],
-)
+@pytest.mark.parametrize("part", seeds(10, in_gate=2))
 def test_no_trace_breaks_a_rule(part):
     seen, wrong = examine(part * 500, 500)
     assert wrong == []

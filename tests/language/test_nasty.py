@@ -18,6 +18,7 @@ from kron.timing.decision import decide
 from kron.timing.period import Period
 from tests.language.asking import kron
 
+pytestmark = pytest.mark.slow
 SIZE = 65_536
 BOUND = 0.1  # seconds
 
@@ -91,7 +92,6 @@ PARSERS = {
 WHOLE = ("posix", "service", "kron", "table", "record", "defined schedule")  # these read modifiers and keys as well
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("parser", PARSERS)
 def test_every_nasty_text_is_answered_in_time(parser):
     slow = {}

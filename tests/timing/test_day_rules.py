@@ -13,6 +13,7 @@ from kron.timing.period import count_nominals, next_nominal, prev_nominal
 from kron.timing.schedule.cron import Cron
 from tests import plus_oracle
 from tests.oracle import MONTHS, WEEKDAYS
+from tests.seeds import seeds
 
 DAY = 86_400
 EPOCH = date(1970, 1, 1)
@@ -60,8 +61,7 @@ def random_field(rng: Random, tokens: tuple[str, ...], low: int, high: int, name
     return ",".join(rng.sample(elements, len(elements)))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(10, in_gate=3))
 def test_a_thousand_random_lines_select_the_days_of_the_oracle(seed):
     rng = Random(seed)
     starts = [date(rng.randint(1900, 2200), rng.randint(1, 12), 1) for _ in range(10)]

@@ -11,6 +11,7 @@ from kron.timing.period import count_nominals, next_nominal, prev_nominal
 from kron.timing.recurrence import stands_for
 from kron.timing.zone import instant_of, rfc3339
 from tests import plus_oracle
+from tests.seeds import seeds
 
 DAY = 86_400
 RULES = [f"gap={gap},fold={fold}" for gap, fold in plus_oracle.POLICIES]
@@ -61,8 +62,9 @@ def test_the_changes_of_2026_are_all_there():
     assert len(dst_board.changes()) >= 58  # 60 in the tz database 2025b, 58 in 2026f
 
 
-@pytest.mark.parametrize("year", range(2027, 2038))
-def test_rules_at_changes_of_later_years_equal_the_oracle(year):
+@pytest.mark.parametrize("seed", seeds(11, in_gate=3))
+def test_rules_at_changes_of_later_years_equal_the_oracle(seed):
+    year = 2027 + seed
     rng = Random(year)
     for change in dst_board.changes(year):
         for rule in (*rng.sample(RULES, 2), "once"):

@@ -6,12 +6,12 @@ import pytest
 from benchmarks import campaign, plus_campaign
 
 from kron.timing.zone import instant_of, zone, zone_names
+from tests.seeds import seeds
 
 DAY = 86_400
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", seeds(5, in_gate=2))
 def test_periods_of_the_campaign_are_those_of_the_oracle(seed):
     for case in plus_campaign.cases(seed, 1_000):
         assert plus_campaign.difference(case) == "", plus_campaign.smaller(case)
