@@ -7,9 +7,9 @@ import argparse
 from kron.apps.cli.commands.next import show_runs
 from kron.apps.cli.console import Screen
 from kron.apps.cli.inputs import Subject
-from kron.apps.daemon.options import Options
+from kron.apps.host.place import Place
 from kron.apps.krontab.parser import read_place
-from kron.apps.krontab.records import ask_records, find_job, jobs_in_force, short_name
+from kron.apps.krontab.records import ask_records, find_job, jobs_in_force
 from kron.language.source import shown_source
 from kron.rules.state import ScheduleState
 
@@ -22,11 +22,11 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     selected_states = [state for state in states if identity in (None, state.identity)]
     for state in selected_states:
         if state.is_inactive:
-            screen.note(f"{short_name(state.identity, place)} is paused: its runs are left out")
+            screen.note(f"{place.short(state.identity)} is paused: its runs are left out")
     subjects = [_subject(state, place) for state in selected_states if not state.is_inactive]
     return show_runs(subjects, args, screen, named=True) if subjects else 0
 
 
-def _subject(state: ScheduleState, place: Options) -> Subject:
+def _subject(state: ScheduleState, place: Place) -> Subject:
     source = shown_source(state.job)
-    return Subject(source.text, state.job.schedule, state.identity, short_name(state.identity, place), source.dialect)
+    return Subject(source.text, state.job.schedule, state.identity, place.short(state.identity), source.dialect)

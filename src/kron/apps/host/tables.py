@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from kron.apps.daemon.account import Account
-from kron.apps.daemon.table_file import Signature, open_folder, read_file, signature_of, text_of
+from kron.apps.host.account import Account
+from kron.apps.host.table_file import Signature, open_folder, read_file, signature_of, text_of
 from kron.errors import InvalidSchedule, KronError
 from kron.language.fault import Fault
 from kron.language.krontab import Line, read_table
@@ -29,11 +29,27 @@ def is_table_name(name: str) -> bool:
 
 
 class Table(NamedTuple):
-    """A table as it was last read: its jobs, or the reasons why it is not used."""
+    """A table as it was last read: its jobs, or the reasons why it is not used.
+
+    Attributes:
+        path: Path of the file.
+        jobs: Jobs of a table that is used.
+        problems: Reasons why the table is not used.
+        is_void: Whether no job of its last valid version may stay in force.
+    """
 
     path: str
     jobs: tuple[Job, ...] = ()
     problems: tuple[KronError, ...] = ()
+    is_void: bool = False
+
+
+class _Facts(NamedTuple):
+    """What a table depends on: its file, the user that it belongs to, and what is wrong with that user."""
+
+    signature: Signature
+    account: Account | None
+    trouble: str = ""
 
 
 class Scan(NamedTuple):
@@ -56,7 +72,20 @@ class TableFolder:
     path: Path
     owners: Collection[int]
     account: Account | None = None
-    known: dict[str, tuple[Signature, Table]] = field(default_factory=dict)  # by name
+    known: dict[str, tuple[_Facts, Table]] = field(default_factory=dict)  # by name
+    mode = 0o644  # of a new file
+
+    def is_table(self, name: str) -> bool:
+        """Return whether a file of this name is a table that is read."""
+        return is_table_name(name)
+
+    def account_of(self, name: str) -> Account | None:
+        """Return the user that all jobs of a table run as; None if jobs can have any user."""
+        return self.account
+
+    def is_void(self, problems: Sequence[KronError]) -> bool:
+        """Return whether no job of a refused table may stay in force. Otherwise its last valid version stays."""
+        return False
 
     def scan(self) -> Scan:
         """Return the tables of the folder.
@@ -67,20 +96,20 @@ class TableFolder:
         folder = open_folder(str(self.path), self.owners)
         try:
             names = self._names(folder)
-            table_names = [name for name in names if is_table_name(name)]
+            table_names = [name for name in names if self.is_table(name)]
             self.known = {name: known for name in table_names if (known := self._read(folder, name)) is not None}
         finally:
             os.close(folder)
-        ignored = tuple(name for name in names if not is_table_name(name))
+        ignored = tuple(name for name in names if not self.is_table(name))
         return Scan({table.path: table for table in self._within_limit()}, ignored)
 
     def check(self, name: str, content: bytes) -> Table:
         """Return the table that a file of this name and content would be."""
         path = str(self.path / name)
         try:
-            return self._parsed(text_of(content, path), path)
+            return self._parsed(self._text(content, path), path, self.account_of(name))
         except KronError as error:
-            return Table(path, problems=(error,))
+            return self._refused(path, error)
 
     def _names(self, folder: int) -> list[str]:
         names = list[str]()
@@ -92,40 +121,44 @@ class TableFolder:
                     raise InvalidSchedule("TOO_LONG", message, hint="use a folder that has only tables")
         return sorted(names)
 
-    def _read(self, folder: int, name: str) -> tuple[Signature, Table] | None:
-        """Return a table with the signature of its file; None if the file has vanished."""
+    def _read(self, folder: int, name: str) -> tuple[_Facts, Table] | None:
+        """Return a table with the facts that it depends on; None if the file has vanished."""
         try:
             signature = signature_of(os.stat(name, dir_fd=folder, follow_symlinks=False))
         except FileNotFoundError:
             return None
-        known = self.known.get(name)
-        if known is not None and known[0] == signature:
-            return known
-        return signature, self._table(folder, name)
-
-    def _table(self, folder: int, name: str) -> Table:
-        path = str(self.path / name)
+        known, path = self.known.get(name), str(self.path / name)
         try:
-            return self._parsed(read_file(folder, name, path, self.owners), path)
+            account = self.account_of(name)
         except KronError as error:
-            return Table(path, problems=(error,))
+            facts = _Facts(signature, None, error.code)
+            return known if known and known[0] == facts else (facts, self._refused(path, error))
+        facts = _Facts(signature, account)
+        return known if known and known[0] == facts else (facts, self._table(folder, name, path, account))
 
-    def _parsed(self, text: str, path: str) -> Table:
+    def _table(self, folder: int, name: str, path: str, account: Account | None) -> Table:
+        owners = self.owners if account is None else {*self.owners, account.uid}
+        try:
+            return self._parsed(self._text(read_file(folder, name, path, owners), path), path, account)
+        except KronError as error:
+            return self._refused(path, error)
+
+    def _refused(self, path: str, *problems: KronError) -> Table:
+        return Table(path, (), problems, self.is_void(problems))
+
+    def _text(self, content: bytes, path: str) -> str:
+        return text_of(content, path)
+
+    def _parsed(self, text: str, path: str, account: Account | None) -> Table:
         parsed = read_table(text, path)
-        problems = [*parsed.errors, *self._account_errors(parsed.lines, text, path)]
-        return Table(path, problems=tuple(problems)) if problems else Table(path, tuple(map(_with_target, parsed.jobs)))
+        problems = [*parsed.errors, *_account_errors(parsed.lines, text, path, account)]
+        if problems:
+            return self._refused(path, *problems)
+        return Table(path, tuple(self._job(job, account) for job in parsed.jobs))
 
-    def _account_errors(self, lines: tuple[Line, ...], text: str, path: str) -> Iterator[KronError]:
-        """Yield an error for each job of a user's table that would run as another user or group."""
-        if self.account is None:
-            return
-        line_texts = text.split("\n")
-        for line in lines:
-            command, line_text = line.job.command, line_texts[line.number - 1].removesuffix("\r")
-            if command is not None and command.user is not None and not self.account.is_user(command.user):
-                yield _foreign(line, "user", line_text).within(line_text, path, line.number)
-            if command is not None and command.group is not None and not self.account.has_group(command.group):
-                yield _foreign(line, "group", line_text).within(line_text, path, line.number)
+    def _job(self, job: Job, account: Account | None) -> Job:
+        """Return a job of a table as it is installed."""
+        return replace(job, target=TARGET)
 
     def _within_limit(self) -> Iterator[Table]:
         """Yield the tables in the order of their names. Those beyond the limit on jobs are not used."""
@@ -140,8 +173,17 @@ class TableFolder:
                 yield table
 
 
-def _with_target(job: Job) -> Job:
-    return replace(job, target=TARGET)
+def _account_errors(lines: tuple[Line, ...], text: str, path: str, account: Account | None) -> Iterator[KronError]:
+    """Yield an error for each job of a user's table that would run as another user or group."""
+    if account is None:
+        return
+    line_texts = text.split("\n")
+    for line in lines:
+        command, line_text = line.job.command, line_texts[line.number - 1].removesuffix("\r")
+        if command is not None and command.user is not None and not account.is_user(command.user):
+            yield _foreign(line, "user", line_text).within(line_text, path, line.number)
+        if command is not None and command.group is not None and not account.has_group(command.group):
+            yield _foreign(line, "group", line_text).within(line_text, path, line.number)
 
 
 def _foreign(line: Line, key: str, text: str) -> Fault:

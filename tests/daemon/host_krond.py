@@ -1,0 +1,54 @@
+"""A real krond of a host, with users' tables and a control socket, and other users who ask it."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tests.daemon.krond import BIN, Krond
+
+NOBODY = ("setpriv", "--reuid", "65534", "--regid", "65534", "--init-groups", "--")
+
+
+def needs_other_user():
+    """Skip a test that cannot become another user, or whose other user cannot run this Python."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root to become another user")
+    if subprocess.run([*NOBODY, BIN / "python", "-c", "import kron"], capture_output=True, check=False).returncode:
+        pytest.skip("the user nobody cannot run this Python")
+
+
+class HostKrond(Krond):
+    """A daemon of the host, with everything but its socket in one folder that only root can read."""
+
+    def __init__(self, folder: Path, *options: str, **env: str):
+        super().__init__(folder, *options, **env)
+        self.spool, self.open_folder = folder / "spool", Path(tempfile.mkdtemp(prefix="krond-"))
+        self.open_folder.chmod(0o755)
+        self.socket = self.open_folder / "krond.sock"
+
+    def command(self, *more: str) -> list[str]:
+        command = [word for word in super().command(*more) if word != "--user"]
+        return [*command, "--spool", str(self.spool), "--socket", str(self.socket)]
+
+    def close(self) -> None:
+        super().close()
+        shutil.rmtree(self.open_folder, ignore_errors=True)
+
+    def krontab(self, *words: str, answer: str = "", rights=NOBODY, **env: str) -> subprocess.CompletedProcess:
+        """Run krontab through the socket, as nobody unless told otherwise."""
+        command = [*rights, BIN / "krontab", *words, "--socket", str(self.socket)]
+        settings = {"PATH": os.environ["PATH"], "LOGNAME": "root", "USER": "root", **env}
+        return subprocess.run(
+            command, input=answer, env=settings, cwd="/", capture_output=True, text=True, timeout=60, check=False
+        )
+
+    def as_root(self, *words: str, answer: str = "") -> subprocess.CompletedProcess:
+        """Run krontab on the files of the daemon."""
+        place = ["--config", str(self.tables), "--state", str(self.state), "--spool", str(self.spool)]
+        return subprocess.run(
+            [BIN / "krontab", *words, *place], input=answer, capture_output=True, text=True, timeout=60, check=False
+        )
