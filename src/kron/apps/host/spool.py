@@ -8,7 +8,7 @@ stays in force, because they would run for a user who has not installed them.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,10 +16,12 @@ from kron.apps.host.account import SHADOW, Account, account_of_name, expired_nam
 from kron.apps.host.table_file import text_of
 from kron.apps.host.tables import Scan, Table, TableFolder
 from kron.errors import InvalidInput, InvalidSchedule, KronError
+from kron.language.output_form import Form, output_form
 from kron.timing.job import Command, Job
 
 MAX_USER_JOBS = 1_000
 MAX_USER_BYTES = 1 << 20
+_OUTPUTS_OF_ROOT = frozenset({Form.INHERIT, Form.JOURNAL})
 _USER_NAME = re.compile(r"(?![0-9]+$)[A-Za-z0-9_][A-Za-z0-9_.@-]{0,254}")  # a number would be read as a user id
 
 
@@ -71,6 +73,15 @@ class SpoolFolder(TableFolder):
     def is_void(self, problems: Sequence[KronError]) -> bool:
         """Return whether no job of a refused table may stay in force: the problem is the user or the file."""
         return any(problem.code in ("NO_ACCOUNT", "ACCOUNT_EXPIRED", "UNSAFE_FILE") for problem in problems)
+
+    def _refusals(self, command: Command | None, account: Account) -> Iterator[tuple[str, str, str]]:
+        """Yield also the outputs that would show the text of a user as the text of the daemon."""
+        yield from super()._refusals(command, account)
+        values = () if command is None else (("stdout", command.stdout), ("stderr", command.stderr))
+        for key, value in values:
+            if output_form(value).form in _OUTPUTS_OF_ROOT:
+                reason = f"{key}={value} is not allowed: the log would show the output as that of krond"
+                yield key, reason, f"write {key}=capture, {key}=syslog or {key}=file:/path"
 
     def _parsed(self, text: str, path: str, account: Account | None) -> Table:
         table = super()._parsed(text, path, account)

@@ -15,7 +15,7 @@ from kron.errors import InvalidSchedule, KronError
 from kron.language.fault import Fault
 from kron.language.krontab import Line, read_table
 from kron.language.quoting import spans
-from kron.timing.job import Job
+from kron.timing.job import Command, Job
 
 TARGET = "command:"  # target of every job of a table
 MAX_NAMES = 10_000  # entries of the folder
@@ -151,10 +151,31 @@ class TableFolder:
 
     def _parsed(self, text: str, path: str, account: Account | None) -> Table:
         parsed = read_table(text, path)
-        problems = [*parsed.errors, *_account_errors(parsed.lines, text, path, account)]
+        problems = [*parsed.errors, *self._line_errors(parsed.lines, text, path, account)]
         if problems:
             return self._refused(path, *problems)
         return Table(path, tuple(self._job(job, account) for job in parsed.jobs))
+
+    def _line_errors(
+        self, lines: tuple[Line, ...], text: str, path: str, account: Account | None
+    ) -> Iterator[KronError]:
+        """Yield an error for each value of a user's table that is not allowed there."""
+        if account is None:
+            return
+        line_texts = text.split("\n")
+        for line in lines:
+            line_text = line_texts[line.number - 1].removesuffix("\r")
+            for key, message, hint in self._refusals(line.job.command, account):
+                yield _fault(line, key, line_text, message, hint).within(line_text, path, line.number)
+
+    def _refusals(self, command: Command | None, account: Account) -> Iterator[tuple[str, str, str]]:
+        """Yield the key, the reason and the hint of each value that a job of a user's table cannot have."""
+        values = () if command is None else (("user", command.user), ("group", command.group))
+        for key, value in values:
+            is_own = account.is_user if key == "user" else account.has_group
+            if value is not None and not is_own(value):
+                reason = f"{key} is not allowed: the jobs of this table run as the user that the table belongs to"
+                yield key, reason, f"remove {key}="
 
     def _job(self, job: Job, account: Account | None) -> Job:
         """Return a job of a table as it is installed."""
@@ -173,22 +194,8 @@ class TableFolder:
                 yield table
 
 
-def _account_errors(lines: tuple[Line, ...], text: str, path: str, account: Account | None) -> Iterator[KronError]:
-    """Yield an error for each job of a user's table that would run as another user or group."""
-    if account is None:
-        return
-    line_texts = text.split("\n")
-    for line in lines:
-        command, line_text = line.job.command, line_texts[line.number - 1].removesuffix("\r")
-        if command is not None and command.user is not None and not account.is_user(command.user):
-            yield _foreign(line, "user", line_text).within(line_text, path, line.number)
-        if command is not None and command.group is not None and not account.has_group(command.group):
-            yield _foreign(line, "group", line_text).within(line_text, path, line.number)
-
-
-def _foreign(line: Line, key: str, text: str) -> Fault:
-    """Return the fault of a line whose user or group is not allowed in a user's table."""
+def _fault(line: Line, key: str, text: str, message: str, hint: str) -> Fault:
+    """Return the fault of a line that has a value which is not allowed in a user's table."""
     offset = len(text) - len(line.rest)
     start, end = next(span for span in spans(line.rest) if line.rest.startswith(f"{key}=", *span))
-    message = f"{key} is not allowed: the jobs of this table run as the user that the table belongs to"
-    return Fault("FOREIGN_USER", message, offset + start, offset + end, f"remove {key}=")
+    return Fault("FOREIGN_USER", message, offset + start, offset + end, hint)

@@ -53,7 +53,7 @@ def read_answer(path: Path, command: str, arguments: Sequence[str]) -> Any:
         KronError: The daemon does not answer, or refuses the request.
     """
     text, fields = "", dict[str, Any]()
-    for fields in _answers(path, Request(command, (*arguments, "-o=json")), None, ANSWER_SECONDS):
+    for fields in _answers(path, Request(command, ("-o=json", *arguments)), None, ANSWER_SECONDS):
         text += str(fields.get("out", ""))
     if "status" not in fields:
         raise _unreachable(path, "the connection ended before the answer")
