@@ -10,7 +10,7 @@ import pytest
 
 from kron.rules.run import State
 from tests.daemon.host_krond import NOBODY, HostKrond, needs_other_user
-from tests.daemon.krond import BIN, EVERY_SECOND, NEVER, until
+from tests.daemon.krond import BIN, EVERY_SECOND, NEVER, soon, until
 
 pytestmark = pytest.mark.slow
 
@@ -164,3 +164,21 @@ def test_log_of_a_user_is_followed(krond):
         assert follower.wait(20) == 130
     (status,) = krond.ask_as_nobody(["status"])
     assert status.status == 0
+
+
+def test_user_starts_a_bounded_number_of_jobs_per_second(krond):
+    """50 jobs are due at once; the first and the last start have two seconds between them."""
+    once, identity = soon(), f"{krond.spool}/nobody:"
+    krond.start()
+    krond.install("".join(line(krond, f"job{number}", "true", once) for number in range(50)))
+    states = until(lambda: _ended(krond, 50), 60)
+    starts = sorted(run.started for run in states)
+    assert all(run.identity.startswith(identity) for run in states)
+    assert starts[-1] - starts[0] >= 1_900
+
+
+def _ended(krond, count):
+    """The runs of nobody's jobs, when so many have ended."""
+    found = [krond.ask(lambda store, n=name: store.runs(n, 1)) for name in krond.names()] if krond.names() else []
+    runs = [run for (run,) in found if run.state is State.SUCCESS] if all(found) else []
+    return runs if len(runs) == count else None

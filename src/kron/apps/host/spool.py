@@ -72,7 +72,7 @@ class SpoolFolder(TableFolder):
 
     def is_void(self, problems: Sequence[KronError]) -> bool:
         """Return whether no job of a refused table may stay in force: the problem is the user or the file."""
-        return any(problem.code in ("NO_ACCOUNT", "ACCOUNT_EXPIRED", "UNSAFE_FILE") for problem in problems)
+        return any(isinstance(each, InvalidInput) and not isinstance(each, InvalidSchedule) for each in problems)
 
     def _refusals(self, command: Command | None, account: Account) -> Iterator[tuple[str, str, str]]:
         """Yield also the outputs that would show the text of a user as the text of the daemon."""

@@ -17,7 +17,7 @@ from kron.apps.host.place import Place
 from kron.apps.host.wire import MAX_ANSWER_CHARACTERS, Request
 from kron.apps.krontab.commands.log import steps as log_steps
 from kron.apps.krontab.parser import LOCAL_OPTIONS, parser
-from kron.errors import InvalidInput, KronError, UsageError
+from kron.errors import InvalidInput, KronError, UsageError, error_of
 
 COMMANDS = frozenset(("list", "install", "remove", "status", "next", "why", "history", "run", "pause", "resume", "log"))
 MAX_RUNS = 1_000  # that one request can ask for
@@ -57,7 +57,7 @@ class Answer:
             self.refuse(error)
         except Exception:
             log.exception("krontab %s failed for %s", self.args.command, asker)
-            self.refuse(KronError("INTERNAL", "the command failed in krond", hint="the log of krond has the details"))
+            self.refuse(error_of("INTERNAL", "the command failed in krond", hint="the log of krond has the details"))
 
     def refuse(self, error: KronError) -> None:
         """Answer with an error. What was printed before is left out."""
