@@ -67,6 +67,21 @@ def test_next_shows_the_jobs_in_force(daemon):
     assert all(name in text for name in ("one:alone", "one:twin", "two:twin"))
 
 
+def test_next_of_many_jobs_has_the_earliest_runs(krond):
+    """Only jobs that can have one of the next runs are computed further."""
+    lines = [krond.job(f"job{hour}", "true", f"0 {hour} 1 1 *") for hour in (3, 2, 1, 0)]
+    krond.write(
+        "one",
+        krond.job("past", "true", "plus: at 2026-01-01T00:00:00Z"),
+        *lines,
+        krond.job("often", "true", "0 2-4 1 1 *"),
+    )
+    krond.start()
+    runs = json.loads(shown(krontab(krond, "next", "-n", "4", "--at", "2026-05-01T00:00:00Z", "-o", "json")))
+    names = ["job0", "job1", "job2", "often"]
+    assert [run["identity"] for run in runs] == [krond.identity(name, "one") for name in names]
+
+
 def test_next_reads_a_schedule_as_kron_does(daemon):
     words = ("next", "0 4 * * *", "-n", "1", "--at", "2026-05-01T00:00:00Z", "-o", "json")
     krontab_run, kron_run = (

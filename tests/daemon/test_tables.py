@@ -6,9 +6,9 @@ import threading
 
 import pytest
 
-from kron.apps.daemon import tables
-from kron.apps.daemon.account import Account, own_account
-from kron.apps.daemon.tables import TableFolder
+from kron.apps.host import tables
+from kron.apps.host.account import Account, own_account
+from kron.apps.host.tables import TableFolder
 from kron.errors import InvalidInput, KronError, NotFound
 
 GOOD = '0 3 * * * name=nightly command="true"\n'

@@ -5,7 +5,7 @@ import os
 import socket
 
 from kron.apps.daemon.installation import Installation
-from kron.apps.daemon.tables import TableFolder
+from kron.apps.host.tables import TableFolder
 from kron.apps.wiring import open_store
 from kron.engine.clock import SystemTimer
 from kron.engine.registrar import Registrar

@@ -37,6 +37,7 @@ LEVELS = {
     "table_refused": ERROR,
     "tables_unreadable": ERROR,
     "table_ignored": WARNING,
+    "socket_failed": ERROR,
     "library_warning": WARNING,
 }
 _PROBLEM_STATES = frozenset({"failed", "lost", "unknown", "missed", "unschedulable"})
@@ -163,6 +164,7 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "table_removed": lambda facts: f"table {facts['path']} has vanished (deleted jobs: {facts['deleted']})",
     "table_ignored": lambda facts: f"file {facts['path']} ignored: its name is not a table name",
     "tables_unreadable": lambda facts: f"tables not read, all jobs stay as they are: {facts['error']}",
+    "socket_failed": lambda facts: f"krond has no control socket: {facts['error']}",
     "krond_started": _krond_started,
     "library_warning": lambda facts: str(facts["text"]),
     "worker_stopped": lambda facts: f"worker {facts['owner']} has stopped",

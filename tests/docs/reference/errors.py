@@ -40,6 +40,8 @@ UNANSWERED = (  # the service does not answer requests with the errors of these 
     "apps/cli/",
     "apps/daemon/",
     "apps/embedded/",
+    "apps/host/",
+    "apps/krontab/",
     "client/transport.py",
     "stores/postgres/migrate.py",
     "stores/sqlite/connection.py",
@@ -52,7 +54,7 @@ GROUPS = {
     "Declarative scheduler": "apps/declarative/",
     "Service": "apps/service/",
     "Command line": "apps/cli/",
-    "Host daemon": "apps/daemon/",
+    "Host daemon": ("apps/daemon/", "apps/host/"),
     "Stores": "stores/",
 }
 ORDER = (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 
 from kron.apps.cli.console import Screen
 from kron.errors import KronError, UsageError
@@ -22,12 +23,14 @@ def main(argv: list[str] | None = None) -> int:
     return run_command(parser(sys.argv[0].rpartition(os.sep)[2]), argv)
 
 
-def run_command(parser: ArgumentParser, argv: list[str] | None) -> int:
-    """Run the command that a parser finds in `argv`, and return its exit status."""
+def run_command(
+    parser: ArgumentParser, argv: list[str] | None, run: Callable[[Namespace, Screen], int] | None = None
+) -> int:
+    """Run the command that a parser finds in `argv`, by `run` if it is given, and return its exit status."""
     screen = Screen(sys.stdout, sys.stderr)
     args = parser.parse_args(argv)
     try:
-        status = int(args.run(args, screen))
+        status = int((run or args.run)(args, screen))
         sys.stdout.flush()
     except KronError as error:
         screen.error(error)

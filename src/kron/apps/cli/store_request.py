@@ -55,9 +55,13 @@ async def _answer(args: argparse.Namespace, url: str, request: Callable[[Registr
 
 
 def actor_of(args: argparse.Namespace) -> Actor:
-    """Return who requests a change: the command and the user of the operating system, with the note."""
+    """Return who requests a change: the command and the user of the operating system, with the note.
+
+    A daemon that runs the command for someone else names the user itself.
+    """
+    asker = getattr(args, "asker", "")
     try:
-        user = f" ({getuser()})"
+        user = f" ({asker or getuser()})"
     except (KeyError, OSError):  # a container whose user has no name
         user = ""
     return Actor(f"{args.program} {args.command}{user}", args.note)

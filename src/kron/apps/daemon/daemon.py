@@ -6,14 +6,18 @@ import asyncio
 import os
 import signal
 import socket
+from contextlib import nullcontext
 from typing import cast
 
+from kron.apps.daemon.control import Control
 from kron.apps.daemon.installation import Installation
 from kron.apps.daemon.options import Options
 from kron.apps.daemon.reloader import Reloader
 from kron.apps.daemon.service_manager import ServiceManager
-from kron.apps.daemon.state_folder import JOURNAL_NAME
 from kron.apps.daemon.unstarted import release_unstarted
+from kron.apps.daemon.user_limits import UserLanes
+from kron.apps.host.spool import make_spool
+from kron.apps.host.state_folder import JOURNAL_NAME
 from kron.apps.wiring import launchers, open_store
 from kron.engine.background import in_background
 from kron.engine.clock import SystemTimer
@@ -32,7 +36,7 @@ RETENTION_DAYS = 90  # for which the records of ended runs are kept
 
 async def run_daemon(options: Options, sink: Sink) -> None:
     """Run a daemon until it gets SIGTERM; with `--once`, until what is due has started."""
-    async with open_store(f"sqlite:{options.state}") as store:
+    async with open_store(f"sqlite:{options.place.state}") as store:
         await Daemon(options, store, sink).run()
 
 
@@ -40,21 +44,25 @@ class Daemon:
     """One daemon. Its state folder is locked, so that no other daemon uses the store."""
 
     def __init__(self, options: Options, store: Store, sink: Sink) -> None:
-        self.options, self.sink, self.manager = options, sink, ServiceManager()
+        self.options, self.place, self.sink, self.manager = options, options.place, sink, ServiceManager()
         self.stop, self.hurry = asyncio.Event(), asyncio.Event()
         self._handle_signals()
-        journal = options.state.parent / JOURNAL_NAME
+        journal = self.place.state.parent / JOURNAL_NAME
         self.has_old_journal = journal.exists()
         self.launcher = cast(CommandLauncher, launchers(store, sink, commands=str(journal))["command"])
+        lanes = UserLanes(self.place.spool)
+        self.launcher.lane_of = lanes.lane_of
         self.adopted = len(self.launcher.tasks)
         # The name is the same after a restart: the lock proves that the daemon which had it before has ended. So this
         # daemon takes its place at once, and does not share the schedules with it until its lease expires.
         owner = f"krond:{socket.gethostname()}"
-        self.worker = Worker(store, {"command": self.launcher}, SystemTimer(), owner=owner, sink=self._receive)
+        timer, by_scheme = SystemTimer(), {"command": self.launcher}
+        self.worker = Worker(store, by_scheme, timer, owner=owner, settings=lanes.settings, sink=self._receive)
         self.renewed: tuple[float, int] | None = None  # last lease renewal that the service manager was told of
         self.maintenance = Maintenance(store, SystemTimer(), days=RETENTION_DAYS, sink=sink)
         installation = Installation(Registrar(store, sink))
-        self.reloader = Reloader(options.folder, installation, sink, self.manager, self.worker.notify)
+        self.reloader = Reloader(self.place.folders, installation, sink, self.manager, self.worker.notify)
+        self.control = Control(self.place, self.reloader, sink, self.worker.notify)
 
     async def run(self) -> None:
         """Install the tables, then run until stopped.
@@ -66,15 +74,18 @@ class Daemon:
         released = 0
         if self.has_old_journal:  # a new journal does not know what an earlier daemon has begun
             released = await release_unstarted(worker.store, self.launcher.journal, worker.owner)
+        if self.place.spool is not None:
+            make_spool(self.place.spool)
         await installation.restore()
         await self.reloader.load()
-        self.sink(Event("krond_started", 0, {**self._facts(), "adopted": self.adopted, "released": released}))
-        self.manager.ready(self.reloader.summary)
-        if self.options.once:
-            await self._run_once()
-        else:
-            async with in_background(self.reloader.follow()), maintaining(self.maintenance):
-                await self._run_until_stopped()
+        async with nullcontext() if self.options.once else self.control.serving():
+            self.sink(Event("krond_started", 0, {**self._facts(), "adopted": self.adopted, "released": released}))
+            self.manager.ready(self.reloader.summary)
+            if self.options.once:
+                await self._run_once()
+            else:
+                async with in_background(self.reloader.follow()), maintaining(self.maintenance):
+                    await self._run_until_stopped()
         self.manager.stopping()
         await self._wait_for_commands()
         self.sink(Event("krond_stopped", 0, {"pid": os.getpid(), "running": len(self.launcher.tasks)}))
@@ -133,8 +144,8 @@ class Daemon:
     def _facts(self) -> dict[str, str | int]:
         return {
             "pid": os.getpid(),
-            "config": str(self.options.config),
-            "state": str(self.options.state),
+            "config": str(self.place.config),
+            "state": str(self.place.state),
             "tables": len(self.reloader.read),
             "refused": len(self.reloader.refused),
             "jobs": self.reloader.installation.count,

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection
 from contextlib import suppress
 
-from kron.apps.daemon.tables import Table
+from kron.apps.host.tables import Table
 from kron.engine.registrar import Actor, Registrar
 from kron.errors import NotFound
 

@@ -11,7 +11,7 @@ from kron.apps.cli.console import Screen
 from kron.apps.daemon.dry_run import dry_run
 from kron.apps.daemon.log_handler import LogHandler
 from kron.apps.daemon.options import Options, parser, read_options
-from kron.apps.daemon.state_folder import locked
+from kron.apps.host.state_folder import locked
 from kron.apps.open_files import allow_more
 from kron.engine.log_writer import log_stream
 from kron.errors import KronError, UsageError
@@ -30,7 +30,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         options = read_options(parser().parse_args(argv))
         if options.dry_run:
-            return dry_run(options.folder, screen)
+            return dry_run(options.place.folders, screen)
         return _run(options)
     except KronError as error:
         screen.error(error)
@@ -45,7 +45,7 @@ def _run(options: Options) -> int:
     sink, log = log_stream(sys.stderr, options.log, "info")
     logging.basicConfig(level=logging.WARNING, handlers=[LogHandler(sink)])
     try:
-        with locked(options.state):
+        with locked(options.place.state):
             asyncio.run(run_daemon(options, sink))
     finally:
         log.close()

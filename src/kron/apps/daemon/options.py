@@ -1,14 +1,12 @@
-"""Options of the daemon: its command line, with the default folders of the host or of one user."""
+"""Options of the daemon: its command line."""
 
 from __future__ import annotations
 
 import argparse
 import os
 from dataclasses import dataclass
-from pathlib import Path
 
-from kron.apps.daemon.account import own_account
-from kron.apps.daemon.tables import TableFolder
+from kron.apps.host.place import Place, place_of
 from kron.errors import InvalidSetting, UsageError
 from kron.language.duration import read_duration
 from kron.language.fault import Fault
@@ -24,6 +22,7 @@ example:
   krond
   krond --config /etc/krond.d --state /var/lib/krond/state.db --log json
   krond --user --wait 30s
+  krond --spool /var/spool/krond --socket /run/krond/krond.sock
   krond --config /etc/krond.d --dry-run
 """
 
@@ -32,20 +31,11 @@ example:
 class Options:
     """Options of a daemon. `wait` is in seconds."""
 
-    config: Path
-    state: Path
-    user: bool = False
+    place: Place
     once: bool = False
     dry_run: bool = False
     wait: float = 0.0
     log: str = "logfmt"
-
-    @property
-    def folder(self) -> TableFolder:
-        """Folder of the tables: of the host, or of one user."""
-        if self.user:
-            return TableFolder(self.config, {0, os.geteuid()}, own_account())
-        return TableFolder(self.config, {0})
 
 
 def parser() -> argparse.ArgumentParser:
@@ -63,6 +53,13 @@ def parser() -> argparse.ArgumentParser:
     )
     add("--state", metavar="FILE", help=state_help)
     add("--user", action="store_true", help="run the tables of this user, without root")
+    spool_help = "folder of the users' tables (default /var/spool/krond; none with --user or another --config)"
+    add("--spool", metavar="DIR", help=spool_help)
+    socket_help = (
+        "control socket (default /run/krond/krond.sock; with --user $XDG_RUNTIME_DIR/krond.sock; "
+        "with another --state in its folder)"
+    )
+    add("--socket", metavar="PATH", help=socket_help)
     mode = command.add_mutually_exclusive_group()
     mode.add_argument("--once", action="store_true", help="start what is due now, and exit")
     mode.add_argument(
@@ -89,22 +86,12 @@ def read_options(args: argparse.Namespace) -> Options:
     if not args.user and not args.dry_run and os.geteuid() != 0:
         message = "krond needs root to run the tables of the host"
         raise InvalidSetting("NEEDS_ROOT", message, hint="run krond --user for the tables of one user")
-    config, state = default_paths(user=args.user)
+    if args.user and args.spool:
+        raise UsageError("USAGE", "--spool and --user exclude each other", hint="run krond --spool as root")
     return Options(
-        Path(args.config or config).absolute(),
-        Path(args.state or state).absolute(),
-        user=args.user,
+        place_of(args.config, args.state, args.spool, args.socket, user=args.user),
         once=args.once,
         dry_run=args.dry_run,
         wait=wait,
         log=args.log,
     )
-
-
-def default_paths(*, user: bool) -> tuple[Path, Path]:
-    """Return the default folder of tables and the default state file, of the host or of this user."""
-    if not user:
-        return Path("/etc/krond.d"), Path("/var/lib/krond/state.db")
-    config_home = os.environ.get("XDG_CONFIG_HOME") or Path("~/.config").expanduser()
-    state_home = os.environ.get("XDG_STATE_HOME") or Path("~/.local/state").expanduser()
-    return Path(config_home, "krond"), Path(state_home, "krond", "state.db")

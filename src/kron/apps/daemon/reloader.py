@@ -1,18 +1,19 @@
-"""Reloader: keeps the jobs of the store equal to the tables of a folder.
+"""Reloader: keeps the jobs of the store equal to the tables of the folders.
 
-A table with a problem changes nothing: the jobs that it defined before stay in force. Other tables are used.
+A table with a problem changes nothing: the jobs that it defined before stay in force. Other tables are used. Only a
+users' table whose user is gone loses its jobs.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from kron.apps.daemon.installation import Installation
 from kron.apps.daemon.notice import Notice
 from kron.apps.daemon.service_manager import ServiceManager
-from kron.apps.daemon.tables import Scan, Table, TableFolder
+from kron.apps.host.tables import Table, TableFolder
 from kron.apps.plural import plural
 from kron.engine.events import Event, Sink
 from kron.errors import KronError, LanguageError
@@ -26,22 +27,23 @@ MAX_LOGGED_NAMES = 100
 
 
 class Reloader:
-    """Reader of a folder of tables. `notify` is called after the jobs have changed."""
+    """Reader of folders of tables. `notify` is called after the jobs have changed."""
 
     def __init__(
         self,
-        folder: TableFolder,
+        folders: Sequence[TableFolder],
         installation: Installation,
         sink: Sink,
         manager: ServiceManager,
         notify: Callable[[], None],
     ) -> None:
-        self.folder, self.installation, self.sink = folder, installation, sink
+        self.folders, self.installation, self.sink = folders, installation, sink
         self.manager, self.notify = manager, notify
         self.read: dict[str, Table] = {}  # tables as they were last read, by path
         self.ignored = frozenset[str]()
-        self.changed, self.trouble = asyncio.Event(), ""  # why the folder could not be read the last time
-        self.notice = Notice(str(folder.path))
+        self.changed, self.loading = asyncio.Event(), asyncio.Lock()
+        self.troubles: dict[str, KronError | OSError] = {}  # why folders could not be read, by path
+        self.notices = [Notice(str(folder.path)) for folder in folders]
 
     @property
     def refused(self) -> list[str]:
@@ -58,12 +60,19 @@ class Reloader:
         """Read all tables and install them.
 
         Raises:
-            KronError: The folder cannot be used.
+            KronError: A folder cannot be used. Tables of other folders are used.
         """
-        self.notice.watch()
-        scan = await asyncio.to_thread(self.folder.scan)
-        changed_tables = [table for path, table in scan.tables.items() if self.read.get(path) is not table]
-        missing = [path for path in self.installation.identities if path not in scan.tables]
+        async with self.loading:
+            await self._load()
+        if self.troubles:
+            raise next(iter(self.troubles.values()))
+
+    async def _load(self) -> None:
+        for notice in self.notices:
+            notice.watch()
+        tables = await self._scan()
+        changed_tables = [table for path, table in tables.items() if self.read.get(path) is not table]
+        missing = [path for path in self.installation.identities if path not in tables and self._is_known(path)]
         if changed_tables or missing:
             self.manager.reloading()
         for table in changed_tables:
@@ -71,35 +80,57 @@ class Reloader:
         for path in missing:
             deleted = await self.installation.remove(path)
             self.sink(Event("table_removed", 0, {"path": path, "deleted": deleted}))
-        self.read = {path: self.read[path] for path in scan.tables if path in self.read}
-        self._log_ignored(scan)
+        self.read = {path: table for path, table in self.read.items() if path in tables or not self._is_known(path)}
         if changed_tables or missing:
             self.notify()
             self.manager.ready(self.summary)
 
+    async def _scan(self) -> dict[str, Table]:
+        """Return the tables of the folders that can be read."""
+        tables, ignored, troubles = dict[str, Table](), list[str](), dict[str, KronError | OSError]()
+        for folder in self.folders:
+            path = str(folder.path)
+            try:
+                scan = await asyncio.to_thread(folder.scan)
+            except (KronError, OSError) as error:  # its jobs stay as they are, and the next scan tries again
+                troubles[path] = error
+            else:
+                tables |= scan.tables
+                ignored += [f"{path}/{name}" for name in scan.ignored]
+        self.troubles = troubles
+        self._log_ignored(frozenset(ignored))
+        return tables
+
+    def _is_known(self, path: str) -> bool:
+        """Return whether it is known if a table exists: its folder could be read, or is no longer one of tables."""
+        return path.rpartition("/")[0] not in self.troubles
+
     async def follow(self) -> None:
         """Install changes of the tables until canceled: after a notice or a request, and at regular intervals."""
-        loop, descriptor = asyncio.get_running_loop(), self.notice.descriptor
-        if descriptor is not None:
+        loop = asyncio.get_running_loop()
+        descriptors = [notice.descriptor for notice in self.notices if notice.descriptor is not None]
+        for descriptor in descriptors:
             loop.add_reader(descriptor, self._on_notice)
         try:
             while True:
+                is_blind = any(notice.is_blind for notice in self.notices)
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(MISSING_SECONDS if self.notice.is_blind else SCAN_SECONDS):
+                    async with asyncio.timeout(MISSING_SECONDS if is_blind else SCAN_SECONDS):
                         await self.changed.wait()
                 await self._wait_for_quiet()
-                await self._reload()
+                await self.reload()
         finally:
-            if descriptor is not None:
+            for descriptor in descriptors:
                 loop.remove_reader(descriptor)
-            self.notice.close()
+            for notice in self.notices:
+                notice.close()
 
     def request(self) -> None:
         """Read the tables soon."""
         self.changed.set()
 
     def _on_notice(self) -> None:
-        if self.notice.drain():
+        if any(notice.drain() for notice in self.notices):
             self.changed.set()
 
     async def _wait_for_quiet(self) -> None:
@@ -109,16 +140,18 @@ class Reloader:
             self.changed.clear()
             await asyncio.sleep(QUIET_SECONDS)
 
-    async def _reload(self) -> None:
-        trouble, self.trouble = self.trouble, ""
-        try:
+    async def reload(self) -> None:
+        """Read all tables and install them. What is wrong with a folder is logged when it changes."""
+        before = {path: _text_of(error) for path, error in self.troubles.items()}
+        with suppress(KronError, OSError):
             await self.load()
-        except (KronError, OSError) as error:  # the jobs stay as they are, and the next scan tries again
-            self.trouble = getattr(error, "message", str(error))
-            if self.trouble != trouble:
-                self.sink(Event("tables_unreadable", 0, {"path": str(self.folder.path), "error": self.trouble}))
+        for path, error in self.troubles.items():
+            if before.get(path) != _text_of(error):
+                self.sink(Event("tables_unreadable", 0, {"path": path, "error": _text_of(error)}))
 
     async def _install(self, table: Table) -> None:
+        if table.is_void:
+            await self.installation.remove(table.path)
         if table.problems:
             self._log_problems(table)
         else:
@@ -140,9 +173,12 @@ class Reloader:
                 facts |= {"place": place.label, "excerpt": place.excerpt()}
             self.sink(Event("table_refused", 0, {**facts, "problems": len(table.problems), "kept": kept}))
 
-    def _log_ignored(self, scan: Scan) -> None:
+    def _log_ignored(self, ignored: frozenset[str]) -> None:
         """Log the files that are not tables, once each."""
-        ignored = frozenset(scan.ignored)
-        for name in sorted(ignored - self.ignored)[:MAX_LOGGED_NAMES]:
-            self.sink(Event("table_ignored", 0, {"path": str(self.folder.path / name)}))
+        for path in sorted(ignored - self.ignored)[:MAX_LOGGED_NAMES]:
+            self.sink(Event("table_ignored", 0, {"path": path}))
         self.ignored = ignored
+
+
+def _text_of(error: KronError | OSError) -> str:
+    return error.message if isinstance(error, KronError) else str(error)

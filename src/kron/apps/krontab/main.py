@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from kron.apps.cli import main as kron_main
 from kron.apps.cli import run_command
 from kron.apps.krontab.parser import COMMAND_NAMES, PLACE_OPTIONS, parser
+from kron.apps.krontab.remote import run_here_or_there
 
 _SHORT = {"-l": "list", "-e": "edit", "-r": "remove"}
 _INPUT_OPTIONS = ("-f", "--file", "--identity", "--dialect", "--timezone", "--store")  # of the same command of `kron`
@@ -17,7 +18,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit status, as `kron` does."""
     words = sys.argv[1:] if argv is None else argv
     arguments = arguments_of(words)
-    return kron_main(words) if arguments is None else run_command(parser(), arguments)
+    return kron_main(words) if arguments is None else run_command(parser(), arguments, run_here_or_there)
 
 
 def arguments_of(words: Sequence[str]) -> list[str] | None:

@@ -5,20 +5,21 @@ from __future__ import annotations
 import argparse
 import os
 from functools import partial
-from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from kron.apps.cli.options import RUN_KEY_HELP, add_at, add_format, add_record_format, count
 from kron.apps.cli.options import define as define_command
-from kron.apps.daemon.options import Options, default_paths
+from kron.apps.host.place import Place, place_of
 from kron.errors import InvalidSetting
 
-PLACE_OPTIONS = {"--user": False, "--config": True, "--state": True}  # and whether a value follows
+# Options that say which daemon and which of its tables are meant, and whether a value follows.
+PLACE_OPTIONS = {"--user": False, "--config": True, "--state": True, "--spool": True, "--socket": True, "-u": True}
+LOCAL_OPTIONS = ("help", "user", "config", "state", "spool", "socket")  # of the command line, not of a request
 DEFAULT_RUNS, DEFAULT_OUTPUTS = 20, 5
 _EXAMPLES = """\
 short forms:
   krontab -l [TABLE]    krontab list      krontab -e [TABLE]    krontab edit
-  krontab -r TABLE      krontab remove    krontab FILE          krontab install
+  krontab -r [TABLE]    krontab remove    krontab FILE          krontab install
 
 examples:
   krontab -e hello
@@ -34,34 +35,53 @@ All other commands are those of kron, such as krontab lint, krontab explain and 
 _define = partial(define_command, program="krontab", package="kron.apps.krontab.commands")
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    top = argparse.ArgumentParser(
+    top = kind(
         "krontab",
         description="Edit the tables of krond, and see what its jobs did and will do.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for add in (_list, _edit, _install, _remove, _status, _next, _why, _history, _run, _pause, _resume, _log):
+    for add in (_list, _edit, _install, _remove, _status, _next, _why, _history, _run, _pause, _resume, _log, _reload):
         add(commands)
     for command in commands.choices.values():
         _add_place(command)
     return top
 
 
-def read_place(args: argparse.Namespace) -> Options:
+def read_place(args: argparse.Namespace) -> Place:
     """Return the folder and the state file of the daemon that the command line means.
+
+    A daemon that runs the command for someone else says itself which of its tables are meant.
 
     Raises:
         InvalidSetting: This system has no users as Linux has them.
     """
+    if args.place is not None:
+        return cast(Place, args.place)
     if not hasattr(os, "geteuid"):
         hint = "use kron lint, kron next -f FILE and other commands for files, which work everywhere"
         raise InvalidSetting("NEEDS_LINUX", "krontab works on the tables of krond, which needs Linux", hint=hint)
     user = args.user or os.geteuid() != 0
-    config, state = default_paths(user=user)
-    return Options(Path(args.config or config).absolute(), Path(args.state or state).absolute(), user=user)
+    place = place_of(args.config, args.state, args.spool, args.socket, user=user)
+    return place.of_user(args.owner) if args.owner else place
+
+
+def words_of(args: argparse.Namespace) -> tuple[str, ...]:
+    """Return the words of a command line after its command, without those that say which daemon is meant."""
+    (commands,) = (each for each in parser()._actions if isinstance(each, argparse._SubParsersAction))
+    options, rest = list[str](), list[str]()
+    for action in commands.choices[args.command]._actions:
+        value = getattr(args, action.dest, None)
+        if action.dest in LOCAL_OPTIONS or value == action.default:
+            continue
+        if not action.option_strings:
+            rest.append(str(value))
+        else:
+            options.append(action.option_strings[-1] + ("" if action.nargs == 0 else f"={value}"))
+    return (*options, *(["--", *rest] if rest else ()))
 
 
 def _list(commands: Any) -> None:
@@ -82,11 +102,13 @@ def _install(commands: Any) -> None:
     command = _define(commands, "install", "check a krontab file and install it as a table", *examples)
     command.add_argument("file", metavar="FILE", help="krontab file, or - for stdin")
     command.add_argument("--name", metavar="TABLE", help="name of the table (default: the name of the file)")
+    replaces_help = "install only if the present table has this digest; none: only if there is no table"
+    command.add_argument("--replaces", metavar="SHA256", help=replaces_help)
 
 
 def _remove(commands: Any) -> None:
     command = _define(commands, "remove", "remove a table; the records of its jobs stay", "-r hello --yes")
-    command.add_argument("table", metavar="TABLE", help="table")
+    command.add_argument("table", nargs="?", metavar="TABLE", help="table (default: the only table of a user)")
     command.add_argument("--yes", action="store_true", help="do not ask")
 
 
@@ -154,6 +176,10 @@ def _log(commands: Any) -> None:
     command.add_argument("-n", "--count", type=count, default=DEFAULT_OUTPUTS, help=runs_help)
 
 
+def _reload(commands: Any) -> None:
+    _define(commands, "reload", "make krond read its tables now, and wait until it has", "reload")
+
+
 def _job(command: argparse.ArgumentParser, *, required: bool = True) -> None:
     help_text = "TABLE:NAME, or only NAME if it is unique" + ("" if required else " (default: all jobs)")
     command.add_argument("job", nargs=None if required else "?", metavar="JOB", help=help_text)
@@ -172,8 +198,14 @@ def _add_place(command: argparse.ArgumentParser) -> None:
         "SQLite file of the records (default /var/lib/krond/state.db; with --user ~/.local/state/krond/state.db)"
     )
     command.add_argument("--state", metavar="FILE", help=state_help)
+    spool_help = "folder of the users' tables (default /var/spool/krond; none with --user or another --config)"
+    command.add_argument("--spool", metavar="DIR", help=spool_help)
+    socket_help = "ask krond through this socket (default for a user who has no krond: /run/krond/krond.sock)"
+    command.add_argument("--socket", metavar="PATH", help=socket_help)
+    command.add_argument("-u", dest="owner", metavar="USER", help="the table of this user alone; for root")
+    command.set_defaults(place=None, asker="", content=None)
 
 
 COMMAND_NAMES = frozenset(
-    ("list", "edit", "install", "remove", "status", "next", "why", "history", "run", "pause", "resume", "log")
+    ("list", "edit", "install", "remove", "status", "next", "why", "history", "run", "pause", "resume", "log", "reload")
 )

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from kron.apps.daemon.options import Options
+from kron.apps.host.place import Place
 from kron.apps.wiring import open_store
 from kron.engine.registrar import Registrar
 from kron.engine.request_check import MAX_PAGE_SIZE
@@ -19,7 +19,7 @@ _SHOWN_NAMES = 3
 T = TypeVar("T")
 
 
-def has_records(place: Options) -> bool:
+def has_records(place: Place) -> bool:
     """Return whether a daemon has written records.
 
     Raises:
@@ -35,7 +35,7 @@ def has_records(place: Options) -> bool:
     return True
 
 
-def ask_records(place: Options, request: Callable[[Registrar], Awaitable[T]]) -> T:
+def ask_records(place: Place, request: Callable[[Registrar], Awaitable[T]]) -> T:
     """Return the answer of the store of a daemon.
 
     Raises:
@@ -47,26 +47,23 @@ def ask_records(place: Options, request: Callable[[Registrar], Awaitable[T]]) ->
     return asyncio.run(_answer(place, request))
 
 
-async def _answer(place: Options, request: Callable[[Registrar], Awaitable[T]]) -> T:
+async def _answer(place: Place, request: Callable[[Registrar], Awaitable[T]]) -> T:
     async with open_store(f"sqlite:{place.state}") as store:
         return await request(Registrar(store))
 
 
-async def jobs_in_force(registrar: Registrar, place: Options) -> list[ScheduleState]:
+async def jobs_in_force(registrar: Registrar, place: Place) -> list[ScheduleState]:
     """Return the jobs of all tables that the daemon has read, in the order of their identities."""
-    states, last = list[ScheduleState](), ""
-    while page := await registrar.schedules(f"{place.config}/", after=last, limit=MAX_PAGE_SIZE):
-        states += page
-        last = page[-1].identity
+    states = list[ScheduleState]()
+    for prefix in place.prefixes:
+        last = ""
+        while page := await registrar.schedules(prefix, after=last, limit=MAX_PAGE_SIZE):
+            states += page
+            last = page[-1].identity
     return states
 
 
-def short_name(identity: str, place: Options) -> str:
-    """Return the name of a job as a user writes it: the table, a colon and the name."""
-    return identity.removeprefix(f"{place.config}/")
-
-
-def find_job(place: Options, name: str) -> str:
+def find_job(place: Place, name: str) -> str:
     """Return the identity of the job that a user means: by its table and name, or by its name alone.
 
     A job that is no longer in a table is found too, because its records stay.
@@ -78,7 +75,7 @@ def find_job(place: Options, name: str) -> str:
     return ask_records(place, lambda registrar: _find(registrar.store, place, name))
 
 
-async def _find(store: Store, place: Options, name: str) -> str:
+async def _find(store: Store, place: Place, name: str) -> str:
     names = await _names(store, place, deleted=False)
     identity = _match(place, name, names) or _match(place, name, await _names(store, place, deleted=True))
     if identity:
@@ -91,21 +88,23 @@ async def _find(store: Store, place: Options, name: str) -> str:
     raise NotFound("NOT_FOUND", f"job {name!r} does not exist", hint=hint)
 
 
-async def _names(store: Store, place: Options, *, deleted: bool) -> list[str]:
-    names, last, prefix = list[str](), "", f"{place.config}/"
-    while len(names) < MAX_NAMES and (page := await store.identities(last, MAX_PAGE_SIZE, prefix, deleted=deleted)):
-        names += [short_name(identity, place) for identity in page]
-        last = page[-1]
+async def _names(store: Store, place: Place, *, deleted: bool) -> list[str]:
+    names = list[str]()
+    for prefix in place.prefixes:
+        last = ""
+        while len(names) < MAX_NAMES and (page := await store.identities(last, MAX_PAGE_SIZE, prefix, deleted=deleted)):
+            names += map(place.short, page)
+            last = page[-1]
     return names
 
 
-def _match(place: Options, name: str, names: Sequence[str]) -> str:
+def _match(place: Place, name: str, names: Sequence[str]) -> str:
     """Return the identity of the job that has this name; empty if there is none."""
-    wanted = short_name(name, place)
+    wanted = place.short(name)
     if wanted in names:
-        return f"{place.config}/{wanted}"
+        return place.long(wanted)
     matches = [each for each in names if each.rpartition(":")[2] == wanted]
     if len(matches) > 1:
         message = f"{len(matches)} tables have a job {name!r}"
         raise UsageError("USAGE", message, hint=f"use one of {', '.join(matches[:_SHOWN_NAMES])}")
-    return f"{place.config}/{matches[0]}" if matches else ""
+    return place.long(matches[0]) if matches else ""

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kron.apps.daemon.options import Options
-from kron.apps.daemon.tables import Table
+from kron.apps.host.place import Place
+from kron.apps.host.tables import Table
 from kron.apps.krontab.records import ask_records, has_records, jobs_in_force
 from kron.errors import KronError
 from kron.rules.state import ScheduleState
@@ -28,35 +28,32 @@ class TableReport:
     problems: tuple[KronError, ...] = ()
 
 
-def stored_jobs(place: Options) -> list[ScheduleState]:
+def stored_jobs(place: Place) -> list[ScheduleState]:
     """Return the jobs in force; none if no daemon has run yet."""
     return ask_records(place, lambda registrar: jobs_in_force(registrar, place)) if has_records(place) else []
 
 
-def report_tables(place: Options, states: Sequence[ScheduleState]) -> list[TableReport]:
-    """Return the tables of the folder, and those that were removed and are still in force.
+def report_tables(place: Place, states: Sequence[ScheduleState]) -> list[TableReport]:
+    """Return the tables of the folders, and those that were removed and are still in force.
 
     Raises:
-        KronError: The folder cannot be read.
+        KronError: A folder cannot be read.
     """
-    scan, jobs = place.folder.scan(), defaultdict[str, dict[str, Job]](dict)
+    tables = [table for folder in place.folders for table in folder.scan().tables.values()]
+    jobs = defaultdict[str, dict[str, Job]](dict)
     for state in states:
         jobs[state.identity.rpartition(":")[0]][state.identity] = state.job
-    reports = [_report(table, jobs.pop(path, {})) for path, table in scan.tables.items()]
-    reports += [TableReport(_name(path), path, REMOVED, 0, len(left)) for path, left in jobs.items()]
+    reports = [_report(place, table, jobs.pop(table.path, {})) for table in tables]
+    reports += [TableReport(place.short(path), path, REMOVED, 0, len(left)) for path, left in jobs.items()]
     return sorted(reports, key=lambda report: report.name)
 
 
-def _report(table: Table, in_force: dict[str, Job]) -> TableReport:
+def _report(place: Place, table: Table, in_force: dict[str, Job]) -> TableReport:
     state = REFUSED if table.problems else IN_FORCE if _is_in_force(table, in_force) else NOT_READ
-    return TableReport(_name(table.path), table.path, state, len(table.jobs), len(in_force), table.problems)
+    return TableReport(place.short(table.path), table.path, state, len(table.jobs), len(in_force), table.problems)
 
 
 def _is_in_force(table: Table, in_force: dict[str, Job]) -> bool:
     return len(table.jobs) == len(in_force) and all(
         job.identity in in_force and in_force[job.identity].same_definition(job) for job in table.jobs
     )
-
-
-def _name(path: str) -> str:
-    return path.rpartition("/")[2]

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import sqlite3
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from math import inf
@@ -29,11 +29,12 @@ from kron.launchers.command.streams import plan_streams
 from kron.rules.excerpt import excerpt_of_end, excerpt_of_error
 from kron.rules.launch_result import LaunchResponse, LaunchResult, Report
 from kron.rules.run import Run, overlap_of
-from kron.timing.job import Command
+from kron.timing.job import Command, Job
 from kron.timing.schedule.policy import SECOND, Overlap, WorkerLossPolicy
 
 log = logging.getLogger("kron.launchers.command")
 
+LANE = "command"  # of all commands of a worker
 POLL_SECONDS = 2.0  # seconds between two checks of the journal, and between two renewals of the lease of an adopted run
 CHECKS_PER_RENEWAL = 30  # checks of the journal after which the leases of commands of other workers are renewed
 MAX_STARTS = 8  # commands begun at once: each waits for the journal's disk
@@ -69,6 +70,11 @@ class CommandLauncher:
         self.starting: set[asyncio.Task[Started]] = set()
         self.tasks: dict[str, asyncio.Task[None]] = {}
         self.adopting: asyncio.Task[None] | None = None
+        self.lane_of: Callable[[Job], str] = lambda job: LANE
+
+    def lane(self, job: Job) -> str:
+        """Return what the starts of a job are counted by: all commands together, unless the application differs."""
+        return self.lane_of(job)
 
     def adopt(self) -> None:
         """Follow the commands that other workers of this host started and whose end the journal does not have.

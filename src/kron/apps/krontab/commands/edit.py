@@ -11,47 +11,42 @@ import tempfile
 from pathlib import Path
 
 from kron.apps.cli.console import Screen
-from kron.apps.daemon.options import Options
-from kron.apps.daemon.table_file import MAX_FILE_BYTES
-from kron.apps.krontab.parser import read_place
+from kron.apps.host.table_file import MAX_FILE_BYTES
+from kron.apps.krontab.edited_table import EditedTable, edited_table
 from kron.apps.krontab.question import confirmed
-from kron.apps.krontab.table_writer import check_name, install, read_content
-from kron.errors import InvalidInput, NotFound, UsageError
+from kron.errors import InvalidInput, NotFound
 
-DEFAULT_NAME = "jobs"  # of the first table
 MAX_EDITS = 1_000
 _NEW_TABLE = b'# every day at 4: 0 4 * * * @tz(Europe/Paris) @policy(deadline=1h) name=backup command="..."\n'
 
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
     """Edit the table until it is valid. Returns 1 if it was not installed; the copy is then kept."""
-    place = read_place(args)
-    name = check_name(args.table or _only_table(place))
-    old = read_content(place, name)
-    draft = Path(tempfile.mkdtemp(prefix="krontab-"), name)
+    table = edited_table(args)
+    draft = Path(tempfile.mkdtemp(prefix="krontab-"), table.name or "table")
     try:
-        draft.write_bytes(_NEW_TABLE if old is None else old)
-        is_done = _edit(place, name, old, draft, screen)
+        draft.write_bytes(_NEW_TABLE if table.old is None else table.old)
+        is_done = _edit(table, draft, screen)
     except BaseException:
-        _keep(draft, old, screen)
+        _keep(draft, table.old, screen)
         raise
     if not is_done:
-        _keep(draft, old, screen)
+        _keep(draft, table.old, screen)
         return 1
     shutil.rmtree(draft.parent, ignore_errors=True)
     return 0
 
 
-def _edit(place: Options, name: str, old: bytes | None, draft: Path, screen: Screen) -> bool:
+def _edit(table: EditedTable, draft: Path, screen: Screen) -> bool:
     """Return whether nothing is left to do: the table was installed, or was not changed."""
     first = draft.read_bytes()
     for _ in range(MAX_EDITS):
         _run_editor(draft)
         content = _read(draft)
         if content == first:
-            screen.note(f"table {name} not changed")
+            screen.note(f"table {table.name} not changed")
             return True
-        if install(place, name, content, screen, expected=old):
+        if table.install(content, screen):
             return True
         if not confirmed("edit again?", screen, default=True):
             break
@@ -86,14 +81,3 @@ def _keep(draft: Path, old: bytes | None, screen: Screen) -> None:
         screen.note(f"table {draft.name} stays as it is; your edits are in {draft}")
     else:
         shutil.rmtree(draft.parent, ignore_errors=True)
-
-
-def _only_table(place: Options) -> str:
-    """Return the name of the only table of the folder, or of the first one."""
-    if not place.config.exists():
-        return DEFAULT_NAME
-    names = [Path(path).name for path in place.folder.scan().tables]
-    if len(names) > 1:
-        message = f"{place.config} has {len(names)} tables"
-        raise UsageError("USAGE", message, hint=f"name one of them: {', '.join(names[:10])}")
-    return names[0] if names else DEFAULT_NAME

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from kron.apps.cli.console import Screen
-from kron.apps.daemon.table_file import MAX_FILE_BYTES
+from kron.apps.host.table_file import MAX_FILE_BYTES
 from kron.apps.krontab.parser import COMMAND_NAMES, read_place
 from kron.apps.krontab.table_writer import check_name, install
 from kron.errors import NotFound, UsageError, did_you_mean
@@ -15,16 +15,30 @@ from kron.errors import NotFound, UsageError, did_you_mean
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
     """Install the file. Returns 1 if the daemon would refuse it; the table then stays as it is."""
-    if args.file == "-" and args.name is None:
-        raise UsageError(
-            "USAGE", "standard input has no name", hint="name the table with --name, such as --name backup"
-        )
-    content = _content(args.file)
-    name = check_name(args.name or Path(args.file).name)
-    return int(not install(read_place(args), name, content, screen))
+    place = read_place(args)
+    name = check_name(place, args.name or (None if place.only else file_name(args)))
+    content = read_input(args.file) if args.content is None else args.content
+    return int(not install(place, name, content, screen, replaces=args.replaces))
 
 
-def _content(path: str) -> bytes:
+def file_name(args: argparse.Namespace) -> str:
+    """Return the name of the file.
+
+    Raises:
+        UsageError: It is the standard input.
+    """
+    if args.file == "-":
+        hint = "name the table with --name, such as --name backup"
+        raise UsageError("USAGE", "standard input has no name", hint=hint)
+    return Path(args.file).name
+
+
+def read_input(path: str) -> bytes:
+    """Return the content of a file, or of the standard input.
+
+    Raises:
+        NotFound: The file cannot be read.
+    """
     if path == "-":
         return sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
     try:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from kron.apps.cli.console import Screen
-from kron.apps.daemon.options import Options
-from kron.apps.daemon.state_folder import running_pid
+from kron.apps.host.place import Place
+from kron.apps.host.state_folder import running_pid
 from kron.apps.krontab.parser import read_place
 from kron.apps.krontab.table_report import REFUSED, TableReport, report_tables, stored_jobs
 from kron.apps.krontab.table_writer import read_content
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     return 0
 
 
-def _print_table(args: argparse.Namespace, screen: Screen, place: Options, reports: list[TableReport]) -> int:
+def _print_table(args: argparse.Namespace, screen: Screen, place: Place, reports: list[TableReport]) -> int:
     report = next((each for each in reports if each.name == args.table), None)
     content = read_content(place, args.table) if report else None
     if report is None or content is None:

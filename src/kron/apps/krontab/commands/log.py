@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kron.apps.cli.console import Screen
-from kron.apps.daemon.options import Options
-from kron.apps.daemon.state_folder import JOURNAL_NAME
+from kron.apps.host.place import Place
+from kron.apps.host.state_folder import JOURNAL_NAME
 from kron.apps.krontab.output_files import Reader, newest_outputs, output_folder
 from kron.apps.krontab.parser import read_place
-from kron.apps.krontab.records import ask_records, find_job, jobs_in_force, short_name
+from kron.apps.krontab.records import ask_records, find_job, jobs_in_force
 from kron.engine.registrar import Registrar
 from kron.rules.run import Run
 from kron.timing.zone import rfc3339
@@ -22,19 +22,24 @@ MAX_FOLLOWED = 100  # files at once: those that were written last
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
     """Print the end of the captured output of the last runs, the newest last. With `--follow`, go on."""
-    place = read_place(args)
-    identities = _identities(place, args.job)
-    follower = Follower(place, identities, screen)
-    if not follower.show(args.count, whole=args.follow) and not args.follow:
-        screen.note("no output captured")
-    while args.follow:
+    for _ in steps(args, screen):
         screen.out.flush()
         time.sleep(POLL_SECONDS)
-        follower.show(MAX_FOLLOWED, whole=True)
     return 0
 
 
-def _identities(place: Options, job: str | None) -> Sequence[str]:
+def steps(args: argparse.Namespace, screen: Screen) -> Iterator[None]:
+    """Print the captured output. With `--follow`, print what is new at each further step."""
+    place = read_place(args)
+    follower = Follower(place, _identities(place, args.job), screen)
+    if not follower.show(args.count, whole=args.follow) and not args.follow:
+        screen.note("no output captured")
+    while args.follow:
+        yield
+        follower.show(MAX_FOLLOWED, whole=True)
+
+
+def _identities(place: Place, job: str | None) -> Sequence[str]:
     if job is not None:
         return [find_job(place, job)]
     return [state.identity for state in ask_records(place, lambda registrar: jobs_in_force(registrar, place))]
@@ -43,7 +48,7 @@ def _identities(place: Options, job: str | None) -> Sequence[str]:
 class Follower:
     """What was printed of each output file so far."""
 
-    def __init__(self, place: Options, identities: Sequence[str], screen: Screen) -> None:
+    def __init__(self, place: Place, identities: Sequence[str], screen: Screen) -> None:
         self.place, self.screen = place, screen
         self.folders = [output_folder(place.state.parent / JOURNAL_NAME, identity) for identity in identities]
         self.readers: dict[str, Reader] = {}
@@ -81,5 +86,5 @@ class Follower:
         return (
             f"== {key[:12]}"
             if run is None
-            else (f"== {short_name(run.identity, self.place)}, period {rfc3339(run.nominal)}, {run.state}")
+            else (f"== {self.place.short(run.identity)}, period {rfc3339(run.nominal)}, {run.state}")
         )

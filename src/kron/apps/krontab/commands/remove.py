@@ -13,7 +13,8 @@ from kron.errors import NotFound
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
     """Remove the table after a question. Returns 1 if the answer is no."""
-    place, name = read_place(args), check_name(args.table)
+    place = read_place(args)
+    name = check_name(place, args.table)
     if read_content(place, name) is None:
         raise NotFound("NOT_FOUND", f"{place.config} has no table {name!r}", hint="krontab -l lists the tables")
     if not args.yes and not confirmed(f"remove table {name}?", screen, default=False):

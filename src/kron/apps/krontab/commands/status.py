@@ -9,10 +9,9 @@ from heapq import nsmallest
 from kron.apps.cli.console import Screen
 from kron.apps.cli.inputs import now
 from kron.apps.cli.store_request import run_record
-from kron.apps.daemon.options import Options
-from kron.apps.daemon.state_folder import running_pid
+from kron.apps.host.place import Place
+from kron.apps.host.state_folder import running_pid
 from kron.apps.krontab.parser import read_place
-from kron.apps.krontab.records import short_name
 from kron.apps.krontab.table_report import IN_FORCE, TableReport, report_tables, stored_jobs
 from kron.apps.plural import plural
 from kron.rules.run import RUNNING, Run, State
@@ -49,7 +48,7 @@ def _next_runs(states: Sequence[ScheduleState], at: int, count: int) -> list[tup
 
 def _print(
     screen: Screen,
-    place: Options,
+    place: Place,
     pid: int | None,
     tables: Sequence[TableReport],
     states: Sequence[ScheduleState],
@@ -64,14 +63,14 @@ def _print(
     screen.line(f"running: {plural(len(running), 'command')}")
     for run in running:
         started = "" if run.started is None else f" since {rfc3339_ms(run.started)}"
-        screen.line(f"         {short_name(run.identity, place)}{started}")
+        screen.line(f"         {place.short(run.identity)}{started}")
     if next_runs:
         screen.line()
-        screen.table(["NEXT RUN", "JOB"], [[rfc3339_ms(at), short_name(name, place)] for at, name in next_runs])
+        screen.table(["NEXT RUN", "JOB"], [[rfc3339_ms(at), place.short(name)] for at, name in next_runs])
 
 
 def _record(
-    place: Options,
+    place: Place,
     pid: int | None,
     tables: Sequence[TableReport],
     states: Sequence[ScheduleState],
@@ -86,5 +85,5 @@ def _record(
         "jobs": len(states),
         "paused": sum(state.paused for state in states),
         "running": [run_record(run) for run in running],
-        "next": [{"job": short_name(name, place), "at": rfc3339_ms(at)} for at, name in next_runs],
+        "next": [{"job": place.short(name), "at": rfc3339_ms(at)} for at, name in next_runs],
     }

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from kron.apps.daemon.table_file import UNSAFE_MODE
+from kron.apps.host.table_file import UNSAFE_MODE
 from kron.errors import InvalidSetting
 
 LOCK_NAME, JOURNAL_NAME = "krond.lock", "journal"

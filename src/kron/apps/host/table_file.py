@@ -52,8 +52,8 @@ def open_folder(path: str, owners: Collection[int]) -> int:
     return folder
 
 
-def read_file(folder: int, name: str, path: str, owners: Collection[int]) -> str:
-    """Return the text of a file in an open folder.
+def read_file(folder: int, name: str, path: str, owners: Collection[int]) -> bytes:
+    """Return the content of a file in an open folder: at most one byte more than a table can have.
 
     Args:
         folder: Descriptor of the folder.
@@ -63,7 +63,7 @@ def read_file(folder: int, name: str, path: str, owners: Collection[int]) -> str
 
     Raises:
         InvalidInput: The file is not safe to use.
-        InvalidSchedule: The file is too large, or is not UTF-8 text.
+        InvalidSchedule: The file is too large.
         NotFound: The file cannot be read.
     """
     try:
@@ -79,7 +79,7 @@ def read_file(folder: int, name: str, path: str, owners: Collection[int]) -> str
         if signature_of(os.fstat(file)) != signature_of(before):
             hint = "write a new file in another folder, and rename it to this path"
             raise InvalidInput("UNSAFE_FILE", f"{path} changed while it was read", hint=hint)
-    return text_of(content, path)
+    return content
 
 
 def _check(path: str, facts: os.stat_result, owners: Collection[int]) -> None:
