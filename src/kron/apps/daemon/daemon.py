@@ -8,6 +8,7 @@ import signal
 import socket
 from typing import cast
 
+from kron.apps.daemon.boot_runs import request_boot_runs
 from kron.apps.daemon.installation import Installation
 from kron.apps.daemon.options import Options
 from kron.apps.daemon.reloader import Reloader
@@ -23,6 +24,7 @@ from kron.engine.registrar import Registrar
 from kron.engine.store import Store
 from kron.engine.worker import Worker
 from kron.launchers.command.launcher import CommandLauncher
+from kron.launchers.command.process import boot
 
 STOP_SECONDS = 1.0  # seconds that the worker has to record what it has begun
 WAIT_CHECK_SECONDS = 0.05  # between two checks whether commands still run
@@ -68,7 +70,9 @@ class Daemon:
             released = await release_unstarted(worker.store, self.launcher.journal, worker.owner)
         await installation.restore()
         await self.reloader.load()
-        self.sink(Event("krond_started", 0, {**self._facts(), "adopted": self.adopted, "released": released}))
+        boot_runs = await request_boot_runs(installation.registrar, self.options.state.parent, boot())
+        facts = {"adopted": self.adopted, "released": released, "boot_runs": boot_runs}
+        self.sink(Event("krond_started", 0, self._facts() | facts))
         self.manager.ready(self.reloader.summary)
         if self.options.once:
             await self._run_once()

@@ -6,6 +6,7 @@ from kron.apps.cli.console import Screen
 from kron.apps.daemon.tables import Table, TableFolder
 from kron.apps.plural import plural
 from kron.engine.clock import SystemClock
+from kron.language.boot_form import NEXT_BOOT, is_boot
 from kron.timing.job import Job
 from kron.timing.upcoming import time_of
 from kron.timing.upcoming_runs import upcoming_runs
@@ -30,6 +31,8 @@ def dry_run(folder: TableFolder, screen: Screen) -> int:
 
 
 def _next_run(job: Job, now: int) -> str:
+    if is_boot(job.schedule):
+        return NEXT_BOOT
     runs = upcoming_runs(job.schedule, job.identity, now, 1).runs
     return rfc3339(time_of(runs[0].decision)) if runs else "never"
 

@@ -10,6 +10,7 @@ from kron.apps.cli.inputs import Subject
 from kron.apps.daemon.options import Options
 from kron.apps.krontab.parser import read_place
 from kron.apps.krontab.records import ask_records, find_job, jobs_in_force, short_name
+from kron.language.boot_form import NEXT_BOOT, is_boot
 from kron.language.source import shown_source
 from kron.rules.state import ScheduleState
 
@@ -23,7 +24,11 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     for state in selected_states:
         if state.is_inactive:
             screen.note(f"{short_name(state.identity, place)} is paused: its runs are left out")
-    subjects = [_subject(state, place) for state in selected_states if not state.is_inactive]
+    active_states = [state for state in selected_states if not state.is_inactive]
+    for state in active_states:
+        if is_boot(state.job.schedule):
+            screen.note(f"{short_name(state.identity, place)}: {NEXT_BOOT}")
+    subjects = [_subject(state, place) for state in active_states if not is_boot(state.job.schedule)]
     return show_runs(subjects, args, screen, named=True) if subjects else 0
 
 
