@@ -38,6 +38,7 @@ LEVELS = {
     "tables_unreadable": ERROR,
     "table_ignored": WARNING,
     "library_warning": WARNING,
+    "notification_failed": WARNING,
 }
 _PROBLEM_STATES = frozenset({"failed", "lost", "unknown", "missed", "unschedulable"})
 
@@ -164,6 +165,12 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "table_ignored": lambda facts: f"file {facts['path']} ignored: its name is not a table name",
     "tables_unreadable": lambda facts: f"tables not read, all jobs stay as they are: {facts['error']}",
     "krond_started": _krond_started,
+    "notification_sent": lambda facts: (
+        f"notification about {facts['identity']} ({facts['events']}) sent: {facts['target']}"
+    ),
+    "notification_failed": lambda facts: (
+        f"notification about {facts['identity']} ({facts['events']}) not sent: {facts['error']}"
+    ),
     "library_warning": lambda facts: str(facts["text"]),
     "worker_stopped": lambda facts: f"worker {facts['owner']} has stopped",
     "log_dropped": lambda facts: f"{facts['count']} log lines dropped: the log could not be written fast enough",

@@ -9,20 +9,20 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from kron.language import kron
+from kron.language import kron, plus
 from kron.language.fault import Fault
+from kron.language.options import Options
 from kron.timing.schedule import Schedule
-from kron.timing.schedule.head import Moment, Moments
-from kron.timing.schedule.policy import KRON, MINUTE
+from kron.timing.schedule.policy import KRON, MINUTE, Overlap
 from kron.timing.zone import UTC_ZONE
 
 WORD = "@reboot"
 NEXT_BOOT = "at the next boot"  # when such a job runs, for people
 _STARTS = re.compile(rf"[ \t]*{WORD}(?=[ \t]|$)")
 _FIELDS = "0 0 * * *"  # stands for the word while the modifiers are read
-_POLICY = replace(KRON, deadline=10 * MINUTE)  # a host that boots is busy
-_HEAD = Moments((Moment(0, is_instant=True),))
-BOOT = Schedule(_HEAD, UTC_ZONE, policy=_POLICY)
+# A host that boots is busy. A run of an earlier boot has no process, also if the record does not know that yet.
+_POLICY = replace(KRON, overlap=Overlap.ALLOW, deadline=10 * MINUTE)
+BOOT = replace(plus.read_schedule("at 1970-01-01T00:00Z", Options(UTC_ZONE)), policy=_POLICY)
 
 
 def is_boot_text(text: str) -> bool:
@@ -32,7 +32,7 @@ def is_boot_text(text: str) -> bool:
 
 def is_boot(schedule: Schedule) -> bool:
     """Return whether a job with this schedule runs once per boot."""
-    return schedule.cron == _HEAD
+    return schedule.cron == BOOT.cron
 
 
 def read_boot(text: str) -> Schedule:

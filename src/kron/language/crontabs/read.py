@@ -33,7 +33,7 @@ class Crontab:
 
 
 class CronEntry(NamedTuple):
-    """Line that runs a command, at times or at each boot: its parts, when cron runs it, and the variables that apply to it."""
+    """Line that runs a command: its parts, when cron runs it, and the variables that apply to it."""
 
     entry: Entry
     timing: Timing

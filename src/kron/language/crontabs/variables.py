@@ -17,7 +17,10 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NUMBER = re.compile(r"[0-9]{1,4}")
 _NO_SENDER = "MAILFROM={value} applies to the lines below. krond leaves the sender of a mail to sendmail."
 _NO_ADDRESS = "MAILTO={value} is not a list of mail addresses, so the lines below send no mail."
-_NO_OUTPUT = "cron discards the output of the lines below, because MAILTO is empty. krond sends no mail, and keeps the output of the last runs."
+_NO_OUTPUT = (
+    "cron discards the output of the lines below, because MAILTO is empty. krond sends no mail, and keeps the output "
+    "of the last runs."
+)
 _CRON_TZ = (
     "CRON_TZ is a variable of cronie: the lines below are imported in this zone. Debian's cron ignores it, and uses "
     "the time zone of the host. If these lines come from Debian's cron, remove CRON_TZ and import them again."
