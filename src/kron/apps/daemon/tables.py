@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kron.apps.daemon.account import Account
-from kron.apps.daemon.table_file import Signature, open_folder, read_file, signature_of, text_of
+from kron.apps.daemon.table_file import Signature, open_folder, read_file, signatures_of, text_of
 from kron.errors import InvalidSchedule, KronError
 from kron.language.fault import Fault
 from kron.language.krontab import Line, read_table
@@ -21,6 +21,9 @@ TARGET = "command:"  # target of every job of a table
 MAX_NAMES = 10_000  # entries of the folder
 MAX_JOBS = 100_000  # jobs of all tables together
 _NAME = re.compile(r"[A-Za-z0-9_-]+")  # as run-parts: no copies of editors and package managers
+
+
+_VERSIONS = ".."  # how the names of the folders begin in which Kubernetes keeps the versions of a ConfigMap
 
 
 def is_table_name(name: str) -> bool:
@@ -56,7 +59,7 @@ class TableFolder:
     path: Path
     owners: Collection[int]
     account: Account | None = None
-    known: dict[str, tuple[Signature, Table]] = field(default_factory=dict)  # by name
+    known: dict[str, tuple[tuple[Signature, ...], Table]] = field(default_factory=dict)  # by name
 
     def scan(self) -> Scan:
         """Return the tables of the folder.
@@ -71,7 +74,7 @@ class TableFolder:
             self.known = {name: known for name in table_names if (known := self._read(folder, name)) is not None}
         finally:
             os.close(folder)
-        ignored = tuple(name for name in names if not is_table_name(name))
+        ignored = tuple(name for name in names if not is_table_name(name) and not name.startswith(_VERSIONS))
         return Scan({table.path: table for table in self._within_limit()}, ignored)
 
     def check(self, name: str, content: bytes) -> Table:
@@ -92,16 +95,16 @@ class TableFolder:
                     raise InvalidSchedule("TOO_LONG", message, hint="use a folder that has only tables")
         return sorted(names)
 
-    def _read(self, folder: int, name: str) -> tuple[Signature, Table] | None:
-        """Return a table with the signature of its file; None if the file has vanished."""
+    def _read(self, folder: int, name: str) -> tuple[tuple[Signature, ...], Table] | None:
+        """Return a table with the signatures of its file; None if the file has vanished."""
         try:
-            signature = signature_of(os.stat(name, dir_fd=folder, follow_symlinks=False))
+            signatures = signatures_of(folder, name)
         except FileNotFoundError:
             return None
         known = self.known.get(name)
-        if known is not None and known[0] == signature:
+        if known is not None and known[0] == signatures:
             return known
-        return signature, self._table(folder, name)
+        return signatures, self._table(folder, name)
 
     def _table(self, folder: int, name: str) -> Table:
         path = str(self.path / name)
