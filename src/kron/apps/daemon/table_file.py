@@ -46,7 +46,7 @@ def signatures_of(folder: int, name: str) -> tuple[Signature, ...]:
         FileNotFoundError: The folder has no such file.
     """
     facts = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    signatures = (signature_of(facts),)
+    signatures: tuple[Signature, ...] = (signature_of(facts),)
     if stat.S_ISLNK(facts.st_mode):
         with suppress(OSError):
             signatures += (signature_of(os.stat(name, dir_fd=folder)),)

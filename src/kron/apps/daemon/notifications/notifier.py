@@ -142,11 +142,21 @@ class Notifier:
         output = await self._in_thread(lambda: tail(path, OUTPUT_BYTES))
         decision = await self._in_thread(lambda: decide_run(self.notified, run, code, now, has_output=bool(output)))
         if decision.occasions:
-            times, cause = (run.nominal, run.nominal, 1), (str(run.state), str(run.reason or ""))
-            details = (code, last_error(attempts) or "", decision.repeats, output)
-            await self._send(
-                Message(decision.occasions, run.identity, run.key, *times, *cause, *details), command, forms
+            message = Message(
+                decision.occasions,
+                run.identity,
+                run.key,
+                run.nominal,
+                run.nominal,
+                1,
+                str(run.state),
+                str(run.reason or ""),
+                exit_status=code,
+                text=last_error(attempts) or "",
+                repeats=decision.repeats,
+                output=output,
             )
+            await self._send(message, command, forms)
 
     async def _send(self, message: Message, command: Command, forms: list[NotificationForm]) -> None:
         """Begin to send a message to each target that wants it, a few at once."""
