@@ -42,8 +42,9 @@ def test_system_crontab_becomes_a_krontab(kron, crontab):
     path = crontab(SYSTEM)
     result = kron("import", path, *UTC)
     assert result.status == 0
-    (job,) = read_table(result.out, "/krontab").jobs
+    job, boot_job = read_table(result.out, "/krontab").jobs
     assert (job.command.user, job.command.env) == ("root", (("PATH", "/usr/bin"),))
+    assert (boot_job.command.line, boot_job.source.text) == ("x", "@reboot")
     assert lines(result.out)[0].startswith("17 * * * * @policy(concurrency=allow,deadline=1m) name=root-run-parts-")
     assert Path(path).read_text(encoding="utf-8") == SYSTEM
     assert [each.name for each in Path(path).parent.iterdir()] == ["crontab"]
@@ -53,7 +54,7 @@ def test_summary_counts_lines_and_compares_the_busiest_minutes(kron, crontab):
     text = "MAILTO=x\n@reboot root x\n" + "".join(f"0 0 * * * root x {number}\n" for number in range(50))
     result = kron("import", crontab(text), *UTC)
     summary, load = result.err.splitlines()
-    assert summary == "50 lines imported, 2 lines with notes, 1 @reboot, 0 not imported"
+    assert summary == "50 lines imported, 0 lines with notes, 1 @reboot, 0 not imported"
     assert load.startswith("busiest minute: 50 (2026-01-15T00:00:00Z) as imported, ")
     assert int(load.partition("as imported, ")[2].split()[0]) < 10
 
@@ -169,7 +170,7 @@ def test_new_file_is_written_and_an_old_one_is_kept(kron, crontab, tmp_path):
     path, target = crontab(SYSTEM), tmp_path / "krontab"
     result = kron("import", path, "--write", str(target), *UTC)
     assert (result.status, result.out) == (0, "")
-    assert len(read_table(target.read_text(encoding="utf-8"), "/krontab").jobs) == 1
+    assert len(read_table(target.read_text(encoding="utf-8"), "/krontab").jobs) == 2
     for existing in (str(target), path):
         before = Path(existing).read_text(encoding="utf-8")
         result = kron("import", path, "--write", existing, *UTC)

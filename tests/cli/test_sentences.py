@@ -185,6 +185,7 @@ def test_a_crontab_is_read():
     assert [(line.row.number, line.entry.entry.command) for line in lines] == [
         (3, "root /bin/a"),
         (4, "/bin/b"),
+        (5, "/bin/c"),
         (6, "/bin/d"),
         (7, "/bin/e"),
         (8, "/bin/f"),

@@ -39,6 +39,7 @@ LEVELS = {
     "table_ignored": WARNING,
     "socket_failed": ERROR,
     "library_warning": WARNING,
+    "notification_failed": WARNING,
 }
 _PROBLEM_STATES = frozenset({"failed", "lost", "unknown", "missed", "unschedulable"})
 
@@ -166,6 +167,12 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "tables_unreadable": lambda facts: f"tables not read, all jobs stay as they are: {facts['error']}",
     "socket_failed": lambda facts: f"krond has no control socket: {facts['error']}",
     "krond_started": _krond_started,
+    "notification_sent": lambda facts: (
+        f"notification about {facts['identity']} ({facts['events']}) sent: {facts['target']}"
+    ),
+    "notification_failed": lambda facts: (
+        f"notification about {facts['identity']} ({facts['events']}) not sent: {facts['error']}"
+    ),
     "library_warning": lambda facts: str(facts["text"]),
     "worker_stopped": lambda facts: f"worker {facts['owner']} has stopped",
     "log_dropped": lambda facts: f"{facts['count']} log lines dropped: the log could not be written fast enough",

@@ -153,7 +153,7 @@ FORMS = (
     _form(r"(?:RRULE:|FREQ=|DTSTART).*", _none, "this is an iCalendar rule: give five fields", "rrule"),
     _form(rf"@?every ((?:{interval_form.DURATION} ?)+)", interval_form.interval),
     _form(r"@every .*", _none, "give five fields, or a sentence such as every 2 hours"),
-    _form(r"@reboot", _none, "a boot is not a time: no dialect reads @reboot"),
+    _form(r"@reboot", _none, "a boot is not a time: only krond runs @reboot, in a line of a krontab file"),
     _form(r"every (second|minute|hour)", interval_form.single),
     _form(
         r"(?:R/)?P(?=.)(?:([0-9]{1,4})W)?(?:([0-9]{1,4})D)?"

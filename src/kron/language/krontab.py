@@ -10,10 +10,12 @@ from typing import Any
 from kron.errors import InvalidSchedule, LanguageError, clip, did_you_mean
 from kron.language import kron
 from kron.language.agreement import ANY_IDENTITY
+from kron.language.boot_form import is_boot_text, read_boot
 from kron.language.dialect import TABLE, NamedText, split_name
 from kron.language.door import FILE
 from kron.language.fault import Fault
 from kron.language.krontab_values import KEYS
+from kron.language.notification_form import MAX_NOTIFICATIONS
 from kron.language.opinion import with_opinion
 from kron.language.options import Options
 from kron.language.quoting import WORD, check_quotes, quote, spans, unquote
@@ -35,6 +37,7 @@ _RECURRENCE = re.compile(
     rf"(?:[ \t]*+(?:(?=(?i:RRULE|DTSTART|EXDATE)[:;])|(?!{_KEY.pattern})){WORD})*[ \t]*+", re.DOTALL
 )
 _USER = re.compile(r"root[ \t]+")  # of a system crontab
+_NOUNS = {"env": "variable", "notify": "notification"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +154,8 @@ def _read_line(text: str, number: int, path: str) -> Line:
 
 
 def _read_schedule(text: str) -> Schedule:
+    if is_boot_text(text):
+        return read_boot(text)
     try:
         return _read_cached_schedule(text) if len(text) <= 256 else kron.read(text, UTC_ZONE)
     except Fault as fault:
@@ -186,7 +191,7 @@ def _read_cached_schedule(text: str) -> Schedule:
 
 def _read_pairs(text: str, pairs_start: int) -> dict[str, Any]:
     pairs: dict[str, Any] = {}
-    variables: dict[str, Any] = {}
+    repeatable = {"env": dict[str, Any](), "notify": dict[str, Any]()}  # keys whose values have names
     for start, end in spans(text, pairs_start):
         match = _KEY.match(text, start, end)
         if not match:
@@ -198,13 +203,16 @@ def _read_pairs(text: str, pairs_start: int) -> dict[str, Any]:
             hint = did_you_mean(key, KEYS, f"use one of {', '.join(KEYS)}")
             raise Fault("UNKNOWN_KEY", f"unknown key {clip(key)!r}", start, value_start - 1, hint)
         value = _read_value(key, text[value_start:end], value_start)
-        values, name, value = (variables, *value) if key == "env" else (pairs, key, value)
+        group = "notify" if key == "mailto" else key
+        values, name, value = (repeatable[group], *value) if group in repeatable else (pairs, key, value)
         if name in values:
-            message = f"duplicate {'variable' if key == 'env' else 'key'} {clip(name)}"
+            message = f"duplicate {_NOUNS.get(group, 'key')} {clip(name)}"
             raise Fault("DUPLICATE_KEY", message, start, end, "keep one of them")
         values[name] = value
-    pairs["env"] = tuple(variables.items())
-    return pairs
+        if len(repeatable["notify"]) > MAX_NOTIFICATIONS:
+            message = f"job has more than {MAX_NOTIFICATIONS} notifications"
+            raise Fault("BAD_VALUE", message, start, end, "remove some of them")
+    return pairs | {key: tuple(values.items()) for key, values in repeatable.items()}
 
 
 def _read_value(key: str, value: str, start: int) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 from kron.errors import clip
 from kron.language.duration import read_duration
 from kron.language.fault import Fault
+from kron.language.notification_form import read_mailto, read_notification
 from kron.language.output_form import read_output
 from kron.timing.job import MAX_GRACE
 
@@ -76,5 +77,7 @@ KEYS: dict[str, Callable[[str], Any]] = {
     "grace": _read_grace,
     "stdout": _read_output,
     "stderr": _read_output,
+    "notify": read_notification,
+    "mailto": read_mailto,
     "description": str,
 }

@@ -48,7 +48,7 @@ class JobRow(NamedTuple):
 
 
 POLICY = RowCodec(Policy, without=("preset", "given"), optional=LATER_AXES)
-COMMAND, WEBHOOK, JOB = RowCodec(Command, optional=("stdin", "grace")), RowCodec(Webhook), RowCodec(JobRow)
+COMMAND, WEBHOOK, JOB = RowCodec(Command, optional=("stdin", "grace", "notify")), RowCodec(Webhook), RowCodec(JobRow)
 JOB_COLUMNS = len(JobRow._fields)
 _NO_SOURCE: tuple[str | None, str | None, str | None] = (None, None, None)
 

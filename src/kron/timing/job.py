@@ -25,6 +25,7 @@ class Command:
     stderr: str | None = None
     stdin: str | None = None  # `payload`: the payload of the job, as JSON; None: nothing
     grace: int | None = None  # nanoseconds between SIGTERM and SIGKILL, at most MAX_GRACE
+    notify: tuple[tuple[str, str], ...] = ()  # targets such as `mail:root`, each with its occasions
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from kron.apps.search_end import no_run_error
 from kron.engine.clock import SystemClock
 from kron.errors import InvalidSchedule, NotFound, UsageError, did_you_mean
 from kron.language.auto import read_by_all
+from kron.language.boot_form import NEXT_BOOT, is_boot
 from kron.language.dialect import AUTO
 from kron.language.door import COMMAND_LINE
 from kron.language.krontab import Table, read_table
@@ -81,7 +82,23 @@ def subjects(args: argparse.Namespace, screen: Screen) -> list[Subject]:
             f"{args.file} has {problem}",
             hint=did_you_mean(args.name or "", names, f"its jobs: {', '.join(names[:10]) or 'none'}"),
         )
-    return selected_subjects
+    return _with_times(selected_subjects, screen)
+
+
+def _with_times(selected: list[Subject], screen: Screen) -> list[Subject]:
+    """Return the subjects that have times, and say of the others when they run.
+
+    Raises:
+        InvalidSchedule: None of them has times.
+    """
+    subjects_with_times = [each for each in selected if not is_boot(each.schedule)]
+    if not subjects_with_times:
+        message = f"job {selected[0].name!r} runs {NEXT_BOOT}, and has no times"
+        raise InvalidSchedule("MACRO", message, hint="krond runs it; krontab next and krontab status show it")
+    for each in selected:
+        if is_boot(each.schedule):
+            screen.note(f"{each.name}: {NEXT_BOOT}, by krond")
+    return subjects_with_times
 
 
 def schedule_argument(args: argparse.Namespace) -> Subject:

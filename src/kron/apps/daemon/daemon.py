@@ -9,9 +9,12 @@ import socket
 from contextlib import nullcontext
 from typing import cast
 
+from kron.apps.daemon.boot_runs import request_boot_runs
 from kron.apps.daemon.control import Control
 from kron.apps.daemon.installation import Installation
+from kron.apps.daemon.notifications.notifier import Notifier, Places
 from kron.apps.daemon.options import Options
+from kron.apps.daemon.reaper import reaping
 from kron.apps.daemon.reloader import Reloader
 from kron.apps.daemon.service_manager import ServiceManager
 from kron.apps.daemon.unstarted import release_unstarted
@@ -21,14 +24,17 @@ from kron.apps.host.state_folder import JOURNAL_NAME
 from kron.apps.wiring import launchers, open_store
 from kron.engine.background import in_background
 from kron.engine.clock import SystemTimer
-from kron.engine.events import Event, Sink
+from kron.engine.events import Event, Sink, all_of
 from kron.engine.maintenance import Maintenance, maintaining
 from kron.engine.registrar import Registrar
 from kron.engine.store import Store
 from kron.engine.worker import Worker
 from kron.launchers.command.launcher import CommandLauncher
+from kron.launchers.command.output import FOLDER_NAME as OUTPUT_NAME
+from kron.launchers.command.process import boot
 
 STOP_SECONDS = 1.0  # seconds that the worker has to record what it has begun
+SETTLE_SECONDS = 0.5  # seconds for the notifications of what has ended; the next daemon sends the others
 WAIT_CHECK_SECONDS = 0.05  # between two checks whether commands still run
 MAX_PASSES = 1_000  # of `--once`
 RETENTION_DAYS = 90  # for which the records of ended runs are kept
@@ -44,11 +50,15 @@ class Daemon:
     """One daemon. Its state folder is locked, so that no other daemon uses the store."""
 
     def __init__(self, options: Options, store: Store, sink: Sink) -> None:
-        self.options, self.place, self.sink, self.manager = options, options.place, sink, ServiceManager()
+        self.options, self.place, self.manager = options, options.place, ServiceManager()
         self.stop, self.hurry = asyncio.Event(), asyncio.Event()
         self._handle_signals()
         journal = self.place.state.parent / JOURNAL_NAME
         self.has_old_journal = journal.exists()
+        installation = Installation(Registrar(store, sink))
+        places = Places(self.place.state.parent, journal / OUTPUT_NAME, options.sendmail)
+        self.notifier = Notifier(store, installation, places, sink)
+        self.sink = sink = all_of(sink, self.notifier.receive)
         self.launcher = cast(CommandLauncher, launchers(store, sink, commands=str(journal))["command"])
         lanes = UserLanes(self.place.spool)
         self.launcher.lane_of = lanes.lane_of
@@ -60,8 +70,7 @@ class Daemon:
         self.worker = Worker(store, by_scheme, timer, owner=owner, settings=lanes.settings, sink=self._receive)
         self.renewed: tuple[float, int] | None = None  # last lease renewal that the service manager was told of
         self.maintenance = Maintenance(store, SystemTimer(), days=RETENTION_DAYS, sink=sink)
-        installation = Installation(Registrar(store, sink))
-        self.reloader = Reloader(self.place.folders, installation, sink, self.manager, self.worker.notify)
+        self.reloader = Reloader(self.place.folders, installation, sink, self.manager, self._on_tables)
         self.control = Control(self.place, self.reloader, sink, self.worker.notify)
 
     async def run(self) -> None:
@@ -78,17 +87,26 @@ class Daemon:
             make_spool(self.place.spool)
         await installation.restore()
         await self.reloader.load()
+        boot_runs = await request_boot_runs(installation.registrar, self.place.state.parent, boot())
+        facts = {"adopted": self.adopted, "released": released, "boot_runs": boot_runs}
         async with nullcontext() if self.options.once else self.control.serving():
-            self.sink(Event("krond_started", 0, {**self._facts(), "adopted": self.adopted, "released": released}))
+            self.sink(Event("krond_started", 0, self._facts() | facts))
             self.manager.ready(self.reloader.summary)
             if self.options.once:
                 await self._run_once()
+                await self._wait_for_commands()
             else:
-                async with in_background(self.reloader.follow()), maintaining(self.maintenance):
-                    await self._run_until_stopped()
-        self.manager.stopping()
-        await self._wait_for_commands()
+                await self._run_with_notifications()
         self.sink(Event("krond_stopped", 0, {"pid": os.getpid(), "running": len(self.launcher.tasks)}))
+
+    async def _run_with_notifications(self) -> None:
+        """Run until stopped, and tell about what happened."""
+        async with in_background(self.notifier.run()), reaping(self.launcher, self.notifier.deliveries.children):
+            async with in_background(self.reloader.follow()), maintaining(self.maintenance):
+                await self._run_until_stopped()
+            self.manager.stopping()
+            await self._wait_for_commands()
+            await self.notifier.settle(SETTLE_SECONDS)
 
     async def _run_until_stopped(self) -> None:
         """Run the worker. After SIGTERM, it has a second to record what it has begun."""
@@ -126,6 +144,10 @@ class Daemon:
         if self.stop.is_set():
             self.hurry.set()
         self.stop.set()
+
+    def _on_tables(self) -> None:
+        self.worker.notify()
+        self.notifier.wake_up()
 
     def _on_reload(self) -> None:
         self.reloader.request()

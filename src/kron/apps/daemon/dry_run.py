@@ -9,6 +9,7 @@ from kron.apps.host.spool import SpoolFolder
 from kron.apps.host.tables import Table, TableFolder
 from kron.apps.plural import plural
 from kron.engine.clock import SystemClock
+from kron.language.boot_form import NEXT_BOOT, is_boot
 from kron.timing.job import Job
 from kron.timing.upcoming import time_of
 from kron.timing.upcoming_runs import upcoming_runs
@@ -38,6 +39,8 @@ def _is_wanted(folder: TableFolder) -> bool:
 
 
 def _next_run(job: Job, now: int) -> str:
+    if is_boot(job.schedule):
+        return NEXT_BOOT
     runs = upcoming_runs(job.schedule, job.identity, now, 1).runs
     return rfc3339(time_of(runs[0].decision)) if runs else "never"
 

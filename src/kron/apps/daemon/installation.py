@@ -24,6 +24,7 @@ class Installation:
 
     def __init__(self, registrar: Registrar) -> None:
         self.registrar, self.identities = registrar, dict[str, frozenset[str]]()
+        self.notifying: dict[str, frozenset[str]] = {}  # identities of the jobs that notify, of each table that is used
 
     @property
     def count(self) -> int:
@@ -33,6 +34,16 @@ class Installation:
     def count_in(self, path: str) -> int:
         """Return how many jobs of a table are in force."""
         return len(self.identities.get(path, ()))
+
+    @property
+    def notifying_jobs(self) -> frozenset[str]:
+        """Identities of the jobs that notify, of all tables that are used as they are."""
+        return frozenset().union(*self.notifying.values())
+
+    def may_notify(self, identity: str) -> bool:
+        """Return whether a job may have notifications. Of a table that is refused, only the store knows."""
+        notifying = self.notifying.get(identity.rpartition(":")[0])
+        return notifying is None or identity in notifying
 
     async def restore(self) -> None:
         """Read which jobs an earlier daemon has installed."""
@@ -55,6 +66,7 @@ class Installation:
         self.identities[table.path] = new_identities | surplus
         await self._delete(surplus)
         self.identities[table.path] = new_identities
+        self.notifying[table.path] = frozenset(job.identity for job in table.jobs if job.command and job.command.notify)
         return len(surplus)
 
     async def remove(self, path: str) -> int:
@@ -62,6 +74,7 @@ class Installation:
         surplus = self.identities.get(path, frozenset())
         await self._delete(surplus)
         self.identities.pop(path, None)
+        self.notifying.pop(path, None)
         return len(surplus)
 
     async def _delete(self, identities: Collection[str]) -> None:

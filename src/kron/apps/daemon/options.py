@@ -12,6 +12,7 @@ from kron.language.duration import read_duration
 from kron.language.fault import Fault
 from kron.timing.schedule.policy import SECOND
 
+SENDMAIL = "/usr/sbin/sendmail"
 EPILOG = """\
 signals:
   HUP         read the tables now (krond also notices changes by itself)
@@ -36,6 +37,7 @@ class Options:
     dry_run: bool = False
     wait: float = 0.0
     log: str = "logfmt"
+    sendmail: str = SENDMAIL
 
 
 def parser() -> argparse.ArgumentParser:
@@ -69,6 +71,7 @@ def parser() -> argparse.ArgumentParser:
         "--wait", metavar="DURATION", default="0s", help="how long to wait for running commands at the end (default 0s)"
     )
     add("--log", choices=("logfmt", "json"), default="logfmt", help="format of the log on stderr (default logfmt)")
+    add("--sendmail", metavar="PATH", default=SENDMAIL, help=f"program that sends mail (default {SENDMAIL})")
     return command
 
 
@@ -94,4 +97,5 @@ def read_options(args: argparse.Namespace) -> Options:
         dry_run=args.dry_run,
         wait=wait,
         log=args.log,
+        sendmail=args.sendmail,
     )

@@ -3,19 +3,25 @@
 A user who can change the file can run commands. So the file must be a regular file with one link, belong to a trusted
 user, and be writable by its owner only. The checks use the open descriptor: a file that is exchanged meanwhile is a
 different file, and the next scan finds it.
+
+A symbolic link is followed only inside the folder, step by step, as Kubernetes needs it: every link, every folder on
+the way and the file must satisfy the same rules.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from kron.errors import InvalidInput, InvalidSchedule, KronError, NotFound
 
 MAX_FILE_BYTES = 8 << 20
 UNSAFE_MODE = 0o022  # writable by the group or by others
+MAX_LINKS = 4  # that are followed for one file
+_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class Signature(NamedTuple):
@@ -33,6 +39,20 @@ def signature_of(facts: os.stat_result) -> Signature:
     return Signature(facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
 
 
+def signatures_of(folder: int, name: str) -> tuple[Signature, ...]:
+    """Return the signature of a file in an open folder; of a symbolic link, also that of the file it leads to.
+
+    Raises:
+        FileNotFoundError: The folder has no such file.
+    """
+    facts = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    signatures: tuple[Signature, ...] = (signature_of(facts),)
+    if stat.S_ISLNK(facts.st_mode):
+        with suppress(OSError):
+            signatures += (signature_of(os.stat(name, dir_fd=folder)),)
+    return signatures
+
+
 def open_folder(path: str, owners: Collection[int]) -> int:
     """Open a folder of tables. The caller closes it.
 
@@ -45,7 +65,7 @@ def open_folder(path: str, owners: Collection[int]) -> int:
     except OSError as error:
         hint = "create the folder, or name another one with --config"
         raise NotFound("NOT_FOUND", f"{path}: {error.strerror}", hint=hint) from None
-    refusal = _trust_error(path, os.fstat(folder), owners)
+    refusal = _folder_error(path, folder, owners)
     if refusal is not None:
         os.close(folder)
         raise refusal
@@ -67,9 +87,10 @@ def read_file(folder: int, name: str, path: str, owners: Collection[int]) -> byt
         NotFound: The file cannot be read.
     """
     try:
-        _check(path, os.stat(name, dir_fd=folder, follow_symlinks=False), owners)  # opening a device can have effects
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-        file = os.open(name, flags, dir_fd=folder)
+        with _followed(folder, name, path, owners) as (place, last_name):
+            facts = os.stat(last_name, dir_fd=place, follow_symlinks=False)
+            _check(path, facts, owners)  # opening a device can have effects
+            file = os.open(last_name, _FLAGS, dir_fd=place)
     except OSError as error:
         raise NotFound("NOT_FOUND", f"{path}: {error.strerror}", hint="check the file and its permissions") from None
     with os.fdopen(file, "rb") as stream:
@@ -82,6 +103,47 @@ def read_file(folder: int, name: str, path: str, owners: Collection[int]) -> byt
     return content
 
 
+@contextmanager
+def _followed(folder: int, name: str, path: str, owners: Collection[int]) -> Iterator[tuple[int, str]]:
+    """Follow the symbolic links of a file. Yields the descriptor of the last folder, and the name of the file in it.
+
+    Raises:
+        InvalidInput: A link leaves the folder, or another user than the owners can change a step of the way.
+    """
+    steps, links, place = [name], 0, os.dup(folder)
+    try:
+        while True:
+            facts = os.stat(steps[0], dir_fd=place, follow_symlinks=False)
+            if stat.S_ISLNK(facts.st_mode):
+                links += 1
+                steps = [*_link_steps(place, steps[0], path, links, facts, owners), *steps[1:]]
+            elif len(steps) == 1:
+                yield place, steps[0]
+                return
+            else:
+                last_place, place = place, os.open(steps[0], _FLAGS | os.O_DIRECTORY, dir_fd=place)
+                os.close(last_place)
+                refusal = _folder_error(f"{path}, in its folder {steps.pop(0)!r},", place, owners)
+                if refusal is not None:
+                    raise refusal
+    finally:
+        os.close(place)
+
+
+def _link_steps(
+    place: int, name: str, path: str, links: int, facts: os.stat_result, owners: Collection[int]
+) -> list[str]:
+    """Return the names on the way of a symbolic link, if it can be trusted and stays in its folder."""
+    steps = [step for step in os.readlink(name, dir_fd=place).split("/") if step != "."]
+    if links > MAX_LINKS or not all(steps) or ".." in steps:  # an absolute path begins with an empty step
+        hint = "replace it by a regular file, or by a relative link that stays in the folder"
+        raise InvalidInput("UNSAFE_FILE", f"{path} is a symbolic link that leaves its folder", hint=hint)
+    refusal = _owner_error(f"{path} is a symbolic link that", facts, owners)
+    if refusal is not None:
+        raise refusal
+    return steps
+
+
 def _check(path: str, facts: os.stat_result, owners: Collection[int]) -> None:
     """Raise an error if a file is not safe to use."""
     refusal = _kind_error(path, facts) or _trust_error(path, facts, owners)
@@ -92,22 +154,37 @@ def _check(path: str, facts: os.stat_result, owners: Collection[int]) -> None:
 
 
 def _kind_error(path: str, facts: os.stat_result) -> KronError | None:
-    hint = "replace it by a regular file"
-    if stat.S_ISLNK(facts.st_mode):
-        return InvalidInput("UNSAFE_FILE", f"{path} is a symbolic link", hint=hint)
     if not stat.S_ISREG(facts.st_mode):
-        return InvalidInput("UNSAFE_FILE", f"{path} is not a regular file", hint=hint)
+        return InvalidInput("UNSAFE_FILE", f"{path} is not a regular file", hint="replace it by a regular file")
     if facts.st_nlink != 1:
         message = f"{path} has {facts.st_nlink} hard links, so that it can be changed under another name"
         return InvalidInput("UNSAFE_FILE", message, hint="copy it to a new file, and rename that to this path")
     return None
 
 
+def _owner_error(path: str, facts: os.stat_result, owners: Collection[int]) -> KronError | None:
+    if facts.st_uid in owners:
+        return None
+    allowed = " or ".join(map(str, sorted(owners)))
+    message = f"{path} belongs to user {facts.st_uid}, not to user {allowed}"
+    return InvalidInput("UNSAFE_FILE", message, hint="check its content, then change its owner with chown")
+
+
+def _folder_error(path: str, folder: int, owners: Collection[int]) -> KronError | None:
+    """Return why an open folder cannot be trusted; None if it can.
+
+    In a file system that is mounted read-only, the mode of a folder gives no right to write. Kubernetes mounts the
+    folder of a ConfigMap so, with mode 0777.
+    """
+    facts = os.fstat(folder)
+    is_read_only = os.fstatvfs(folder).f_flag & os.ST_RDONLY
+    return _owner_error(path, facts, owners) if is_read_only else _trust_error(path, facts, owners)
+
+
 def _trust_error(path: str, facts: os.stat_result, owners: Collection[int]) -> KronError | None:
-    if facts.st_uid not in owners:
-        allowed = " or ".join(map(str, sorted(owners)))
-        message = f"{path} belongs to user {facts.st_uid}, not to user {allowed}"
-        return InvalidInput("UNSAFE_FILE", message, hint="check its content, then change its owner with chown")
+    refusal = _owner_error(path, facts, owners)
+    if refusal is not None:
+        return refusal
     if facts.st_mode & UNSAFE_MODE:
         message = f"{path} has mode {stat.S_IMODE(facts.st_mode):04o}: its group or others can write it"
         return InvalidInput("UNSAFE_FILE", message, hint="check its content, then run chmod go-w on it")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kron.apps.host.account import Account
-from kron.apps.host.table_file import Signature, open_folder, read_file, signature_of, text_of
+from kron.apps.host.table_file import Signature, open_folder, read_file, signatures_of, text_of
 from kron.errors import InvalidSchedule, KronError
 from kron.language.fault import Fault
 from kron.language.krontab import Line, read_table
@@ -21,6 +21,7 @@ TARGET = "command:"  # target of every job of a table
 MAX_NAMES = 10_000  # entries of the folder
 MAX_JOBS = 100_000  # jobs of all tables together
 _NAME = re.compile(r"[A-Za-z0-9_-]+")  # as run-parts: no copies of editors and package managers
+_VERSIONS = ".."  # how the names of the folders begin in which Kubernetes keeps the versions of a ConfigMap
 
 
 def is_table_name(name: str) -> bool:
@@ -47,7 +48,7 @@ class Table(NamedTuple):
 class _Facts(NamedTuple):
     """What a table depends on: its file, the user that it belongs to, and what is wrong with that user."""
 
-    signature: Signature
+    signatures: tuple[Signature, ...]
     account: Account | None
     trouble: str = ""
 
@@ -100,7 +101,7 @@ class TableFolder:
             self.known = {name: known for name in table_names if (known := self._read(folder, name)) is not None}
         finally:
             os.close(folder)
-        ignored = tuple(name for name in names if not self.is_table(name))
+        ignored = tuple(name for name in names if not self.is_table(name) and not name.startswith(_VERSIONS))
         return Scan({table.path: table for table in self._within_limit()}, ignored)
 
     def check(self, name: str, content: bytes) -> Table:
@@ -124,16 +125,16 @@ class TableFolder:
     def _read(self, folder: int, name: str) -> tuple[_Facts, Table] | None:
         """Return a table with the facts that it depends on; None if the file has vanished."""
         try:
-            signature = signature_of(os.stat(name, dir_fd=folder, follow_symlinks=False))
+            signatures = signatures_of(folder, name)
         except FileNotFoundError:
             return None
         known, path = self.known.get(name), str(self.path / name)
         try:
             account = self.account_of(name)
         except KronError as error:
-            facts = _Facts(signature, None, error.code)
+            facts = _Facts(signatures, None, error.code)
             return known if known and known[0] == facts else (facts, self._refused(path, error))
-        facts = _Facts(signature, account)
+        facts = _Facts(signatures, account)
         return known if known and known[0] == facts else (facts, self._table(folder, name, path, account))
 
     def _table(self, folder: int, name: str, path: str, account: Account | None) -> Table:

@@ -6,12 +6,11 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from hashlib import sha256
 from heapq import nlargest
 from pathlib import Path
 from typing import NamedTuple
 
-from kron.launchers.command.output import TAIL_BYTES
+from kron.launchers.command.output import FOLDER_NAME, TAIL_BYTES, output_name
 
 READ_BYTES = 1 << 20  # of one file at once
 
@@ -26,7 +25,7 @@ class OutputFile(NamedTuple):
 
 def output_folder(journal: Path, identity: str) -> Path:
     """Return the folder that has the output of a job."""
-    return journal / "output" / sha256(identity.encode()).hexdigest()[:16]
+    return (journal / FOLDER_NAME / output_name(identity, "")).parent
 
 
 def newest_outputs(folders: Iterable[Path], count: int) -> list[OutputFile]:

@@ -72,7 +72,7 @@ def _command(entry: Entry, variables: Variables, home: str | None) -> Command:
     shell, cwd = variables.shell, variables.cwd or home
     if text:
         line, shell = with_input(line, text, shell), None
-    return Command(line, user=entry.user, cwd=cwd, env=variables.env, shell=shell)
+    return Command(line, user=entry.user, cwd=cwd, env=variables.env, shell=shell, notify=variables.notify)
 
 
 def _check_readable(job: CronJob, row: Row) -> None:

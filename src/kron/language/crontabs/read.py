@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from kron.errors import LanguageError, Place
+from kron.language.boot_form import BOOT, WORD
 from kron.language.crontabs.line import Entry, Variable, read_entry, read_variable
 from kron.language.crontabs.row import Row, Status
 from kron.language.crontabs.timing_fields import Timing, never_runs, read_timing
@@ -15,7 +16,6 @@ from kron.language.fault import Fault
 from kron.language.krontab import MAX_ERRORS, MAX_LINES
 from kron.timing.zone import Zone
 
-_REBOOT = "krond does not run @reboot lines. They have no schedule, so this line is a comment."
 _NO_NEWLINE = (
     "The file does not end with a line feed. cron ignores this line, and some versions ignore the whole file. "
     "To import the line, end the file with a line feed."
@@ -33,7 +33,7 @@ class Crontab:
 
 
 class CronEntry(NamedTuple):
-    """Line that runs a command at times: its parts, when cron runs it, and the variables that apply to it."""
+    """Line that runs a command: its parts, when cron runs it, and the variables that apply to it."""
 
     entry: Entry
     timing: Timing
@@ -41,7 +41,7 @@ class CronEntry(NamedTuple):
 
 
 class CronLine(NamedTuple):
-    """Line of a crontab: what became of it, and its entry if it runs a command at times.
+    """Line of a crontab: what became of it, and its entry if it runs a command.
 
     cron accepts a line that never runs, such as one for February 30. Kron does not: its row has an error.
     """
@@ -104,13 +104,13 @@ def _read_line(row: Row, user: str | None, variables: Variables) -> CronLine:
     if variable:
         return CronLine(_read_variable_row(row, variable, variables))
     entry = read_entry(row.text, user)
-    if entry.schedule.lower() == "@reboot":
-        return CronLine(replace(row, status=Status.REBOOT, notes=(_REBOOT,)))
+    variables_here = replace(variables, values=dict(variables.values))
+    if entry.schedule.lower() == WORD:
+        return CronLine(replace(row, status=Status.REBOOT), CronEntry(entry, Timing(BOOT, ()), variables_here))
     try:
         timing = read_timing(entry.schedule, variables.zone, variables.delay)
     except Fault as fault:
         return CronLine(failed_row(row, fault.moved(entry.start)), never_runs=never_runs(entry.schedule))
-    variables_here = replace(variables, values=dict(variables.values))
     return CronLine(replace(row, status=Status.IMPORTED), CronEntry(entry, timing, variables_here))
 
 

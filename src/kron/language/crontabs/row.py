@@ -16,7 +16,7 @@ class Status(StrEnum):
     COMMENT = "comment"
     VARIABLE = "variable"  # it is part of the jobs of the lines below
     IMPORTED = "imported"  # it is a job
-    REBOOT = "reboot"  # it is a comment, because it has no schedule
+    REBOOT = "reboot"  # it is a job that runs once per boot
     NOTED = "noted"  # it is a comment, because cron ignores it
     FAILED = "failed"  # it cannot be imported
 

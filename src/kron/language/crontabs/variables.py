@@ -9,16 +9,18 @@ from kron.errors import clip
 from kron.language.crontabs.line import Variable
 from kron.language.fault import Fault
 from kron.language.modifier_args import read_zone
+from kron.language.notification_form import read_mailto
 from kron.timing.zone import Zone
 
 MAX_DELAY = 24 * 60  # minutes
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NUMBER = re.compile(r"[0-9]{1,4}")
-_NO_MAIL = (
-    "{name}={value} applies to the lines below. Kron sends no mail: redirect the output in the command, and watch "
-    "failures with alerts."
+_NO_SENDER = "MAILFROM={value} applies to the lines below. krond leaves the sender of a mail to sendmail."
+_NO_ADDRESS = "MAILTO={value} is not a list of mail addresses, so the lines below send no mail."
+_NO_OUTPUT = (
+    "cron discards the output of the lines below, because MAILTO is empty. krond sends no mail, and keeps the output "
+    "of the last runs."
 )
-_NO_OUTPUT = "cron discards the output of the lines below, because MAILTO is empty. Kron does not change their output."
 _CRON_TZ = (
     "CRON_TZ is a variable of cronie: the lines below are imported in this zone. Debian's cron ignores it, and uses "
     "the time zone of the host. If these lines come from Debian's cron, remove CRON_TZ and import them again."
@@ -39,6 +41,7 @@ class Variables:
         shell: Shell of SHELL; None for the default.
         cwd: Directory of HOME; None for the home directory of the user.
         delay: Minutes of RANDOM_DELAY.
+        notify: Mail of MAILTO, as the notification of a command; empty for none.
     """
 
     host_zone: Zone
@@ -47,6 +50,7 @@ class Variables:
     shell: str | None = None
     cwd: str | None = None
     delay: int = 0
+    notify: tuple[tuple[str, str], ...] = ()
 
     @property
     def zone(self) -> Zone:
@@ -101,10 +105,18 @@ class Variables:
         self.delay = int(text)
         return "RANDOM_DELAY is a variable of cronie. Debian's cron ignores it."
 
-    def _note_mail(self, variable: Variable) -> str:
-        if variable.name == "MAILTO" and not variable.value:
+    def _set_mailto(self, variable: Variable) -> str:
+        self.notify = ()
+        if not variable.value:
             return _NO_OUTPUT
-        return _NO_MAIL.format(name=variable.name, value=variable.value)
+        try:
+            self.notify = (read_mailto(",".join(map(str.strip, variable.value.split(",")))),)
+        except Fault:
+            return _NO_ADDRESS.format(value=variable.value)
+        return ""
+
+    def _note_sender(self, variable: Variable) -> str:
+        return _NO_SENDER.format(value=variable.value)
 
     def _note_logname(self, variable: Variable) -> str:
         return _LOGNAME
@@ -115,7 +127,7 @@ _SETTERS = {
     "HOME": Variables._set_home,
     "CRON_TZ": Variables._set_zone,
     "RANDOM_DELAY": Variables._set_delay,
-    "MAILTO": Variables._note_mail,
-    "MAILFROM": Variables._note_mail,
+    "MAILTO": Variables._set_mailto,
+    "MAILFROM": Variables._note_sender,
     "LOGNAME": Variables._note_logname,
 }

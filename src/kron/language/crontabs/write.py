@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from kron.language.boot_form import WORD, is_boot
 from kron.language.canonical import canonical, unparse
 from kron.language.crontabs.row import CronJob, Row, Status
 from kron.language.density import Piece, spread
@@ -25,12 +26,16 @@ _TOGETHER = (Status.COMMENT, Status.VARIABLE)  # rows that no blank line separat
 
 def schedule_text(schedule: Schedule) -> str:
     """Return the schedule of a krontab line, with its dialect unless that is the default."""
+    if is_boot(schedule):
+        return WORD
     text, dialect = unparse(schedule), canonical(schedule).dialect
     return text if dialect == DIALECT else f"{dialect}: {text}"
 
 
 def proposal(job: CronJob) -> Schedule:
     """Return the proposed schedule of a job: spread by a window, without overlap, and with a longer deadline."""
+    if is_boot(job.schedule):
+        return job.schedule
     piece = spread(Piece(job.schedule, job.name), "windows")
     return replace(piece.schedule, policy=PROPOSED_POLICY)
 
@@ -41,6 +46,7 @@ def job_line(job: CronJob) -> str:
     pairs = {"name": job.name, "command": command.line, "user": command.user}
     pairs |= {"cwd": command.cwd, "shell": command.shell}
     words = [f"{key}={quote(value)}" for key, value in pairs.items() if value is not None]
+    words += [f"mailto={quote(target.removeprefix('mail:'))}" for target, _ in command.notify]
     words += [f"env={name}={quote(value)}" for name, value in command.env]
     return " ".join([schedule_text(job.schedule), *words])
 
@@ -67,7 +73,8 @@ def _row_lines(row: Row) -> Iterator[str]:
         yield f"# not imported: {_on_one_line(row.error.message)}"
     yield from (f"# note: {_on_one_line(note)}" for note in row.notes)
     if row.job:
-        yield f"# proposal: {schedule_text(proposal(row.job))}"
+        if row.status is not Status.REBOOT:
+            yield f"# proposal: {schedule_text(proposal(row.job))}"
         yield job_line(row.job)
 
 

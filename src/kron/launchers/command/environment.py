@@ -25,13 +25,18 @@ def environment_of(command: Command, job: Job, run: Run, rights: Rights | None, 
 
     A command of another user gets nothing from the worker's environment. `journal` is the id of the journal.
     """
+    payload = {} if job.payload is None else {"KRON_PAYLOAD": job.payload}
+    return user_variables(rights, command.shell) | payload | _run_variables(run) | {JOURNAL_VARIABLE: journal}
+
+
+def user_variables(rights: Rights | None, shell: str | None = None) -> dict[str, str]:
+    """Return the environment of a user: the worker's own, or that of another user with nothing of the worker's."""
     variables = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
     if rights and rights.foreign:
-        variables = {"PATH": USER_PATH, "SHELL": command.shell or SHELL}
+        variables = {"PATH": USER_PATH, "SHELL": shell or SHELL}
     if rights:
         variables |= {"HOME": rights.home, "LOGNAME": rights.name, "USER": rights.name}
-    payload = {} if job.payload is None else {"KRON_PAYLOAD": job.payload}
-    return variables | payload | _run_variables(run) | {JOURNAL_VARIABLE: journal}
+    return variables
 
 
 def late_variables(command: Command, environment: Mapping[str, str]) -> dict[str, str]:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import sqlite3
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from math import inf
@@ -22,7 +22,7 @@ from kron.launchers.command.journal import Entry, Journal, process_entry
 from kron.launchers.command.keeper import Files, spawn_keeper
 from kron.launchers.command.log_stream import Loggers
 from kron.launchers.command.orphans import Orphans
-from kron.launchers.command.output import Outputs
+from kron.launchers.command.output import FOLDER_NAME, Outputs
 from kron.launchers.command.process import Process, ticks
 from kron.launchers.command.rights import rights_of
 from kron.launchers.command.streams import plan_streams
@@ -62,8 +62,8 @@ class CommandLauncher:
         cgroup_folder: Path | None = None,
     ) -> None:
         self.journal, self.tell, self.clock, self.beat = journal, tell, clock or SystemClock(), beat
-        self.cgroups, self.orphans = Cgroups(cgroup_folder, journal.id), Orphans()
-        self.outputs, self.endings = Outputs(journal.folder / "output"), Endings(journal, self.cgroups)
+        self.cgroups, self.orphans = Cgroups(cgroup_folder, journal.id), Orphans(any_session=os.getpid() == 1)
+        self.outputs, self.endings = Outputs(journal.folder / FOLDER_NAME), Endings(journal, self.cgroups)
         self.children = set[int]()  # keepers that this worker has started and not reaped
         self.spawner, self.loggers = ThreadPoolExecutor(1, "kron-spawn"), Loggers()
         self.gate, self.patience = asyncio.Semaphore(MAX_STARTS), SLOT_SECONDS
@@ -163,13 +163,16 @@ class CommandLauncher:
         if entry is not None and entry.alive:
             await asyncio.shield(self.endings.begin(run.key, entry, run.identity))
 
-    async def reap_orphans(self) -> Orphans:
+    async def reap_orphans(self, own: Collection[int] = ()) -> Orphans:
         """Reap the processes that commands have left and that have ended, and count the others.
 
         This is for a process that is a subreaper. It takes place between two starts, so that no new child is unknown.
+        `own` are children that other parts of this process have started and wait for.
         """
         loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self.spawner, lambda: self.orphans.look(self.children | self.loggers.children))
+        await loop.run_in_executor(
+            self.spawner, lambda: self.orphans.look(self.children | self.loggers.children | set(own))
+        )
         return self.orphans
 
     async def _spawn(self, command: Command, launch: Launch) -> Started:

@@ -35,12 +35,16 @@ class Orphans:
     An orphan is a child in another session than this process that this process has not started. Own children are in the
     session of this process, or the caller names them. An orphan is reaped only if an earlier look has seen it.
 
+    Process 1 of a container gets the orphans of all sessions, also of its own (`any_session`). Then the caller names
+    every child that lives for longer than the time between two looks.
+
     Attributes:
         running: Number of orphans that had not ended at the last look.
         reaped: Number of orphans that have ended and were reaped.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, any_session: bool = False) -> None:
+        self.any_session = any_session
         self.running = self.reaped = 0
         self.known: dict[int, int] = {}  # start time of each known orphan, by process id
 
@@ -51,7 +55,8 @@ class Orphans:
             own: Process ids of children in other sessions that this process has started.
         """
         children = (pid for pid in islice(_children(), MAX_CHILDREN) if pid not in own)
-        strangers = {pid: facts for pid in children if (facts := _facts(pid))}
+        session = None if self.any_session else os.getsid(0)
+        strangers = {pid: facts for pid in children if (facts := _facts(pid, session))}
         running = 0
         for pid, (is_zombie, start) in strangers.items():
             if not is_zombie:
@@ -71,13 +76,13 @@ def _children() -> list[int]:
     return pids
 
 
-def _facts(pid: int) -> tuple[bool, int] | None:
-    """Return whether a child is a zombie, and its start time; None for a child in the session of this process."""
+def _facts(pid: int, session: int | None) -> tuple[bool, int] | None:
+    """Return whether a child is a zombie, and its start time; None for a child in the session `session`."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2].split()
     except OSError:
         return None
-    return None if int(fields[3]) == os.getsid(0) else (fields[0] == b"Z", int(fields[19]))
+    return None if int(fields[3]) == session else (fields[0] == b"Z", int(fields[19]))
 
 
 def _reap(pid: int) -> bool:

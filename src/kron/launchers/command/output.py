@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from kron.rules.run import Run
 
+FOLDER_NAME = "output"  # in the folder of the journal
 CHECK_SECONDS = 2.0  # seconds between two checks of the sizes of the files of running commands
 MAX_BYTES = 1_000_000  # size from which a file is shortened
 HEAD_BYTES = 64_000
@@ -53,7 +54,7 @@ class Outputs:
 
         Names of jobs are not used as names of files.
         """
-        name = f"{sha256(run.identity.encode()).hexdigest()[:16]}/{run.key}.out"
+        name = output_name(run.identity, run.key)
         path, flags = self.folder / name, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
         for _ in range(MAX_TRIES):
             path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -134,13 +135,18 @@ def _shorten(path: Path) -> None:
         os.close(file)
 
 
-def tail(path: Path) -> str:
-    """Return the end of a file, from the beginning of a line if possible; empty if the file cannot be read."""
+def output_name(identity: str, key: str) -> str:
+    """Return the name of the file of a run, in the folder of all outputs."""
+    return f"{sha256(identity.encode()).hexdigest()[:16]}/{key}.out"
+
+
+def tail(path: Path, size: int = TAIL_BYTES) -> str:
+    """Return the last `size` bytes of a file, from the beginning of a line if possible; empty if it cannot be read."""
     try:
         with path.open("rb") as file:
-            start = max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES)
+            start = max(0, file.seek(0, os.SEEK_END) - size)
             file.seek(start)
-            text = file.read(TAIL_BYTES)
+            text = file.read(size)
     except OSError:
         return ""
     if start and b"\n" in text[:-1]:

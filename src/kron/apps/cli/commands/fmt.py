@@ -9,6 +9,7 @@ from pathlib import Path
 
 from kron.apps.cli.console import Screen
 from kron.apps.cli.inputs import load, read_text, schedule_argument, usage_error
+from kron.language.boot_form import is_boot
 from kron.language.canonical import canonical, unparse
 from kron.language.dialect import TABLE
 from kron.language.english import describe
@@ -74,6 +75,8 @@ def _file(args: argparse.Namespace) -> tuple[str, str]:
 
 def _line_schedule(line: Line, to: str) -> str:
     """Return the canonical schedule of a krontab line. A sentence stays as it is: its cron line is for one identity."""
+    if is_boot(line.job.schedule):
+        return line.schedule
     if to == "kron" and TABLE[line.dialect].sentences:
         return f"{line.dialect}: {line.schedule}"
     text, dialect = _canonical(line.job.schedule, to), canonical(line.job.schedule).dialect if to == "kron" else to

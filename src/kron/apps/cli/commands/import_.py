@@ -76,7 +76,7 @@ def _summarize(rows: Sequence[Row], at: int, screen: Screen) -> None:
     if counts[Status.NOTED]:
         parts.append(f"{counts[Status.NOTED]} ignored, as cron ignores them")
     screen.note(", ".join(parts))
-    jobs = [row.job for row in rows if row.job]
+    jobs = [row.job for row in rows if row.job and row.status is not Status.REBOOT]
     if jobs:
         start = at // DAY * DAY
         end = start + LOAD_DAYS * DAY
@@ -111,6 +111,7 @@ def _job_json(job: CronJob) -> dict[str, Any]:
         "user": command.user,
         "cwd": command.cwd,
         "shell": command.shell,
+        "mailto": next((target.removeprefix("mail:") for target, _ in command.notify), None),
         "env": dict(command.env),
         "krontab": job_line(job),
     }

@@ -10,6 +10,7 @@ from kron.apps.cli.console import Screen
 from kron.apps.cli.inputs import load, now, read_argument
 from kron.errors import LanguageError, Place
 from kron.language.agreement import ANY_IDENTITY
+from kron.language.boot_form import is_boot
 from kron.language.finding import Finding
 from kron.language.findings import findings_of
 
@@ -43,7 +44,7 @@ def _file_findings(args: argparse.Namespace) -> list[Finding]:
     table = load(args.file)
     findings = [_finding(error) for error in table.errors]
     for line in table.lines:
-        if args.name in (None, line.job.name):
+        if args.name in (None, line.job.name) and not is_boot(line.job.schedule):
             for finding in findings_of(line.schedule, line.job.schedule, line.dialect, now(args)):
                 place = finding.place._replace(source=args.file, line=line.number)
                 findings.append(replace(finding, place=place))

@@ -15,6 +15,7 @@ from kron.apps.cli.inputs import now, read_schedule_text, read_text
 from kron.apps.cli.repository import identifier
 from kron.apps.plural import plural
 from kron.errors import KronError, LanguageError, NotFound
+from kron.language.boot_form import is_boot
 from kron.language.crontabs.read import Crontab, read_crontab
 from kron.language.density import Load, Piece, load, spread
 from kron.language.krontab import read_table
@@ -72,7 +73,8 @@ def _pieces(path: Path, args: argparse.Namespace) -> tuple[list[Piece], list[Lan
         return [_committed_piece(schedule) for schedule in workflow.schedules], list(workflow.errors)
     if _KRONTAB.search(text):
         table = read_table(text, str(path.absolute()))
-        return [Piece(job.schedule, job.identity) for job in table.jobs], list(table.errors)
+        jobs = [job for job in table.jobs if not is_boot(job.schedule)]
+        return [Piece(job.schedule, job.identity) for job in jobs], list(table.errors)
     if args.dialect:
         return _read_lines(text, name, args)
     return _read_crontab(Crontab(text, name, None if has_user_column(path) else _OWNER))
@@ -87,7 +89,7 @@ def _read_crontab(crontab: Crontab) -> tuple[list[Piece], list[LanguageError]]:
     pieces = [
         Piece(line.entry.timing.schedule, f"{crontab.path}:{line.row.number}:{line.entry.entry.command}")
         for line in lines
-        if line.entry
+        if line.entry and not is_boot(line.entry.timing.schedule)
     ]
     return pieces, [line.row.error for line in lines if line.row.error and not line.never_runs]
 

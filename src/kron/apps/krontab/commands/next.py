@@ -11,6 +11,7 @@ from kron.apps.cli.inputs import Subject, now
 from kron.apps.host.place import Place
 from kron.apps.krontab.parser import read_place
 from kron.apps.krontab.records import ask_records, find_job, jobs_in_force
+from kron.language.boot_form import NEXT_BOOT, is_boot
 from kron.language.source import shown_source
 from kron.rules.state import ScheduleState
 from kron.timing.upcoming import time_of
@@ -26,7 +27,11 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     for state in selected_states:
         if state.is_inactive:
             screen.note(f"{place.short(state.identity)} is paused: its runs are left out")
-    subjects = [_subject(state, place) for state in selected_states if not state.is_inactive]
+    active_states = [state for state in selected_states if not state.is_inactive]
+    for state in active_states:
+        if is_boot(state.job.schedule):
+            screen.note(f"{place.short(state.identity)}: {NEXT_BOOT}")
+    subjects = [_subject(state, place) for state in active_states if not is_boot(state.job.schedule)]
     return show_runs(_earliest(subjects, now(args), args.count), args, screen, named=True) if subjects else 0
 
 

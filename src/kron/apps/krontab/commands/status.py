@@ -14,6 +14,7 @@ from kron.apps.host.state_folder import running_pid
 from kron.apps.krontab.parser import read_place
 from kron.apps.krontab.table_report import IN_FORCE, TableReport, report_tables, stored_jobs
 from kron.apps.plural import plural
+from kron.language.boot_form import NEXT_BOOT, is_boot
 from kron.rules.run import RUNNING, Run, State
 from kron.rules.state import ScheduleState
 from kron.rules.upcoming import upcoming
@@ -40,10 +41,13 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     return int(pid is None or any(table.state != IN_FORCE for table in tables))
 
 
-def _next_runs(states: Sequence[ScheduleState], at: int, count: int) -> list[tuple[int, str]]:
-    """Return the due times (milliseconds) and identities of the next runs, one per job."""
+def _next_runs(states: Sequence[ScheduleState], at: int, count: int) -> list[tuple[str, str]]:
+    """Return when the next runs are due, and their identities, one per job. Those of the next boot are the last."""
     active_states = [state for state in states if not state.is_inactive]
-    return nsmallest(count, ((due.at, state.identity) for state in active_states for due in upcoming(state, at, 1)))
+    due_runs = ((due.at, state.identity) for state in active_states for due in upcoming(state, at, 1))
+    timed_runs = [(rfc3339_ms(due_at), identity) for due_at, identity in nsmallest(count, due_runs)]
+    boot_runs = [(NEXT_BOOT, state.identity) for state in active_states if is_boot(state.job.schedule)]
+    return [*timed_runs, *boot_runs][:count]
 
 
 def _print(
@@ -53,7 +57,7 @@ def _print(
     tables: Sequence[TableReport],
     states: Sequence[ScheduleState],
     running: Sequence[Run],
-    next_runs: Sequence[tuple[int, str]],
+    next_runs: Sequence[tuple[str, str]],
 ) -> None:
     paused = sum(state.paused for state in states)
     others = [f", {table.name} {table.state}" for table in tables if table.state != IN_FORCE]
@@ -66,7 +70,7 @@ def _print(
         screen.line(f"         {place.short(run.identity)}{started}")
     if next_runs:
         screen.line()
-        screen.table(["NEXT RUN", "JOB"], [[rfc3339_ms(at), place.short(name)] for at, name in next_runs])
+        screen.table(["NEXT RUN", "JOB"], [[at, place.short(name)] for at, name in next_runs])
 
 
 def _record(
@@ -75,7 +79,7 @@ def _record(
     tables: Sequence[TableReport],
     states: Sequence[ScheduleState],
     running: Sequence[Run],
-    next_runs: Sequence[tuple[int, str]],
+    next_runs: Sequence[tuple[str, str]],
 ) -> dict[str, object]:
     return {
         "pid": pid,
@@ -85,5 +89,5 @@ def _record(
         "jobs": len(states),
         "paused": sum(state.paused for state in states),
         "running": [run_record(run) for run in running],
-        "next": [{"job": place.short(name), "at": rfc3339_ms(at)} for at, name in next_runs],
+        "next": [{"job": place.short(name), "at": at} for at, name in next_runs],
     }

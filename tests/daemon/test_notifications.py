@@ -1,0 +1,136 @@
+"""Notifications of a real daemon: real programs get the messages, once, as the right user, and never delay a run."""
+
+import json
+import os
+import signal
+import time
+from contextlib import suppress
+from email import message_from_bytes, policy
+
+import pytest
+
+from tests.daemon.krond import EVERY_SECOND, soon, until
+
+root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user")
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def program(tmp_path):
+    """A program that adds what it reads, its arguments and its user to a file, and then does what it is told."""
+
+    def make(name="program", then="true"):
+        path = tmp_path / name
+        path.write_text(
+            f'#!/bin/sh\n{{ cat; echo "args=$*"; echo "user=$(id -un)"; echo; }} >> {tmp_path}/{name}.got\n{then}\n'
+        )
+        path.chmod(0o755)
+        return path
+
+    return make
+
+
+def messages(tmp_path, name="program"):
+    path = tmp_path / f"{name}.got"
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text().splitlines() if line.startswith("{")]
+
+
+def test_failure_is_told_once_and_repeats_are_counted(krond, program, tmp_path):
+    path = program()
+    line = krond.job("bad", f"echo x >> {tmp_path}/runs; echo broken; exit 3", more=f"notify=failure:exec:{path}")
+    krond.write("table", line)
+    krond.start()
+    until(lambda: (tmp_path / "runs").exists() and (tmp_path / "runs").read_text().count("x") >= 3)
+    krond.kill()
+    krond.start()
+    until(lambda: len(krond.events("run_finished")) >= 6)
+    (message,) = messages(tmp_path)
+    assert (message["events"], message["job"], message["state"]) == (["failure"], "table:bad", "failed")
+    assert (message["exit_status"], message["output"]) == (3, "broken\n")
+    assert krond.events("notification_sent")[0]["events"] == "failure"
+
+
+def test_recovery_is_told_after_a_failure_that_was_not(krond, program, tmp_path):
+    path = program()
+    command = f"test -e {tmp_path}/ok"
+    krond.write("table", krond.job("job", command, more=f"notify=recovery:exec:{path}"))
+    krond.start()
+    until(lambda: krond.events("run_finished"))
+    (tmp_path / "ok").touch()
+    (message,) = until(lambda: messages(tmp_path))
+    assert (message["events"], message["state"]) == (["recovery"], "success")
+
+
+def test_failure_of_a_daemon_that_was_killed_is_told_by_the_next_one(krond, program, tmp_path):
+    path = program()
+    command = f"echo x >> {tmp_path}/out; while [ ! -e {tmp_path}/end ]; do sleep 0.05; done; exit 1"
+    krond.write("table", krond.job("job", command, soon(), more=f"notify=failure:exec:{path}"))
+    krond.start()
+    until(lambda: krond.events("launch_completed"))
+    krond.kill()
+    (tmp_path / "end").touch()
+    krond.start()
+    assert until(lambda: messages(tmp_path))[0]["exit_status"] == 1
+
+
+def test_periods_that_were_missed_while_the_daemon_was_down_are_told(krond, program, tmp_path):
+    path = program()
+    krond.write("table", krond.job("job", "true", "plus: * * * * * *", more=f"notify=missed:exec:{path}"))
+    krond.start()
+    until(lambda: krond.events("run_finished"))
+    krond.kill()
+    time.sleep(4)
+    krond.start()
+    message = until(lambda: messages(tmp_path))[0]
+    assert (message["events"], message["reason"]) == (["missed"], "deadline")
+
+
+def test_output_is_mailed_and_names_add_no_header(make_krond, program, tmp_path):
+    sendmail = program("sendmail")
+    krond = make_krond("--sendmail", str(sendmail))
+    (tmp_path / "text").write_text("café\n.\nFrom me\n", encoding="utf-8")
+    line = krond.job("job", f"cat {tmp_path}/text", soon(), more="mailto=ops@example.com,root")
+    krond.write("table", line)
+    krond.start()
+    got = until(lambda: krond.events("notification_sent")) and (tmp_path / "sendmail.got").read_bytes()
+    mail = message_from_bytes(got, policy=policy.default)
+    assert "args=-i ops@example.com root" in got.decode()
+    assert (mail["To"], mail["Auto-Submitted"]) == ("ops@example.com, root", "auto-generated")
+    assert mail["Subject"] == f"krond on {os.uname().nodename}: table:job has output"
+    assert "café\n.\nFrom me\n" in mail.get_content()
+
+
+def test_program_that_hangs_or_is_missing_delays_no_run(krond, program, tmp_path):
+    path = program(then=f"echo $$ >> {tmp_path}/pids; exec sleep 1000")
+    targets = f"notify=output:exec:{path} notify=output:exec:/no/such/program"
+    krond.write("table", krond.job("job", "echo hello", more=targets))
+    krond.start()
+    until(lambda: len(krond.events("run_finished")) >= 10)
+    late = [event for event in krond.events("run_finished") if event["state"] != "success"]
+    assert late == []
+    failed = krond.events("notification_failed")
+    assert "/no/such/program cannot be started" in failed[0]["error"]
+    assert krond.stop() == 0
+    for pid in (tmp_path / "pids").read_text().split():
+        with suppress(ProcessLookupError):
+            os.kill(int(pid), signal.SIGKILL)
+
+
+@root_only
+def test_program_has_the_user_of_the_job(krond, program, tmp_path):
+    path = program()
+    for folder in (tmp_path, *tmp_path.parents):
+        if str(folder).startswith("/tmp/pytest"):
+            folder.chmod(0o755)
+    got = tmp_path / "program.got"
+    got.touch()
+    got.chmod(0o666)
+    krond.write("table", krond.job("job", "echo x", EVERY_SECOND, more=f"user=nobody notify=output:exec:{path}"))
+    command = krond.command()
+    command.remove("--user")
+    krond.command = lambda *more: [*command, *more]
+    krond.start()
+    until(lambda: "user=" in got.read_text())
+    assert "user=nobody\n" in got.read_text()
