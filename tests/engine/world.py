@@ -67,10 +67,12 @@ class World:
         self.born += 1
         self.worker = Worker(self.store, {"test": self.target}, Still(), owner=f"w{self.born}")
 
-    async def define(self, text, policy: Policy | None = None, identity="job", dialect="kron", zone="UTC", **more):
+    async def define(
+        self, text, policy: Policy | None = None, identity="job", dialect="kron", zone="UTC", as_of=None, **more
+    ):
         schedule = parse(text, dialect=dialect, timezone=zone)
         schedule = replace(schedule, policy=policy) if policy else schedule
-        return await self.registrar.upsert(Job(identity, schedule, target="test:it", **more))
+        return await self.registrar.upsert(Job(identity, schedule, target="test:it", **more), as_of=as_of)
 
     async def tick(self):
         """One pass of the worker, and the reports of the runs that have ended by now."""

@@ -51,7 +51,13 @@ class Registrar:
         self.reports = ReportWriter(store, sink)
 
     async def upsert(
-        self, job: Job, actor: Actor = NO_ACTOR, *, expected: int | None = None, check: Check | None = None
+        self,
+        job: Job,
+        actor: Actor = NO_ACTOR,
+        *,
+        expected: int | None = None,
+        check: Check | None = None,
+        as_of: int | None = None,
     ) -> ScheduleState:
         """Create or replace a schedule. Periods that are already due are recorded first; a pause stays.
 
@@ -60,6 +66,7 @@ class Registrar:
             actor: Who requests the change, and why.
             expected: Revision that the caller has seen, here and in the methods below; 0: no schedule; None: any.
             check: Raises an error for an update that the caller refuses. An unchanged definition has no update.
+            as_of: When the definition was changed (milliseconds), if that was earlier: the change is dated then.
 
         Raises:
             RevisionConflict: The schedule has another revision than `expected`. Nothing is written.
@@ -67,15 +74,17 @@ class Registrar:
         """
 
         def change(state: ScheduleState | None, now: int) -> ScheduleUpdate | None:
-            update = defined(job, state, now, actor)
+            update = defined(job, state, now, actor, as_of)
             if update is not None and check is not None:
                 check(update, now)
             return update
 
         return await self._write(job.identity, change, expected)
 
-    async def upsert_all(self, requests: Sequence[tuple[Job, Actor]]) -> list[ScheduleState]:
-        """Create or replace many schedules in one write.
+    async def upsert_all(
+        self, requests: Sequence[tuple[Job, Actor]], *, as_of: int | None = None
+    ) -> list[ScheduleState]:
+        """Create or replace many schedules in one write. `as_of` is as in `upsert`.
 
         Schedules that are changing concurrently are then written one by one.
         """
@@ -83,7 +92,7 @@ class Registrar:
         names, updates = set[str](), dict[int, ScheduleUpdate | None]()
         for number, ((job, actor), state) in enumerate(zip(requests, stored_states, strict=True)):
             if job.identity not in names and not (state and state.pause_expired(now)):
-                updates[number] = defined(job, state, now, actor)
+                updates[number] = defined(job, state, now, actor, as_of)
             names.add(job.identity)
         changes = {number: update for number, update in updates.items() if update}
         committed = dict(zip(changes, await self.store.commit(list(changes.values()), now), strict=True))
@@ -94,7 +103,7 @@ class Registrar:
             elif number in updates and updates[number] is None:
                 states.append(require_schedule(state, job.identity))
             else:
-                states.append(await self.upsert(job, actor))
+                states.append(await self.upsert(job, actor, as_of=as_of))
         return states
 
     async def pause(

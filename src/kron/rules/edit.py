@@ -38,11 +38,30 @@ def _first_cursor(first_period: FirstPeriod, before: int, after: int, now: int) 
     }[first_period]
 
 
-def defined(job: Job, state: ScheduleState | None, now: int, actor: Actor) -> ScheduleUpdate | None:
-    """Return the update that gives a schedule the definition `job`; None if it has this definition already."""
+def defined(
+    job: Job, state: ScheduleState | None, now: int, actor: Actor, as_of: int | None = None
+) -> ScheduleUpdate | None:
+    """Return the update that gives a schedule the definition `job`; None if it has this definition already.
+
+    Args:
+        job: The definition.
+        state: State of the schedule; None if there is none.
+        now: Current time in milliseconds.
+        actor: Who requests the change.
+        as_of: When the definition was changed, if that was earlier and is read only now: the update is the one of that
+            time. What fell due since then falls to the new definition, unless it is handled already.
+    """
+    at = now if as_of is None else _dated(as_of, state, now)
     if state is None or state.deleted:
-        return created(job, state, now, actor)
-    return None if state.job.same_definition(job) else _redefined(job, state, now, actor)
+        return created(job, state, at, actor)
+    return None if state.job.same_definition(job) else _redefined(job, state, at, actor)
+
+
+def _dated(as_of: int, state: ScheduleState | None, now: int) -> int:
+    """Return the time of an earlier change: not before the present definition, and now if the schedule is paused."""
+    if state is None:
+        return min(as_of, now)
+    return now if state.paused else min(max(as_of, state.effective_from), now)
 
 
 def _redefined(job: Job, state: ScheduleState, now: int, actor: Actor) -> ScheduleUpdate:
