@@ -12,6 +12,7 @@ from typing import cast
 from kron.apps.daemon.boot_runs import request_boot_runs
 from kron.apps.daemon.control import Control
 from kron.apps.daemon.installation import Installation
+from kron.apps.daemon.last_sign import last_sign
 from kron.apps.daemon.notifications.notifier import Notifier, Places
 from kron.apps.daemon.options import Options
 from kron.apps.daemon.reaper import reaping
@@ -86,6 +87,7 @@ class Daemon:
         if self.place.spool is not None:
             make_spool(self.place.spool)
         await installation.restore()
+        self.reloader.looked = await last_sign(worker.store, worker.owner, installation)
         await self.reloader.load()
         boot_runs = await request_boot_runs(installation.registrar, self.place.state.parent, boot())
         facts = {"adopted": self.adopted, "released": released, "boot_runs": boot_runs}

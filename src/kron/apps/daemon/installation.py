@@ -54,13 +54,20 @@ class Installation:
                 identities[identity.rpartition(":")[0]].add(identity)
         self.identities = {path: frozenset(names) for path, names in identities.items()}
 
-    async def install(self, table: Table) -> int:
+    async def install(self, table: Table, looked: int | None) -> int:
         """Define the jobs of a table, and delete those that it no longer has. Returns how many were deleted.
 
         Both can be repeated after a crash: a job that has its definition already stays as it is.
+
+        Args:
+            table: The table.
+            looked: When a daemon looked at the tables before (milliseconds); None if none did. A change since then is
+                in force from the moment at which it was made.
         """
+        as_of = None if looked is None else max(looked, table.changed)
         for first in range(0, len(table.jobs), BATCH_SIZE):
-            await self.registrar.upsert_all([(job, ACTOR) for job in table.jobs[first : first + BATCH_SIZE]])
+            batch = [(job, ACTOR) for job in table.jobs[first : first + BATCH_SIZE]]
+            await self.registrar.upsert_all(batch, as_of=as_of)
         new_identities = frozenset(job.identity for job in table.jobs)
         surplus = self.identities.get(table.path, frozenset()) - new_identities
         self.identities[table.path] = new_identities | surplus

@@ -15,6 +15,7 @@ from kron.apps.daemon.notice import Notice
 from kron.apps.daemon.service_manager import ServiceManager
 from kron.apps.host.tables import Table, TableFolder
 from kron.apps.plural import plural
+from kron.engine.clock import SystemClock
 from kron.engine.events import Event, Sink
 from kron.errors import KronError, LanguageError
 
@@ -41,6 +42,7 @@ class Reloader:
         self.manager, self.notify = manager, notify
         self.read: dict[str, Table] = {}  # tables as they were last read, by path
         self.ignored = frozenset[str]()
+        self.looked: int | None = None  # when this daemon or the one before it looked at the tables, in milliseconds
         self.changed, self.loading = asyncio.Event(), asyncio.Lock()
         self.troubles: dict[str, KronError | OSError] = {}  # why folders could not be read, by path
         self.notices = [Notice(str(folder.path)) for folder in folders]
@@ -70,6 +72,7 @@ class Reloader:
     async def _load(self) -> None:
         for notice in self.notices:
             notice.watch()
+        began = int(SystemClock().now() * 1000)
         tables = await self._scan()
         changed_tables = [table for path, table in tables.items() if self.read.get(path) is not table]
         missing = [path for path in self.installation.identities if path not in tables and self._is_known(path)]
@@ -77,6 +80,7 @@ class Reloader:
             self.manager.reloading()
         for table in changed_tables:
             await self._install(table)
+        self.looked = began
         for path in missing:
             deleted = await self.installation.remove(path)
             self.sink(Event("table_removed", 0, {"path": path, "deleted": deleted}))
@@ -156,7 +160,7 @@ class Reloader:
             self._log_problems(table)
         else:
             try:
-                deleted = await self.installation.install(table)
+                deleted = await self.installation.install(table, self.looked)
             except KronError as error:  # the store, for example: the next scan tries again
                 self._log_problems(table._replace(problems=(error,)))
                 return

@@ -37,12 +37,14 @@ class Table(NamedTuple):
         jobs: Jobs of a table that is used.
         problems: Reasons why the table is not used.
         is_void: Whether no job of its last valid version may stay in force.
+        changed: When the file was changed or put in its place, in milliseconds.
     """
 
     path: str
     jobs: tuple[Job, ...] = ()
     problems: tuple[KronError, ...] = ()
     is_void: bool = False
+    changed: int = 0
 
 
 class _Facts(NamedTuple):
@@ -135,7 +137,10 @@ class TableFolder:
             facts = _Facts(signatures, None, error.code)
             return known if known and known[0] == facts else (facts, self._refused(path, error))
         facts = _Facts(signatures, account)
-        return known if known and known[0] == facts else (facts, self._table(folder, name, path, account))
+        if known and known[0] == facts:
+            return known
+        changed = max(signature.changed for signature in signatures) // 1_000_000
+        return facts, self._table(folder, name, path, account)._replace(changed=changed)
 
     def _table(self, folder: int, name: str, path: str, account: Account | None) -> Table:
         owners = self.owners if account is None else {*self.owners, account.uid}
