@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -12,6 +11,7 @@ from starlette.responses import Response
 
 from kron.apps.compute import SEARCH_SECONDS, compute, time_limit
 from kron.apps.dashboard.charts.spark import spark
+from kron.apps.dashboard.near_names import near_names
 from kron.apps.dashboard.next_run import NextRun, next_run
 from kron.apps.dashboard.outcome_look import Look
 from kron.apps.dashboard.period_mark import MARKS, PeriodMark, marks_of
@@ -25,9 +25,6 @@ from kron.rules.state import ScheduleState
 
 PAGE_SIZE = 25
 MAX_LABELS = 4  # labels that a row shows
-MAX_COMPARED = 40  # characters of a name; the time of a comparison grows with their square or faster
-NEAR_NAMES = 3
-NAMES_COMPARED = 100  # names that are read in search of those near a text without a match
 _RUN_KEY = re.compile(r"[0-9a-fA-F]{64}")
 NO_RECORDS = RecentPeriods((), ())
 
@@ -63,7 +60,7 @@ async def schedules_page(view: View) -> Response:
         is_all=values.get("select", "") == "all" and not query.match,
         lines=lines,
         after=view.name(names[PAGE_SIZE - 1] if len(names) > PAGE_SIZE else matches.searched_upto),
-        near=[] if lines or not query.text else await _near_names(view, query.text),
+        near=[] if lines or not query.text else await near_names(view, query.text),
         searched=MAX_SCANNED if matches.searched_upto else 0,
         is_late_answer=matches.is_cut and not matches.searched_upto,
         can_search=_can_search(query),
@@ -85,20 +82,6 @@ async def _matches(view: View, query: Filter, after: str) -> tuple[Filter, Match
 def _can_search(query: Filter) -> bool:
     """Return whether a text can be searched inside of names: it is not, and nothing else is asked for."""
     return bool(query.text) and not (query.match or query.label or query.state)
-
-
-async def _near_names(view: View, text: str) -> list[str]:
-    """Return names that look like a text, of those that begin with the same letters. Long texts are not compared."""
-    if len(text) > MAX_COMPARED:
-        return []
-    for length in (min(3, len(text) - 1), 1):
-        prefix = view.identity(text[: max(0, length)])
-        names = [view.name(name) for name in await view.store.identities("", NAMES_COMPARED, prefix)]
-        short_names = [name for name in names if len(name) <= MAX_COMPARED]
-        close = await compute(get_close_matches, text, short_names, NEAR_NAMES, 0.4)
-        if close:
-            return close
-    return []
 
 
 def _lines(view: View, states: Sequence[ScheduleState], recent: dict[str, RecentPeriods] | None) -> list[ScheduleLine]:
