@@ -4,7 +4,7 @@ import re
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kron.apps.dashboard.access import Role, Viewer
@@ -120,7 +120,7 @@ def test_tenant_sees_no_worker():
         return Viewer("ana", Role.VIEWER, tenants=("acme",))
 
     store = MemoryStore(SystemClock())
-    ask(store.join("host-1", frozenset({"https"}), "", 60_000))
+    ask(store.lease("host-1", frozenset({"https"}), 60_000))
     with served(dashboard_of(store)) as site:
         assert "host-1 joined" in parsed(site.get("/activity")).text
     with served(dashboard_of(store, access=access)) as site:
@@ -132,6 +132,7 @@ def test_tenant_sees_no_worker():
 TIMES = st.lists(st.integers(1, 6), max_size=12)
 
 
+@settings(deadline=None)
 @given(TIMES, TIMES, TIMES, st.integers(1, 4))
 def test_pages_of_a_timeline_have_every_event_once_in_order(changes, runs, workers, size):
     change_list = sorted((a_change(at, number) for number, at in enumerate(changes)), key=at_of, reverse=True)

@@ -131,7 +131,7 @@ def test_tenant_is_not_told_names_of_another_one():
     async def filled():
         store = MemoryStore(ManualClock(NOW))
         for name in ("acme/report", "other/reports"):
-            await Registrar(store).upsert(Job(name, parse("0 4 * * *"), target="https://x.example/"))
+            await Registrar(store).upsert(Job(name, parse("0 4 * * *", dialect="kron"), target="https://x.example/"))
         return store
 
     with served(dashboard_of(asyncio.run(filled()), access=access)) as site:

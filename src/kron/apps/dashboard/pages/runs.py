@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from starlette.responses import Response
@@ -125,11 +125,10 @@ async def _dead_letters(view: View, text: str, before: str) -> Response:
         raise bad_position(before)
     runs = await view.store.dead_letters(view.identity(text), PAGE_SIZE + 1, before)
     shown = runs[:PAGE_SIZE]
-    names = list(dict.fromkeys(run.identity for run in shown))
-    states = await view.store.get(names) if names else []
-    hosts = {state.identity: host_of_target(state.job.target) for state in states if state is not None}
+    targets = await _targets(view, shown)
+    hosts = {name: host_of_target(target) for name, target in targets.items()}
     groups = dead_letter_groups(shown, lambda run: hosts.get(run.identity, ""))
-    lines = {line.run.key: line for line in await _lines(view, shown)}
+    lines = {line.run.key: line for line in await _lines(view, shown, targets)}
     return view.render(
         "dead_letters.html",
         section="runs",
@@ -144,7 +143,16 @@ async def _dead_letters(view: View, text: str, before: str) -> Response:
     )
 
 
-async def _lines(view: View, runs: Sequence[Run]) -> list[RunLine]:
+async def _targets(view: View, runs: Sequence[Run]) -> dict[str, str]:
+    """Return the targets of the schedules of some runs."""
+    names = list(dict.fromkeys(run.identity for run in runs))
+    states = await view.store.get(names) if names else []
+    return {state.identity: state.job.target for state in states if state is not None}
+
+
+async def _lines(view: View, runs: Sequence[Run], targets: Mapping[str, str] | None = None) -> list[RunLine]:
+    """Return the rows. `targets` are those of the schedules, if they are known already."""
+    targets = await _targets(view, runs) if targets is None else targets
     attempts = await view.panel(view.store.attempts([run.key for run in runs])) if runs else []
     tried = attempts if attempts is not None else [()] * len(runs)
     redrives = await redrives_of(view, runs)
@@ -152,7 +160,7 @@ async def _lines(view: View, runs: Sequence[Run]) -> list[RunLine]:
         RunLine(
             run,
             look_of_run(run),
-            _cause(run, each),
+            _cause(run, each, targets.get(run.identity, "")),
             run.state in REDRIVABLE_STATES and run.key not in redrives,
             redrives.get(run.key),
         )
@@ -160,9 +168,9 @@ async def _lines(view: View, runs: Sequence[Run]) -> list[RunLine]:
     ]
 
 
-def _cause(run: Run, attempts: Sequence[Attempt]) -> RunCause:
+def _cause(run: Run, attempts: Sequence[Attempt], target: str) -> RunCause:
     """Return why a run ended as it did; for a run that succeeded, how long it took."""
-    cause, length = cause_of(run, attempts), run_length(run)
+    cause, length = cause_of(run, attempts, target), run_length(run)
     if run.state is not State.SUCCESS or length is None:
         return cause
     return cause._replace(text=", ".join(part for part in (span_text(length), cause.text) if part))
