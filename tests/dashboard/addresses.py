@@ -11,6 +11,7 @@ QUERIES = {  # addresses of a page in addition to the bare one
         "q=bilin",
         "q=sync",
         "q=e&match=inside",
+        "sort=next",
         "state=late",
         "state=paused",
         "outcome=failed",

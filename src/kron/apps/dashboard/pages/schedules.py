@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from kron.apps.compute import SEARCH_SECONDS, compute, time_limit
 from kron.apps.dashboard.charts.spark import spark
+from kron.apps.dashboard.chip_counts import ChipCounts, chip_counts
 from kron.apps.dashboard.near_names import near_names
 from kron.apps.dashboard.next_run import NextRun, next_run
 from kron.apps.dashboard.outcome_look import Look
@@ -19,11 +20,13 @@ from kron.apps.dashboard.schedule_filter import INSIDE, Filter, Matches, filter_
 from kron.apps.dashboard.view import View
 from kron.engine.name_search import MAX_SCANNED
 from kron.engine.overview import RecentPeriods
-from kron.errors import clip
+from kron.errors import InvalidInput, clip
 from kron.language.english import describe
 from kron.rules.state import ScheduleState
 
 PAGE_SIZE = 25
+NEXT = "next"  # order by the next run
+MAX_CHECKED = 100  # schedules among which those that run next are found
 MAX_LABELS = 4  # labels that a row shows
 _RUN_KEY = re.compile(r"[0-9a-fA-F]{64}")
 NO_RECORDS = RecentPeriods((), ())
@@ -47,9 +50,12 @@ async def schedules_page(view: View) -> Response:
     query, after = filter_of(values), values.get("after", "")
     if _RUN_KEY.fullmatch(query.text):
         return view.redirect(view.link(f"runs/{query.text.lower()}"))
-    query, matches = await _matches(view, query, after)
+    if values.get("sort", "") not in ("", NEXT):
+        raise InvalidInput("BAD_FIELD", f"unknown order {clip(values['sort'])!r}", hint=f"use {NEXT}, or leave it out")
+    is_by_time = values.get("sort", "") == NEXT and query.is_empty
+    query, matches = (query, Matches([])) if is_by_time else await _matches(view, query, after)
     names = matches.names
-    states = [state for state in await view.store.get(names[:PAGE_SIZE]) if state is not None] if names else []
+    states = await _next_states(view) if is_by_time else await _states(view, names[:PAGE_SIZE])
     recent = await view.panel(view.overview.recent([state.identity for state in states], MARKS)) if states else {}
     lines = await compute(_lines, view, states, recent)
     return view.render(
@@ -59,6 +65,9 @@ async def schedules_page(view: View) -> Response:
         is_first=not after,
         is_all=values.get("select", "") == "all" and not query.match,
         lines=lines,
+        counts=await chip_counts(view) if lines and not query.match else ChipCounts(),
+        is_by_time=is_by_time,
+        checked=MAX_CHECKED,
         after=view.name(names[PAGE_SIZE - 1] if len(names) > PAGE_SIZE else matches.searched_upto),
         near=[] if lines or not query.text else await near_names(view, query.text),
         searched=MAX_SCANNED if matches.searched_upto else 0,
@@ -68,6 +77,23 @@ async def schedules_page(view: View) -> Response:
             query, len(lines), is_more=bool(after) or len(names) > PAGE_SIZE, is_cut=matches.is_cut
         ),
     )
+
+
+async def _states(view: View, names: Sequence[str]) -> list[ScheduleState]:
+    return [state for state in await view.store.get(names) if state is not None] if names else []
+
+
+async def _next_states(view: View) -> list[ScheduleState]:
+    """Return the schedules with the earliest next runs, of those that workers check next."""
+    states = await _states(view, await view.overview.next_checks(view.prefix, MAX_CHECKED))
+    return await compute(_by_next_run, states, view.now)
+
+
+def _by_next_run(states: Sequence[ScheduleState], now: int) -> list[ScheduleState]:
+    enough = time_limit(SEARCH_SECONDS)
+    runs = [(next_run(state, now, enough).at, state) for state in states]
+    known = [(at, state) for at, state in runs if at is not None]
+    return [state for _, state in sorted(known, key=lambda each: (each[0], each[1].identity))[:PAGE_SIZE]]
 
 
 async def _matches(view: View, query: Filter, after: str) -> tuple[Filter, Matches]:
