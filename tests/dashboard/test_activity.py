@@ -98,7 +98,7 @@ def test_everything_is_listed_once_latest_first(site, seeded):
     assert times == sorted(times, reverse=True)
     keys = [run for line in found for run in run_links(line)]
     assert len(keys) == len(set(keys)) > 10
-    counts = [int(match[1]) for line in found if (match := re.search(r" and ([0-9]+) more runs? since", line.text))]
+    counts = [int(match[1]) for line in found if (match := re.search(r" and ([0-9]+) more runs?[ :]", line.text))]
     assert len(keys) + sum(counts) == len(runs)
     assert sum(not run_links(line) for line in found) == len(changes) + len(workers)
     assert sum(line.text.endswith("worker") for line in found) == len(workers) > 3

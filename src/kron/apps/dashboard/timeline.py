@@ -92,15 +92,30 @@ def _time(item: Activity | Run | WorkerEvent) -> int:
 
 
 def _grouped(items: Iterable[Activity | Run | WorkerEvent]) -> list[Event]:
-    """Return the events. Adjacent runs that ended in the same way are one."""
+    """Return the events. Adjacent runs that ended in the same way are one, and so are those of the same time."""
     events = list[Event]()
     for item in items:
         if not isinstance(item, Run):
             events.append(item)
             continue
-        look, last = look_of_run(item), events[-1] if events else None
-        if isinstance(last, TroubleEvent) and last.look == look:
-            events[-1] = last._replace(runs=(*last.runs, item))
-        else:
+        look = look_of_run(item)
+        number = _like(events, item, look)
+        if number is None:
             events.append(TroubleEvent(item.changed, look, (item,)))
+        else:
+            event = events[number]
+            assert isinstance(event, TroubleEvent)  # noqa: S101  `_like` returns no other
+            events[number] = event._replace(runs=(*event.runs, item))
     return events
+
+
+def _like(events: Sequence[Event], run: Run, look: Look) -> int | None:
+    """Return the number of the event that a run belongs to: the last one, or one before it of the same time."""
+    for number in range(len(events) - 1, -1, -1):
+        event = events[number]
+        is_last = number == len(events) - 1
+        if not isinstance(event, TroubleEvent) or not (is_last or event.runs[-1].changed == run.changed):
+            return None
+        if event.look == look:
+            return number
+    return None
