@@ -11,6 +11,7 @@ QUERIES = {  # addresses of a page in addition to the bare one
         "q=bilin",
         "q=sync",
         "q=e&match=inside",
+        "sort=next",
         "state=late",
         "state=paused",
         "outcome=failed",
@@ -24,13 +25,21 @@ QUERIES = {  # addresses of a page in addition to the bare one
         "outcome=failed",
         "outcome=lost",
         "outcome=cancelled",
+        "outcome=failed&since=24h",
         "outcome=success",
         "q=crm.",
         "q=no.such",
     ),
     "/bulk/pause": ("select=all",),
     "/bulk/redrive": ("select=all",),
-    "/activity": ("kind=changed", "who=ana.lopez", "kind=deleted&who=nobody"),
+    "/activity": (
+        "kind=people",
+        "kind=trouble",
+        "kind=workers",
+        "kind=changed",
+        "who=ana.lopez",
+        "kind=deleted&who=nobody",
+    ),
 }
 
 

@@ -21,7 +21,8 @@ from kron.engine.overview import TROUBLE, OutcomeCount
 from kron.engine.registrar import Registrar
 from kron.errors import InvalidInput
 from kron.rules.calendar_facts import CalendarFacts, ZoneHours
-from kron.rules.run import State
+from kron.rules.outcome import Outcome
+from kron.rules.run import Run, State
 from kron.stores.memory import MemoryStore
 from kron.timing.calendar import Date
 from kron.timing.zone import instant_of
@@ -241,3 +242,27 @@ def test_calendar_file_has_the_runs_of_the_next_30_days(counted_site, query, nam
     assert not query or {name[:6] for name in summaries} == {"many-1"}
     assert 'href="/calendar.ics"' in counted_site.get("/calendar").text
     assert 'href="/calendar.ics?q=many-1"' in counted_site.get("/schedules?q=many-1").text
+
+
+def test_past_runs_of_rare_schedules_stand_on_their_day_with_their_outcome():
+    clock = ManualClock(float(instant_of("2026-10-01T00:00:00Z")))
+
+    async def filled():
+        store = MemoryStore(clock)
+        await Registrar(store).upsert(a_job("month", "30 23 1 * *"))
+        await Registrar(store).upsert(a_job("day", "0 5 * * *"))
+        due = instant_of("2026-10-01T23:30:00Z") * 1000
+        run = Run("a" * 64, "month", due // 1000, 1, due, State.FAILED, outcome=Outcome.EXECUTED, changed=due + 5)
+        store._put(run)
+        clock.advance(21 * 86_400)
+        await LoadPass(store, SystemTimer(), "w").once()
+        return store
+
+    counted = CountedStore(asyncio.run(filled()))
+    with served(dashboard_of(counted)) as site:
+        counted.calls.clear()
+        cells = cells_of(page_in(site, "Europe/Paris", "2026-10"))
+        assert len([call for call in counted.calls if call != "now"]) <= 8
+        assert [day for day, (_, _, words) in cells.items() if "month" in words] == [2]
+        assert "01:30 month , failed" in " ".join(cells[2][2].split())
+        assert "month" in cells_of(page_in(site, "Europe/Paris", "2026-11"))[2][2]

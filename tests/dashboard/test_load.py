@@ -8,11 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kron.apps.dashboard.load_week import week_of, worst_minutes
+from kron.apps.dashboard.spreading import spreading_of
 from kron.engine.clock import ManualClock, SystemTimer
 from kron.engine.load_pass import LoadPass
 from kron.engine.registrar import Registrar
-from kron.rules.load import LoadInterval
+from kron.language import parse
+from kron.rules.load import LoadInterval, LoadKind
 from kron.stores.memory import MemoryStore
+from kron.timing.decision import decide
+from kron.timing.period import Period, nominals
 from kron.timing.zone import instant_of, zone
 from tests.dashboard.served import dashboard_of, served
 from tests.stores.making import a_job
@@ -84,3 +88,53 @@ def test_hour_can_be_chosen_and_a_wrong_one_is_ignored(site):
 def test_store_without_a_count_says_so():
     with served(dashboard_of(MemoryStore(ManualClock(NOW)))) as site:
         assert "No worker has counted the coming runs yet." in site.get("/load").text
+
+
+def test_windows_spread_the_texts_that_start_together(site):
+    page = plain(site.get("/load").text)
+    assert re.search(r"5 in the busiest minute of this hour now, [12] with windows\.", page)
+    assert "0 0 * * * 0 0 * * * @win(around,2h) 5" in page
+    hour = plain(site.get(f"/load?hour={instant_of('2026-10-22T12:00:00Z')}").text)
+    assert "A window would move nothing here" in hour
+
+
+def placed(schedule, names, hour):
+    """Count the runs of each minute the slow way: period by period, by the decision of each."""
+    counts = [0] * 60
+    for name in names:
+        for nominal in nominals(schedule, hour - 10_800, hour + 10_800):
+            chosen = decide(schedule, Period(nominal), name).chosen
+            if chosen is not None and hour <= chosen < hour + 3_600:
+                counts[(chosen - hour) // 60] += 1
+    return counts
+
+
+@pytest.mark.parametrize(
+    ("text", "count", "window"), [("0 0 * * *", 40, "@win(around,2h)"), ("0 * * * *", 30, "@win(after,49m)")]
+)
+def test_spread_minutes_are_those_of_the_decisions(text, count, window):
+    hour = NOW // DAY * DAY
+    runs, others = [count + 2, *[0] * 59], LoadKind("*/5 * * * *", 2, 24)
+    spreading = spreading_of(runs, [LoadKind(text, count, count), others], hour)
+    (kind,) = spreading.kinds
+    assert (kind.text, kind.schedules, window in kind.spread_text) == (text, count, True)
+    own = placed(parse(kind.spread_text, dialect="kron"), [f"example-{number}" for number in range(count)], hour)
+    assert spreading.runs == [runs[0] - count + own[0], *own[1:]]
+    assert (kind.busiest, max(spreading.runs) < count) == (max(own), True)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        LoadKind("0 0 * * * @win(after,1h)", 9, 9),
+        LoadKind("*/5 * * * *", 9, 108),
+        LoadKind("0 0 * * *", 1, 1),
+        LoadKind("0 0 * * *", 501, 501),
+        LoadKind("0 0 * * *", 4, 9),
+        LoadKind("not a schedule", 9, 9),
+    ],
+    ids=["has a window", "often", "one", "too many", "jitter", "no text"],
+)
+def test_text_that_no_window_helps_or_that_is_not_known_stays(kind):
+    runs = [kind.busiest, *[0] * 59]
+    assert spreading_of(runs, [kind], NOW // DAY * DAY) == (runs, [])

@@ -46,6 +46,7 @@ async def filled():
     texts = {"close.month": "0 4 1 * *", "payroll.transfer": "0 6 25 * * @tz(Europe/Berlin)"}
     texts |= {f"audit.of-a-department-{n:02}": "0 4 3 * *" for n in range(14)}
     texts |= {"paris": "30 2 * * * @tz(Europe/Paris)", "york": "30 1 * * * @tz(America/New_York)"}
+    texts |= {f"nightly.report-{n}": "0 0 * * *" for n in range(6)}
     for name, text in texts.items():
         await Registrar(store).upsert(a_job(name, text))
     await LoadPass(store, SystemTimer(), "w").once()
@@ -98,6 +99,7 @@ def test_error_pages_fit_and_are_accessible(watch, site, viewer_site):
     watched = watch(site)
     for address, status in (
         ("/schedules/no.such", 404),
+        ("/schedules/close.mont", 404),
         (f"/runs/{NO_RUN}", 404),
         ("/runs?outcome=x", 422),
         ("/calendar?month=x", 422),
@@ -120,6 +122,16 @@ def test_calendar_with_rare_runs_and_clock_changes_fits(watch, site):
         assert watched.violations() == [], address
     assert "11 more" in watched.page.inner_text("main")
     assert "Clocks go back in Europe/Berlin, Europe/Paris" in watched.page.inner_text("main")
+
+
+@pytest.mark.parametrize(("width", "theme"), LOOKS)
+def test_overview_and_load_of_a_counted_store_fit(watch, site):
+    """With a coming clock change, and with schedules that a window would spread."""
+    watched = watch(site)
+    for address, words in (("/", "Clocks go back in"), ("/load", "in the busiest minute of this hour now")):
+        assert watched.open(address) == [], address
+        assert watched.violations() == [], address
+        assert words in watched.page.inner_text("main")
 
 
 @pytest.mark.parametrize(("width", "theme"), LOOKS)

@@ -67,3 +67,16 @@ def test_unknown_match_is_refused(site, query):
 def test_everything_whose_name_contains_a_text_cannot_be_selected(site):
     assert site.get("/bulk/pause?select=all&q=sync&match=inside").status == 422
     assert site.get("/bulk/pause?select=all&q=crm").status == 200
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("q=mail", "names that begin with the text; upper and lower case differ"),
+        ("q=mail&match=inside", "names that contain the text; upper and lower case differ"),
+        ("q=MAIL", "No name begins with this text or contains it. Upper and lower case differ. Did you mean mail."),
+        ("label=team=CRM", "A label is written as key=value, and matches as a whole. Upper and lower case differ."),
+    ],
+)
+def test_list_says_how_it_was_searched(site, query, words):
+    assert words in parsed(site.get(f"/schedules?{query}")).text

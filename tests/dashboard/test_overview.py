@@ -12,8 +12,9 @@ from kron.apps.dashboard.attention import still_troubled
 from kron.apps.dashboard.day_counts import first_bar
 from kron.apps.dashboard.fleet_panel import fleet_panel
 from kron.apps.dashboard.pages.overview import _running_lines
-from kron.engine.clock import ManualClock
+from kron.engine.clock import ManualClock, SystemTimer
 from kron.engine.fleet import kind_of, shard_of
+from kron.engine.load_pass import LoadPass
 from kron.engine.overview import RecentPeriods
 from kron.engine.registrar import Registrar
 from kron.language import parse
@@ -22,6 +23,8 @@ from kron.rules.run import Run, State
 from kron.rules.upcoming import upcoming
 from kron.stores.memory import MemoryStore
 from kron.timing.job import Job
+from kron.timing.zone import instant_of
+from tests.dashboard.counted import CountedStore
 from tests.dashboard.parsed import parsed
 from tests.dashboard.seeded import HOST_WORKER, NOW
 from tests.dashboard.served import ask, dashboard_of, served
@@ -207,10 +210,10 @@ def test_paused_schedules_have_a_bounded_total(count, text):
 def test_slow_panel_shows_a_dash_and_the_page_comes():
     store = a_store("a")
 
-    async def outcomes_and_load(*given):
+    async def day(*given):
         await asyncio.sleep(30)
 
-    store.overview.outcomes_and_load = outcomes_and_load
+    store.overview.day = day
     with served(dashboard_of(store)) as site:
         began = time.monotonic()
         shown = numbers(parsed(site.get("/")))
@@ -293,3 +296,22 @@ def test_overview_asks_the_store_at_most_8_questions(seeded):
             asked.clear()
             assert site.get(path).status == 200
             assert len(asked) <= 8, (path, asked)
+
+
+@pytest.mark.parametrize(("days", "is_named"), [(8, False), (7, True)])
+def test_clock_change_of_the_coming_week_is_named(days, is_named):
+    store = MemoryStore(ManualClock(float(instant_of("2026-10-25T01:00:00Z") - days * 86_400)))
+    for name, hour in {"paris": 2, "rome": 4}.items():
+        text = f"30 {hour} * * * @tz(Europe/{name.capitalize()})"
+        asyncio.run(Registrar(store).upsert(Job(name, parse(text, dialect="kron"), target="https://x.example/")))
+    asyncio.run(LoadPass(store, SystemTimer(), "w").once())
+    counted = CountedStore(store)
+    with served(dashboard_of(counted)) as site:
+        counted.calls.clear()
+        main = parsed(site.get("/"))
+    assert len([call for call in counted.calls if call != "now"]) <= 8, counted.calls
+    lines = [line.text for line in main.all("li") if "Clocks go" in line.text]
+    assert len(lines) == is_named
+    if is_named:
+        assert lines[0].startswith("Clocks go back in Europe/Paris, Europe/RomeSun 25 Oct, 01:00, in 7 d 0 h.")
+        assert "2 schedules run at fixed local hours. 1 of them can run in an hour that is repeated." in lines[0]

@@ -16,12 +16,15 @@ from kron.apps.dashboard.outcome_look import look_of_run
 from kron.apps.dashboard.pages.run import waterfall
 from kron.engine.clock import ManualClock
 from kron.engine.registrar import Registrar
+from kron.engine.report_writer import ReportWriter
 from kron.engine.why import why
 from kron.language import parse
 from kron.rules.attempt import Attempt, AttemptResult
+from kron.rules.launch_result import Report
+from kron.rules.outcome import Outcome
 from kron.rules.run import Run, State
 from kron.stores.memory import MemoryStore
-from kron.timing.job import Job
+from kron.timing.job import Command, Job
 from kron.timing.period import Period
 from tests.dashboard.counted import CountedStore
 from tests.dashboard.seeded import NOW
@@ -163,3 +166,40 @@ def test_page_takes_at_most_eight_calls_of_the_store_and_is_small(seeded):
                 reply = site.get(f"/runs/{run.key}")
                 assert reply.status == 200 and len(reply.text.encode()) < 60_000
                 assert len([call for call in counted.calls if call != "now"]) <= 8, counted.calls
+
+
+@pytest.mark.parametrize(
+    ("target", "words", "others"),
+    [
+        ("command:", ("Output is cut", "Started", "Result", "exit status 3"), ("Answer", "Sent")),
+        ("https://x.example/", ("Answers are cut", "Sent", "Answer"), ("exit status", "Result")),
+    ],
+)
+def test_attempts_of_a_command_have_the_words_of_commands(target, words, others):
+    store = MemoryStore(ManualClock(NOW))
+    command = Command("exit 3") if target == "command:" else None
+    job = Job("a", parse("0 4 * * * @policy(deadline=0s)", dialect="kron"), target=target, command=command)
+
+    async def failed():
+        await Registrar(store).upsert(job)
+        run = await Registrar(store).trigger("a", "r")
+        sent = run._replace(state=State.ENQUEUED, outcome=Outcome.EXECUTED, attempt=1, sent=NOW * 1000, owner="w")
+        store._put(sent)
+        await ReportWriter(store).write(run.key, Report.FAILED, code=3, excerpt="boom")
+        return run.key
+
+    key = asyncio.run(failed())
+    with served(dashboard_of(store)) as site:
+        text = panel(site.get(f"/runs/{key}").text, "Attempts")
+        assert all(word in plain(text) for word in words) and not any(word in plain(text) for word in others)
+        listed = plain(site.get("/runs").text)
+        assert (("exit status 3" in listed), ("last answer 3" in listed)) == (command is not None, command is None)
+
+
+def test_latest_claim_of_a_short_deadline_is_what_workers_check():
+    store = MemoryStore(ManualClock(NOW))
+    job = Job("a", parse("0 * * * * @policy(deadline=0s)", dialect="kron"), target="https://x.example/")
+    asyncio.run(Registrar(store).upsert(job))
+    with served(dashboard_of(store)) as site:
+        text = plain(site.get("/schedules/a?period=2026-10-22T09:00:00Z").text)
+    assert re.search(r"A worker may claim it until [0-9]{2}:00:01\.", text)

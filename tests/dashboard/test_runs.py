@@ -13,6 +13,7 @@ from kron.apps.dashboard.time_text import span_text
 from kron.engine.overview import TROUBLE
 from kron.rules.run import Run, State
 from tests.dashboard.parsed import more, parsed
+from tests.dashboard.seeded import NOW
 from tests.dashboard.served import ask, dashboard_of, served
 
 
@@ -121,7 +122,9 @@ def test_viewer_sees_the_command_in_place_of_the_button(seeded):
     assert "Read only." in main.text
 
 
-@pytest.mark.parametrize("query", ["outcome=x", "before=x", "before=1-zz", "dead=1&before=zz", "outcome=pending"])
+@pytest.mark.parametrize(
+    "query", ["outcome=x", "since=1h", "before=x", "before=1-zz", "dead=1&before=zz", "outcome=pending"]
+)
 def test_unknown_filter_or_position_is_refused(site, query):
     assert site.get(f"/runs?{query}").status == 422
 
@@ -147,3 +150,23 @@ def test_host_of_a_target_without_a_host_is_the_target():
     assert host_of_target("https://billing.acme.example:8443/x") == "billing.acme.example"
     assert host_of_target("command:orders-sync") == "command:orders-sync"
     assert host_of_target("https://[bad") == "https://[bad"
+
+
+@pytest.mark.parametrize(("since", "days"), [("24h", 1), ("7d", 7)])
+def test_time_shows_the_runs_that_ended_in_it(site, seeded, since, days):
+    begin = NOW * 1000 - days * 86_400_000
+    expected = {run.key for run in ask(seeded.overview.troubled_runs("", TROUBLE, 10_000)) if run.changed >= begin}
+    found = walk(site, f"/runs?since={since}")
+    assert len(found) == len(set(found)) > 25
+    assert set(found) == expected
+    assert set(walk(site, "/runs")) > expected
+
+
+def test_numbers_of_the_overview_lead_to_the_runs_of_their_time(site):
+    links = [link.attributes["href"] for link in parsed(site.get("/")).one("section", "stats").all("a")]
+    assert {f"/runs?outcome={name}&since=24h" for name in ("failed", "missed", "skipped")} <= set(links)
+
+
+def test_time_without_a_run_says_so(site):
+    main = parsed(site.get("/runs?outcome=cancelled&since=24h"))
+    assert main.one("h1").text == "No such run in the last 24 h"

@@ -10,14 +10,20 @@ from kron.apps.dashboard.outcome_look import FAILED, LATE, MISSED, SKIPPED, SUCC
 from kron.apps.dashboard.pages.schedules import _sentence
 from kron.apps.dashboard.period_mark import MARKS, PeriodMark, marks_of
 from kron.apps.dashboard.schedule_filter import Filter
+from kron.engine.clock import ManualClock
 from kron.engine.overview import RecentPeriods
+from kron.engine.registrar import Registrar
 from kron.rules.outcome import GapRecord, Outcome, Reason
 from kron.rules.run import State
+from kron.rules.upcoming import upcoming
+from kron.stores.memory import MemoryStore
 from kron.timing.due import due_of
 from kron.timing.period import nominals
+from tests.dashboard.counted import CountedStore
 from tests.dashboard.parsed import more, parsed
 from tests.dashboard.seeded import NOW
-from tests.dashboard.served import ask
+from tests.dashboard.served import ask, dashboard_of, served
+from tests.stores.making import a_job
 
 
 def names(main):
@@ -143,3 +149,45 @@ def test_marks_of_a_gap_record_are_as_many_as_its_periods(count, first):
     assert [mark.at for mark in marks] == sorted(mark.at for mark in marks)
     assert {mark.look.word for mark in marks} == {"Missed"}
     assert State.MISSED.value == Outcome.MISSED.value
+
+
+def test_filters_have_the_numbers_of_their_lists(site):
+    main = parsed(site.get("/schedules"))
+    chips = {link.text: link.attributes["href"] for link in main.all("a", "chip")}
+    for word in ("Late", "Last failed", "Paused"):
+        ((text, address),) = [(text, address) for text, address in chips.items() if text.startswith(f"{word} ")]
+        assert int(text.removeprefix(word)) == len(names(parsed(site.get(address)))) > 0
+
+
+@pytest.mark.parametrize(("count", "text"), [(0, "Paused 0"), (100, "Paused 100"), (101, "Paused 100+")])
+def test_numbers_of_filters_are_bounded(count, text):
+    store = MemoryStore(ManualClock(NOW))
+    for number in range(max(1, count)):
+        ask(Registrar(store).upsert(a_job(f"s{number:03d}")))
+    for number in range(count):
+        ask(Registrar(store).pause(f"s{number:03d}"))
+    with served(dashboard_of(store)) as site:
+        assert text in [link.text for link in parsed(site.get("/schedules")).all("a", "chip")]
+
+
+def test_number_that_is_slow_to_find_is_left_out(seeded):
+    store = CountedStore(seeded, slow=("troubled_schedules",))
+    with served(dashboard_of(store)) as site:
+        words = [link.text for link in parsed(site.get("/schedules")).all("a", "chip")]
+    assert "Last failed" in words and any(word.startswith("Paused ") for word in words)
+
+
+@pytest.mark.parametrize("query", ["", "?state=late", "?q=mail", "?q=no.such", "?sort=next", "?state=paused"])
+def test_list_takes_at_most_eight_calls_of_the_store(seeded, query):
+    store = CountedStore(seeded)
+    with served(dashboard_of(store)) as site:
+        assert site.get(f"/schedules{query}").status == 200
+    assert len([call for call in store.calls if call != "now"]) <= 8, store.calls
+
+
+def test_schedules_can_be_listed_by_their_next_run(site, seeded):
+    main = parsed(site.get("/schedules?sort=next"))
+    states = ask(seeded.get(ask(seeded.identities("", 1_000))))
+    coming = [(due[0].at, state.identity) for state in states if (due := upcoming(state, NOW * 1000, 1))]
+    assert names(main) == [name for _, name in sorted(coming)][:25]
+    assert site.get("/schedules?sort=last").status == 422

@@ -6,10 +6,13 @@ import time
 import pytest
 
 from kron.apps.dashboard import route
-from kron.apps.dashboard.access import Role
+from kron.apps.dashboard.access import Role, Viewer
 from kron.engine.clock import ManualClock
+from kron.engine.registrar import Registrar
 from kron.errors import StoreUnavailable
+from kron.language import parse
 from kron.stores.memory import MemoryStore
+from kron.timing.job import Job
 from tests.dashboard.addresses import page_paths
 from tests.dashboard.parsed import parsed
 from tests.dashboard.seeded import NOW
@@ -105,3 +108,33 @@ def test_only_operators_read_where_the_store_is():
     for role in Role:
         with served(dashboard_of(Broken(hangs=False, knows_time=True), role)) as site:
             assert ("db.example" in site.get("/").text) == (role is Role.OPERATOR)
+
+
+@pytest.mark.parametrize("name", ["billing.invoice", "Billing.invoices"])
+def test_schedule_that_does_not_exist_names_those_that_look_like_it(site, name):
+    main = parsed(site.get(f"/schedules/{name}"), 404)
+    assert main.one("h1").text == f"there is no schedule '{name}'"
+    links = {link.text: link.attributes["href"] for link in main.all("a", "btn")}
+    assert links["billing.invoices"] == "/schedules/billing.invoices"
+
+
+def test_schedule_that_looks_like_none_names_none(site):
+    main = parsed(site.get("/schedules/zzzzzz"), 404)
+    assert "never defined here" in main.text
+    assert "look like it" not in main.text
+
+
+def test_tenant_is_not_told_names_of_another_one():
+    async def access(request):
+        return Viewer("ana", Role.VIEWER, tenants=("acme",))
+
+    async def filled():
+        store = MemoryStore(ManualClock(NOW))
+        for name in ("acme/report", "other/reports"):
+            await Registrar(store).upsert(Job(name, parse("0 4 * * *", dialect="kron"), target="https://x.example/"))
+        return store
+
+    with served(dashboard_of(asyncio.run(filled()), access=access)) as site:
+        main = parsed(site.get("/t/acme/schedules/reports"), 404)
+        assert [link.text for link in main.all("a", "btn")] == ["report"]
+        assert "other" not in main.text

@@ -7,7 +7,7 @@ import pytest
 from kron.engine.why import why
 from kron.errors import NotFound
 from kron.rules.launch_result import LaunchResult, Report
-from kron.timing.schedule.policy import SECOND, SERVICE, Completion
+from kron.timing.schedule.policy import KRON, SECOND, SERVICE, Completion
 from kron.timing.zone import instant_of, rfc3339_ms
 from tests.engine.world import World, play
 
@@ -288,5 +288,41 @@ def test_why_does_not_speak_of_retries_that_the_policy_does_not_allow(policy):
         world = await failed_at_noon(policy)
         await world.run("2026-03-01T13:00:00Z")
         assert await ending(world, NOON) == "executed: The run failed. Reason: The target reported a failure."
+
+    play(scene())
+
+
+def test_why_of_a_schedule_that_has_only_requested_runs_names_them():
+    async def scene():
+        world = World("2026-03-01T12:10:00Z", duration=1)
+        await world.define("0 9 1 1 *")
+        for name in ("one", "two"):
+            await world.registrar.trigger("job", name)
+        await world.run("2026-03-01T12:20:00Z")
+        told = await why(world.store, "job", ms("2026-03-01T12:20:00Z"))
+        assert told.run is None and "no record: The period is earlier than its schedule" in told.summary()
+        runs = {run.trigger: run.key for run in await world.store.runs("job", 5)}
+        for name in ("one", "two"):
+            end = "executed: The run succeeded." if name == "one" else "skipped: Another run"
+            start = f"requested as {name}, 2026-03-01T12:10:00.000Z: {end}"
+            assert [line for line in told.lines() if line.startswith(start) and line.endswith(f" Key: {runs[name]}.")]
+        assert (await why(world.store, "job", ms("2026-03-01T12:20:00Z"), run_key=runs["one"])).requested == ()
+
+    play(scene())
+
+
+@pytest.mark.parametrize(("seconds", "is_told"), [(1, False), (2, True)])
+def test_start_after_the_deadline_of_a_run_that_was_claimed_in_time_is_explained(seconds, is_told):
+    """A run that is claimed within one second of its due time is on time. Its launch can take longer."""
+
+    async def scene():
+        world = World("2026-03-01T11:30:00Z", duration=1)
+        await world.define("0 * * * *", replace(KRON, deadline=0))
+        await world.run("2026-03-01T12:10:00Z")
+        told = await why(world.store, "job", ms(NOON))
+        late = replace(told, run=told.run._replace(sent=told.run.due + seconds * 1000))
+        text = "It started later than its deadline of 0s, which was met when a worker claimed the run."
+        assert (text in late.lines()) == is_told
+        assert text not in replace(late, run=late.run._replace(failures=1)).lines(), "it ran again after a failure"
 
     play(scene())

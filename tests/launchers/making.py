@@ -30,10 +30,11 @@ class Ear:
     """Hears what a launcher says of its keys."""
 
     def __init__(self):
-        self.heard, self.ends = [], []
+        self.heard, self.ends, self.times = [], [], []
 
-    async def __call__(self, key, said, code=None, excerpt=""):
+    async def __call__(self, key, said, code=None, excerpt="", ended=None):
         self.heard.append(said)
+        self.times.append(ended)
         self.ends.append((said, code, excerpt))
 
     async def until(self, said, seconds=10):

@@ -382,9 +382,9 @@ def test_command_whose_worker_is_alive_is_reported_by_that_worker_alone(journal)
     """The worker may be about to report it: each report takes a while here, and checks fall into that time."""
     own, other = Ear(), Ear()
 
-    async def slowly(key, said, code=None, excerpt=""):
+    async def slowly(key, said, code=None, excerpt="", ended=None):
         await asyncio.sleep(0.4)
-        await own(key, said, code, excerpt)
+        await own(key, said, code, excerpt, ended)
 
     async def side_by_side():
         first, second = CommandLauncher(journal, slowly), CommandLauncher(journal, other, beat=1.0)

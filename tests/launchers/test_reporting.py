@@ -4,6 +4,8 @@ import asyncio
 import time
 from dataclasses import replace
 
+import pytest
+
 from kron.apps import wiring
 from kron.engine.clock import ManualClock
 from kron.engine.events import silent
@@ -20,7 +22,7 @@ from kron.testing.clock import VirtualTimer
 from kron.testing.loop import VirtualLoop
 from kron.timing.job import Command
 from kron.timing.schedule.policy import KRON, MILLISECOND, SECOND
-from tests.launchers.making import NOW, a_launch
+from tests.launchers.making import NOW, Ear, a_launch
 
 
 class Failing(MemoryStore):
@@ -88,3 +90,37 @@ def test_time_limit_is_kept_while_the_store_hangs(tmp_path):
     killed = asyncio.run(script())
     assert 0.9 < killed < 3.5
     assert store.heard[-1][0] is State.FAILED
+
+
+@pytest.mark.parametrize(("line", "state"), [("exit 3", State.FAILED), ("true", State.SUCCESS)])
+def test_command_that_ended_while_no_worker_followed_it_ended_when_it_left_its_status(tmp_path, line, state):
+    """Its worker is gone when it ends. A later worker finds its status one hour later."""
+    store, launch = MemoryStore(ManualClock(time.time())), a_launch(command=Command(line))
+    journal = Journal(tmp_path / "journal")
+    status = journal.folder / f"{launch.run.key}.status"
+
+    async def script():
+        first = CommandLauncher(journal, Ear())
+        begin = await store.now()
+        await store.commit([ScheduleUpdate(None, ScheduleState(launch.job, 1, 0, begin))], begin)
+        sent = launch.run._replace(state=State.ENQUEUED, outcome=Outcome.EXECUTED, sent=begin, changed=begin)
+        store._put(sent)
+        await first.start(launch)
+        for task in first.tasks.values():
+            task.cancel()
+        async with asyncio.timeout(30):
+            while not status.stat().st_size:
+                await asyncio.sleep(0.01)
+        left = status.stat().st_mtime_ns // 1_000_000
+        store.clock.advance(3_600)
+        second = CommandLauncher(journal, wiring._reporter(store, silent), beat=0.02)
+        second.adopt()
+        async with asyncio.timeout(30):
+            while journal.unended():
+                await asyncio.sleep(0.01)
+        (run,), (attempts,) = await store.runs_by_key([launch.run.key]), await store.attempts([launch.run.key])
+        return run, attempts, max(left, begin)
+
+    run, attempts, left = asyncio.run(script())
+    assert (run.state, run.finished) == (state, left)
+    assert [each.duration for each in attempts] == ([left - run.sent] if state is State.FAILED else [])

@@ -6,6 +6,7 @@ import pytest
 
 from kron.engine.overview import TROUBLE, OutcomeCount, TimeRange, merged_before
 from kron.engine.tenant_scope import set_tenant_scope
+from kron.rules.calendar_facts import CalendarFacts, RareDay, RareRun
 from kron.rules.load import LoadHour, LoadKind
 from kron.rules.outcome import Reason
 from kron.rules.run import State
@@ -178,15 +179,20 @@ def hour_of(scope, hour, count, written=NOW):
     return LoadHour(scope, hour, (*[0] * 59, count), (LoadKind(f"{count} * * * *", count, count),), written)
 
 
-def test_outcomes_and_load_are_the_answers_to_both_questions(store):
+def test_day_is_the_answers_to_three_questions(store):
     define(store, allowed("t/a"), a_run(State.FAILED, 1, identity="t/a"))
     Seen(store).write_load([hour_of("t/", 100, 3), hour_of("", 100, 9)])
     past, coming = TimeRange(FIRST, FIRST + DAY, 600), TimeRange(360_000, 363_600, 60)
+    known = {scope: CalendarFacts((), (RareDay(1, 1, (RareRun(5, f"{scope}a"),)),), NOW) for scope in ("", "t/")}
+    for scope, facts in known.items():
+        store.runner.run(store.store.overview.calendar.write(scope, facts))
     for scope in ("", "t/"):
-        outcomes, load = Seen(store).outcomes_and_load(scope, past, coming)
+        outcomes, load, facts = Seen(store).day(scope, past, coming)
         assert outcomes == Seen(store).outcomes(scope, *past) and outcomes
         assert load == Seen(store).load(scope, *coming)
         assert sum(each.runs for each in load.intervals) > 0
+        assert facts == known[scope]
+    assert Seen(store).day("u/", past, coming).facts is None
 
 
 def test_load_is_written_replaced_read_and_removed(store):

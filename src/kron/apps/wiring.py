@@ -194,12 +194,16 @@ def _reporter(store: Store, sink: Sink) -> Tell:
     """
     reports, heartbeats = ReportWriter(store, sink, SystemTimer()), dict[str, asyncio.Task[None]]()
 
-    async def write(key: str, report: Report, retry_seconds: float, code: int | None = None, excerpt: str = "") -> None:
+    async def write(
+        key: str, report: Report, longest: float, code: int | None = None, excerpt: str = "", ended: int | None = None
+    ) -> None:
         def log_failure(error: Exception) -> None:
             log.warning("run %s is %s; recording it failed and is retried: %s", key, report, error)
 
         try:
-            await reports.write(key, report, longest=retry_seconds, failed=log_failure, code=code, excerpt=excerpt)
+            await reports.write(
+                key, report, longest=longest, failed=log_failure, code=code, excerpt=excerpt, ended=ended
+            )
         except NotFound:
             log.warning("run %s is %s, but it no longer exists in the store", key, report)
 
@@ -211,11 +215,13 @@ def _reporter(store: Store, sink: Sink) -> Tell:
         finally:
             heartbeats.pop(key, None)
 
-    async def send_report(key: str, report: Report, code: int | None = None, excerpt: str = "") -> None:
+    async def send_report(
+        key: str, report: Report, code: int | None = None, excerpt: str = "", ended: int | None = None
+    ) -> None:
         if report is not Report.STARTED:
             if key in heartbeats:
                 heartbeats[key].cancel()  # the run has ended, so its heartbeat is obsolete
-            await write(key, report, MAX_REPORT_RETRY_SECONDS, code, excerpt)
+            await write(key, report, MAX_REPORT_RETRY_SECONDS, code, excerpt, ended)
         elif key not in heartbeats:  # in the background: the caller must observe the time limit of the run
             heartbeats[key] = asyncio.create_task(send_heartbeat(key))
 

@@ -25,8 +25,12 @@ def attempt_text(attempt: Attempt, target: str) -> str:
         attempt: The attempt.
         target: Target of the run: it tells whether the code is an exit status or an HTTP status.
     """
-    code_name = "exit status" if kind_of(target) == "command" else "HTTP"
-    code = "" if attempt.code is None else f", {code_name} {attempt.code},"
+    code = "" if attempt.code is None else f", {'exit status' if is_command(target) else 'HTTP'} {attempt.code},"
     excerpt = f': "{attempt.excerpt}"' if attempt.excerpt else ""
     begin = f"attempt {attempt.number} at {rfc3339_ms(attempt.at)}: {_RESULT_TEXT[attempt.result]}"
     return f"{begin}{code} after {attempt.duration:,} ms{excerpt}"
+
+
+def is_command(target: str) -> bool:
+    """Return whether a target is a command: its codes are exit statuses, and no HTTP statuses."""
+    return kind_of(target) == "command"

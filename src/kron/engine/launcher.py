@@ -16,8 +16,10 @@ MISSING_LAUNCHER_RETRY_MS = 5_000  # milliseconds until the next attempt of a ru
 class Tell(Protocol):
     """Callback by which a launcher reports on the run with a key, with the exit status and the cause of a failure."""
 
-    async def __call__(self, key: str, report: Report, code: int | None = None, excerpt: str = "") -> Any:
-        """Report on a run."""
+    async def __call__(
+        self, key: str, report: Report, code: int | None = None, excerpt: str = "", ended: int | None = None
+    ) -> Any:
+        """Report on a run. `ended` is when it ended, in milliseconds, if this is known; None: now."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 from kron.engine.calendar_index import CalendarIndex
 from kron.engine.name_index import NameIndex
 from kron.rules.action import ScheduleAction
+from kron.rules.calendar_facts import CalendarFacts
 from kron.rules.load import Load, LoadHour
 from kron.rules.outcome import GapRecord, Reason
 from kron.rules.run import Run, State
@@ -73,6 +74,14 @@ class RecentPeriods(NamedTuple):
 
     runs: tuple[Run, ...]
     gaps: tuple[GapRecord, ...]
+
+
+class DayAnswer(NamedTuple):
+    """Answers to three questions about the schedules of a scope."""
+
+    outcomes: list[OutcomeCount]
+    load: Load
+    facts: CalendarFacts | None  # None: no pass has written them
 
 
 ActivityPosition = tuple[int, str, bool, int]  # as in `Activity`
@@ -194,10 +203,8 @@ class Overview(ActivityOverview, Protocol):
             step: Length of an interval in seconds, a multiple of 60.
         """
 
-    async def outcomes_and_load(
-        self, scope: str, past: TimeRange, coming: TimeRange
-    ) -> tuple[list[OutcomeCount], Load]:
-        """Return `outcomes` of one range of time and `load` of another, in one question."""
+    async def day(self, scope: str, past: TimeRange, coming: TimeRange) -> DayAnswer:
+        """Return `outcomes` of one range of time, `load` of another, and the calendar facts, in one question."""
 
     async def write_load(self, hours: Sequence[LoadHour]) -> None:
         """Write hours, and replace those that exist."""

@@ -16,6 +16,7 @@ from kron.rules.action import ScheduleAction
 from kron.rules.attempt import Attempt, AttemptResult
 from kron.rules.counters import over_reason
 from kron.rules.downtime import ALWAYS, EVER
+from kron.rules.launch_result import latest_claim
 from kron.rules.outcome import REASON_TEXT, GapRecord
 from kron.rules.pause import passes_during_pause
 from kron.rules.run import Run, State
@@ -81,6 +82,7 @@ class PeriodReport:
     shared: bool = True  # whether workers register in this store
     attempts: tuple[Attempt, ...] = ()  # recorded attempts of the run, oldest first; none if it succeeded at once
     dropped_retry: str = ""  # why a failed run was not run again, although its policy allows it
+    requested: tuple[Run, ...] = ()  # newest requested runs, if the period has no record
     surplus: bool = False  # more runs come before the upcoming period than the schedule has left
 
     @property
@@ -101,10 +103,14 @@ class PeriodReport:
             yield action_text(self.action)
         yield self.summary()
         yield from self._times()
+        if text := self.deadline_text():
+            yield text
         for attempt in self.attempts:
             yield attempt_text(attempt, revision.job.target)
         if not self.launchable:
             yield self.unlaunchable_text()
+        for run in self.requested:
+            yield f"requested as {run.trigger}, {rfc3339_ms(run.created)}: {_run_text(run, '')} Key: {run.key}."
 
     def _decision_lines(self) -> Iterator[str]:
         """Yield what the calendar decided, if it has this period."""
@@ -123,6 +129,16 @@ class PeriodReport:
         if run is not None and run.started is not None:
             end = "not finished" if run.finished is None else f"finished {rfc3339_ms(run.finished)}"
             yield f"started {rfc3339_ms(run.started)}, {end}"
+
+    def deadline_text(self) -> str:
+        """Return why a run was launched although it started later than its deadline allows; empty for other runs."""
+        run, policy = self.run, self.revision.job.schedule.policy
+        if run is None or run.started is None or run.failures or run.trigger or policy.deadline is None:
+            return ""
+        if run.started <= latest_claim(run.due, policy):
+            return ""
+        deadline = write_duration(policy.deadline)
+        return f"It started later than its deadline of {deadline}, which was met when a worker claimed the run."
 
     @property
     def launchable(self) -> bool:

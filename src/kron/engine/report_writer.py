@@ -19,7 +19,7 @@ from kron.engine.tenant_scope import tenant_scope
 from kron.errors import NotFound
 from kron.rules.attempt import reported_attempt
 from kron.rules.counters import failed_end
-from kron.rules.launch_result import Report, next_check_after, reported
+from kron.rules.launch_result import Report, end_of, next_check_after, reported
 from kron.rules.run import Run
 from kron.rules.update import RunUpdate
 from kron.timing.schedule.policy import Policy
@@ -38,6 +38,7 @@ class _Entry:
     failed: Callable[[Exception], None] | None  # called for the first failure; None afterwards
     code: int | None
     excerpt: str
+    ended: int | None  # milliseconds
     accepted: asyncio.Future[bool]
     uncertain: Run | None = None  # the run as the last write left it, if the response to that write was lost
 
@@ -62,6 +63,7 @@ class ReportWriter:
         failed: Callable[[Exception], None] | None = None,
         code: int | None = None,
         excerpt: str = "",
+        ended: int | None = None,
     ) -> bool:
         """Record a report on a run.
 
@@ -75,6 +77,7 @@ class ReportWriter:
             failed: Called with the error of the first failed write, if the write is retried.
             code: Exit status of the execution, if it has one.
             excerpt: Why the execution failed. 200 characters of it are kept with the attempt.
+            ended: When the execution ended, in milliseconds, if it is reported late; None: now.
 
         Returns:
             False if the report is too late to count.
@@ -85,7 +88,7 @@ class ReportWriter:
         """
         accepted: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         began = self.timer.monotonic()
-        self._writer().put(_Entry(key, report, attempt, policy, began, longest, failed, code, excerpt, accepted))
+        self._writer().put(_Entry(key, report, attempt, policy, began, longest, failed, code, excerpt, ended, accepted))
         return await accepted
 
     def stop_retrying(self, longest: float) -> None:
@@ -152,13 +155,14 @@ class ReportWriter:
         updates = list[tuple[_Entry, RunUpdate]]()
         for run, entry in pairs:
             policy, present = (entry.policy, entry.policy) if entry.policy else policies[run.key]
-            after = reported(run, entry.report, policy, now, entry.attempt)
+            end = end_of(run, entry.ended, now)
+            after = reported(run, entry.report, policy, now, entry.attempt, end)
             if run == entry.uncertain:  # the write succeeded, and its response was lost
                 self._accepted(entry, run, now)
             elif after is None:
                 _answer(entry, False)
             else:
-                attempt = reported_attempt(run, entry.report, now, entry.attempt, entry.code, entry.excerpt)
+                attempt = reported_attempt(run, entry.report, end, entry.attempt, entry.code, entry.excerpt)
                 next_check_at, failed = next_check_after(after, present, now), failed_end(after, policy)
                 update = RunUpdate(run, after, next_check_at, attempt=attempt, failed=failed)
                 updates.append((entry, update))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kron.engine.period_report import PeriodReport
 from kron.engine.schedule_record import ScheduleRecord, gap_of, schedule_record
 from kron.engine.store import Store
@@ -12,12 +14,14 @@ from kron.timing.period import Period, next_nominal, prev_nominal
 
 MAX_RECORDS = 10_000  # maximum records read
 PAGE_SIZE = 500  # records in one read
+MAX_REQUESTED = 3  # newest runs among which a report on a period without a record names the requested ones
 
 
 async def why(store: Store, identity: str, at: int, *, run_key: str = "", shared: bool = True) -> PeriodReport:
     """Return the report on the last period up to `at` (milliseconds), or on the first one if there is none.
 
-    If a run was requested exactly at `at`, and no period has this time, the report is on that run.
+    If a run was requested exactly at `at`, and no period has this time, the report is on that run. The report on a
+    period without a record names the newest requested runs.
 
     Args:
         store: The store to read.
@@ -38,7 +42,11 @@ async def why(store: Store, identity: str, at: int, *, run_key: str = "", shared
     period = Period(run.nominal) if run else _period(record, at)
     gap = None if run else gap_of(await store.gaps(identity), period.nominal)
     attempts = (await store.attempts([run.key]))[0] if run else ()
-    return record.report(period, at, run, gap, attempts)
+    report = record.report(period, at, run, gap, attempts)
+    if run or gap:
+        return report
+    newest = await store.runs(identity, MAX_REQUESTED)
+    return replace(report, requested=tuple(each for each in newest if each.trigger))
 
 
 async def _run_by_key(store: Store, identity: str, key: str) -> Run:

@@ -85,7 +85,7 @@ def reported_attempt(
     Args:
         run: The run before the report.
         report: The report.
-        now: Milliseconds: when the report is recorded.
+        now: Milliseconds: when the report is recorded, or when the execution ended.
         number: Attempt that the report is about; None for the last one. An older one is recorded already.
         code: Exit status, if there is one.
         excerpt: Error text.

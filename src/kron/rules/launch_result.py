@@ -105,7 +105,12 @@ def was_last_launch(run: Run, policy: Policy) -> bool:
 
 def last_launch(run: Run, policy: Policy) -> int:
     """Return the last millisecond at which an attempt may be made, where the policy has a deadline."""
-    return run.due + max(policy.deadline or 0, policy.resolution) // MILLISECOND
+    return latest_claim(run.due, policy)
+
+
+def latest_claim(due: int, policy: Policy) -> int:
+    """Return the last millisecond at which a worker may claim a run, where the policy has a deadline."""
+    return due + max(policy.deadline or 0, policy.resolution) // MILLISECOND
 
 
 def tried_for_long(run: Run, policy: Policy, now: int) -> bool:
@@ -133,8 +138,24 @@ def _accepted(run: Run, policy: Policy, now: int, report: Report | None) -> Run:
     return accepted if report is None else reported(accepted, report, policy, now, run.attempt) or accepted
 
 
-def reported(run: Run, report: Report, policy: Policy, now: int, attempt: int | None = None) -> Run | None:
-    """Return the run after its target reported on an attempt; None if the report is too late to count."""
+def end_of(run: Run, ended_at: int | None, now: int) -> int:
+    """Return when an execution ended: not before its run was last seen active, and not after now, in milliseconds.
+
+    Args:
+        run: The run before the end is recorded.
+        ended_at: When the execution ended by another clock; None: now.
+        now: Current time.
+    """
+    return now if ended_at is None else min(now, max(ended_at, run.changed))
+
+
+def reported(
+    run: Run, report: Report, policy: Policy, now: int, attempt: int | None = None, end: int | None = None
+) -> Run | None:
+    """Return the run after its target reported on an attempt; None if the report is too late to count.
+
+    `end` is when the execution ended, if this is known. A retry is due after `now`.
+    """
     if run.state not in ACTIVE or (run.state not in RUNNING and report is Report.STARTED):
         return None
     is_old = run.outcome is not None and attempt is not None and attempt < run.attempt
@@ -143,9 +164,8 @@ def reported(run: Run, report: Report, policy: Policy, now: int, attempt: int | 
     run = run._replace(outcome=Outcome.EXECUTED, reason=None, launched=run.tries, maybe_delivered=False)
     if report is Report.STARTED:
         return run._replace(state=State.STARTED, lease=now + policy.run_lease // MILLISECOND, changed=now)
-    if report is Report.SUCCESS:
-        return ended(run, State.SUCCESS, now)
-    return failed_run(run, policy, now, Reason.FAILED)
+    after = ended(run, State.SUCCESS, now) if report is Report.SUCCESS else failed_run(run, policy, now, Reason.FAILED)
+    return after if end is None or after.open else after._replace(changed=end)
 
 
 def failed_run(run: Run, policy: Policy, now: int, reason: Reason) -> Run:

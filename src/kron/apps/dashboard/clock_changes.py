@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kron.rules.calendar_facts import CalendarFacts, ClockChange, next_clock_change
-from kron.timing.zone import zone
+from kron.rules.calendar_facts import CLOCK_CHANGE_DAYS, CalendarFacts, ClockChange, next_clock_change
+from kron.timing.zone import DAY, zone
 
 MAX_LINES = 3  # clock changes that the page shows
 MAX_ZONES = 3  # zones that a line names
+SOON_DAYS = 7  # days before a clock change in which the overview names it
 
 
 class ClockLine(NamedTuple):
@@ -31,15 +32,15 @@ class ClockLine(NamedTuple):
     inside: int
 
 
-def clock_lines(facts: CalendarFacts, now: int) -> list[ClockLine]:
-    """Return the first clock changes of the next 60 days, the earliest first; `now` is in seconds."""
+def clock_lines(facts: CalendarFacts, now: int, days: int = CLOCK_CHANGE_DAYS) -> list[ClockLine]:
+    """Return the first clock changes of the coming days, up to 60, the earliest first; `now` is in seconds."""
     groups = dict[tuple[int, bool], list[ClockChange]]()
     for hours in facts.zones:
         try:
             change = next_clock_change(hours, zone(hours.zone), now)
         except LookupError:  # a zone that the tz database of this host does not have
             continue
-        if change is not None:
+        if change is not None and change.at <= now + days * DAY:
             groups.setdefault((change.at, change.shift > 0), []).append(change)
     return [_line(*key, groups[key]) for key in sorted(groups)[:MAX_LINES]]
 

@@ -1,21 +1,48 @@
-"""Rare runs: coming runs of schedules that run at most monthly, by the days of the viewer."""
+"""Rare runs: coming and past runs of schedules that run at most monthly, by the days of the viewer."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from kron.apps.dashboard.outcome_look import Look, look_of_run
 from kron.rules.calendar_facts import CalendarFacts, RareRun
+from kron.rules.run import Run
 
-MAX_LINES = 3  # runs that a day shows
+MAX_LINES = 3  # coming and past runs that a day shows
+MAX_NAMES = 50  # schedules whose past runs are read
+
+
+class PastRun(NamedTuple):
+    """Run that has been due."""
+
+    at: int  # milliseconds: when it was due
+    run: Run
+    look: Look
 
 
 class RareRuns(NamedTuple):
-    """Runs of a day, and how many more there are."""
+    """Runs of a day, and how many more coming ones there are."""
 
     runs: tuple[RareRun, ...] = ()
     more: int = 0
+    past: tuple[PastRun, ...] = ()
+
+
+def rare_names(facts: CalendarFacts) -> list[str]:
+    """Return the schedules with a coming rare run, the first ones."""
+    return list(dict.fromkeys(run.identity for day in facts.days for run in day.runs))[:MAX_NAMES]
+
+
+def with_past_runs(days: Sequence[RareRuns], runs: Iterable[Run], bounds: Sequence[int]) -> list[RareRuns]:
+    """Return the days with the runs that were due on them, earliest first; `bounds` are those of `rare_runs_by_day`."""
+    past = [list[PastRun]() for _ in days]
+    for run in sorted(runs, key=lambda each: (each.due, each.key)):
+        number = bisect_right(bounds, run.due // 1000) - 1
+        if 0 <= number < len(past):
+            past[number].append(PastRun(run.due, run, look_of_run(run)))
+    return [day._replace(past=tuple(each[:MAX_LINES])) for day, each in zip(days, past, strict=True)]
 
 
 def rare_runs_by_day(facts: CalendarFacts, bounds: Sequence[int], now: int) -> list[RareRuns]:

@@ -89,7 +89,7 @@ async def matching(view: View, query: Filter, after: str, limit: int) -> Matches
     if query.outcome:
         return Matches(await view.overview.troubled_schedules(view.prefix, State(query.outcome), after, limit))
     if query.state == "late":
-        late, is_cut = await _late_names(view)
+        late, is_cut = await late_names(view)
         return Matches(sorted(name for name in late if name > after)[:limit], is_cut)
     if query.match:
         found = await search_names(view.store, view.prefix, query.text, after, limit)
@@ -99,7 +99,7 @@ async def matching(view: View, query: Filter, after: str, limit: int) -> Matches
     return Matches(await view.store.identities(after, limit, view.identity(query.text), paused, False, labels))
 
 
-async def _late_names(view: View) -> tuple[list[str], bool]:
+async def late_names(view: View) -> tuple[list[str], bool]:
     """Return the late ones of the schedules that wait for a check, and whether more wait than were read."""
     waiting = await view.overview.next_checks(view.prefix, MAX_NEXT, view.now)
     states = await view.store.get(waiting) if waiting else []

@@ -16,6 +16,7 @@ from kron.engine.period_report import PeriodReport, action_text
 from kron.engine.periods import PeriodLine
 from kron.language.canonical import canonical, unparse
 from kron.rules.attempt import without_worker_names
+from kron.rules.launch_result import latest_claim
 from kron.timing.decision import decide
 from kron.timing.due import window_of
 from kron.timing.schedule.policy import MILLISECOND
@@ -41,7 +42,8 @@ class Why(NamedTuple):
         look: Its outcome.
         summary: Outcome and reason in a sentence.
         drawing: How the second was chosen; None without a window.
-        latest: Latest start that the deadline allows, in milliseconds; None without a deadline.
+        latest: Until when a worker may claim the run, in milliseconds; None without a deadline.
+        deadline: Why the run started later than that; empty for others.
         obstacles: What stood in the way: a pause, or that no worker can launch the target.
         attempts: The recorded attempts, in words.
         command: Shell command that computes the decision again and verifies it; empty if the calendar has none.
@@ -53,6 +55,7 @@ class Why(NamedTuple):
     summary: str
     drawing: Drawing | None
     latest: int | None
+    deadline: str
     obstacles: list[str]
     attempts: list[str]
     command: str
@@ -64,14 +67,15 @@ def why_of(line: PeriodLine, *, is_tenant: bool = False) -> Why:
     if is_tenant:
         line = replace(line, report=replace(line.report, attempts=without_worker_names(line.report.attempts)))
     report, job = line.report, line.revision.job
-    deadline = job.schedule.policy.deadline
+    policy = job.schedule.policy
     obstacles = [action_text(report.action)] if report.action is not None else []
     return Why(
         line,
         look_of_line(line),
         line.text.partition(": ")[2],
         _drawing(line),
-        None if deadline is None else line.due + deadline // MILLISECOND,
+        None if policy.deadline is None else latest_claim(line.due, policy),
+        report.deadline_text(),
         obstacles if report.launchable else [*obstacles, report.unlaunchable_text()],
         [attempt_text(attempt, job.target) for attempt in report.attempts],
         check_command(report),

@@ -149,6 +149,14 @@ class Journal:
         entry = self.look(key)
         return entry.status if entry else None
 
+    def ended_at(self, key: str) -> int | None:
+        """Return when a command left its status, in milliseconds of the host's clock; None if it has left none."""
+        try:
+            facts = self._status_path(key).stat()
+        except OSError:
+            return None
+        return facts.st_mtime_ns // 1_000_000 if facts.st_size else None
+
     def _status_path(self, key: str) -> Path:
         return self.folder / f"{key}.status"
 

@@ -256,8 +256,10 @@ class CommandLauncher:
     async def _record_end(self, key: str, entry: Entry, status: int | None) -> None:
         """Report the end of a command, and only then record it: after a crash in between, it is reported again.
 
-        Without a status, the end stays unknown, unless a worker has ended the command.
+        Without a status, the end stays unknown, unless a worker has ended the command. A command that ended while no
+        worker followed it has left the time of its end with its status.
         """
+        ended = await asyncio.to_thread(self.journal.ended_at, key) if status is None else None
         if status is None:
             status = await asyncio.to_thread(self.journal.status, key)
         last_entry = await asyncio.to_thread(self.journal.look, key) if status != 0 else None
@@ -272,7 +274,7 @@ class CommandLauncher:
         if status:
             tail = await asyncio.to_thread(self.outputs.tail, entry.output)
             excerpt = excerpt_of_end(cause_of(last_entry, status, out_of_memory=out_of_memory), tail)
-        await self.tell(key, Report.FAILED if status else Report.SUCCESS, status, excerpt)
+        await self.tell(key, Report.FAILED if status else Report.SUCCESS, status, excerpt, ended)
         await asyncio.to_thread(self.journal.ended, key, status)
         await asyncio.to_thread(self.outputs.clean, entry.output, self.clock.now())
 

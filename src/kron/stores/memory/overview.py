@@ -10,6 +10,7 @@ from kron.engine.name_index import NameIndex
 from kron.engine.overview import (
     MAX_NEXT,
     TROUBLE,
+    DayAnswer,
     OutcomeCount,
     RecentPeriods,
     TimeRange,
@@ -112,11 +113,10 @@ class MemoryOverview(MemoryActivity):
         found = [self.tables.load[scope, hour] for hour in hours if (scope, hour) in self.tables.load]
         return load_of(found, first, last, step)
 
-    async def outcomes_and_load(
-        self, scope: str, past: TimeRange, coming: TimeRange
-    ) -> tuple[list[OutcomeCount], Load]:
-        """Return the outcomes of one range of time and the load of another."""
-        return await self.outcomes(scope, *past), await self.load(scope, *coming)
+    async def day(self, scope: str, past: TimeRange, coming: TimeRange) -> DayAnswer:
+        """Return the outcomes of one range of time, the load of another, and the calendar facts."""
+        outcomes, load = await self.outcomes(scope, *past), await self.load(scope, *coming)
+        return DayAnswer(outcomes, load, await self.calendar.read(scope))
 
     async def write_load(self, hours: Sequence[LoadHour]) -> None:
         """Write hours, and replace those that exist."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kron.rules.calendar_facts import CalendarFacts
 from kron.stores.calendar_codec import read_facts, write_facts
-from kron.stores.postgres.pool import Pool
+from kron.stores.postgres.pool import Pool, Session
 
 
 class PostgresCalendar:
@@ -15,8 +15,7 @@ class PostgresCalendar:
 
     async def read(self, scope: str) -> CalendarFacts | None:
         """Return the facts of a scope."""
-        rows = await self.pool.read(lambda session: session.rows("calendar_facts", scope=scope))
-        return read_facts(*rows[0]) if rows else None
+        return await self.pool.read(lambda session: facts_of(session, scope))
 
     async def write(self, scope: str, facts: CalendarFacts) -> None:
         """Write the facts of a scope."""
@@ -27,3 +26,9 @@ class PostgresCalendar:
         """Remove facts that were written before that time."""
         parameters = {"before": before, "limit": limit}
         return len(await self.pool.write(lambda session: session.rows("remove_calendar_facts", **parameters)))
+
+
+async def facts_of(session: Session, scope: str) -> CalendarFacts | None:
+    """Return the facts of a scope; None if no pass has written them."""
+    rows = await session.rows("calendar_facts", scope=scope)
+    return read_facts(*rows[0]) if rows else None

@@ -9,6 +9,7 @@ from kron.engine.calendar_index import CalendarIndex
 from kron.engine.name_index import NameIndex
 from kron.engine.overview import (
     MAX_NEXT,
+    DayAnswer,
     OutcomeCount,
     RecentPeriods,
     TimeRange,
@@ -22,7 +23,7 @@ from kron.stores.codec import read_gap, read_run
 from kron.stores.load_codec import read_hour, write_hour
 from kron.stores.postgres.activity import PostgresActivity
 from kron.stores.postgres.arrays import numbers, texts
-from kron.stores.postgres.calendar_index import PostgresCalendar
+from kron.stores.postgres.calendar_index import PostgresCalendar, facts_of
 from kron.stores.postgres.name_index import PostgresNames
 from kron.stores.postgres.pool import Pool, Session
 from kron.stores.postgres.rows import key_bytes
@@ -119,13 +120,12 @@ class PostgresOverview(PostgresActivity):
         """Return how many runs are due."""
         return await self.pool.read(lambda session: _load(session, scope, TimeRange(first, last, step)))
 
-    async def outcomes_and_load(
-        self, scope: str, past: TimeRange, coming: TimeRange
-    ) -> tuple[list[OutcomeCount], Load]:
-        """Return the outcomes of one range of time and the load of another, in one transaction."""
+    async def day(self, scope: str, past: TimeRange, coming: TimeRange) -> DayAnswer:
+        """Return the outcomes of one range of time, the load of another, and the facts, in one transaction."""
 
-        async def work(session: Session) -> tuple[list[OutcomeCount], Load]:
-            return await _outcomes(session, scope, past), await _load(session, scope, coming)
+        async def work(session: Session) -> DayAnswer:
+            outcomes, load = await _outcomes(session, scope, past), await _load(session, scope, coming)
+            return DayAnswer(outcomes, load, await facts_of(session, scope))
 
         return await self.pool.read(work)
 

@@ -8,6 +8,7 @@ from kron.engine.calendar_index import CalendarIndex
 from kron.engine.name_index import NameIndex
 from kron.engine.overview import (
     MAX_NEXT,
+    DayAnswer,
     OutcomeCount,
     RecentPeriods,
     TimeRange,
@@ -105,11 +106,10 @@ class SqliteOverview(SqliteActivity):
         rows = await self._read("load_hours", scope=scope, first=first // 3600, last=-(-last // 3600))
         return load_of([read_hour(scope, row) for row in rows], first, last, step)
 
-    async def outcomes_and_load(
-        self, scope: str, past: TimeRange, coming: TimeRange
-    ) -> tuple[list[OutcomeCount], Load]:
-        """Return the outcomes of one range of time and the load of another."""
-        return await self.outcomes(scope, *past), await self.load(scope, *coming)
+    async def day(self, scope: str, past: TimeRange, coming: TimeRange) -> DayAnswer:
+        """Return the outcomes of one range of time, the load of another, and the calendar facts."""
+        outcomes, load = await self.outcomes(scope, *past), await self.load(scope, *coming)
+        return DayAnswer(outcomes, load, await self.calendar.read(scope))
 
     async def write_load(self, hours: Sequence[LoadHour]) -> None:
         """Write hours, and replace those that exist."""

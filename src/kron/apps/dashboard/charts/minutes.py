@@ -10,9 +10,9 @@ WIDTH, HEIGHT = 600, 100
 BAR_SHARE = 0.8  # of the width that each minute has
 
 
-def minutes_chart(runs: Sequence[int]) -> Markup:
-    """Return the chart. The table next to it tells the same in words."""
-    top, step = max(runs, default=0), WIDTH / max(1, len(runs))
+def minutes_chart(runs: Sequence[int], scale: int = 0) -> Markup:
+    """Return the chart. The table next to it tells the same in words. `scale` is the least height of its scale."""
+    top, step = max(scale, *runs, 0), WIDTH / max(1, len(runs))
     bars = [_bar(number * step, step, count / top, count == top) for number, count in enumerate(runs) if count]
     return Markup(
         '<svg class="chart ns h110" viewBox="0 0 {} {}" preserveAspectRatio="none" aria-hidden="true">'

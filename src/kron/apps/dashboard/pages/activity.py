@@ -1,4 +1,4 @@
-"""Activity page: what people and Kron did to schedules, latest first."""
+"""Activity page: what people and Kron did to schedules, what went wrong, and which workers came and went."""
 
 from __future__ import annotations
 
@@ -10,7 +10,17 @@ from urllib.parse import quote, unquote
 
 from starlette.responses import Response
 
+from kron.apps.dashboard.run_position import bad_position, read_position, write_position
 from kron.apps.dashboard.time_text import Form, local_text
+from kron.apps.dashboard.timeline import (
+    TROUBLE_STATES,
+    Event,
+    Positions,
+    TroubleEvent,
+    WorkerEvent,
+    timeline_page,
+    worker_events,
+)
 from kron.apps.dashboard.view import View
 from kron.apps.dashboard.word_diff import Piece, definition_diff, other_changes
 from kron.engine.overview import Activity, ActivityPosition
@@ -22,7 +32,7 @@ from kron.timing.zone import zone
 
 PAGE_SIZE = 25
 READ_WITH_FILTER = 100  # changes that a page reads if only some of them are shown
-MAX_DIFFS = 6  # schedules whose previous revision is read
+MAX_DIFFS = 5  # schedules whose previous revision is read
 KINDS = {
     "defined": ("Defined", "i-edit", ""),
     "changed": ("Changed", "i-edit", ""),
@@ -32,6 +42,11 @@ KINDS = {
     ActionKind.TRIGGERED.value: ("Run now", "i-play", ""),
     ActionKind.BACKFILLED.value: ("Past periods run", "i-back", ""),
     ActionKind.REDRIVEN.value: ("Run again", "i-back", ""),
+}
+GROUPS = {  # what is not a change of one kind
+    "people": ("Changes", "i-edit", ""),
+    "trouble": ("Trouble", "i-fail", "fail"),
+    "workers": ("Workers", "i-run", ""),
 }
 _POSITION = re.compile(r"([0-9]{1,15})-([01])-([0-9]{1,18})-(.{1,2000})")
 
@@ -47,52 +62,100 @@ class ActivityLine(NamedTuple):
     others: tuple[str, ...] = ()
 
 
+Line = ActivityLine | TroubleEvent | WorkerEvent
+
+
 class ActivityDay(NamedTuple):
     """Lines of one day in the zone of the viewer."""
 
     title: str
-    lines: tuple[ActivityLine, ...]
+    lines: tuple[Line, ...]
 
 
 async def activity_page(view: View) -> Response:
-    """Return the page."""
+    """Return the page: everything, or the changes of a kind or a person."""
     values = view.request.query_params
     who, kind = values.get("who", ""), values.get("kind", "")
-    if kind and kind not in KINDS:
-        message, hint = f"unknown kind {clip(kind)!r}", f"use one of {', '.join(KINDS)}"
+    if kind and kind not in KINDS and kind not in GROUPS:
+        message, hint = f"unknown kind {clip(kind)!r}", f"use one of {', '.join([*GROUPS, *KINDS])}"
         raise InvalidInput("BAD_FIELD", message, hint=hint)
-    limit = READ_WITH_FILTER if who or kind else PAGE_SIZE
-    changes = await view.overview.activity(view.prefix, limit + 1, _position(values.get("before", "")))
-    selected = [change for change in changes[:limit] if who in ("", _actor(change)) and kind in ("", _kind(change))]
-    shown = selected[:PAGE_SIZE]
-    last = shown[-1] if len(selected) > PAGE_SIZE else changes[limit - 1] if len(changes) > limit else None
+    start = Positions(_position(values.get("before", "")), read_position(values.get("runs", "")), _until(view))
+    if kind in KINDS or who or kind == "people":
+        changes, shown, following = await _selected(view, who, "" if kind in GROUPS else kind, start)
+    else:
+        changes, shown, following = await _everything(view, kind, start)
+    is_first = start == Positions()
     return view.render(
         "activity.html",
         section="activity",
         who=who,
         kind=kind,
         kinds=KINDS,
-        people=sorted({name for change in changes[:limit] if (name := _actor(change))})[:8],
+        groups={name: each for name, each in GROUPS.items() if name != "workers" or not view.tenant},
+        people=sorted({name for change in changes if (name := _actor(change))})[:8],
         days=_days(view, await _lines(view, shown, changes)),
         shown=len(shown),
-        absence="" if shown else _absence(who, kind, is_first=not values.get("before"), is_more=last is not None),
-        is_first=not values.get("before", ""),
-        before=_position_text(last) if last is not None else "",
+        absence="" if shown else _absence(who, kind, is_first=is_first, is_more=following is not None),
+        is_first=is_first,
+        following=_addressed(following),
     )
 
 
-async def _lines(view: View, shown: Sequence[Activity], changes: Sequence[Activity]) -> list[ActivityLine]:
+async def _selected(
+    view: View, who: str, kind: str, start: Positions
+) -> tuple[list[Activity], list[Event], Positions | None]:
+    """Return the changes that were read, those of a person and a kind, and where the next page begins."""
+    limit = READ_WITH_FILTER if who or kind else PAGE_SIZE
+    changes = await view.overview.activity(view.prefix, limit + 1, start.change)
+    selected = [change for change in changes[:limit] if who in ("", _actor(change)) and kind in ("", _kind(change))]
+    shown: list[Event] = [*selected[:PAGE_SIZE]]
+    last = selected[PAGE_SIZE - 1] if len(selected) > PAGE_SIZE else changes[limit - 1] if changes[limit:] else None
+    return changes[:limit], shown, Positions(last.position) if last else None
+
+
+async def _everything(view: View, kind: str, start: Positions) -> tuple[list[Activity], list[Event], Positions | None]:
+    """Return the changes that were read, the events of a page, and where the next page begins."""
+    overview, scope, limit = view.overview, view.prefix, PAGE_SIZE + 1
+    changes = await overview.activity(scope, limit, start.change) if kind == "" else []
+    runs = await overview.troubled_runs(scope, TROUBLE_STATES, limit, start.run) if kind != "workers" else []
+    records = await view.panel(overview.workers()) if kind != "trouble" and not view.tenant else None
+    page = timeline_page(changes, runs, worker_events(records or (), view.now), start, PAGE_SIZE)
+    return changes, page.events, page.following
+
+
+def _addressed(following: Positions | None) -> dict[str, str | int]:
+    """Return the parameters of the address at which the next page begins; none on the last page."""
+    if following is None:
+        return {}
+    change = _position_text(following.change) if following.change else ""
+    return {"before": change, "runs": write_position(following.run), "until": following.until or ""}
+
+
+def _until(view: View) -> int | None:
+    text = view.request.query_params.get("until", "")
+    if text and not (text.isascii() and text.isdigit() and len(text) <= 15):
+        raise bad_position(text)
+    return int(text) if text else None
+
+
+async def _lines(view: View, shown: Sequence[Event], changes: Sequence[Activity]) -> list[Line]:
     """Return the lines. Previous revisions are taken from the changes that were read, then from the store."""
     revisions = {(each.identity, each.number): each.change for each in changes if isinstance(each.change, Revision)}
     wanted = {
         each.identity: None
         for each in shown
-        if not each.is_action and each.number > 1 and (each.identity, each.number - 1) not in revisions
+        if isinstance(each, Activity)
+        and not each.is_action
+        and each.number > 1
+        and (each.identity, each.number - 1) not in revisions
     }
     for identity in list(wanted)[:MAX_DIFFS]:
         for revision in await view.panel(view.store.revisions(identity)) or ():
             revisions[identity, revision.number] = revision
-    return [_line(each, revisions.get((each.identity, each.number - 1))) for each in shown]
+    return [
+        _line(each, revisions.get((each.identity, each.number - 1))) if isinstance(each, Activity) else each
+        for each in shown
+    ]
 
 
 def _line(activity: Activity, before: Revision | ScheduleAction | None) -> ActivityLine:
@@ -118,20 +181,27 @@ def _actor(activity: Activity) -> str:
     return KRON_ACTOR if is_own else name
 
 
-def _days(view: View, lines: Sequence[ActivityLine]) -> list[ActivityDay]:
+def _days(view: View, lines: Sequence[Line]) -> list[ActivityDay]:
     local_zone = zone(view.zone)
     today = local_zone.wall(view.now // 1000).day
     names = {today: "Today", today - 1: "Yesterday"}
     days = list[ActivityDay]()
-    for day, of_day in groupby(lines, lambda line: local_zone.wall(line.activity.at // 1000).day):
+    for day, of_day in groupby(lines, lambda line: local_zone.wall(_time(line) // 1000).day):
         day_lines = tuple(of_day)
-        date = local_text(day_lines[0].activity.at, view.now, local_zone, Form.DAY)
+        date = local_text(_time(day_lines[0]), view.now, local_zone, Form.DAY)
         days.append(ActivityDay(names.get(day, date), day_lines))
     return days
 
 
+def _time(line: Line) -> int:
+    return line.activity.at if isinstance(line, ActivityLine) else line.at
+
+
 def _absence(who: str, kind: str, *, is_first: bool, is_more: bool) -> str:
     """Return the heading of a page without a change."""
+    if kind in ("trouble", "workers") and not who:
+        return "No run is in trouble" if kind == "trouble" else "No worker is registered"
+    kind = "" if kind in GROUPS else kind
     if not (who or kind):
         return "Nothing was changed" if is_first else "Nothing was changed before"
     what = " ".join([*([f"“{KINDS[kind][0]}”"] if kind else []), *([f"by {clip(who)}"] if who else [])])
@@ -140,8 +210,8 @@ def _absence(who: str, kind: str, *, is_first: bool, is_more: bool) -> str:
     return f"No {'' if is_first else 'older '}change is {what}"
 
 
-def _position_text(activity: Activity) -> str:
-    at, identity, is_action, number = activity.position
+def _position_text(position: ActivityPosition) -> str:
+    at, identity, is_action, number = position
     return f"{at}-{int(is_action)}-{number}-{quote(identity, safe='')}"
 
 
@@ -155,6 +225,5 @@ def _position(text: str) -> ActivityPosition | None:
         return None
     match = _POSITION.fullmatch(text)
     if match is None:
-        message, hint = f"{clip(text)!r} is not a position in this list", "use the links of the page"
-        raise InvalidInput("BAD_FIELD", message, hint=hint)
+        raise bad_position(text)
     return int(match[1]), unquote(match[4]), match[2] == "1", int(match[3])

@@ -21,13 +21,16 @@ from kron.apps.dashboard.month import (
     outcomes_by_day,
     read_month,
 )
-from kron.apps.dashboard.rare_runs import RareRuns, rare_runs_by_day
+from kron.apps.dashboard.rare_runs import RareRuns, rare_names, rare_runs_by_day, with_past_runs
 from kron.apps.dashboard.time_text import MONTHS, WEEKDAYS, duration_text
 from kron.apps.dashboard.view import View
 from kron.apps.plural import plural
+from kron.rules.calendar_facts import CalendarFacts
 from kron.timing.calendar import date_of, weekday_of
 from kron.timing.local_day import day_bounds
 from kron.timing.zone import DAY, zone
+
+PAST_RUNS = 14  # newest runs of a rare schedule that are read
 
 
 class DayCell(NamedTuple):
@@ -42,7 +45,7 @@ class DayCell(NamedTuple):
         is_outside: Whether the day belongs to another month.
         is_today: Whether now is in the day.
         is_coming: Whether the day has not begun.
-        rare: Coming runs of schedules that run at most monthly.
+        rare: Coming and past runs of schedules that run at most monthly.
     """
 
     title: str
@@ -72,7 +75,7 @@ async def calendar_page(view: View) -> Response:
     counts = await view.panel(view.overview.outcomes(view.prefix, first, last, step))
     outcomes = None if counts is None else outcomes_by_day(counts, bounds)
     facts = await view.panel(view.overview.calendar.read(view.prefix))
-    rare = [RareRuns()] * len(days) if facts is None else rare_runs_by_day(facts, bounds, now)
+    rare = [RareRuns()] * len(days) if facts is None else await _rare(view, facts, bounds)
     cells = [
         day_cell(day, (start, end), None if outcomes is None else outcomes[number], now, month)._replace(
             rare=rare[number]
@@ -91,6 +94,13 @@ async def calendar_page(view: View) -> Response:
         previous=month.moved(-1) if month > Month(FIRST_YEAR, 1) else None,
         following=month.moved(1) if month < Month(LAST_YEAR, 12) else None,
     )
+
+
+async def _rare(view: View, facts: CalendarFacts, bounds: Sequence[int]) -> list[RareRuns]:
+    """Return the coming and the past rare runs of each day. The newest runs of these schedules are read."""
+    days, names = rare_runs_by_day(facts, bounds, view.now // 1000), rare_names(facts)
+    recent = await view.panel(view.overview.recent(names, PAST_RUNS)) if names and bounds[0] * 1000 < view.now else None
+    return with_past_runs(days, (run for each in (recent or {}).values() for run in each.runs), bounds)
 
 
 def day_cell(day: int, span: tuple[int, int], outcomes: DayOutcomes | None, now: int, month: Month) -> DayCell:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
+from kron.apps.compute import compute
 from kron.apps.dashboard.charts.minutes import minutes_chart
 from kron.apps.dashboard.load_week import HOURS, week_of, worst_minutes
+from kron.apps.dashboard.spreading import spreading_of
 from kron.apps.dashboard.time_text import MONTHS, WEEKDAYS
 from kron.apps.dashboard.view import View
 from kron.rules.load import Load
@@ -31,6 +33,8 @@ async def load_page(view: View) -> Response:
     busiest_at = worst[0].busiest_at if worst else None
     chosen = _chosen_hour(view.request.query_params.get("hour", ""), first, last, busiest_at)
     minutes = None if chosen is None else await view.panel(_minutes(view, chosen))
+    counts = [each.runs for each in minutes.intervals] if minutes else []
+    spreading = await compute(spreading_of, counts, minutes.kinds, chosen) if minutes and chosen is not None else None
     return view.render(
         "load.html",
         section="load",
@@ -40,7 +44,10 @@ async def load_page(view: View) -> Response:
         worst=worst,
         chosen=chosen,
         minutes=minutes,
-        chart=minutes_chart([each.runs for each in minutes.intervals]) if minutes else None,
+        chart=minutes_chart(counts) if minutes else None,
+        counts=counts,
+        spreading=spreading,
+        spread_chart=minutes_chart(spreading.runs, max(counts)) if spreading and spreading.kinds else None,
     )
 
 

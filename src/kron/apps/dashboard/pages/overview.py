@@ -14,6 +14,7 @@ from kron.apps.compute import SEARCH_SECONDS, compute, time_limit
 from kron.apps.dashboard.attention import LateSchedule, attention_items, is_waiting, late_schedules, still_troubled
 from kron.apps.dashboard.charts.progress import progress
 from kron.apps.dashboard.charts.strip import strip
+from kron.apps.dashboard.clock_changes import SOON_DAYS, clock_lines
 from kron.apps.dashboard.day_counts import (
     BAR_SECONDS,
     DAY_BARS,
@@ -74,7 +75,7 @@ async def overview_page(view: View) -> Response:
     """Return the page. It asks the store 8 questions, and one more if there seems to be no schedule."""
     overview, scope, now = view.overview, view.prefix, view.now
     records, answer_ms = await _workers(view)
-    outcomes, load = await view.panel(overview.outcomes_and_load(scope, *strip_ranges(now))) or (None, None)
+    outcomes, load, facts = await view.panel(overview.day(scope, *strip_ranges(now))) or (None, None, None)
     running = await view.panel(overview.running(scope, MAX_RUNNING))
     troubled = await view.panel(overview.troubled_runs(scope, FAILED, MAX_TROUBLED)) or []
     checks = await overview.next_checks(scope, MAX_CHECKS)
@@ -101,6 +102,7 @@ async def overview_page(view: View) -> Response:
         starts=start_sample((recent[name] for name in sampled if name in recent), now),
         late=late,
         items=attention_items(late, lasting, [states[name] for name in paused[:MAX_PAUSED] if name in states]),
+        clock_lines=[] if facts is None else await compute(clock_lines, facts, now // 1000, SOON_DAYS),
         paused_text=_paused_text(len(paused)),
         running=_capped(running, MAX_RUNNING),
         running_lines=_running_lines(running or (), recent, now),

@@ -18,6 +18,7 @@ from kron.apps.dashboard.rung import Rung, period_form, placement_of, rungs_of
 from kron.apps.dashboard.time_text import span_text
 from kron.apps.dashboard.view import View
 from kron.apps.dashboard.why_panel import Why, why_of
+from kron.engine.attempt_text import is_command
 from kron.engine.periods import PeriodLine, periods_around
 from kron.engine.registrar import REDRIVABLE_STATES
 from kron.engine.schedule_record import ScheduleRecord, schedule_record
@@ -72,6 +73,7 @@ async def run_page(view: View) -> Response:
         why=why,
         name=view.name(run.identity),
         target=target_text(line.revision.job),
+        is_command=is_command(line.revision.job.target),
         form=period_form(around),
         picture=_picture(placement, why) if placement else None,
         axis=axis_texts(window_axis(placement.job), [run.nominal], zone(view.zone)) if placement else [],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from starlette.responses import Response
@@ -23,6 +23,7 @@ from kron.apps.dashboard.outcome_look import (
     look_of_run,
 )
 from kron.apps.dashboard.run_cause import RunCause, cause_of
+from kron.apps.dashboard.run_position import bad_position, read_position, write_position
 from kron.apps.dashboard.run_request import Redrive, redrives_of
 from kron.apps.dashboard.run_search import MAX_SCHEDULES, FoundRuns, search_runs
 from kron.apps.dashboard.rung import run_length
@@ -48,8 +49,8 @@ FILTERS = {
     State.UNSCHEDULABLE.value: NO_VALID_TIME,
     State.CANCELLED.value: CANCELLED,
 }
+SINCE = {"24h": ("Last 24 h", 86_400_000), "7d": ("Last 7 d", 604_800_000)}  # milliseconds
 _KEY = re.compile(r"[0-9a-f]{64}")
-_POSITION = re.compile(r"([0-9]{1,15})-([0-9a-f]{64})")
 
 
 class RunLine(NamedTuple):
@@ -71,16 +72,18 @@ async def runs_page(view: View) -> Response:
     if outcome and outcome not in FILTERS:
         message, hint = f"unknown outcome {clip(outcome)!r}", f"use one of {', '.join(FILTERS)}"
         raise InvalidInput("BAD_FIELD", message, hint=hint)
-    text = values.get("q", "").strip()
+    text, since = values.get("q", "").strip(), values.get("since", "")
+    if since and since not in SINCE:
+        raise InvalidInput("BAD_FIELD", f"unknown time {clip(since)!r}", hint=f"use one of {', '.join(SINCE)}")
     if outcome == State.SUCCESS or (text and outcome != RUNNING_FILTER):
         return await _runs_of_schedules(view, text, outcome, values.get("before", ""))
     if outcome == RUNNING_FILTER:
         runs = await view.overview.running(view.prefix, MAX_RUNNING)
     else:
         states = {State(outcome)} if outcome else TROUBLE
-        runs = await view.overview.troubled_runs(
-            view.prefix, states, PAGE_SIZE + 1, _position(values.get("before", ""))
-        )
+        position, begin = read_position(values.get("before", "")), view.now - SINCE[since][1] if since else 0
+        ended = await view.overview.troubled_runs(view.prefix, states, PAGE_SIZE + 1, position)
+        runs = [run for run in ended if run.changed >= begin]
     is_more = outcome != RUNNING_FILTER and len(runs) > PAGE_SIZE
     shown = runs[:PAGE_SIZE] if is_more else runs
     return view.render(
@@ -88,17 +91,19 @@ async def runs_page(view: View) -> Response:
         section="runs",
         outcome_filter=outcome,
         filters=FILTERS,
-        sentence=_sentence(outcome, shown),
+        since=since,
+        times=SINCE,
+        sentence=_sentence(outcome, shown, SINCE[since][0] if since else ""),
         lines=await _lines(view, shown),
         is_first=not values.get("before", ""),
-        before=f"{shown[-1].changed}-{shown[-1].key}" if is_more else "",
+        before=write_position((shown[-1].changed, shown[-1].key) if is_more else None),
     )
 
 
 async def _runs_of_schedules(view: View, text: str, outcome: str, before: str) -> Response:
     """Return the runs of schedules whose names begin with a text, of all outcomes or of one."""
     states = {State(outcome)} if outcome else set[State]()
-    found = await search_runs(view, text, states, PAGE_SIZE, _position(before))
+    found = await search_runs(view, text, states, PAGE_SIZE, read_position(before))
     return view.render(
         "runs.html",
         section="runs",
@@ -110,21 +115,20 @@ async def _runs_of_schedules(view: View, text: str, outcome: str, before: str) -
         sentence=_search_sentence(text, outcome, found),
         lines=await _lines(view, found.runs),
         is_first=not before,
-        before=f"{found.before[0]}-{found.before[1]}" if found.before else "",
+        before=write_position(found.before),
     )
 
 
 async def _dead_letters(view: View, text: str, before: str) -> Response:
     """Return the dead letters of schedules whose names begin with a text, in groups of one host."""
     if before and not _KEY.fullmatch(before):
-        raise _bad_position(before)
+        raise bad_position(before)
     runs = await view.store.dead_letters(view.identity(text), PAGE_SIZE + 1, before)
     shown = runs[:PAGE_SIZE]
-    names = list(dict.fromkeys(run.identity for run in shown))
-    states = await view.store.get(names) if names else []
-    hosts = {state.identity: host_of_target(state.job.target) for state in states if state is not None}
+    targets = await _targets(view, shown)
+    hosts = {name: host_of_target(target) for name, target in targets.items()}
     groups = dead_letter_groups(shown, lambda run: hosts.get(run.identity, ""))
-    lines = {line.run.key: line for line in await _lines(view, shown)}
+    lines = {line.run.key: line for line in await _lines(view, shown, targets)}
     return view.render(
         "dead_letters.html",
         section="runs",
@@ -139,7 +143,16 @@ async def _dead_letters(view: View, text: str, before: str) -> Response:
     )
 
 
-async def _lines(view: View, runs: Sequence[Run]) -> list[RunLine]:
+async def _targets(view: View, runs: Sequence[Run]) -> dict[str, str]:
+    """Return the targets of the schedules of some runs."""
+    names = list(dict.fromkeys(run.identity for run in runs))
+    states = await view.store.get(names) if names else []
+    return {state.identity: state.job.target for state in states if state is not None}
+
+
+async def _lines(view: View, runs: Sequence[Run], targets: Mapping[str, str] | None = None) -> list[RunLine]:
+    """Return the rows. `targets` are those of the schedules, if they are known already."""
+    targets = await _targets(view, runs) if targets is None else targets
     attempts = await view.panel(view.store.attempts([run.key for run in runs])) if runs else []
     tried = attempts if attempts is not None else [()] * len(runs)
     redrives = await redrives_of(view, runs)
@@ -147,7 +160,7 @@ async def _lines(view: View, runs: Sequence[Run]) -> list[RunLine]:
         RunLine(
             run,
             look_of_run(run),
-            _cause(run, each),
+            _cause(run, each, targets.get(run.identity, "")),
             run.state in REDRIVABLE_STATES and run.key not in redrives,
             redrives.get(run.key),
         )
@@ -155,35 +168,23 @@ async def _lines(view: View, runs: Sequence[Run]) -> list[RunLine]:
     ]
 
 
-def _cause(run: Run, attempts: Sequence[Attempt]) -> RunCause:
+def _cause(run: Run, attempts: Sequence[Attempt], target: str) -> RunCause:
     """Return why a run ended as it did; for a run that succeeded, how long it took."""
-    cause, length = cause_of(run, attempts), run_length(run)
+    cause, length = cause_of(run, attempts, target), run_length(run)
     if run.state is not State.SUCCESS or length is None:
         return cause
     return cause._replace(text=", ".join(part for part in (span_text(length), cause.text) if part))
 
 
-def _position(text: str) -> tuple[int, str] | None:
-    """Return the position in a list that the address names: the end of the last run shown, and its key."""
-    if not text:
-        return None
-    match = _POSITION.fullmatch(text)
-    if match is None:
-        raise _bad_position(text)
-    return int(match[1]), match[2]
-
-
-def _bad_position(text: str) -> InvalidInput:
-    return InvalidInput("BAD_FIELD", f"{clip(text)!r} is not a position in this list", hint="use the links of the page")
-
-
-def _sentence(outcome: str, runs: Sequence[Run]) -> str:
+def _sentence(outcome: str, runs: Sequence[Run], time: str) -> str:
+    """Return the answer of the page; `time` is that of the filter, in words."""
     if outcome == RUNNING_FILTER:
         count = f"{len(runs)} or more" if len(runs) >= MAX_RUNNING else str(len(runs))
         return f"{count} {'run is' if count == '1' else 'runs are'} active" if runs else "No run is active"
     if not runs:
-        return "No such run"
-    return f"Runs that ended as {FILTERS[outcome].word.lower()}" if outcome else "Runs that did not succeed"
+        return f"No such run in the {time.lower()}" if time else "No such run"
+    what = f"Runs that ended as {FILTERS[outcome].word.lower()}" if outcome else "Runs that did not succeed"
+    return f"{what}, {time.lower()}" if time else what
 
 
 def _search_sentence(text: str, outcome: str, found: FoundRuns) -> str:

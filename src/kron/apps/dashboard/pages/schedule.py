@@ -14,6 +14,7 @@ from kron.apps.dashboard.changes import changes_of
 from kron.apps.dashboard.charts.window import Placement, window_axis, window_chart
 from kron.apps.dashboard.definition import definition_of
 from kron.apps.dashboard.figures import MAX_RUNS, Figure, duration_figure, lateness_figure
+from kron.apps.dashboard.near_names import near_names
 from kron.apps.dashboard.outcome_look import PAUSED, SKIPPED, SUCCEEDED, Look
 from kron.apps.dashboard.rung import Rung, period_form, rungs_of
 from kron.apps.dashboard.view import View
@@ -21,7 +22,7 @@ from kron.apps.dashboard.why_panel import why_of
 from kron.engine.overview import RecentPeriods
 from kron.engine.periods import PeriodLine, periods_around
 from kron.engine.schedule_record import ScheduleRecord, schedule_record
-from kron.errors import InvalidInput
+from kron.errors import InvalidInput, NotFound, clip
 from kron.language.english import describe, describe_shape
 from kron.language.lint import clock_change_findings
 from kron.rules.state import ScheduleState
@@ -64,7 +65,7 @@ async def schedule_page(view: View) -> Response:
         InvalidInput: A period of the address is not an instant.
     """
     identity, now = view.named_identity, view.now // 1000
-    record = await schedule_record(view.store, identity, shared=view.context.is_shared)
+    record = await _record(view, identity)
     ladder = await _ladder(view, record)
     recent = await view.panel(view.overview.recent([identity], MAX_RUNS))
     job = record.state.job
@@ -88,6 +89,21 @@ async def schedule_page(view: View) -> Response:
         duration=duration,
         **ladder,
     )
+
+
+async def _record(view: View, identity: str) -> ScheduleRecord:
+    """Return the record of the schedule.
+
+    Raises:
+        NotFound: The schedule does not exist. The details have the names of schedules that look like it.
+    """
+    try:
+        return await schedule_record(view.store, identity, shared=view.context.is_shared)
+    except NotFound:
+        name = view.name(identity)
+        hint = "it was never defined here: a deleted schedule still has its page"
+        details = {"near": await view.panel(near_names(view, name)) or []}
+        raise NotFound("NOT_FOUND", f"there is no schedule {clip(name)!r}", hint=hint, details=details) from None
 
 
 async def _ladder(view: View, record: ScheduleRecord) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -12,6 +11,8 @@ from starlette.responses import Response
 
 from kron.apps.compute import SEARCH_SECONDS, compute, time_limit
 from kron.apps.dashboard.charts.spark import spark
+from kron.apps.dashboard.chip_counts import ChipCounts, chip_counts
+from kron.apps.dashboard.near_names import near_names
 from kron.apps.dashboard.next_run import NextRun, next_run
 from kron.apps.dashboard.outcome_look import Look
 from kron.apps.dashboard.period_mark import MARKS, PeriodMark, marks_of
@@ -19,15 +20,14 @@ from kron.apps.dashboard.schedule_filter import INSIDE, Filter, Matches, filter_
 from kron.apps.dashboard.view import View
 from kron.engine.name_search import MAX_SCANNED
 from kron.engine.overview import RecentPeriods
-from kron.errors import clip
+from kron.errors import InvalidInput, clip
 from kron.language.english import describe
 from kron.rules.state import ScheduleState
 
 PAGE_SIZE = 25
+NEXT = "next"  # order by the next run
+MAX_CHECKED = 100  # schedules among which those that run next are found
 MAX_LABELS = 4  # labels that a row shows
-MAX_COMPARED = 40  # characters of a name; the time of a comparison grows with their square or faster
-NEAR_NAMES = 3
-NAMES_COMPARED = 100  # names that are read in search of those near a text without a match
 _RUN_KEY = re.compile(r"[0-9a-fA-F]{64}")
 NO_RECORDS = RecentPeriods((), ())
 
@@ -50,9 +50,12 @@ async def schedules_page(view: View) -> Response:
     query, after = filter_of(values), values.get("after", "")
     if _RUN_KEY.fullmatch(query.text):
         return view.redirect(view.link(f"runs/{query.text.lower()}"))
-    query, matches = await _matches(view, query, after)
+    if values.get("sort", "") not in ("", NEXT):
+        raise InvalidInput("BAD_FIELD", f"unknown order {clip(values['sort'])!r}", hint=f"use {NEXT}, or leave it out")
+    is_by_time = values.get("sort", "") == NEXT and query.is_empty
+    query, matches = (query, Matches([])) if is_by_time else await _matches(view, query, after)
     names = matches.names
-    states = [state for state in await view.store.get(names[:PAGE_SIZE]) if state is not None] if names else []
+    states = await _next_states(view) if is_by_time else await _states(view, names[:PAGE_SIZE])
     recent = await view.panel(view.overview.recent([state.identity for state in states], MARKS)) if states else {}
     lines = await compute(_lines, view, states, recent)
     return view.render(
@@ -62,8 +65,11 @@ async def schedules_page(view: View) -> Response:
         is_first=not after,
         is_all=values.get("select", "") == "all" and not query.match,
         lines=lines,
+        counts=await chip_counts(view) if lines and not query.match else ChipCounts(),
+        is_by_time=is_by_time,
+        checked=MAX_CHECKED,
         after=view.name(names[PAGE_SIZE - 1] if len(names) > PAGE_SIZE else matches.searched_upto),
-        near=[] if lines or not query.text else await _near_names(view, query.text),
+        near=[] if lines or not query.text else await near_names(view, query.text),
         searched=MAX_SCANNED if matches.searched_upto else 0,
         is_late_answer=matches.is_cut and not matches.searched_upto,
         can_search=_can_search(query),
@@ -71,6 +77,23 @@ async def schedules_page(view: View) -> Response:
             query, len(lines), is_more=bool(after) or len(names) > PAGE_SIZE, is_cut=matches.is_cut
         ),
     )
+
+
+async def _states(view: View, names: Sequence[str]) -> list[ScheduleState]:
+    return [state for state in await view.store.get(names) if state is not None] if names else []
+
+
+async def _next_states(view: View) -> list[ScheduleState]:
+    """Return the schedules with the earliest next runs, of those that workers check next."""
+    states = await _states(view, await view.overview.next_checks(view.prefix, MAX_CHECKED))
+    return await compute(_by_next_run, states, view.now)
+
+
+def _by_next_run(states: Sequence[ScheduleState], now: int) -> list[ScheduleState]:
+    enough = time_limit(SEARCH_SECONDS)
+    runs = [(next_run(state, now, enough).at, state) for state in states]
+    known = [(at, state) for at, state in runs if at is not None]
+    return [state for _, state in sorted(known, key=lambda each: (each[0], each[1].identity))[:PAGE_SIZE]]
 
 
 async def _matches(view: View, query: Filter, after: str) -> tuple[Filter, Matches]:
@@ -85,20 +108,6 @@ async def _matches(view: View, query: Filter, after: str) -> tuple[Filter, Match
 def _can_search(query: Filter) -> bool:
     """Return whether a text can be searched inside of names: it is not, and nothing else is asked for."""
     return bool(query.text) and not (query.match or query.label or query.state)
-
-
-async def _near_names(view: View, text: str) -> list[str]:
-    """Return names that look like a text, of those that begin with the same letters. Long texts are not compared."""
-    if len(text) > MAX_COMPARED:
-        return []
-    for length in (min(3, len(text) - 1), 1):
-        prefix = view.identity(text[: max(0, length)])
-        names = [view.name(name) for name in await view.store.identities("", NAMES_COMPARED, prefix)]
-        short_names = [name for name in names if len(name) <= MAX_COMPARED]
-        close = await compute(get_close_matches, text, short_names, NEAR_NAMES, 0.4)
-        if close:
-            return close
-    return []
 
 
 def _lines(view: View, states: Sequence[ScheduleState], recent: dict[str, RecentPeriods] | None) -> list[ScheduleLine]:
