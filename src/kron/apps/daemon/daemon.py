@@ -8,6 +8,7 @@ import signal
 import socket
 from typing import cast
 
+from kron.apps.daemon.idle import IDLE_SECONDS, IdleWatch
 from kron.apps.daemon.installation import Installation
 from kron.apps.daemon.options import Options
 from kron.apps.daemon.reloader import Reloader
@@ -23,6 +24,7 @@ from kron.engine.registrar import Registrar
 from kron.engine.store import Store
 from kron.engine.worker import Worker
 from kron.launchers.command.launcher import CommandLauncher
+from kron.stores.sqlite import SqliteStore
 
 STOP_SECONDS = 1.0  # seconds that the worker has to record what it has begun
 WAIT_CHECK_SECONDS = 0.05  # between two checks whether commands still run
@@ -45,12 +47,21 @@ class Daemon:
         self._handle_signals()
         journal = options.state.parent / JOURNAL_NAME
         self.has_old_journal = journal.exists()
-        self.launcher = cast(CommandLauncher, launchers(store, sink, commands=str(journal))["command"])
+        made = launchers(store, sink, commands=str(journal), beat=IDLE_SECONDS)  # no other worker has this journal
+        self.launcher = cast(CommandLauncher, made["command"])
         self.adopted = len(self.launcher.tasks)
         # The name is the same after a restart: the lock proves that the daemon which had it before has ended. So this
         # daemon takes its place at once, and does not share the schedules with it until its lease expires.
         owner = f"krond:{socket.gethostname()}"
-        self.worker = Worker(store, {"command": self.launcher}, SystemTimer(), owner=owner, sink=self._receive)
+        self.idle = IdleWatch(cast(SqliteStore, store), sink, lambda: self.worker.notify())
+        self.worker = Worker(
+            store,
+            {"command": self.launcher},
+            SystemTimer(),
+            owner=owner,
+            settings=self.idle.settings,
+            sink=self._receive,
+        )
         self.renewed: tuple[float, int] | None = None  # last lease renewal that the service manager was told of
         self.maintenance = Maintenance(store, SystemTimer(), days=RETENTION_DAYS, sink=sink)
         installation = Installation(Registrar(store, sink))
@@ -73,7 +84,8 @@ class Daemon:
         if self.options.once:
             await self._run_once()
         else:
-            async with in_background(self.reloader.follow()), maintaining(self.maintenance):
+            reloading = in_background(self.reloader.follow())
+            async with reloading, maintaining(self.maintenance), self.idle.following():
                 await self._run_until_stopped()
         self.manager.stopping()
         await self._wait_for_commands()
