@@ -35,6 +35,7 @@ RETENTION_DAYS = 90  # for which the records of ended runs are kept
 async def run_daemon(options: Options, sink: Sink) -> None:
     """Run a daemon until it gets SIGTERM; with `--once`, until what is due has started."""
     async with open_store(f"sqlite:{options.state}") as store:
+        await cast(SqliteStore, store).file.limit_page_cache()
         await Daemon(options, store, sink).run()
 
 

@@ -14,7 +14,8 @@ from kron.apps.daemon.notice import MODIFIED, Notice
 from kron.errors import KronError
 from kron.stores.sqlite import SqliteStore
 
-GATHER_SECONDS = 0.1  # between two questions to the store, at least
+# A writer changes the log first, waits for the disk, and only then is its commit visible. So the store is asked again.
+QUESTION_DELAYS = (0.05, 0.1, 0.3, 1.0, 4.0)  # seconds before each question after a change of the log
 log = logging.getLogger("kron.store_watch")
 
 
@@ -40,14 +41,23 @@ class StoreWatch:
             version = await self._version(-1)
             while True:
                 await self.changed.wait()
-                self.changed.clear()
-                before, version = version, await self._version(version)
-                if version != before:
-                    self.notify()
-                await asyncio.sleep(GATHER_SECONDS)
+                version = await self._ask(version)
         finally:
             loop.remove_reader(descriptor)
             self.notice.close()
+
+    async def _ask(self, known: int) -> int:
+        """Ask the store until another process has written, or a last time. A change meanwhile starts this again."""
+        self.changed.clear()
+        for delay in QUESTION_DELAYS:
+            await asyncio.sleep(delay)
+            version = await self._version(known)
+            if version != known:
+                self.notify()
+                return version
+            if self.changed.is_set():
+                break
+        return known
 
     def _on_notice(self) -> None:
         if self.notice.drain():

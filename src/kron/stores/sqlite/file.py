@@ -51,6 +51,10 @@ class File:
         ((number,),) = await self.read(lambda: self.rows("changes_of_others"))
         return int(number)
 
+    async def limit_page_cache(self) -> None:
+        """Use little memory for pages of the file, for a process that makes no large writes."""
+        await asyncio.get_running_loop().run_in_executor(self.thread, self.rows, "set_small_page_cache")
+
     async def close(self) -> None:
         """Finish the work that has begun, then close the file."""
         await self.writer.drain()

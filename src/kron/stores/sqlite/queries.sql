@@ -22,6 +22,9 @@ PRAGMA foreign_keys = ON;
 -- set_page_cache: 32 MiB page cache; with SQLite's default of 2 MiB a large batch is written twice
 PRAGMA cache_size = -32768;
 
+-- set_small_page_cache: 4 MiB page cache
+PRAGMA cache_size = -4096;
+
 -- changes_of_others: a number that changes when another connection has written to the file
 PRAGMA data_version;
 
