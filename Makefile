@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup check lint test lowest requirements docs docs-site docs-pictures screenshots fuzz oracle rrule debian-cron dst-board bench-next bench-spread bench-plan bench-service bench-webhooks campaigns protocol crash-sqlite chaos chaos-reference simulate mutation-tests year bench-ticks trace-tests embedded-kills transaction-kills embedded-together embedded-sharing dashboard-looks schemathesis service-kills web-kills celery-kills bench-million failover bench-edit soak bench-load bench-ui bench-sizes bench-embedded alerts alerts-quiet burst burst-hanging burst-failing one-off krond-kills
+.PHONY: help setup check lint test lowest requirements docs docs-site docs-pictures screenshots fuzz oracle rrule debian-cron dst-board bench-next bench-spread bench-plan bench-service bench-webhooks campaigns protocol crash-sqlite chaos chaos-reference simulate mutation-tests year bench-ticks trace-tests embedded-kills transaction-kills embedded-together embedded-sharing dashboard-looks schemathesis service-kills web-kills celery-kills bench-million failover bench-edit soak bench-load bench-ui bench-sizes bench-embedded alerts alerts-quiet burst burst-hanging burst-failing one-off krond-kills bench-krond deb deb-install
 
 help:  ## list the targets; also the default target
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { name[++n] = $$1; text[n] = $$2; if (length($$1) > width) width = length($$1) } \
@@ -168,6 +168,15 @@ dashboard-looks:  ## check every page of the dashboard in Chromium at three widt
 
 schemathesis:  ## send 10,000 valid and invalid requests to the HTTP API; only documented responses, and no failures
 	$(RUN) -m tests.campaigns.contract
+
+bench-krond:  ## measure krond next to Debian's cron on the same tables: idle, load, bursts; fails if a target is missed
+	$(RUN) -m benchmarks.krond
+
+deb:  ## build the Debian package of krond into dist/, without network
+	$(RUN) -m deploy.debian.build
+
+deb-install:  ## install the Debian package in a new Debian system, run a command, remove and purge it
+	$(RUN) -m tests.campaigns.deb_install
 
 celery-kills:  ## kill -9 two Celery beats 20 times, on RabbitMQ and on Redis; each period arrives, under one task id
 	$(RUN) -m tests.integrations.celery_kills

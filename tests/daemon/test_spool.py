@@ -104,8 +104,8 @@ def test_starts_are_counted_by_user(folder):
     (job,) = folder.scan().tables[path].jobs
     lanes = UserLanes(folder.path)
     assert (lanes.lane_of(job), UserLanes(Path("/other")).lane_of(job)) == (f"user {ME.name}", "command")
-    assert UserLanes(None).settings.target_limits == ()
-    limits = TargetLimits(lanes.settings.target_limits, SystemTimer(), lambda kind: 1, 10.0)
+    assert UserLanes(None).limits == ()
+    limits = TargetLimits(lanes.limits, SystemTimer(), lambda kind: 1, 10.0)
     for target in ("user alice", "command"):
         limits.register(target, "command")
     for _ in range(20):

@@ -132,7 +132,7 @@ def durable(url: str) -> str:
 
 
 def launchers(
-    store: Store, sink: Sink = silent, *, commands: str = "", kubernetes: bool = False
+    store: Store, sink: Sink = silent, *, commands: str = "", kubernetes: bool = False, beat: float | None = None
 ) -> dict[str, Launcher]:
     """Return the launchers of a command-line worker, by target scheme.
 
@@ -142,6 +142,7 @@ def launchers(
         commands: Journal folder of a worker that runs host commands; empty for none. Commands that earlier workers left
             running there are tracked from now on.
         kubernetes: Whether to create Kubernetes Jobs.
+        beat: Seconds between two checks whether other workers of this host left commands; None for the default.
     """
     reports = ReportWriter(store, sink)  # batched, because many runs can end at once
 
@@ -156,13 +157,13 @@ def launchers(
         "python": PythonLauncher({"pass": nothing}.get, report, lambda: ["pass"])
     }
     if commands:
-        launchers_by_scheme["command"] = _commands(store, sink, commands)
+        launchers_by_scheme["command"] = _commands(store, sink, commands, beat)
     if kubernetes:
         launchers_by_scheme["kubernetes"] = _kubernetes(store, sink)
     return launchers_by_scheme
 
 
-def _commands(store: Store, sink: Sink, folder: str) -> Launcher:
+def _commands(store: Store, sink: Sink, folder: str, beat: float | None) -> Launcher:
     if not Path("/proc/self/stat").exists():
         message = "host commands need Linux, because Kron identifies processes by /proc"
         raise InvalidSetting(
@@ -170,10 +171,11 @@ def _commands(store: Store, sink: Sink, folder: str) -> Launcher:
         )
     from kron.launchers.command.cgroup import delegated_folder
     from kron.launchers.command.journal import Journal
-    from kron.launchers.command.launcher import CommandLauncher
+    from kron.launchers.command.launcher import POLL_SECONDS, CommandLauncher
 
+    report, cgroups = _reporter(store, sink), delegated_folder()
     try:
-        launcher = CommandLauncher(Journal(folder), _reporter(store, sink), cgroup_folder=delegated_folder())
+        launcher = CommandLauncher(Journal(folder), report, beat=beat or POLL_SECONDS, cgroup_folder=cgroups)
     except OSError as error:
         message = f"the command journal {folder!r} cannot be used: {error.strerror}"
         raise InvalidSetting("CONFIG", message, hint="use a folder that this user can write to") from None

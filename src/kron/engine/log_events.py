@@ -34,6 +34,7 @@ LEVELS = {
     "caller_refused": WARNING,
     "keys_failed": ERROR,
     "audit_failed": ERROR,
+    "clock_jumped": WARNING,
     "table_refused": ERROR,
     "tables_unreadable": ERROR,
     "table_ignored": WARNING,
@@ -166,6 +167,7 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "table_ignored": lambda facts: f"file {facts['path']} ignored: its name is not a table name",
     "tables_unreadable": lambda facts: f"tables not read, all jobs stay as they are: {facts['error']}",
     "socket_failed": lambda facts: f"krond has no control socket: {facts['error']}",
+    "clock_jumped": lambda facts: f"clock jumped from {rfc3339_ms(facts['before'])} to {rfc3339_ms(facts['after'])}",
     "krond_started": _krond_started,
     "notification_sent": lambda facts: (
         f"notification about {facts['identity']} ({facts['events']}) sent: {facts['target']}"

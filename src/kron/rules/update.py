@@ -130,6 +130,12 @@ def is_simple_insert(update: ScheduleUpdate) -> bool:
     return same_definition and after.cursor >= before.cursor and all(map(is_consistent, new))
 
 
+def is_creation(update: ScheduleUpdate) -> bool:
+    """Return whether an update only creates a schedule and its first runs."""
+    before, _, _, changed, gap, revision, action, attempts = update
+    return before is None and revision is not None and not (changed or gap or action or attempts)
+
+
 def is_unchanged(before: ScheduleState | None, stored: ScheduleState | None) -> bool:
     """Return whether a schedule is unchanged since it was read.
 

@@ -140,7 +140,7 @@ def _read_command(text: str) -> Command:
 
 def _unstorable(job: Job, row: JobRow) -> str:
     """Return why a job would not come back equal; empty if it would."""
-    if not all(_is_storable(value) for value in (job.identity, *row) if isinstance(value, str)):
+    if not _is_storable("".join([value for value in (job.identity, *row) if isinstance(value, str)])):
         return "a text contains a character that databases cannot store (NUL or a surrogate)"
     if not all(-INTEGER_LIMIT <= value < INTEGER_LIMIT for value in (row.start_at, row.end_at) if value is not None):
         return "its start or end is out of range (64-bit integer)"

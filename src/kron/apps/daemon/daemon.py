@@ -7,10 +7,12 @@ import os
 import signal
 import socket
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import cast
 
 from kron.apps.daemon.boot_runs import request_boot_runs
 from kron.apps.daemon.control import Control
+from kron.apps.daemon.idle import IDLE_SECONDS, IdleWatch
 from kron.apps.daemon.installation import Installation
 from kron.apps.daemon.last_sign import last_sign
 from kron.apps.daemon.notifications.notifier import Notifier, Places
@@ -33,6 +35,7 @@ from kron.engine.worker import Worker
 from kron.launchers.command.launcher import CommandLauncher
 from kron.launchers.command.output import FOLDER_NAME as OUTPUT_NAME
 from kron.launchers.command.process import boot
+from kron.stores.sqlite import SqliteStore
 
 STOP_SECONDS = 1.0  # seconds that the worker has to record what it has begun
 SETTLE_SECONDS = 0.5  # seconds for the notifications of what has ended; the next daemon sends the others
@@ -44,6 +47,7 @@ RETENTION_DAYS = 90  # for which the records of ended runs are kept
 async def run_daemon(options: Options, sink: Sink) -> None:
     """Run a daemon until it gets SIGTERM; with `--once`, until what is due has started."""
     async with open_store(f"sqlite:{options.place.state}") as store:
+        await cast(SqliteStore, store).file.limit_page_cache()
         await Daemon(options, store, sink).run()
 
 
@@ -60,15 +64,18 @@ class Daemon:
         places = Places(self.place.state.parent, journal / OUTPUT_NAME, options.sendmail)
         self.notifier = Notifier(store, installation, places, sink)
         self.sink = sink = all_of(sink, self.notifier.receive)
-        self.launcher = cast(CommandLauncher, launchers(store, sink, commands=str(journal))["command"])
+        made = launchers(store, sink, commands=str(journal), beat=IDLE_SECONDS)  # no other worker has this journal
+        self.launcher = cast(CommandLauncher, made["command"])
         lanes = UserLanes(self.place.spool)
         self.launcher.lane_of = lanes.lane_of
         self.adopted = len(self.launcher.tasks)
         # The name is the same after a restart: the lock proves that the daemon which had it before has ended. So this
         # daemon takes its place at once, and does not share the schedules with it until its lease expires.
         owner = f"krond:{socket.gethostname()}"
+        self.idle = IdleWatch(cast(SqliteStore, store), sink, lambda: self.worker.notify())
+        settings = replace(self.idle.settings, target_limits=lanes.limits)
         timer, by_scheme = SystemTimer(), {"command": self.launcher}
-        self.worker = Worker(store, by_scheme, timer, owner=owner, settings=lanes.settings, sink=self._receive)
+        self.worker = Worker(store, by_scheme, timer, owner=owner, settings=settings, sink=self._receive)
         self.renewed: tuple[float, int] | None = None  # last lease renewal that the service manager was told of
         self.maintenance = Maintenance(store, SystemTimer(), days=RETENTION_DAYS, sink=sink)
         self.reloader = Reloader(self.place.folders, installation, sink, self.manager, self._on_tables)
@@ -104,7 +111,8 @@ class Daemon:
     async def _run_with_notifications(self) -> None:
         """Run until stopped, and tell about what happened."""
         async with in_background(self.notifier.run()), reaping(self.launcher, self.notifier.deliveries.children):
-            async with in_background(self.reloader.follow()), maintaining(self.maintenance):
+            reloading = in_background(self.reloader.follow())
+            async with reloading, maintaining(self.maintenance), self.idle.following():
                 await self._run_until_stopped()
             self.manager.stopping()
             await self._wait_for_commands()

@@ -1,4 +1,4 @@
-"""Notice of changes in a folder, by inotify. It only says that something changed; a scan finds out what.
+"""Notice of changes in a folder or of one file, by inotify. It only says that something changed; a scan finds out what.
 
 Where inotify is missing or its limits are reached, there is no notice, and the regular scan finds the changes later.
 """
@@ -11,7 +11,7 @@ import struct
 from contextlib import suppress
 from functools import lru_cache
 
-CLOSE_WRITE, ATTRIBUTES, MOVED_FROM, MOVED_TO, DELETED = 0x008, 0x004, 0x040, 0x080, 0x200
+MODIFIED, CLOSE_WRITE, ATTRIBUTES, MOVED_FROM, MOVED_TO, DELETED = 0x002, 0x008, 0x004, 0x040, 0x080, 0x200
 DELETED_SELF, MOVED_SELF, OVERFLOW, ONLY_FOLDERS = 0x400, 0x800, 0x4000, 0x0100_0000
 WATCHED = CLOSE_WRITE | ATTRIBUTES | MOVED_FROM | MOVED_TO | DELETED | DELETED_SELF | MOVED_SELF | ONLY_FOLDERS
 READ_BYTES, MAX_READS = 65_536, 64  # of one call of `drain`; the rest makes the descriptor readable again
@@ -19,28 +19,29 @@ _HEAD = struct.Struct("iIII")  # watch, mask, cookie, length of the name
 
 
 class Notice:
-    """inotify descriptor that watches one folder. Watch the folder first, and read it afterwards.
+    """inotify descriptor that watches one path. Watch the path first, and read it afterwards.
 
     Attributes:
         descriptor: Readable when something has changed; None without inotify.
     """
 
-    def __init__(self, folder: str) -> None:
-        self.folder, self.descriptor, self.watch_id = os.fsencode(folder), _open(), -1
+    def __init__(self, path: str, mask: int = WATCHED) -> None:
+        """Watch a path. `mask` has the kinds of changes: those of a folder of tables, or others."""
+        self.path, self.mask, self.descriptor, self.watch_id = os.fsencode(path), mask, _open(), -1
         self.watch()
 
     @property
     def is_blind(self) -> bool:
-        """Whether the system has inotify, and the folder cannot be watched, because it does not exist."""
+        """Whether the system has inotify, and the path cannot be watched, because it does not exist."""
         return self.descriptor is not None and self.watch_id == -1
 
     def watch(self) -> None:
-        """Watch the folder that has the path now. This has no effect if it is the same folder as before."""
+        """Watch the folder or file that has the path now. This has no effect if it is the same as before."""
         if self.descriptor is None:
             return
-        watch_id = _library().inotify_add_watch(self.descriptor, self.folder, WATCHED)
+        watch_id = _library().inotify_add_watch(self.descriptor, self.path, self.mask)
         if watch_id not in (self.watch_id, -1) and self.watch_id != -1:
-            _library().inotify_rm_watch(self.descriptor, self.watch_id)  # of a folder that was moved away
+            _library().inotify_rm_watch(self.descriptor, self.watch_id)  # of what was moved away
         self.watch_id = watch_id
 
     def drain(self) -> bool:
@@ -53,7 +54,7 @@ class Notice:
                 content = os.read(self.descriptor, READ_BYTES)
             except BlockingIOError:
                 break
-            has_changed |= any(mask & (WATCHED | OVERFLOW) for mask in _masks(content))
+            has_changed |= any(mask & (self.mask | OVERFLOW) for mask in _masks(content))
         return has_changed
 
     def close(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kron.engine.settings import Settings
 from kron.engine.target_limit import TargetLimit
 from kron.engine.target_name import EVERY_TARGET
 from kron.launchers.command.launcher import LANE
@@ -20,11 +19,11 @@ class UserLanes:
         self.spool = None if spool is None else str(spool)
 
     @property
-    def settings(self) -> Settings:
-        """Settings of a worker that limits the lanes of users."""
+    def limits(self) -> tuple[TargetLimit, ...]:
+        """Limits of a worker: on the lanes of users."""
         if self.spool is None:
-            return Settings()
-        return Settings(target_limits=(TargetLimit(LANE), TargetLimit(EVERY_TARGET, per_second=STARTS_PER_SECOND)))
+            return ()
+        return (TargetLimit(LANE), TargetLimit(EVERY_TARGET, per_second=STARTS_PER_SECOND))
 
     def lane_of(self, job: Job) -> str:
         """Return the lane of a job."""

@@ -11,7 +11,7 @@ from kron.rules.run import Run, exclusive
 from kron.rules.state import ScheduleState
 from kron.rules.tally import end_of, ends_of
 from kron.rules.upcoming import next_period
-from kron.rules.update import RunUpdate, ScheduleUpdate, can_commit, can_update_run, is_simple_insert
+from kron.rules.update import RunUpdate, ScheduleUpdate, can_commit, can_update_run, is_creation, is_simple_insert
 from kron.stores.codec import ACTION, GAP, RUN, STANDING, read_run, write_revision, write_standing
 from kron.stores.job_codec import JOB, JobRow, write_job
 from kron.stores.sqlite.attempts import write_attempts
@@ -24,6 +24,20 @@ class PartlyRejected(Exception):
     """Error: an update of a `together` commit was rejected, so that all of them are rolled back."""
 
 
+class Waiting:
+    """Rows that are inserted together: SQLite needs less time for many rows of one statement."""
+
+    def __init__(self, file: File) -> None:
+        self.file = file
+        self.schedules, self.revisions, self.runs = (list[dict[str, Any]]() for _ in range(3))
+
+    def insert(self) -> None:
+        """Insert the rows, schedules first, because the others refer to them."""
+        for query, rows in (("define", self.schedules), ("insert_revision", self.revisions), ("insert_run", self.runs)):
+            self.file.put(query, rows)
+            rows.clear()
+
+
 class Commits:
     """Writer of updates in one file. Its methods run in the file's thread, within one transaction."""
 
@@ -34,16 +48,19 @@ class Commits:
         """Commit each update whose schedule is unchanged; with `together`, all of them or none."""
         keys, written = [run.key for update in updates for run in update.new], list[bool]()
         existing_keys = {key for (key,) in self.rows("existing_keys", keys=json.dumps(keys))}
-        new_rows = list[dict[str, Any]]()
+        waiting, absent = Waiting(self.file), self._absent(updates)
         for update in updates:
             if is_simple_insert(update) and self._advance_cursor(update, existing_keys):
-                new_rows.extend(_run_rows(update))
+                waiting.runs.extend(_run_rows(update))
                 written.append(True)
+            elif update.after.identity in absent and is_creation(update):
+                absent.discard(update.after.identity)
+                written.append(self._create(update, existing_keys, waiting))
             else:
-                self._insert_runs(new_rows)  # the next update must see the writes before it
+                waiting.insert()  # the next update must see the writes before it
                 written.append(self._commit_update(update, existing_keys))
             existing_keys.update(run.key for run in update.new if written[-1])
-        self._insert_runs(new_rows)
+        waiting.insert()
         if together and not all(written):
             raise PartlyRejected  # rolls back what was written
         committed = (update for update, is_written in zip(updates, written, strict=True) if is_written)
@@ -62,6 +79,25 @@ class Commits:
         runs_by_key = {row[0]: read_run(row) for row in self.rows("runs_by_key", keys=json.dumps(keys))}
         return [runs_by_key.get(key) for key in keys]
 
+    def _absent(self, updates: Sequence[ScheduleUpdate]) -> set[str]:
+        """Return the identities that updates define for the first time and that no stored schedule has."""
+        identities = {update.after.identity for update in updates if update.before is None}
+        if identities:
+            names = json.dumps(sorted(identities))
+            identities.difference_update(identity for (identity,) in self.rows("existing_schedules", names=names))
+        return identities
+
+    def _create(self, update: ScheduleUpdate, existing_keys: set[str], waiting: Waiting) -> bool:
+        """Add the rows of a schedule that does not exist yet."""
+        after, revision = update.after, update.revision
+        if revision is None or not can_commit(update, None, existing_keys):
+            return False
+        row = write_job(after.job)
+        waiting.schedules.append(_schedule_row(after, next_period(after, update.new), row))
+        waiting.revisions.append(write_revision(revision, row))
+        waiting.runs.extend(_run_rows(update))
+        return True
+
     def _commit_update(self, update: ScheduleUpdate, existing_keys: set[str]) -> bool:
         after = update.after
         stored = self.cases.get(after.identity)
@@ -75,7 +111,7 @@ class Commits:
         write_attempts(self.rows, update.attempts)
         if update.gap:
             self.rows("insert_gap", schedule_id=after.identity, **GAP.row(update.gap))
-        self._insert_runs(_run_rows(update))
+        self.file.put("insert_run", _run_rows(update))
         if update.revision and row:
             self.rows("insert_revision", **write_revision(update.revision, row))
         if update.action:
@@ -97,21 +133,14 @@ class Commits:
         expected = {"schedule_id": after.identity, "old_cursor": before.cursor, "old_since": before.effective_from}
         return self.file.count("advance_cursor", **new_values, **expected) == 1
 
-    def _insert_runs(self, rows: list[dict[str, Any]]) -> None:
-        self.file.put("insert_run", rows)
-        rows.clear()
-
     def _write_schedule(
         self, stored: ScheduleState | None, after: ScheduleState, next_at: int | None, row: JobRow | None
     ) -> None:
         """Write a schedule: its definition, which is None if it is unchanged, and its progress."""
-        progress = {**STANDING.row(write_standing(after)), "next_at": next_at}
         if row is None:
-            self.rows("write_progress", schedule_id=after.identity, **progress)
-            return
-        query = "define" if stored is None else "redefine"
-        placement = {"shard": shard_of(after.identity), "kind": kind_of(after.job.target)}
-        self.rows(query, schedule_id=after.identity, **placement, **JOB.row(row), **progress)
+            self.rows("write_progress", schedule_id=after.identity, **_progress_row(after, next_at))
+        else:
+            self.rows("define" if stored is None else "redefine", **_schedule_row(after, next_at, row))
 
     def _change(self, change: RunUpdate) -> bool:
         before, after = change.before, change.after
@@ -129,6 +158,16 @@ class Commits:
             values = {"wake": change.next_check_at, "revision": after.revision, "failed": change.failed}
             self.rows(query, schedule_id=after.identity, **values)
         return True
+
+
+def _schedule_row(after: ScheduleState, next_at: int | None, row: JobRow) -> dict[str, Any]:
+    """Return the whole row of a schedule."""
+    placement = {"shard": shard_of(after.identity), "kind": kind_of(after.job.target)}
+    return {"schedule_id": after.identity, **placement, **JOB.row(row), **_progress_row(after, next_at)}
+
+
+def _progress_row(after: ScheduleState, next_at: int | None) -> dict[str, Any]:
+    return {**STANDING.row(write_standing(after)), "next_at": next_at}
 
 
 def _run_rows(update: ScheduleUpdate) -> list[dict[str, Any]]:

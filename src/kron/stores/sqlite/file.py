@@ -17,7 +17,7 @@ from kron.stores.sqlite.connection import connect, transaction
 from kron.stores.sqlite.locking import retry_locked
 from kron.stores.sqlite.statements import QUERIES, insertion
 
-ROWS_PER_INSERT = 45  # rows per INSERT; old SQLite versions allow at most 999 parameters in a statement
+MAX_PARAMETERS = 999  # of one statement, in old SQLite versions
 T = TypeVar("T")
 Work = Callable[[], Any]
 Request = tuple[Work, asyncio.Future[Any]]
@@ -46,6 +46,15 @@ class File:
         with _translate_errors(self.path):
             return await result
 
+    async def changes_of_others(self) -> int:
+        """Return a number that changes when another connection has written to the file."""
+        ((number,),) = await self.read(lambda: self.rows("changes_of_others"))
+        return int(number)
+
+    async def limit_page_cache(self) -> None:
+        """Use little memory for pages of the file, for a process that makes no large writes."""
+        await asyncio.get_running_loop().run_in_executor(self.thread, self.rows, "set_small_page_cache")
+
     async def close(self) -> None:
         """Finish the work that has begun, then close the file."""
         await self.writer.drain()
@@ -62,9 +71,12 @@ class File:
 
     def put(self, query: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Insert rows by a named statement, in batches, because SQLite keeps undo information for each statement."""
-        full_rows = len(rows) - len(rows) % ROWS_PER_INSERT
+        if not rows:
+            return
+        rows_per_insert = MAX_PARAMETERS // len(insertion(query, 1)[1])
+        full_rows = len(rows) - len(rows) % rows_per_insert
         blocks = [
-            *(rows[first : first + ROWS_PER_INSERT] for first in range(0, full_rows, ROWS_PER_INSERT)),
+            *(rows[first : first + rows_per_insert] for first in range(0, full_rows, rows_per_insert)),
             *([row] for row in rows[full_rows:]),
         ]
         for block in blocks:

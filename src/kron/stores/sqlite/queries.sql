@@ -22,6 +22,12 @@ PRAGMA foreign_keys = ON;
 -- set_page_cache: 32 MiB page cache; with SQLite's default of 2 MiB a large batch is written twice
 PRAGMA cache_size = -32768;
 
+-- set_small_page_cache: 4 MiB page cache
+PRAGMA cache_size = -4096;
+
+-- changes_of_others: a number that changes when another connection has written to the file
+PRAGMA data_version;
+
 -- begin: start a transaction with the write lock
 BEGIN IMMEDIATE;
 
@@ -111,6 +117,9 @@ WHERE idempotency_key IN (SELECT value FROM json_each(:keys));
 
 -- existing_keys: which of those keys have a run
 SELECT idempotency_key FROM schedule_runs WHERE idempotency_key IN (SELECT value FROM json_each(:keys));
+
+-- existing_schedules: which of those identities have a schedule
+SELECT schedule_id FROM schedules WHERE schedule_id IN (SELECT value FROM json_each(:names));
 
 -- define: insert a new schedule
 INSERT INTO schedules (

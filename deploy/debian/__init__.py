@@ -1,0 +1,1 @@
+"""Debian package of krond: `make deb`."""
