@@ -67,6 +67,7 @@ def test_user_installs_runs_edits_and_removes_a_table_by_krontab(krond):
 def test_user_sees_and_changes_only_the_own_table(krond):
     krond.write("host", line(krond, "secret", "echo treasure").strip())
     krond.start()
+    krond.install(line(krond, "gone", "true"))
     krond.install(line(krond, "mine", "true"))
     foreign, (seen, *_) = krond.identity("secret", "host"), krond.ask_as_nobody(["status", "-o", "json"])
     assert json.loads(seen.out)["jobs"] == 1
@@ -79,6 +80,8 @@ def test_user_sees_and_changes_only_the_own_table(krond):
         assert (reply.status, reply.codes, reply.out) == (1, ["NOT_FOUND"], ""), reply
     for reply in krond.ask_as_nobody(["status"], ["list"], ["next"], ["log"], ["history", "x"], ["run", "gone"]):
         assert "secret" not in reply.out + reply.err and "treasure" not in reply.out, reply
+    (gone,) = krond.ask_as_nobody(["run", "gone"])
+    assert (gone.codes, "'nobody:gone' is no longer in a table" in gone.err) == (["NOT_FOUND"], True)
     refused = krond.ask_as_nobody(
         ["why", "mine", "--run", run.key],
         ["list", "host"],
