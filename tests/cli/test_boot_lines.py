@@ -17,7 +17,7 @@ def table(tmp_path):
 def test_commands_about_times_refuse_a_job_without_times(kron, table, command):
     refused = kron(command, "-f", table("@reboot name=job command=true\n"), "job")
     assert refused.status == 1
-    assert "error[MACRO]: job 'job' runs at the next boot, and has no times" in refused.err
+    assert "error[NOT_FOUND]: job 'job' runs at the next boot, and has no times" in refused.err
 
 
 def test_other_jobs_of_the_file_are_shown(kron, table):

@@ -3,8 +3,9 @@
 import json
 import os
 import signal
+import sqlite3
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from email import message_from_bytes, policy
 
 import pytest
@@ -73,6 +74,12 @@ def test_failure_of_a_daemon_that_was_killed_is_told_by_the_next_one(krond, prog
     (tmp_path / "end").touch()
     krond.start()
     assert until(lambda: messages(tmp_path))[0]["exit_status"] == 1
+    assert krond.stop() == 0
+    with closing(sqlite3.connect(krond.state.parent / "notified.db")) as notes, notes:  # killed before it was noted
+        notes.execute("DELETE FROM noted")
+        notes.execute("DELETE FROM series")
+    krond.start()
+    assert until(lambda: messages(tmp_path)[1:])[0]["key"] == messages(tmp_path)[0]["key"]
 
 
 def test_periods_that_were_missed_while_the_daemon_was_down_are_told(krond, program, tmp_path):

@@ -89,12 +89,12 @@ def _with_times(selected: list[Subject], screen: Screen) -> list[Subject]:
     """Return the subjects that have times, and say of the others when they run.
 
     Raises:
-        InvalidSchedule: None of them has times.
+        NotFound: None of them has times.
     """
     subjects_with_times = [each for each in selected if not is_boot(each.schedule)]
     if not subjects_with_times:
         message = f"job {selected[0].name!r} runs {NEXT_BOOT}, and has no times"
-        raise InvalidSchedule("MACRO", message, hint="krond runs it; krontab next and krontab status show it")
+        raise NotFound("NOT_FOUND", message, hint="krond runs it; krontab next and krontab status show it")
     for each in selected:
         if is_boot(each.schedule):
             screen.note(f"{each.name}: {NEXT_BOOT}, by krond")
