@@ -12,6 +12,7 @@ from kron.apps.daemon.installation import Installation
 from kron.apps.daemon.options import Options
 from kron.apps.daemon.reloader import Reloader
 from kron.apps.daemon.service_manager import ServiceManager
+from kron.apps.daemon.shadow_state import check_state
 from kron.apps.daemon.state_folder import JOURNAL_NAME
 from kron.apps.daemon.unstarted import release_unstarted
 from kron.apps.wiring import launchers, open_store
@@ -23,6 +24,7 @@ from kron.engine.registrar import Registrar
 from kron.engine.store import Store
 from kron.engine.worker import Worker
 from kron.launchers.command.launcher import CommandLauncher
+from kron.launchers.shadow import SHADOW_SCHEME, ShadowLauncher
 
 STOP_SECONDS = 1.0  # seconds that the worker has to record what it has begun
 WAIT_CHECK_SECONDS = 0.05  # between two checks whether commands still run
@@ -33,6 +35,7 @@ RETENTION_DAYS = 90  # for which the records of ended runs are kept
 async def run_daemon(options: Options, sink: Sink) -> None:
     """Run a daemon until it gets SIGTERM; with `--once`, until what is due has started."""
     async with open_store(f"sqlite:{options.state}") as store:
+        await check_state(store, options.state, shadow=options.shadow)
         await Daemon(options, store, sink).run()
 
 
@@ -43,14 +46,14 @@ class Daemon:
         self.options, self.sink, self.manager = options, sink, ServiceManager()
         self.stop, self.hurry = asyncio.Event(), asyncio.Event()
         self._handle_signals()
-        journal = options.state.parent / JOURNAL_NAME
-        self.has_old_journal = journal.exists()
-        self.launcher = cast(CommandLauncher, launchers(store, sink, commands=str(journal))["command"])
+        self.journal = options.state.parent / JOURNAL_NAME
+        self.has_old_journal = self.journal.exists()
+        scheme, self.launcher = self._open_launcher(store)
         self.adopted = len(self.launcher.tasks)
         # The name is the same after a restart: the lock proves that the daemon which had it before has ended. So this
         # daemon takes its place at once, and does not share the schedules with it until its lease expires.
         owner = f"krond:{socket.gethostname()}"
-        self.worker = Worker(store, {"command": self.launcher}, SystemTimer(), owner=owner, sink=self._receive)
+        self.worker = Worker(store, {scheme: self.launcher}, SystemTimer(), owner=owner, sink=self._receive)
         self.renewed: tuple[float, int] | None = None  # last lease renewal that the service manager was told of
         self.maintenance = Maintenance(store, SystemTimer(), days=RETENTION_DAYS, sink=sink)
         installation = Installation(Registrar(store, sink))
@@ -64,7 +67,9 @@ class Daemon:
         """
         worker, installation = self.worker, self.reloader.installation
         released = 0
-        if self.has_old_journal:  # a new journal does not know what an earlier daemon has begun
+        if isinstance(self.launcher, ShadowLauncher):
+            released = await release_unstarted(worker.store, None, worker.owner)
+        elif self.has_old_journal:  # a new journal does not know what an earlier daemon has begun
             released = await release_unstarted(worker.store, self.launcher.journal, worker.owner)
         await installation.restore()
         await self.reloader.load()
@@ -78,6 +83,12 @@ class Daemon:
         self.manager.stopping()
         await self._wait_for_commands()
         self.sink(Event("krond_stopped", 0, {"pid": os.getpid(), "running": len(self.launcher.tasks)}))
+
+    def _open_launcher(self, store: Store) -> tuple[str, CommandLauncher | ShadowLauncher]:
+        """Return the launcher of the commands and its scheme; with `--shadow`, a launcher that starts nothing."""
+        if self.options.shadow:
+            return SHADOW_SCHEME, ShadowLauncher()
+        return "command", cast(CommandLauncher, launchers(store, self.sink, commands=str(self.journal))["command"])
 
     async def _run_until_stopped(self) -> None:
         """Run the worker. After SIGTERM, it has a second to record what it has begun."""
@@ -139,4 +150,5 @@ class Daemon:
             "refused": len(self.reloader.refused),
             "jobs": self.reloader.installation.count,
             "running": len(self.launcher.tasks),
+            "shadow": int(self.options.shadow),
         }

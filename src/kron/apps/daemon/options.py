@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kron.apps.daemon.account import own_account
-from kron.apps.daemon.tables import TableFolder
+from kron.apps.daemon.tables import SHADOW_TARGET, TARGET, TableFolder
 from kron.errors import InvalidSetting, UsageError
 from kron.language.duration import read_duration
 from kron.language.fault import Fault
@@ -25,6 +25,7 @@ example:
   krond --config /etc/krond.d --state /var/lib/krond/state.db --log json
   krond --user --wait 30s
   krond --config /etc/krond.d --dry-run
+  krond --config /etc/krond.d --shadow
 """
 
 
@@ -35,6 +36,7 @@ class Options:
     config: Path
     state: Path
     user: bool = False
+    shadow: bool = False
     once: bool = False
     dry_run: bool = False
     wait: float = 0.0
@@ -43,9 +45,10 @@ class Options:
     @property
     def folder(self) -> TableFolder:
         """Folder of the tables: of the host, or of one user."""
+        target = SHADOW_TARGET if self.shadow else TARGET
         if self.user:
-            return TableFolder(self.config, {0, os.geteuid()}, own_account())
-        return TableFolder(self.config, {0})
+            return TableFolder(self.config, {0, os.geteuid()}, own_account(), target)
+        return TableFolder(self.config, {0}, target=target)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -63,6 +66,8 @@ def parser() -> argparse.ArgumentParser:
     )
     add("--state", metavar="FILE", help=state_help)
     add("--user", action="store_true", help="run the tables of this user, without root")
+    shadow_help = "start nothing, and record when each run would have started; the state is in the folder shadow"
+    add("--shadow", action="store_true", help=shadow_help)
     mode = command.add_mutually_exclusive_group()
     mode.add_argument("--once", action="store_true", help="start what is due now, and exit")
     mode.add_argument(
@@ -89,11 +94,12 @@ def read_options(args: argparse.Namespace) -> Options:
     if not args.user and not args.dry_run and os.geteuid() != 0:
         message = "krond needs root to run the tables of the host"
         raise InvalidSetting("NEEDS_ROOT", message, hint="run krond --user for the tables of one user")
-    config, state = default_paths(user=args.user)
+    config, state = default_paths(user=args.user, shadow=args.shadow)
     return Options(
         Path(args.config or config).absolute(),
         Path(args.state or state).absolute(),
         user=args.user,
+        shadow=args.shadow,
         once=args.once,
         dry_run=args.dry_run,
         wait=wait,
@@ -101,10 +107,14 @@ def read_options(args: argparse.Namespace) -> Options:
     )
 
 
-def default_paths(*, user: bool) -> tuple[Path, Path]:
-    """Return the default folder of tables and the default state file, of the host or of this user."""
+def default_paths(*, user: bool, shadow: bool = False) -> tuple[Path, Path]:
+    """Return the default folder of tables and the default state file, of the host or of this user.
+
+    A shadow daemon has the same tables, and a state folder of its own.
+    """
+    state_name = Path("shadow", "state.db") if shadow else Path("state.db")
     if not user:
-        return Path("/etc/krond.d"), Path("/var/lib/krond/state.db")
+        return Path("/etc/krond.d"), Path("/var/lib/krond") / state_name
     config_home = os.environ.get("XDG_CONFIG_HOME") or Path("~/.config").expanduser()
     state_home = os.environ.get("XDG_STATE_HOME") or Path("~/.local/state").expanduser()
-    return Path(config_home, "krond"), Path(state_home, "krond", "state.db")
+    return Path(config_home, "krond"), Path(state_home, "krond") / state_name

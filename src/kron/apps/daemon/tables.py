@@ -15,9 +15,11 @@ from kron.errors import InvalidSchedule, KronError
 from kron.language.fault import Fault
 from kron.language.krontab import Line, read_table
 from kron.language.quoting import spans
+from kron.launchers.shadow import SHADOW_SCHEME
 from kron.timing.job import Job
 
 TARGET = "command:"  # target of every job of a table
+SHADOW_TARGET = f"{SHADOW_SCHEME}:"  # target of every job of a table that a shadow daemon reads
 MAX_NAMES = 10_000  # entries of the folder
 MAX_JOBS = 100_000  # jobs of all tables together
 _NAME = re.compile(r"[A-Za-z0-9_-]+")  # as run-parts: no copies of editors and package managers
@@ -51,11 +53,13 @@ class TableFolder:
         path: Absolute path of the folder. It is part of the identity of every job.
         owners: User ids that the folder and its files can belong to.
         account: User that all jobs run as, if these are the tables of one user; None if jobs can have any user.
+        target: Target of the jobs.
     """
 
     path: Path
     owners: Collection[int]
     account: Account | None = None
+    target: str = TARGET
     known: dict[str, tuple[Signature, Table]] = field(default_factory=dict)  # by name
 
     def scan(self) -> Scan:
@@ -113,7 +117,9 @@ class TableFolder:
     def _parsed(self, text: str, path: str) -> Table:
         parsed = read_table(text, path)
         problems = [*parsed.errors, *self._account_errors(parsed.lines, text, path)]
-        return Table(path, problems=tuple(problems)) if problems else Table(path, tuple(map(_with_target, parsed.jobs)))
+        if problems:
+            return Table(path, problems=tuple(problems))
+        return Table(path, tuple(replace(job, target=self.target) for job in parsed.jobs))
 
     def _account_errors(self, lines: tuple[Line, ...], text: str, path: str) -> Iterator[KronError]:
         """Yield an error for each job of a user's table that would run as another user or group."""
@@ -138,10 +144,6 @@ class TableFolder:
                 yield Table(table.path, problems=(InvalidSchedule("TOO_LONG", message, hint="remove jobs"),))
             else:
                 yield table
-
-
-def _with_target(job: Job) -> Job:
-    return replace(job, target=TARGET)
 
 
 def _foreign(line: Line, key: str, text: str) -> Fault:

@@ -13,8 +13,8 @@ from kron.apps.cli.options import define as define_command
 from kron.apps.daemon.options import Options, default_paths
 from kron.errors import InvalidSetting
 
-PLACE_OPTIONS = {"--user": False, "--config": True, "--state": True}  # and whether a value follows
-DEFAULT_RUNS, DEFAULT_OUTPUTS = 20, 5
+PLACE_OPTIONS = {"--user": False, "--shadow": False, "--config": True, "--state": True}  # and whether a value follows
+DEFAULT_RUNS, DEFAULT_OUTPUTS, DEFAULT_DIFFERENCES = 20, 5, 50
 _EXAMPLES = """\
 short forms:
   krontab -l [TABLE]    krontab list      krontab -e [TABLE]    krontab edit
@@ -27,6 +27,7 @@ examples:
   krontab why hello:tick --at 2026-03-01T03:00:00Z
   krontab pause tick --note "disk is full" --until 2026-03-02T00:00:00Z
   krontab log -f tick
+  krontab shadow-report --log /var/log/syslog
 
 JOB is TABLE:NAME, or only NAME if no other table has that name.
 All other commands are those of kron, such as krontab lint, krontab explain and krontab import.
@@ -45,6 +46,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for add in (_list, _edit, _install, _remove, _status, _next, _why, _history, _run, _pause, _resume, _log):
         add(commands)
+    _shadow_report(commands)
     for command in commands.choices.values():
         _add_place(command)
     return top
@@ -60,8 +62,9 @@ def read_place(args: argparse.Namespace) -> Options:
         hint = "use kron lint, kron next -f FILE and other commands for files, which work everywhere"
         raise InvalidSetting("NEEDS_LINUX", "krontab works on the tables of krond, which needs Linux", hint=hint)
     user = args.user or os.geteuid() != 0
-    config, state = default_paths(user=user)
-    return Options(Path(args.config or config).absolute(), Path(args.state or state).absolute(), user=user)
+    config, state = default_paths(user=user, shadow=args.shadow)
+    config, state = Path(args.config or config).absolute(), Path(args.state or state).absolute()
+    return Options(config, state, user=user, shadow=args.shadow)
 
 
 def _list(commands: Any) -> None:
@@ -154,6 +157,23 @@ def _log(commands: Any) -> None:
     command.add_argument("-n", "--count", type=count, default=DEFAULT_OUTPUTS, help=runs_help)
 
 
+def _shadow_report(commands: Any) -> None:
+    summary = "compare krond --shadow with the log of cron; exit 1 if they differ"
+    examples = ("shadow-report", "shadow-report --since 2026-03-01T00:00:00Z --log /var/log/syslog -o json")
+    command = _define(commands, "shadow-report", summary, *examples)
+    add_at(command, "runs before this instant")
+    command.add_argument(
+        "--since", metavar="INSTANT", help="runs from this instant on (default: all that are recorded)"
+    )
+    log_help = "log file of cron, or journal (default: the log of this host); repeat it for rotated files, oldest first"
+    command.add_argument("--log", metavar="FILE", action="append", help=log_help)
+    zone_help = "time zone of log lines whose time has none (default: that of this host)"
+    command.add_argument("--timezone", metavar="ZONE", help=zone_help)
+    count_help = f"number of differences as text, 1 to 10000 (default {DEFAULT_DIFFERENCES})"
+    command.add_argument("-n", "--count", type=count, default=DEFAULT_DIFFERENCES, help=count_help)
+    add_format(command)
+
+
 def _job(command: argparse.ArgumentParser, *, required: bool = True) -> None:
     help_text = "TABLE:NAME, or only NAME if it is unique" + ("" if required else " (default: all jobs)")
     command.add_argument("job", nargs=None if required else "?", metavar="JOB", help=help_text)
@@ -166,6 +186,7 @@ def _note(command: argparse.ArgumentParser, noun: str = "change") -> None:
 def _add_place(command: argparse.ArgumentParser) -> None:
     """Add the options that say which daemon is meant."""
     command.add_argument("--user", action="store_true", help="the krond of this user (default unless root)")
+    command.add_argument("--shadow", action="store_true", help="the krond --shadow, which starts nothing")
     config_help = "folder of the tables (default /etc/krond.d; with --user ~/.config/krond)"
     command.add_argument("--config", metavar="DIR", help=config_help)
     state_help = (
@@ -176,4 +197,4 @@ def _add_place(command: argparse.ArgumentParser) -> None:
 
 COMMAND_NAMES = frozenset(
     ("list", "edit", "install", "remove", "status", "next", "why", "history", "run", "pause", "resume", "log")
-)
+) | {"shadow-report"}
