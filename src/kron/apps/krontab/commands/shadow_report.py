@@ -40,13 +40,14 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
 
     async def periods(registrar: Registrar) -> dict[Task, TaskPeriods]:
         await check_state(registrar.store, place.state, shadow=True)
-        return await read_periods(registrar.store, place, since)
+        return await read_periods(registrar.store, place, since, at)
 
     tasks = ask_records(place, periods)
     began = min((group.began for group in tasks.values()), default=at * 1000)
-    start = _next_minute(max(since * 1000, began))
-    log = read_log(log_lines(sources, zone, start, at), start * 1000)
-    start, end = max(start, _first_minute(log, sources)), (at - SETTLING) // 60 * 60
+    start = max(since, _next_second(began))
+    log_start = start // 60 * 60
+    log = read_log(log_lines(sources, zone, log_start, at), log_start * 1000)
+    start, end = max(start, _log_start(log, sources)), (at - SETTLING) // 60 * 60
     result = compare(tasks, log, start, end)
     if args.output == "json":
         screen.json(_json(result, log, sources, start, end))
@@ -55,17 +56,17 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     return int(bool(result.differences))
 
 
-def _first_minute(log: CronLog, sources: Sequence[str]) -> int:
-    """Return the first whole minute of a log. The journal is read from the first compared minute on."""
+def _log_start(log: CronLog, sources: Sequence[str]) -> int:
+    """Return the second in which a log begins. The journal is read from the first compared minute on."""
     if sources[0] == JOURNAL:
         return 0
     if log.first is None:
         raise NotFound("NOT_FOUND", f"{', '.join(sources)} has no lines of a system log", hint="name another --log")
-    return _next_minute(log.first)
+    return _next_second(log.first)
 
 
-def _next_minute(milliseconds: int) -> int:
-    return -(-milliseconds // 60_000) * 60
+def _next_second(milliseconds: int) -> int:
+    return -(-milliseconds // 1000)
 
 
 def _print(

@@ -19,7 +19,8 @@ NO_JOB = "No job of the tables has this user and command."
 NO_PERIOD = "The job has no period in this minute."
 OTHERS_ONLY = "cron started other commands in this minute, and not this one."
 SEVERAL_TIMES = "The clocks skipped several listed times: cron ran the job once for each, and Kron runs it once."
-NEVER = "cron wrote nothing to this log."
+NEVER = "cron started nothing in this log."
+NOT_RECORDED = "krond has not recorded this period: it does not run, or has not handled the period yet."
 _REPEAT_MINUTES = 10  # after a clock change in which cron makes up for the skipped times
 
 
@@ -68,29 +69,30 @@ def compare(tasks: Mapping[Task, TaskPeriods], log: CronLog, start: int, end: in
     Args:
         tasks: Periods by user and command.
         log: What the log says.
-        start: First minute that is compared, in seconds.
-        end: First minute after the compared ones, in seconds.
+        start: Periods from this second on are compared, and starts of cron in the minutes from it on.
+        end: First second after the compared ones, the beginning of a minute.
     """
     result = Comparison()
     for task in sorted({*tasks, *log.starts}):
         group, starts = tasks.get(task, TaskPeriods()), log.starts.get(task, [])
-        periods = [each for each in group.periods if start <= each.nominal < end]
-        pairs = pair([each.nominal for each in periods], starts, group.late_minutes)
-        for found in pairs:
-            _add_pair(result, task, periods[found.period], found.at)
-        paired_periods, paired_starts = {each.period for each in pairs}, {each.start for each in pairs}
-        for number, period in enumerate(periods):
-            if number not in paired_periods:
+        pairs = pair([each.nominal for each in group.periods], starts, group.late_minutes)
+        start_times, paired_starts = {each.period: each.at for each in pairs}, {each.start for each in pairs}
+        for number, period in enumerate(group.periods):
+            if not start <= period.nominal < end:
+                continue
+            if number in start_times:
+                _add_pair(result, task, period, start_times[number])
+            else:
                 _add_period(result, task, period, log)
         unpaired = [instants[0] for number, instants in enumerate(starts) if number not in paired_starts]
-        result.differences += _only_cron(task, group, [at for at in unpaired if start * 1000 <= at < end * 1000])
+        result.differences += _only_cron(task, group, [at for at in unpaired if start <= at // MINUTE_MS * 60 < end])
     result.differences.sort()
     return result
 
 
 def _add_pair(result: Comparison, task: Task, period: ShadowPeriod, at: int) -> None:
     if period.started is None:
-        why = REASON_TEXT[period.reason] if period.reason else ""
+        why = REASON_TEXT[period.reason] if period.reason else NOT_RECORDED
         result.differences.append(Difference(period.nominal, Side.CRON, period.job, task, why))
     else:
         late = at - period.nominal * 1000, period.started - period.due
@@ -110,12 +112,12 @@ def _why_not_cron(log: CronLog, minute: int) -> str:
     if minute in log.busy:
         return OTHERS_ONLY
     before, after = log.silence(minute)
-    last = "" if before is None else f"it wrote nothing after {rfc3339_ms(before)}"
+    last = "" if before is None else f"it started nothing after {rfc3339_ms(before)}"
     if after is None:
         return f"cron was stopped, or the log ends: {last}." if last else NEVER
     if log.has_startup(after):
-        return f"cron was not running: {f'{last}, and' if last else 'it'} started at {rfc3339_ms(after)}."
-    return f"cron wrote nothing {f'from {rfc3339_ms(before)} to' if before else 'before'} {rfc3339_ms(after)}."
+        return f"cron was not running: {f'{last}, and' if last else 'it'} was started at {rfc3339_ms(after)}."
+    return f"cron started nothing {f'from {rfc3339_ms(before)} to' if before else 'before'} {rfc3339_ms(after)}."
 
 
 def _only_cron(task: Task, group: TaskPeriods, starts: Sequence[int]) -> Iterator[Difference]:

@@ -1,8 +1,8 @@
-"""Cron log: the commands that cron started, and when cron itself wrote anything."""
+"""Cron log: the commands that cron started, and when cron itself was started."""
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ class CronLog:
     Attributes:
         first: Time of the first line of any program; None for an empty log.
         starts: Possible times of each start, by user and command.
-        times: Times of all lines of cron, in order.
+        times: Times at which cron started a command, or was started itself, in order.
         startups: Times at which cron itself started, in order.
         busy: Minutes in which cron started a command.
         cut: Number of starts whose line has lost its end.
@@ -47,9 +47,12 @@ class CronLog:
     unclear: int = 0
 
     def silence(self, minute: int) -> tuple[int | None, int | None]:
-        """Return the last line of cron before a minute, and the first one after it; None if there is none."""
-        before, after = bisect_left(self.times, minute * MINUTE_MS), bisect_right(self.times, (minute + 1) * MINUTE_MS)
-        return (self.times[before - 1] if before else None), (self.times[after] if after < len(self.times) else None)
+        """Return the last time before a minute at which cron started something, and the first one since then.
+
+        Each is None if there is none.
+        """
+        position = bisect_left(self.times, minute * MINUTE_MS)
+        return (self.times[position - 1] if position else None), next(iter(self.times[position : position + 1]), None)
 
     def has_startup(self, at: int) -> bool:
         """Return whether cron itself started at a time, or at most a second later."""
@@ -77,7 +80,8 @@ def read_log(lines: Iterable[LogLine], since: int) -> CronLog:
         count += 1
         if count > MAX_RECORDS:
             raise too_many("lines of cron", since)
-        log.times.append(at)
+        if message.kind is not MessageKind.OTHER:
+            log.times.append(at)
         if message.kind is MessageKind.COMMAND:
             log.starts[Task(message.user, message.command)].append(line.instants)
             log.busy.update(each // MINUTE_MS for each in line.instants)

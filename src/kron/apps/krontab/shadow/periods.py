@@ -17,9 +17,10 @@ from kron.rules.state import ScheduleState
 from kron.timing.due import due_of
 from kron.timing.job import Job
 from kron.timing.period import nominals
-from kron.timing.schedule.dst import AFTER_FIRST
+from kron.timing.schedule import Cron
 
 PAGE_SIZE = 1_000
+_ALL_HOURS, _ALL_MINUTES = (1 << 24) - 1, (1 << 60) - 1
 LATE_MINUTES, LATE_MINUTES_OF_FIXED_TIMES = 5, LONG_GAP // 60  # by which cron starts a command that it is late for
 
 
@@ -32,7 +33,7 @@ class ShadowPeriod:
         nominal: Nominal time, in seconds.
         due: When it was due, in milliseconds.
         started: When it would have started, in milliseconds; None if krond would not have started it.
-        reason: Why krond would not have started it.
+        reason: Why krond would not have started it; None also if it has not recorded the period yet.
     """
 
     job: str
@@ -59,12 +60,18 @@ class TaskPeriods:
     @property
     def late_minutes(self) -> int:
         """Minutes by which cron can be late. Only fixed times are caught up after more than a few minutes."""
-        has_fixed_times = any(job.schedule.terms.dst == AFTER_FIRST for _, job in self.jobs)
+        has_fixed_times = any(_can_have_fixed_times(job) for _, job in self.jobs)
         return LATE_MINUTES_OF_FIXED_TIMES if has_fixed_times else LATE_MINUTES
 
 
-async def read_periods(store: Store, place: Options, since: int) -> dict[Task, TaskPeriods]:
-    """Return the recorded periods since an instant (seconds), of jobs in force and of deleted ones.
+def _can_have_fixed_times(job: Job) -> bool:
+    """Return whether a job runs in some hours at some minutes. A `*` in the minute or hour means all of them."""
+    cron = job.schedule.cron
+    return isinstance(cron, Cron) and cron.hours != _ALL_HOURS and cron.minutes != _ALL_MINUTES
+
+
+async def read_periods(store: Store, place: Options, since: int, upto: int) -> dict[Task, TaskPeriods]:
+    """Return the periods between two instants (seconds), of jobs in force and of deleted ones.
 
     Raises:
         InvalidSchedule: There are too many.
@@ -80,7 +87,7 @@ async def read_periods(store: Store, place: Options, since: int) -> dict[Task, T
         began = (await store.revisions(state.identity))[0].at
         group.began = min(group.began, began) if group.jobs else began
         group.jobs.append((name, state.job))
-        async for period in _periods(store, state, name, since):
+        async for period in _periods(store, state, name, since, upto):
             group.periods.append(period)
             count += 1
             if count > MAX_RECORDS:
@@ -98,11 +105,12 @@ async def _states(store: Store, place: Options) -> AsyncIterator[ScheduleState]:
                     yield state
 
 
-async def _periods(store: Store, state: ScheduleState, name: str, since: int) -> AsyncIterator[ShadowPeriod]:
-    last = ""
+async def _periods(store: Store, state: ScheduleState, name: str, since: int, upto: int) -> AsyncIterator[ShadowPeriod]:
+    last, recorded = "", set[int]()
     while page := await store.runs(state.identity, PAGE_SIZE, last):
         for run in page:
-            if not run.trigger and not run.open and run.nominal >= since:
+            if not run.trigger and run.nominal >= since:
+                recorded.add(run.nominal)
                 is_shadow = run.reason is Reason.SHADOW
                 started, reason = (run.sent, None) if is_shadow else (None, run.reason)
                 yield ShadowPeriod(name, run.nominal, run.due, started, reason)
@@ -112,9 +120,13 @@ async def _periods(store: Store, state: ScheduleState, name: str, since: int) ->
     for gap in await store.gaps(state.identity):
         for period in _gap_periods(state.job, name, max(gap.first, since), gap.last, gap.reason):
             yield period
+    if not state.is_inactive:
+        for period in _gap_periods(state.job, name, max(state.cursor + 1, since), upto, None):
+            if period.nominal not in recorded:
+                yield period
 
 
-def _gap_periods(job: Job, name: str, first: int, last: int, reason: Reason) -> Iterator[ShadowPeriod]:
-    """Yield the periods of one record for many. An edit since then can have given the job another schedule."""
+def _gap_periods(job: Job, name: str, first: int, last: int, reason: Reason | None) -> Iterator[ShadowPeriod]:
+    """Yield periods without a record of their own. An edit since then can have given the job another schedule."""
     for nominal in nominals(job.schedule, first - 1, last):
         yield ShadowPeriod(name, nominal, due_of(job, nominal).at, None, reason)
