@@ -48,6 +48,8 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     log_start = start // 60 * 60
     log = read_log(log_lines(sources, zone, log_start, at), log_start * 1000)
     start, end = max(start, _log_start(log, sources)), (at - SETTLING) // 60 * 60
+    if end <= start:
+        screen.note("note: nothing to compare yet: a minute is compared after the next one has passed")
     result = compare(tasks, log, start, end)
     if args.output == "json":
         screen.json(_json(result, log, sources, start, end))
