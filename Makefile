@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup check lint test lowest requirements docs docs-site docs-pictures screenshots fuzz oracle rrule debian-cron dst-board bench-next bench-spread bench-plan bench-service bench-webhooks campaigns protocol crash-sqlite chaos chaos-reference simulate mutation-tests year bench-ticks trace-tests embedded-kills transaction-kills embedded-together embedded-sharing dashboard-looks schemathesis service-kills web-kills celery-kills bench-million failover bench-edit soak bench-load bench-ui bench-sizes bench-embedded alerts alerts-quiet burst burst-hanging burst-failing one-off krond-kills bench-krond deb deb-install
+.PHONY: help setup check lint test lowest requirements docs docs-site docs-pictures screenshots fuzz oracle rrule debian-cron dst-board bench-next bench-spread bench-plan bench-service bench-webhooks campaigns protocol crash-sqlite chaos chaos-reference simulate mutation-tests year bench-ticks trace-tests embedded-kills transaction-kills embedded-together embedded-sharing dashboard-looks schemathesis service-kills web-kills celery-kills bench-million failover bench-edit soak bench-load bench-ui bench-sizes bench-embedded alerts alerts-quiet burst burst-hanging burst-failing one-off krond-kills bench-krond deb deb-install krond-shadow krond-import
 
 help:  ## list the targets; also the default target
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { name[++n] = $$1; text[n] = $$2; if (length($$1) > width) width = length($$1) } \
@@ -133,6 +133,12 @@ crash-sqlite:  ## kill -9 workers on one SQLite file 200 times under load; then 
 
 krond-kills:  ## kill -9 krond 200 times while its commands run; each command starts once, and every period has an outcome
 	$(RUN) -m tests.campaigns.krond_kills
+
+krond-shadow:  ## run krond --shadow next to Debian's cron for 10 minutes; the report names exactly what cron lost; needs root
+	$(RUN) -m tests.campaigns.krond_shadow
+
+krond-import:  ## compare the next 1,000 firings of 200 imported crontab lines with those of Debian's own cron
+	$(RUN) -m tests.campaigns.krond_import
 
 SEEDS ?= 1350
 

@@ -59,6 +59,33 @@ def test_summary_counts_lines_and_compares_the_busiest_minutes(kron, crontab):
     assert int(load.partition("as imported, ")[2].split()[0]) < 10
 
 
+def test_json_ends_with_the_load_before_and_after(kron, crontab):
+    text = "".join(f"0 0 * * * root x {number}\n" for number in range(50))
+    result = kron("import", crontab(text), "-o", "json", *UTC)
+    load = json.loads(result.out.splitlines()[-1])
+    before, after = load["before"], load["after"]
+    assert (load["from"], load["days"]) == ("2026-01-15T00:00:00Z", 7)
+    assert (before["runs"], before["peak"], before["peak_at"]) == (350, 50, "2026-01-15T00:00:00Z")
+    assert before["busiest_minute_by_hour"] == [50, *[0] * 23]
+    assert f"busiest minute: 50 (2026-01-15T00:00:00Z) as imported, {after['peak']} ({after['peak_at']})" in result.err
+
+
+@pytest.mark.parametrize(
+    ("line", "window"),
+    [
+        ("0 5 * * *", "from 1h before to 1h after the time of the line"),
+        ("17 * * * *", "from minute 5 to minute 54 of the hour"),
+        ("~ 3 * * *", "up to 59m after the time of the line"),
+        ("*/5 * * * *", "none"),
+    ],
+)
+def test_proposed_window_stands_above_each_line(kron, crontab, line, window):
+    comments = [
+        each for each in kron("import", crontab(f"{line} root x\n"), *UTC).out.splitlines() if "# window" in each
+    ]
+    assert comments == [f"# window: {window}"]
+
+
 def test_summary_counts_the_last_line_that_cron_ignores(kron, crontab):
     result = kron("import", crontab("0 1 * * * root a\n0 2 * * * root b"), *UTC)
     summary = result.err.splitlines()[0]
@@ -156,10 +183,12 @@ def test_json_has_one_object_per_line(kron, crontab):
         (3, "imported"),
         (4, "reboot"),
         (5, "failed"),
+        (None, "load"),
     ]
     job = objects[1]
     assert job["schedule"] == "0 0 * * * @policy(concurrency=allow,deadline=1m)"
     assert job["proposal"] == "0 0 * * * @win(around,2h) @policy(deadline=10m)"
+    assert job["window"] == "from 1h before to 1h after the time of the line"
     assert (job["command"], job["user"], job["env"]) == ("a", "root", {"A": "1"})
     assert read_table(job["krontab"], "/krontab").jobs[0].name == job["name"]
     assert (objects[3]["error"]["code"], objects[3]["error"]["start"]) == ("OUT_OF_RANGE", 2)

@@ -142,4 +142,11 @@ def test_page_on_host_commands_runs(name, tmp_path):
     page_before = tmp_path / "page.md"
     page_before.write_text("```sh\nkron load jobs.ndjson --store sqlite:kron.db\n```\n", encoding="utf-8")
     run_shell(page_before, tmp_path)
-    run_shell(page, tmp_path, {"/var/lib/kron": str(tmp_path)})
+    (tmp_path / "syslog").write_text("Nov 18 12:00:01 host CRON[8]: (root) CMD (x)\n", encoding="utf-8")
+    replaced = {"/var/lib/kron": str(tmp_path), "/var/log/syslog": str(tmp_path / "syslog")}
+    printed = run_shell(page, tmp_path, replaced, XDG_CONFIG_HOME="", XDG_STATE_HOME="")
+    if name == "from-cron":
+        assert re.search(
+            r"^krond: +running, process \d+; shadow mode: it records runs and starts nothing$", printed[0], re.M
+        )
+        assert "both: 0, only cron: 0, only Kron: 0, neither: 0" in printed[1]

@@ -52,7 +52,7 @@ class Result(NamedTuple):
 def run_after(claim: Claim, response: LaunchResponse, sent: int, now: int) -> Run:
     """Return the run after its launch at `sent`, by the policy of the revision under which it was recorded."""
     policy, run = claim.job.schedule.policy, claim.run
-    if response.result is LaunchResult.OK:
+    if response.result in (LaunchResult.OK, LaunchResult.SHADOW):
         run = run._replace(sent=min(sent, now))  # the claim may have waited; the timer may be ahead of the store
     return answered(run, response.result, policy, now, response.retry_after_ms, response.report)
 

@@ -199,7 +199,7 @@ class Dispatcher:
         duration = self._now(claim) - sent
         if guarded:
             self.breakers.record(claim.target, response, sent + duration, claim.job.target)
-        elif response.result is LaunchResult.OK:
+        elif response.result in (LaunchResult.OK, LaunchResult.SHADOW):
             sent, duration = sent + duration, 0  # a local run starts at the end of its launch
         fail_point("K7")
         if response.over:  # the launcher records the end, which includes the start

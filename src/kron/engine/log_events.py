@@ -49,7 +49,7 @@ def level_of(event: Event) -> int:
     """Return the level of an event as a `logging` number. An event with an unknown name is INFO."""
     facts = event.facts
     if event.name in ("launch_completed", "run_finished"):
-        is_problem = facts["state"] in _PROBLEM_STATES or facts.get("result", "ok") != "ok"
+        is_problem = facts["state"] in _PROBLEM_STATES or facts.get("result", "ok") not in ("ok", "shadow")
         return WARNING if is_problem else INFO
     if event.name == "run_recorded" and "timeout_ms" in facts:
         return WARNING  # an attempt exceeded its time limit, and the run will run again
@@ -79,6 +79,8 @@ def _launched(facts: Any) -> str:
     state, attempt = facts["state"], facts["attempt"]
     if facts["result"] == "ok":
         return f"{_run(facts)} {'succeeded' if state == 'success' else 'accepted'}, attempt {attempt}"
+    if facts["result"] == "shadow":
+        return f"{_run(facts)} recorded in shadow mode; nothing was started"
     reason = f" ({facts['reason']})" if facts.get("reason") else ""
     consequence = "Kron will retry" if state == "retry" else f"{state}{reason}"
     return f"{_run(facts)}: launch result of attempt {attempt} is {facts['result']}; {consequence}"

@@ -17,7 +17,7 @@ from kron.rules.attempt import Attempt, AttemptResult
 from kron.rules.counters import over_reason
 from kron.rules.downtime import ALWAYS, EVER
 from kron.rules.launch_result import latest_claim
-from kron.rules.outcome import REASON_TEXT, GapRecord
+from kron.rules.outcome import REASON_TEXT, GapRecord, Reason
 from kron.rules.pause import passes_during_pause
 from kron.rules.run import Run, State
 from kron.rules.state import ScheduleState
@@ -124,8 +124,10 @@ class PeriodReport:
             yield f"It stands for {missing_time} local time, which the clocks skip."
 
     def _times(self) -> Iterator[str]:
-        """Yield when the run started and finished, if its target has accepted it."""
+        """Yield when the run started and finished, if its target has accepted it, or when it would have started."""
         run = self.run
+        if run is not None and run.reason is Reason.SHADOW:
+            yield f"would have started {rfc3339_ms(run.sent)}"
         if run is not None and run.started is not None:
             end = "not finished" if run.finished is None else f"finished {rfc3339_ms(run.finished)}"
             yield f"started {rfc3339_ms(run.started)}, {end}"

@@ -72,6 +72,8 @@ def launched_attempt(run: Run, response: LaunchResponse, at: int, duration: int)
         return None
     if response.result is LaunchResult.UNSENT and not response.excerpt:
         return None  # withheld by its worker: the run counts these attempts
+    if response.result is LaunchResult.SHADOW:
+        return None  # the reason of the run says it
     end = response.report if is_ok and response.report is not Report.STARTED else None
     result = AttemptResult(end or response.result)
     return _attempt(run.attempt, at, duration, result, response.code, response.excerpt)

@@ -22,6 +22,7 @@ class LaunchResult(StrEnum):
     RETRYABLE = "retryable"  # the target has not accepted the run, and may accept it later
     UNKNOWN = "unknown"  # Kron cannot know whether the run arrived
     UNSENT = "unsent"  # certainly nothing was sent, and the target did not cause this
+    SHADOW = "shadow"  # certainly nothing was sent, and nothing will be: the launcher only records the run
 
 
 class Report(StrEnum):
@@ -68,8 +69,9 @@ def answered(
         return run._replace(
             state=State.RETRY, not_before=now + min_delay, lease=None, changed=now, unsent=run.unsent + 1
         )
-    if result is LaunchResult.REJECTED:
-        return failed_launch(_rejected(run), now)
+    if result in (LaunchResult.REJECTED, LaunchResult.SHADOW):
+        is_shadow = result is LaunchResult.SHADOW
+        return _shadowed(run, now) if is_shadow else failed_launch(_rejected(run), now)
     if result is LaunchResult.UNKNOWN and policy.on_worker_loss is WorkerLossPolicy.LOST:
         return ended(run, State.UNKNOWN, now, Outcome.EXECUTED, Reason.UNKNOWN)
     run = _rejected(run) if result is LaunchResult.RETRYABLE else run._replace(maybe_delivered=True)
@@ -125,6 +127,11 @@ def tried_for_long(run: Run, policy: Policy, now: int) -> bool:
 def _rejected(run: Run) -> Run:
     """Return the run after its target rejected it. The reason records this while the run waits for the next attempt."""
     return run if run.outcome is not None else run._replace(reason=Reason.LAUNCH_FAILED)
+
+
+def _shadowed(run: Run, now: int) -> Run:
+    """Return the end of a run that was only recorded. An outcome of an earlier attempt stays."""
+    return ended(run, State.SKIPPED, now, Outcome.SKIPPED, Reason.SHADOW)
 
 
 def _accepted(run: Run, policy: Policy, now: int, report: Report | None) -> Run:

@@ -36,6 +36,7 @@ class Reason(StrEnum):
     SUSPENDED = "suspended"
     SUPERSEDED = "superseded"
     ENDED = "ended"
+    SHADOW = "shadow"  # the daemon records runs, and starts nothing
 
 
 REASON_TEXT = {
@@ -57,6 +58,7 @@ REASON_TEXT = {
     Reason.SUSPENDED: "The schedule was suspended by its policy.",
     Reason.SUPERSEDED: "The schedule was changed before the period was due, and no longer has this period.",
     Reason.ENDED: "No worker was running when the period was due, and the schedule has ended since.",
+    Reason.SHADOW: "krond runs in shadow mode: it records when the run would have started, and starts nothing.",
 }
 
 

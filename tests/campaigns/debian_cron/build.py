@@ -17,8 +17,12 @@ SHIM = Path(__file__).with_name("shim.c")
 SOURCES = ["cron.c", "database.c", "user.c", "entry.c", "job.c", "misc.c", "env.c", "compat.c"]
 FLAGS = [
     *("-std=gnu89", "-w", "-O2", "-U_FORTIFY_SOURCE", "-I."),
-    *("-DPOSIX", "-DDEBUGGING=0", '-DCRONDIR="."', '-DREBOOT_FILE="crond.reboot"'),
+    *("-DPOSIX", "-DDEBUGGING=0", '-DCRONDIR="."', '-DREBOOT_FILE="crond.reboot"', "-Wl,--wrap=load_database"),
 ]
+WIDER = {  # of cron.h: cron multiplies minutes since 1970 by 60, and the int overflows in January 2038
+    "typedef int time_min;": "typedef long time_min;",
+    "#define SECONDS_PER_MINUTE 60": "#define SECONDS_PER_MINUTE 60L",
+}
 PATHS = {  # of pathnames.h, relative to the folder in which cron is started
     "SYSCRONTAB": "system-crontab",
     "SYSCRONDIR": "cron.d",
@@ -74,6 +78,8 @@ def _build() -> Path:
         folder = _unpacked(Path(name))
         header = folder / "pathnames.h"
         header.write_text(_with_paths(header.read_text(encoding="utf-8")), encoding="utf-8")
+        cron_header = folder / "cron.h"
+        cron_header.write_text(_widened(cron_header.read_text(encoding="utf-8")), encoding="utf-8")
         _run(["gcc", *FLAGS, "-o", "cron.built", *SOURCES, str(SHIM)], folder)
         changelog = (folder / "debian" / "changelog").read_text(encoding="utf-8")
         target = cache() / f"cron-{changelog.partition('(')[2].partition(')')[0]}-{_digest()}"
@@ -110,6 +116,14 @@ def _with_paths(header: str) -> str:
     return header
 
 
+def _widened(header: str) -> str:
+    for before, after in WIDER.items():
+        if before not in header:
+            raise Unavailable(f"cron.h has no {before!r}")
+        header = header.replace(before, after)
+    return header
+
+
 def _run(command: list[str], folder: Path, *, must_succeed: bool = True) -> None:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
     if must_succeed and done.returncode:
@@ -117,5 +131,5 @@ def _run(command: list[str], folder: Path, *, must_succeed: bool = True) -> None
 
 
 def _digest() -> str:
-    recipe = [SHIM.read_text(encoding="utf-8"), *FLAGS, *SOURCES, *PATHS, *PATHS.values()]
+    recipe = [SHIM.read_text(encoding="utf-8"), *FLAGS, *SOURCES, *PATHS, *PATHS.values(), *WIDER.values()]
     return hashlib.sha256("\n".join(recipe).encode()).hexdigest()[:12]

@@ -17,7 +17,9 @@ class Rejected(Exception):
     """cron ignores the crontab, because it rejects a line."""
 
 
-def runs(binary: Path, lines: Sequence[str], timezone: str, start: int, end: int) -> list[list[int]]:
+def runs(
+    binary: Path, lines: Sequence[str], timezone: str, start: int, end: int, *, skip: bool = False
+) -> list[list[int]]:
     """Return the runs of each line in an interval, as cron does them.
 
     Args:
@@ -26,6 +28,7 @@ def runs(binary: Path, lines: Sequence[str], timezone: str, start: int, end: int
         timezone: Time zone of the machine.
         start: First second of the interval.
         end: First second after the interval.
+        skip: Whether the clock jumps over months that no line names.
 
     Returns:
         For each line the minutes of its runs, in order, as the epoch second of their beginning. A line that cron runs
@@ -37,7 +40,7 @@ def runs(binary: Path, lines: Sequence[str], timezone: str, start: int, end: int
     with tempfile.TemporaryDirectory(prefix="kron-debian-cron-") as name:
         _write_crontab(Path(name), lines)
         clock = {"CRON_START": str(start - EARLIER), "CRON_END": str(end)}
-        environment = {"TZ": f":{_zone_file(Path(name), timezone)}", **clock}
+        environment = {"TZ": f":{_zone_file(Path(name), timezone)}", **clock, **({"CRON_SKIP": "1"} if skip else {})}
         command = [str(binary), "-f"]
         done = subprocess.run(command, cwd=name, env=environment, capture_output=True, text=True, timeout=TIMEOUT)
     if done.returncode or "ERROR" in done.stderr:

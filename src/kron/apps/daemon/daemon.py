@@ -8,6 +8,7 @@ import signal
 import socket
 from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import cast
 
 from kron.apps.daemon.boot_runs import request_boot_runs
@@ -22,6 +23,7 @@ from kron.apps.daemon.reloader import Reloader
 from kron.apps.daemon.service_manager import ServiceManager
 from kron.apps.daemon.unstarted import release_unstarted
 from kron.apps.daemon.user_limits import UserLanes
+from kron.apps.host.shadow_state import check_state
 from kron.apps.host.spool import make_spool
 from kron.apps.host.state_folder import JOURNAL_NAME
 from kron.apps.wiring import launchers, open_store
@@ -35,6 +37,7 @@ from kron.engine.worker import Worker
 from kron.launchers.command.launcher import CommandLauncher
 from kron.launchers.command.output import FOLDER_NAME as OUTPUT_NAME
 from kron.launchers.command.process import boot
+from kron.launchers.shadow import SHADOW_SCHEME, ShadowLauncher
 from kron.stores.sqlite import SqliteStore
 
 STOP_SECONDS = 1.0  # seconds that the worker has to record what it has begun
@@ -46,7 +49,9 @@ RETENTION_DAYS = 90  # for which the records of ended runs are kept
 
 async def run_daemon(options: Options, sink: Sink) -> None:
     """Run a daemon until it gets SIGTERM; with `--once`, until what is due has started."""
-    async with open_store(f"sqlite:{options.place.state}") as store:
+    place = options.place
+    async with open_store(f"sqlite:{place.state}") as store:
+        await check_state(store, place.state, shadow=place.shadow)
         await cast(SqliteStore, store).file.limit_page_cache()
         await Daemon(options, store, sink).run()
 
@@ -63,18 +68,16 @@ class Daemon:
         installation = Installation(Registrar(store, sink))
         places = Places(self.place.state.parent, journal / OUTPUT_NAME, options.sendmail)
         self.notifier = Notifier(store, installation, places, sink)
-        self.sink = sink = all_of(sink, self.notifier.receive)
-        made = launchers(store, sink, commands=str(journal), beat=IDLE_SECONDS)  # no other worker has this journal
-        self.launcher = cast(CommandLauncher, made["command"])
+        self.sink = sink = sink if self.place.shadow else all_of(sink, self.notifier.receive)
         lanes = UserLanes(self.place.spool)
-        self.launcher.lane_of = lanes.lane_of
+        scheme, self.launcher = self._open_launcher(store, journal, lanes)
         self.adopted = len(self.launcher.tasks)
         # The name is the same after a restart: the lock proves that the daemon which had it before has ended. So this
         # daemon takes its place at once, and does not share the schedules with it until its lease expires.
         owner = f"krond:{socket.gethostname()}"
         self.idle = IdleWatch(cast(SqliteStore, store), sink, lambda: self.worker.notify())
         settings = replace(self.idle.settings, target_limits=lanes.limits)
-        timer, by_scheme = SystemTimer(), {"command": self.launcher}
+        timer, by_scheme = SystemTimer(), {scheme: self.launcher}
         self.worker = Worker(store, by_scheme, timer, owner=owner, settings=settings, sink=self._receive)
         self.renewed: tuple[float, int] | None = None  # last lease renewal that the service manager was told of
         self.maintenance = Maintenance(store, SystemTimer(), days=RETENTION_DAYS, sink=sink)
@@ -89,7 +92,9 @@ class Daemon:
         """
         worker, installation = self.worker, self.reloader.installation
         released = 0
-        if self.has_old_journal:  # a new journal does not know what an earlier daemon has begun
+        if isinstance(self.launcher, ShadowLauncher):
+            released = await release_unstarted(worker.store, None, worker.owner)
+        elif self.has_old_journal:  # a new journal does not know what an earlier daemon has begun
             released = await release_unstarted(worker.store, self.launcher.journal, worker.owner)
         if self.place.spool is not None:
             make_spool(self.place.spool)
@@ -108,15 +113,32 @@ class Daemon:
                 await self._run_with_notifications()
         self.sink(Event("krond_stopped", 0, {"pid": os.getpid(), "running": len(self.launcher.tasks)}))
 
+    def _open_launcher(
+        self, store: Store, journal: Path, lanes: UserLanes
+    ) -> tuple[str, CommandLauncher | ShadowLauncher]:
+        """Return the launcher of the commands and its scheme; with `--shadow`, a launcher that starts nothing."""
+        if self.place.shadow:
+            return SHADOW_SCHEME, ShadowLauncher()
+        made = launchers(store, self.sink, commands=str(journal), beat=IDLE_SECONDS)  # no other worker has this journal
+        launcher = cast(CommandLauncher, made["command"])
+        launcher.lane_of = lanes.lane_of
+        return "command", launcher
+
     async def _run_with_notifications(self) -> None:
-        """Run until stopped, and tell about what happened."""
+        """Run until stopped, and tell about what happened, unless nothing is started."""
+        if isinstance(self.launcher, ShadowLauncher):
+            await self._run_with_tables()
+            return
         async with in_background(self.notifier.run()), reaping(self.launcher, self.notifier.deliveries.children):
-            reloading = in_background(self.reloader.follow())
-            async with reloading, maintaining(self.maintenance), self.idle.following():
-                await self._run_until_stopped()
-            self.manager.stopping()
+            await self._run_with_tables()
             await self._wait_for_commands()
             await self.notifier.settle(SETTLE_SECONDS)
+
+    async def _run_with_tables(self) -> None:
+        reloading = in_background(self.reloader.follow())
+        async with reloading, maintaining(self.maintenance), self.idle.following():
+            await self._run_until_stopped()
+        self.manager.stopping()
 
     async def _run_until_stopped(self) -> None:
         """Run the worker. After SIGTERM, it has a second to record what it has begun."""
@@ -182,4 +204,5 @@ class Daemon:
             "refused": len(self.reloader.refused),
             "jobs": self.reloader.installation.count,
             "running": len(self.launcher.tasks),
+            "shadow": int(self.place.shadow),
         }

@@ -25,6 +25,7 @@ example:
   krond --user --wait 30s
   krond --spool /var/spool/krond --socket /run/krond/krond.sock
   krond --config /etc/krond.d --dry-run
+  krond --config /etc/krond.d --shadow
 """
 
 
@@ -62,6 +63,8 @@ def parser() -> argparse.ArgumentParser:
         "with another --state in its folder)"
     )
     add("--socket", metavar="PATH", help=socket_help)
+    shadow_help = "start nothing, and record when each run would have started; the state is in the folder shadow"
+    add("--shadow", action="store_true", help=shadow_help)
     mode = command.add_mutually_exclusive_group()
     mode.add_argument("--once", action="store_true", help="start what is due now, and exit")
     mode.add_argument(
@@ -92,7 +95,7 @@ def read_options(args: argparse.Namespace) -> Options:
     if args.user and args.spool:
         raise UsageError("USAGE", "--spool and --user exclude each other", hint="run krond --spool as root")
     return Options(
-        place_of(args.config, args.state, args.spool, args.socket, user=args.user),
+        place_of(args.config, args.state, args.spool, args.socket, user=args.user, shadow=args.shadow),
         once=args.once,
         dry_run=args.dry_run,
         wait=wait,

@@ -8,6 +8,7 @@ an entry and without a process stays: its command may have run.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from kron.engine.store import Store
 from kron.launchers.command.journal import Journal
@@ -19,20 +20,26 @@ from kron.rules.update import RunUpdate
 PAGE_SIZE = 1_000  # schedules read at once
 
 
-async def release_unstarted(store: Store, journal: Journal, owner: str) -> int:
+async def release_unstarted(store: Store, journal: Journal | None, owner: str) -> int:
     """Release the claims of `owner` whose commands were not begun. Returns how many were released.
 
-    Call it before the worker starts. `journal` must be the one that the earlier daemon used, not a new one.
+    Call it before the worker starts. `journal` must be the one that the earlier daemon used, not a new one; None if the
+    earlier daemon was a shadow, which begins nothing.
     """
     released, last = 0, ""
     while page := await store.identities(last, PAGE_SIZE):
         last = page[-1]
         states, now = await store.get_with_time(page)
         claims = [(state, run) for state in states if state for run in state.open_runs if _is_claim(run, owner)]
-        entries = await asyncio.to_thread(lambda keys: [journal.look(key) for key in keys], [r.key for _, r in claims])
-        unstarted = [claim for claim, entry in zip(claims, entries, strict=True) if entry is None]
+        begun = await asyncio.to_thread(_begun, journal, [run.key for _, run in claims]) if journal else frozenset()
+        unstarted = [claim for claim in claims if claim[1].key not in begun]
         released += sum(await store.update_runs([_release(*claim, now) for claim in unstarted], now))
     return released
+
+
+def _begun(journal: Journal, keys: Sequence[str]) -> frozenset[str]:
+    """Return the keys that have a journal entry."""
+    return frozenset(key for key in keys if journal.look(key) is not None)
 
 
 def _is_claim(run: Run, owner: str) -> bool:

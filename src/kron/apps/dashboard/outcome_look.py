@@ -51,6 +51,7 @@ SHORT_REASONS = {
     Reason.SUSPENDED: "suspended by its policy",
     Reason.SUPERSEDED: "the schedule was changed",
     Reason.ENDED: "the schedule has ended",
+    Reason.SHADOW: "shadow mode starts nothing",
 }
 _OF_STATE = {
     State.PENDING: RUNNING._replace(word="Waiting", icon="i-due", tone="due"),

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from kron.apps.host.account import own_account
 from kron.apps.host.spool import SpoolFolder
-from kron.apps.host.tables import TableFolder
+from kron.apps.host.tables import SHADOW_TARGET, TARGET, TableFolder
 from kron.errors import InvalidInput
 
 SOCKET_NAME = "krond.sock"
-HOST_CONFIG, HOST_STATE = Path("/etc/krond.d"), Path("/var/lib/krond/state.db")
+HOST_CONFIG, HOST_STATE_FOLDER = Path("/etc/krond.d"), Path("/var/lib/krond")
 HOST_SPOOL, HOST_SOCKET = Path("/var/spool/krond"), Path("/run/krond", SOCKET_NAME)
 
 
@@ -27,6 +27,7 @@ class Place:
         spool: Folder of the users' tables; None if there is none.
         only: User whose table in the spool is meant alone; empty for all tables. `config` is then the spool.
         socket: Control socket.
+        shadow: Whether the daemon starts nothing.
     """
 
     config: Path
@@ -35,20 +36,28 @@ class Place:
     spool: Path | None = None
     only: str = ""
     socket: Path | None = None
+    shadow: bool = False
+
+    @property
+    def target(self) -> str:
+        """Target of the jobs of the tables."""
+        return SHADOW_TARGET if self.shadow else TARGET
 
     @property
     def folder(self) -> TableFolder:
         """Folder that tables are written to."""
         if self.only:
-            return SpoolFolder(self.config, {0}, only=self.only)
+            return SpoolFolder(self.config, {0}, target=self.target, only=self.only)
         if self.user:
-            return TableFolder(self.config, {0, os.geteuid()}, own_account())
-        return TableFolder(self.config, {0})
+            return TableFolder(self.config, {0, os.geteuid()}, own_account(), self.target)
+        return TableFolder(self.config, {0}, target=self.target)
 
     @property
     def folders(self) -> tuple[TableFolder, ...]:
         """All folders that have tables."""
-        return (self.folder,) if self.spool is None else (self.folder, SpoolFolder(self.spool, {0}))
+        if self.spool is None:
+            return (self.folder,)
+        return (self.folder, SpoolFolder(self.spool, {0}, target=self.target))
 
     @property
     def prefixes(self) -> tuple[str, ...]:
@@ -78,32 +87,45 @@ class Place:
 
 
 def place_of(
-    config: str | None, state: str | None, spool: str | None = None, socket: str | None = None, *, user: bool
+    config: str | None,
+    state: str | None,
+    spool: str | None = None,
+    socket: str | None = None,
+    *,
+    user: bool,
+    shadow: bool = False,
 ) -> Place:
     """Return the place that the options of a command line mean. None means that an option is not given.
 
-    A daemon with other folders than the default has neither the default spool nor the default socket.
+    A daemon with other folders than the default has neither the default spool nor the default socket. A shadow daemon
+    has a socket of its own, and creates no spool.
     """
-    default_config, default_state = default_paths(user=user)
+    default_config, default_state = default_paths(user=user, shadow=shadow)
     state_path = Path(state or default_state).absolute()
-    default_spool = None if user or (config and Path(config) != HOST_CONFIG) else HOST_SPOOL
-    default_socket = state_path.parent / SOCKET_NAME if state_path != default_state else _default_socket(user=user)
+    has_spool = not user and (not config or Path(config) == HOST_CONFIG) and (not shadow or HOST_SPOOL.exists())
+    is_default = state_path == default_state and not shadow
+    default_socket = _default_socket(user=user) if is_default else state_path.parent / SOCKET_NAME
     return Place(
         Path(config or default_config).absolute(),
         state_path,
         user,
-        Path(spool).absolute() if spool else default_spool,
-        socket=Path(socket).absolute() if socket else default_socket,
+        Path(spool).absolute() if spool else HOST_SPOOL if has_spool else None,
+        socket=Path(socket or default_socket).absolute(),
+        shadow=shadow,
     )
 
 
-def default_paths(*, user: bool) -> tuple[Path, Path]:
-    """Return the default folder of tables and the default state file, of the host or of this user."""
+def default_paths(*, user: bool, shadow: bool = False) -> tuple[Path, Path]:
+    """Return the default folder of tables and the default state file, of the host or of this user.
+
+    A shadow daemon has the same tables, and a state folder of its own.
+    """
+    state_name = Path("shadow", "state.db") if shadow else Path("state.db")
     if not user:
-        return HOST_CONFIG, HOST_STATE
+        return HOST_CONFIG, HOST_STATE_FOLDER / state_name
     config_home = os.environ.get("XDG_CONFIG_HOME") or Path("~/.config").expanduser()
     state_home = os.environ.get("XDG_STATE_HOME") or Path("~/.local/state").expanduser()
-    return Path(config_home, "krond"), Path(state_home, "krond", "state.db")
+    return Path(config_home, "krond"), Path(state_home, "krond") / state_name
 
 
 def _default_socket(*, user: bool) -> Path:

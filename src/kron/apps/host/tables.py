@@ -15,9 +15,11 @@ from kron.errors import InvalidSchedule, KronError
 from kron.language.fault import Fault
 from kron.language.krontab import Line, read_table
 from kron.language.quoting import spans
+from kron.launchers.shadow import SHADOW_SCHEME
 from kron.timing.job import Command, Job
 
 TARGET = "command:"  # target of every job of a table
+SHADOW_TARGET = f"{SHADOW_SCHEME}:"  # target of every job of a table that a shadow daemon reads
 MAX_NAMES = 10_000  # entries of the folder
 MAX_JOBS = 100_000  # jobs of all tables together
 _NAME = re.compile(r"[A-Za-z0-9_-]+")  # as run-parts: no copies of editors and package managers
@@ -70,11 +72,13 @@ class TableFolder:
         path: Absolute path of the folder. It is part of the identity of every job.
         owners: User ids that the folder and its files can belong to.
         account: User that all jobs run as, if these are the tables of one user; None if jobs can have any user.
+        target: Target of the jobs.
     """
 
     path: Path
     owners: Collection[int]
     account: Account | None = None
+    target: str = TARGET
     known: dict[str, tuple[_Facts, Table]] = field(default_factory=dict)  # by name
     mode = 0o644  # of a new file
 
@@ -185,7 +189,7 @@ class TableFolder:
 
     def _job(self, job: Job, account: Account | None) -> Job:
         """Return a job of a table as it is installed."""
-        return replace(job, target=TARGET)
+        return replace(job, target=self.target)
 
     def _within_limit(self) -> Iterator[Table]:
         """Yield the tables in the order of their names. Those beyond the limit on jobs are not used."""

@@ -26,7 +26,7 @@ def socket_of(args: argparse.Namespace) -> Path | None:
     """
     if args.socket:
         return Path(args.socket)
-    if not hasattr(os, "geteuid") or os.geteuid() == 0 or args.user or args.config or args.state:
+    if not hasattr(os, "geteuid") or os.geteuid() == 0 or args.user or args.shadow or args.config or args.state:
         return None
     has_own_daemon = any(path.exists() for path in default_paths(user=True))
     return None if has_own_daemon or not HOST_SOCKET.exists() else HOST_SOCKET

@@ -13,9 +13,19 @@ from kron.apps.host.place import Place, place_of
 from kron.errors import InvalidSetting
 
 # Options that say which daemon and which of its tables are meant, and whether a value follows.
-PLACE_OPTIONS = {"--user": False, "--config": True, "--state": True, "--spool": True, "--socket": True, "-u": True}
-LOCAL_OPTIONS = ("help", "user", "config", "state", "spool", "socket")  # of the command line, not of a request
-DEFAULT_RUNS, DEFAULT_OUTPUTS = 20, 5
+PLACE_OPTIONS = dict.fromkeys(("--user", "--shadow"), False) | dict.fromkeys(
+    ("--config", "--state", "--spool", "--socket", "-u"), True
+)
+LOCAL_OPTIONS = (
+    "help",
+    "user",
+    "shadow",
+    "config",
+    "state",
+    "spool",
+    "socket",
+)  # not of a request
+DEFAULT_RUNS, DEFAULT_OUTPUTS, DEFAULT_DIFFERENCES = 20, 5, 50
 _EXAMPLES = """\
 short forms:
   krontab -l [TABLE]    krontab list      krontab -e [TABLE]    krontab edit
@@ -28,6 +38,7 @@ examples:
   krontab why hello:tick --at 2026-03-01T03:00:00Z
   krontab pause tick --note "disk is full" --until 2026-03-02T00:00:00Z
   krontab log -f tick
+  krontab shadow-report --log /var/log/syslog
 
 JOB is TABLE:NAME, or only NAME if no other table has that name.
 All other commands are those of kron, such as krontab lint, krontab explain and krontab import.
@@ -46,6 +57,7 @@ def parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> arg
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for add in (_list, _edit, _install, _remove, _status, _next, _why, _history, _run, _pause, _resume, _log, _reload):
         add(commands)
+    _shadow_report(commands)
     for command in commands.choices.values():
         _add_place(command)
     return top
@@ -65,7 +77,7 @@ def read_place(args: argparse.Namespace) -> Place:
         hint = "use kron lint, kron next -f FILE and other commands for files, which work everywhere"
         raise InvalidSetting("NEEDS_LINUX", "krontab works on the tables of krond, which needs Linux", hint=hint)
     user = args.user or os.geteuid() != 0
-    place = place_of(args.config, args.state, args.spool, args.socket, user=user)
+    place = place_of(args.config, args.state, args.spool, args.socket, user=user, shadow=args.shadow)
     return place.of_user(args.owner) if args.owner else place
 
 
@@ -180,6 +192,23 @@ def _reload(commands: Any) -> None:
     _define(commands, "reload", "make krond read its tables now, and wait until it has", "reload")
 
 
+def _shadow_report(commands: Any) -> None:
+    summary = "compare krond --shadow with the log of cron; exit 1 if they differ"
+    examples = ("shadow-report", "shadow-report --since 2026-03-01T00:00:00Z --log /var/log/syslog -o json")
+    command = _define(commands, "shadow-report", summary, *examples)
+    add_at(command, "runs before this instant")
+    command.add_argument(
+        "--since", metavar="INSTANT", help="runs from this instant on (default: all that are recorded)"
+    )
+    log_help = "log file of cron, or journal (default: the log of this host); repeat it for rotated files, oldest first"
+    command.add_argument("--log", metavar="FILE", action="append", help=log_help)
+    zone_help = "time zone of log lines whose time has none (default: that of this host)"
+    command.add_argument("--timezone", metavar="ZONE", help=zone_help)
+    count_help = f"number of differences as text, 1 to 10000 (default {DEFAULT_DIFFERENCES})"
+    command.add_argument("-n", "--count", type=count, default=DEFAULT_DIFFERENCES, help=count_help)
+    add_format(command)
+
+
 def _job(command: argparse.ArgumentParser, *, required: bool = True) -> None:
     help_text = "TABLE:NAME, or only NAME if it is unique" + ("" if required else " (default: all jobs)")
     command.add_argument("job", nargs=None if required else "?", metavar="JOB", help=help_text)
@@ -192,6 +221,7 @@ def _note(command: argparse.ArgumentParser, noun: str = "change") -> None:
 def _add_place(command: argparse.ArgumentParser) -> None:
     """Add the options that say which daemon is meant."""
     command.add_argument("--user", action="store_true", help="the krond of this user (default unless root)")
+    command.add_argument("--shadow", action="store_true", help="the krond --shadow, which starts nothing")
     config_help = "folder of the tables (default /etc/krond.d; with --user ~/.config/krond)"
     command.add_argument("--config", metavar="DIR", help=config_help)
     state_help = (
@@ -208,4 +238,4 @@ def _add_place(command: argparse.ArgumentParser) -> None:
 
 COMMAND_NAMES = frozenset(
     ("list", "edit", "install", "remove", "status", "next", "why", "history", "run", "pause", "resume", "log", "reload")
-)
+) | {"shadow-report"}

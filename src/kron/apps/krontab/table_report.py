@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kron.apps.host.place import Place
+from kron.apps.host.shadow_state import check_jobs
 from kron.apps.host.tables import Table
 from kron.apps.krontab.records import ask_records, has_records, jobs_in_force
 from kron.errors import KronError
@@ -29,8 +30,14 @@ class TableReport:
 
 
 def stored_jobs(place: Place) -> list[ScheduleState]:
-    """Return the jobs in force; none if no daemon has run yet."""
-    return ask_records(place, lambda registrar: jobs_in_force(registrar, place)) if has_records(place) else []
+    """Return the jobs in force; none if no daemon has run yet.
+
+    Raises:
+        InvalidSetting: They belong to a shadow daemon, and another one is meant, or the other way round.
+    """
+    states = ask_records(place, lambda registrar: jobs_in_force(registrar, place)) if has_records(place) else []
+    check_jobs(states, place.state, shadow=place.shadow)
+    return states
 
 
 def report_tables(place: Place, states: Sequence[ScheduleState]) -> list[TableReport]:

@@ -6,6 +6,8 @@ import re
 
 _PERCENT = re.compile(r"\\?%")
 DEFAULT_SHELL = "/bin/sh"
+_WORD = r"""'(?:[^']|'"'"')*+'"""  # as `_shell_word` writes it
+_WITH_INPUT = re.compile(rf"""printf '%s\\n'(?: {_WORD})*+ \| {_WORD} -c '((?:[^']|'"'"')*+)'""")
 
 
 def split_input(text: str) -> tuple[str, str]:
@@ -44,3 +46,9 @@ def with_input(command: str, text: str, shell: str | None) -> str:
 
 def _shell_word(text: str) -> str:
     return "'" + text.replace("'", "'\"'\"'") + "'"
+
+
+def without_input(line: str) -> str:
+    """Return the command of a command line that `with_input` has written; any other command line as it is."""
+    match = _WITH_INPUT.fullmatch(line)
+    return match[1].replace("'\"'\"'", "'") if match else line

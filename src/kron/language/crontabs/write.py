@@ -9,17 +9,19 @@ from kron.language.boot_form import WORD, is_boot
 from kron.language.canonical import canonical, unparse
 from kron.language.crontabs.row import CronJob, Row, Status
 from kron.language.density import Piece, spread
+from kron.language.duration import write_duration
 from kron.language.krontab import DIALECT
 from kron.language.quoting import quote
-from kron.timing.schedule import Schedule
+from kron.timing.schedule import Cron, Schedule
 from kron.timing.schedule.policy import KRON
 from kron.timing.schedule.policy import MINUTE as MINUTE_NANOSECONDS
+from kron.timing.schedule.window import Mode
 
 PROPOSED_POLICY = replace(KRON, deadline=10 * MINUTE_NANOSECONDS)  # runs do not overlap
 _HEAD = """\
 # Written by kron import. Time zone of the host: {zone}.
 # As with cron, the runs of a job can overlap, and a run starts at most 1 minute late.
-# A proposal spreads the load (@win), prevents overlap, and allows 10 minutes of delay.
+# A proposal spreads the load (@win, in the window above it), prevents overlap, and allows 10 minutes of delay.
 # To accept a proposal, replace the schedule of the line below it."""
 _TOGETHER = (Status.COMMENT, Status.VARIABLE)  # rows that no blank line separates
 
@@ -38,6 +40,21 @@ def proposal(job: CronJob) -> Schedule:
         return job.schedule
     piece = spread(Piece(job.schedule, job.name), "windows")
     return replace(piece.schedule, policy=PROPOSED_POLICY)
+
+
+def window_text(job: CronJob) -> str:
+    """Return the proposed window in words: from when to when a run can start; empty if none is proposed."""
+    schedule = proposal(job)
+    window, cron = schedule.window, schedule.cron
+    if not window.duration:
+        return ""
+    if window.mode is Mode.AROUND:
+        half = write_duration(window.duration // 2)
+        return f"from {half} before to {half} after the time of the line"
+    if isinstance(cron, Cron) and cron != job.schedule.cron:
+        first = cron.minutes.bit_length() - 1
+        return f"from minute {first} to minute {first + window.duration // MINUTE_NANOSECONDS} of the hour"
+    return f"up to {write_duration(window.duration)} after the time of the line"
 
 
 def job_line(job: CronJob) -> str:
@@ -74,6 +91,7 @@ def _row_lines(row: Row) -> Iterator[str]:
     yield from (f"# note: {_on_one_line(note)}" for note in row.notes)
     if row.job:
         if row.status is not Status.REBOOT:
+            yield f"# window: {window_text(row.job) or 'none'}"
             yield f"# proposal: {schedule_text(proposal(row.job))}"
         yield job_line(row.job)
 

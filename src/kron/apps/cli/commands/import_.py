@@ -12,14 +12,15 @@ from typing import Any
 from kron.apps.cli.console import Screen
 from kron.apps.cli.crontab_sources import crontabs, home_of
 from kron.apps.cli.inputs import now
+from kron.apps.cli.load_text import load_record, peak_text
 from kron.apps.declarative.host import system_zone
 from kron.apps.plural import plural
 from kron.apps.visible import visible_json
 from kron.errors import AlreadyExists, InvalidInput
 from kron.language.crontabs.convert import Host, convert
 from kron.language.crontabs.row import CronJob, Row, Status
-from kron.language.crontabs.write import job_line, proposal, schedule_text, write_krontab
-from kron.language.density import Load, Piece, load
+from kron.language.crontabs.write import job_line, proposal, schedule_text, window_text, write_krontab
+from kron.language.density import Piece, load
 from kron.language.reading import zone_of
 from kron.timing.zone import DAY, UTC_ZONE, Zone, rfc3339
 
@@ -42,7 +43,8 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
         screen.out.write(write_krontab(rows, zone.name))
     if is_complete and args.write:
         _write_file(args.write, write_krontab(rows, zone.name))
-    _summarize(rows, now(args), screen)
+    _summarize(rows, screen)
+    _show_load(_timed_jobs(rows), now(args) // DAY * DAY, screen, args.output)
     return int(not is_complete)
 
 
@@ -65,7 +67,7 @@ def _write_file(path: str, text: str) -> None:
         ) from None
 
 
-def _summarize(rows: Sequence[Row], at: int, screen: Screen) -> None:
+def _summarize(rows: Sequence[Row], screen: Screen) -> None:
     counts, noted = Counter(row.status for row in rows), sum(bool(row.notes) for row in rows)
     parts = [
         f"{plural(counts[Status.IMPORTED], 'line')} imported",
@@ -76,18 +78,25 @@ def _summarize(rows: Sequence[Row], at: int, screen: Screen) -> None:
     if counts[Status.NOTED]:
         parts.append(f"{counts[Status.NOTED]} ignored, as cron ignores them")
     screen.note(", ".join(parts))
-    jobs = [row.job for row in rows if row.job and row.status is not Status.REBOOT]
-    if jobs:
-        start = at // DAY * DAY
-        end = start + LOAD_DAYS * DAY
-        current = load([Piece(job.schedule, job.name) for job in jobs], start, end)
-        proposed = load([Piece(proposal(job), job.name) for job in jobs], start, end)
-        screen.note(f"busiest minute: {_peak(current)} as imported, {_peak(proposed)} with the proposals")
 
 
-def _peak(minute_load: Load) -> str:
-    count, minute = minute_load.peak
-    return f"{count} ({rfc3339(minute)})" if count else "0"
+def _timed_jobs(rows: Sequence[Row]) -> list[CronJob]:
+    """Return the jobs that run at times, and not when the host starts."""
+    return [row.job for row in rows if row.job and row.status is not Status.REBOOT]
+
+
+def _show_load(jobs: Sequence[CronJob], start: int, screen: Screen, output: str) -> None:
+    """Show the load before and after: its busiest minutes on stderr, and as JSON all of it on stdout, at the end."""
+    if not jobs:
+        return
+    end = start + LOAD_DAYS * DAY
+    before = load([Piece(job.schedule, job.name) for job in jobs], start, end)
+    after = load([Piece(proposal(job), job.name) for job in jobs], start, end)
+    if output == "json":
+        record = {"file": None, "line": None, "status": "load", "from": rfc3339(start), "days": LOAD_DAYS}
+        loads = {"before": load_record(before), "after": load_record(after)}
+        screen.out.write(json.dumps(record | loads) + "\n")
+    screen.note(f"busiest minute: {peak_text(before)} as imported, {peak_text(after)} with the proposals")
 
 
 def _json(row: Row) -> dict[str, Any]:
@@ -107,6 +116,7 @@ def _job_json(job: CronJob) -> dict[str, Any]:
         "name": job.name,
         "schedule": schedule_text(job.schedule),
         "proposal": schedule_text(proposal(job)),
+        "window": window_text(job) or None,
         "command": command.line,
         "user": command.user,
         "cwd": command.cwd,

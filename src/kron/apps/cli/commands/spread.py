@@ -6,12 +6,12 @@ import argparse
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from kron.apps.cli.commands.compile import WORKFLOW_SUFFIXES, files
 from kron.apps.cli.console import Screen
 from kron.apps.cli.crontab_sources import has_user_column
 from kron.apps.cli.inputs import now, read_schedule_text, read_text
+from kron.apps.cli.load_text import load_record, peak_text
 from kron.apps.cli.repository import identifier
 from kron.apps.plural import plural
 from kron.errors import KronError, LanguageError, NotFound
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     if args.output == "json":
         screen.json(
             {"from": rfc3339(start), "days": args.days, "schedules": len(pieces), "spread": moved}
-            | {"by": args.by, "before": _json(before), "after": _json(after)}
+            | {"by": args.by, "before": load_record(before), "after": load_record(after)}
         )
     else:
         _draw(before, after, args.by, screen)
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
         screen.line(
             f"{plural(len(pieces), 'schedule')}, {moved} of them spread; {args.days} days from {rfc3339(start)}"
         )
-        screen.line(f"busiest minute: {_peak(before)} currently, {_peak(after)} by {args.by}")
+        screen.line(f"busiest minute: {peak_text(before)} currently, {peak_text(after)} by {args.by}")
     return 0
 
 
@@ -139,18 +139,3 @@ def _bar(count: int, scale: int, width: int) -> str:
     eighths = -(-count * width * 8 // scale)  # rounded up, so that a single run is visible
     full, part = divmod(eighths, 8)
     return ("█" * full + _BARS[part].strip()).ljust(width)
-
-
-def _peak(minute_load: Load) -> str:
-    count, minute = minute_load.peak
-    return f"{count} ({rfc3339(minute)})"
-
-
-def _json(minute_load: Load) -> dict[str, Any]:
-    count, minute = minute_load.peak
-    return {
-        "runs": minute_load.total,
-        "peak": count,
-        "peak_at": rfc3339(minute),
-        "busiest_minute_by_hour": minute_load.by_hour(),
-    }

@@ -61,7 +61,8 @@ def _print(
 ) -> None:
     paused = sum(state.paused for state in states)
     others = [f", {table.name} {table.state}" for table in tables if table.state != IN_FORCE]
-    screen.line(f"krond:   {'not running' if pid is None else f'running, process {pid}'}")
+    shadow = "; shadow mode: it records runs and starts nothing" if place.shadow else ""
+    screen.line(f"krond:   {'not running' if pid is None else f'running, process {pid}'}{shadow}")
     screen.line(f"tables:  {plural(len(tables), 'table')} in {place.config}{''.join(others[:10])}")
     screen.line(f"jobs:    {plural(len(states), 'job')} in force, {paused:,} paused")
     screen.line(f"running: {plural(len(running), 'command')}")
@@ -83,6 +84,7 @@ def _record(
 ) -> dict[str, object]:
     return {
         "pid": pid,
+        "shadow": place.shadow,
         "config": str(place.config),
         "state": str(place.state),
         "tables": {table.name: table.state for table in tables},
