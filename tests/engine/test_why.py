@@ -307,6 +307,7 @@ def test_why_of_a_schedule_that_has_only_requested_runs_names_them():
             start = f"requested as {name}, 2026-03-01T12:10:00.000Z: {end}"
             assert [line for line in told.lines() if line.startswith(start) and line.endswith(f" Key: {runs[name]}.")]
         assert (await why(world.store, "job", ms("2026-03-01T12:20:00Z"), run_key=runs["one"])).requested == ()
+        assert (await why(world.store, "job", ms("2026-03-01T12:09:59Z"))).requested == (), "requested later"
 
     play(scene())
 

@@ -21,7 +21,7 @@ async def why(store: Store, identity: str, at: int, *, run_key: str = "", shared
     """Return the report on the last period up to `at` (milliseconds), or on the first one if there is none.
 
     If a run was requested exactly at `at`, and no period has this time, the report is on that run. The report on a
-    period without a record names the newest requested runs.
+    period without a record names the newest runs that were requested up to `at`.
 
     Args:
         store: The store to read.
@@ -46,7 +46,8 @@ async def why(store: Store, identity: str, at: int, *, run_key: str = "", shared
     if run or gap:
         return report
     newest = await store.runs(identity, MAX_REQUESTED)
-    return replace(report, requested=tuple(each for each in newest if each.trigger))
+    earlier = (each for each in newest if each.trigger and each.created // 1000 <= at // 1000)
+    return replace(report, requested=tuple(earlier))
 
 
 async def _run_by_key(store: Store, identity: str, key: str) -> Run:
