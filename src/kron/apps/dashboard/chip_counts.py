@@ -20,9 +20,9 @@ class ChipCounts(NamedTuple):
     paused: str = ""
 
 
-async def chip_counts(view: View) -> ChipCounts:
-    """Return the counts. The store is asked four questions, each by an index."""
-    late = await view.panel(late_names(view))
+async def chip_counts(view: View, *, with_late: bool) -> ChipCounts:
+    """Return the counts. The store is asked four questions, each by an index; without the late ones two."""
+    late = await view.panel(late_names(view)) if with_late else None
     failed = await view.panel(view.overview.troubled_schedules(view.prefix, State.FAILED, "", MOST + 1))
     paused = await view.panel(view.overview.paused(view.prefix, "", MOST + 1))
     return ChipCounts("" if late is None else _text(late[0], is_cut=late[1]), _text(failed), _text(paused))

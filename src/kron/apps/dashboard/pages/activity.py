@@ -32,7 +32,7 @@ from kron.timing.zone import zone
 
 PAGE_SIZE = 25
 READ_WITH_FILTER = 100  # changes that a page reads if only some of them are shown
-MAX_DIFFS = 5  # schedules whose previous revision is read
+MAX_DIFFS = 4  # schedules whose previous revision is read
 KINDS = {
     "defined": ("Defined", "i-edit", ""),
     "changed": ("Changed", "i-edit", ""),

@@ -65,7 +65,7 @@ async def schedules_page(view: View) -> Response:
         is_first=not after,
         is_all=values.get("select", "") == "all" and not query.match,
         lines=lines,
-        counts=await chip_counts(view) if lines and not query.match else ChipCounts(),
+        counts=await chip_counts(view, with_late=query.state != "late") if lines and not query.match else ChipCounts(),
         is_by_time=is_by_time,
         checked=MAX_CHECKED,
         after=view.name(names[PAGE_SIZE - 1] if len(names) > PAGE_SIZE else matches.searched_upto),
