@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from kron.apps.cli.console import Screen
@@ -33,7 +32,8 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     Returns:
         0 if cron and Kron ran the same periods; else 1.
     """
-    place = replace(read_place(args), shadow=True)
+    args.shadow = True
+    place = read_place(args)
     sources = args.log or [default_source()]
     since, at = instant_argument(args.since) if args.since else 0, now(args)
     zone = zone_of(args.timezone or system_zone("add --timezone ZONE, such as Europe/Paris"))
