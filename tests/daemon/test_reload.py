@@ -37,9 +37,8 @@ def test_new_and_vanished_tables_are_noticed(running):
     installed(running, "table/a", "table/b", "other/c", "third/d")
     (running.tables / "table").unlink()
     installed(running, "other/c", "third/d")
-    assert [(event["path"], event["deleted"]) for event in running.events("table_removed")] == [
-        (f"{running.tables}/table", 2)
-    ]
+    events = until(lambda: running.events("table_removed"))
+    assert [(event["path"], event["deleted"]) for event in events] == [(f"{running.tables}/table", 2)]
 
 
 def test_moved_file_is_another_table(running):

@@ -46,7 +46,7 @@ def read_boot(text: str) -> Schedule:
     try:
         schedule = kron.read(text.replace(WORD, _FIELDS, 1), UTC_ZONE, _POLICY)
     except Fault as fault:
-        if fault.code != "FIELD_COUNT":
+        if "surplus" not in fault.details:
             raise fault.moved(len(WORD) - len(_FIELDS)) from None
         schedule = None
     if schedule is None or replace(schedule, policy=_POLICY) != kron.read(_FIELDS, UTC_ZONE, _POLICY):

@@ -54,7 +54,7 @@ class Installation:
                 identities[identity.rpartition(":")[0]].add(identity)
         self.identities = {path: frozenset(names) for path, names in identities.items()}
 
-    async def install(self, table: Table, looked: int | None) -> int:
+    async def install(self, table: Table, looked: int | None = None) -> int:
         """Define the jobs of a table, and delete those that it no longer has. Returns how many were deleted.
 
         Both can be repeated after a crash: a job that has its definition already stays as it is.

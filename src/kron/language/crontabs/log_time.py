@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
 from typing import NamedTuple
 
 from kron.timing.calendar import Date, day_of
-from kron.timing.zone import DAY, Zone, instant
+from kron.timing.zone import DAY, Zone, instant_of
 
 _LINE = re.compile(
     r"(?:<[0-9]{1,3}>)?"
@@ -16,6 +15,7 @@ _LINE = re.compile(
     r" (?:\S+ )?([A-Za-z_./-]+)(?:\[[0-9]+\])?: (.*)",
     re.DOTALL,
 )
+_FRACTION = re.compile(r"\.([0-9]+)")
 _NAMES = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MONTHS = {name: number for number, name in enumerate(_NAMES, 1)}
 _MAX_YEARS = 8  # to the last February 29
@@ -47,7 +47,7 @@ class LogReader:
     """
 
     def __init__(self, zone: Zone, now: int) -> None:
-        self.zone, self.now, self.last = zone, now, 0
+        self.zone, self.read_at, self.last = zone, now, 0
 
     def read(self, text: str) -> LogLine | None:
         """Return a line; None if it is not a line of a system log."""
@@ -69,10 +69,10 @@ class LogReader:
         Of two instants, the first one is ruled out if an earlier line is later.
         """
         day, hour, minute, second = map(int, match.group(3, 4, 5, 6))
-        year = self.zone.wall(self.now).date[0] + 1
+        year = self.zone.wall(self.read_at).date[0] + 1
         for candidate in range(year, year - _MAX_YEARS - 1, -1):
             found = self._instants(candidate, _MONTHS.get(match[2], 0), day, hour * 3_600 + minute * 60 + second)
-            possible = tuple(each * 1000 for each in found if each <= self.now + _MAX_AHEAD)
+            possible = tuple(each * 1000 for each in found if each <= self.read_at + _MAX_AHEAD)
             if possible:
                 likely = tuple(each for each in possible if each >= self.last - _MAX_BACK_MS)
                 return likely or possible[-1:]
@@ -87,5 +87,5 @@ class LogReader:
 
 
 def _exact(text: str) -> int:
-    moment = datetime.fromisoformat(text)
-    return instant(moment.replace(microsecond=0)) * 1000 + moment.microsecond // 1000
+    fraction = _FRACTION.search(text)
+    return instant_of(text) * 1000 + (int(fraction[1].ljust(3, "0")[:3]) if fraction else 0)
