@@ -107,8 +107,9 @@ def test_page_on_webhooks_says_what_follows_an_unknown_response(row):
 
 
 def test_krontab_of_page_is_read():
-    table = read_table(block_of(REFERENCE / "krontab.md", "krontab"), "krontab")
-    assert [job.name for job in table.jobs] == ["backup"]
+    lines = [block.text for block in blocks(REFERENCE / "krontab.md") if block.language == "krontab"]
+    table = read_table("".join(lines), "krontab")
+    assert ([job.name for job in table.jobs], table.errors) == (["backup", "clear-cache"], ())
 
 
 @pytest.mark.parametrize("page", ["get-started/workflow-files.md", "how-to/manage-as-code.md"])

@@ -17,9 +17,9 @@ CLAIMED = a_run(State.LAUNCHING, sent=NOW - 500)
 
 
 @pytest.mark.parametrize("result", LaunchResult)
-def test_first_attempt_is_recorded_unless_it_is_accepted_or_withheld(result):
+def test_first_attempt_is_recorded_unless_it_is_accepted_withheld_or_in_shadow_mode(result):
     attempt = launched_attempt(CLAIMED, LaunchResponse(result), NOW - 400, 31)
-    if result in (LaunchResult.OK, LaunchResult.UNSENT):
+    if result in (LaunchResult.OK, LaunchResult.UNSENT, LaunchResult.SHADOW):
         assert attempt is None
     else:
         assert attempt == (1, NOW - 400, 31, AttemptResult(result), None, "")

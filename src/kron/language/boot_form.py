@@ -42,14 +42,14 @@ def read_boot(text: str) -> Schedule:
         Fault: The text has another modifier, or something else after `@reboot`.
     """
     position = text.index(WORD)
-    schedule: Schedule | None
+    message, hint = f"{WORD} is not a time, so that only @policy can follow it", f"write {WORD}, or a time without it"
+    fault = Fault("MACRO", message, position, len(text.rstrip(" \t")), hint)
+    if text[position + len(WORD) :].lstrip(" \t")[:1] not in ("", "@"):
+        raise fault
     try:
         schedule = kron.read(text.replace(WORD, _FIELDS, 1), UTC_ZONE, _POLICY)
-    except Fault as fault:
-        if "surplus" not in fault.details:
-            raise fault.moved(len(WORD) - len(_FIELDS)) from None
-        schedule = None
-    if schedule is None or replace(schedule, policy=_POLICY) != kron.read(_FIELDS, UTC_ZONE, _POLICY):
-        message = f"{WORD} is not a time, so that only @policy can follow it"
-        raise Fault("MACRO", message, position, len(text.rstrip(" \t")), f"write {WORD}, or a time without it")
+    except Fault as modifier_fault:
+        raise modifier_fault.moved(len(WORD) - len(_FIELDS)) from None
+    if replace(schedule, policy=_POLICY) != kron.read(_FIELDS, UTC_ZONE, _POLICY):
+        raise fault
     return replace(BOOT, policy=schedule.policy)
