@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup check lint test lowest requirements docs docs-site docs-pictures screenshots fuzz oracle rrule debian-cron dst-board bench-next bench-spread bench-plan bench-service bench-webhooks campaigns protocol crash-sqlite chaos chaos-reference simulate mutation-tests year bench-ticks trace-tests embedded-kills transaction-kills embedded-together embedded-sharing dashboard-looks schemathesis service-kills web-kills celery-kills bench-million failover bench-edit soak bench-load bench-ui bench-sizes bench-embedded alerts alerts-quiet burst burst-hanging burst-failing one-off krond-kills bench-krond deb deb-install krond-shadow krond-import
+.PHONY: help setup check lint test lowest requirements docs docs-site docs-pictures screenshots fuzz oracle rrule debian-cron dst-board bench-next bench-spread bench-plan bench-service bench-webhooks campaigns protocol crash-sqlite chaos chaos-reference simulate mutation-tests year bench-ticks trace-tests embedded-kills transaction-kills embedded-together embedded-sharing dashboard-looks schemathesis service-kills web-kills celery-kills bench-million failover bench-edit soak bench-load bench-ui bench-sizes bench-embedded alerts alerts-quiet burst burst-hanging burst-failing one-off krond-kills bench-krond deb deb-install krond-shadow krond-import krond-outcomes krond-privileges krond-hostile krond-clock
 
 help:  ## list the targets; also the default target
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { name[++n] = $$1; text[n] = $$2; if (length($$1) > width) width = length($$1) } \
@@ -133,6 +133,20 @@ crash-sqlite:  ## kill -9 workers on one SQLite file 200 times under load; then 
 
 krond-kills:  ## kill -9 krond 200 times while its commands run; each command starts once, and every period has an outcome
 	$(RUN) -m tests.campaigns.krond_kills
+
+krond-outcomes:  ## check the outcomes, concurrency policies, suspend and edits through real daemons
+	$(RUN) -m pytest tests/daemon/test_outcomes.py tests/daemon/test_daemon.py tests/daemon/test_reload.py \
+		tests/daemon/test_changed_while_down.py tests/daemon/test_unstarted.py
+
+krond-privileges:  ## check the rights of users' commands, outputs and tables; needs root
+	@test "$$(id -u)" = 0 || { echo "krond-privileges needs root" >&2; exit 1; }
+	$(RUN) -m pytest -m privileges tests/daemon tests/launchers
+
+krond-hostile:  ## give krond 50 bad tables, and files that are traps; each is refused with its reason, and the good table runs
+	$(RUN) -m pytest tests/daemon/test_hostile.py tests/daemon/test_tables.py
+
+krond-clock:  ## set the clock of krond by an hour and a day, both ways, and stop it for 90 s; nothing runs twice
+	$(RUN) -m tests.campaigns.krond_clock
 
 krond-shadow:  ## run krond --shadow next to Debian's cron for 10 minutes; the report names exactly what cron lost; needs root
 	$(RUN) -m tests.campaigns.krond_shadow

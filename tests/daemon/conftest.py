@@ -1,4 +1,4 @@
-"""Daemons that end with their tests."""
+"""Daemons that end with their tests, and a folder of tables."""
 
 import pytest
 
@@ -21,3 +21,11 @@ def make_krond(tmp_path):
 @pytest.fixture
 def krond(make_krond):
     return make_krond()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder of tables without a daemon."""
+    path = tmp_path / "tables"
+    path.mkdir(mode=0o755)
+    return path

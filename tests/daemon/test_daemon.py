@@ -187,6 +187,7 @@ def test_host_daemon_needs_root(krond):
     assert refused.returncode in (1, 126) and ("krond --user" in refused.stderr or "Permission" in refused.stderr)
 
 
+@pytest.mark.privileges
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user")
 def test_host_daemon_runs_a_job_as_its_user(krond, tmp_path):
     out = tmp_path / "out"

@@ -38,11 +38,13 @@ def problem(folder, path):
     return table.problems[0].code, table.is_void
 
 
+@pytest.mark.privileges
 def test_job_runs_as_the_user_whose_name_the_file_has(folder):
     path = write(folder, text=f"0 3 * * * name=a command=true\n0 3 * * * name=b user={ME.name} command=true\n")
     assert [job.command.user for job in folder.scan().tables[path].jobs] == [str(ME.uid)] * 2
 
 
+@pytest.mark.privileges
 def test_expired_account_loses_its_jobs_until_it_is_renewed(folder):
     path = write(folder)
     today = int(time.time()) // 86_400
@@ -63,10 +65,12 @@ def test_shadow_that_cannot_be_read_expires_no_one(tmp_path):
     assert expired_names(tmp_path / "shadow") == {"b"}
 
 
+@pytest.mark.privileges
 def test_account_that_does_not_exist_has_no_jobs(folder):
     assert problem(folder, write(folder, "no-such-user")) == ("NO_ACCOUNT", True)
 
 
+@pytest.mark.privileges
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give a file away")
 def test_file_of_another_user_has_no_jobs(folder):
     path = write(folder)

@@ -16,13 +16,6 @@ ME = os.geteuid()
 root_only = pytest.mark.skipif(ME != 0, reason="needs root to give a file away")
 
 
-@pytest.fixture
-def folder(tmp_path):
-    path = tmp_path / "tables"
-    path.mkdir(mode=0o755)
-    return path
-
-
 def table(folder, name="table", text=GOOD, mode=0o644):
     path = folder / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -122,6 +115,7 @@ def test_device_is_refused(folder):
     assert "is not a regular file" in problem(folder).message
 
 
+@pytest.mark.privileges
 @root_only
 def test_file_of_another_user_is_refused(folder):
     os.chown(table(folder), 65534, 65534)
@@ -189,6 +183,7 @@ def test_file_is_read_again_only_if_it_has_changed(folder):
     assert reader.scan().tables == {}
 
 
+@pytest.mark.privileges
 @pytest.mark.parametrize("keys", ["user=root", "name=x user=root", "group=shadow", 'user="root"', "user=0"])
 def test_users_table_cannot_name_another_user(folder, keys):
     names = "" if "name=" in keys else " name=nightly"

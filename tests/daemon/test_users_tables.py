@@ -31,6 +31,7 @@ def await_success(krond, identity):
     until(lambda: krond.ask(lambda store: store.runs(identity, 1))[0].state is State.SUCCESS)
 
 
+@pytest.mark.privileges
 def test_user_installs_runs_edits_and_removes_a_table_by_krontab(krond):
     """The table is in force when krontab returns. The asker is recorded as the kernel names it, not the environment."""
     krond.start()
@@ -64,6 +65,7 @@ def test_user_installs_runs_edits_and_removes_a_table_by_krontab(krond):
     assert krond.names() == []
 
 
+@pytest.mark.privileges
 def test_user_sees_and_changes_only_the_own_table(krond):
     krond.write("host", line(krond, "secret", "echo treasure").strip())
     krond.start()
@@ -142,6 +144,7 @@ def test_allow_and_deny_decide_who_may_ask(krond, tmp_path):
     assert (allowed.status, unsafe.codes) == (0, ["UNSAFE_FILE"])
 
 
+@pytest.mark.privileges
 def test_jobs_of_a_user_who_is_gone_do_not_stay_in_force(krond):
     krond.start()
     krond.install(line(krond, "mine", "true"))

@@ -12,7 +12,7 @@ To add a case, write its input. To let the code write what it says now, and to r
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,14 +52,24 @@ class Case:
 
 def read(parser: str) -> list[Case]:
     """The cases of a parser's file."""
-    blocks = (FOLDER / f"{parser}.txt").read_text(encoding="utf-8").removesuffix("\n").split("\n\n")
+    return cases_of(FOLDER / f"{parser}.txt", parser)
+
+
+def cases_of(path: Path, parser: str) -> list[Case]:
+    """The cases of a file."""
+    blocks = path.read_text(encoding="utf-8").removesuffix("\n").split("\n\n")
     return [_case(parser, block.split("\n")) for block in blocks]
 
 
 def write(parser: str) -> None:
     """The file again, with what the parser says now."""
-    blocks = ("\n".join([*case.remarks, *case.written, case.answer]) for case in read(parser))
-    (FOLDER / f"{parser}.txt").write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
+    text = text_of((case, case.answer) for case in read(parser))
+    (FOLDER / f"{parser}.txt").write_text(text, encoding="utf-8")
+
+
+def text_of(answers: Iterable[tuple[Case, str]]) -> str:
+    """The text of a file that has these cases with these answers."""
+    return "\n\n".join("\n".join([*case.remarks, *case.written, answer]) for case, answer in answers) + "\n"
 
 
 def _case(parser: str, lines: list[str]) -> Case:

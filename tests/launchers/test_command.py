@@ -262,6 +262,7 @@ def common(tmp_path_factory):
         yield Path(name)
 
 
+@pytest.mark.privileges
 @AS_ROOT
 @pytest.mark.parametrize("user", ["nobody", "65534"])
 def test_command_of_another_user_keeps_no_right_of_the_worker(journal, common, user):
@@ -278,6 +279,7 @@ def test_command_of_another_user_keeps_no_right_of_the_worker(journal, common, u
     assert (out.stat().st_uid, out.stat().st_gid) == (entry.pw_uid, entry.pw_gid)
 
 
+@pytest.mark.privileges
 @AS_ROOT
 def test_command_with_a_group_has_that_group_and_the_users_own(journal, common):
     out = common / "out"
@@ -288,6 +290,7 @@ def test_command_with_a_group_has_that_group_and_the_users_own(journal, common):
     assert "0" not in groups.split()
 
 
+@pytest.mark.privileges
 @AS_ROOT
 @pytest.mark.parametrize("field", ["stdout", "stderr"])
 def test_output_of_another_user_is_opened_with_his_rights(journal, common, tmp_path, field):
@@ -301,6 +304,7 @@ def test_output_of_another_user_is_opened_with_his_rights(journal, common, tmp_p
     assert treasure.read_text() == "mine"
 
 
+@pytest.mark.privileges
 @AS_ROOT
 @pytest.mark.parametrize("user", [None, "root"])
 def test_output_is_not_opened_through_a_link_that_others_could_make(journal, common, tmp_path, user):
@@ -324,6 +328,7 @@ def test_command_of_an_unknown_user_or_group_is_refused(journal, who):
     assert ran(journal, a_launch(command=Command("true", **who))) is LaunchResult.REJECTED
 
 
+@pytest.mark.privileges
 @AS_ROOT
 def test_a_command_of_another_user_leaves_its_status_where_he_has_no_right(journal, common):
     out, ear = common / "out", Ear()

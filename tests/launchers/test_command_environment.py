@@ -76,6 +76,7 @@ def test_command_of_the_workers_user_has_the_workers_place_in_the_world(folder, 
     assert "PGPASSWORD" not in variables
 
 
+@pytest.mark.privileges
 @AS_ROOT
 @pytest.mark.parametrize("setpriv", [True, False], ids=["by setpriv", "by Python"])
 def test_command_of_another_user_has_nothing_of_the_workers_environment(folder, monkeypatch, setpriv):
@@ -93,6 +94,7 @@ def test_command_of_another_user_has_nothing_of_the_workers_environment(folder, 
     }
 
 
+@pytest.mark.privileges
 @AS_ROOT
 @pytest.mark.parametrize("setpriv", [True, False], ids=["by setpriv", "by Python"])
 @pytest.mark.parametrize("group", [None, "daemon"])
@@ -133,6 +135,7 @@ def test_setpriv_that_lacks_the_options_is_not_used(tmp_path, monkeypatch, text)
     assert setpriv_module.find_setpriv.__wrapped__() is None
 
 
+@pytest.mark.privileges
 @AS_ROOT
 def test_umask_and_folder_of_another_user(folder):
     command = Command("umask; pwd", user="nobody", umask=0o27, cwd=str(folder), stdout=str(folder / "out"))
@@ -147,6 +150,7 @@ def test_payload_and_variables_do_not_take_each_others_place(folder):
     assert "KRON_PAYLOAD=[1]" in (folder / "out").read_text().split("\0")
 
 
+@pytest.mark.privileges
 @AS_ROOT
 def test_variables_of_a_schedule_reach_no_program_that_still_has_the_rights_of_the_worker(folder):
     """The dynamic linker obeys them: as root it would load any library. Here it would write into a folder of root."""

@@ -169,6 +169,7 @@ def a_socket(path):
         server.bind(str(path))
 
 
+@pytest.mark.privileges
 @pytest.mark.parametrize("user", USERS)
 @pytest.mark.parametrize("prefix", ["file:", ""])
 @pytest.mark.parametrize(("kind", "make"), [("FIFO", a_fifo), ("socket", a_socket), ("directory", Path.mkdir)])
@@ -178,6 +179,7 @@ def test_what_is_not_a_file_is_refused_with_the_reason(folder, user, prefix, kin
     assert f"{folder}/x is a {kind}: write the path of a regular file" in reason
 
 
+@pytest.mark.privileges
 @pytest.mark.parametrize("user", USERS)
 def test_fifo_with_a_reader_is_refused_too(folder, user):
     a_fifo(folder / "x")
@@ -193,6 +195,7 @@ def a_link(path):
     path.symlink_to(path.parent / "target")
 
 
+@pytest.mark.privileges
 @pytest.mark.parametrize("make", [a_fifo, a_link])
 def test_file_that_is_replaced_after_the_check_is_refused(folder, monkeypatch, make):
     """The open file is checked again, and no link is followed. The check sees the file that was there before."""
@@ -207,11 +210,13 @@ def test_file_that_is_replaced_after_the_check_is_refused(folder, monkeypatch, m
         os.close(reader)
 
 
+@pytest.mark.privileges
 @pytest.mark.parametrize("user", USERS)
 def test_device_is_refused(folder, user):
     assert "/dev/zero is a device" in refusal_of(folder, Command("echo x", user=user, stdout="file:/dev/zero"))
 
 
+@pytest.mark.privileges
 @pytest.mark.parametrize("user", USERS)
 def test_file_form_follows_no_link(folder, user):
     """Not even to a file of the user. A plain path follows a link that only the user or root can have made."""
@@ -228,6 +233,7 @@ def test_file_form_follows_no_link(folder, user):
     assert (own / "target").read_text() == "x\n"
 
 
+@pytest.mark.privileges
 @AS_ROOT
 def test_own_link_to_a_link_of_another_user_is_not_followed(folder):
     own, foreign, secret = folder / "own", folder / "foreign", folder / "secret"
@@ -246,6 +252,7 @@ def test_own_link_to_a_link_of_another_user_is_not_followed(folder):
     assert (own / "target").read_text() == "x\n"
 
 
+@pytest.mark.privileges
 @AS_ROOT
 @pytest.mark.parametrize("form", ["file:{}", "{}"])
 def test_file_that_only_root_can_write_is_not_opened_for_another_user(folder, form):
@@ -257,6 +264,7 @@ def test_file_that_only_root_can_write_is_not_opened_for_another_user(folder, fo
     assert treasure.read_text() == "mine"
 
 
+@pytest.mark.privileges
 @AS_ROOT
 def test_groups_of_the_worker_open_nothing_for_another_user(folder):
     """And those of the command do: the file belongs to a group that both could have."""
@@ -277,6 +285,7 @@ def test_groups_of_the_worker_open_nothing_for_another_user(folder):
     assert shared.read_text() == "ours\n"
 
 
+@pytest.mark.privileges
 @AS_ROOT
 def test_rights_of_another_user_stay_in_their_thread(folder):
     rights = rights_of("nobody", None)

@@ -98,8 +98,7 @@ def read_file(folder: int, name: str, path: str, owners: Collection[int]) -> byt
         _check(path, before, owners)
         content = stream.read(MAX_FILE_BYTES + 1)
         if signature_of(os.fstat(file)) != signature_of(before):
-            hint = "write a new file in another folder, and rename it to this path"
-            raise InvalidInput("UNSAFE_FILE", f"{path} changed while it was read", hint=hint)
+            raise _changed_error(path)
     return content
 
 
@@ -156,6 +155,8 @@ def _check(path: str, facts: os.stat_result, owners: Collection[int]) -> None:
 def _kind_error(path: str, facts: os.stat_result) -> KronError | None:
     if not stat.S_ISREG(facts.st_mode):
         return InvalidInput("UNSAFE_FILE", f"{path} is not a regular file", hint="replace it by a regular file")
+    if facts.st_nlink == 0:  # it was removed, or another file has its name now
+        return _changed_error(path)
     if facts.st_nlink != 1:
         message = f"{path} has {facts.st_nlink} hard links, so that it can be changed under another name"
         return InvalidInput("UNSAFE_FILE", message, hint="copy it to a new file, and rename that to this path")
@@ -189,6 +190,11 @@ def _trust_error(path: str, facts: os.stat_result, owners: Collection[int]) -> K
         message = f"{path} has mode {stat.S_IMODE(facts.st_mode):04o}: its group or others can write it"
         return InvalidInput("UNSAFE_FILE", message, hint="check its content, then run chmod go-w on it")
     return None
+
+
+def _changed_error(path: str) -> KronError:
+    hint = "write a new file in another folder, and rename it to this path"
+    return InvalidInput("UNSAFE_FILE", f"{path} changed while it was read", hint=hint)
 
 
 def _size_error(path: str) -> KronError:
