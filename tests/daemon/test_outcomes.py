@@ -42,6 +42,11 @@ def await_states(krond, name, **wanted):
     until(lambda: all(states(krond, name)[State(state)] >= count for state, count in wanted.items()), 60)
 
 
+def skips(krond, name):
+    """Why runs of a job were skipped."""
+    return {run.reason for run in krond.runs(name) if run.outcome is Outcome.SKIPPED}
+
+
 def starts(krond, name):
     """The keys that the commands of a job have noted, in their order."""
     path = krond.folder / name
@@ -49,9 +54,9 @@ def starts(krond, name):
 
 
 def freeze(krond, moment):
-    """Stop the daemon before a moment, and let it go on when the deadline of one second has passed."""
-    until(lambda: time.time() > moment - 2)
+    """Stop the daemon, which has read its table, until the deadline of one second after a moment has passed."""
     krond.send(signal.SIGSTOP)
+    assert time.time() < moment, "the daemon took too long to start"
     until(lambda: time.time() > moment + 2)
     krond.send(signal.SIGCONT)
 
@@ -61,7 +66,7 @@ def freeze(krond, moment):
 @pytest.mark.req("KSPEC-CONC-ALLOW", "KSPEC-CONC-FORBID", "KSPEC-CONC-REPLACE", "KSPEC-DEADLINE-AFTER")
 @pytest.mark.req("KSPEC-DEADLINE-WITHIN", "KSPEC-TRIG-SUSPEND", "KSPEC-INV-6", "KSPEC-INV-7", "KSPEC-CHANGE-PAST")
 def test_krond_gives_each_period_the_outcome_of_its_policy(krond):
-    moment = int(time.time()) + 8
+    moment = int(time.time()) + 8  # late enough for a busy machine to start the daemon
     krond.write("table", *lines(krond, moment))
     krond.start()
     freeze(krond, moment)
@@ -93,9 +98,8 @@ def examine(krond):
         assert {run.key for run in krond.runs(name) if run.state is State.SUCCESS} <= set(noted), name
     for name in ("impossible", "late"):
         assert starts(krond, name) == []
-    reasons = {run.reason for run in krond.runs("forbidden") if run.outcome is Outcome.SKIPPED}
-    assert reasons == {Reason.OVERLAP}
-    assert states(krond, "allowed")[State.SKIPPED] == states(krond, "replaced")[State.SKIPPED] == 0
+    assert skips(krond, "allowed") == set() and skips(krond, "forbidden") == {Reason.OVERLAP}
+    assert skips(krond, "replaced") <= {Reason.REPLACED}  # those that waited while the daemon was stopped
     assert _most_at_once(krond, "allowed") > 1
     assert _most_at_once(krond, "forbidden") == 1
 
