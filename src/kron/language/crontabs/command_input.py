@@ -6,8 +6,8 @@ import re
 
 _PERCENT = re.compile(r"\\?%")
 DEFAULT_SHELL = "/bin/sh"
-_WORD = r"""'(?:[^']|'"'"')*+'"""  # as `_shell_word` writes it
-_WITH_INPUT = re.compile(rf"""printf '%s\\n'(?: {_WORD})*+ \| {_WORD} -c '((?:[^']|'"'"')*+)'""")
+_QUOTED = r"""[^']*+(?:'"'"'[^']*+)*"""  # inside of a word, as `_shell_word` writes it
+_WITH_INPUT = re.compile(rf"""printf '%s\\n'(?: '{_QUOTED}')* \| '{_QUOTED}' -c '({_QUOTED})'""")
 
 
 def split_input(text: str) -> tuple[str, str]:
