@@ -3,7 +3,6 @@
 import csv
 import os
 import zoneinfo
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -38,18 +37,12 @@ def claimed(item: pytest.Item) -> list[str]:
     return [id for mark in item.iter_markers("req") for id in mark.args]
 
 
-def order_of(items: list[pytest.Item]) -> Callable[[pytest.Item], tuple[bool, bool]]:
-    """Long tests first, then files with slow tests: while they wait for clocks, other processes use the cores."""
-    slow_files = {item.path for item in items if item.get_closest_marker("slow")}
-    return lambda item: (item.get_closest_marker("first") is None, item.path not in slow_files)
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     known = known_requirements()
     unknown = {f"{id} ({item.nodeid})" for item in items for id in claimed(item) if id not in known}
     if unknown:
         raise pytest.UsageError("no such requirement: " + ", ".join(sorted(unknown)))
-    items.sort(key=order_of(items))
+    items.sort(key=lambda item: item.get_closest_marker("first") is None)
     for item in items:
         if item.get_closest_marker("campaign"):
             item.add_marker(pytest.mark.timeout(0))
