@@ -12,7 +12,9 @@ for name in ("SIGKILL", "SIGSTOP", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGQUIT"):
 for name in ("fcntl", "pwd", "grp", "resource", "termios"):
     sys.modules[name] = None
 import os
-for name in ("killpg", "fork", "O_NOFOLLOW", "geteuid", "getuid", "setsid"):
+for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_DIRECTORY"):
+    delattr(os, name)
+for name in ("killpg", "fork", "geteuid", "getuid", "setsid"):
     delattr(os, name)
 """
 EVERYTHING = """

@@ -20,7 +20,7 @@ from tests.daemon.krond import Krond, until
 
 from benchmarks.krond.debian_cron import measure
 from benchmarks.krond.process import Process, starts_in
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.timing.zone import rfc3339
 
 TABLES = 100  # of which one changes

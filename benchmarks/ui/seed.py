@@ -30,7 +30,8 @@ from kron.engine.overview import merged_before
 from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
 from kron.language.canonical import canonical
 from kron.rules.load import LoadHour, LoadTable, upcoming_minutes
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.rules.scope import ALL, scope_of
 from kron.rules.state import ScheduleState
 from kron.stores.job_codec import write_job

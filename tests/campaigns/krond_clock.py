@@ -21,7 +21,7 @@ from collections import Counter
 from pathlib import Path
 
 from kron.rules.outcome import Outcome
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.timing.zone import rfc3339
 from tests.campaigns.chaos.faults import faketime
 from tests.daemon.krond import BIN, Krond, until

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from kron.launchers.command.journal import Journal
 from kron.rules.outcome import Outcome
-from kron.rules.run import State
+from kron.rules.run_state import State
 from tests.daemon.krond import NEVER, Krond, kron, until
 
 EVERY = 5  # seconds between two periods of a job

@@ -29,7 +29,7 @@ from kron.engine.settings import Settings
 from kron.engine.worker import Worker
 from kron.rules.launch_result import LaunchResult, Report
 from kron.rules.outcome import Outcome, Reason
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.stores.sqlite import SqliteStore
 from kron.timing.job import Job
 from kron.timing.period import next_nominal

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from kron import parse
 from kron.engine.registrar import Registrar
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.timing.job import Command, Job
 from kron.timing.schedule.policy import SECOND
 from tests.daemon.krond import soon, until

@@ -16,7 +16,7 @@ from kron.engine.clock import SystemClock
 from kron.engine.registrar import Registrar
 from kron.language.krontab import read_table
 from kron.launchers.command.journal import Journal
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.stores.memory import MemoryStore
 from tests.daemon.krond import Krond, until
 

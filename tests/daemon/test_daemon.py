@@ -10,7 +10,7 @@ import time
 import pytest
 
 from kron.rules.outcome import Outcome
-from kron.rules.run import State
+from kron.rules.run_state import State
 from tests.daemon.krond import EVERY_SECOND, NEVER, kron, soon, until
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from kron.apps.host import table_file, tables
 from kron.apps.host.tables import TableFolder
-from kron.rules.run import State
+from kron.rules.run_state import State
 from tests.daemon.bad_tables import answer_of, bad_tables, checked
 from tests.daemon.krond import EVERY_SECOND, NEVER, kron, until
 from tests.daemon.test_tables import GOOD, HOSTILE, ME, scan, table

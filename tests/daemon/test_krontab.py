@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from kron.rules.run import State
+from kron.rules.run_state import State
 from tests.daemon.krond import BIN, EVERY_SECOND, NEVER, krontab, until
 
 

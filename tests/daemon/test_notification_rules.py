@@ -15,8 +15,10 @@ from kron.apps.daemon.notifications.message import Message
 from kron.apps.daemon.notifications.notified import DAY_MS, Notified
 from kron.language.krontab import read_table
 from kron.language.notification_form import Means, Occasion, notification_form
-from kron.rules.outcome import GapRecord, Outcome, Reason
-from kron.rules.run import Run, State
+from kron.rules.gap_record import GapRecord
+from kron.rules.outcome import Outcome, Reason
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.timing.job import Command
 
 NOW = 1_800_000_000_000

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from kron.rules.outcome import Outcome, Reason
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.timing.zone import rfc3339
 from tests.daemon.krond import kron, until
 

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from kron.rules.run import State
+from kron.rules.run_state import State
 from tests.daemon.host_krond import NOBODY, HostKrond, needs_other_user
 from tests.daemon.krond import NEVER, soon, until
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kron.rules.run import State
+from kron.rules.run_state import State
 from tests.daemon.krond import until
 
 

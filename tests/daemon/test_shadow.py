@@ -11,7 +11,7 @@ from kron.apps.wiring import launchers, open_store
 from kron.launchers.shadow import SHADOW_SCHEME
 from kron.rules.launch_result import LaunchResult, answered, next_check_after
 from kron.rules.outcome import Outcome, Reason
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.timing.schedule.policy import KRON
 from kron.timing.zone import rfc3339, rfc3339_ms
 from tests.daemon.krond import NEVER, Krond, kron, krontab, soon, until

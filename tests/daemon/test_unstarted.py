@@ -13,7 +13,7 @@ from kron.engine.settings import Settings
 from kron.engine.worker import Worker
 from kron.launchers.command.journal import Journal
 from kron.rules.outcome import Reason
-from kron.rules.run import State
+from kron.rules.run_state import State
 from tests.daemon.krond import soon, until
 
 OWNER = f"krond:{socket.gethostname()}"

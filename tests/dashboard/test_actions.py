@@ -11,7 +11,7 @@ from kron.apps.dashboard.access import Role
 from kron.apps.dashboard.moment import read_moment, write_moment
 from kron.engine.registrar import Registrar
 from kron.errors import InvalidInput
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.stores.memory import MemoryStore
 from kron.timing.schedule.policy import Policy, Resume
 from kron.timing.zone import instant_of

@@ -14,7 +14,8 @@ from kron.engine.clock import SystemClock
 from kron.engine.overview import Activity
 from kron.engine.registrar import Registrar
 from kron.rules.action import ActionKind, ScheduleAction
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.stores.memory import MemoryStore
 from tests.dashboard.parsed import more, parsed
 from tests.dashboard.seeded import HOST_WORKER, NOW

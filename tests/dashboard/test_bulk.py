@@ -11,7 +11,8 @@ from kron.engine import bulk
 from kron.engine.backfill import request_keys
 from kron.engine.registrar import Actor, Registrar
 from kron.rules.outcome import Outcome, Reason
-from kron.rules.run import REDRIVE, State
+from kron.rules.run import REDRIVE
+from kron.rules.run_state import State
 from kron.rules.upcoming import upcoming
 from kron.rules.update import ScheduleUpdate
 from kron.stores.memory import MemoryStore

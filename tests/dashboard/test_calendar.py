@@ -22,7 +22,8 @@ from kron.engine.registrar import Registrar
 from kron.errors import InvalidInput
 from kron.rules.calendar_facts import CalendarFacts, ZoneHours
 from kron.rules.outcome import Outcome
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.stores.memory import MemoryStore
 from kron.timing.calendar import Date
 from kron.timing.zone import instant_of

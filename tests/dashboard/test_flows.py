@@ -6,7 +6,7 @@ import pytest
 
 from kron.engine.registrar import Actor
 from kron.rules.outcome import Outcome, Reason
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.rules.update import ScheduleUpdate
 from kron.timing.zone import instant_of
 from tests.dashboard.served import ask, dashboard_of, served

@@ -19,7 +19,8 @@ from kron.engine.overview import RecentPeriods
 from kron.engine.registrar import Registrar
 from kron.language import parse
 from kron.rules.outcome import Outcome
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.rules.upcoming import upcoming
 from kron.stores.memory import MemoryStore
 from kron.timing.job import Job

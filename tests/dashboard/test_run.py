@@ -22,7 +22,8 @@ from kron.language import parse
 from kron.rules.attempt import Attempt, AttemptResult
 from kron.rules.launch_result import Report
 from kron.rules.outcome import Outcome
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.stores.memory import MemoryStore
 from kron.timing.job import Command, Job
 from kron.timing.period import Period

@@ -4,7 +4,7 @@ import pytest
 
 from kron.engine.registrar import Actor, Registrar
 from kron.rules.outcome import Outcome, Reason
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.rules.update import ScheduleUpdate
 from kron.stores.memory import MemoryStore
 from tests.dashboard.counted import CountedStore

@@ -11,7 +11,8 @@ from kron.apps.dashboard.access import Role
 from kron.apps.dashboard.dead_letter_group import MAX_DISTANCE_MS, dead_letter_groups, host_of_target
 from kron.apps.dashboard.time_text import span_text
 from kron.engine.overview import TROUBLE
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from tests.dashboard.parsed import more, parsed
 from tests.dashboard.seeded import NOW
 from tests.dashboard.served import ask, dashboard_of, served

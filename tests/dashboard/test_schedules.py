@@ -13,8 +13,9 @@ from kron.apps.dashboard.schedule_filter import Filter
 from kron.engine.clock import ManualClock
 from kron.engine.overview import RecentPeriods
 from kron.engine.registrar import Registrar
-from kron.rules.outcome import GapRecord, Outcome, Reason
-from kron.rules.run import State
+from kron.rules.gap_record import GapRecord
+from kron.rules.outcome import Outcome, Reason
+from kron.rules.run_state import State
 from kron.rules.upcoming import upcoming
 from kron.stores.memory import MemoryStore
 from kron.timing.due import due_of

@@ -3,7 +3,7 @@
 import asyncio
 
 from kron.rules.outcome import Reason
-from kron.rules.run import State
+from kron.rules.run_state import State
 from tests.dashboard.seeded import NOW, START
 
 

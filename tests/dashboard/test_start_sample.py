@@ -8,7 +8,8 @@ from kron.apps.dashboard.start_sample import DAY_MS, StartSample, start_sample
 from kron.apps.dashboard.time_text import span_text
 from kron.engine.overview import RecentPeriods
 from kron.rules.outcome import Outcome
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from tests.dashboard.parsed import parsed
 from tests.dashboard.served import ask
 

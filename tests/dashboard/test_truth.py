@@ -13,7 +13,7 @@ import pytest
 
 from kron.apps.cli import main
 from kron.rules.outcome import Outcome
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.timing.key import key_of
 from kron.timing.schedule.policy import KRON, Overlap
 from kron.timing.zone import instant_of, rfc3339

@@ -23,7 +23,8 @@ from kron.engine.target_limit import TargetLimit, TargetLimits
 from kron.language.krontab import read_table
 from kron.rules.launch_result import LaunchResponse, LaunchResult, answered
 from kron.rules.plan import Plan
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.rules.state import ScheduleState
 from kron.timing.job import Job
 from kron.timing.schedule.policy import KRON, MINUTE, SERVICE

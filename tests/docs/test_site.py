@@ -21,7 +21,7 @@ from kron.apps.service.config import Config
 from kron.engine.events import about
 from kron.engine.metrics import Metrics
 from kron.rules.outcome import Outcome, Reason
-from kron.rules.run import ACTIVE, OPEN, State
+from kron.rules.run_state import ACTIVE, OPEN, State
 from tests.docs import pictures
 from tests.docs.page import DOCS, PAGES, ROOT, table
 from tests.docs.reference import GENERATED, cli, codes, events

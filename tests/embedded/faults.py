@@ -14,7 +14,8 @@ from kron.engine.launcher import Launch
 from kron.launchers.python import PythonLauncher
 from kron.rules.launch_result import LaunchResponse, LaunchResult, Report
 from kron.rules.outcome import Outcome
-from kron.rules.run import State, ended
+from kron.rules.run import ended
+from kron.rules.run_state import State
 from kron.rules.update import ScheduleUpdate
 
 _start, _continued, _reported = PythonLauncher.start, overrides._continuing_updates, report_writer.reported

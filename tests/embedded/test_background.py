@@ -17,7 +17,7 @@ from kron.apps.embedded.blocking_requests import BlockingRequests
 from kron.apps.embedded.requests import Requests
 from kron.apps.embedded.task_jobs import TaskJobs
 from kron.apps.wiring import open_store
-from kron.rules.run import State
+from kron.rules.run_state import State
 
 
 def wait_for(condition, seconds=20):

@@ -9,7 +9,7 @@ import pytest
 from kron import KronError, Scheduler
 from kron.apps.embedded.options import JobOptions, policy_of
 from kron.rules.outcome import Outcome, Reason
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.timing.schedule.policy import SECOND, Overlap
 from tests.embedded.test_scheduler import ran, virtually
 

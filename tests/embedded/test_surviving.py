@@ -13,7 +13,7 @@ import pytest
 
 from kron import KronError, Scheduler, StoreUnavailable
 from kron.apps.wiring import open_store
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.testing import VirtualClock, VirtualLoop, VirtualTimer
 from kron.timing.zone import instant_of
 

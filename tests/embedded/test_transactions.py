@@ -10,7 +10,8 @@ from kron import KronError, Scheduler
 from kron.apps.embedded import declared
 from kron.apps.embedded.options import JobOptions
 from kron.rules.outcome import Outcome
-from kron.rules.run import State, claimed
+from kron.rules.run import claimed
+from kron.rules.run_state import State
 from kron.stores.postgres import transaction
 from kron.timing.schedule.policy import WorkerLossPolicy
 from tests.embedded import transaction_kills

@@ -24,7 +24,8 @@ from typing import Any
 from kron.apps.wiring import open_store
 from kron.engine.audit import audit
 from kron.rules.outcome import Outcome
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from tests.embedded.member import JOBS, live
 from tests.postgres import running
 

@@ -13,7 +13,7 @@ from kron.engine.why import why
 from kron.engine.worker import Worker
 from kron.rules.action import ActionKind
 from kron.rules.launch_result import Report
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.timing.schedule.policy import AfterEnd
 from kron.timing.zone import instant_of
 from tests.engine.world import FOLLOWED, Still, World, play

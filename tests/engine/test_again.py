@@ -7,7 +7,7 @@ import pytest
 
 from kron.errors import KronError
 from kron.rules.outcome import Outcome, Reason
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.timing.key import key_of
 from kron.timing.schedule.policy import Overlap
 from kron.timing.zone import instant_of

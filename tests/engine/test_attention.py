@@ -2,7 +2,7 @@
 
 from kron.engine.attention import LATE_MS, attention
 from kron.rules.launch_result import LaunchResult
-from kron.rules.run import State
+from kron.rules.run_state import State
 from tests.engine.world import World, play
 
 START = "2026-03-01T11:59:00Z"

@@ -4,7 +4,8 @@ import pytest
 
 from kron.engine.audit import audit
 from kron.errors import KronError
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.timing.key import key_of
 from tests.engine.test_handover import EARLY, LATE, edited, scenario
 from tests.engine.world import World, play

@@ -8,7 +8,7 @@ from kron.engine.backfill_plan import backfill_plan
 from kron.errors import InvalidInput, NotFound
 from kron.rules.launch_result import LaunchResult
 from kron.rules.outcome import Outcome, Reason
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.timing.schedule.policy import SERVICE, Catchup
 from kron.timing.zone import instant_of
 from tests.engine.world import World, play

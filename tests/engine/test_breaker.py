@@ -20,7 +20,8 @@ from kron.rules.attempt import AttemptResult
 from kron.rules.launch_result import LaunchResponse, LaunchResult, last_launch
 from kron.rules.outcome import Reason
 from kron.rules.plan import Plan
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.rules.state import ScheduleState
 from kron.timing.job import Job
 from kron.timing.schedule.policy import MILLISECOND, MINUTE, SECOND, SERVICE, Overlap

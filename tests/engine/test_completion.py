@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from kron.rules.launch_result import LaunchResponse, LaunchResult, Report
 from kron.rules.outcome import Outcome
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.timing.schedule.policy import DECLARATIVE, KRON, SERVICE, Completion
 from tests.engine.world import World, play
 

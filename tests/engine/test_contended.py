@@ -10,7 +10,7 @@ from kron.engine.registrar import NO_ACTOR
 from kron.engine.report_writer import ReportWriter
 from kron.rules.launch_result import LaunchResponse, LaunchResult, Report
 from kron.rules.outcome import Outcome, Reason
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.timing.job import Job
 from kron.timing.schedule.policy import SERVICE, Overlap
 from tests.engine.world import FOLLOWED, World, play

@@ -13,7 +13,7 @@ from kron.engine.settings import Settings
 from kron.engine.why import why
 from kron.engine.worker import Worker
 from kron.rules.launch_result import LaunchResult, Report
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.timing.due import due_of
 from kron.timing.schedule.policy import SECOND, Overlap
 from kron.timing.zone import instant_of

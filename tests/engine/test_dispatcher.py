@@ -19,7 +19,7 @@ from kron.launchers.python import PythonLauncher
 from kron.rules.launch_result import LaunchResponse, LaunchResult
 from kron.rules.outcome import Outcome, Reason
 from kron.rules.plan import Plan
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.stores.memory import MemoryStore
 from kron.testing import VirtualClock, VirtualTimer, run
 from kron.timing.job import Job

@@ -6,7 +6,7 @@ from kron.engine.prefetch import Prefetcher
 from kron.engine.registrar import Registrar
 from kron.engine.settings import Settings
 from kron.engine.worker import Worker
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.stores.memory import MemoryStore
 from kron.timing.schedule.policy import Policy, Resume
 from kron.timing.zone import instant_of

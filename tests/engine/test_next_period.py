@@ -10,7 +10,8 @@ from kron import parse
 from kron.apps.record_fields import next_run_at
 from kron.rules.edit import defined
 from kron.rules.pause import NO_ACTOR, pause_expired_update, paused
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.rules.survey import responsible, unhandled
 from kron.rules.upcoming import next_period, no_upcoming_reason, upcoming
 from kron.timing.due import due_of

@@ -12,7 +12,8 @@ from kron.engine.registrar import Registrar
 from kron.rules.launch_result import LaunchResult, Report
 from kron.rules.outcome import Outcome, Reason
 from kron.rules.plan import plan
-from kron.rules.run import OPEN, State, claimed, ended, is_valid_transition
+from kron.rules.run import claimed, ended, is_valid_transition
+from kron.rules.run_state import OPEN, State
 from kron.stores.sqlite import SqliteStore
 from kron.timing.due import due_of
 from kron.timing.key import key_of

@@ -14,7 +14,8 @@ from kron.engine.settings import Settings
 from kron.engine.worker import Worker
 from kron.rules.launch_result import Report
 from kron.rules.outcome import Outcome, Reason
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.rules.state import ScheduleState
 from kron.stores.memory import MemoryStore
 from kron.testing import FaultyLauncher, FaultyStore, VirtualClock, VirtualLoop

@@ -15,7 +15,7 @@ from kron.launchers.python import PythonLauncher
 from kron.rules.delay import launch_delay
 from kron.rules.launch_result import LaunchResponse, LaunchResult, Report
 from kron.rules.outcome import Outcome
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.rules.update import ScheduleUpdate
 from kron.stores.memory import MemoryStore
 from kron.timing.schedule.policy import SECOND, SERVICE

@@ -15,7 +15,7 @@ from kron.engine.registrar import Registrar
 from kron.engine.worker import Worker
 from kron.launchers.python import PythonLauncher
 from kron.rules.launch_result import LaunchResult, Report
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.stores.memory import MemoryStore
 from kron.timing.job import Job
 from kron.timing.schedule.policy import SERVICE, Overlap

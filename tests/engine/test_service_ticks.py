@@ -10,7 +10,7 @@ import pytest
 from kron import parse
 from kron.engine.worker import Worker
 from kron.rules.launch_result import LaunchResult
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.rules.update import ScheduleUpdate
 from kron.timing.key import key_of
 from kron.timing.period import next_nominal

@@ -17,7 +17,7 @@ from kron.engine.target_name import HOST_HINT
 from kron.engine.worker import Worker
 from kron.launchers.http import HttpLauncher
 from kron.rules.attempt import AttemptResult
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.stores.memory import MemoryStore
 from kron.testing import VirtualClock, VirtualTimer
 from kron.timing.schedule.policy import KRON, SECOND, SERVICE, Overlap

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from kron.engine.settings import Settings
 from kron.engine.trials import Trials
 from kron.rules.launch_result import LaunchResponse, LaunchResult
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.timing.schedule.policy import SERVICE
 from tests.engine.test_dispatcher import START, Slow, a_job, live, of_all, worked
 

@@ -10,7 +10,7 @@ from kron.engine.settings import Settings
 from kron.engine.target_limit import read_limits
 from kron.rules.launch_result import LaunchResponse, LaunchResult
 from kron.rules.outcome import Outcome
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.stores.memory import MemoryStore
 from kron.testing import VirtualClock
 from kron.timing.schedule.policy import SECOND, SERVICE

@@ -14,7 +14,7 @@ from kron.integrations.celery.entry_job import job_of
 from kron.integrations.celery.publisher import Publisher, confirm_messages
 from kron.integrations.celery.settings import settings_of
 from kron.rules.attempt import AttemptResult
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.stores.memory import MemoryStore
 from kron.timing.key import key_of
 

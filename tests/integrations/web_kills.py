@@ -17,7 +17,8 @@ from pathlib import Path
 
 from kron.apps.wiring import open_store
 from kron.engine.audit import audit
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from tests.embedded.together import Campaign, Examination, _summary
 from tests.integrations.web import WebServer, gunicorn, uvicorn
 from tests.integrations.web_jobs import APPLICATIONS, LEASE_SECONDS, names

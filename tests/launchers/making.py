@@ -6,7 +6,8 @@ from dataclasses import replace
 from kron.engine.launcher import Launch
 from kron.language import parse
 from kron.rules.launch_result import LaunchResponse
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.timing.job import Job
 from kron.timing.key import key_of
 from kron.timing.schedule.policy import KRON

@@ -23,7 +23,7 @@ from kron.launchers.command.launcher import CommandLauncher
 from kron.launchers.command.process import boot, ticks
 from kron.rules.launch_result import LaunchResult, Report
 from kron.rules.outcome import Outcome
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.stores.sqlite import SqliteStore
 from kron.timing.job import Command
 from kron.timing.schedule.policy import KRON, MILLISECOND, SECOND, WorkerLossPolicy

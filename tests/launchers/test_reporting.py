@@ -14,7 +14,7 @@ from kron.launchers.command.launcher import CommandLauncher
 from kron.launchers.command.process import ticks
 from kron.rules.launch_result import Report
 from kron.rules.outcome import Outcome
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.rules.state import ScheduleState
 from kron.rules.update import ScheduleUpdate
 from kron.stores.memory import MemoryStore

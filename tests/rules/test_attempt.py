@@ -8,7 +8,7 @@ from kron.rules.attempt import AttemptResult, launched_attempt, lost_attempt, re
 from kron.rules.excerpt import excerpt_of, excerpt_of_error
 from kron.rules.launch_result import LaunchResponse, LaunchResult, Report
 from kron.rules.plan import plan
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.rules.update import update_of
 from kron.timing.schedule.policy import KRON, WorkerLossPolicy
 from tests.stores.making import NOW, a_case, a_job, a_run

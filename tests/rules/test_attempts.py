@@ -7,7 +7,7 @@ import pytest
 from kron.rules.launch_result import LaunchResult, Report, answered, reported
 from kron.rules.outcome import Outcome, Reason
 from kron.rules.plan import plan
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.rules.update import ScheduleUpdate, is_simple_insert
 from kron.timing.schedule.policy import KRON, SECOND, SERVICE, Overlap, WorkerLossPolicy
 from tests.stores.making import NOW, a_case, a_job, a_run

@@ -7,7 +7,7 @@ import pytest
 from kron.rules.edit import withdrawn
 from kron.rules.launch_result import LaunchResult, Report, answered, reported
 from kron.rules.outcome import Outcome, Reason
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.timing.schedule.policy import KRON, SECOND, Completion, WorkerLossPolicy
 from tests.rules.test_attempts import planned
 from tests.stores.making import NOW, a_run

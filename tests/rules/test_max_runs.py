@@ -11,7 +11,8 @@ from kron.rules.edit import created, defined, deleted
 from kron.rules.outcome import Reason
 from kron.rules.pause import NO_ACTOR, paused, resumed
 from kron.rules.plan import plan
-from kron.rules.run import State, ended, trigger_of
+from kron.rules.run import ended, trigger_of
+from kron.rules.run_state import State
 from kron.rules.state import ScheduleState
 from kron.rules.upcoming import next_period, no_upcoming_reason, upcoming
 from kron.rules.update import can_commit, is_simple_insert, update_of

@@ -6,7 +6,8 @@ import pytest
 
 from kron.rules.outcome import Outcome, Reason
 from kron.rules.plan import plan
-from kron.rules.run import State, trigger_of
+from kron.rules.run import trigger_of
+from kron.rules.run_state import State
 from kron.timing.schedule.policy import KRON, Overlap
 from tests.stores.making import NOW, a_case, a_job, a_run
 

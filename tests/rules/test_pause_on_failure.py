@@ -10,7 +10,7 @@ from kron.rules.edit import defined
 from kron.rules.outcome import Reason
 from kron.rules.pause import NO_ACTOR, paused, resumed
 from kron.rules.plan import plan, plan_full
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.rules.update import RunUpdate, can_commit, is_simple_insert, state_after, update_of
 from kron.timing.schedule.policy import KRON, MINUTE, SECOND, Overlap
 from tests.stores.making import NOW, a_case, a_job, a_run

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from kron.rules.delay import launch_delay, retry_delay, total_launch_delay
 from kron.rules.launch_result import LaunchResult, Report, answered, reported
 from kron.rules.outcome import Outcome, Reason
-from kron.rules.run import State, claimed
+from kron.rules.run import claimed
+from kron.rules.run_state import State
 from kron.timing.schedule.policy import DECLARATIVE, KRON, MILLISECOND, SECOND, SERVICE, WorkerLossPolicy
 from tests.rules.test_attempts import planned
 from tests.stores.making import NOW, a_run

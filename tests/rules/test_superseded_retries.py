@@ -6,7 +6,7 @@ import pytest
 
 from kron.rules.outcome import Reason
 from kron.rules.plan import plan, plan_full
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.rules.update import can_commit, update_of
 from kron.timing.schedule.policy import KRON, SECOND, Overlap
 from tests.stores.making import NOW, a_case, a_job, a_run

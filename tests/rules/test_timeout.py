@@ -7,7 +7,8 @@ import pytest
 from kron.rules.launch_result import LaunchResult, Report, answered, next_check_after, reported
 from kron.rules.outcome import Outcome, Reason
 from kron.rules.plan import plan
-from kron.rules.run import State, claimed
+from kron.rules.run import claimed
+from kron.rules.run_state import State
 from kron.timing.schedule.policy import DECLARATIVE, KRON, SECOND, SERVICE
 from tests.stores.making import NOW, a_case, a_job, a_run
 

@@ -6,7 +6,7 @@ from kron.apps.service.auth.caller import Caller
 from kron.apps.service.schemas.views import attempt_views
 from kron.client import Client
 from kron.rules.attempt import Attempt, AttemptResult, lost_attempt
-from kron.rules.run import State
+from kron.rules.run_state import State
 from tests.service.http import receiving, serving, until
 from tests.stores.making import NOW, a_run
 

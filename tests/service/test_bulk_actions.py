@@ -7,7 +7,7 @@ import pytest
 from kron.client import AsyncClient, Client
 from kron.errors import InvalidInput
 from kron.rules.outcome import Outcome, Reason
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.rules.update import ScheduleUpdate
 from tests.service.http import NDJSON, serving
 from tests.service.tokens import settings, token

@@ -7,7 +7,7 @@ import pytest
 
 from kron import parse
 from kron.engine.clock import ManualClock
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.rules.update import ScheduleUpdate
 from kron.stores.sqlite import SqliteStore
 from kron.timing.zone import instant_of

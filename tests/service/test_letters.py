@@ -8,7 +8,8 @@ import pytest
 
 from kron.apps.cli import main
 from kron.rules.launch_result import MAX_RETRY_AFTER_MS, LaunchResult, answered
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.timing.key import key_of
 from kron.timing.schedule.policy import SECOND, SERVICE
 from tests.service.http import receiving, serving, until

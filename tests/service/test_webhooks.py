@@ -18,7 +18,8 @@ from kron.launchers.http import HttpLauncher
 from kron.launchers.post import Poster
 from kron.launchers.signature import Secrets, sign, verify
 from kron.rules.launch_result import LaunchResult, Report
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.timing.job import Job
 from kron.timing.key import key_of
 from kron.timing.zone import instant_of

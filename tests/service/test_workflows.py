@@ -12,7 +12,8 @@ from kron.engine.launcher import Launch
 from kron.launchers.signature import Secrets, verify
 from kron.launchers.workflow import RunLauncher, WorkflowFolder, WorkflowLauncher, run_id_of
 from kron.rules.launch_result import LaunchResponse, LaunchResult
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.stores.memory import MemoryStore
 from kron.stores.postgres.migrate import migrate
 from kron.timing.job import Job

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from kron.engine.fleet import kind_of
 from kron.rules.outcome import Outcome, Reason
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.rules.update import ScheduleUpdate
 from kron.timing.schedule.policy import Catchup, FirstPeriod
 from tests.simulation.history import Write

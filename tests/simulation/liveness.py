@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from kron.rules.action import ActionKind
 from kron.rules.outcome import Reason
-from kron.rules.run import RUNNING, Run, State, overlap_of
+from kron.rules.run import Run, overlap_of
+from kron.rules.run_state import RUNNING, State
 from kron.rules.update import ScheduleUpdate
 from kron.timing.schedule.policy import Overlap
 from tests.simulation.history import Write

@@ -34,7 +34,8 @@ from kron.rules import (
 from kron.rules.downtime import ALWAYS
 from kron.rules.launch_result import LaunchResult
 from kron.rules.outcome import Outcome
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.rules.state import ScheduleState
 from kron.stores.memory import MemoryStore
 from kron.timing import due, key

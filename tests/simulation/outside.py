@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from kron.rules.outcome import Outcome, Reason
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.rules.update import RunUpdate, ScheduleUpdate
 from kron.timing.schedule.policy import Overlap
 from tests.simulation.history import Execution, History

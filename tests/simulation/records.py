@@ -8,7 +8,8 @@ from hashlib import sha256
 from kron.rules.action import ActionKind
 from kron.rules.downtime import ALWAYS
 from kron.rules.outcome import Outcome, Reason
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.rules.state import NOTHING, ScheduleState
 from kron.rules.update import RunUpdate, ScheduleUpdate
 from kron.timing.job import Job

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
-from kron.rules.outcome import GapRecord, Reason
+from kron.rules.gap_record import GapRecord
+from kron.rules.outcome import Reason
 from kron.rules.run import Run
 from kron.rules.state import ScheduleState
 from kron.rules.update import RunUpdate, ScheduleUpdate

@@ -7,8 +7,10 @@ from pathlib import Path
 
 from kron import parse
 from kron.engine.fleet import ALL_SHARDS, Share
-from kron.rules.outcome import GapRecord, Outcome, Reason
-from kron.rules.run import Run, State
+from kron.rules.gap_record import GapRecord
+from kron.rules.outcome import Outcome, Reason
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.rules.state import ScheduleState
 from kron.rules.update import Revision, RunUpdate, ScheduleUpdate
 from kron.timing.job import Job

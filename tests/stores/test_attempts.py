@@ -8,7 +8,7 @@ import pytest
 
 from kron.rules.attempt import MAX_ATTEMPTS_PER_RUN, Attempt, AttemptResult, lost_attempt
 from kron.rules.plan import plan
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.rules.update import RunUpdate, ScheduleUpdate, update_of
 from kron.stores.postgres import PostgresStore
 from kron.timing.schedule.policy import Overlap

@@ -7,7 +7,7 @@ from kron.apps.bulk_plan import pause_plan, redrive_plan, resume_plan, trigger_p
 from kron.engine.bulk import BATCH_SIZE, pause_all, redrive_all, resume_all, trigger_all
 from kron.engine.registrar import Actor, Registrar
 from kron.rules.outcome import Outcome, Reason
-from kron.rules.run import State
+from kron.rules.run_state import State
 from tests.stores.making import a_case, a_job, a_run, define
 
 ANA = Actor("ana", "holiday")

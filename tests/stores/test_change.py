@@ -3,7 +3,7 @@
 import pytest
 
 from kron.rules.outcome import Outcome
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.rules.update import RunUpdate
 from kron.timing.schedule.policy import Overlap
 from tests.stores.making import ALL, NOW, SECONDS, a_case, a_run, define, now, say, view, write

@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kron import KronError, parse
-from kron.rules.outcome import GapRecord, Outcome, Reason
-from kron.rules.run import Run, State
+from kron.rules.gap_record import GapRecord
+from kron.rules.outcome import Outcome, Reason
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.rules.update import Revision
 from kron.stores.codec import (
     GAP,

@@ -11,7 +11,7 @@ from kron.rules.edit import defined, deleted
 from kron.rules.outcome import Outcome
 from kron.rules.pause import NO_ACTOR, resumed
 from kron.rules.plan import plan
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.rules.update import RunUpdate, ScheduleUpdate, update_of
 from kron.timing.schedule.policy import Overlap, Policy
 from tests.stores.making import NOW, a_case, a_job, a_run, define, now

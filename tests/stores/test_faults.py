@@ -14,7 +14,7 @@ from kron.engine.registrar import Registrar
 from kron.engine.settings import Settings
 from kron.engine.worker import Worker
 from kron.rules.launch_result import LaunchResult
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.stores.postgres import PostgresStore
 from kron.timing.job import Job
 from kron.timing.schedule.policy import SERVICE, Catchup, Overlap

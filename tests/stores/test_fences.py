@@ -6,7 +6,7 @@ import pytest
 
 from kron import KronError
 from kron.rules.outcome import Outcome
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.rules.update import RunUpdate, ScheduleUpdate
 from kron.stores.postgres import PostgresStore
 from kron.stores.postgres.arrays import texts

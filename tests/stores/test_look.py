@@ -4,7 +4,7 @@ import pytest
 
 from kron.engine.fleet import SHARDS, shard_of
 from kron.rules.action import ActionKind, ScheduleAction
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.rules.update import ScheduleUpdate
 from tests.stores.making import (
     ALL,

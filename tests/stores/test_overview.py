@@ -9,7 +9,7 @@ from kron.engine.tenant_scope import set_tenant_scope
 from kron.rules.calendar_facts import CalendarFacts, RareDay, RareRun
 from kron.rules.load import LoadHour, LoadKind
 from kron.rules.outcome import Reason
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.rules.update import RunUpdate, ScheduleUpdate
 from kron.stores.postgres import PostgresStore
 from kron.stores.postgres.arrays import numbers, texts

@@ -7,8 +7,9 @@ import pytest
 from kron.engine.registrar import Actor, Registrar
 from kron.engine.worker import Worker
 from kron.rules.action import ActionKind, ScheduleAction
+from kron.rules.gap_record import GapRecord
 from kron.rules.launch_result import LaunchResult
-from kron.rules.outcome import GapRecord, Outcome, Reason
+from kron.rules.outcome import Outcome, Reason
 from kron.timing.schedule.policy import SERVICE
 from tests.engine.world import Still
 from tests.stores.making import NOW, SECONDS, a_job, now

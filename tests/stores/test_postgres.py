@@ -14,7 +14,7 @@ from kron import KronError
 from kron.engine.clock import ManualClock
 from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
 from kron.rules.outcome import Outcome
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.rules.update import RunUpdate, ScheduleUpdate
 from kron.stores.job_codec import write_job
 from kron.stores.postgres import PostgresStore

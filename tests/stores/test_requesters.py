@@ -6,7 +6,7 @@ from kron.engine.bulk import redrive_all, trigger_all
 from kron.engine.registrar import Actor, Registrar
 from kron.engine.why import why
 from kron.rules.action import ActionKind, ScheduleAction
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.rules.update import ScheduleUpdate
 from kron.timing.schedule.policy import SERVICE
 from tests.stores.making import NOW, a_job, a_run, now

@@ -9,8 +9,9 @@ import pytest
 from kron import KronError
 from kron.engine.audit import audit
 from kron.rules.action import ActionKind, ScheduleAction
-from kron.rules.outcome import GapRecord, Outcome, Reason
-from kron.rules.run import State
+from kron.rules.gap_record import GapRecord
+from kron.rules.outcome import Outcome, Reason
+from kron.rules.run_state import State
 from kron.rules.update import RunUpdate, ScheduleUpdate
 from kron.stores.postgres.doctor import _intervals_between, _partitions
 from kron.stores.postgres.statements import QUERIES

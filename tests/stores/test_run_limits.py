@@ -5,7 +5,7 @@ from dataclasses import replace
 from kron.rules.launch_result import LaunchResult, Report, answered, next_check_after, reported
 from kron.rules.outcome import Reason
 from kron.rules.plan import plan
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.rules.update import RunUpdate, update_of
 from kron.timing.schedule.policy import SECOND, Completion
 from tests.stores.making import NOW, Policy, a_case, a_job, define, now

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from kron.rules.outcome import Outcome
-from kron.rules.run import ACTIVE, OPEN, State
+from kron.rules.run_state import ACTIVE, OPEN, State
 from kron.rules.update import ScheduleUpdate
 from kron.timing.job import Command
 from kron.timing.schedule.policy import SECOND, SERVICE, Overlap

@@ -11,7 +11,7 @@ import pytest
 
 from kron import KronError
 from kron.engine.clock import ManualClock
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.rules.update import ScheduleUpdate
 from kron.stores.sqlite import SqliteStore
 from kron.stores.sqlite.statements import QUERIES, SCHEMA

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from kron.apps.record_fields import next_run_at
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.rules.update import RunUpdate, ScheduleUpdate
 from kron.timing.schedule.policy import Overlap
 from tests.stores.making import NOW, SECONDS, a_case, a_revision, a_run, now

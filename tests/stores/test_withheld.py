@@ -3,7 +3,8 @@
 from kron.engine.why import why
 from kron.rules.attempt import AttemptResult, launched_attempt
 from kron.rules.launch_result import LaunchResponse, LaunchResult, answered
-from kron.rules.run import State, claimed
+from kron.rules.run import claimed
+from kron.rules.run_state import State
 from tests.stores.making import NOW, SECONDS, a_run, define, now, say
 
 CAUSES = (

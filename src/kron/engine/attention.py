@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from kron.engine.overview import MAX_NEXT
 from kron.engine.store import Store
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.rules.state import ScheduleState
 
 LATE_MS = 60_000  # milliseconds after which a schedule that no worker has checked counts as late

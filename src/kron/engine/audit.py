@@ -17,8 +17,9 @@ from kron.engine.store import Store
 from kron.errors import NotFound
 from kron.rules.action import ActionKind, ScheduleAction
 from kron.rules.counters import over_reason
-from kron.rules.outcome import GapRecord
-from kron.rules.run import Run, State
+from kron.rules.gap_record import GapRecord
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.rules.state import ScheduleState
 from kron.rules.survey import responsible, unhandled
 from kron.rules.update import Revision

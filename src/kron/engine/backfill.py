@@ -10,7 +10,8 @@ from kron.engine.store import Store
 from kron.errors import InvalidInput
 from kron.rules.action import ActionKind, ScheduleAction
 from kron.rules.pause import NO_ACTOR, Actor
-from kron.rules.run import REDRIVE, Run, State, trigger_of
+from kron.rules.run import REDRIVE, Run, trigger_of
+from kron.rules.run_state import State
 from kron.rules.state import ScheduleState
 from kron.rules.update import ScheduleUpdate
 from kron.timing.job import Job

@@ -8,7 +8,8 @@ from kron.engine.backfill import MAX_BACKFILL_PERIODS, backfill_range
 from kron.engine.request_check import require_schedule
 from kron.engine.schedule_record import gap_of
 from kron.engine.store import Store
-from kron.rules.outcome import GapRecord, Outcome, Reason
+from kron.rules.gap_record import GapRecord
+from kron.rules.outcome import Outcome, Reason
 from kron.rules.run import Run
 from kron.timing.key import key_of
 

@@ -7,7 +7,8 @@ from itertools import count
 from kron.engine.claim import Claim
 from kron.rules.launch_result import last_launch
 from kron.rules.outcome import Reason
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.rules.upcoming import search_upcoming
 from kron.timing.schedule.policy import Overlap, Policy
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from kron.engine.events import Event
-from kron.rules.run import OPEN
+from kron.rules.run_state import OPEN
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)  # seconds
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

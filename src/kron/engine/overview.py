@@ -14,9 +14,11 @@ from kron.engine.calendar_index import CalendarIndex
 from kron.engine.name_index import NameIndex
 from kron.rules.action import ScheduleAction
 from kron.rules.calendar_facts import CalendarFacts
+from kron.rules.gap_record import GapRecord
 from kron.rules.load import Load, LoadHour
-from kron.rules.outcome import GapRecord, Reason
-from kron.rules.run import Run, State
+from kron.rules.outcome import Reason
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.rules.update import Revision
 
 MAX_NEXT = 200  # schedules that `next_checks` returns

@@ -9,7 +9,8 @@ from kron.engine.events import Event, about
 from kron.rules.action import ActionKind
 from kron.rules.outcome import Reason
 from kron.rules.plan import Plan
-from kron.rules.run import RUNNING, Run
+from kron.rules.run import Run
+from kron.rules.run_state import RUNNING
 from kron.timing.schedule.policy import MILLISECOND
 
 

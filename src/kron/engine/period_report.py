@@ -16,10 +16,12 @@ from kron.rules.action import ScheduleAction
 from kron.rules.attempt import Attempt, AttemptResult
 from kron.rules.counters import over_reason
 from kron.rules.downtime import ALWAYS, EVER
+from kron.rules.gap_record import GapRecord
 from kron.rules.launch_result import latest_claim
-from kron.rules.outcome import REASON_TEXT, GapRecord, Reason
+from kron.rules.outcome import REASON_TEXT, Reason
 from kron.rules.pause import passes_during_pause
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.rules.state import ScheduleState
 from kron.rules.survey import responsible
 from kron.rules.update import Revision

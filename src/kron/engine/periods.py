@@ -15,7 +15,8 @@ from kron.engine.period_report import Absence, PeriodReport
 from kron.engine.schedule_record import ScheduleRecord, gap_of, schedule_record
 from kron.engine.store import Store
 from kron.errors import InvalidInput
-from kron.rules.outcome import GapRecord, Outcome, Reason
+from kron.rules.gap_record import GapRecord
+from kron.rules.outcome import Outcome, Reason
 from kron.rules.run import Run
 from kron.rules.update import Revision
 from kron.timing.due import window_of

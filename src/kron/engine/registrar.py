@@ -25,7 +25,8 @@ from kron.rules.edit import defined, deleted
 from kron.rules.launch_result import Report
 from kron.rules.outcome import Outcome, Reason
 from kron.rules.pause import NO_ACTOR, Actor, pause_expired_update, paused, resumed
-from kron.rules.run import BACKFILL, REDRIVE, RESERVED_PREFIXES, Run, State, ended
+from kron.rules.run import BACKFILL, REDRIVE, RESERVED_PREFIXES, Run, ended
+from kron.rules.run_state import State
 from kron.rules.state import ScheduleState
 from kron.rules.upcoming import upcoming
 from kron.rules.update import ScheduleUpdate

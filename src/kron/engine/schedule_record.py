@@ -12,9 +12,11 @@ from kron.engine.store import Store
 from kron.errors import NotFound
 from kron.rules.action import ActionKind, ScheduleAction
 from kron.rules.attempt import Attempt
+from kron.rules.gap_record import GapRecord
 from kron.rules.launch_result import has_retry
-from kron.rules.outcome import GapRecord, Reason
-from kron.rules.run import RESERVED_PREFIXES, Run, State
+from kron.rules.outcome import Reason
+from kron.rules.run import RESERVED_PREFIXES, Run
+from kron.rules.run_state import State
 from kron.rules.state import ScheduleState
 from kron.rules.survey import responsible, unhandled
 from kron.rules.upcoming import search_upcoming

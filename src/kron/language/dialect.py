@@ -7,7 +7,6 @@ it, a line of the table, and the name. The module is imported when a text is fir
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from kron.errors import InvalidSchedule, clip, did_you_mean
@@ -28,8 +27,7 @@ AUTO = "auto"  # command line only: every dialect reads the text, and the readin
 _NAME = re.compile(r"[ \t]*([A-Za-z][A-Za-z0-9_-]*):[ \t]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(NamedTuple):
     """Grammar of schedule texts.
 
     Attributes:

@@ -204,12 +204,14 @@ def _read_pairs(text: str, pairs_start: int) -> dict[str, Any]:
             raise Fault("UNKNOWN_KEY", f"unknown key {clip(key)!r}", start, value_start - 1, hint)
         value = _read_value(key, text[value_start:end], value_start)
         group = "notify" if key == "mailto" else key
-        values, name, value = (repeatable[group], *value) if group in repeatable else (pairs, key, value)
+        values, name = pairs, key
+        if group in repeatable:
+            values, (name, value) = repeatable[group], value
         if name in values:
             message = f"duplicate {_NOUNS.get(group, 'key')} {clip(name)}"
             raise Fault("DUPLICATE_KEY", message, start, end, "keep one of them")
         values[name] = value
-        if len(repeatable["notify"]) > MAX_NOTIFICATIONS:
+        if group == "notify" and len(values) > MAX_NOTIFICATIONS:
             message = f"job has more than {MAX_NOTIFICATIONS} notifications"
             raise Fault("BAD_VALUE", message, start, end, "remove some of them")
     return pairs | {key: tuple(values.items()) for key, values in repeatable.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from kron.errors import KronError, clip
@@ -65,6 +66,7 @@ def with_opinion(fault: Fault, text: str, dialect: str, options: Options, door: 
     return Fault(fault.code, fault.message, fault.start, fault.end, hint, {**fault.details, **opinion.details})
 
 
+@lru_cache(256)  # many lines of a file can be refused for the same schedule
 def _opinion(refused: _Refused) -> Opinion | None:
     groups = readings(refused.text, refused.options, without=refused.dialect)
     if groups:

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from kron.rules.excerpt import excerpt_of
 from kron.rules.launch_result import LaunchResponse, LaunchResult, Report
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 
 MAX_ATTEMPTS_PER_RUN = 50  # the newest are kept
 _MAX_CODE = 1 << 31

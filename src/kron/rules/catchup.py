@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kron.rules.outcome import GapRecord, Outcome, Reason
+from kron.rules.gap_record import GapRecord
+from kron.rules.outcome import Outcome, Reason
 from kron.rules.state import ScheduleState
 from kron.rules.survey import MAX_PERIODS_PER_PASS, DueScan, count_owed, scan_due
 from kron.timing.due import window_extent

@@ -11,7 +11,8 @@ from typing import Any
 
 from kron.rules.action import KRON_ACTOR, ActionKind, ScheduleAction
 from kron.rules.draft import PlanBuilder
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.rules.state import ScheduleState
 from kron.timing.schedule.policy import Policy
 

@@ -12,7 +12,8 @@ from kron.rules.launch_result import failed_launch
 from kron.rules.outcome import Outcome, Reason
 from kron.rules.pause import Actor
 from kron.rules.plan import skipped_run
-from kron.rules.run import Run, State, ended
+from kron.rules.run import Run, ended
+from kron.rules.run_state import State
 from kron.rules.state import ScheduleState
 from kron.rules.update import Revision, ScheduleUpdate
 from kron.timing.due import has_period, window_extent

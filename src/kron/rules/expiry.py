@@ -9,7 +9,8 @@ from kron.rules.attempt import lost_attempt, timed_out_attempt
 from kron.rules.draft import PlanBuilder
 from kron.rules.launch_result import failed_launch, failed_run, last_launch, tried_for_long, was_last_launch
 from kron.rules.outcome import Outcome, Reason
-from kron.rules.run import RUNNING, Run, State, claimed, ended, exclusive, is_at_limit
+from kron.rules.run import Run, claimed, ended, exclusive, is_at_limit
+from kron.rules.run_state import RUNNING, State
 from kron.timing.schedule.policy import Policy, WorkerLossPolicy
 
 

@@ -6,7 +6,8 @@ own.
 
 from __future__ import annotations
 
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.rules.state import ScheduleState
 from kron.timing.due import due_of, window_extent
 from kron.timing.job import Job

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from kron.rules.delay import launch_delay, retry_delay, total_launch_delay
 from kron.rules.outcome import Outcome, Reason
-from kron.rules.run import ACTIVE, RUNNING, Run, State, ended
+from kron.rules.run import Run, ended
+from kron.rules.run_state import ACTIVE, RUNNING, State
 from kron.timing.schedule.policy import MILLISECOND, Completion, Overlap, Policy, WorkerLossPolicy
 
 MAX_RETRY_AFTER_MS = 3_600_000  # milliseconds: upper limit of the delay that a target can request

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -60,14 +59,3 @@ REASON_TEXT = {
     Reason.ENDED: "No worker was running when the period was due, and the schedule has ended since.",
     Reason.SHADOW: "krond runs in shadow mode: it records when the run would have started, and starts nothing.",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class GapRecord:
-    """One record for `count` periods, from `first` to `last` (seconds), with the same outcome and reason."""
-
-    first: int
-    last: int
-    count: int
-    outcome: Outcome
-    reason: Reason

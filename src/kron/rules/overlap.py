@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from kron.rules.draft import PlanBuilder
 from kron.rules.outcome import Outcome, Reason
-from kron.rules.run import RUNNING, Run, State, claimed, ended, is_at_limit, overlap_of
+from kron.rules.run import Run, claimed, ended, is_at_limit, overlap_of
+from kron.rules.run_state import RUNNING, State
 from kron.timing.schedule.policy import MILLISECOND, Overlap, Policy
 
 

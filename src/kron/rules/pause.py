@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from kron.errors import InvalidInput
 from kron.rules.action import ActionKind, ScheduleAction
-from kron.rules.outcome import GapRecord, Outcome, Reason
+from kron.rules.gap_record import GapRecord
+from kron.rules.outcome import Outcome, Reason
 from kron.rules.plan import skipped_run
 from kron.rules.run import Run
 from kron.rules.state import ScheduleState

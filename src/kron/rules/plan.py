@@ -18,10 +18,12 @@ from kron.rules.counters import counted_runs, last_allowed, pause_after_failures
 from kron.rules.draft import PlanBuilder
 from kron.rules.expiry import handle_expired_runs, retry_failed
 from kron.rules.fast_path import plan_fast
+from kron.rules.gap_record import GapRecord
 from kron.rules.launch_result import earlier
-from kron.rules.outcome import GapRecord, Outcome, Reason
+from kron.rules.outcome import Outcome, Reason
 from kron.rules.overlap import start_pending
-from kron.rules.run import Run, State, ended, overlap_of
+from kron.rules.run import Run, ended, overlap_of
+from kron.rules.run_state import State
 from kron.rules.state import ScheduleState
 from kron.rules.survey import DueScan
 from kron.timing.due import Due

@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from kron.rules.outcome import GapRecord, Reason
-from kron.rules.run import Run, State
+from kron.rules.gap_record import GapRecord
+from kron.rules.outcome import Reason
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.rules.scope import ALL, scope_of
 from kron.rules.update import ScheduleUpdate
 

@@ -14,9 +14,10 @@ from typing import NamedTuple
 from kron.rules.action import ActionKind, ScheduleAction
 from kron.rules.attempt import Attempt
 from kron.rules.counters import counted_runs, with_end, with_ends
-from kron.rules.outcome import GapRecord
+from kron.rules.gap_record import GapRecord
 from kron.rules.plan import Plan
-from kron.rules.run import Run, State, exclusive, is_valid_transition
+from kron.rules.run import Run, exclusive, is_valid_transition
+from kron.rules.run_state import State
 from kron.rules.state import ScheduleState
 from kron.timing.job import Job
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from kron.errors import KronError, UnreadableRecord
 from kron.rules.action import ScheduleAction
 from kron.rules.attempt import Attempt
-from kron.rules.outcome import GapRecord
+from kron.rules.gap_record import GapRecord
 from kron.rules.run import Run
 from kron.rules.state import ScheduleState
 from kron.rules.update import Revision

@@ -10,7 +10,7 @@ from kron.engine.overview import Overview
 from kron.engine.store import FIRST, Found, Store
 from kron.rules.action import ScheduleAction
 from kron.rules.attempt import Attempt
-from kron.rules.outcome import GapRecord
+from kron.rules.gap_record import GapRecord
 from kron.rules.run import Run
 from kron.rules.state import ScheduleState
 from kron.rules.update import Revision, RunUpdate, ScheduleUpdate

@@ -14,7 +14,8 @@ import psycopg
 
 from kron import parse
 from kron.engine.launcher import Launch
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.timing.key import key_of
 from kron.timing.period import next_nominal
 from tests.campaigns.chaos.life import Post

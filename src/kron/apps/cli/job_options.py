@@ -7,7 +7,7 @@ from typing import Any
 
 from kron.apps.cli.options import add_record_format, add_shared_store, count, define
 from kron.rules.outcome import Outcome
-from kron.rules.run import State
+from kron.rules.run_state import State
 
 DEFAULT_JOBS, DEFAULT_RUNS = 100, 20
 

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from kron.engine.store import Store
 from kron.launchers.command.journal import Journal
 from kron.rules.launch_result import LaunchResult, answered, next_check_after
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.rules.state import ScheduleState
 from kron.rules.update import RunUpdate
 

@@ -9,7 +9,8 @@ from kron.apps.dashboard.fleet_panel import FleetPanel
 from kron.apps.dashboard.next_run import late_due
 from kron.apps.dashboard.outcome_look import LATE, PAUSED, Look, look_of_run
 from kron.engine.overview import RecentPeriods
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.rules.state import ScheduleState
 
 MAX_ITEMS = 8  # of each kind

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kron.apps.dashboard.schedule_filter import late_names
 from kron.apps.dashboard.view import View
-from kron.rules.run import State
+from kron.rules.run_state import State
 
 MOST = 100
 

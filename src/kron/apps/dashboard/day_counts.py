@@ -11,7 +11,7 @@ from kron.apps.dashboard.outcome_look import SHORT_REASONS
 from kron.engine.overview import OutcomeCount, TimeRange
 from kron.rules.load import LoadInterval
 from kron.rules.outcome import Reason
-from kron.rules.run import State
+from kron.rules.run_state import State
 
 BAR_SECONDS = 600
 DAY_BARS = 144

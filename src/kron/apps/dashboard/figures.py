@@ -15,7 +15,8 @@ from kron.apps.dashboard.rung import run_length
 from kron.apps.dashboard.time_text import span_text
 from kron.apps.plural import plural
 from kron.rules.outcome import Outcome
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 
 MAX_RUNS = 60  # newest scheduled runs that the figures are about
 

@@ -13,7 +13,7 @@ from kron.engine.overview import TROUBLE, OutcomeCount
 from kron.errors import InvalidInput, clip
 from kron.language.english_words import MONTHS
 from kron.rules.outcome import Reason
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.timing.calendar import Date, date_of, day_of, weekday_of
 
 FIRST_YEAR, LAST_YEAR = 1970, 2999

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kron.rules.outcome import Outcome, Reason
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 
 
 class Look(NamedTuple):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kron.apps.dashboard.outcome_look import LATE, Look, look_of_outcome, look_of_run
 from kron.engine.overview import RecentPeriods
-from kron.rules.outcome import GapRecord
+from kron.rules.gap_record import GapRecord
 from kron.rules.run import Run
 
 MARKS = 14  # periods that a list shows

@@ -10,7 +10,8 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from kron.apps.dashboard.view import View
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 
 MAX_SCHEDULES = 50  # schedules whose runs are read
 MAX_SCANNED = 100  # runs that are read in search of one outcome

@@ -25,7 +25,8 @@ from kron.engine.period_report import Absence
 from kron.engine.periods import PeriodLine
 from kron.rules.action import ActionKind
 from kron.rules.outcome import Outcome, Reason
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.timing.clock_change import fold_pass
 from kron.timing.recurrence import stands_for
 

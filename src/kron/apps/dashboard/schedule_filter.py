@@ -11,7 +11,7 @@ from kron.apps.dashboard.view import View
 from kron.engine.name_search import search_names
 from kron.engine.overview import MAX_NEXT, TROUBLE
 from kron.errors import InvalidInput, clip
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.rules.state import ScheduleState
 from kron.timing.labels import selector_of
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from kron.apps.dashboard.outcome_look import Look, look_of_run
 from kron.apps.dashboard.run_position import RunPosition
 from kron.engine.overview import Activity, ActivityPosition, WorkerRecord
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 
 TROUBLE_STATES = frozenset({State.FAILED, State.LOST, State.UNKNOWN, State.MISSED})
 

@@ -14,7 +14,7 @@ from kron.launchers.python import Function, PythonLauncher, call
 from kron.launchers.threads import Threads
 from kron.rules.excerpt import excerpt_of_error
 from kron.rules.launch_result import Report
-from kron.rules.run import State
+from kron.rules.run_state import State
 
 SHUTDOWN_RETRY_SECONDS = 5.0  # for retries when the scheduler stops; then the next scheduler starts the task again
 MAX_RETRY_SECONDS = float("inf")  # seconds for which recording an end is retried: another process cannot do it

@@ -16,7 +16,8 @@ from kron.rules.edit import created, revision_of, withdrawn
 from kron.rules.outcome import Outcome, Reason
 from kron.rules.pause import Actor
 from kron.rules.plan import record_due
-from kron.rules.run import Run, State, ended
+from kron.rules.run import Run, ended
+from kron.rules.run_state import State
 from kron.rules.state import ScheduleState
 from kron.rules.update import ScheduleUpdate
 

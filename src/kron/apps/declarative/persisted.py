@@ -18,7 +18,8 @@ from kron.apps.declarative.errors import (
 from kron.apps.declarative.registration import SCHEME
 from kron.engine.store import Store
 from kron.errors import KronError, LanguageError, UnreadableRecord
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.rules.state import ScheduleState
 from kron.stores.row_codec import DecodeError
 from kron.timing.job import Job

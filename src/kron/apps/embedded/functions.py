@@ -28,7 +28,8 @@ from kron.launchers.threads import Threads
 from kron.rules.excerpt import excerpt_of_error
 from kron.rules.launch_result import LaunchResponse, LaunchResult, Report, failed_run
 from kron.rules.outcome import Outcome, Reason
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.timing.schedule.policy import SECOND
 
 HEARTBEATS_PER_LEASE = 6

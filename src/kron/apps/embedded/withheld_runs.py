@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from kron.engine.store import Store
 from kron.launchers.slots import Slots
-from kron.rules.run import State
+from kron.rules.run_state import State
 from kron.rules.update import RunUpdate
 
 RETRY_MS = 30_000  # milliseconds after which a withheld run is launched again without being woken

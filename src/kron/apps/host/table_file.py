@@ -21,7 +21,6 @@ from kron.errors import InvalidInput, InvalidSchedule, KronError, NotFound
 MAX_FILE_BYTES = 8 << 20
 UNSAFE_MODE = 0o022  # writable by the group or by others
 MAX_LINKS = 4  # that are followed for one file
-_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class Signature(NamedTuple):
@@ -90,7 +89,7 @@ def read_file(folder: int, name: str, path: str, owners: Collection[int]) -> byt
         with _followed(folder, name, path, owners) as (place, last_name):
             facts = os.stat(last_name, dir_fd=place, follow_symlinks=False)
             _check(path, facts, owners)  # opening a device can have effects
-            file = os.open(last_name, _FLAGS, dir_fd=place)
+            file = os.open(last_name, _flags(), dir_fd=place)
     except OSError as error:
         raise NotFound("NOT_FOUND", f"{path}: {error.strerror}", hint="check the file and its permissions") from None
     with os.fdopen(file, "rb") as stream:
@@ -120,7 +119,7 @@ def _followed(folder: int, name: str, path: str, owners: Collection[int]) -> Ite
                 yield place, steps[0]
                 return
             else:
-                last_place, place = place, os.open(steps[0], _FLAGS | os.O_DIRECTORY, dir_fd=place)
+                last_place, place = place, os.open(steps[0], _flags() | os.O_DIRECTORY, dir_fd=place)
                 os.close(last_place)
                 refusal = _folder_error(f"{path}, in its folder {steps.pop(0)!r},", place, owners)
                 if refusal is not None:
@@ -219,3 +218,8 @@ def text_of(content: bytes, path: str) -> str:
         message = f"{path}: line {text.count(chr(10), 0, text.index(chr(0))) + 1} has a NUL character"
         raise InvalidSchedule("BAD_CHARACTER", message, hint="save the file as plain text")
     return text
+
+
+def _flags() -> int:
+    """Return the flags of a file or a folder that another user may exchange. Not every system has all of them."""
+    return os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC

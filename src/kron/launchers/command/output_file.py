@@ -8,7 +8,6 @@ from contextlib import suppress
 from errno import ELOOP, ENXIO
 from pathlib import Path
 
-_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _KINDS = {
     stat.S_IFIFO: "a FIFO",
     stat.S_IFCHR: "a device",
@@ -42,7 +41,8 @@ def open_output(path: str, uid: int, umask: int | None, *, follows_own_links: bo
     with suppress(FileNotFoundError):  # a new file
         _check_kind(path, os.lstat(path).st_mode)
     try:
-        file, is_new = _open(path, _FLAGS | os.O_NOFOLLOW)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+        file, is_new = _open(path, flags | os.O_NOFOLLOW)
     except OSError as error:
         if error.errno in (ELOOP, ENXIO):  # it has become a symlink or a FIFO in between
             raise RefusedOutput(f"{path} is not a regular file: {_ADVICE}") from None

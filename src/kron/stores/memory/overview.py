@@ -18,7 +18,8 @@ from kron.engine.overview import (
 )
 from kron.rules.load import Load, LoadHour, load_of
 from kron.rules.outcome import Reason
-from kron.rules.run import RUNNING, Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import RUNNING, State
 from kron.rules.tally import end_of, end_of_gap, tally
 from kron.stores.memory.activity import MemoryActivity
 from kron.stores.memory.calendar_index import MemoryCalendar

@@ -12,7 +12,7 @@ from kron.engine.store import FIRST, Found, Maintained
 from kron.rules.action import REQUESTS, ScheduleAction
 from kron.rules.attempt import Attempt
 from kron.rules.downtime import ALWAYS
-from kron.rules.outcome import GapRecord
+from kron.rules.gap_record import GapRecord
 from kron.rules.run import Run
 from kron.rules.state import NOTHING, ScheduleState
 from kron.rules.tally import ends_of

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from kron.rules.action import ScheduleAction
 from kron.rules.attempt import Attempt
+from kron.rules.gap_record import GapRecord
 from kron.rules.load import LoadHour
-from kron.rules.outcome import GapRecord
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.rules.state import ScheduleState
 from kron.rules.update import Revision
 

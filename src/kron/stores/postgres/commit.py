@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
-from kron.rules.run import Run, State, exclusive
+from kron.rules.run import Run, exclusive
+from kron.rules.run_state import State
 from kron.rules.tally import ends_of
 from kron.rules.upcoming import next_period
 from kron.rules.update import ScheduleUpdate, can_commit, is_simple_insert

@@ -16,9 +16,11 @@ from kron.engine.overview import (
     WorkerRecord,
     kinds_of_trouble,
 )
+from kron.rules.gap_record import GapRecord
 from kron.rules.load import Load, LoadHour, load_of
-from kron.rules.outcome import GapRecord, Reason
-from kron.rules.run import Run, State
+from kron.rules.outcome import Reason
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.stores.codec import read_gap, read_run
 from kron.stores.load_codec import read_hour, write_hour
 from kron.stores.postgres.activity import PostgresActivity

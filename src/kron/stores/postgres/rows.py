@@ -10,8 +10,9 @@ from typing import Any
 from kron.engine.fleet import Share, kind_of, shard_of
 from kron.errors import InvalidInput, KronError
 from kron.rules.action import ScheduleAction
-from kron.rules.outcome import GapRecord
-from kron.rules.run import OPEN, Run, State
+from kron.rules.gap_record import GapRecord
+from kron.rules.run import Run
+from kron.rules.run_state import OPEN, State
 from kron.rules.state import ScheduleState
 from kron.rules.upcoming import next_period
 from kron.rules.update import Revision

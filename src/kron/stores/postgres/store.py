@@ -13,7 +13,7 @@ from kron.engine.tenant_scope import tenant_scope
 from kron.errors import WriteRejected
 from kron.rules.action import ScheduleAction
 from kron.rules.attempt import Attempt
-from kron.rules.outcome import GapRecord
+from kron.rules.gap_record import GapRecord
 from kron.rules.run import Run
 from kron.rules.scope import scope_of
 from kron.rules.state import ScheduleState

@@ -17,7 +17,8 @@ from kron.engine.overview import (
 )
 from kron.rules.load import Load, LoadHour, load_of
 from kron.rules.outcome import Reason
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.stores.codec import read_gap, read_run
 from kron.stores.load_codec import read_hour, write_hour
 from kron.stores.presets import Presets

@@ -12,7 +12,7 @@ from kron.engine.fleet import Fleet, Share, kind_of
 from kron.engine.store import FIRST, Found, Maintained
 from kron.rules.action import ScheduleAction
 from kron.rules.attempt import Attempt
-from kron.rules.outcome import GapRecord
+from kron.rules.gap_record import GapRecord
 from kron.rules.run import Run
 from kron.rules.scope import scope_of
 from kron.rules.state import ScheduleState

@@ -7,8 +7,9 @@ from typing import NamedTuple
 from kron.apps.daemon.notifications.finding import Trouble, is_late, trouble_of, trouble_of_gap
 from kron.apps.daemon.notifications.notified import Notified
 from kron.language.notification_form import Occasion
-from kron.rules.outcome import GapRecord
-from kron.rules.run import Run, State
+from kron.rules.gap_record import GapRecord
+from kron.rules.run import Run
+from kron.rules.run_state import State
 
 _LATE = Trouble(Occasion.LATE, "")
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kron.language.notification_form import Occasion
-from kron.rules.outcome import GapRecord, Outcome
-from kron.rules.run import Run, State
+from kron.rules.gap_record import GapRecord
+from kron.rules.outcome import Outcome
+from kron.rules.run import Run
+from kron.rules.run_state import State
 
 LATE_MS = 60_000  # milliseconds after its time from which a run is late
 _FAILURES = frozenset({State.FAILED, State.LOST, State.UNKNOWN})

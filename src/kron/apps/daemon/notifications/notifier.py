@@ -25,7 +25,7 @@ from kron.engine.store import Store
 from kron.language.notification_form import Means, NotificationForm, notification_form
 from kron.launchers.command.output import output_name, tail
 from kron.rules.attempt import last_error
-from kron.rules.outcome import GapRecord
+from kron.rules.gap_record import GapRecord
 from kron.rules.run import Run
 from kron.timing.job import Command
 

@@ -36,7 +36,8 @@ from kron.apps.dashboard.view import View
 from kron.apps.dashboard.worker_start import worker_starts
 from kron.engine.overview import RecentPeriods, WorkerRecord
 from kron.rules.load import Load
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.rules.state import ScheduleState
 from kron.rules.upcoming import search_upcoming
 from kron.timing.zone import zone

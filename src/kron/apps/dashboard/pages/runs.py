@@ -33,7 +33,8 @@ from kron.engine.overview import TROUBLE
 from kron.engine.registrar import REDRIVABLE_STATES
 from kron.errors import InvalidInput, clip
 from kron.rules.attempt import Attempt
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 
 PAGE_SIZE = 25
 MAX_RUNNING = 50

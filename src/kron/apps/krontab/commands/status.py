@@ -15,7 +15,8 @@ from kron.apps.krontab.parser import read_place
 from kron.apps.krontab.table_report import IN_FORCE, TableReport, report_tables, stored_jobs
 from kron.apps.plural import plural
 from kron.language.boot_form import NEXT_BOOT, is_boot
-from kron.rules.run import RUNNING, Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import RUNNING, State
 from kron.rules.state import ScheduleState
 from kron.rules.upcoming import upcoming
 from kron.timing.zone import rfc3339_ms

@@ -29,7 +29,7 @@ from kron.engine.overview import MAX_NEXT, TROUBLE, ActivityPosition
 from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
 from kron.errors import InvalidInput
 from kron.rules.next_runs import next_runs
-from kron.rules.run import State
+from kron.rules.run_state import State
 
 router = APIRouter(route_class=Guarded, prefix="/v1", tags=["overview"])
 

@@ -14,9 +14,9 @@ from kron.engine.fleet import Member, shares
 from kron.engine.overview import Activity, OutcomeCount, WorkerRecord
 from kron.engine.periods import PeriodLine
 from kron.rules.action import ScheduleAction
+from kron.rules.gap_record import GapRecord
 from kron.rules.load import Load
 from kron.rules.next_runs import NextRun
-from kron.rules.outcome import GapRecord
 from kron.rules.update import Revision
 from kron.timing.schedule.window import SECOND
 from kron.timing.zone import rfc3339, rfc3339_ms

@@ -16,7 +16,8 @@ from kron.engine.registrar import Registrar
 from kron.language.canonical import canonical, write_cron
 from kron.language.kron import scan
 from kron.rules.attempt import Attempt, without_worker_names
-from kron.rules.run import Run, State
+from kron.rules.run import Run
+from kron.rules.run_state import State
 from kron.rules.state import ScheduleState
 from kron.rules.update import Revision
 from kron.timing.due import Due
