@@ -1,6 +1,7 @@
 """Reports that come together are written together, and nobody waits for one who was cancelled."""
 
 import asyncio
+import gc
 from dataclasses import replace
 
 import pytest
@@ -222,6 +223,20 @@ def test_entries_of_a_cancelled_writer_are_written_by_another():
         return await asyncio.gather(*said)
 
     assert played(script) == [True] * 3
+
+
+def test_loop_that_ends_during_a_write_leaves_no_task_behind(caplog):
+    async def script():
+        store = Slow()
+        (launch,) = await launched(store, 1)
+        waiting = asyncio.create_task(write(ReportWriter(store), launch, Report.SUCCESS))
+        while not store.batches:
+            await asyncio.sleep(0)
+        assert not waiting.done()
+
+    played(script)
+    gc.collect()
+    assert not caplog.records, "Task was destroyed but it is pending"
 
 
 def test_unreadable_schedule_fails_only_its_own_report():

@@ -48,18 +48,23 @@ class BatchWriter(Generic[T]):
     def put(self, entry: T) -> None:
         """Add an entry, to be written soon."""
         self.waiting.append(entry)
-        if not self.busy:
-            self.task = asyncio.ensure_future(self._write_all())
+        self._start()
 
     @property
     def busy(self) -> bool:
         """Whether entries are waiting or being written."""
-        return self.task is not None and not self.task.done()
+        return bool(self.waiting) or (self.task is not None and not self.task.done())
 
     async def drain(self) -> None:
         """Wait until all entries are written."""
-        while self.task is not None and self.busy:
-            await asyncio.wait({self.task})
+        while self.busy:
+            await asyncio.wait({self._start()})
+
+    def _start(self) -> asyncio.Task[None]:
+        """Return the task that writes the entries; a new one if there is none."""
+        if self.task is None or self.task.done():
+            self.task = asyncio.ensure_future(self._write_all())
+        return self.task
 
     async def _write_all(self) -> None:
         retry_delay = MIN_RETRY_SECONDS
@@ -69,7 +74,8 @@ class BatchWriter(Generic[T]):
                 await self.write(entries)
             except asyncio.CancelledError:  # another task writes the entries: their owners may still wait for them
                 self.waiting.extendleft(reversed(entries))
-                self.task = asyncio.ensure_future(self._write_all())
+                # Not at once: if the event loop is about to end, the new task could not.
+                asyncio.get_running_loop().call_later(MIN_RETRY_SECONDS, self._start)
                 raise
             except Exception as error:
                 self.failed(error)
