@@ -10,11 +10,12 @@ from typing import NamedTuple
 
 ANSWER, CASE, CATCHUP = "rules/launch_result.py", "rules/state.py", "rules/catchup.py"
 DECISION, DUE, ORDINARY, OVERLAP = "timing/decision.py", "rules/survey.py", "rules/fast_path.py", "rules/overlap.py"
-PERIOD, PLAN, POLICY, RUN, TEND, ZONE = (
+PERIOD, PLAN, POLICY, RUN, RUN_STATE, TEND, ZONE = (
     "timing/period.py",
     "rules/plan.py",
     "timing/schedule/policy.py",
     "rules/run.py",
+    "rules/run_state.py",
     "rules/expiry.py",
     "timing/zone.py",
 )
@@ -137,10 +138,8 @@ SERVICE = (
     Patch("SVC-TICK-CATCHUP", PLAN, "if policy.catchup is Catchup.SPREAD:", "if False:"),
     Patch("SVC-TICK-CATCHUP", PLAN, "if state.policy.catchup is Catchup.NONE:", "if False:"),
     Patch("SVC-TICK-CATCHUP", CATCHUP, "state.policy.catchup in _OLDEST_FIRST_POLICIES and not", "False and not"),
-    Patch(
-        "SVC-PC-INFLIGHT", RUN, "State.RETRY, State.ENQUEUED, State.STARTED})  #", "State.RETRY, State.ENQUEUED})  #"
-    ),
-    Patch("SVC-PC-INFLIGHT", RUN, "State.RETRY, State.ENQUEUED, State.STARTED})  #", "State.RETRY, State.STARTED})  #"),
+    Patch("SVC-PC-INFLIGHT", RUN_STATE, "State.ENQUEUED, State.STARTED})  #", "State.ENQUEUED})  #"),
+    Patch("SVC-PC-INFLIGHT", RUN_STATE, "State.ENQUEUED, State.STARTED})  #", "State.STARTED})  #"),
     Patch("SVC-SEC-VALIDATE", DEFINITION, "if config.allowed_timezones and", "if False and"),
     Patch("SVC-SEC-VALIDATE", GRAMMAR, 'MINUTE = Kind("minute", 0, 59)', 'MINUTE = Kind("minute", 0, 61)'),
     Patch("SVC-SEC-BOUND", CONFIG, "MAX_LOOKAHEAD_MS = 3_600_000", "MAX_LOOKAHEAD_MS = 3_600_000_000"),

@@ -26,7 +26,7 @@ from kron.rules.launch_result import Report
 from kron.rules.outcome import Outcome, Reason
 from kron.rules.pause import NO_ACTOR, Actor, pause_expired_update, paused, resumed
 from kron.rules.run import BACKFILL, REDRIVE, RESERVED_PREFIXES, Run, ended
-from kron.rules.run_state import State
+from kron.rules.run_state import REDRIVABLE, State
 from kron.rules.state import ScheduleState
 from kron.rules.upcoming import upcoming
 from kron.rules.update import ScheduleUpdate
@@ -38,7 +38,6 @@ from kron.timing.schedule.policy import Overlap
 __all__ = ["Actor", "Registrar"]
 
 Check = Callable[[ScheduleUpdate, int], None]  # of an update at a time in milliseconds
-REDRIVABLE_STATES = frozenset({State.FAILED, State.UNKNOWN, State.LOST})
 
 
 class Registrar:
@@ -214,7 +213,7 @@ class Registrar:
                 f"run {key} does not exist",
                 hint="use the key of a run that failed, was lost or is unknown",
             )
-        if dead_letter.state not in REDRIVABLE_STATES:
+        if dead_letter.state not in REDRIVABLE:
             message = f"run is {dead_letter.state}; only failed, lost and unknown runs can be redriven"
             raise InvalidInput("NOT_DEAD", message, hint="trigger the schedule instead")
         (run,) = await run_again(self.store, dead_letter.identity, [dead_letter.nominal], REDRIVE, key, overlap, actor)

@@ -27,3 +27,4 @@ class State(StrEnum):
 OPEN = frozenset({State.PENDING, State.LAUNCHING, State.RETRY, State.ENQUEUED, State.STARTED, State.WAITING})
 ACTIVE = frozenset({State.LAUNCHING, State.RETRY, State.ENQUEUED, State.STARTED})  # may be in progress
 RUNNING = frozenset({State.ENQUEUED, State.STARTED})
+REDRIVABLE = frozenset({State.FAILED, State.UNKNOWN, State.LOST})  # a user can have it run again

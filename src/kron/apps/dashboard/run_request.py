@@ -8,9 +8,9 @@ from typing import NamedTuple
 from kron.apps.dashboard.outcome_look import Look, look_of_run
 from kron.apps.dashboard.view import View
 from kron.engine.backfill import redrive_key
-from kron.engine.registrar import REDRIVABLE_STATES
 from kron.rules.action import ActionKind, ScheduleAction
 from kron.rules.run import BACKFILL, REDRIVE, Run
+from kron.rules.run_state import REDRIVABLE
 
 WORDS = {
     ActionKind.TRIGGERED: "Run now",
@@ -65,7 +65,7 @@ async def request_and_redrive(view: View, run: Run, others: Sequence[Run]) -> tu
 
 async def redrives_of(view: View, runs: Sequence[Run]) -> dict[str, Redrive]:
     """Return the new runs of those that were redriven, by the keys of the old ones."""
-    new_keys = {run.key: redrive_key(run) for run in runs if run.state in REDRIVABLE_STATES}
+    new_keys = {run.key: redrive_key(run) for run in runs if run.state in REDRIVABLE}
     if not new_keys:
         return {}
     found = await view.panel(view.store.runs_by_key(list(new_keys.values()))) or []

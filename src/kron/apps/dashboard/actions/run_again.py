@@ -7,15 +7,15 @@ from starlette.responses import Response
 from kron.apps.dashboard.form import Fields, text_of
 from kron.apps.dashboard.outcome_look import look_of_run
 from kron.apps.dashboard.view import View
-from kron.engine.registrar import REDRIVABLE_STATES
 from kron.errors import NotFound
 from kron.rules.run import Run
+from kron.rules.run_state import REDRIVABLE
 
 
 async def run_again_page(view: View) -> Response:
     """Return the page that shows which period would run again."""
     run = await _run(view)
-    is_possible = run.state in REDRIVABLE_STATES
+    is_possible = run.state in REDRIVABLE
     return view.render("run_again.html", section="runs", run=run, look=look_of_run(run), is_possible=is_possible)
 
 

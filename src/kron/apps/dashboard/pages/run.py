@@ -20,11 +20,11 @@ from kron.apps.dashboard.view import View
 from kron.apps.dashboard.why_panel import Why, why_of
 from kron.engine.attempt_text import is_command
 from kron.engine.periods import PeriodLine, periods_around
-from kron.engine.registrar import REDRIVABLE_STATES
 from kron.engine.schedule_record import ScheduleRecord, schedule_record
 from kron.errors import NotFound
 from kron.rules.attempt import Attempt, AttemptResult
 from kron.rules.run import Run
+from kron.rules.run_state import REDRIVABLE
 from kron.timing.period import Period
 from kron.timing.zone import zone
 
@@ -79,7 +79,7 @@ async def run_page(view: View) -> Response:
         axis=axis_texts(window_axis(placement.job), [run.nominal], zone(view.zone)) if placement else [],
         waterfall=waterfall(run, attempts) if attempts else None,
         neighbors=neighbors(around, run, view.now),
-        is_redrivable=run.state in REDRIVABLE_STATES and redrive is None,
+        is_redrivable=run.state in REDRIVABLE and redrive is None,
         request=request,
         redrive=redrive,
     )

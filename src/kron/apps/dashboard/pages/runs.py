@@ -30,11 +30,10 @@ from kron.apps.dashboard.rung import run_length
 from kron.apps.dashboard.time_text import span_text
 from kron.apps.dashboard.view import View
 from kron.engine.overview import TROUBLE
-from kron.engine.registrar import REDRIVABLE_STATES
 from kron.errors import InvalidInput, clip
 from kron.rules.attempt import Attempt
 from kron.rules.run import Run
-from kron.rules.run_state import State
+from kron.rules.run_state import REDRIVABLE, State
 
 PAGE_SIZE = 25
 MAX_RUNNING = 50
@@ -162,7 +161,7 @@ async def _lines(view: View, runs: Sequence[Run], targets: Mapping[str, str] | N
             run,
             look_of_run(run),
             _cause(run, each, targets.get(run.identity, "")),
-            run.state in REDRIVABLE_STATES and run.key not in redrives,
+            run.state in REDRIVABLE and run.key not in redrives,
             redrives.get(run.key),
         )
         for run, each in zip(runs, tried, strict=True)
