@@ -100,6 +100,29 @@ def test_slow_launches_are_all_sent_and_none_is_unknown():
     live(script)
 
 
+class Stopped(Slow):
+    """A launcher of this host whose first answer to each run comes too late, as if the process had been stopped."""
+
+    def __init__(self, *, is_local):
+        super().__init__()
+        self.is_local, self.known = is_local, set()
+
+    async def start(self, launch: Launch):
+        if launch.run.key not in self.known:
+            self.known.add(launch.run.key)
+            await asyncio.sleep(15)
+        return await super().start(launch)
+
+
+@pytest.mark.parametrize(("is_local", "state"), [(True, State.SUCCESS), (False, State.UNKNOWN)])
+def test_local_launcher_is_asked_again_before_a_run_is_unknown(is_local, state):
+    async def script(loop):
+        store = await worked(loop, [a_job(0)], Stopped(is_local=is_local), 60)
+        assert {run.state for run in await of_all(store)} == {state}
+
+    live(script)
+
+
 def test_worker_without_room_goes_on_as_soon_as_a_result_is_recorded():
     class Disk(MemoryStore):
         async def update_runs(self, changes, now):

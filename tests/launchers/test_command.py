@@ -148,6 +148,30 @@ def test_a_command_whose_launch_was_given_up_is_followed_to_its_end(tmp_path):
     assert (tmp_path / "out").read_text() == "ran\n"
 
 
+def test_start_that_is_asked_for_again_has_the_result_of_the_first(tmp_path):
+    """The caller was stopped for longer than it waits; the start itself went on."""
+
+    class SlowNotes(Journal):
+        def started(self, *args):
+            time.sleep(0.5)
+            return super().started(*args)
+
+    journal, ear = SlowNotes(tmp_path / "journal"), Ear()
+
+    async def script():
+        launcher, launch = CommandLauncher(journal, ear, beat=0.02), a_launch(command=Command("sleep 1"))
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.1):
+                await launcher.start(launch)
+        assert await launcher.start(launch) is LaunchResult.OK
+        assert not launcher.starting
+        await ear.until(Report.SUCCESS)
+        while launcher.tasks:
+            await asyncio.sleep(0.01)
+
+    asyncio.run(asyncio.wait_for(script(), 30))
+
+
 def test_a_command_that_takes_too_long_is_ended_with_its_children(journal, tmp_path):
     pids, began = tmp_path / "pids", time.monotonic()
     line = f"echo $$ > {pids}; sleep 60 & echo $! >> {pids}; wait"

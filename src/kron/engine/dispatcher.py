@@ -19,7 +19,7 @@ from kron.engine.events import Event, Sink, about, silent
 from kron.engine.failpoint import fail_point
 from kron.engine.fleet import kind_of
 from kron.engine.lanes import Lane, Lanes
-from kron.engine.launcher import Launch, Launcher, MissingLauncher
+from kron.engine.launcher import Launch, Launcher, MissingLauncher, is_local, started
 from kron.engine.settings import Settings
 from kron.engine.slot_timers import MAX_LIMIT_WAIT_SECONDS, SLOW_SECONDS, SlotTimers
 from kron.engine.store import Store
@@ -188,7 +188,7 @@ class Dispatcher:
         if self._is_old(claim):
             self._withhold(claim, CLAIM_EXPIRING, LATE_RETRY_MS)
             return False
-        sent, guarded = self._now(claim), not getattr(launcher, "is_local", False)
+        sent, guarded = self._now(claim), not is_local(launcher)
         hold = self.breakers.hold(claim, sent) if guarded else None
         if hold is not None:
             self._withhold(claim, hold.cause, hold.until - sent)
@@ -214,7 +214,7 @@ class Dispatcher:
         """Launch a run, and return the response of its launcher. A launcher that fails knows nothing of the run."""
         launch = Launch(claim.run, claim.job, claim.now + self.settings.lease // 2)
         try:
-            result = await self.timer.within(self.settings.timeout / 1000, launcher.start(launch))
+            result = await started(launcher, launch, self.timer, self.settings.timeout / 1000)
             return result if isinstance(result, LaunchResponse) else LaunchResponse(result)
         except Exception as error:
             self.sink(about("launch_error", claim.now, claim.run, error=repr(error)))

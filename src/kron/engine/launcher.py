@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from kron.engine.clock import Timer
 from kron.rules.launch_result import LaunchResponse, LaunchResult, Report
 from kron.rules.run import Run
 from kron.timing.job import Job
@@ -89,3 +90,24 @@ def count_kinds(launchers: Mapping[str, Launcher]) -> int:
 def _names(launcher: Launcher) -> Collection[str] | None:
     names: Callable[[], Collection[str]] | None = getattr(launcher, "names", None)
     return None if names is None else names()
+
+
+def is_local(launcher: Launcher) -> bool:
+    """Return whether a launcher starts runs on this host."""
+    return getattr(launcher, "is_local", False)
+
+
+async def started(launcher: Launcher, launch: Launch, timer: Timer, seconds: float) -> LaunchResult | LaunchResponse:
+    """Launch a run within a time limit. A local launcher is asked twice.
+
+    It knows what it began, and the time may have passed while this process itself was stopped.
+
+    Raises:
+        TimeoutError: The launcher did not answer in time.
+    """
+    try:
+        return await timer.within(seconds, launcher.start(launch))
+    except TimeoutError:
+        if not is_local(launcher):
+            raise
+    return await timer.within(seconds, launcher.start(launch))

@@ -67,7 +67,7 @@ class CommandLauncher:
         self.children = set[int]()  # keepers that this worker has started and not reaped
         self.spawner, self.loggers = ThreadPoolExecutor(1, "kron-spawn"), Loggers()
         self.gate, self.patience = asyncio.Semaphore(MAX_STARTS), SLOT_SECONDS
-        self.starting: set[asyncio.Task[Started]] = set()
+        self.starting: dict[str, asyncio.Task[Started]] = {}  # by the key of the run
         self.tasks: dict[str, asyncio.Task[None]] = {}
         self.adopting: asyncio.Task[None] | None = None
         self.lane_of: Callable[[Job], str] = lambda job: LANE
@@ -118,11 +118,14 @@ class CommandLauncher:
         """Start the command, unless its key was begun before: then the result says what is known of that attempt.
 
         If no slot is free in time, the command was not begun (UNSENT). Neither was it if it replaces a command that has
-        not ended yet. Once begun, the launcher follows the command to its end, even if the caller is canceled.
+        not ended yet. Once begun, the launcher follows the command to its end, even if the caller is canceled; a caller
+        that asks again gets the result of that start.
         """
-        command = launch.job.command
+        command, key = launch.job.command, launch.run.key
         if command is None:
             return NO_COMMAND
+        if key in self.starting:
+            return await asyncio.shield(self.starting[key])
         replaces = overlap_of(launch.run, launch.job.schedule.policy) is Overlap.REPLACE
         if replaces and not await self.endings.wait_for_job(launch.run.identity, self.patience):
             return NOT_ENDED
@@ -131,13 +134,12 @@ class CommandLauncher:
                 await self.gate.acquire()
         except TimeoutError:
             return NOT_BEGUN
-        task = asyncio.ensure_future(self._begin(command, launch))
-        self.starting.add(task)
-        task.add_done_callback(self._release_slot)
+        task = self.starting[key] = asyncio.ensure_future(self._begin(command, launch))
+        task.add_done_callback(lambda _: self._release_slot(key))
         return await asyncio.shield(task)
 
-    def _release_slot(self, task: asyncio.Task[Started]) -> None:
-        self.starting.discard(task)
+    def _release_slot(self, key: str) -> None:
+        del self.starting[key]
         self.gate.release()
 
     async def _begin(self, command: Command, launch: Launch) -> Started:
