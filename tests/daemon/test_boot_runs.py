@@ -120,7 +120,13 @@ def test_what_runs_at_the_next_boot_is_shown(krond, capsys):
 
 @pytest.mark.parametrize(
     ("text", "place"),
-    [("@reboot @tz(Asia/Tokyo)", 1), ("@reboot @win(after,5m)", 1), ("@reboot 5", 1), ("@reboot @polcy(x)", 9)],
+    [
+        ("@reboot @tz(Asia/Tokyo)", 1),
+        ("@reboot @tz(UTC)", 1),
+        ("@reboot @win(after,5m)", 1),
+        ("@reboot 5", 1),
+        ("@reboot @polcy(x)", 9),
+    ],
 )
 def test_only_a_policy_can_follow(text, place):
     table = read_table(f"{text} name=a command=x\n", "/t")

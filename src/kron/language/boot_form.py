@@ -46,10 +46,11 @@ def read_boot(text: str) -> Schedule:
     fault = Fault("MACRO", message, position, len(text.rstrip(" \t")), hint)
     if text[position + len(WORD) :].lstrip(" \t")[:1] not in ("", "@"):
         raise fault
+    text = text.replace(WORD, _FIELDS, 1)
     try:
-        schedule = kron.read(text.replace(WORD, _FIELDS, 1), UTC_ZONE, _POLICY)
+        schedule = kron.read(text, UTC_ZONE, _POLICY)
     except Fault as modifier_fault:
         raise modifier_fault.moved(len(WORD) - len(_FIELDS)) from None
-    if replace(schedule, policy=_POLICY) != kron.read(_FIELDS, UTC_ZONE, _POLICY):
+    if any(modifier.name != "policy" for modifier in kron.scan(text)[1]):
         raise fault
     return replace(BOOT, policy=schedule.policy)

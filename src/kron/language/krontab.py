@@ -36,7 +36,7 @@ _SCHEDULE = re.compile(rf"(?:[ \t]*+(?!{_KEY.pattern}){WORD})*[ \t]*+", re.DOTAL
 _RECURRENCE = re.compile(
     rf"(?:[ \t]*+(?:(?=(?i:RRULE|DTSTART|EXDATE)[:;])|(?!{_KEY.pattern})){WORD})*[ \t]*+", re.DOTALL
 )
-_USER = re.compile(r"root[ \t]+")  # of a system crontab
+_USER = re.compile(r"(root)[ \t]+")  # of a system crontab
 _NOUNS = {"env": "variable", "notify": "notification"}
 
 
@@ -172,7 +172,7 @@ def _command_hint(surplus: str) -> str:
     user = _USER.match(surplus)
     command = surplus[user.end() :] if user else surplus
     value = quote(command) if len(command) <= 200 else '"…"'
-    return f"write the command as command={value}" + ("; a job has no user of its own" if user else "")
+    return f"write the command as command={value}" + (f"; write its user as user={user[1]}" if user else "")
 
 
 def _read_named_schedule(named: NamedText, identity: str) -> Schedule:
