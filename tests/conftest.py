@@ -1,6 +1,7 @@
 """The requirement ids that tests claim must exist."""
 
 import csv
+import gc
 import os
 import zoneinfo
 from importlib.util import find_spec
@@ -46,6 +47,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("campaign"):
             item.add_marker(pytest.mark.timeout(0))
+
+
+def pytest_collection_finish() -> None:
+    """The tests themselves are no garbage: without them a collection takes milliseconds, not a second."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from kron.apps.service.routes.schedules import _merged
 from kron.apps.service.schemas.definition import described, job_of
 from kron.apps.service.schemas.requests import Definition, Patch
 from kron.errors import KronError, LanguageError
-from kron.language import DIALECTS, parse
+from kron.language import DIALECTS, opinion, parse
 from kron.language.auto import read_by_all
 from kron.language.dialect import TABLE, Dialect, DialectName, split_name
 from kron.language.door import COMMAND_LINE
@@ -33,6 +33,7 @@ SENTENCE = "daily around 14:00"
 def add_dialect(monkeypatch, name, read_schedule, **facts):
     """Add a dialect to the table for one test."""
     monkeypatch.setitem(TABLE, name, Dialect(name, "for a test", lambda: read_schedule, **facts))
+    opinion._opinion.cache_clear()
 
 
 EXAMPLES = {

@@ -4,8 +4,6 @@ The clock is that of the process, so that a busy machine does not matter much, a
 counts. Most take 5 to 30 ms, a table of as many good lines as there is room for among them.
 """
 
-import time
-
 import pytest
 
 from kron.errors import KronError
@@ -17,6 +15,7 @@ from kron.language.record import to_record, verify
 from kron.timing.decision import decide
 from kron.timing.period import Period
 from tests.language.asking import kron
+from tests.language.cpu_time import least_seconds
 
 pytestmark = pytest.mark.slow
 SIZE = 65_536
@@ -54,20 +53,14 @@ def texts():
                 yield head + (filler * (room // len(filler) + 1))[:room] + tail
 
 
-def seconds(call, text):
-    """The best of three, fewer when one is good enough by far; more, and later, when the machine may be to blame."""
-    best = BOUND * 100
-    for attempt in range(15):
-        if best < (BOUND / 4 if attempt < 3 else BOUND):
-            break
-        time.sleep(attempt / 5 if attempt > 5 else 0)
-        start = time.process_time()
+def seconds(parser, text):
+    def read():
         try:
-            call(text)
+            parser(text)
         except KronError as error:
             str(error)
-        best = min(best, time.process_time() - start)
-    return best
+
+    return least_seconds(read, BOUND)
 
 
 def defined(**fields):
