@@ -11,6 +11,7 @@ from tests.docs.page import Block, blocks
 # A worker runs until it is stopped: here it starts, and is then asked to stop.
 PRELUDE = """
 set -euo pipefail
+trap 'kill $(jobs -p) 2> /dev/null || true' EXIT
 kron() {
     if [ "$1" = serve ]; then exec kron "$@"; fi  # a job of its own: the page ends the line with `&`
     if [ "$1" != worker ]; then command kron "$@"; return; fi
@@ -51,7 +52,6 @@ def run_shell(
     script = PRELUDE + "".join(f"echo; echo '=== {block.line}'\n{lines_of(block)}" for block in steps)
     for old, new in (replaced or {}).items():
         script = script.replace(old, new)
-    script += "kill $(jobs -p) 2> /dev/null || true\n"
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     given = {**os.environ, "PATH": path, "NO_COLOR": "1", "HOME": str(folder), **env}
     with (folder / "stderr").open("w+", encoding="utf-8") as errors:

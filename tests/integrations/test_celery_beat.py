@@ -81,7 +81,8 @@ def test_broker_outage_is_recorded_and_nothing_is_lost(beats, real_broker, datab
         assert one.stop() == 0
         runs, attempts = runs_of(database, "entry0")
         assert consumer.doubled() == 0
-    retried = [each for each in attempts if each]
+    ended = [each for run, each in zip(runs, attempts, strict=True) if not run.open]  # an open run goes on later
+    retried = [each for each in ended if each]
     assert retried, runs
     assert {str(attempt.result) for each in retried for attempt in each[:-1]} <= {"retryable", "unknown", "lost"}
     assert all(str(each[-1].result) in ("ok", "success") for each in retried), retried
