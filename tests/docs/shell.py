@@ -68,6 +68,7 @@ def run_shell(
             printed, _ = shell.communicate(timeout=100)
         finally:
             end_session(shell.pid)
+            shell.wait(10)
         errors.seek(0)
         assert shell.returncode == 0, f"{page.name}\n{printed}\n{errors.read()}"
     return [part.partition("\n")[2].strip() for part in printed.split("\n=== ")[1:]]
