@@ -16,6 +16,7 @@ NO_HOUR = "@win(after,1s) @avoid(hours=0-23)"  # leaves no time in the window
 LONG = "trap 'exit 9' TERM; sleep 3 & wait"
 OUTCOMES = {
     State.SUCCESS: Outcome.EXECUTED,
+    State.FAILED: Outcome.EXECUTED,  # a replaced command can report its status before it is cancelled
     State.CANCELLED: Outcome.EXECUTED,
     State.SKIPPED: Outcome.SKIPPED,
     State.MISSED: Outcome.MISSED,
@@ -109,8 +110,8 @@ def examine(krond):
         assert {run.state: run.outcome for run in ended} == {run.state: OUTCOMES[run.state] for run in ended}, name
     for name, reason in (("impossible", Reason.CONSTRAINTS), ("late", Reason.DEADLINE)):
         assert starts(krond, name) == [] and {run.reason for run in krond.runs(name)} == {reason}
-    cancelled = {run.key for run in krond.runs("replaced") if run.state is State.CANCELLED}
-    assert set(starts(krond, "terminated")) <= cancelled
+    replaced = {run.key for run in krond.runs("replaced") if run.state in (State.CANCELLED, State.FAILED)}
+    assert set(starts(krond, "terminated")) <= replaced
     assert skips(krond, "allowed") == set() and skips(krond, "forbidden") == {Reason.OVERLAP}
     assert skips(krond, "replaced") <= {Reason.REPLACED}  # those that waited while the daemon was stopped
     assert _most_at_once(krond, "allowed") > 1
