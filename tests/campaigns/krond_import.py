@@ -9,6 +9,7 @@ for a line on February 29. Every run in the interval must be a period, and every
 where a note of its import says so. Lines that Debian's cron does not know are given to it as their notes say: `~` as
 its first value, a macro in lower case, a line without its `-`, CRON_TZ as the zone of the machine. A line that runs
 shortly after a DST gap is alone in its crontab, because cron starts it later if it makes up for other lines first.
+The runs in the nights of the two clock changes are printed for typical lines, such as 02:30, 03:00 and every hour.
 
 Exit code: 0 without a difference, 1 with a difference, 2 if cron cannot be built. `--years` shortens long intervals.
 """
@@ -25,8 +26,10 @@ from itertools import islice
 from multiprocessing import Pool
 from typing import NamedTuple
 
+from kron.language.boot_form import is_boot
 from kron.language.crontabs.convert import Host, convert
 from kron.language.crontabs.read import Crontab
+from kron.language.crontabs.row import Status
 from kron.language.crontabs.write import write_krontab
 from kron.language.krontab import read_table
 from kron.timing.period import nominals
@@ -36,6 +39,7 @@ from kron.timing.zone import LATEST, zone
 from tests.campaigns.debian_cron.build import Unavailable, built, version
 from tests.campaigns.debian_cron.comparison import difference, gaps
 from tests.campaigns.debian_cron.daemon import runs
+from tests.campaigns.debian_cron.nights import night_runs, shown
 from tests.language.test_crontab_import import BERLIN, LINES, ONE_PERIOD
 
 START = int(datetime(2026, 3, 28, 12, tzinfo=UTC).timestamp())  # a day before the clock change of Europe
@@ -75,11 +79,11 @@ class Result(NamedTuple):
 def imported() -> list[Line]:
     """The lines, with the schedules of the written file."""
     rows = convert([Crontab(LINES, "crontab")], Host(zone(BERLIN), START, lambda user: f"/home/{user}"))
-    table, with_jobs = read_table(write_krontab(rows, BERLIN), "/krontab"), [row for row in rows if row.job]
-    assert not table.errors and len(table.jobs) == len(with_jobs) == 200
+    table, timed = read_table(write_krontab(rows, BERLIN), "/krontab"), [r for r in rows if r.status is Status.IMPORTED]
+    jobs = [job for job in table.jobs if not is_boot(job.schedule)]
+    assert not table.errors and len(jobs) == len(timed) == 200
     return [
-        Line(row.text, debian_fields(row.text), job.schedule, row.notes)
-        for row, job in zip(with_jobs, table.jobs, strict=True)
+        Line(row.text, debian_fields(row.text), job.schedule, row.notes) for row, job in zip(timed, jobs, strict=True)
     ]
 
 
@@ -153,6 +157,19 @@ def unknown(line: Line, timezone: str, of_kron: list[int], of_cron: list[int]) -
     return ""
 
 
+def compare_nights(binary) -> list[tuple[str, str]]:
+    """Print the runs in the nights in which the clocks of Berlin change, and return differences without a note."""
+    lines, problems = {line.fields: line for line in imported() if line.schedule.zone.name == BERLIN}, []
+    print(f"{BERLIN}: runs in the nights of the clock changes, from 00:30 to 04:30; * is summer time")
+    for each in night_runs(binary, {fields: line.schedule for fields, line in lines.items()}):
+        same = each.of_cron == each.of_kron
+        problem = "" if same else unknown(lines[each.fields], BERLIN, each.of_kron, each.of_cron)
+        kron_times = "the same" if same else f"{shown(each.of_kron)} ({'NO NOTE' if problem else 'with a note'})"
+        print(f"{each.night:4}  {each.fields:14}  cron: {shown(each.of_cron) or '-'}; Kron: {kron_times}")
+        problems += [(each.fields, problem)] if problem else []
+    return problems
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--years", type=int, default=10_000)
@@ -163,7 +180,7 @@ def main() -> int:
     except Unavailable as error:
         print(f"krond-import: cannot build cron: {error}")
         return 2
-    work, total, fewest, differences, known = cases(limit), 0, 10**9, [], []
+    work, total, fewest, differences, known = cases(limit), 0, 10**9, compare_nights(binary), []
     lines = [line for case in work for line in case.lines]
     print(f"krond-import: cron {version(binary)} of Debian; {len(lines)} lines in {len(work)} crontabs", flush=True)
     with Pool(2) as pool:

@@ -55,6 +55,9 @@ CONFIG = "apps/service/config_check.py"
 DEFINITION, SHOWN = "apps/service/schemas/definition.py", "apps/service/schemas/views.py"
 RECORD_FIELDS = "apps/record_fields.py"
 MEMBERSHIP = "engine/membership.py"
+COMMAND_LAUNCHER = "launchers/command/launcher.py"
+SKIPPED_BY_OVERLAP = """Overlap.SKIP:
+        draft.set_run(ended(run, State.SKIPPED, draft.now, Outcome.SKIPPED"""
 CLI_WHY = "apps/cli/commands/why.py"
 DECLARATIVE, ERRORS, EXPRESSION, OVERRIDES, PERSISTED, REGISTRATION = (
     "apps/declarative/scheduler.py",
@@ -114,6 +117,32 @@ KRON_SPEC = (
     ),
     Patch("KSPEC-SM-MONO", RUN, "after.attempt > before.attempt or _RANK", "True or _RANK"),
     Patch("KSPEC-INV-4", CATCHUP, "limit = state.policy.catchup_limit", "limit = 1_000_000"),
+    Patch(
+        "KSPEC-OUTC-EXECUTED",
+        ANSWER,
+        "state=State.ENQUEUED, outcome=Outcome.EXECUTED",
+        "state=State.ENQUEUED, outcome=Outcome.SKIPPED",
+    ),
+    Patch(
+        "KSPEC-OUTC-SKIPPED",
+        OVERLAP,
+        SKIPPED_BY_OVERLAP,
+        SKIPPED_BY_OVERLAP.replace("Outcome.SKIPPED", "Outcome.MISSED"),
+    ),
+    Patch("KSPEC-OUTC-MISSED", PLAN, "Outcome.MISSED, Reason.DEADLINE", "Outcome.SKIPPED, Reason.DEADLINE"),
+    Patch(
+        "KSPEC-OUTC-UNSCHED", PLAN, "Outcome.UNSCHEDULABLE, Reason.CONSTRAINTS", "Outcome.MISSED, Reason.CONSTRAINTS"
+    ),
+    Patch("KSPEC-CONC-ALLOW", OVERLAP, "elif not active or overlap is Overlap.ALLOW", "elif not active"),
+    Patch("KSPEC-TRIG-SUSPEND", CASE, " or self.policy.suspend", ""),
+    Patch("KSPEC-INV-7", PLAN, "if not due.schedulable:", "if False:"),
+    Patch(
+        "KSPEC-CHANGE-PAST",
+        EDIT,
+        "min(owed, default=now // 1000 + 1) - 1)",
+        "0)\n    cursor, owed = now // 1000 - 3_600, frozenset(range(now // 1000 - 3_599, now // 1000))",
+    ),
+    Patch("KSPEC-IDEM-DAEMON", COMMAND_LAUNCHER, "in self.journal.unended():\n", "in ():\n"),
     Patch("KSPEC-DIST-DEFAULTS", CHANCE, "return 1 / 6 if self.sigma", "return 1 / 5 if self.sigma"),
 )
 KRON_SYNTAX = (

@@ -68,7 +68,9 @@ def test_install_makes_a_table_that_the_daemon_uses(krond, tmp_path):
     krond.start()
     (tmp_path / "new").write_text(GOOD)
     (tmp_path / "new").chmod(0o666)
-    assert krontab(krond, str(tmp_path / "new")).returncode == 0
+    installed = krontab(krond, str(tmp_path / "new"))
+    assert installed.returncode == 0
+    assert "krond uses the change within 1 s; krontab --user reload waits until it does" in installed.stderr
     until(lambda: krond.names() == [krond.identity("good", "new")])
     assert stat.S_IMODE((krond.tables / "new").stat().st_mode) == 0o644
     replaced = krontab(krond, "--name", "new", "-", answer=GOOD.replace("name=good", "name=better"))

@@ -14,15 +14,24 @@ from tests.daemon.krond import kron, until
 EVERY_SECOND = "plus: * * * * * *"
 NO_HOUR = "@win(after,1s) @avoid(hours=0-23)"  # leaves no time in the window
 LONG = "trap 'exit 9' TERM; sleep 3 & wait"
+OUTCOMES = {
+    State.SUCCESS: Outcome.EXECUTED,
+    State.FAILED: Outcome.EXECUTED,  # a replaced command can report its status before it is cancelled
+    State.CANCELLED: Outcome.EXECUTED,
+    State.SKIPPED: Outcome.SKIPPED,
+    State.MISSED: Outcome.MISSED,
+    State.UNSCHEDULABLE: Outcome.UNSCHEDULABLE,
+}
 
 
 def lines(krond, moment, edited=""):
     """The jobs of the table, before and after the edit."""
     suspend = "" if edited else "suspend=true,"
+    terminated = f"trap 'echo $KRON_KEY >> {krond.folder}/terminated; exit 9' TERM; sleep 3 & wait"
     jobs = {
         "allowed": (f"{EVERY_SECOND} @policy(concurrency=allow,deadline=30s)", LONG),
         "forbidden": (f"{EVERY_SECOND} @policy(concurrency=forbid,deadline=30s)", LONG),
-        "replaced": (f"{EVERY_SECOND} @policy(concurrency=replace,deadline=30s)", LONG),
+        "replaced": (f"{EVERY_SECOND} @policy(concurrency=replace,deadline=30s)", terminated),
         "impossible": (f"{EVERY_SECOND} {NO_HOUR} @policy(deadline=30s)", "true"),
         "late": (f"plus: at {rfc3339(moment)} @policy(deadline=1s)", "true"),
         "in-time": (f"plus: at {rfc3339(moment)} @policy(deadline=5m)", "true"),
@@ -75,6 +84,7 @@ def test_krond_gives_each_period_the_outcome_of_its_policy(krond):
     await_states(krond, "impossible", unschedulable=2)
     await_states(krond, "forbidden", success=1, skipped=1)
     await_states(krond, "replaced", cancelled=1)
+    until(lambda: starts(krond, "terminated"))
     await_states(krond, "edited", success=2)
     assert krond.runs("suspended") == [] and starts(krond, "suspended") == []
     seen = {run.key: run.state for run in krond.runs("edited") if not run.open}
@@ -96,8 +106,12 @@ def examine(krond):
         noted = starts(krond, name)
         assert len(noted) == len(set(noted)) and set(noted) <= executed, name
         assert {run.key for run in krond.runs(name) if run.state is State.SUCCESS} <= set(noted), name
-    for name in ("impossible", "late"):
-        assert starts(krond, name) == []
+        ended = [run for run in krond.runs(name) if not run.open]
+        assert {run.state: run.outcome for run in ended} == {run.state: OUTCOMES[run.state] for run in ended}, name
+    for name, reason in (("impossible", Reason.CONSTRAINTS), ("late", Reason.DEADLINE)):
+        assert starts(krond, name) == [] and {run.reason for run in krond.runs(name)} == {reason}
+    replaced = {run.key for run in krond.runs("replaced") if run.state in (State.CANCELLED, State.FAILED)}
+    assert set(starts(krond, "terminated")) <= replaced
     assert skips(krond, "allowed") == set() and skips(krond, "forbidden") == {Reason.OVERLAP}
     assert skips(krond, "replaced") <= {Reason.REPLACED}  # those that waited while the daemon was stopped
     assert _most_at_once(krond, "allowed") > 1

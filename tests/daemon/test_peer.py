@@ -19,7 +19,7 @@ PLACE = Place(Path("/nowhere/krond.d"), Path("/nowhere/state.db"), spool=Path("/
 def accounts(monkeypatch):
     """Accounts of the host: root, alice, and bob, who is in the group krond."""
     groups = {0: ("root", {"root"}), 1000: ("alice", {"alice", "krond2"}), 1001: ("bob", {"bob", "krond"})}
-    monkeypatch.setattr(peer, "account_of_uid", lambda uid: Account(groups[uid][0], uid, frozenset(groups[uid][1])))
+    monkeypatch.setattr(peer, "account_of", lambda uid: Account(groups[uid][0], uid, frozenset(groups[uid][1])))
 
 
 def test_kernel_names_the_user_of_a_connection():

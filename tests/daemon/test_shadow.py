@@ -6,6 +6,7 @@ from getpass import getuser
 
 import pytest
 
+from kron.apps.daemon.notifications.notifier import FILE_NAME as NOTIFIED_NAME
 from kron.apps.host.place import Place, default_paths
 from kron.apps.wiring import launchers, open_store
 from kron.launchers.shadow import SHADOW_SCHEME
@@ -42,6 +43,7 @@ def test_shadow_daemon_records_every_period_and_starts_nothing(shadow, tmp_path)
     assert "shadow mode: it records runs and starts nothing" in status.stdout and status.returncode == 0
     assert shadow.stop() == 0
     assert not (tmp_path / "started").exists()
+    assert not (shadow.state.parent / NOTIFIED_NAME).exists()  # it tells about nothing
     runs = shadow_runs(shadow)
     for run in runs:
         assert (run.state, run.outcome, run.reason) == (State.SKIPPED, Outcome.SKIPPED, Reason.SHADOW)

@@ -25,7 +25,7 @@ from tests.docs.test_examples import ids
 ILLUSTRATION, UNCOVERED = "illustration", ""
 TUTORIALS = dict.fromkeys(
     (
-        *(f"get-started/{name}.md" for name in ("commands", "service")),
+        *(f"get-started/{name}.md" for name in ("commands", "krond", "service")),
         *(f"how-to/{name}.md" for name in ("django", "fastapi", "flask", "manage-as-code")),
     ),
     "tutorials",

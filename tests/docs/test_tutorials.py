@@ -90,6 +90,14 @@ def test_framework_guide_prints_what_it_shows(tmp_path, name):
     follow(ROOT / "docs" / "how-to" / f"{name}.md", tmp_path, changed, {}, timeout=200)
 
 
+@pytest.mark.slow
+def test_krond_tutorial_prints_what_it_shows(tmp_path):
+    home = dict.fromkeys(("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"), "")
+    follow(STARTED / "krond.md", tmp_path, {}, {"HOME": str(tmp_path), **home}, timeout=200)
+    log = (tmp_path / "krond.log").read_text(encoding="utf-8")
+    assert log.count("event=krond_started") == 2 and log.count("event=krond_stopped") == 1, log
+
+
 @pytest.mark.first
 @pytest.mark.slow
 def test_commands_tutorial_prints_what_it_shows(tmp_path, server):

@@ -67,8 +67,8 @@ class Daemon:
         self.has_old_journal = journal.exists()
         installation = Installation(Registrar(store, sink))
         places = Places(self.place.state.parent, journal / OUTPUT_NAME, options.sendmail)
-        self.notifier = Notifier(store, installation, places, sink)
-        self.sink = sink = sink if self.place.shadow else all_of(sink, self.notifier.receive)
+        self.notifier = None if self.place.shadow else Notifier(store, installation, places, sink)
+        self.sink = sink = sink if self.notifier is None else all_of(sink, self.notifier.receive)
         lanes = UserLanes(self.place.spool)
         scheme, self.launcher = self._open_launcher(store, journal, lanes)
         self.adopted = len(self.launcher.tasks)
@@ -126,7 +126,7 @@ class Daemon:
 
     async def _run_with_notifications(self) -> None:
         """Run until stopped, and tell about what happened, unless nothing is started."""
-        if isinstance(self.launcher, ShadowLauncher):
+        if self.notifier is None or isinstance(self.launcher, ShadowLauncher):
             await self._run_with_tables()
             return
         async with in_background(self.notifier.run()), reaping(self.launcher, self.notifier.deliveries.children):
@@ -179,7 +179,8 @@ class Daemon:
 
     def _on_tables(self) -> None:
         self.worker.notify()
-        self.notifier.wake_up()
+        if self.notifier is not None:
+            self.notifier.wake_up()
 
     def _on_reload(self) -> None:
         self.reloader.request()

@@ -11,7 +11,7 @@ import struct
 from pathlib import Path
 from typing import NamedTuple
 
-from kron.apps.host.account import Account, account_of_uid
+from kron.apps.host.account import Account, account_of
 from kron.apps.host.place import Place
 from kron.apps.host.table_file import open_folder, read_file, text_of
 from kron.errors import AccessDenied, NotFound
@@ -69,7 +69,7 @@ def peer_of(uid: int, *, user: bool) -> Peer:
     if user and uid not in (0, os.geteuid()):
         message = "this krond belongs to another user"
         raise AccessDenied("FORBIDDEN", message, hint="use the krond of the host, or start krond --user")
-    account = account_of_uid(uid)
+    account = account_of(uid)
     return Peer(account, user or uid == 0 or account.has_group(GROUP))
 
 

@@ -16,12 +16,8 @@ def read_position(text: str) -> RunPosition | None:
     Raises:
         InvalidInput: The text names none.
     """
-    if not text:
-        return None
-    match = _POSITION.fullmatch(text)
-    if match is None:
-        raise bad_position(text)
-    return int(match[1]), match[2]
+    match = match_position(_POSITION, text)
+    return (int(match[1]), match[2]) if match else None
 
 
 def write_position(position: RunPosition | None) -> str:
@@ -29,6 +25,14 @@ def write_position(position: RunPosition | None) -> str:
     return f"{position[0]}-{position[1]}" if position else ""
 
 
-def bad_position(text: str) -> InvalidInput:
-    """Return the error of a text that names no position."""
-    return InvalidInput("BAD_FIELD", f"{clip(text)!r} is not a position in this list", hint="use the links of the page")
+def match_position(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    """Return the match of a text that names a position in some list; None if the text is empty.
+
+    Raises:
+        InvalidInput: The text names none.
+    """
+    match = pattern.fullmatch(text) if text else None
+    if text and match is None:
+        message = f"{clip(text)!r} is not a position in this list"
+        raise InvalidInput("BAD_FIELD", message, hint="use the links of the page")
+    return match

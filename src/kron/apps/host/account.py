@@ -35,13 +35,13 @@ def own_account() -> Account:
     """Return the account of this process."""
     uid = os.geteuid()
     try:
-        return account_of_uid(uid)
+        return account_of(uid)
     except InvalidInput:  # a container can run as a number that has no name
         return Account(str(uid), uid, _group_names([os.getegid(), *os.getgroups()]))
 
 
-def account_of_uid(uid: int) -> Account:
-    """Return the account of a user id.
+def account_of(user: int | str) -> Account:
+    """Return the account of a user id or of a user name.
 
     Raises:
         InvalidInput: There is none.
@@ -49,26 +49,12 @@ def account_of_uid(uid: int) -> Account:
     import pwd  # not available on every system
 
     try:
-        entry = pwd.getpwuid(uid)
+        entry = pwd.getpwuid(user) if isinstance(user, int) else pwd.getpwnam(user)
     except KeyError:
-        message = f"user id {uid} has no account on this host"
-        raise InvalidInput("NO_ACCOUNT", message, hint="use an account that getent passwd shows") from None
-    return Account(entry.pw_name, uid, _group_names(os.getgrouplist(entry.pw_name, entry.pw_gid)))
-
-
-def account_of_name(name: str) -> Account:
-    """Return the account of a user name.
-
-    Raises:
-        InvalidInput: There is none.
-    """
-    import pwd
-
-    try:
-        entry = pwd.getpwnam(name)
-    except KeyError:
-        message = f"user {name!r} has no account on this host"
-        raise InvalidInput("NO_ACCOUNT", message, hint="create the account, or remove the table") from None
+        label = f"id {user}" if isinstance(user, int) else repr(user)
+        hint = "create the account, or remove its table; getent passwd shows the accounts"
+        raise InvalidInput("NO_ACCOUNT", f"user {label} has no account on this host", hint=hint) from None
+    name = entry.pw_name if isinstance(user, int) else user
     return Account(name, entry.pw_uid, _group_names(os.getgrouplist(name, entry.pw_gid)))
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from kron.apps.host.account import SHADOW, Account, account_of_name, expired_names
+from kron.apps.host.account import SHADOW, Account, account_of, expired_names
 from kron.apps.host.table_file import text_of
 from kron.apps.host.tables import Scan, Table, TableFolder
 from kron.errors import InvalidInput, InvalidSchedule, KronError
@@ -64,7 +64,7 @@ class SpoolFolder(TableFolder):
         Raises:
             InvalidInput: The account does not exist, or has expired.
         """
-        account = account_of_name(name)
+        account = account_of(name)
         if name in self.expired:
             hint = f"renew it with chage -E -1 {name}, or remove the table"
             raise InvalidInput("ACCOUNT_EXPIRED", f"the account of user {name!r} has expired", hint=hint)

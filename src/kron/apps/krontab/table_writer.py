@@ -17,6 +17,7 @@ from kron.apps.plural import plural
 from kron.errors import InvalidInput, KronError, NotFound, UsageError
 
 NO_TABLE = "none"  # digest of a table that does not exist
+NOTICE_SECONDS = 1  # in which a daemon reads a folder that has changed, where the system has inotify
 
 
 def check_name(place: Place, name: str | None) -> str:
@@ -87,7 +88,7 @@ def install(place: Place, name: str, content: bytes, screen: Screen, *, replaces
     _write(place, name, content)
     action = "installed" if old is None else "replaced"
     screen.note(f"table {name} {action}: {plural(len(table.jobs), 'job')}")
-    _note_if_down(place, screen)
+    _note_daemon(place, screen)
     return True
 
 
@@ -100,7 +101,7 @@ def remove(place: Place, name: str, screen: Screen) -> None:
     with _folder(place, name) as folder:
         os.unlink(name, dir_fd=folder)
     screen.note(f"table {name} removed")
-    _note_if_down(place, screen)
+    _note_daemon(place, screen)
 
 
 def _write(place: Place, name: str, content: bytes) -> None:
@@ -149,7 +150,12 @@ def _write_error(path: str, error: OSError) -> KronError:
     return InvalidInput("BAD_FILE", f"{path} cannot be changed: {error.strerror}", hint=hint)
 
 
-def _note_if_down(place: Place, screen: Screen) -> None:
+def _note_daemon(place: Place, screen: Screen) -> None:
+    """Say when the change is in force. A daemon that runs this command itself reads its tables before it answers."""
+    option = " --user" if place.user else ""
     with suppress(KronError):  # the state folder of another user does not concern the tables
-        if running_pid(place.state) is None:
-            screen.note(f"krond is not running: start {'krond --user' if place.user else 'krond'}")
+        pid = running_pid(place.state)
+        if pid is None:
+            screen.note(f"krond is not running: start krond{option}")
+        elif pid != os.getpid():
+            screen.note(f"krond uses the change within {NOTICE_SECONDS} s; krontab{option} reload waits until it does")

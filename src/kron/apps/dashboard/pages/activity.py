@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote
 
 from starlette.responses import Response
 
-from kron.apps.dashboard.run_position import bad_position, read_position, write_position
+from kron.apps.dashboard.run_position import match_position, read_position, write_position
 from kron.apps.dashboard.time_text import Form, local_text
 from kron.apps.dashboard.timeline import (
     TROUBLE_STATES,
@@ -49,6 +49,7 @@ GROUPS = {  # what is not a change of one kind
     "workers": ("Workers", "i-run", ""),
 }
 _POSITION = re.compile(r"([0-9]{1,15})-([01])-([0-9]{1,18})-(.{1,2000})")
+_UNTIL = re.compile(r"[0-9]{1,15}")
 
 
 class ActivityLine(NamedTuple):
@@ -132,10 +133,8 @@ def _addressed(following: Positions | None) -> dict[str, str | int]:
 
 
 def _until(view: View) -> int | None:
-    text = view.request.query_params.get("until", "")
-    if text and not (text.isascii() and text.isdigit() and len(text) <= 15):
-        raise bad_position(text)
-    return int(text) if text else None
+    match = match_position(_UNTIL, view.request.query_params.get("until", ""))
+    return int(match[0]) if match else None
 
 
 async def _lines(view: View, shown: Sequence[Event], changes: Sequence[Activity]) -> list[Line]:
@@ -221,9 +220,5 @@ def _position(text: str) -> ActivityPosition | None:
     Raises:
         InvalidInput: The text names none.
     """
-    if not text:
-        return None
-    match = _POSITION.fullmatch(text)
-    if match is None:
-        raise bad_position(text)
-    return int(match[1]), unquote(match[4]), match[2] == "1", int(match[3])
+    match = match_position(_POSITION, text)
+    return (int(match[1]), unquote(match[4]), match[2] == "1", int(match[3])) if match else None

@@ -23,7 +23,7 @@ from kron.apps.dashboard.outcome_look import (
     look_of_run,
 )
 from kron.apps.dashboard.run_cause import RunCause, cause_of
-from kron.apps.dashboard.run_position import bad_position, read_position, write_position
+from kron.apps.dashboard.run_position import match_position, read_position, write_position
 from kron.apps.dashboard.run_request import Redrive, redrives_of
 from kron.apps.dashboard.run_search import MAX_SCHEDULES, FoundRuns, search_runs
 from kron.apps.dashboard.rung import run_length
@@ -121,8 +121,7 @@ async def _runs_of_schedules(view: View, text: str, outcome: str, before: str) -
 
 async def _dead_letters(view: View, text: str, before: str) -> Response:
     """Return the dead letters of schedules whose names begin with a text, in groups of one host."""
-    if before and not _KEY.fullmatch(before):
-        raise bad_position(before)
+    match_position(_KEY, before)
     runs = await view.store.dead_letters(view.identity(text), PAGE_SIZE + 1, before)
     shown = runs[:PAGE_SIZE]
     targets = await _targets(view, shown)
