@@ -145,7 +145,7 @@ def test_double_click_on_run_now_gives_one_run(world, person):
 def test_run_happens_when_the_preview_says(world, person):
     name = defined(world, f"edit-{person.mode}", "0 0 1 1 *")
     person.open(f"/schedules/{name}")
-    person.press("link", "Edit…")
+    person.press("link", "Edit")
     person.write("Text", "*/20 * * * * @win(after,9m)")
     if person.mode == "mouse":  # the page follows what is typed
         person.page.locator("#effect").get_by_text("+ Added").nth(1).wait_for()

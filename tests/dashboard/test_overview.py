@@ -89,7 +89,7 @@ def test_dead_letters_and_pauses_need_attention(main):
         "mail.newsletter",
     ]
     assert "Not started: could not be launched, 4 attempts, 03:17:18. It is a dead letter." in lines[1]
-    assert "Paused until Tue 27 Oct, 09:00." in lines[-1]
+    assert "Paused by ben.okafor until Tue 27 Oct, 09:00. “template is broken”" in lines[-1]
     links = [link.attributes["href"] for link in main.all("ul")[0].all("a", "btn")]
     assert links[2] == f"{links[1]}/again"
     assert links[-1] == "/schedules/mail.newsletter/resume"
@@ -208,6 +208,13 @@ def test_paused_schedules_have_a_bounded_total(count, text):
     assert shown == ({f"{text} paused schedules": "/schedules?state=paused"} if text else {})
 
 
+def test_pause_without_an_actor_names_none():
+    store = a_store("a")
+    asyncio.run(Registrar(store).pause("a"))
+    with served(dashboard_of(store)) as site:
+        assert "Paused until it is resumed." in parsed(site.get("/")).text
+
+
 def test_slow_panel_shows_a_dash_and_the_page_comes():
     store = a_store("a")
 
@@ -226,7 +233,7 @@ def test_slow_panel_shows_a_dash_and_the_page_comes():
 def test_schedule_that_is_over_is_not_an_empty_store():
     store = a_store("a")
     asyncio.run(Registrar(store).pause("a"))
-    store.overview.paused = store.overview.next_checks = nothing
+    store.overview.pauses = store.overview.next_checks = nothing
     with served(dashboard_of(store)) as site:
         assert parsed(site.get("/")).one("h1").text == "No worker is running."
 

@@ -6,13 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kron.apps.dashboard import run_search
+from kron.apps.dashboard import chip_counts, run_search
 from kron.apps.dashboard.access import Role
 from kron.apps.dashboard.dead_letter_group import MAX_DISTANCE_MS, dead_letter_groups, host_of_target
 from kron.apps.dashboard.time_text import span_text
+from kron.engine.clock import ManualClock
 from kron.engine.overview import TROUBLE
 from kron.rules.run import Run
 from kron.rules.run_state import State
+from kron.stores.memory import MemoryStore
 from tests.dashboard.parsed import more, parsed
 from tests.dashboard.seeded import NOW
 from tests.dashboard.served import ask, dashboard_of, served
@@ -112,6 +114,18 @@ def test_dead_letters_of_one_host_are_one_group(site, seeded):
     assert keys(main) == [run.key for run in ask(seeded.dead_letters("", 50))]
     first = rows(main)[0].text
     assert "could not be launched, 4 attempts, last answer 503 · upstream connect error: no healthy upstream" in first
+
+
+@pytest.mark.parametrize(("most", "text"), [(3, "Dead letters 3"), (2, "Dead letters 2+")])
+@pytest.mark.parametrize("path", ["/runs", "/runs?q=crm.", "/runs?dead=1&q=no.such"])
+def test_tab_of_dead_letters_has_their_bounded_number(site, monkeypatch, path, most, text):
+    monkeypatch.setattr(chip_counts, "MOST", most)
+    assert parsed(site.get(path)).one("nav", "tabs").all("a")[2].text == text
+
+
+def test_tab_without_dead_letters_has_no_number():
+    with served(dashboard_of(MemoryStore(ManualClock(NOW)))) as site:
+        assert parsed(site.get("/runs")).one("nav", "tabs").all("a")[2].text == "Dead letters"
 
 
 def test_viewer_sees_the_command_in_place_of_the_button(seeded):

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from kron.apps.dashboard.access import Role, Viewer
 from kron.apps.dashboard.axis_text import axis_texts, tick_text
 from kron.apps.dashboard.charts.window import WindowAxis
-from kron.apps.dashboard.definition import offset_text, target_text, zone_text
+from kron.apps.dashboard.definition import target_text, zone_text
 from kron.apps.dashboard.figures import percentile
 from kron.apps.dashboard.outcome_look import look_of_outcome, look_of_run
 from kron.apps.dashboard.rung import look_of_line
@@ -311,6 +311,38 @@ def test_paused_schedule_says_until_when_by_whom_and_why(site):
     assert "Paused until Tue 27 Oct, 09:00." in page and "By ben.okafor" in page and "template is broken" in page
 
 
+def test_why_panel_names_the_times_of_a_pause_in_the_zone_of_the_viewer(site):
+    why_panel = plain(panel(site.get("/schedules/mail.newsletter").text, "Why")).partition("kron explain")[0]
+    assert "Paused by ben.okafor, Mon 19 Oct, 18:05 until Tue 27 Oct, 09:00: template is broken." in why_panel
+    assert "T16:05:40Z" not in why_panel and "T08:00:00Z" not in why_panel
+
+
+def test_dead_letter_of_the_ladder_has_its_attempts_and_the_last_answer(site):
+    page = plain(panel(site.get("/schedules/billing.invoices").text, "Periods"))
+    assert "Not startedcould not be launched, 4 attempts, last answer 503" in page
+
+
+def test_missed_period_leads_to_the_form_that_runs_it(site):
+    page = site.get("/schedules/mail.digest?period=2026-10-22T06:43:00Z").text
+    link = re.search(r'<a class="btn sm" href="([^"]*)">Run this period…</a>', page)[1].replace("&amp;", "&")
+    assert link.endswith("/backfill?from=2026-10-22T08%3A43&to=2026-10-22T08%3A43")
+    form = plain(site.get(link).text)
+    assert "1 period, one after another. 1 did not run" in form and "08:43:00" in form
+
+
+@pytest.mark.parametrize(
+    ("name", "period"),
+    [
+        ("billing.invoices", "2026-10-22T00:30:00Z"),  # a dead letter
+        ("billing.invoices", "2026-10-21T00:30:00Z"),  # it succeeded
+        ("billing.invoices", "2026-10-23T00:30:00Z"),  # it is coming
+    ],
+)
+def test_other_periods_do_not_lead_to_the_form(site, name, period):
+    page = site.get(f"/schedules/{name}?period={period}").text
+    assert 'aria-selected="true"' in page and "Run this period…" not in page
+
+
 def test_changes_show_the_words_that_changed(site):
     changes = panel(site.get("/schedules/billing.invoices").text, "Changes")
     assert '<del class="del">@win(after,1h)</del>' in changes
@@ -321,13 +353,6 @@ def test_changes_show_the_words_that_changed(site):
 def test_target_has_no_secret():
     assert target_text(a_job("a", target="https://u:secret@x.example/h?token=1")) == "POST https://u:…@x.example/h?…"
     assert target_text(a_job("a", command=Command("deploy --password=1"))) == "command deploy"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(0, "UTC+0"), (7_200, "UTC+2"), (-12_600, "UTC−3:30"), (20_700, "UTC+5:45")]
-)
-def test_offset_in_words(seconds, text):
-    assert offset_text(seconds) == text
 
 
 def test_zone_names_its_next_change():
@@ -345,7 +370,7 @@ def test_tick_in_words(milliseconds, text):
 def test_viewer_sees_actions_greyed_with_the_command(seeded):
     with served(dashboard_of(seeded, Role.VIEWER, store_name="sqlite:jobs.db")) as site:
         page = site.get("/schedules/billing.invoices").text
-        buttons = re.findall(r'<a class="btn" ([^>]*)>', page.partition("</h1>")[2].partition("hero")[0])
+        buttons = re.findall(r'<a class="btn(?: pri)?" ([^>]*)>', page.partition("</h1>")[2].partition("hero")[0])
         assert len(buttons) == 4 and all("href" not in button for button in buttons)
         assert buttons[0] == 'aria-disabled="true" title="kron pause --store=sqlite:jobs.db billing.invoices"'
 
@@ -353,7 +378,7 @@ def test_viewer_sees_actions_greyed_with_the_command(seeded):
 def test_operator_reaches_every_action_by_a_link(site):
     for name in ("billing.invoices", "mail.newsletter"):
         page = site.get(f"/schedules/{name}").text.partition("</h1>")[2].partition("hero")[0]
-        links = re.findall(r'<a class="btn" href="([^"]*)">', page)
+        links = re.findall(r'<a class="btn(?: pri)?" href="([^"]*)">', page)
         assert len(links) == 4 and [site.get(link).status for link in links] == [200] * 4
 
 

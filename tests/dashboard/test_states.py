@@ -113,7 +113,7 @@ def test_only_operators_read_where_the_store_is():
 @pytest.mark.parametrize("name", ["billing.invoice", "Billing.invoices"])
 def test_schedule_that_does_not_exist_names_those_that_look_like_it(site, name):
     main = parsed(site.get(f"/schedules/{name}"), 404)
-    assert main.one("h1").text == f"there is no schedule '{name}'"
+    assert main.one("h1").text == f"There is no schedule '{name}'."
     links = {link.text: link.attributes["href"] for link in main.all("a", "btn")}
     assert links["billing.invoices"] == "/schedules/billing.invoices"
 

@@ -13,6 +13,7 @@ import kron
 from kron.apps.cli import main
 from kron.apps.dashboard.app import make_dashboard
 from kron.apps.dashboard.context import DashboardContext
+from kron.apps.dashboard.sentence import sentence
 from kron.language.english import describe
 from tests.dashboard.served import served
 
@@ -84,7 +85,8 @@ def test_findings_are_those_of_lint_with_their_place(site, capsys):
     text = "30 2 1 * MON @tz(Europe/Paris)"
     findings = cli(capsys, "lint", text, "--at", AT, "-o", "json")
     page = page_of(site, text)
-    assert len(findings) == 2 and all(finding["message"] in plain(page) for finding in findings)
+    assert len(findings) == 2 and all(f">{sentence(each['message'])}</b>" in page for each in findings)
+    assert sentence("the deadline is 0s") == "The deadline is 0s."
     assert "30 2 <u>1 * MON</u> @tz(Europe/Paris)" in page
 
 

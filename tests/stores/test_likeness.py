@@ -235,6 +235,7 @@ class Likeness(RuleBasedStateMachine):
                 troubled and await seen.troubled_runs(scope, {state}, limit, (troubled[-1].changed, troubled[-1].key)),
                 await seen.troubled_schedules(scope, state, "", limit),
                 await seen.paused(scope, "", limit),
+                list((await seen.pauses(scope, limit)).items()),
                 await seen.next_checks(scope, limit),
                 await seen.next_checks(scope, limit, self.now()),
                 await seen.recent(NAMES, limit),

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from kron.engine.overview import TROUBLE, OutcomeCount, TimeRange, merged_before
+from kron.engine.registrar import Actor, Registrar
 from kron.engine.tenant_scope import set_tenant_scope
 from kron.rules.calendar_facts import CalendarFacts, RareDay, RareRun
 from kron.rules.load import LoadHour, LoadKind
@@ -15,7 +16,7 @@ from kron.stores.postgres import PostgresStore
 from kron.stores.postgres.arrays import numbers, texts
 from kron.stores.postgres.statements import QUERIES
 from kron.timing.schedule.policy import Overlap
-from tests.stores.making import NOW, SECONDS, a_case, a_gap, a_run, define, now, say, write
+from tests.stores.making import NOW, SECONDS, a_case, a_gap, a_job, a_run, define, now, say, write
 
 DAY = 86_400
 FIRST = SECONDS // 60 * 60
@@ -137,6 +138,32 @@ def test_running_and_paused_and_next(store):
     assert seen.next_checks("", 9) == seen.next_checks("t/", 9) == ["t/3", "t/2", "t/1", "t/0"]
     assert seen.next_checks("t/", 9, NOW - 2_000) == ["t/3", "t/2"]
     assert seen.next_checks("", 1, NOW - 2_000) == ["t/3"]
+
+
+def test_pauses_name_who_paused_and_why(store):
+    registrar = Registrar(store.store)
+
+    async def actions():
+        for name in ("t/a", "t/b", "t/c", "u/d"):
+            await registrar.upsert(a_job(name), Actor("ci"))
+            await registrar.pause(name, Actor("ana", f"first of {name}"))
+        await registrar.resume("t/a", Actor("ben"))
+        await registrar.pause("t/a", Actor("mia", "once more"))
+        await registrar.trigger("t/a", "a request is no pause")
+        await registrar.resume("t/b")
+        await registrar.delete("t/c")
+
+    store.runner.run(actions())
+    define(store, allowed("z", paused=True))  # no action tells of this pause
+    seen = Seen(store)
+    found = seen.pauses("", 9)
+    assert list(found) == seen.paused("", "", 9) == ["t/a", "u/d", "z"]
+    assert [(each.actor, each.note) for each in (found["t/a"], found["u/d"])] == [
+        ("mia", "once more"),
+        ("ana", "first of u/d"),
+    ]
+    assert found["z"] is None
+    assert list(seen.pauses("t/", 9)) == ["t/a"] and list(seen.pauses("", 1)) == ["t/a"]
 
 
 def test_bulk_changes_of_one_millisecond_are_paged_completely(store):
@@ -297,6 +324,7 @@ PLANS = {
     "troubled_runs_of_scope": ({"before": NOW, "key": b"x", "prefix": "t/"}, {"_tenant_id_scope_kron_trouble_"}),
     "troubled_schedules": ({"last": "failed", "after": ""}, {"schedule_state_troubled"}),
     "paused_schedules": ({"after": ""}, {"schedule_state_paused"}),
+    "pauses": ({}, {"schedule_state_paused", "schedule_actions_of_changes"}),
     "next_checks": ({"upto": NOW, "scanned": 50_000, "kinds": 9}, {"schedule_state_wake"}),
     "next_checks_of_scope": ({}, {"schedule_state_pkey"}),
     "recent_runs": ({"schedules": texts(["t/1", "t/2"])}, {"_pkey"}),

@@ -125,6 +125,9 @@ class ActivityOverview(Protocol):
         A requested run was recorded together with its request: its schedule and `Run.created` are the place.
         """
 
+    async def pauses(self, scope: str, limit: int) -> dict[str, ScheduleAction | None]:
+        """Return the first paused schedules in order, each with the action that paused it; None if it is not known."""
+
 
 class Overview(ActivityOverview, Protocol):
     """Overview of the schedules in a store.

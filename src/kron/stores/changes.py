@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kron.engine.overview import Activity, ActivityPosition, RequestPlace
-from kron.rules.action import ScheduleAction
+from kron.rules.action import ActionKind, ScheduleAction
 from kron.stores.codec import Row, read_action, read_revision
 from kron.stores.presets import Presets
 
@@ -36,6 +36,15 @@ def merged_changes(actions: Sequence[Row], revisions: Sequence[Row], presets: Pr
         revision = read_revision(row, presets)
         changes.append(Activity(revision.at, revision.identity, False, revision.number, revision))
     return sorted(changes, key=lambda change: change.position, reverse=True)[:limit]
+
+
+def pauses_by_name(rows: Sequence[Row]) -> dict[str, ScheduleAction | None]:
+    """Return the paused schedules of some rows, each with its last action if that is a pause."""
+    actions = {row[0]: None if row[1] is None else read_action(row[0], row[2:]) for row in rows}
+    return {
+        name: action if action is not None and action.kind is ActionKind.PAUSED else None
+        for name, action in sorted(actions.items())
+    }
 
 
 def requests_by_place(actions: Sequence[Row]) -> dict[RequestPlace, list[ScheduleAction]]:

@@ -9,6 +9,7 @@ from kron.apps.dashboard.fleet_panel import FleetPanel
 from kron.apps.dashboard.next_run import late_due
 from kron.apps.dashboard.outcome_look import LATE, PAUSED, Look, look_of_run
 from kron.engine.overview import RecentPeriods
+from kron.rules.action import ScheduleAction
 from kron.rules.run import Run
 from kron.rules.run_state import State
 from kron.rules.state import ScheduleState
@@ -33,6 +34,7 @@ class AttentionItem(NamedTuple):
     at: int | None = None  # milliseconds: when a late period was due, a run ended, or a pause ends
     text: str = ""
     run: Run | None = None
+    pause: ScheduleAction | None = None  # None: it is not paused, or it is not known who paused it
 
 
 def is_waiting(state: ScheduleState, now: int) -> bool:
@@ -53,7 +55,10 @@ def late_schedules(
 
 
 def attention_items(
-    late: Sequence[LateSchedule], troubled: Sequence[Run], paused: Sequence[ScheduleState]
+    late: Sequence[LateSchedule],
+    troubled: Sequence[Run],
+    paused: Sequence[ScheduleState],
+    pauses: Mapping[str, ScheduleAction | None],
 ) -> list[AttentionItem]:
     """Return what needs attention: late schedules, the newest failed run of each schedule, then paused schedules."""
     items = [AttentionItem(each.identity, LATE, each.since, each.cause) for each in late[:MAX_ITEMS]]
@@ -64,7 +69,10 @@ def attention_items(
         AttentionItem(run.identity, look_of_run(run), run.finished, _attempts_text(run), run)
         for run in list(newest.values())[:MAX_ITEMS]
     ]
-    return items + [AttentionItem(state.identity, PAUSED, state.paused_until) for state in paused[:MAX_ITEMS]]
+    return items + [
+        AttentionItem(state.identity, PAUSED, state.paused_until, pause=pauses.get(state.identity))
+        for state in paused[:MAX_ITEMS]
+    ]
 
 
 def still_troubled(

@@ -1,4 +1,4 @@
-"""Counts of the filters of the list of schedules, which are not counted further than a limit."""
+"""Counts of the filters of the list of schedules and of dead letters, which are not counted further than a limit."""
 
 from __future__ import annotations
 
@@ -25,11 +25,19 @@ async def chip_counts(view: View, *, with_late: bool) -> ChipCounts:
     late = await view.panel(late_names(view)) if with_late else None
     failed = await view.panel(view.overview.troubled_schedules(view.prefix, State.FAILED, "", MOST + 1))
     paused = await view.panel(view.overview.paused(view.prefix, "", MOST + 1))
-    return ChipCounts("" if late is None else _text(late[0], is_cut=late[1]), _text(failed), _text(paused))
+    return ChipCounts(
+        "" if late is None else number_text(late[0], is_cut=late[1]), number_text(failed), number_text(paused)
+    )
 
 
-def _text(names: Sized | None, *, is_cut: bool = False) -> str:
-    """Return a number; with a plus sign if there are more."""
+async def dead_letter_count(view: View) -> str:
+    """Return how many dead letters there are; empty if there is none or if it is not known."""
+    runs = await view.panel(view.store.dead_letters(view.prefix, MOST + 1))
+    return number_text(runs) if runs else ""
+
+
+def number_text(names: Sized | None, *, is_cut: bool = False) -> str:
+    """Return how many there are; with a plus sign if there are more than `MOST`."""
     if names is None:
         return ""
     return f"{min(len(names), MOST)}+" if is_cut or len(names) > MOST else str(len(names))

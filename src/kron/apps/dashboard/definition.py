@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kron.apps.dashboard.time_text import MONTHS
+from kron.apps.dashboard.time_text import MONTHS, utc_offset_text
 from kron.apps.redacted import redacted
 from kron.language.english import english_policy
 from kron.language.kron import scan
@@ -64,16 +64,9 @@ def target_text(job: Job) -> str:
 
 def zone_text(zone: Zone, now: int) -> str:
     """Return a zone with its offset now, and its next change within a year."""
-    text = f"{zone.name}, now {offset_text(zone.wall(now).offset)}"
+    text = f"{zone.name}, now {utc_offset_text(zone.wall(now).offset)}"
     shift = None if zone.fixed is not None else next(zone.shifts(now, now + YEAR_SECONDS), None)
     if shift is None:
         return text
     date = zone.wall(shift.at).date
-    return f"{text} · {offset_text(shift.after)} from {date.day} {MONTHS[date.month - 1]} {date.year}"
-
-
-def offset_text(seconds: int) -> str:
-    """Return an offset such as UTC+2 or UTC−3:30."""
-    minutes = abs(seconds) // 60
-    rest = f":{minutes % 60:02d}" if minutes % 60 else ""
-    return f"UTC{'−' if seconds < 0 else '+'}{minutes // 60}{rest}"
+    return f"{text} · {utc_offset_text(shift.after)} from {date.day} {MONTHS[date.month - 1]} {date.year}"

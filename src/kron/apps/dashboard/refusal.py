@@ -6,6 +6,7 @@ import re
 from contextlib import suppress
 from typing import NamedTuple
 
+from kron.apps.dashboard.sentence import sentence
 from kron.apps.dashboard.trial import MAX_TEXT_LENGTH, Question, read_question
 from kron.errors import KronError, LanguageError
 from kron.language.agreement import wall_times
@@ -45,12 +46,8 @@ def refusal_of(error: KronError, question: Question) -> Refusal:
     place = error.place if isinstance(error, LanguageError) else None
     marked = marked_text(place.text, place.start, place.end) if place else None
     offers = _valid_offers(_candidates(error, question), question)
-    hints = [_sentence(line) for line in error.hint.split("\n")] if error.hint else []
-    return Refusal(error.code, _sentence(error.message), hints, marked, offers[:MAX_OFFERS])
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(("?", ".")) else ".")
+    hints = [sentence(line) for line in error.hint.split("\n")] if error.hint else []
+    return Refusal(error.code, sentence(error.message), hints, marked, offers[:MAX_OFFERS])
 
 
 def marked_text(text: str, start: int, end: int) -> Marked:

@@ -121,7 +121,7 @@ def _rung(line: PeriodLine, chart: Markup | None, now: int) -> Rung:
     if run is not None and run.state is State.SUCCESS:
         length, attempts = run_length(run), f"{run.tries} attempts" if run.tries > 1 else ""
         detail = " · ".join(part for part in ("" if length is None else span_text(length), attempts) if part)
-    elif run is not None and not run.open and line.outcome not in (Outcome.SKIPPED, Outcome.MISSED):
+    elif run is not None and not run.open and (run.dead or line.outcome not in (Outcome.SKIPPED, Outcome.MISSED)):
         detail = cause_of(run, line.report.attempts, line.revision.job.target).text
     elif line.report.gap is not None and line.report.gap.count > 1:
         detail = f"{look.reason}, one of {line.report.gap.count:,} periods"

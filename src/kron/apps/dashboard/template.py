@@ -8,6 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from kron.apps.dashboard.outcome_look import Look
+from kron.apps.dashboard.sentence import sentence
 from kron.apps.dashboard.time_text import Form, duration_text, span_text
 
 NAMES, NOTES = 200, 500  # characters of a name and of a note that a page shows
@@ -24,7 +25,8 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     templates.globals |= {"icon": icon, "outcome": outcome, "Form": Form}
-    templates.filters |= {"duration": duration_text, "span": span_text, "count": count_text, "short": short}
+    templates.filters |= {"duration": duration_text, "span": span_text, "count": count_text}
+    templates.filters |= {"short": short, "sentence": sentence}
     return templates
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from enum import StrEnum
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from kron.language.english_words import DAYS as LONG_WEEKDAYS
 from kron.language.english_words import MONTHS as LONG_MONTHS
+from kron.timing.clock_change import fold_pass
 from kron.timing.wall import Wall
-from kron.timing.zone import Zone, rfc3339, rfc3339_ms, zone
+from kron.timing.zone import Zone, instant_of, rfc3339, rfc3339_ms, zone
 
 WEEKDAYS = tuple(name[:3] for name in LONG_WEEKDAYS)
 MONTHS = tuple(name[:3] for name in LONG_MONTHS)
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
+_INSTANT = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)")
 
 
 class Form(StrEnum):
@@ -23,6 +27,7 @@ class Form(StrEnum):
     MINUTE = "minute"  # 03:11
     DAY = "day"  # Thu 22 Oct
     NEAR = "near"  # 03:11:10 today, otherwise Thu 22 Oct, 03:11
+    SECOND = "second"  # Today 03:11:10, Tomorrow 03:11:10, otherwise Thu 22 Oct, 03:11:10
     FULL = "full"  # Thursday 22 October 2026, 10:42:17
     RELATIVE = "relative"  # in 16 h 28 min
 
@@ -44,22 +49,31 @@ def time_element(at: int, now: int, viewer_zone: str, form: Form, schedule_zone:
     return template.format(relative, rfc3339_ms(at), zone_attribute, rfc3339(at // 1000), text)
 
 
+def with_times(text: str, element: Callable[[int], Markup]) -> Markup:
+    """Return a text, escaped, in which each instant such as 2026-10-22T08:42:17Z is an element.
+
+    Args:
+        text: Text that can have words of people and targets.
+        element: Returns the element of a time in milliseconds.
+    """
+    parts = list[str]()
+    for part in _INSTANT.split(text):
+        try:
+            parts.append(element(instant_of(part) * 1000) if _INSTANT.fullmatch(part) else escape(part))
+        except ValueError:  # a day or a time that does not exist, in the words of a person
+            parts.append(escape(part))
+    return Markup("").join(parts)
+
+
 def local_text(at: int, now: int, viewer_zone: Zone, form: Form) -> str:
-    """Return a time in a zone."""
+    """Return a time in a zone. A time that occurs twice because clocks go back has its offset."""
     wall = viewer_zone.wall(at // 1000)
-    if form is Form.CLOCK:
-        return _clock(wall)
     if form is Form.MINUTE:
         return _minute(wall)
     if form is Form.DAY:
         return _day(wall)
-    if form is Form.FULL:
-        return f"{LONG_WEEKDAYS[wall.weekday]} {long_date(wall)}, {_clock(wall)}"
-    today = viewer_zone.wall(now // 1000)
-    if wall.day == today.day:
-        return _clock(wall)
-    year = f" {wall.date.year}" if wall.date.year != today.date.year else ""
-    return f"{_day(wall)}{year}, {_minute(wall)}"
+    offset = f" {utc_offset_text(wall.offset)}" if fold_pass(viewer_zone, at // 1000) else ""
+    return _wall_text(wall, viewer_zone.wall(now // 1000), form) + offset
 
 
 def relative_text(at: int, now: int) -> str:
@@ -89,6 +103,25 @@ def span_text(milliseconds: int) -> str:
 def long_date(wall: Wall) -> str:
     """Return a date such as 22 October 2026."""
     return f"{wall.date.day} {LONG_MONTHS[wall.date.month - 1]} {wall.date.year}"
+
+
+def utc_offset_text(seconds: int) -> str:
+    """Return an offset such as UTC+2 or UTC−3:30."""
+    minutes = abs(seconds) // 60
+    rest = f":{minutes % 60:02d}" if minutes % 60 else ""
+    return f"UTC{'−' if seconds < 0 else '+'}{minutes // 60}{rest}"
+
+
+def _wall_text(wall: Wall, today: Wall, form: Form) -> str:
+    """Return a time that has hours and minutes, seen on that day."""
+    if form is Form.CLOCK or (form is Form.NEAR and wall.day == today.day):
+        return _clock(wall)
+    if form is Form.FULL:
+        return f"{LONG_WEEKDAYS[wall.weekday]} {long_date(wall)}, {_clock(wall)}"
+    if form is Form.SECOND and 0 <= wall.day - today.day <= 1:
+        return f"{'Today' if wall.day == today.day else 'Tomorrow'} {_clock(wall)}"
+    year = f" {wall.date.year}" if wall.date.year != today.date.year else ""
+    return f"{_day(wall)}{year}, {_clock(wall) if form is Form.SECOND else _minute(wall)}"
 
 
 def _clock(wall: Wall) -> str:

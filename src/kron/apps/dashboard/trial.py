@@ -6,6 +6,7 @@ import shlex
 from typing import NamedTuple
 
 from kron.apps.compute import SEARCH_SECONDS, time_limit
+from kron.apps.dashboard.sentence import sentence
 from kron.apps.search_end import end_text, unschedulable_text
 from kron.errors import InvalidSchedule, KronError
 from kron.language.auto import read_by_all
@@ -106,7 +107,7 @@ def try_text(question: Question) -> Trial:
         reading,
         describe(schedule),
         [TrialRun(run.decision, _unschedulable_text(run.unschedulable)) for run in search.runs],
-        f"{end[0].upper()}{end[1:]}." if end else "",
+        sentence(end) if end else "",
         pieces_of(reading.text, reading.dialect, schedule),
         findings_of(reading.text, schedule, reading.dialect, question.at),
         _elsewhere(schedule),

@@ -18,7 +18,7 @@ from kron.apps.dashboard.context import DashboardContext
 from kron.apps.dashboard.form import SECRET_COOKIE, new_request, new_secret, token_of
 from kron.apps.dashboard.links import Links
 from kron.apps.dashboard.template import environment
-from kron.apps.dashboard.time_text import Form, local_text, time_element
+from kron.apps.dashboard.time_text import Form, local_text, time_element, with_times
 from kron.engine.overview import Overview
 from kron.engine.registrar import Registrar
 from kron.engine.store import Store
@@ -92,6 +92,10 @@ class View(Links):
     def time(self, at: int, form: Form = Form.NEAR, schedule_zone: str = "") -> Markup:
         """Return a time (milliseconds) as an element of the page."""
         return time_element(at, self.now, self.zone, form, schedule_zone)
+
+    def said(self, text: str, schedule_zone: str = "") -> Markup:
+        """Return a sentence of Kron with its instants as elements of the page, in the viewer's zone."""
+        return with_times(text, lambda at: self.time(at, Form.NEAR, schedule_zone))
 
     def text(self, at: int, form: Form = Form.NEAR) -> str:
         """Return a time (milliseconds) in words, for a link: an element for a time cannot be in a link."""

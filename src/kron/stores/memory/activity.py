@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kron.engine.overview import MAX_REQUESTS, Activity, ActivityPosition, RequestPlace
-from kron.rules.action import REQUESTS, ScheduleAction
+from kron.rules.action import REQUESTS, ActionKind, ScheduleAction
 from kron.stores.memory.tables import Tables
 
 
@@ -45,3 +45,13 @@ class MemoryActivity:
             for name, at in places
         }
         return {place: actions[:MAX_REQUESTS] for place, actions in recorded.items() if actions}
+
+    async def pauses(self, scope: str, limit: int) -> dict[str, ScheduleAction | None]:
+        """Return the first paused schedules in order, each with the action that paused it."""
+        cases = sorted(self.tables.cases.items())
+        names = [name for name, state in cases if name.startswith(scope) and state.paused and not state.deleted]
+        return {name: self._pause_of(name) for name in names[:limit]}
+
+    def _pause_of(self, name: str) -> ScheduleAction | None:
+        changes = [each for each in self.tables.recorded_actions.get(name, []) if each.kind not in REQUESTS]
+        return changes[-1] if changes and changes[-1].kind is ActionKind.PAUSED else None

@@ -7,7 +7,7 @@ from typing import Any
 
 from kron.engine.overview import MAX_REQUESTS, Activity, ActivityPosition, RequestPlace
 from kron.rules.action import ScheduleAction
-from kron.stores.changes import latest_changes, merged_changes, requests_by_place
+from kron.stores.changes import latest_changes, merged_changes, pauses_by_name, requests_by_place
 from kron.stores.postgres.arrays import numbers, texts
 from kron.stores.postgres.pool import Pool
 from kron.stores.presets import Presets
@@ -30,6 +30,10 @@ class PostgresActivity:
         """Return the requests for runs of schedules at those times."""
         names, times = texts(name for name, _ in places), numbers(at for _, at in places)
         return requests_by_place(await self._rows("requests_at", schedules=names, times=times, limit=MAX_REQUESTS))
+
+    async def pauses(self, scope: str, limit: int) -> dict[str, ScheduleAction | None]:
+        """Return the first paused schedules in order, each with the action that paused it."""
+        return pauses_by_name(await self._rows("pauses", scope=scope, limit=limit))
 
     async def _rows(self, query: str, **parameters: Any) -> list[tuple[Any, ...]]:
         return await self.pool.read(lambda session: session.rows(query, **parameters))

@@ -462,6 +462,22 @@ WHERE tenant_id = %(tenant)s AND paused AND NOT deleted
 ORDER BY schedule_id
 LIMIT %(limit)s;
 
+-- pauses: the first paused schedules, each with the last action that changed it
+SELECT p.schedule_id, a.number, a.action, a.at, a.until, a.actor, a.note
+FROM (
+    SELECT schedule_id FROM schedule_state
+    WHERE tenant_id = %(tenant)s AND paused AND NOT deleted
+      AND schedule_id >= %(scope)s AND starts_with(schedule_id, %(scope)s)
+    ORDER BY schedule_id
+    LIMIT %(limit)s
+) AS p
+LEFT JOIN LATERAL (
+    SELECT number, action, at, until, actor, note FROM schedule_actions
+    WHERE tenant_id = %(tenant)s AND schedule_id = p.schedule_id AND action IN ('paused', 'resumed', 'deleted')
+    ORDER BY number DESC
+    LIMIT 1
+) AS a ON true;
+
 -- has_name_index: whether the names have an index of trigrams
 SELECT to_regclass('schedule_names_trigrams') IS NOT NULL;
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from kron.engine.overview import MAX_REQUESTS, Activity, ActivityPosition, RequestPlace
 from kron.rules.action import ScheduleAction
-from kron.stores.changes import latest_changes, merged_changes, requests_by_place
+from kron.stores.changes import latest_changes, merged_changes, pauses_by_name, requests_by_place
 from kron.stores.codec import Row
 from kron.stores.presets import Presets
 from kron.stores.sqlite.file import File
@@ -35,6 +35,10 @@ class SqliteActivity:
             return [row for each in parameters for row in self.rows("requests_at", **each)]
 
         return requests_by_place(await self.file.read(work))
+
+    async def pauses(self, scope: str, limit: int) -> dict[str, ScheduleAction | None]:
+        """Return the first paused schedules in order, each with the action that paused it."""
+        return pauses_by_name(await self._read("pauses", **prefix_range(scope), limit=limit))
 
     async def _read(self, query: str, **parameters: Any) -> list[tuple[Any, ...]]:
         return await self.file.read(lambda: self.rows(query, **parameters))

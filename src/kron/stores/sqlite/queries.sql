@@ -345,6 +345,18 @@ WHERE paused AND NOT deleted AND schedule_id > :after AND schedule_id >= :prefix
 ORDER BY schedule_id
 LIMIT :limit;
 
+-- pauses: the first paused schedules, each with the last action that changed it
+SELECT p.schedule_id, a.number, a.action, a.at, a.until, a.actor, a.note
+FROM (
+    SELECT schedule_id FROM schedules
+    WHERE paused AND NOT deleted AND schedule_id >= :prefix AND schedule_id < :beyond
+    ORDER BY schedule_id
+    LIMIT :limit
+) AS p
+LEFT JOIN schedule_actions a ON a.number = (
+    SELECT max(number) FROM schedule_actions
+    WHERE schedule_id = p.schedule_id AND action IN ('paused', 'resumed', 'deleted'));
+
 -- next_checks: schedules in the order of their next checks
 SELECT schedule_id FROM schedules
 WHERE wake IS NOT NULL AND wake <= :upto AND schedule_id >= :prefix AND schedule_id < :beyond

@@ -80,7 +80,8 @@ async def overview_page(view: View) -> Response:
     running = await view.panel(overview.running(scope, MAX_RUNNING))
     troubled = await view.panel(overview.troubled_runs(scope, FAILED, MAX_TROUBLED)) or []
     checks = await overview.next_checks(scope, MAX_CHECKS)
-    paused = await overview.paused(scope, "", MAX_PAUSED_COUNTED + 1)
+    pauses = await overview.pauses(scope, MAX_PAUSED_COUNTED + 1)
+    paused = list(pauses)
     if not (checks or paused or running or outcomes) and not await view.store.identities("", 1, scope):
         return view.render("overview_empty.html", section="")
     states = await _states(view, [*checks, *paused[:MAX_PAUSED], *(run.identity for run in troubled)])
@@ -102,7 +103,7 @@ async def overview_page(view: View) -> Response:
         fresh_seconds=_fresh_seconds(view),
         starts=start_sample((recent[name] for name in sampled if name in recent), now),
         late=late,
-        items=attention_items(late, lasting, [states[name] for name in paused[:MAX_PAUSED] if name in states]),
+        items=attention_items(late, lasting, [states[name] for name in paused[:MAX_PAUSED] if name in states], pauses),
         clock_lines=[] if facts is None else await compute(clock_lines, facts, now // 1000, SOON_DAYS),
         paused_text=_paused_text(len(paused)),
         running=_capped(running, MAX_RUNNING),

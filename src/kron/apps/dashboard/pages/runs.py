@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from starlette.responses import Response
 
+from kron.apps.dashboard.chip_counts import dead_letter_count
 from kron.apps.dashboard.dead_letter_group import DeadLetterGroup, dead_letter_groups, host_of_target
 from kron.apps.dashboard.outcome_look import (
     CANCELLED,
@@ -89,6 +90,7 @@ async def runs_page(view: View) -> Response:
     return view.render(
         "runs.html",
         section="runs",
+        dead_count=await dead_letter_count(view),
         outcome_filter=outcome,
         filters=FILTERS,
         since=since,
@@ -107,6 +109,7 @@ async def _runs_of_schedules(view: View, text: str, outcome: str, before: str) -
     return view.render(
         "runs.html",
         section="runs",
+        dead_count=await dead_letter_count(view),
         outcome_filter=outcome,
         filters=FILTERS,
         text=text,
@@ -131,6 +134,7 @@ async def _dead_letters(view: View, text: str, before: str) -> Response:
     return view.render(
         "dead_letters.html",
         section="runs",
+        dead_count=await dead_letter_count(view),
         text=text,
         is_all=view.request.query_params.get("select", "") == "all",
         groups=groups,

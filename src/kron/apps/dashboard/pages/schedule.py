@@ -14,9 +14,11 @@ from kron.apps.dashboard.changes import changes_of
 from kron.apps.dashboard.charts.window import Placement, window_axis, window_chart
 from kron.apps.dashboard.definition import definition_of
 from kron.apps.dashboard.figures import MAX_RUNS, Figure, duration_figure, lateness_figure
+from kron.apps.dashboard.moment import read_moment, write_moment
 from kron.apps.dashboard.near_names import near_names
 from kron.apps.dashboard.outcome_look import PAUSED, SKIPPED, SUCCEEDED, Look
 from kron.apps.dashboard.rung import Rung, period_form, rungs_of
+from kron.apps.dashboard.sentence import sentence
 from kron.apps.dashboard.view import View
 from kron.apps.dashboard.why_panel import why_of
 from kron.engine.overview import RecentPeriods
@@ -25,6 +27,8 @@ from kron.engine.schedule_record import ScheduleRecord, schedule_record
 from kron.errors import InvalidInput, NotFound, clip
 from kron.language.english import describe, describe_shape
 from kron.language.lint import clock_change_findings
+from kron.rules.outcome import Outcome
+from kron.rules.run_state import REDRIVABLE
 from kron.rules.state import ScheduleState
 from kron.rules.upcoming import no_upcoming_reason
 from kron.timing.due import window_extent
@@ -122,6 +126,7 @@ async def _ladder(view: View, record: ScheduleRecord) -> dict[str, Any]:
         "selected": selected,
         "why": why_of(selected, is_tenant=bool(view.tenant)) if selected else None,
         "following": _following(lines, selected),
+        "moment": _moment_to_run(view, selected) if selected else "",
         "is_now": before is None and after is None and position.at == view.now,
         "kept": {name: value for name, value in view.request.query_params.items() if name in ("before", "after")},
     }
@@ -170,6 +175,19 @@ def _following(lines: Sequence[PeriodLine], selected: PeriodLine | None) -> Peri
     return later[0] if later else None
 
 
+def _moment_to_run(view: View, line: PeriodLine) -> str:
+    """Return the local time of a skipped or missed period for the form that runs past periods; empty for others.
+
+    A dead letter is run again on the page of its run. The form names times to the minute, and of two equal times the
+    first one: it cannot name every period.
+    """
+    if line.outcome not in (Outcome.SKIPPED, Outcome.MISSED) or (line.run and line.run.state in REDRIVABLE):
+        return ""
+    at = line.period.nominal * 1000
+    moment = write_moment(at, view.zone)
+    return moment if read_moment(moment, view.zone) == at else ""
+
+
 def _first_coming(rungs: Sequence[Rung]) -> int:
     """Return the number of the first line after now; -1 if all lines are on one side of now."""
     number = next((number for number, rung in enumerate(rungs) if rung.is_coming), -1)
@@ -187,8 +205,7 @@ def standing_of(state: ScheduleState) -> Look:
 
 def clock_notes(schedule: Schedule, now: int) -> list[str]:
     """Return what the next clock changes do to the runs of a schedule, as lint says it."""
-    messages = [finding.message for finding in clock_change_findings(schedule, now)]
-    return [f"{message[0].upper()}{message[1:]}." for message in messages]
+    return [sentence(finding.message) for finding in clock_change_findings(schedule, now)]
 
 
 async def _next_run(view: View, state: ScheduleState) -> tuple[NextRun | None, str]:
