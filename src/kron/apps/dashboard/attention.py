@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from kron.apps.dashboard.fleet_panel import FleetPanel
@@ -57,8 +58,8 @@ def late_schedules(
 def attention_items(
     late: Sequence[LateSchedule],
     troubled: Sequence[Run],
-    paused: Sequence[ScheduleState],
     pauses: Mapping[str, ScheduleAction | None],
+    states: Mapping[str, ScheduleState],
 ) -> list[AttentionItem]:
     """Return what needs attention: late schedules, the newest failed run of each schedule, then paused schedules."""
     items = [AttentionItem(each.identity, LATE, each.since, each.cause) for each in late[:MAX_ITEMS]]
@@ -70,8 +71,9 @@ def attention_items(
         for run in list(newest.values())[:MAX_ITEMS]
     ]
     return items + [
-        AttentionItem(state.identity, PAUSED, state.paused_until, pause=pauses.get(state.identity))
-        for state in paused[:MAX_ITEMS]
+        AttentionItem(name, PAUSED, states[name].paused_until, pause=pause)
+        for name, pause in islice(pauses.items(), MAX_ITEMS)
+        if name in states
     ]
 
 
