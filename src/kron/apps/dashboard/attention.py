@@ -57,7 +57,7 @@ def late_schedules(
 def attention_items(
     late: Sequence[LateSchedule],
     troubled: Sequence[Run],
-    paused: Sequence[ScheduleState],
+    states: Mapping[str, ScheduleState],
     pauses: Mapping[str, ScheduleAction | None],
 ) -> list[AttentionItem]:
     """Return what needs attention: late schedules, the newest failed run of each schedule, then paused schedules."""
@@ -70,8 +70,9 @@ def attention_items(
         for run in list(newest.values())[:MAX_ITEMS]
     ]
     return items + [
-        AttentionItem(state.identity, PAUSED, state.paused_until, pause=pauses.get(state.identity))
-        for state in paused[:MAX_ITEMS]
+        AttentionItem(name, PAUSED, states[name].paused_until, pause=pause)
+        for name, pause in list(pauses.items())[:MAX_ITEMS]
+        if name in states
     ]
 
 

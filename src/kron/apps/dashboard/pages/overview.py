@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from statistics import median
 from typing import NamedTuple
 
@@ -81,10 +82,9 @@ async def overview_page(view: View) -> Response:
     troubled = await view.panel(overview.troubled_runs(scope, FAILED, MAX_TROUBLED)) or []
     checks = await overview.next_checks(scope, MAX_CHECKS)
     pauses = await overview.pauses(scope, MAX_PAUSED_COUNTED + 1)
-    paused = list(pauses)
-    if not (checks or paused or running or outcomes) and not await view.store.identities("", 1, scope):
+    if not (checks or pauses or running or outcomes) and not await view.store.identities("", 1, scope):
         return view.render("overview_empty.html", section="")
-    states = await _states(view, [*checks, *paused[:MAX_PAUSED], *(run.identity for run in troubled)])
+    states = await _states(view, [*checks, *list(pauses)[:MAX_PAUSED], *(run.identity for run in troubled)])
     sampled = checks[:SAMPLED_SCHEDULES]
     recent = await _recent(view, [*sampled, *(run.identity for run in [*(running or [])[:SHOWN_RUNNING], *troubled])])
     fleet = None if records is None else fleet_panel(records, now, is_named=not view.tenant)
@@ -103,9 +103,9 @@ async def overview_page(view: View) -> Response:
         fresh_seconds=_fresh_seconds(view),
         starts=start_sample((recent[name] for name in sampled if name in recent), now),
         late=late,
-        items=attention_items(late, lasting, [states[name] for name in paused[:MAX_PAUSED] if name in states], pauses),
+        items=attention_items(late, lasting, states, dict(islice(pauses.items(), MAX_PAUSED))),
         clock_lines=[] if facts is None else await compute(clock_lines, facts, now // 1000, SOON_DAYS),
-        paused_text=_paused_text(len(paused)),
+        paused_text=_paused_text(len(pauses)),
         running=_capped(running, MAX_RUNNING),
         running_lines=_running_lines(running or (), recent, now),
         dues=dues,
