@@ -34,6 +34,11 @@ class FakeServer:
         self.requests, self.faults, self.bodies = [], {}, []
         self.page_size, self.snapshots, self.cuts, self.bookmarks = page_size, {}, 0, True
         self.watch_cut_at = None  # bytes of a watch after which its line is cut
+        self.max_watch_seconds, self.port = 3600.0, 0
+        self.start()
+
+    def start(self):
+        """Listen, after a stop on the same port."""
         owner = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -47,9 +52,10 @@ class FakeServer:
             def log_message(self, *_):
                 """Say nothing."""
 
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.http = ThreadingHTTPServer(("127.0.0.1", self.port), Handler)
         self.http.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.http.server_port}"
+        self.port = self.http.server_port
+        self.url = f"http://127.0.0.1:{self.port}"
         threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True).start()
 
     def close(self):
@@ -173,7 +179,7 @@ class FakeServer:
 
     def _watch(self, handler, plural, namespace, query, cuts):
         seen, sent = int(query["resourceVersion"]), 0
-        until = time.monotonic() + float(query["timeoutSeconds"])
+        until = time.monotonic() + min(self.max_watch_seconds, float(query["timeoutSeconds"]))
         handler.send_response(200)
         handler.send_header("Content-Type", "application/json")
         handler.send_header("Transfer-Encoding", "chunked")

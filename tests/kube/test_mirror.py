@@ -280,6 +280,29 @@ def test_watch_that_ends_at_once_is_a_failure(server):
     run(server, use)
 
 
+def test_watch_that_the_server_ends_at_once_is_a_failure(server):
+    server.max_watch_seconds = 0
+
+    async def use(mirror, copy, clock):
+        await until(lambda: len(clock.waits) >= 3)
+        assert clock.waits[:3] == [0.1, 0.2, 0.4]
+
+    run(server, use)
+
+
+def test_server_that_was_down_is_listed_again(server):
+    server.put("kronjobs", "shop", "a")
+
+    async def use(mirror, copy, clock):
+        await following(server, mirror)
+        server.close()
+        await until(lambda: mirror.breaks > 1)
+        server.start()
+        await until(lambda: mirror.lists == 2)
+
+    assert run(server, use).told == [("a", "+")]
+
+
 def test_namespace_and_selector_restrict_the_copy(server):
     server.put("kronjobs", "shop", "a", labels={"x": "1"})
     server.put("kronjobs", "shop", "b")
