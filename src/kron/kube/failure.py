@@ -10,7 +10,7 @@ BUSY = frozenset({429, 503})  # the server may accept the same request later
 
 
 class Refusal(Exception):
-    """The API server refused a request, so that the request had no effect.
+    """The API server refused a request.
 
     Attributes:
         code: HTTP status.
@@ -29,6 +29,11 @@ class Refusal(Exception):
         self.causes = frozenset(str(each.get("reason") or "") for each in causes if isinstance(each, Mapping))
         self.retry_after = retry_after
         super().__init__(f"{code} {self.reason}: {self.message}")
+
+    @property
+    def may_have_arrived(self) -> bool:
+        """Whether the request can have had an effect: the server failed while it worked on the request."""
+        return self.code >= 500 and self.code not in BUSY
 
 
 class NoAnswer(Exception):
