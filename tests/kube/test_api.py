@@ -63,7 +63,7 @@ def test_dry_run_creates_nothing(server):
 def test_missing_object_is_none_and_another_refusal_is_raised(server):
     assert asked(server, lambda api: api.get(JOB, PLACE)) is None
     server.fail("GET", "jobs", Fault(403, reason="Forbidden"))
-    assert failed(server, lambda api: api.get(JOB, PLACE)).code == 403
+    assert failed(server, lambda api: api.get(JOB, PLACE)).status == 403
 
 
 def test_list_reads_all_pages_of_one_version(server):
@@ -123,7 +123,7 @@ def test_watch_of_a_compacted_version_is_refused_with_410(server):
     async def use(api):
         return [event async for event in api.watch(JOB, version="1", seconds=5)]
 
-    assert failed(server, use).code == 410
+    assert failed(server, use).status == 410
 
 
 @pytest.mark.parametrize("cut_at", [0, 1, 60])
@@ -155,7 +155,7 @@ def test_status_patch_changes_the_status_alone(server):
 
 def test_delete_leaves_another_object_of_the_name_alone(server):
     uid = server.put("jobs", "shop", "report")["metadata"]["uid"]
-    assert failed(server, lambda api: api.delete(JOB, PLACE, uid="another")).code == 409
+    assert failed(server, lambda api: api.delete(JOB, PLACE, uid="another")).status == 409
     assert asked(server, lambda api: api.delete(JOB, PLACE, uid=uid, propagation="Foreground")) is True
     assert server.bodies[-1][1]["propagationPolicy"] == "Foreground"
     assert asked(server, lambda api: api.delete(JOB, PLACE, uid=uid)) is False
@@ -164,7 +164,7 @@ def test_delete_leaves_another_object_of_the_name_alone(server):
 def test_refusal_has_reason_causes_and_time_to_wait(server):
     server.fail("POST", "jobs", Fault(403, reason="Forbidden", causes=["NamespaceTerminating"], retry_after="7"))
     refusal = failed(server, lambda api: api.create(JOB, "shop", NEWER))
-    assert (refusal.code, refusal.reason, refusal.causes) == (403, "Forbidden", {"NamespaceTerminating"})
+    assert (refusal.status, refusal.reason, refusal.causes) == (403, "Forbidden", {"NamespaceTerminating"})
     assert (refusal.message, refusal.retry_after) == ("as the test asks", 7.0)
 
 

@@ -48,7 +48,7 @@ class Api:
         try:
             return await self._request("GET", kind.path(*place))
         except Refusal as refusal:
-            if refusal.code == NOT_FOUND:
+            if refusal.status == NOT_FOUND:
                 return None
             raise
 
@@ -139,7 +139,7 @@ class Api:
         try:
             await self._request("DELETE", kind.path(*place), {}, body)
         except Refusal as refusal:
-            if refusal.code == NOT_FOUND:
+            if refusal.status == NOT_FOUND:
                 return False
             raise
         return True

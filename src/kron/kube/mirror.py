@@ -109,7 +109,7 @@ class Mirror(Generic[Value]):
         wait = self._delay
         if isinstance(failure, Refusal):
             wait = max(wait, failure.retry_after)
-            self._version = self._version if failure.code in BUSY else ""
+            self._version = self._version if failure.status in BUSY else ""
         elif not failure.may_have_arrived:
             self._resync_at = self.clock()
         log.info("%s: %s; trying again in %.1f s", self.kind.plural, failure, wait)

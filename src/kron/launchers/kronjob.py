@@ -110,9 +110,9 @@ def response_of(failure: Refusal | NoAnswer) -> LaunchResponse:
     if isinstance(failure, NoAnswer):
         result = LaunchResult.UNKNOWN if failure.may_have_arrived else LaunchResult.RETRYABLE
         return LaunchResponse(result, excerpt=str(failure))
-    is_final = failure.code in _REJECTED or _TERMINATING in failure.causes
+    is_final = failure.status in _REJECTED or _TERMINATING in failure.causes
     result = LaunchResult.UNKNOWN if failure.may_have_arrived else LaunchResult.RETRYABLE
     delay_ms = 0 if is_final else round(failure.retry_after * 1000)
     return LaunchResponse(
-        LaunchResult.REJECTED if is_final else result, delay_ms, code=failure.code, excerpt=failure.message
+        LaunchResult.REJECTED if is_final else result, delay_ms, code=failure.status, excerpt=failure.message
     )
