@@ -2,8 +2,10 @@
 
 import copy
 import json
+import sys
 import threading
 import time
+import traceback
 import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
@@ -54,6 +56,7 @@ class FakeServer:
 
         self.http = ThreadingHTTPServer(("127.0.0.1", self.port), Handler)
         self.http.daemon_threads = True
+        self.http.handle_error = _tell_error
         self.port = self.http.server_port
         self.url = f"http://127.0.0.1:{self.port}"
         threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True).start()
@@ -240,6 +243,12 @@ class FakeServer:
         handler.send_header("Content-Length", str(len(body)))
         handler.end_headers()
         handler.wfile.write(body)
+
+
+def _tell_error(*_):
+    """Print an error of the server itself. A client that has gone is none."""
+    if not isinstance(sys.exc_info()[1], OSError):
+        traceback.print_exc()
 
 
 def _fits(key, body, plural, namespace, query):
