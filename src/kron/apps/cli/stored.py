@@ -75,6 +75,15 @@ def _ui(commands: Any) -> None:
     command.add_argument("--open", action="store_true", help="open the dashboard in the browser")
 
 
+def _operator(commands: Any) -> None:
+    command = define(
+        commands, "operator", "print what a Kubernetes cluster needs for KronJobs", "operator crd | kubectl apply -f -"
+    )
+    verbs = command.add_subparsers(dest="verb", metavar="VERB", required=True)
+    summary = "print the custom resource definition of KronJob as YAML"
+    verbs.add_parser("crd", help=summary, description=f"P{summary[1:]}.")
+
+
 def _schedules(commands: Any) -> None:
     command = define(commands, "schedules", "manage the schedules of a service", "schedules list -o json")
     remote.add_verbs(command)
@@ -147,5 +156,5 @@ def _store(command: argparse.ArgumentParser) -> None:
 STORE_COMMANDS = (
     *(_why, _audit),
     *JOB_COMMANDS,
-    *(_audit_log, _serve, _ui, _schedules, _load, _worker, _migrate, _maintain, _doctor),
+    *(_audit_log, _serve, _ui, _schedules, _load, _worker, _migrate, _maintain, _doctor, _operator),
 )

@@ -1,0 +1,1 @@
+"""Kubernetes operator: KronJobs become schedules, and runs become Jobs."""

@@ -1,0 +1,1 @@
+"""Kubernetes API: requests, a local copy of its objects, and the names of Jobs. It knows no schedules."""
