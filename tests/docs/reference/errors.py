@@ -42,6 +42,7 @@ UNANSWERED = (  # the service does not answer requests with the errors of these 
     "apps/embedded/",
     "apps/host/",
     "apps/krontab/",
+    "apps/operator/",
     "client/transport.py",
     "stores/postgres/migrate.py",
     "stores/sqlite/connection.py",
@@ -49,7 +50,7 @@ UNANSWERED = (  # the service does not answer requests with the errors of these 
 GROUPS = {
     "Sentences": "language/sentences/",
     "Workflow files": "language/workflows/",
-    "Schedule texts and files": "language/",
+    "Schedule texts and files": ("language/", "apps/operator/"),
     "Applications": "apps/embedded/",
     "Declarative scheduler": "apps/declarative/",
     "Service": "apps/service/",
