@@ -46,7 +46,7 @@ input, are the commands of `kron`.
 """
 EXAMPLES = {  # of commands whose parser has none
     "kron audit-log verify": "kron audit-log verify /var/log/kron/audit.jsonl",
-    "kron operator crd": "kron operator crd | kubectl apply -f -",
+    "kron operator crd": "kron operator crd",
     "kron schedules list": "kron schedules list --prefix billing. -o json",
     "kron schedules get": "kron schedules get report",
     "kron schedules apply": "kron schedules apply -f schedules.toml --dry-run",

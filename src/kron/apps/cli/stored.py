@@ -76,9 +76,7 @@ def _ui(commands: Any) -> None:
 
 
 def _operator(commands: Any) -> None:
-    command = define(
-        commands, "operator", "print what a Kubernetes cluster needs for KronJobs", "operator crd | kubectl apply -f -"
-    )
+    command = define(commands, "operator", "print what a Kubernetes cluster needs for KronJobs", "operator crd")
     verbs = command.add_subparsers(dest="verb", metavar="VERB", required=True)
     summary = "print the custom resource definition of KronJob as YAML"
     verbs.add_parser("crd", help=summary, description=f"P{summary[1:]}.")
