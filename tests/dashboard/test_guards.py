@@ -92,7 +92,7 @@ def test_viewer_chooses_the_zone_of_all_times(zone, shown):
     with served(dashboard_of(a_store())) as site:
         reply = site.send("/zone", {"zone": zone}, Referer=f"{site.address}/?x=1")
         if shown is None:
-            assert (reply.status, "there is no time zone" in reply.text) == (422, True)
+            assert (reply.status, "There is no time zone" in reply.text) == (422, True)
         else:
             assert (reply.status, reply.headers["location"]) == (303, "/?x=1")
             assert f'data-zone="{shown}"' in site.get("/").text

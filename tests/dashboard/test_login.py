@@ -59,7 +59,7 @@ def filled(path, tenant="acme"):
 def test_person_signs_in_and_sees_the_page_that_was_asked_for(house):
     browser = Browser()
     reply = browser.get(f"{house.address}/t/acme/schedules?q=acme")
-    assert (reply.status, "you are not signed in" in reply.text) == (401, True)
+    assert (reply.status, "You are not signed in" in reply.text) == (401, True)
     link = f"/ui/login?next={quote('/ui/t/acme/schedules?q=acme', safe='')}"
     assert f'href="{link}"' in reply.text
     page = house.sign_in(browser, "ana", "/ui/t/acme/schedules?q=acme")
@@ -102,7 +102,7 @@ def test_confidential_client_sends_its_secret(issuer, tmp_path):
         assert house.sign_in(Browser(), "ana").status == 200
     with serving_with_login(tmp_path, issuer, **{**more, "ui_client_secret": "wrong"}) as house:
         reply = house.sign_in(Browser(), "ana")
-        assert (reply.status, "the identity provider refused the code: invalid_client" in reply.text) == (403, True)
+        assert (reply.status, "The identity provider refused the code: invalid_client" in reply.text) == (403, True)
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -214,8 +214,8 @@ def test_person_without_a_role_is_told_which_claim_is_missing(house):
     browser = Browser()
     reply = house.sign_in(browser, "nora")
     assert reply.status == 403
-    assert "you are nora@acme.example, and have no role" in reply.text
-    assert "the claim scope of the ID token must contain schedules:read; it has openid, profile" in reply.text
+    assert "You are nora@acme.example, and have no role" in reply.text
+    assert "The claim scope of the ID token must contain schedules:read; it has openid, profile" in reply.text
     assert "Sign in as another person" in reply.text
     assert session_of(house, browser) is None
     assert house.sign_in(browser, "ana", "/ui/t/acme/").status == 403  # the provider still knows nora
@@ -226,8 +226,8 @@ def test_person_without_a_role_is_told_which_claim_is_missing(house):
 def test_person_without_a_tenant_is_told_which_claim_is_missing(house):
     reply = house.sign_in(Browser(), "tom")
     assert reply.status == 403
-    assert "you are tom@acme.example, and belong to no tenant" in reply.text
-    assert "the claim tenant of the ID token" in reply.text
+    assert "You are tom@acme.example, and belong to no tenant" in reply.text
+    assert "The claim tenant of the ID token" in reply.text
 
 
 def test_groups_of_the_provider_can_give_the_roles(issuer, tmp_path):
@@ -251,7 +251,7 @@ def test_code_gives_one_session(house):
     assert browser.get(back, follow=False).status == 403  # the login has ended
     browser.cookies[house.host] = pending
     reply = browser.get(back, follow=False)
-    assert (reply.status, "the identity provider refused the code: invalid_grant" in reply.text) == (403, True)
+    assert (reply.status, "The identity provider refused the code: invalid_grant" in reply.text) == (403, True)
 
 
 def test_answer_to_a_login_of_another_browser_is_refused(house):

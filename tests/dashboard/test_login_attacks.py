@@ -159,7 +159,7 @@ def test_clock_that_differs_is_named_as_the_reason(house, forger):
     for times in ({"exp": int(time.time()) - 60}, {"iat": int(time.time()) + 90, "exp": int(time.time()) + 900}):
         forger.claims = times
         _, reply = signed_in(house, forger)
-        assert "the clocks of this service and of the identity provider differ by more than 30 s" in reply.text
+        assert "The clocks of this service and of the identity provider differ by more than 30 s" in reply.text
     forger.claims = {"iat": int(time.time()) + 15}
     assert signed_in(house, forger)[1].status == 303
 
@@ -211,7 +211,7 @@ def test_useless_answer_to_a_code_gives_no_session(house, forger, answer, status
     assert reply.status == status
     assert session_of(house, browser) is None
     if status == 503:
-        assert f"the identity provider {forger.issuer} does not answer" in reply.text
+        assert f"The identity provider {forger.issuer} does not answer" in reply.text
         assert "The store does not answer" not in reply.text
 
 
@@ -219,7 +219,7 @@ def test_provider_that_is_away_is_named_on_the_page_and_the_api_answers(tmp_path
     with serving_with_login(tmp_path, "http://127.0.0.1:9/o", waits=False) as house:
         reply = Browser().get(f"{house.address}/login", follow=False)
         assert reply.status == 503
-        assert "the identity provider http://127.0.0.1:9/o does not answer" in reply.text
+        assert "The identity provider http://127.0.0.1:9/o does not answer" in reply.text
         assert house.api.get("/readyz").status == 200
 
 

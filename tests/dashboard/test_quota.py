@@ -57,10 +57,10 @@ def test_bulk_action_starts_what_the_quota_allows_and_goes_on_after_the_wait(sit
 def test_first_batch_that_does_not_fit_is_refused_with_the_time_to_wait(site, store):
     names = [f"s{n:05d}" for n in range(6)]
     reply = site.send("/bulk/run", {"name": names, "request": REQUEST})
-    assert (reply.status, "request at most 5 runs at once" in reply.text) == (422, True)
+    assert (reply.status, "Request at most 5 runs at once" in reply.text) == (422, True)
     follow(site, site.send("/bulk/run", {"name": names[:3], "request": REQUEST}))
     reply = site.send("/bulk/run", {"name": names[3:], "request": REQUEST})
-    assert (reply.status, "retry in 13 s" in reply.text) == (429, True)
+    assert (reply.status, "Retry in 13 s" in reply.text) == (429, True)
     assert ran(store) == names[:3]
 
 
