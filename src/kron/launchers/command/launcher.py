@@ -139,7 +139,7 @@ class CommandLauncher:
         return await asyncio.shield(task)
 
     def _release_slot(self, key: str) -> None:
-        del self.starting[key]
+        self.starting.pop(key, None)
         self.gate.release()
 
     async def _begin(self, command: Command, launch: Launch) -> Started:
