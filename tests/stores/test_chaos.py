@@ -18,7 +18,7 @@ from kron.engine.failpoint import POINTS
 from kron.engine.registrar import Registrar
 from kron.timing.job import Job
 from tests.campaigns.chaos import __main__ as chaos
-from tests.campaigns.chaos.findings import examine
+from tests.campaigns.chaos.findings import Findings, examine, judge
 from tests.campaigns.chaos.schedules import POLICIES
 from tests.postgres import free_port, running
 
@@ -122,6 +122,14 @@ def test_workers_die_one_after_another_each_at_its_step(server, tmp_path, points
 @pytest.mark.parametrize("point", [point for point in POINTS if point not in WORKED])
 def test_user_request_and_migration_may_die(server, tmp_path, point):
     check(server, tmp_path, point, 3)
+
+
+@pytest.mark.parametrize(("active", "problems"), [({"coalesce-latest/00000"}, 0), (set(), 1)])
+def test_failed_run_may_wait_for_an_active_run_of_its_schedule_and_for_nothing_else(active, problems):
+    failed = ("k", "coalesce-latest/00000", 0, 0, 0, 10, "waiting", "executed", "failed", 1, True, "request 1", False)
+    found = Findings()
+    judge(failed, 1, False, 20, {"coalesce-latest/00000"}, active, found)
+    assert len(found.unexplained) == problems
 
 
 @pytest.mark.campaign

@@ -5,9 +5,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from kron.engine.audit import audit
+from kron.rules import run_state
 from kron.timing.schedule.policy import WorkerLossPolicy
 from tests.campaigns.chaos.schedules import policy_of
 
+ACTIVE = {state.value for state in run_state.ACTIVE}
 DROPPED = "dropped"  # in the receiver's log: a request that arrived, and had no effect and no answer
 
 LEDGER = """
@@ -57,8 +59,9 @@ async def examine(store, server, database, log, snapshots, calm, faults, progres
     found.doubled += [("recorded twice", key) for key, n in keys.items() if n > 1]
     found.unexplained += [("an effect without a record", key) for key in arrivals if key not in keys]
     busy = {row[1] for row in rows if (row[9] and row[5] >= calm) or row[12]}  # another run was heard of, or will be
+    active = {row[1] for row in rows if row[6] in ACTIVE and row[5] >= calm}  # a run that somebody looks after goes on
     for row in rows:
-        _one(row, arrivals[row[0]], row[0] in departed, calm, busy, found)
+        judge(row, arrivals[row[0]], row[0] in departed, calm, busy, active, found)
         _late(row, faults, found)
     ends = {row[0]: row[6:9] for row in rows}
     found.changed += [(key, before, ends.get(key)) for key, before in snapshots.items() if ends.get(key) != before]
@@ -73,11 +76,12 @@ async def examine(store, server, database, log, snapshots, calm, faults, progres
     return found
 
 
-def _one(row, arrivals, departed, calm, busy, found):
+def judge(row, arrivals, departed, calm, busy, active, found):
+    """Note what is wrong with one run of the ledger."""
     key, name, run_at, _, _, updated, status, outcome, reason, attempt, is_open, trigger, has_its_time = row
     about = (name, run_at, trigger, status, outcome, reason, attempt, arrivals, key[:8])
     found.outcomes[("open, " if is_open else "") + (outcome or status) + (f" ({reason})" if reason else "")] += 1
-    its_turn_will_come = status == "pending" and name in busy
+    its_turn_will_come = (status == "pending" and name in busy) or (status == "waiting" and name in active)
     if is_open and updated < calm and not its_turn_will_come and not has_its_time:
         found.unexplained.append((*about, "it is not over, and nobody looks after it"))
     if outcome == "executed" and not arrivals:
