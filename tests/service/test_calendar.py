@@ -11,6 +11,7 @@ from kron.apps.agenda import make_agenda
 from kron.apps.service.routes import calendar as route
 from kron.engine.clock import SystemClock
 from kron.language.reading import parse
+from kron.rules.plan import plan
 from kron.rules.state import ScheduleState
 from kron.rules.upcoming import search_upcoming
 from kron.timing.job import Job
@@ -142,6 +143,8 @@ def test_agenda_is_the_start_of_all_runs_in_order():
         assert make_agenda(schedules, now, until, count).runs == everything[:count]
         assert make_agenda(reversed(schedules), now, until, count).runs == everything[:count]
         assert make_agenda(schedules, now, until, count).has_more is (len(everything) > count)
+        checked = [each._replace(next_check_at=plan(each, now, owner="w", lease=1).next_check_at) for each in schedules]
+        assert make_agenda(checked, now, until, count).runs == everything[:count]
 
 
 def test_agenda_of_a_thousand_frequent_schedules_is_cheap(monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from bisect import insort
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -46,8 +47,8 @@ class Agenda(NamedTuple):
 def make_agenda(states: Iterable[ScheduleState], now: int, until: int, count: int) -> Agenda:
     """Return the earliest upcoming runs of schedules.
 
-    As soon as `count` runs are known, later runs are not searched any more. So the work for many frequent schedules
-    is little more than that for one.
+    As soon as `count` runs are known, later runs are not searched any more. The schedules that are due first come
+    first. So the work for many frequent schedules is little more than that for one.
 
     Args:
         states: The schedules.
@@ -56,10 +57,19 @@ def make_agenda(states: Iterable[ScheduleState], now: int, until: int, count: in
         count: Maximum number of runs.
     """
     out_of_time, runs, complete = time_limit(SEARCH_SECONDS, time.thread_time), list[AgendaRun](), True
-    for state in states:
+    for state in sorted(states, key=_next_check):
+        if _next_check(state) > until:
+            break
         seconds = min(SCHEDULE_SECONDS, out_of_time.end - time.thread_time())
         search = search_upcoming(state, now, count + 1, time_limit(seconds, time.thread_time), until)
         complete = complete and search.complete
-        runs = sorted([*runs, *(AgendaRun(due.at, state.identity, due.nominal) for due in search.dues)])[: count + 1]
+        for due in search.dues:
+            insort(runs, AgendaRun(due.at, state.identity, due.nominal))
+        del runs[count + 1 :]
         until = runs[count].at if len(runs) > count else until
     return Agenda(runs[:count], len(runs) > count, complete)
+
+
+def _next_check(state: ScheduleState) -> int:
+    """Return when a worker looks at the schedule next, in milliseconds: no run is due before. 0 if that is not set."""
+    return state.next_check_at or 0

@@ -43,15 +43,16 @@ def write_calendar(events: Iterable[CalendarEvent], now: int, truncated: Iterabl
     bounds = ",".join(truncated)
     if bounds:
         lines.append(f"X-KRON-TRUNCATED:{bounds}")
+    stamp = _stamp(now)
     for event in events:
-        lines += _lines_of(event, now)
+        lines += _lines_of(event, stamp)
     return "".join(f"{part}\r\n" for line in [*lines, "END:VCALENDAR"] for part in _folded(line))
 
 
-def _lines_of(event: CalendarEvent, now: int) -> Iterator[str]:
+def _lines_of(event: CalendarEvent, stamp: str) -> Iterator[str]:
     yield "BEGIN:VEVENT"
     yield f"UID:{event.key}"
-    yield f"DTSTAMP:{_stamp(now)}"
+    yield f"DTSTAMP:{stamp}"
     yield f"DTSTART:{_stamp(event.start)}"
     yield f"SUMMARY:{_escaped(event.name)}"
     yield "TRANSP:TRANSPARENT"
@@ -70,6 +71,9 @@ def _escaped(text: str) -> str:
 
 def _folded(line: str) -> Iterator[str]:
     """Yield the parts of a line that is too long. Each further part begins with a space."""
+    if len(line.encode()) <= _MAX_OCTETS:
+        yield line
+        return
     part = ""
     for char in line:
         if len((part + char).encode()) > _MAX_OCTETS:
