@@ -58,6 +58,7 @@ class Registrar:
         expected: int | None = None,
         check: Check | None = None,
         as_of: int | None = None,
+        after: int | None = None,
     ) -> ScheduleState:
         """Create or replace a schedule. Periods that are already due are recorded first; a pause stays.
 
@@ -67,14 +68,14 @@ class Registrar:
             expected: Revision that the caller has seen, here and in the methods below; 0: no schedule; None: any.
             check: Raises an error for an update that the caller refuses. An unchanged definition has no update.
             as_of: When the definition was changed (milliseconds), if that was earlier: the change is dated then.
+            after: Last period (seconds) that a lost store has handled. A new schedule does not owe it again.
 
         Raises:
-            RevisionConflict: The schedule has another revision than `expected`. Nothing is written.
-                `CONTENDED`, if it was modified concurrently too often.
+            RevisionConflict: The schedule has another revision than `expected`, or `CONTENDED`. Nothing is written.
         """
 
         def change(state: ScheduleState | None, now: int) -> ScheduleUpdate | None:
-            update = defined(job, state, now, actor, as_of)
+            update = defined(job, state, now, actor, as_of, after)
             if update is not None and check is not None:
                 check(update, now)
             return update
@@ -232,8 +233,7 @@ class Registrar:
 
     async def get(self, identity: str) -> ScheduleState:
         """Return the present state of a schedule."""
-        (state,) = await self.store.get([identity])
-        return require_schedule(state, identity)
+        return require_schedule((await self.store.get([identity]))[0], identity)
 
     async def schedules(
         self,

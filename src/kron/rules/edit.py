@@ -21,11 +21,17 @@ from kron.timing.job import Job
 from kron.timing.schedule.policy import FirstPeriod
 
 
-def created(job: Job, tombstone: ScheduleState | None, now: int, actor: Actor) -> ScheduleUpdate:
-    """Return the update that creates a schedule. If its name was used before, its handled periods stay handled."""
+def created(
+    job: Job, tombstone: ScheduleState | None, now: int, actor: Actor, after: int | None = None
+) -> ScheduleUpdate:
+    """Return the update that creates a schedule. If its name was used before, its handled periods stay handled.
+
+    `after` is the last period (seconds) that another store has handled: this one does not owe the periods up to it.
+    """
     cursor = _first_cursor(job.schedule.policy.first_period, *window_extent(job), now)
     number = tombstone.revision + 1 if tombstone else 1
     cursor = max(cursor, tombstone.cursor) if tombstone else cursor
+    cursor = cursor if after is None else max(cursor, after)
     state = ScheduleState(job, number, cursor, now, next_check_at=now)
     return ScheduleUpdate(tombstone, state, revision=revision_of(state, now, actor))
 
@@ -40,7 +46,12 @@ def _first_cursor(first_period: FirstPeriod, before: int, after: int, now: int) 
 
 
 def defined(
-    job: Job, state: ScheduleState | None, now: int, actor: Actor, as_of: int | None = None
+    job: Job,
+    state: ScheduleState | None,
+    now: int,
+    actor: Actor,
+    as_of: int | None = None,
+    after: int | None = None,
 ) -> ScheduleUpdate | None:
     """Return the update that gives a schedule the definition `job`; None if it has this definition already.
 
@@ -51,10 +62,13 @@ def defined(
         actor: Who requests the change.
         as_of: When the definition was changed, if that was earlier and is read only now: the update is the one of that
             time. What fell due since then falls to the new definition, unless it is handled already.
+        after: Last period (seconds) that another store has handled, for a schedule that this store does not have. A
+            period that cannot be due yet is ignored.
     """
     at = now if as_of is None else _dated(as_of, state, now)
     if state is None or state.deleted:
-        return created(job, state, at, actor)
+        latest = now // 1000 + window_extent(job)[0]
+        return created(job, state, at, actor, None if after is None else min(after, latest))
     return None if state.job.same_definition(job) else _redefined(job, state, at, actor)
 
 
