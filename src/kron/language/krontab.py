@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -23,6 +23,7 @@ from kron.language.source import source_of
 from kron.language.tokens import check_text
 from kron.timing.job import Command, Job, Source
 from kron.timing.schedule import Schedule
+from kron.timing.schedule.policy import WorkerLossPolicy
 from kron.timing.zone import UTC_ZONE
 
 DIALECT = "kron"  # dialect of a schedule that names none
@@ -243,6 +244,8 @@ def _unquote_variable(text: str) -> str:
 
 def _build_job(path: str, source: Source, schedule: Schedule, pairs: dict[str, Any]) -> Job:
     name, description = pairs.pop("name"), pairs.pop("description", "")
+    if pairs.pop("restart", False):
+        schedule = replace(schedule, policy=replace(schedule.policy, on_worker_loss=WorkerLossPolicy.RESTART))
     command = Command(pairs.pop("command"), **pairs)
     return Job(identity_of(path, name), schedule, name, description, command, source=source)
 

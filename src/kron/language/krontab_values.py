@@ -48,6 +48,12 @@ def _read_grace(text: str) -> int:
     return grace
 
 
+def _read_truth(text: str) -> bool:
+    if text not in ("true", "false"):
+        raise Fault("BAD_VALUE", f"{clip(text)!r} is not true or false", 0, len(text), "write true or false")
+    return text == "true"
+
+
 def _read_output(text: str) -> str:
     read_output(text)
     return text
@@ -75,6 +81,7 @@ KEYS: dict[str, Callable[[str], Any]] = {
     "umask": _read_umask,
     "timeout": _read_timeout,
     "grace": _read_grace,
+    "restart": _read_truth,
     "stdout": _read_output,
     "stderr": _read_output,
     "notify": read_notification,

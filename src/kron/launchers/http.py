@@ -27,6 +27,7 @@ TIMEOUT_SECONDS = 8.0  # time limit of one attempt; less than a worker waits for
 RETRYABLE_STATUSES = frozenset({408, 425, 429})
 MAX_RETRY_DIGITS = 100  # of a `Retry-After` in seconds that is read
 MAX_REPORT_BYTES = 4_096  # maximum bytes of a response body that is parsed for a report
+_WEBHOOK_REPORTS = (Report.STARTED, Report.SUCCESS, Report.FAILED)
 
 Capability = Callable[[Launch], dict[str, str] | None]  # URL and token with which a receiver can report
 
@@ -186,7 +187,7 @@ def report_of(reply: Reply) -> Report | None:
         content = json.loads(reply.body)
     except (ValueError, RecursionError):
         return None
-    return next((report for report in Report if report == content.get("run")), None)
+    return next((report for report in _WEBHOOK_REPORTS if report == content.get("run")), None)
 
 
 def retry_delay_ms(reply: Reply, now: int) -> int:

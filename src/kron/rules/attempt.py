@@ -93,7 +93,7 @@ def reported_attempt(
         code: Exit status, if there is one.
         excerpt: Error text.
     """
-    is_worth_one = report is Report.FAILED or (report is Report.SUCCESS and run.tries > 1)
+    is_worth_one = report in (Report.FAILED, Report.LOST) or (report is Report.SUCCESS and run.tries > 1)
     if not is_worth_one or number not in (None, run.attempt):
         return None
     return _attempt(run.attempt, run.sent, now - run.sent, AttemptResult(report), code, excerpt)

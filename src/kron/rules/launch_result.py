@@ -32,6 +32,7 @@ class Report(StrEnum):
     STARTED = "started"  # also: is still in progress
     SUCCESS = "success"
     FAILED = "failed"
+    LOST = "lost"  # it has started, and nothing is left that could tell how it ended
 
 
 class LaunchResponse(NamedTuple):
@@ -162,9 +163,10 @@ def reported(
 ) -> Run | None:
     """Return the run after its target reported on an attempt; None if the report is too late to count.
 
-    `end` is when the execution ended, if this is known. A retry is due after `now`.
+    `end` is when the execution ended, if this is known. A retry is due after `now`. A run is lost only after its target
+    has accepted it: before that, a missing execution says nothing.
     """
-    if run.state not in ACTIVE or (run.state not in RUNNING and report is Report.STARTED):
+    if run.state not in ACTIVE or (run.state not in RUNNING and report in (Report.STARTED, Report.LOST)):
         return None
     is_old = run.outcome is not None and attempt is not None and attempt < run.attempt
     if is_old and (report is not Report.SUCCESS or (run.failures and policy.timeout is not None)):
@@ -172,8 +174,16 @@ def reported(
     run = run._replace(outcome=Outcome.EXECUTED, reason=None, launched=run.tries, maybe_delivered=False)
     if report is Report.STARTED:
         return run._replace(state=State.STARTED, lease=now + policy.run_lease // MILLISECOND, changed=now)
-    after = ended(run, State.SUCCESS, now) if report is Report.SUCCESS else failed_run(run, policy, now, Reason.FAILED)
+    after = _end_of_run(run, report, policy, now)
     return after if end is None or after.open else after._replace(changed=end)
+
+
+def _end_of_run(run: Run, report: Report, policy: Policy, now: int) -> Run:
+    if report is Report.LOST and policy.on_worker_loss is WorkerLossPolicy.RESTART:
+        return run._replace(state=State.STARTED, lease=now, changed=now)  # the next check launches it again
+    if report is Report.LOST:
+        return ended(run, State.LOST, now, reason=Reason.SILENT)
+    return ended(run, State.SUCCESS, now) if report is Report.SUCCESS else failed_run(run, policy, now, Reason.FAILED)
 
 
 def failed_run(run: Run, policy: Policy, now: int, reason: Reason) -> Run:

@@ -43,6 +43,7 @@ NOT_BEGUN = LaunchResponse(LaunchResult.UNSENT, 1_000, excerpt="too many command
 NOT_ENDED = LaunchResponse(LaunchResult.UNSENT, 1_000, excerpt="the command of the replaced run has not ended yet")
 NO_COMMAND = LaunchResponse(LaunchResult.REJECTED, excerpt="the job has no command")
 BEGUN_BEFORE = LaunchResponse(LaunchResult.UNKNOWN, excerpt="an earlier attempt began, and how it ended is unknown")
+NO_END = "its processes are gone, and nothing says how it ended"
 START_ERRORS = (OSError, LookupError, ValueError, SubprocessError)  # unknown folder, user or file; no permission
 Started = LaunchResult | LaunchResponse
 
@@ -270,7 +271,8 @@ class CommandLauncher:
         if status is None:
             status = killed_status(last_entry, out_of_memory=out_of_memory)
         if status is None:
-            await asyncio.to_thread(self.journal.begin_again, key, entry.at, entry)  # unknown whether it ran
+            await asyncio.to_thread(self.journal.begin_again, key, entry.at, entry)  # unknown whether it ended
+            await self.tell(key, Report.LOST, None, NO_END, ended)
             return
         excerpt = ""
         if status:
