@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kron.launchers.command import output
+from kron.launchers.command import output, output_limit
 from kron.launchers.command.journal import Journal
 from kron.launchers.command.launcher import CommandLauncher
 from kron.launchers.command.output import HEAD_BYTES, MAX_BYTES, Outputs, shorten, tail
@@ -35,7 +35,7 @@ def journal(tmp_path):
 
 
 def files_of(journal):
-    return sorted((journal.folder / "output").glob("*/*.out"))
+    return sorted((journal.folder / "output").glob("*/*/*.out"))
 
 
 def end_of(journal, command, *, answer=LaunchResult.OK):
@@ -237,14 +237,63 @@ def test_old_outputs_of_jobs_that_no_longer_run_are_removed(tmp_path):
     run = a_launch().run
     for n in range(5):
         os.close(outputs.create(run._replace(identity=f"job {n}")).file)
-    for path in outputs.folder.glob("*/*"):
+    for path in outputs.folder.glob("*/*/*"):
         os.utime(path, (now - 31 * 86_400,) * 2)
     name = outputs.create(run)
     os.write(name.file, b"x")
     os.close(name.file)
     for _ in range(10):
         outputs.clean(name.name, now)
-    assert [str(path.relative_to(outputs.folder)) for path in outputs.folder.glob("*/*")] == [name.name]
+    assert [str(path.relative_to(outputs.folder)) for path in outputs.folder.glob("*/*/*")] == [name.name]
+
+
+def filled(outputs, identity, nominal, size, changed):
+    created = outputs.create(a_launch(nominal=nominal).run._replace(identity=identity, key=f"{nominal:064d}"))
+    os.close(created.file)
+    path = outputs.folder / created.name
+    os.truncate(path, size)
+    os.utime(path, (changed, changed))
+    outputs.clean(created.name, changed)
+    return path
+
+
+def test_jobs_of_one_table_keep_so_many_bytes_and_no_other_table_loses_a_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(output_limit, "MAX_TABLE_BYTES", 1_000)
+    monkeypatch.setattr(output_limit, "KEPT_BYTES", 800)
+    outputs, now = Outputs(tmp_path / "output"), time.time() - 1_000
+    other = filled(outputs, "/var/spool/krontab/ben:a", 0, 900, now)
+    paths = [filled(outputs, f"/var/spool/krontab/ana:{n % 7}", n, 100, now + n) for n in range(25)]
+    kept = sum(path.exists() for path in paths)
+    assert [path.exists() for path in paths] == [False] * (25 - kept) + [True] * kept
+    assert 8 <= kept <= 10
+    assert other.exists()
+
+
+def test_output_of_a_running_command_stays_when_its_table_has_too_much(tmp_path, monkeypatch):
+    monkeypatch.setattr(output_limit, "MAX_TABLE_BYTES", 1_000)
+    monkeypatch.setattr(output_limit, "KEPT_BYTES", 800)
+    outputs, now = Outputs(tmp_path / "output"), time.time() - 1_000
+    running = filled(outputs, "/t:a", 0, 600, now)
+    outputs.watched["key"] = running
+    first, second = (filled(outputs, "/t:b", n, 300, now + n) for n in (1, 2))
+    assert [path.exists() for path in (running, first, second)] == [True, False, False]
+
+
+def test_worker_that_starts_again_counts_what_is_there(tmp_path, monkeypatch):
+    monkeypatch.setattr(output_limit, "MAX_TABLE_BYTES", 1_000)
+    monkeypatch.setattr(output_limit, "KEPT_BYTES", 800)
+    now = time.time() - 1_000
+    paths = [filled(Outputs(tmp_path / "output"), "/t:a", n, 300, now + n) for n in range(4)]
+    assert [path.exists() for path in paths] == [False, False, True, True]
+
+
+def test_process_that_a_command_has_left_cannot_fill_the_disk(tmp_path):
+    outputs, now = Outputs(tmp_path / "output"), time.time()
+    path = filled(outputs, "/t:a", 0, 10, now)
+    os.truncate(path, output.MAX_BYTES + 1)
+    for n in range(3):
+        filled(outputs, "/t:b", n, 10, now)
+    assert path.stat().st_size < output.HEAD_BYTES + 2 * output.TAIL_BYTES
 
 
 def test_output_that_is_a_pipe_without_a_reader_does_not_stop_the_worker(journal, tmp_path):

@@ -86,7 +86,7 @@ def refusal_of(folder, command):
 
 
 def kept(folder):
-    return [path.read_text() for path in (folder / "journal" / "output").glob("*/*.out")]
+    return [path.read_text() for path in (folder / "journal" / "output").glob("*/*/*.out")]
 
 
 # Captured, discarded, inherited

@@ -1,6 +1,7 @@
 """Captured output of host commands: a file per run, which the command writes by itself and which outlives the worker.
 
-If a command writes more than 1 MB, the first 64 kB are kept, the number of omitted bytes, and the latest output.
+If a command writes more than 1 MB, the first 64 kB are kept, the number of omitted bytes, and the latest output. The
+jobs of one krontab file keep at most 100 MB together.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from kron.launchers.command.output_limit import OutputLimit
 from kron.rules.run import Run
 
 FOLDER_NAME = "output"  # in the folder of the journal
@@ -40,7 +42,10 @@ class Output(NamedTuple):
 
 
 class Outputs:
-    """Folder of captured outputs: a folder per job, with a file per run. Only the worker's user can enter it."""
+    """Folder of captured outputs: a folder per table, with a folder per job, with a file per run.
+
+    Only the worker's user can enter it.
+    """
 
     def __init__(self, folder: Path, *, beat: float = CHECK_SECONDS) -> None:
         self.folder, self.beat = folder, beat
@@ -48,6 +53,7 @@ class Outputs:
         self.watched: dict[str, Path] = {}
         self.watching: asyncio.Task[None] | None = None
         self.folders: Iterator[Path] = iter(())
+        self.limit = OutputLimit()
 
     def create(self, run: Run) -> Output:
         """Create the file of a run and open it for appending. The caller closes it.
@@ -57,9 +63,10 @@ class Outputs:
         name = output_name(run.identity, run.key)
         path, flags = self.folder / name, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
         for _ in range(MAX_TRIES):
-            path.parent.mkdir(mode=0o700, exist_ok=True)
-            path.unlink(missing_ok=True)  # of an earlier attempt
-            with suppress(FileNotFoundError):  # a worker has just removed the empty folder
+            with suppress(FileNotFoundError):  # a worker has just removed an empty folder
+                path.parent.parent.mkdir(mode=0o700, exist_ok=True)
+                path.parent.mkdir(mode=0o700, exist_ok=True)
+                path.unlink(missing_ok=True)  # of an earlier attempt
                 return Output(os.open(path, flags | os.O_CLOEXEC, 0o600), name)
         raise FileNotFoundError(ENOENT, os.strerror(ENOENT), str(path))
 
@@ -92,7 +99,7 @@ class Outputs:
     def clean(self, name: str | None, now: float) -> None:
         """Remove the file of an ended run if it is empty, old files of the same job, and old files of one other job.
 
-        In this way all jobs get their turn.
+        In this way all jobs get their turn. Of a table with too much output, the oldest files are removed.
         """
         if name is None:
             return
@@ -101,13 +108,15 @@ class Outputs:
             shorten(path)
             if path.stat().st_size == 0:
                 path.unlink()
+            else:
+                self.limit.add(path.parent.parent, path.stat().st_size, set(self.watched.values()))
         _remove_old(path.parent, now)
         other = next(self.folders, None)
         if other is not None:
             _remove_old(other, now)
         else:
             with suppress(OSError):
-                self.folders = iter(list(islice(self.folder.iterdir(), MAX_FOLDERS)))
+                self.folders = iter(list(islice(self.folder.glob("*/*"), MAX_FOLDERS)))
 
 
 def shorten(*paths: Path) -> None:
@@ -136,8 +145,15 @@ def _shorten(path: Path) -> None:
 
 
 def output_name(identity: str, key: str) -> str:
-    """Return the name of the file of a run, in the folder of all outputs."""
-    return f"{sha256(identity.encode()).hexdigest()[:16]}/{key}.out"
+    """Return the name of the file of a run, in the folder of all outputs.
+
+    An identity without a krontab file counts as a table of its own.
+    """
+    return f"{_hash(identity.rpartition(':')[0] or identity)}/{_hash(identity)}/{key}.out"
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:16]
 
 
 def tail(path: Path, size: int = TAIL_BYTES) -> str:
@@ -157,9 +173,11 @@ def tail(path: Path, size: int = TAIL_BYTES) -> str:
 def _remove_old(folder: Path, now: float) -> None:
     with suppress(OSError):
         times = {path: path.stat().st_mtime for path in folder.iterdir()}
+        shorten(*times)  # a process that a command has left may go on writing
         newest_first = sorted(times, key=lambda path: times[path], reverse=True)
         old = [path for n, path in enumerate(newest_first) if n >= MAX_RUNS or times[path] < now - MAX_AGE_SECONDS]
         for path in old[:MAX_REMOVALS]:
             path.unlink(missing_ok=True)
         if len(old) == len(times):
             folder.rmdir()  # fails if a new file is there
+            folder.parent.rmdir()
