@@ -4,13 +4,16 @@ import json
 import os
 import signal
 import sqlite3
+import threading
 import time
 from contextlib import closing, suppress
 from email import message_from_bytes, policy
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from tests.daemon.krond import EVERY_SECOND, soon, until
+from tests.postgres import free_port
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user")
 pytestmark = pytest.mark.slow
@@ -141,3 +144,53 @@ def test_program_has_the_user_of_the_job(krond, program, tmp_path):
     krond.start()
     until(lambda: "user=" in got.read_text())
     assert "user=nobody\n" in got.read_text()
+
+
+@pytest.fixture
+def receiver():
+    """A server that keeps what is posted, and answers with the status that the path names."""
+    got = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            got.append((self.path, self.headers["Content-Type"], self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(int(self.path.rpartition("/")[2]))
+            self.send_header("Location", "/hook/200")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/hook", got
+        server.shutdown()
+
+
+def test_failure_is_posted_to_a_url_whose_path_no_log_shows(krond, receiver):
+    url, got = receiver
+    krond.write("table", krond.job("bad", "echo broken; exit 3", more=f"notify=failure:post:{url}/secret/200"))
+    krond.start()
+    until(lambda: krond.events("notification_sent"))
+    ((path, kind, body),) = got
+    message = json.loads(body)
+    assert (path, kind) == ("/hook/secret/200", "application/json")
+    assert (message["events"], message["exit_status"], message["output"]) == (["failure"], 3, "broken\n")
+    assert "secret" not in krond.log.read_text()
+
+
+@pytest.mark.parametrize("status", [302, 404, 500])
+def test_url_that_answers_otherwise_is_told_with_its_status(krond, receiver, status):
+    url, got = receiver
+    krond.write("table", krond.job("bad", "exit 3", more=f"notify=failure:post:{url}/{status}"))
+    krond.start()
+    until(lambda: krond.events("notification_failed"))
+    assert krond.events("notification_failed")[0]["error"] == f"the receiver answered {status}"
+    assert len(got) == 1
+
+
+def test_url_that_nobody_answers_is_told(krond):
+    krond.write("table", krond.job("bad", "exit 3", more=f"notify=failure:post:http://127.0.0.1:{free_port()}/x"))
+    krond.start()
+    until(lambda: krond.events("notification_failed"))
+    assert "cannot be reached" in krond.events("notification_failed")[0]["error"]

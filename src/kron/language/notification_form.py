@@ -13,7 +13,8 @@ MAX_ADDRESSES = 10  # of one notification
 MAX_NOTIFICATIONS = 10  # of one job
 _ADDRESS = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+=-]{0,63}(?:@[A-Za-z0-9][A-Za-z0-9.-]{0,252})?")
 _PATH = re.compile(r"/[^\x00-\x1f\x7f]{1,1023}")
-_TARGETS = "mail:ADDRESS or exec:/path"
+_URL = re.compile(r"https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:[/?][!-~]{0,1000})?")
+_TARGETS = "mail:ADDRESS, exec:/path or post:URL"
 
 
 class Occasion(StrEnum):
@@ -31,10 +32,11 @@ class Means(StrEnum):
 
     MAIL = "mail"  # to sendmail, for one or more addresses
     EXEC = "exec"  # to a program, as JSON on its standard input
+    POST = "post"  # to a URL, as JSON
 
 
 class NotificationForm(NamedTuple):
-    """Notification of a job: its occasions, its means, and the addresses or the path of the program."""
+    """Notification of a job: its occasions, its means, and the addresses, the path of the program or the URL."""
 
     occasions: frozenset[Occasion]
     means: Means
@@ -94,6 +96,11 @@ def _read_target(text: str) -> tuple[Means, tuple[str, ...]]:
             message = f"{clip(rest)!r} is not an absolute path"
             raise Fault("BAD_VALUE", message, start, max(len(text), start + 1), "write exec:/path/of/a/program")
         return Means.EXEC, (rest,)
+    if means == Means.POST:
+        if not _URL.fullmatch(rest):
+            message = f"{clip(rest)!r} is not a URL that begins with https:// or http://"
+            raise Fault("BAD_VALUE", message, start, max(len(text), start + 1), "write post:https://host/path")
+        return Means.POST, (rest,)
     try:
         return Means.MAIL, _read_addresses(rest)
     except Fault as fault:

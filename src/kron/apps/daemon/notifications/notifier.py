@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TypeVar
+from urllib.parse import urlsplit
 
 from kron.apps.daemon.installation import Installation
 from kron.apps.daemon.notifications.decision import decide_gap, decide_run
@@ -171,21 +172,33 @@ class Notifier:
             task.add_done_callback(self.sending.discard)
 
     async def _deliver(self, message: Message, command: Command, form: NotificationForm) -> None:
-        if form.means is Means.EXEC:
-            arguments, content = [*form.addresses], message.as_json()
-        else:
-            arguments = [self.places.sendmail, "-i", *form.addresses]
-            content = message.as_mail(form.addresses)
         try:
-            error = await self.deliveries.deliver(arguments, content, command)
+            error = await self._delivered(message, command, form)
         except Exception as unexpected:  # one message must not end the others
             error = repr(unexpected)
         facts = {"identity": message.identity, "key": message.key, "events": ",".join(message.events)}
-        facts["target"] = f"{form.means}:{','.join(form.addresses)}"
+        facts["target"] = f"{form.means}:{_shown(form)}"
         if error:
             self.sink(Event("notification_failed", 0, facts | {"error": error}))
         else:
             self.sink(Event("notification_sent", 0, facts))
 
+    async def _delivered(self, message: Message, command: Command, form: NotificationForm) -> str:
+        """Deliver a message by its means. Returns why that failed; empty if it did not."""
+        if form.means is Means.POST:
+            return await self.deliveries.post(form.addresses[0], message.as_json(), command)
+        if form.means is Means.EXEC:
+            return await self.deliveries.deliver(form.addresses, message.as_json(), command)
+        arguments = [self.places.sendmail, "-i", *form.addresses]
+        return await self.deliveries.deliver(arguments, message.as_mail(form.addresses), command)
+
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self.thread, work)
+
+
+def _shown(form: NotificationForm) -> str:
+    """Return where a message goes, for the log. The path of a URL can be a secret."""
+    if form.means is not Means.POST:
+        return ",".join(form.addresses)
+    parts = urlsplit(form.addresses[0])
+    return f"{parts.scheme}://{parts.netloc}/…"
