@@ -46,7 +46,7 @@ def test_waiting_run_is_not_started_and_not_skipped_and_says_why(tmp_path):
 
 
 def soon(seconds=1):
-    return datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=seconds)
+    return datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=seconds + 3)
 
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["thread", "coroutine"])
@@ -84,7 +84,7 @@ def test_run_that_waits_when_the_scheduler_stops_runs_in_the_next_one(tmp_path, 
     gate.set()
     assert run.succeeded
     assert len(called) == 1
-    assert abs(run.launched_at.timestamp() - called[0]) < 0.5
+    assert abs(run.launched_at.timestamp() - called[0]) < 2
 
 
 @pytest.mark.first

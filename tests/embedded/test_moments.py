@@ -23,7 +23,7 @@ def s(request, tmp_path):
 
 
 def soon(seconds=1):
-    return datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=seconds + 1)
+    return datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=seconds + 2)
 
 
 def overlap_of(s, name):

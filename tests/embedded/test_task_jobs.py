@@ -20,7 +20,7 @@ def url(request, tmp_path):
 
 
 def soon(seconds=1):
-    return datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=seconds + 1)
+    return datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=seconds + 2)
 
 
 def test_job_that_is_created_runs_once_with_its_arguments(url):

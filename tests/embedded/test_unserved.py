@@ -68,7 +68,7 @@ def test_jobs_that_are_over_paused_or_declared_are_not_told(url, caplog):
         old.add(print, "daily", name="declared")
         old.sync.create("paused", "work", every="1h")
         old.sync.pause("paused")
-        job = old.sync.create("over", "work", at=datetime.now(UTC) + timedelta(seconds=1))
+        job = old.sync.create("over", "work", at=datetime.now(UTC) + timedelta(seconds=4))
         while [run.state for run in old.sync.runs(job.name)] != ["success"]:
             threading.Event().wait(0.05)
     with application(url) as new:

@@ -201,4 +201,4 @@ def _shown(form: NotificationForm) -> str:
     if form.means is not Means.POST:
         return ",".join(form.addresses)
     parts = urlsplit(form.addresses[0])
-    return f"{parts.scheme}://{parts.netloc}/…"
+    return f"{parts.scheme}://{parts.netloc}/..."
