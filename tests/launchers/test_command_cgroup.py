@@ -18,7 +18,7 @@ import pytest
 from kron.launchers.command.cgroup import Cgroups, delegated_folder
 from kron.launchers.command.ending import OUT_OF_MEMORY, TIMED_OUT
 from kron.launchers.command.journal import Journal
-from kron.launchers.command.launcher import CommandLauncher
+from kron.launchers.command.launcher import NO_END, CommandLauncher
 from kron.launchers.command.process import ticks
 from kron.launchers.command.session import Session
 from kron.rules.launch_result import LaunchResult, Report
@@ -166,9 +166,11 @@ def test_killed_keeper_is_explained_by_the_count_of_kills(tmp_path, stand_in, ki
     assert run(tmp_path, stand_in, Command("sleep 300"), kill) == end
 
 
-@pytest.mark.parametrize(("kills", "ends"), [(2, [(Report.FAILED, -signal.SIGKILL, OUT_OF_MEMORY)]), (0, [])])
+@pytest.mark.parametrize(
+    ("kills", "ends"), [(2, [(Report.FAILED, -signal.SIGKILL, OUT_OF_MEMORY)]), (0, [(Report.LOST, None, NO_END)])]
+)
 def test_end_without_a_status_is_explained_by_the_count_of_kills(tmp_path, stand_in, kills, ends):
-    """The worker was killed before its command. Without a kill for memory, a later worker knows nothing."""
+    """The worker was killed before its command. Without a kill for memory, nobody knows how it ended."""
     journal, ear, launch = Journal(tmp_path / "journal"), Ear(), a_launch(command=Command("sleep 300"))
 
     async def script():

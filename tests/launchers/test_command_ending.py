@@ -382,7 +382,7 @@ def test_process_id_that_another_process_has_by_now_is_not_followed(journal, mon
 
     try:
         asyncio.run(script())
-        assert ear.heard == []
+        assert ear.heard == [Report.LOST]
         assert ticks(ghost.pid) is not None
     finally:
         ghost.kill()
