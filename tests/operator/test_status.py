@@ -16,8 +16,8 @@ from kron.rules.outcome import Outcome, Reason
 from kron.rules.pause import Actor
 from kron.rules.update import RunUpdate
 from tests.operator.making import IDENTITY, PLACE, START, Ledger, a_kronjob
-from tests.operator.validation import problems
 from tests.operator.test_crd import ROOT
+from tests.operator.validation import problems
 
 SCHEMA = ROOT["properties"]["status"]
 
