@@ -32,7 +32,7 @@ class _Log(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Pass a record on."""
-        self.sink(Event("library_warning", 0, {"text": record.getMessage()}))
+        self.sink(Event("library_warning", 0, {"logger": record.name, "text": record.getMessage()}))
 
 
 def run_operator(options: OperatorOptions) -> int:
@@ -82,14 +82,8 @@ def _kube_config() -> Any:
 
 
 def _make_folder(store: str) -> None:
-    """Create the folder of a SQLite store."""
+    """Create the folder of a SQLite store. If that fails, opening the store tells why."""
     scheme, _, path = store.partition(":")
-    if scheme != "sqlite":
-        return
-    try:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        message = f"folder of the store cannot be created: {error.strerror}: {Path(path).parent}"
-        raise InvalidSetting(
-            "CONFIG", message, hint="use --store sqlite:PATH with a folder that can be written"
-        ) from None
+    if scheme == "sqlite":
+        with suppress(OSError):
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
