@@ -1,4 +1,4 @@
-"""Events of KronJobs: valid for the API server, rare, and about what somebody may have to look at."""
+"""Events of KronJobs: valid for the API server, rare, and about what can need attention."""
 
 import asyncio
 import re
@@ -63,13 +63,13 @@ def reasons(*events, level="changes"):
 
 def test_event_has_what_the_api_server_asks_for():
     async def use(teller):
-        teller(KRONJOB, WARNING, "InvalidSpec", "x" * 2000)
+        teller(KRONJOB, WARNING, "InvalidSpec", "é" * 2000)
 
     (body,) = told(use)
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", body["eventTime"])
     assert body["regarding"]["uid"] == KRONJOB.uid
     assert body["metadata"]["name"].startswith("report.")
-    assert len(body["note"]) == 1000
+    assert body["note"] == "é" * 500
     assert all(body[field] for field in ("reportingController", "reportingInstance", "action", "reason", "type"))
 
 

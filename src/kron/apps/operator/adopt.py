@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from kron.apps.operator.cluster import Cluster
+from kron.apps.operator.definition import RUN_LEASE
 from kron.apps.operator.events import NORMAL, Tell
 from kron.apps.operator.follow import JOB_VANISHED, Follower
 from kron.apps.operator.identities import PAGE_SIZE, Identities
@@ -107,11 +108,12 @@ class Adopter:
 
     async def _settle_running(self, doubt: Doubt, record: JobRecord | None) -> None:
         """Report the end of a Job that ended unseen, or that it is gone."""
-        record = record or await self._read(doubt)
+        run, record = doubt.run, record or await self._read(doubt)
         if record is None:
-            await self.registrar.reports.write(doubt.run.key, Report.LOST, excerpt=JOB_VANISHED)
+            await self.registrar.reports.write(run.key, Report.LOST, excerpt=JOB_VANISHED)
         elif record.end is None:
-            await self.registrar.reports.write(doubt.run.key, Report.STARTED)
+            if run.lease is not None and run.lease - await self.store.now() < RUN_LEASE // MILLISECOND // 2:
+                await self.registrar.reports.write(run.key, Report.STARTED)
         elif self.follower is not None:
             await self.follower.report_end(record)
 

@@ -22,7 +22,7 @@ from kron.timing.zone import rfc3339
 NORMAL, WARNING = "Normal", "Warning"
 CONTROLLER = "kron.io/operator"
 QUIET_SECONDS = 360.0  # after an event, in which the same one is only counted
-MAX_NOTE = 1_000  # characters: the API server accepts 1,024
+MAX_NOTE_BYTES = 1_000  # the API server accepts 1,024
 MAX_WAITING = 1_000  # events that wait to be sent; further ones are dropped
 log = logging.getLogger("kron.operator")
 
@@ -51,7 +51,7 @@ class EventTeller:
         api: The API server.
         identities: Identities of the KronJobs.
         find: Returns a KronJob of the cluster.
-        level: `changes`: events that somebody may have to look at; `all`: also each Job; `none`.
+        level: `changes`: events that can need attention; `all`: also each Job; `none`.
         quiet: Seconds in which the same event is only counted.
     """
 
@@ -135,7 +135,7 @@ class EventTeller:
             "reason": reason,
             "regarding": regarding,
             "type": kind,
-            "note": note if len(note) <= MAX_NOTE else note[: MAX_NOTE - 1] + "…",
+            "note": note.encode("utf-8", "replace")[:MAX_NOTE_BYTES].decode("utf-8", "ignore"),
             **series,
         }
 

@@ -1,6 +1,6 @@
 """Pauses of KronJobs: by the annotation `kron.io/pause`, and by the operator while a spec is invalid.
 
-A pause that somebody made in the store stays: the operator ends only pauses that come from the cluster.
+A pause that was made in the store stays: the operator ends only pauses that come from the cluster.
 """
 
 from __future__ import annotations

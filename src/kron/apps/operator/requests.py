@@ -10,7 +10,7 @@ from kron.kube.kind import Place
 from kron.kube.names import job_name
 from kron.rules.pause import Actor
 
-MAX_AGE_SECONDS = 3_600  # of an annotation: a request that nobody heard in time is not run days later
+MAX_AGE_SECONDS = 3_600  # of an annotation: a request that no operator read in time is not run days later
 
 
 class Requests:
