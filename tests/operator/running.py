@@ -16,7 +16,13 @@ from tests.kube.conftest import connected
 from tests.operator.specs import MINIMAL
 
 START = 1_772_359_200  # 2026-03-01T10:00:00Z
-PATIENCE_SECONDS = 15
+PATIENCE_SECONDS = 60
+ALLOWED = {  # privileges of the role in docs/how-to/kron-operator.md
+    *(("kronjobs", verb) for verb in ("list", "watch")),
+    ("kronjobs/status", "patch"),
+    *(("jobs", verb) for verb in ("get", "list", "watch", "create", "delete")),
+    ("events", "create"),
+}
 
 
 async def until(condition, what=""):
@@ -67,6 +73,17 @@ class World:
 
     def reasons(self):
         return [body["reason"] for body in self.server.of("events").values()]
+
+    def calls(self):
+        """The privileges that the requests so far have needed."""
+        verbs = {"POST": "create"}
+        found = set()
+        for method, path, _ in self.server.requests:
+            _, _, _, *rest = path.strip("/").split("/")
+            names = rest[2:] if rest[0] == "namespaces" else rest
+            resource = "/".join([names[0], *names[2:]])
+            found.add((resource, verbs.get(method, method.lower())))
+        return found
 
     def run(self, use):
         """Run an operator, use it, and kill it: nothing that it has begun is finished. The ledger is audited."""
