@@ -58,6 +58,7 @@ DATA = {
     ("how-to/protect-targets.md", "toml"): "data",
     ("how-to/protect-targets.md", "text"): "data",
     ("how-to/kubernetes-jobs.md", "yaml"): "data",
+    ("how-to/kron-operator.md", "yaml"): "data",
     ("how-to/manage-as-code.md", "yaml"): "data",
     ("get-started/workflow-files.md", "yaml"): "data",
     ("reference/krontab.md", "krontab"): "data",

@@ -11,6 +11,7 @@ import yaml
 
 from kron import parse
 from kron.apps.cli.parser import parser
+from kron.apps.operator.definition import OperatorDefaults, job_of_kronjob
 from kron.apps.service.config_reader import read_config, read_settings
 from kron.apps.service.working import settings_of
 from kron.engine.breaker import Breakers
@@ -20,6 +21,7 @@ from kron.engine.events import silent
 from kron.engine.period_report import _run_text
 from kron.engine.settings import Settings
 from kron.engine.target_limit import TargetLimit, TargetLimits
+from kron.kube.kind import Place
 from kron.language.krontab import read_table
 from kron.rules.launch_result import LaunchResponse, LaunchResult, answered
 from kron.rules.plan import Plan
@@ -31,6 +33,7 @@ from kron.timing.schedule.policy import KRON, MINUTE, SERVICE
 from kron.timing.zone import instant_of
 from tests.docs.page import DOCS, blocks, table
 from tests.docs.shell import run_shell
+from tests.operator.running import ALLOWED
 from tests.service.http import REPORT, receiving, serving, until
 
 HOW_TO, REFERENCE = DOCS / "how-to", DOCS / "reference"
@@ -137,6 +140,16 @@ def test_role_of_page_allows_what_the_launcher_calls():
     role = yaml.safe_load(block_of(HOW_TO / "kubernetes-jobs.md", "yaml"))
     allowed = {(resource, verb) for rule in role["rules"] for resource in rule["resources"] for verb in rule["verbs"]}
     assert allowed == {("cronjobs", "get"), ("jobs", "get"), ("jobs", "create"), ("jobs", "delete")}
+
+
+def test_role_and_kronjob_of_page_are_those_of_the_operator():
+    role, kronjob = [
+        yaml.safe_load(block.text) for block in blocks(HOW_TO / "kron-operator.md") if block.language == "yaml"
+    ]
+    allowed = {(resource, verb) for rule in role["rules"] for resource in rule["resources"] for verb in rule["verbs"]}
+    assert allowed == ALLOWED
+    place = Place(kronjob["metadata"]["namespace"], kronjob["metadata"]["name"])
+    assert job_of_kronjob(place, kronjob["spec"], OperatorDefaults()).identity == "billing/report"
 
 
 def test_webhook_body_of_page_has_the_fields_of_a_real_one():

@@ -41,6 +41,8 @@ LEVELS = {
     "socket_failed": ERROR,
     "library_warning": WARNING,
     "notification_failed": WARNING,
+    "operator_waiting": WARNING,
+    "operator_part_failed": ERROR,
 }
 _PROBLEM_STATES = frozenset({"failed", "lost", "unknown", "missed", "unschedulable"})
 

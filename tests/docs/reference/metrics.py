@@ -1,5 +1,6 @@
 """The page on metrics, from the tables of `kron.engine.metrics` and of the store's health."""
 
+from kron.apps.operator import operator_metrics
 from kron.apps.service.observe.health import HELP_TEXTS
 from kron.engine.metrics import BUCKETS, DRIFTS, GAUGES, KRON_COUNTERS, UNPREFIXED_METRICS
 from tests.docs.reference.markdown import NOTE, code, table, texts
@@ -26,6 +27,12 @@ STORE = """
 A process asks the store for these at each scrape. Only stores that several processes share have them (PostgreSQL).
 
 """
+OPERATOR = """
+## Kubernetes operator
+
+`kron operator run --listen HOST:PORT` serves these, and the metrics of its worker.
+
+"""
 FOOT = """
 ## Histogram buckets
 
@@ -38,7 +45,15 @@ def page() -> str:
     kinds = {name: kind for name, (kind, _) in UNPREFIXED_METRICS.items()} | dict.fromkeys(DRIFTS, "histogram")
     kinds |= dict.fromkeys(GAUGES, "gauge") | dict.fromkeys(KRON_COUNTERS, "counter")
     bounds = ", ".join(f"{bound:g}" for bound in BUCKETS)
-    return HEAD + _table(kinds) + STORE + _table(dict.fromkeys(HELP_TEXTS, "gauge")) + FOOT.format(bounds)
+    store = STORE + _table(dict.fromkeys(HELP_TEXTS, "gauge"))
+    return HEAD + _table(kinds) + store + OPERATOR + _operator_table() + FOOT.format(bounds)
+
+
+def _operator_table() -> str:
+    rows = [[code(name), kind, "", _unit(name), text] for name, (kind, text) in operator_metrics.HELP_TEXTS.items()]
+    text = "Requests by verb and status; 0: no answer."
+    rows.append([code(operator_metrics.REQUESTS), "counter", "`verb`, `code`", "", text])
+    return table(["Metric", "Type", "Labels", "Unit", "Meaning"], rows)
 
 
 def _table(kinds: dict[str, str]) -> str:
