@@ -1,9 +1,9 @@
 """Schedules as the CronJob controller has them: its parser, and its search for the next time, step by step."""
 
 from datetime import UTC, datetime
-from zoneinfo import ZoneInfo
 
 from kron.language.grammar import DAY_NAMES, MONTH_NAMES
+from kron.timing.zone import zone
 
 MONTHS = {name.lower(): number for number, name in enumerate(MONTH_NAMES, 1)}
 DAYS = {name.lower(): number for number, name in enumerate(DAY_NAMES)}
@@ -37,30 +37,30 @@ def number(text, names):
 class Time:
     """A time as Go has it: seconds since 1970, and the clock of a zone."""
 
-    def __init__(self, seconds, zone):
-        self.seconds, self.zone = seconds, zone
-        self.wall = datetime.fromtimestamp(seconds, zone)
+    def __init__(self, seconds, rules):
+        self.seconds, self.rules = seconds, rules
+        self.wall = datetime.fromtimestamp(seconds, rules)
 
     @classmethod
-    def date(cls, year, month, day, hour, zone):
+    def date(cls, year, month, day, hour, rules):
         """Go's time.Date: months and days beyond the end are carried over; two lookups find the offset."""
         years, month = divmod(month - 1, 12)
         first = int(datetime(year + years, month + 1, 1, tzinfo=UTC).timestamp())
         local = first + (day - 1) * 86_400 + hour * 3_600
-        return cls(local - offset(zone, local - offset(zone, local)), zone)
+        return cls(local - offset(rules, local - offset(rules, local)), rules)
 
     def plus(self, seconds):
-        return Time(self.seconds + seconds, self.zone)
+        return Time(self.seconds + seconds, self.rules)
 
     def moved(self, months, days):
         """Go's AddDate, of a time whose minutes are those of the clock."""
         wall = self.wall
-        moved = Time.date(wall.year, wall.month + months, wall.day + days, wall.hour, self.zone)
+        moved = Time.date(wall.year, wall.month + months, wall.day + days, wall.hour, self.rules)
         return moved.plus(wall.minute * 60 + wall.second)
 
 
-def offset(zone, seconds):
-    return int(datetime.fromtimestamp(seconds, zone).utcoffset().total_seconds())
+def offset(rules, seconds):
+    return int(datetime.fromtimestamp(seconds, rules).utcoffset().total_seconds())
 
 
 def next_time(fields, t):
@@ -77,18 +77,18 @@ def passed(fields, t, added):
     """One way through the loops of the fields: the time, whether it was moved, and whether a field wrapped."""
     (minutes, _), (hours, _), _, (months, _), _ = fields
     while t.wall.month not in months:
-        t, added = (t if added else Time.date(t.wall.year, t.wall.month, 1, 0, t.zone)).moved(1, 0), True
+        t, added = (t if added else Time.date(t.wall.year, t.wall.month, 1, 0, t.rules)).moved(1, 0), True
         if t.wall.month == 1:
             return t, added, True
     while not day_matches(fields, t.wall):
-        t = (t if added else Time.date(t.wall.year, t.wall.month, t.wall.day, 0, t.zone)).moved(0, 1)
+        t = (t if added else Time.date(t.wall.year, t.wall.month, t.wall.day, 0, t.rules)).moved(0, 1)
         added, hour = True, t.wall.hour
         if hour:
             t = t.plus((24 - hour if hour > 12 else -hour) * 3_600)
         if t.wall.day == 1:
             return t, added, True
     while t.wall.hour not in hours:
-        t = (t if added else Time.date(t.wall.year, t.wall.month, t.wall.day, t.wall.hour, t.zone)).plus(3_600)
+        t = (t if added else Time.date(t.wall.year, t.wall.month, t.wall.day, t.wall.hour, t.rules)).plus(3_600)
         added = True
         if t.wall.hour == 0:
             return t, added, True
@@ -111,7 +111,7 @@ def day_matches(fields, wall):
 
 def next_times(text, zone_name, after, count):
     """The next times of a schedule, in seconds since 1970."""
-    fields, t, found = parsed(text), Time(after, ZoneInfo(zone_name)), []
+    fields, t, found = parsed(text), Time(after, zone(zone_name).rules), []
     while t and len(found) < count:
         t = next_time(fields, t)
         found += [t.seconds] if t else []

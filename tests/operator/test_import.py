@@ -19,6 +19,7 @@ from kron.errors import KronError
 from kron.kube.kind import place_of
 from kron.timing.period import nominals
 from kron.timing.zone import instant_of, zone
+from tests.kube.conftest import server  # noqa: F401
 from tests.kube.server import Fault
 from tests.kube.test_config import in_file, kubeconfig
 from tests.operator.robfig import next_times
@@ -348,7 +349,7 @@ def test_namespace_is_given_to_objects_without_one(capsys, tmp_path):
 
 
 @pytest.fixture
-def cluster(server, tmp_path, monkeypatch):
+def cluster(server, tmp_path, monkeypatch):  # noqa: F811
     in_file(tmp_path, monkeypatch, kubeconfig(server.url))
     for namespace, name in (("shop", "a"), ("shop", "b"), ("eu", "c")):
         body = {key: value for key, value in cronjob().items() if key in ("metadata", "spec")}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from kron.apps.cli.inputs import read_text, usage_error
-from kron.apps.operator.cluster import ask
+from kron.apps.operator.cluster_request import ask
 from kron.apps.operator.objects import read_objects
 from kron.errors import NotFound
 from kron.kube.failure import NOT_FOUND, Refusal
