@@ -26,7 +26,7 @@ is the command of people who use it. Commands that `krontab` does not have are t
 | `krontab -r TABLE` | `krontab remove` |
 | `krontab FILE`, `krontab -` | `krontab install` |
 
-`kubectl kron` is the command for [KronJobs](../how-to/from-cronjobs.md) of people who use kubectl: kubectl runs the program
+`kubectl kron` is the command of people who use [KronJobs](../how-to/from-cronjobs.md). kubectl runs the program
 `kubectl-kron`, which is installed with `kron`.
 
 `krontab next "0 4 * * *"`, and `next`, `why`, `pause` and `resume` with `-f`, `--store` or another option for the

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from kron.apps.cli.inputs import read_text, usage_error
-from kron.apps.operator.cluster_request import ask
 from kron.apps.operator.objects import read_objects
 from kron.errors import NotFound
 from kron.kube.failure import NOT_FOUND, Refusal
 from kron.kube.kind import CRONJOB, OLD_CRONJOB, Body
+from kron.kube.session import ask
 
 if TYPE_CHECKING:
     from kron.kube.api import Api

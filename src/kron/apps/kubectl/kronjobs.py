@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kron.apps.cli.inputs import usage_error
-from kron.apps.operator.cluster_request import ask
 from kron.apps.operator.definition import OperatorDefaults, job_of_kronjob
 from kron.errors import NotFound
 from kron.kube.kind import KRONJOB, Body, Place, place_of
+from kron.kube.session import ask
 from kron.timing.job import Job
 
 if TYPE_CHECKING:

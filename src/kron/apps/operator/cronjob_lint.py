@@ -29,10 +29,16 @@ def findings(text: str, schedule: Schedule, deadline: int | None, now: int) -> I
     yield from clock_change_findings(schedule, now)
     span = DAY if deadline is None else min(deadline, DAY)
     if len(list(islice(nominals(schedule, now, now + span), MAX_MISSED + 1))) > MAX_MISSED:
-        message = f"a CronJob misses more than {MAX_MISSED} times in an outage of a day"
-        message += ", and some Kubernetes versions then stop it (TooManyMissedTimes)"
-        yield Finding("warning", "MANY_MISSED", message, place, "nothing is needed: a KronJob starts the newest time")
+        yield _many_missed(place)
     if deadline is not None and deadline < MIN_DEADLINE:
-        message = f"startingDeadlineSeconds is {deadline}: the CronJob controller, which looks every {MIN_DEADLINE} s,"
-        message += " can miss every time"
-        yield Finding("warning", "SHORT_DEADLINE", message, place, "use a longer deadline, such as 5m")
+        yield _short_deadline(deadline, place)
+
+
+def _many_missed(place: Place) -> Finding:
+    message = f"an outage of a day makes it miss more than {MAX_MISSED} times: some Kubernetes versions then stop it"
+    return Finding("warning", "MANY_MISSED", message, place, "nothing is needed: a KronJob starts the newest time")
+
+
+def _short_deadline(deadline: int, place: Place) -> Finding:
+    message = f"startingDeadlineSeconds is {deadline}, and the CronJob controller can look only every {MIN_DEADLINE} s"
+    return Finding("warning", "SHORT_DEADLINE", message, place, "use a longer deadline, such as 5m")

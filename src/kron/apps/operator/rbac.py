@@ -39,7 +39,7 @@ def operator_binding(name: str, account_namespace: str, namespace: str = "") -> 
 def user_roles(name: str) -> list[Rule]:
     """Return roles that add KronJobs to the roles `view`, `edit` and `admin` of the cluster.
 
-    Whoever may write KronJobs may start any Job in their namespaces. So may `edit` and `admin` already.
+    Users who may write KronJobs may start any Job in their namespaces, as `edit` and `admin` already do.
     """
     view = [_rule(GROUP, [KRONJOB.plural, f"{KRONJOB.plural}/status"], _READ)]
     edit = [_rule(GROUP, [KRONJOB.plural], _WRITE)]

@@ -16,7 +16,7 @@ from kron.apps.operator.cronjob import Conversion, ImportOptions, convert
 from kron.apps.operator.yaml_text import to_yaml
 from kron.apps.plural import plural
 from kron.apps.visible import visible, visible_json
-from kron.errors import AlreadyExists, InvalidInput, KronError, NotFound
+from kron.errors import AlreadyExists, InvalidInput, NotFound
 from kron.language.density import Piece, load
 from kron.language.finding import Finding
 from kron.language.reading import zone_of
@@ -36,7 +36,8 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     failed = [each for each in conversions if each.error]
     for each in failed:
         screen.note(f"CronJob {'/'.join(each.place)}:")
-        screen.error(each.error or KronError("INTERNAL", ""))
+        if each.error:
+            screen.error(each.error)
     is_complete = args.keep_going or not failed
     if args.output == "json":
         for each in conversions:

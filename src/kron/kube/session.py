@@ -1,4 +1,4 @@
-"""Requests of a command to the cluster of its user: errors become those of Kron."""
+"""Session: the requests of a command to the cluster of its user. Errors become those of Kron."""
 
 from __future__ import annotations
 
