@@ -23,10 +23,26 @@ def pod_template(name: str, image: str, arguments: Sequence[str], *, secret: str
         arguments: Arguments after `kron operator run`.
         secret: Secret whose key `url` is the store URL; empty for a store in the state volume.
     """
+    spec = {
+        "serviceAccountName": name,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": USER_ID,
+            "runAsGroup": USER_ID,
+            "fsGroup": USER_ID,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containers": [_container(name, image, arguments, secret)],
+        "volumes": [{"name": "tmp", "emptyDir": {"sizeLimit": "64Mi"}}],
+    }
+    return {"metadata": {"labels": labels_of(name)}, "spec": spec}
+
+
+def _container(name: str, image: str, arguments: Sequence[str], secret: str) -> Body:
     source = {"secretKeyRef": {"name": secret, "key": "url"}}
     mounts = [{"name": "tmp", "mountPath": "/tmp"}]  # noqa: S108, a path in the container
     mounts += [] if secret else [{"name": STATE_VOLUME, "mountPath": STATE_FOLDER}]
-    container = {
+    return {
         "name": name,
         "image": image,
         "args": ["operator", "run", *arguments],
@@ -42,19 +58,6 @@ def pod_template(name: str, image: str, arguments: Sequence[str], *, secret: str
         },
         "volumeMounts": mounts,
     }
-    spec = {
-        "serviceAccountName": name,
-        "securityContext": {
-            "runAsNonRoot": True,
-            "runAsUser": USER_ID,
-            "runAsGroup": USER_ID,
-            "fsGroup": USER_ID,
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
-        "containers": [container],
-        "volumes": [{"name": "tmp", "emptyDir": {"sizeLimit": "64Mi"}}],
-    }
-    return {"metadata": {"labels": labels_of(name)}, "spec": spec}
 
 
 def labels_of(name: str) -> dict[str, str]:

@@ -116,7 +116,7 @@ def _print(changes: Sequence[Change], screen: Screen) -> None:
 def _record(change: Change) -> dict[str, object]:
     place = {"namespace": change.place.namespace, "name": change.place.name}
     times = {"next_now": change.before or None, "next_then": change.after or None}
-    record = {**place, "change": change.kind, **times}
+    record: dict[str, object] = {**place, "change": change.kind, **times}
     if change.error is None:
         return record
     fields = {"code": change.error.code, "message": change.error.message, "hint": change.error.hint}
