@@ -10,7 +10,6 @@ from kron.apps.cli.console import Screen
 from kron.apps.cli.inputs import usage_error
 from kron.apps.operator.installation import DEFAULT_DEADLINE, IMAGE, NAME, SQLITE, STORES, Installation
 
-VERB = "manifests"
 _NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _EXAMPLES = """\
 example:
@@ -19,11 +18,11 @@ example:
 """
 
 
-def add_verb(verbs: Any) -> None:
+def add_manifests(verbs: Any) -> None:
     """Add the verb to the command `operator`."""
     summary = "print all objects of an installation of the operator as YAML"
     command = verbs.add_parser(
-        VERB,
+        "manifests",
         help=summary,
         description=f"P{summary[1:]}.",
         epilog=_EXAMPLES,
@@ -37,6 +36,7 @@ def add_verb(verbs: Any) -> None:
     command.add_argument("--identity-prefix", metavar="TEXT", default="", help="beginning of all identities")
     deadline_help = f"deadline of KronJobs that name none (default {DEFAULT_DEADLINE})"
     command.add_argument("--default-deadline", metavar="DURATION", default=DEFAULT_DEADLINE, help=deadline_help)
+    command.set_defaults(run=print_manifests)
 
 
 def print_manifests(args: argparse.Namespace, screen: Screen) -> int:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from kron.apps.cli import operator_manifests, remote
+from kron.apps.cli import remote
 from kron.apps.cli.job_options import JOB_COMMANDS
+from kron.apps.cli.operator_manifests import add_manifests
 from kron.apps.cli.options import RUN_KEY_HELP, add_at, add_format, add_shared_store, count, days, define
 
 
@@ -80,7 +81,7 @@ def _operator(commands: Any) -> None:
     verbs = command.add_subparsers(dest="verb", metavar="VERB", required=True)
     summary = "print the custom resource definition of KronJob as YAML"
     verbs.add_parser("crd", help=summary, description=f"P{summary[1:]}.")
-    operator_manifests.add_verb(verbs)
+    add_manifests(verbs)
 
 
 def _schedules(commands: Any) -> None:

@@ -5,14 +5,11 @@ from __future__ import annotations
 import argparse
 
 from kron.apps.cli.console import Screen
-from kron.apps.cli.operator_manifests import VERB, print_manifests
 from kron.apps.operator.crd import resource_definition
 from kron.apps.operator.yaml_text import to_yaml
 
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
     """Print a manifest."""
-    if args.verb == VERB:
-        return print_manifests(args, screen)
     screen.block(to_yaml(resource_definition()).rstrip("\n"))
     return 0
