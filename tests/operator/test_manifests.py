@@ -57,10 +57,17 @@ def test_command_prints_all_objects(capsys):
     assert printed(capsys, *words.split(), "--default-deadline", "1m") == manifests(shared)
 
 
-@pytest.mark.parametrize("words", [["--namespaces", "a,B"], ["--namespace", "a-"]])
-def test_name_that_is_no_namespace_is_a_usage_error(capsys, words):
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--namespaces", "a,B"], "not the name of a namespace"),
+        (["--namespace", "a-"], "not the name of a namespace"),
+        (["--default-deadline", "soon"], "not a valid duration"),
+    ],
+)
+def test_wrong_option_of_the_manifests_is_a_usage_error(capsys, words, message):
     assert main(["operator", "manifests", *words]) == 2
-    assert "not the name of a namespace" in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_operator_has_only_the_rights_that_it_needs():

@@ -8,7 +8,10 @@ from typing import Any
 
 from kron.apps.cli.console import Screen
 from kron.apps.cli.inputs import usage_error
+from kron.apps.cli.options import identity
 from kron.apps.operator.installation import DEFAULT_DEADLINE, IMAGE, NAME, SQLITE, STORES, Installation
+from kron.language.duration import read_duration
+from kron.language.fault import Fault
 
 _NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _EXAMPLES = """\
@@ -33,7 +36,8 @@ def add_manifests(verbs: Any) -> None:
     command.add_argument("--store", choices=STORES, default=SQLITE, help=store_help)
     command.add_argument("--namespace", metavar="NS", default=NAME, help=f"namespace of the operator (default {NAME})")
     command.add_argument("--image", default=IMAGE, help=f"image of the operator (default {IMAGE})")
-    command.add_argument("--identity-prefix", metavar="TEXT", default="", help="beginning of all identities")
+    prefix_help = "beginning of all identities, such as east/, where clusters share a store"
+    command.add_argument("--identity-prefix", metavar="TEXT", default="", type=identity, help=prefix_help)
     deadline_help = f"deadline of KronJobs that name none (default {DEFAULT_DEADLINE})"
     command.add_argument("--default-deadline", metavar="DURATION", default=DEFAULT_DEADLINE, help=deadline_help)
     command.set_defaults(run=print_manifests)
@@ -48,6 +52,10 @@ def print_manifests(args: argparse.Namespace, screen: Screen) -> int:
     for name in (*namespaces, args.namespace):
         if not _NAMESPACE.fullmatch(name):
             raise usage_error(f"{name!r} is not the name of a namespace", "use lowercase letters, digits and hyphens")
+    try:
+        read_duration(args.default_deadline)
+    except Fault as fault:
+        raise usage_error(fault.message, fault.hint or "use a duration such as 5m") from None
     installation = Installation(
         namespaces, args.store, args.namespace, args.image, args.identity_prefix, args.default_deadline
     )
