@@ -7,11 +7,8 @@ import re
 from typing import Any
 
 from kron.apps.cli.console import Screen
-from kron.apps.cli.inputs import usage_error
 from kron.apps.cli.options import identity
 from kron.apps.operator.installation import DEFAULT_DEADLINE, IMAGE, NAME, SQLITE, STORES, Installation
-from kron.language.duration import read_duration
-from kron.language.fault import Fault
 
 _NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _EXAMPLES = """\
@@ -45,8 +42,11 @@ def add_manifests(verbs: Any) -> None:
 
 def print_manifests(args: argparse.Namespace, screen: Screen) -> int:
     """Print the objects."""
+    from kron.apps.cli.inputs import usage_error
     from kron.apps.operator.manifests import manifests
     from kron.apps.operator.yaml_text import to_documents
+    from kron.language.duration import read_duration
+    from kron.language.fault import Fault
 
     namespaces = tuple(dict.fromkeys(filter(None, args.namespaces.split(","))))
     for name in (*namespaces, args.namespace):
