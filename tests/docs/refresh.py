@@ -12,6 +12,7 @@ from tests.docs.page import DOCS, PAGES, ROOT, blocks
 from tests.docs.reference import GENERATED
 from tests.docs.reference.client_types import SOURCES
 from tests.docs.test_examples import commands, run_command, run_python
+from tests.operator import manifest_files
 
 
 def refreshed(page: Path, folder: Path) -> str:
@@ -39,6 +40,7 @@ def main() -> None:
     interface_to(DOCS / "openapi.json")
     for name, generate in GENERATED.items():
         (DOCS / name).write_text(generate(), encoding="utf-8")
+    manifest_files.write()
     for path, generate in SOURCES.items():
         path.write_text(generate(), encoding="utf-8")
     with tempfile.TemporaryDirectory() as name:

@@ -28,7 +28,7 @@ def test_layers_of_the_page_are_those_of_the_contract():
     in_layers = {name: layer for name, layer in listed().items() if layer != "–"}
     assert {name: layer for name, layer in in_layers.items() if name in contract} == contract
     assert in_layers.keys() - contract.keys() == {
-        *("cli", "daemon", "dashboard", "declarative", "embedded", "host", "krontab", "operator", "service")
+        *("cli", "daemon", "dashboard", "declarative", "embedded", "host", "krontab", "kubectl", "operator", "service")
     }
 
 

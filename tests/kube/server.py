@@ -165,8 +165,8 @@ class FakeServer:
         old = self.objects[key]
         if method == "PATCH":
             new = copy.deepcopy(old)
-            _merge(new.setdefault("status", {}), body["status"])
-            assert sub == "status"
+            assert sub in ("", "status")
+            _merge(new.setdefault("status", {}) if sub else new, body["status"] if sub else body)
             self._record("~", key, new)
             return 200, self.objects[key]
         if method == "DELETE":

@@ -27,9 +27,8 @@ def test_yaml_reader_reads_the_definition():
     assert yaml.safe_load(FILE.read_text(encoding="utf-8")) == resource_definition()
 
 
-TEXTS = st.text(
-    st.characters(exclude_categories=["Cs", "Cc", "Cn"], exclude_characters="\ufeff\u2028\u2029"), max_size=9
-)
+LINES = st.text(st.sampled_from("a \n#:-\t|>\x85\u2028"), max_size=12)
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=9) | LINES
 WORDS = st.sampled_from(
     ["true", "No", "null", "1", "1e3", "0x1f", "2026-03-01", "- a", "a: b", "#", "", ".5", "~", "=", "<<"]
 )
@@ -43,6 +42,14 @@ VALUES = st.recursive(
 @given(st.dictionaries(TEXTS, VALUES, min_size=1, max_size=3))
 def test_yaml_reader_reads_any_manifest(value):
     assert yaml.safe_load(to_yaml(value)) == value
+
+
+def test_lines_are_a_block_that_people_can_read():
+    script = "set -e\n  report > out\n\ndone\n"
+    text = to_yaml({"args": ["sh", script], "last": script.rstrip()})
+    assert "  - |\n    set -e\n      report > out\n\n    done\n" in text
+    assert "last: |-\n  set -e\n" in text
+    assert yaml.safe_load(text) == {"args": ["sh", script], "last": script.rstrip()}
 
 
 def nodes(schema, path=""):

@@ -112,6 +112,10 @@ class Api:
         parameters = {"dryRun": "All"} if dry_run else {}
         return await self._request("POST", kind.path(namespace), parameters, body)
 
+    async def patch(self, kind: Kind, place: Place, patch: Body) -> Body:
+        """Merge a patch into an object. None in the patch removes a field."""
+        return await self._request("PATCH", kind.path(*place), {}, patch, content_type=_MERGE_PATCH)
+
     async def patch_status(self, kind: Kind, place: Place, patch: Body) -> Body:
         """Merge a patch into the status subresource of an object. None in the patch removes a field."""
         path = kind.path(*place, "status")

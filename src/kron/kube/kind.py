@@ -29,6 +29,8 @@ class Place(NamedTuple):
 
 GROUP = "kron.io"
 JOB = Kind("batch/v1", "Job", "jobs")
+CRONJOB = Kind("batch/v1", "CronJob", "cronjobs")
+OLD_CRONJOB = CRONJOB._replace(api_version="batch/v1beta1")  # of servers before 1.21
 KRONJOB = Kind(f"{GROUP}/v1alpha1", "KronJob", "kronjobs")
 EVENT = Kind("events.k8s.io/v1", "Event", "events")
 

@@ -7,6 +7,7 @@ from textwrap import dedent
 from kron.apps.cli.parser import parser
 from kron.apps.daemon.options import parser as daemon_parser
 from kron.apps.krontab.parser import parser as krontab_parser
+from kron.apps.kubectl.parser import parser as kubectl_parser
 from tests.docs.reference.markdown import NOTE, code, sentence, table
 
 HEAD = f"""\
@@ -24,6 +25,9 @@ is the command of people who use it. Commands that `krontab` does not have are t
 | `krontab -e [TABLE]` | `krontab edit` |
 | `krontab -r TABLE` | `krontab remove` |
 | `krontab FILE`, `krontab -` | `krontab install` |
+
+`kubectl kron` is the command of people who use [KronJobs](../how-to/from-cronjobs.md). kubectl runs the program
+`kubectl-kron`, which is installed with `kron`.
 
 `krontab next "0 4 * * *"`, and `next`, `why`, `pause` and `resume` with `-f`, `--store` or another option for the
 input, are the commands of `kron`.
@@ -66,7 +70,7 @@ EXAMPLES = {  # of commands whose parser has none
 def page() -> str:
     """Return the page."""
     top = parser()
-    commands = [*_commands(top), daemon_parser(), *_commands(krontab_parser())]
+    commands = [*_commands(top), daemon_parser(), *_commands(krontab_parser()), *_commands(kubectl_parser())]
     index = table(
         ["Command", "Purpose"], [[f"[`{_name(c)}`](#{_anchor(c)})", sentence(c.description or "")] for c in commands]
     )
@@ -78,7 +82,7 @@ def documented() -> dict[str, list[str]]:
     """Return the options of each command, as a reader types them."""
     return {
         _name(each): [name for option in _options(each) for name in option.option_strings]
-        for each in (*_commands(parser()), *_commands(krontab_parser()))
+        for each in (*_commands(parser()), *_commands(krontab_parser()), *_commands(kubectl_parser()))
     }
 
 

@@ -44,6 +44,7 @@ UNANSWERED = (  # the service does not answer requests with the errors of these 
     "apps/krontab/",
     "apps/operator/",
     "client/transport.py",
+    "kube/session.py",
     "stores/postgres/migrate.py",
     "stores/sqlite/connection.py",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable
 from importlib import import_module
 from keyword import iskeyword
@@ -35,7 +36,7 @@ def define(
 
 def _runner(name: str, package: str) -> Callable[[argparse.Namespace, Screen], int]:
     """Return a function that runs the command of that name; it imports the command's module only when called."""
-    module = f"{name}_" if iskeyword(name) else name.replace("-", "_")
+    module = f"{name}_" if iskeyword(name) else re.sub("[- ]", "_", name)
 
     def run(args: argparse.Namespace, screen: Screen) -> int:
         return int(import_module(f"{package}.{module}").run(args, screen))

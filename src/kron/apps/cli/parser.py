@@ -37,12 +37,13 @@ def parser(prog: str = "kron") -> argparse.ArgumentParser:
     top.add_argument("--version", action=_Version)
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     text_commands = (_lint, _explain, _next, _fmt, _verify)
-    file_commands = (_import, _compile, _translate, _spread, _tzdiff, _conformance, _completion)
+    file_commands = (_import, _import_cronjobs, _compile, _translate, _spread, _tzdiff, _conformance, _completion)
     for add in (*text_commands, *STORE_COMMANDS, *file_commands):
         add(commands)
     return top
 
 
+_IMPORT_CRONJOBS = "import cronjobs"
 _KEY = re.compile(r"[0-9a-f]{64}")
 _OTHER_NAMES = {"--zone": "--timezone", "--tz": "--timezone", "--format": "--output", "--json": "--output json"}
 
@@ -57,8 +58,10 @@ class _Parser(argparse.ArgumentParser):
 
     def parse_args(self, *args: Any, **named: Any) -> Any:
         """Parse the words. They are kept, because a hint names the options of the command among them."""
-        self.given = args[0] if args and args[0] is not None else sys.argv[1:]
-        return super().parse_args(*args, **named)
+        words = args[0] if args and args[0] is not None else sys.argv[1:]
+        is_pair = " ".join(words[:2]) == _IMPORT_CRONJOBS  # two words that are the name of one command
+        self.given = [_IMPORT_CRONJOBS, *words[2:]] if is_pair else words
+        return super().parse_args(self.given, *args[1:], **named)
 
     def error(self, message: str) -> NoReturn:
         if message.startswith("unrecognized arguments"):
@@ -164,6 +167,31 @@ def _import(commands: Any) -> None:
     command.add_argument("--keep-going", action="store_true", help=keep_help)
     add_at(command, "clock changes and load after this instant")
     add_format(command)
+
+
+def _import_cronjobs(commands: Any) -> None:
+    command = define(
+        commands,
+        _IMPORT_CRONJOBS,
+        "write KronJobs from Kubernetes CronJobs; change nothing else",
+        "import cronjobs -f cronjobs.yaml",
+        "import cronjobs -A --cluster-zone Europe/Paris --by windows -o kronjobs",
+    )
+    file_help = "YAML or JSON file, folder of them, or - for stdin (default: the cluster of the kubeconfig)"
+    command.add_argument("-f", "--file", action="append", metavar="FILE", help=file_help)
+    namespace_help = "namespace to read, or that of objects in files that name none (default: that of the kubeconfig)"
+    command.add_argument("-n", "--namespace", metavar="NS", help=namespace_help)
+    command.add_argument("-A", "--all-namespaces", action="store_true", help="read all namespaces")
+    output_help = "text, json, or a new folder for one file per KronJob (default text)"
+    command.add_argument("-o", "--output", metavar="OUTPUT", default="text", help=output_help)
+    command.add_argument("--by", choices=("windows",), help="spread the load by windows (default: keep the times)")
+    zone_help = "time zone of CronJobs without one: that of kube-controller-manager (default: UTC, with a note)"
+    command.add_argument("--cluster-zone", metavar="ZONE", help=zone_help)
+    forbid_help = "write forbid for Forbid (default: coalesce, which is what Forbid does)"
+    command.add_argument("--strict-forbid", action="store_true", help=forbid_help)
+    keep_help = "write the others if a CronJob cannot be imported, and exit 0 (default: write nothing, and exit 1)"
+    command.add_argument("--keep-going", action="store_true", help=keep_help)
+    add_at(command, "clock changes and load after this instant")
 
 
 def _compile(commands: Any) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from kron.apps.cli import operator_options, remote
 from kron.apps.cli.job_options import JOB_COMMANDS
+from kron.apps.cli.operator_manifests import add_manifests
 from kron.apps.cli.options import RUN_KEY_HELP, add_at, add_format, add_shared_store, count, days, define
 
 
@@ -91,6 +92,7 @@ def _operator(commands: Any) -> None:
     operator_options.add_options(run)
     summary = "print the custom resource definition of KronJob as YAML"
     verbs.add_parser("crd", help=summary, description=f"P{summary[1:]}.")
+    add_manifests(verbs)
 
 
 def _schedules(commands: Any) -> None:

@@ -55,5 +55,6 @@ def _options() -> dict[str, list[str]]:
         for name, command in (action.choices or {}).items() if isinstance(action.choices, dict) else ():
             words = [option for inner in command._actions for option in inner.option_strings]
             words += [str(c) for inner in command._actions if not inner.option_strings for c in inner.choices or ()]
-            options_by_command[name] = words
+            first, _, second = name.partition(" ")
+            options_by_command[first] = [*options_by_command.get(first, ()), *([second] if second else []), *words]
     return options_by_command

@@ -1,0 +1,1 @@
+"""Commands of `kubectl kron`, one module for each."""
