@@ -14,7 +14,11 @@ TIMES = {"+": "ADDED", "~": "MODIFIED", "-": "DELETED"}
 
 
 class Fault:
-    """What happens to a request instead of its answer: a status, or a cut of the line before or after the work."""
+    """What happens to a request instead of its answer: a status, or a cut of the line before or after the work.
+
+    With `cut="hold"`, the work is done and the client waits for the answer until the server is released or closed. With
+    `cut="stall"`, the client waits and the work is not done.
+    """
 
     def __init__(self, status=0, *, reason="", causes=(), retry_after="", cut=""):
         self.status, self.cut, self.retry_after = status, cut, retry_after
@@ -37,6 +41,7 @@ class FakeServer:
         self.page_size, self.snapshots, self.cuts, self.bookmarks = page_size, {}, 0, True
         self.watch_cut_at = None  # bytes of a watch after which its line is cut
         self.max_watch_seconds, self.port = 3600.0, 0
+        self.released = threading.Event()
         self.start()
 
     def start(self):
@@ -62,6 +67,7 @@ class FakeServer:
         threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True).start()
 
     def close(self):
+        self.released.set()
         self.cut_watches()
         self.http.shutdown()
         self.http.server_close()
@@ -75,9 +81,24 @@ class FakeServer:
             new = copy.deepcopy(body or {})
             given = {**new.get("metadata", {}), **metadata, "namespace": namespace, "name": name}
             given.setdefault("uid", old["metadata"]["uid"] if old else str(uuid.uuid4()))
+            if plural == "kronjobs":
+                before = old["metadata"]["generation"] if old else 0
+                is_edit = old is None or old.get("spec") != new.get("spec")
+                given.setdefault("generation", before + is_edit)
+                if old and "status" in old:
+                    new.setdefault("status", copy.deepcopy(old["status"]))
             new["metadata"] = given
             self._record("~" if old else "+", key, new)
             return new
+
+    def end_job(self, namespace, name, condition="Complete", at="2026-03-01T10:00:20Z"):
+        """End a Job, as the controller of Jobs does."""
+        with self.lock:
+            body = copy.deepcopy(self.objects["jobs", namespace, name])
+            ends = {"completionTime": at} if condition == "Complete" else {}
+            conditions = [{"type": condition, "status": "True", "reason": "Test", "lastTransitionTime": at}]
+            body["status"] = {"conditions": conditions, **ends}
+            self._record("~", ("jobs", namespace, name), body)
 
     def remove(self, plural, namespace, name):
         with self.lock:
@@ -118,9 +139,11 @@ class FakeServer:
         with self.lock:
             self.requests.append((method, split.path, query))
             self.bodies.append((handler.headers.get("Content-Type"), json.loads(body) if body else None))
-            queue = self.faults.get((method, plural)) or []
+            queue = self.faults.get(("DRY RUN" if query.get("dryRun") else method, plural)) or []
             fault, cuts = queue.pop(0) if queue else None, self.cuts
-        if fault and fault.cut == "before":
+        if fault and fault.cut in ("before", "stall"):
+            if fault.cut == "stall":
+                self.released.wait(60)
             return self._cut(handler)
         if fault and fault.status:
             return self._say(handler, fault.status, fault.body, fault.retry_after)
@@ -128,6 +151,8 @@ class FakeServer:
             return self._watch(handler, plural, namespace, query, cuts)
         with self.lock:
             status, found = self._do(method, (plural, namespace, name), sub, query, json.loads(body) if body else None)
+        if fault and fault.cut == "hold":
+            self.released.wait(60)
         return self._cut(handler) if fault else self._say(handler, status, found)
 
     def _do(self, method, key, sub, query, body):

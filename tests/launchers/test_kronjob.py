@@ -132,7 +132,6 @@ def test_existing_job_that_cannot_be_read_is_unknown(server, fault):
         (Fault(422, reason="Invalid"), REJECTED, 0, 0),
         (Fault(400, reason="BadRequest"), REJECTED, 0, 0),
         (Fault(cut="before"), UNKNOWN, 0, 0),
-        (Fault(cut="after"), UNKNOWN, 0, 1),
     ],
     ids=lambda value: f"{value.status}{value.cut}{value.body['reason']}" if isinstance(value, Fault) else "",
 )
@@ -144,6 +143,20 @@ def test_every_failure_has_its_answer(server, fault, result, delay_ms, made):
     assert len(server.of("jobs")) == made
     assert result in (OK, REJECTED) or started(server) is OK, "the next attempt succeeds under the same name"
     assert len(server.of("jobs")) == (0 if result is REJECTED else 1)
+
+
+def test_job_of_a_request_without_an_answer_is_looked_up(server):
+    server.fail("POST", "jobs", Fault(cut="after"))
+    assert result_of(started(server)) is OK
+    assert [method for method, *_ in server.requests] == ["POST", "GET"]
+
+
+def test_request_without_an_answer_is_unknown_if_no_look_helps(server):
+    server.fail("POST", "jobs", Fault(cut="after"))
+    server.fail("GET", "jobs", Fault(503))
+    assert result_of(started(server)) is UNKNOWN
+    assert result_of(started(server)) is OK
+    assert len(server.of("jobs")) == 1
 
 
 def test_server_that_is_down_has_received_nothing(server):
@@ -182,3 +195,37 @@ def test_cancel_leaves_other_jobs_alone(server):
     used(server, lambda launcher: launcher.cancel(launch.run), Owners())
     used(server, lambda launcher: launcher.cancel(a_launch(NOMINAL + 60).run))
     assert len(server.of("jobs")) == 1
+
+
+def canceled(server, gone, seconds):
+    """Whether a cancellation came to its end, with a watcher of the Job's end."""
+    launch = a_launch()
+    started(server, launch)
+
+    async def main():
+        async with connected(server.url) as api:
+            launcher = KronJobLauncher(api, Owners(OWNER), gone=gone, cancel_seconds=seconds)
+            await launcher.cancel(launch.run)
+
+    asyncio.run(main())
+
+
+def test_cancel_waits_until_the_job_is_gone(server):
+    asked = []
+
+    async def gone(place, uid):
+        asked.append((place.name, uid))
+        await asyncio.sleep(0)
+        asked.append("gone")
+
+    canceled(server, gone, 60.0)
+    assert asked[-1] == "gone"
+    assert len(asked) == 2
+
+
+def test_cancel_ends_although_the_job_does_not_go(server):
+    async def never(place, uid):
+        await asyncio.Event().wait()
+
+    canceled(server, never, 0.05)
+    assert server.count("DELETE", "") == 1

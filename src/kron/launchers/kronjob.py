@@ -6,7 +6,9 @@ launcher does not report how Jobs end: the operator watches them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Protocol
 
 from kron.engine.launcher import Launch
@@ -19,6 +21,7 @@ from kron.rules.run import Run
 from kron.timing.decision import period_key
 from kron.timing.job import Job
 
+CANCEL_SECONDS = 8.0  # for which a canceled Job may take to go, before the run that replaces it starts
 NOT_SYNCED_RETRY_MS = 1_000  # milliseconds until the next attempt, while the list of KronJobs is not complete
 _TERMINATING = "NamespaceTerminating"  # cause of a refusal: no Job can be created in the namespace any more
 _REJECTED = frozenset({400, 404, 405, 413, 415, 422})  # statuses of a template or namespace that no retry helps
@@ -39,6 +42,10 @@ def _ignore(place: Place, job_name: str) -> None:
     """Do nothing."""
 
 
+async def _gone(place: Place, uid: str) -> None:
+    """Return at once."""
+
+
 class KronJobLauncher:
     """Launcher of the targets `kronjob:NAMESPACE/NAME`.
 
@@ -46,10 +53,23 @@ class KronJobLauncher:
         api: The API server.
         owners: The KronJobs.
         name_taken: Called when another Job has the name that a run needs, with the place of the KronJob.
+        gone: Waits until the Job at a place is gone, or is another one than that with the unique identifier.
+        cancel_api: The API server for cancellations, if those have another priority.
+        cancel_seconds: Maximum time for which a cancellation waits for the end of the Job.
     """
 
-    def __init__(self, api: Api, owners: Owners, name_taken: Callable[[Place, str], None] = _ignore) -> None:
+    def __init__(
+        self,
+        api: Api,
+        owners: Owners,
+        name_taken: Callable[[Place, str], None] = _ignore,
+        *,
+        gone: Callable[[Place, str], Awaitable[None]] = _gone,
+        cancel_api: Api | None = None,
+        cancel_seconds: float = CANCEL_SECONDS,
+    ) -> None:
         self.api, self.owners, self.name_taken = api, owners, name_taken
+        self.gone, self.cancel_api, self.cancel_seconds = gone, cancel_api or api, cancel_seconds
 
     async def start(self, launch: Launch) -> LaunchResult | LaunchResponse:
         """Create the Job of the run, unless an earlier attempt has created it."""
@@ -64,20 +84,42 @@ class KronJobLauncher:
         try:
             await self.api.create(JOB, place.namespace, body)
         except (Refusal, NoAnswer) as failure:
-            is_taken = isinstance(failure, Refusal) and failure.reason == "AlreadyExists"
-            return await self._existing(owner, launch.run, body) if is_taken else response_of(failure)
+            if isinstance(failure, Refusal) and failure.reason == "AlreadyExists":
+                return await self._existing(owner, launch.run, body)
+            response = response_of(failure)
+            return await self._looked_up(owner, launch.run, body, response)
         return LaunchResult.OK
 
     async def cancel(self, run: Run) -> None:
-        """Delete the Job of a run, and its pods first. A Job of the same name that is not of this run stays."""
+        """Delete the Job of a run, and its pods first. A Job of the same name that is not of this run stays.
+
+        Returns when the Job is gone, or after `cancel_seconds`: the run that replaces it starts in any case.
+        """
         place = Place(*run.identity.split("/")[-2:])
         owner = self.owners.owner(place)
         if owner is None:
             return
         job_at = job_place(owner, run)
-        job = await self.api.get(JOB, job_at)
-        if job is not None and mark_of(job) == mark_of(job_of(owner, run)):
-            await self.api.delete(JOB, job_at, uid=job["metadata"]["uid"], propagation="Foreground")
+        job = await self.cancel_api.get(JOB, job_at)
+        if job is None or mark_of(job) != mark_of(job_of(owner, run)):
+            return
+        uid = job["metadata"]["uid"]
+        await self.cancel_api.delete(JOB, job_at, uid=uid, propagation="Foreground")
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.cancel_seconds):
+                await self.gone(job_at, uid)
+
+    async def _looked_up(
+        self, owner: Owner, run: Run, body: Body, response: LaunchResponse
+    ) -> LaunchResult | LaunchResponse:
+        """Return OK if the Job of a request without an answer exists. A Job that is not there may still arrive."""
+        if response.result is not LaunchResult.UNKNOWN:
+            return response
+        try:
+            job = await self.api.get(JOB, job_place(owner, run))
+        except (Refusal, NoAnswer):
+            return response
+        return LaunchResult.OK if job is not None and mark_of(job) == mark_of(body) else response
 
     async def _existing(self, owner: Owner, run: Run, body: Body) -> LaunchResult | LaunchResponse:
         """Return OK if the Job that has the name is that of the run, else REJECTED."""

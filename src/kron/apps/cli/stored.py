@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from kron.apps.cli import remote
+from kron.apps.cli import operator_options, remote
 from kron.apps.cli.job_options import JOB_COMMANDS
 from kron.apps.cli.options import RUN_KEY_HELP, add_at, add_format, add_shared_store, count, days, define
 
@@ -76,8 +76,19 @@ def _ui(commands: Any) -> None:
 
 
 def _operator(commands: Any) -> None:
-    command = define(commands, "operator", "print what a Kubernetes cluster needs for KronJobs", "operator crd")
+    summary = "run the Kubernetes operator, or print what a cluster needs"
+    command = define(commands, "operator", summary, "operator run", "operator crd")
     verbs = command.add_subparsers(dest="verb", metavar="VERB", required=True)
+    summary = "create the Jobs of KronJobs, and record their outcomes"
+    examples = "operator run --store sqlite:/data/kron.db --listen :8080", "operator run --namespaces shop,billing"
+    run = verbs.add_parser(
+        "run",
+        help=summary,
+        description=f"C{summary[1:]}.",
+        epilog="\n".join(["example:", *(f"  kron {example}" for example in examples)]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    operator_options.add_options(run)
     summary = "print the custom resource definition of KronJob as YAML"
     verbs.add_parser("crd", help=summary, description=f"P{summary[1:]}.")
 

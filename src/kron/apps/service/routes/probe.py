@@ -1,4 +1,4 @@
-"""Probe server: /metrics, /healthz and /readyz of a worker, and nothing else. Standard library only."""
+"""Probe server: /metrics, /healthz (or /livez) and /readyz of a worker, and nothing else. Standard library only."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ MAX_CONNECTIONS = 50  # maximum number of concurrent connections; further ones a
 REQUEST_TIMEOUT_SECONDS = 5.0  # time limit for a request and its response
 MAX_REQUEST_BYTES = 8_192
 JSON = "application/json"
+LIVE = ("/healthz", "/livez")
 REASONS = {200: "OK", 404: "Not Found", 405: "Method Not Allowed", 500: "Internal Server Error"}
 REASONS |= {503: "Service Unavailable"}
 
@@ -56,7 +57,7 @@ class Probe:
                 return (503 if problem else 200), JSON, _status_body(problem or "ok")
         except Exception as error:
             return 500, JSON, _status_body(type(error).__name__)
-        return (200, JSON, _status_body("ok")) if path == "/healthz" else (404, JSON, _status_body("not found"))
+        return (200, JSON, _status_body("ok")) if path in LIVE else (404, JSON, _status_body("not found"))
 
 
 def _status_body(text: str) -> bytes:
