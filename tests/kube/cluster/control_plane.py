@@ -20,7 +20,8 @@ from tests.kube.cluster.processes import Processes
 from tests.kube.cluster.release import ETCD
 from tests.postgres import free_port
 
-ADMIN = "admin-token"
+ADMIN, OPERATOR = "admin", "operator"  # users; the token of each is its name
+TIMEOUT_SECONDS = 90  # of what takes seconds on an idle machine
 READY_SECONDS = 180.0  # a busy machine needs minutes for what takes 10 s
 API_SERVER, CONTROLLERS = "kube-apiserver", "kube-controller-manager"
 RUN_CONTROLLERS = "job,cronjob,garbagecollector,namespace,serviceaccount,ttl-after-finished,podgc"
@@ -28,7 +29,7 @@ MERGE_PATCH = "application/merge-patch+json"
 
 
 class Cluster:
-    """A control plane of a release. `kubeconfig` names the administrator."""
+    """A control plane of a release. `kubeconfig` names the administrator, `operator_kubeconfig` another user."""
 
     def __init__(self, release):
         self.release = release
@@ -36,12 +37,14 @@ class Cluster:
         self.folder = self.processes.folder
         self.port, self.etcd_port, self.peer_port = free_port(), free_port(), free_port()
         self.url, self.kubeconfig = f"https://127.0.0.1:{self.port}", self.folder / "kubeconfig"
+        self.operator_kubeconfig = self.folder / "operator.kubeconfig"
         self.http = None
 
     def start(self):
         """Start the servers, and wait until they are ready."""
         _write_key(self.folder / "accounts.key")
-        (self.folder / "tokens.csv").write_text(f'{ADMIN},admin,admin,"system:masters"\n', encoding="utf-8")
+        tokens = f'{ADMIN},{ADMIN},{ADMIN},"system:masters"\n{OPERATOR},{OPERATOR},{OPERATOR}\n'
+        (self.folder / "tokens.csv").write_text(tokens, encoding="utf-8")
         self.start_etcd()
         self.start_api_server()
         self.start_controllers()
@@ -83,6 +86,7 @@ class Cluster:
             "authorization-mode": "RBAC",
             "token-auth-file": "tokens.csv",
             "disable-admission-plugins": "ServiceAccount",
+            "enable-admission-plugins": "OwnerReferencesPermissionEnforcement",  # as some distributions have it
             "endpoint-reconciler-type": "none",
         }
         self._start(API_SERVER, options)
@@ -155,7 +159,8 @@ class Cluster:
         """Whether the API server answers. The first answer needs its certificate, which it makes itself."""
         certificate = self.folder / "certificates" / "apiserver.crt"
         if not self.http and certificate.exists() and certificate.read_text().count("END CERTIFICATE") > 1:
-            self._write_kubeconfig(certificate)
+            self._write_kubeconfig(self.kubeconfig, certificate, ADMIN)
+            self._write_kubeconfig(self.operator_kubeconfig, certificate, OPERATOR)
             verify = ssl.create_default_context(cafile=certificate)
             headers = {"Authorization": f"Bearer {ADMIN}"}
             self.http = httpx2.Client(base_url=self.url, headers=headers, verify=verify, trust_env=False, timeout=30)
@@ -166,17 +171,17 @@ class Cluster:
         except httpx2.HTTPError:
             return False
 
-    def _write_kubeconfig(self, certificate):
+    def _write_kubeconfig(self, path, certificate, user):
         cluster = {"server": self.url, "certificate-authority": str(certificate)}
         config = {
             "apiVersion": "v1",
             "kind": "Config",
             "clusters": [{"name": "test", "cluster": cluster}],
-            "users": [{"name": "admin", "user": {"token": ADMIN}}],
-            "contexts": [{"name": "test", "context": {"cluster": "test", "user": "admin"}}],
+            "users": [{"name": user, "user": {"token": user}}],
+            "contexts": [{"name": "test", "context": {"cluster": "test", "user": user}}],
             "current-context": "test",
         }
-        self.kubeconfig.write_text(json.dumps(config), encoding="utf-8")
+        path.write_text(json.dumps(config), encoding="utf-8")
 
     def _etcd(self, call, body):
         url = f"http://127.0.0.1:{self.etcd_port}/v3/{call}"
