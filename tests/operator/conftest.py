@@ -9,6 +9,6 @@ __all__ = ["server"]
 
 
 @pytest.fixture
-def world(server, tmp_path):  # noqa: F811
+def world(server, tmp_path):
     """A cluster and a store, with a default deadline of 30 seconds."""
     return World(server, tmp_path, **defaults(30))

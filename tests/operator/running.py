@@ -115,6 +115,10 @@ class Life:
 
         return await self.until(look)
 
+    async def is_deleted(self, name="report"):
+        (state,) = await self.store.get([f"shop/{name}"])
+        return state.deleted
+
     async def until(self, look):
         """Wait until a coroutine returns something."""
         async with asyncio.timeout(PATIENCE_SECONDS):

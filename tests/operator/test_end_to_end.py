@@ -1,5 +1,6 @@
 """The operator as a whole: one Job per period, whatever is killed or lost, and a status that agrees with the ledger."""
 
+import asyncio
 from dataclasses import replace
 
 from kron.kube.names import job_name
@@ -134,3 +135,89 @@ def test_edit_while_down_runs_no_old_period(world):
         return await life.runs()
 
     assert [run.nominal for run in world.run(use)] == [START + 660]
+
+
+def test_replace_deletes_the_job_before_the_next_one(world):
+    world.kronjob(policy={"concurrency": "replace"})
+
+    async def use(life):
+        await life.defined()
+        await life.pass_time(60)
+        await until(lambda: world.job_names() == [name_of(START + 60)])
+        await life.pass_time(60)
+        await until(lambda: world.job_names() == [name_of(START + 120)])
+        (run, *_) = await life.ended()
+        return run
+
+    run = world.run(use)
+    assert (run.nominal, run.state) == (START + 60, State.CANCELLED)
+    requests = [method for method, path, query in world.server.requests if "/jobs" in path and "dryRun" not in query]
+    writes = [method for method in requests if method in ("POST", "DELETE")]
+    assert writes == ["POST", "DELETE", "POST"]
+
+
+def test_history_events_and_deletion(world):
+    world.kronjob(successfulJobsHistoryLimit=0)
+    world.server.fail("DRY RUN", "jobs", Fault(422, reason="Invalid"))
+
+    async def use(life):
+        await life.defined()
+        await until(lambda: world.conditions().get("TemplateValid", {}).get("status") == "False")
+        await life.pass_time(60)
+        await until(lambda: world.jobs)
+        world.server.end_job("shop", name_of(START + 60))
+        await until(lambda: not world.jobs)
+        await until(lambda: "TemplateInvalid" in world.reasons())
+        world.server.remove("kronjobs", "shop", "report")
+        await life.until(life.is_deleted)
+        await life.pass_time(300)
+        return await life.runs()
+
+    (run,) = world.run(use)
+    assert run.state is State.SUCCESS
+    assert world.jobs == {}
+
+
+def test_request_and_pause_by_annotations(world):
+    world.kronjob(schedule="0 3 * * *")
+
+    async def use(life):
+        await life.defined()
+        world.annotate(pause="wait for the migration", run="ticket-5")
+        await until(lambda: world.jobs)
+        await until(lambda: world.conditions()["Suspended"]["reason"] == "Paused")
+        (run,) = await life.runs()
+        return run
+
+    run = world.run(use)
+    assert run.trigger == "ticket-5"
+    (job,) = world.jobs.values()
+    assert job["metadata"]["annotations"]["kron.io/trigger"] == "ticket-5"
+
+
+def test_probe_tells_readiness_and_metrics(world):
+    world.options = replace(world.options, listen=("127.0.0.1", 0))
+    world.kronjob()
+
+    async def use(life):
+        await life.defined()
+        (event,) = life.sink.named("operator_listening")
+        host, port = event.facts["address"].split(":")
+
+        async def get(path):
+            reader, writer = await asyncio.open_connection(host, int(port))
+            writer.write(f"GET {path} HTTP/1.1\r\n\r\n".encode())
+            answer = (await reader.read()).decode()
+            writer.close()
+            return answer
+
+        async def is_ready():
+            return " 200 " in (await get("/readyz")).splitlines()[0]
+
+        await life.until(is_ready)
+        return await get("/livez"), await get("/metrics")
+
+    live, metrics = world.run(use)
+    assert " 200 " in live.splitlines()[0]
+    assert "kron_operator_kronjobs 1" in metrics
+    assert "kron_worker_passes_total" in metrics

@@ -75,7 +75,7 @@ class Cluster:
         return all(mirror.synced.is_set() for mirror in self.kronjob_mirrors.values())
 
     def owner(self, place: Place) -> Owner | None:
-        """Return a KronJob as the owner of Jobs; None if it does not exist or is being deleted."""
+        """Return a KronJob as the owner of Jobs; None if it does not exist, has no template or is being deleted."""
         kronjob = self.kronjob(place)
         return None if kronjob is None or kronjob.is_deleting else kronjob.owner
 

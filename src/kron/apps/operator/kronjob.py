@@ -40,9 +40,13 @@ class KronJob(NamedTuple):
         return status if isinstance(status, dict) else {}
 
     @property
-    def owner(self) -> Owner:
-        """Owner of the KronJob's Jobs."""
-        return Owner(self.place, self.uid, self.generation, self.spec["jobTemplate"])
+    def owner(self) -> Owner | None:
+        """Owner of the KronJob's Jobs; None if it has no template, which an old API server accepts."""
+        spec = self.spec
+        template = spec.get("jobTemplate") if isinstance(spec, dict) else None
+        if not isinstance(template, dict) or "spec" not in template:
+            return None
+        return Owner(self.place, self.uid, self.generation, template)
 
     @property
     def cause(self) -> tuple[object, ...]:

@@ -50,10 +50,6 @@ class Pauses:
     def __init__(self, registrar: Registrar) -> None:
         self.registrar = registrar
 
-    def concern(self, state: ScheduleState, kronjob: KronJob) -> bool:
-        """Return whether a schedule is paused, or is to be paused."""
-        return state.paused or bool(kronjob.pause_text)
-
     async def stop(self, state: ScheduleState | None, error: str) -> None:
         """Pause a schedule whose spec has become invalid: its periods are skipped, and their reason is the error."""
         if state is None or state.deleted:

@@ -94,7 +94,9 @@ class Sync:
             await self._define_batch(definitions[start : start + PAGE_SIZE])
             await asyncio.sleep(0)
         for kronjob in kronjobs:
-            if kronjob.place in self.errors or kronjob.is_deleting or kronjob.run_text:
+            if kronjob.place in self.errors or kronjob.is_deleting:
+                await self.define(kronjob.place)
+            elif kronjob.run_text:
                 self.queue.put(kronjob.place)
 
     async def bury(self) -> None:
@@ -137,7 +139,8 @@ class Sync:
         updates, others = list[tuple[Definition, ScheduleUpdate]](), list[Definition]()
         for definition, state in zip(definitions, states, strict=True):
             kronjob, is_fresh = definition.kronjob, state is None or state.deleted
-            if state and not is_fresh and (self._is_another(kronjob, state) or self.pauses.concern(state, kronjob)):
+            is_another = state is not None and not is_fresh and self._is_another(kronjob, state)
+            if is_another or kronjob.pause_text or (state is not None and state.paused):
                 others.append(definition)
                 continue
             self._uids[kronjob.place] = kronjob.uid
@@ -145,8 +148,6 @@ class Sync:
             update = defined(definition.job, state, now, definition.actor, definition.as_of, after)
             if update is not None:
                 updates.append((definition, update))
-            if is_fresh and kronjob.pause_text:
-                self.queue.put(kronjob.place)
         committed = await store.commit([update for _, update in updates], now)
         others += [each for (each, _), is_committed in zip(updates, committed, strict=True) if not is_committed]
         for definition in others:

@@ -65,13 +65,13 @@ class TemplateCheck:
         kronjob = self.find(place)
         if kronjob is None or kronjob.is_deleting or not self.identities.is_mine(self.identities.of(place)):
             return
-        spec = kronjob.spec
-        if "spec" not in (spec.get("jobTemplate") or {}):
+        owner = kronjob.owner
+        if owner is None:
             return  # the spec itself is invalid
         run = Run("0" * 64, self.identities.of(place), 0, 0, 0, State.PENDING)
         condition = {"type": TYPE, "status": "True", "reason": "Accepted", "message": ""}
         try:
-            await self.api.create(JOB, place.namespace, job_of(kronjob.owner, run), dry_run=True)
+            await self.api.create(JOB, place.namespace, job_of(owner, run), dry_run=True)
         except Refusal as refusal:
             if refusal.status not in INVALID:
                 raise

@@ -1,0 +1,250 @@
+"""Adoption: claims, runs and Jobs are compared, and each doubt ends in one record."""
+
+import asyncio
+
+from kron.apps.operator.adopt import Adopter
+from kron.apps.operator.definition import job_of_kronjob
+from kron.apps.operator.follow import Follower
+from kron.kube.names import job_of
+from kron.rules.launch_result import Report
+from kron.rules.outcome import Outcome, Reason
+from kron.rules.run_state import State
+from tests.operator.making import IDENTITY, PLACE, START, Ledger, a_job, a_kronjob
+
+PERIOD = START + 60
+
+
+class Jobs:
+    """The Jobs of a cluster, and an API server that counts the questions."""
+
+    def __init__(self, *kronjobs):
+        self.known, self.hidden, self.asked = {}, {}, 0
+        self.all = {kronjob.place: kronjob for kronjob in kronjobs}
+
+    def job(self, place):
+        return self.known.get(place)
+
+    def jobs(self):
+        return iter(self.known.items())
+
+    def kronjob(self, place):
+        return self.all.get(place)
+
+    async def get(self, kind, place):
+        self.asked += 1
+        return self.hidden.get(place)
+
+
+class Made(Ledger):
+    """A ledger, Jobs, and the part that compares them."""
+
+    def __init__(self, **options):
+        super().__init__()
+        self.kronjob = a_kronjob(policy=options.pop("policy", {}))
+        self.jobs = Jobs(self.kronjob)
+        self.busy = set()
+        self.adopter = Adopter(
+            self.registrar, self.jobs, self.jobs, self.identities, self.told, busy=lambda: self.busy, **options
+        )
+        self.adopter.follower = Follower(self.jobs, self.registrar.reports, self.adopter.request)
+
+    async def define(self):
+        await self.registrar.upsert(job_of_kronjob(PLACE, self.kronjob.spec, self.identities.defaults))
+
+    def has_job(self, nominal=PERIOD, end="", **more):
+        place, record = a_job(nominal, end, kronjob=self.kronjob, **more)
+        self.jobs.known[place] = record
+        return place, record
+
+    async def adopted(self):
+        await self.adopter.adopt()
+        return await self.runs()
+
+
+def tried(work, **options):
+    """Run a test that is a coroutine, on a ledger with a claim of a dead operator."""
+
+    async def main():
+        made = Made(**options)
+        await made.define()
+        await made.planned(PERIOD)
+        result = await work(made)
+        if made.adopter._again:
+            made.adopter._again.cancel()
+        return result
+
+    return asyncio.run(main())
+
+
+def test_claim_whose_job_is_there_is_executed():
+    async def work(made):
+        made.has_job()
+        return await made.adopted(), made.jobs.asked, made.adopter.adopted
+
+    (run,), asked, adopted = tried(work)
+    assert (run.state, run.outcome) == (State.ENQUEUED, Outcome.EXECUTED)
+    assert (asked, adopted) == (0, 1)
+
+
+def test_claim_whose_job_has_ended_has_its_end():
+    async def work(made):
+        made.has_job(end="Failed")
+        return await made.adopted()
+
+    (run,) = tried(work)
+    assert (run.state, run.reason) == (State.FAILED, Reason.FAILED)
+
+
+def test_claim_without_a_job_goes_back_after_a_while():
+    """A request of the dead operator may still be on its way; later, nothing was sent."""
+
+    async def work(made):
+        (early,) = await made.adopted()
+        asked = made.jobs.asked
+        waits = made.adopter._again is not None
+        made.clock.advance(13)
+        (late,) = await made.adopted()
+        await made.planned(int(made.clock.now()))
+        return early, asked, waits, late, (await made.runs())[0]
+
+    early, asked, waits, late, last = tried(work)
+    assert (early.state, asked, waits) == (State.LAUNCHING, 0, True)
+    assert (late.state, late.maybe_delivered) == (State.RETRY, False)
+    assert (last.outcome, last.reason) == (Outcome.MISSED, Reason.DEADLINE)
+
+
+def test_claim_whose_job_only_the_database_has_is_executed():
+    async def work(made):
+        made.clock.advance(13)
+        (run,) = await made.runs()
+        place, _ = a_job(PERIOD, kronjob=made.kronjob)
+        made.jobs.hidden[place] = job_of(made.kronjob.owner, run)
+        return await made.adopted()
+
+    (run,) = tried(work)
+    assert run.state is State.ENQUEUED
+
+
+def test_claim_without_a_job_stays_where_its_worker_may_live():
+    async def work(made):
+        made.clock.advance(29)
+        return await made.adopted(), made.jobs.asked
+
+    (run,), asked = tried(work, is_alone=False)
+    assert (run.state, asked) == (State.LAUNCHING, 0)
+
+
+def test_claim_that_is_being_launched_now_is_left_alone():
+    async def work(made):
+        (run,) = await made.runs()
+        made.busy.add(run.key)
+        made.clock.advance(13)
+        return await made.adopted()
+
+    (run,) = tried(work)
+    assert run.state is State.LAUNCHING
+
+
+def test_running_job_renews_its_run():
+    async def work(made):
+        made.has_job()
+        (before,) = await made.adopted()
+        made.clock.advance(600)
+        (after,) = await made.adopted()
+        return before, after
+
+    before, after = tried(work)
+    assert after.state is State.STARTED
+    assert after.lease == before.lease + 600_000
+
+
+def test_run_without_a_job_is_lost():
+    async def work(made):
+        place, _ = made.has_job()
+        await made.adopted()
+        del made.jobs.known[place]
+        return await made.adopted(), made.jobs.asked
+
+    (run,), asked = tried(work)
+    assert (run.state, run.outcome) == (State.LOST, Outcome.EXECUTED)
+    assert asked == 1
+
+
+def test_run_whose_job_the_mirror_has_not_seen_yet_goes_on():
+    async def work(made):
+        place, _ = made.has_job()
+        await made.adopted()
+        (run,) = await made.runs()
+        del made.jobs.known[place]
+        made.jobs.hidden[place] = job_of(made.kronjob.owner, run)
+        return await made.adopted()
+
+    (run,) = tried(work)
+    assert run.state is State.STARTED
+
+
+def test_new_store_learns_of_the_jobs_that_are_there():
+    """The running one holds `forbid`, the ended one has its end, and both count once."""
+
+    async def main():
+        made = Made()
+        made.clock.time = PERIOD + 70
+        await made.define()
+        made.has_job(PERIOD)
+        made.has_job(START, "Complete")
+        first = await made.adopted()
+        await made.adopted()
+        await made.planned(PERIOD + 120)
+        return first, await made.runs(), made.told
+
+    first, runs, told = asyncio.run(main())
+    assert [(run.nominal, run.state) for run in first] == [(PERIOD, State.STARTED), (START, State.SUCCESS)]
+    assert [(run.nominal, run.reason) for run in runs][:1] == [(PERIOD + 120, Reason.OVERLAP)]
+    assert len(runs) == 3
+    assert told.reasons == ["Adopted", "Adopted"]
+
+
+def test_jobs_of_others_are_not_adopted():
+    async def main():
+        made = Made()
+        await made.define()
+        place, record = made.has_job()
+        for change in (
+            record._replace(mark=record.mark._replace(owner_uid="another")),
+            record._replace(nominal=PERIOD + 60),
+            record._replace(kronjob="unknown"),
+        ):
+            made.jobs.known[place] = change
+            assert await made.adopted() == []
+
+    asyncio.run(main())
+
+
+def test_requested_run_is_adopted_with_its_request():
+    async def main():
+        made = Made()
+        await made.define()
+        made.has_job(trigger="ticket-5")
+        return await made.adopted()
+
+    (run,) = asyncio.run(main())
+    assert (run.trigger, run.state) == ("ticket-5", State.STARTED)
+
+
+def test_unknown_job_asks_for_a_comparison():
+    async def main():
+        made = Made()
+        await made.define()
+        _, record = made.has_job(end="Complete")
+        task = asyncio.ensure_future(made.adopter.run())
+        await made.adopter.follower.report_end(record)
+        async with asyncio.timeout(30):
+            while not await made.runs():
+                await asyncio.sleep(0.01)
+        task.cancel()
+        (run,) = await made.store.runs(IDENTITY, 10)
+        return run, record
+
+    run, record = asyncio.run(main())
+    assert record.end is Report.SUCCESS
+    assert run.state is State.SUCCESS
