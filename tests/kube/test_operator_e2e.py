@@ -104,7 +104,7 @@ def test_each_period_has_one_job_across_kills(world):
 def is_settled(world, name):
     """Whether a KronJob is suspended, and all its runs have ended."""
     runs = world.operator.runs(name)
-    return world.condition(name, "Suspended")["status"] == "True" and all(run["finished"] for run in runs)
+    return world.condition(name, "Suspended")["status"] == "True" and all(run["finished_at"] for run in runs)
 
 
 def time_of(text):
@@ -127,7 +127,7 @@ def test_lost_store_keeps_forbid_and_runs_nothing_again(world):
         operator.until(lambda: len(executed(operator.runs("quick"))) > 2, "runs after the loss")
         operator.until(lambda: len(operator.runs("stuck")) > 1, "the Job is adopted, and a run is skipped")
         again = [run for run in executed(operator.runs("quick")) if run["key"] in before]
-    assert all(run["nominal"] > last_told for run in again)
+    assert all(run["period"] > last_told for run in again)
     assert len(world.jobs("stuck")) == 1
     assert world.events()["Adopted"] == 1
 

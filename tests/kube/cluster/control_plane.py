@@ -24,7 +24,7 @@ ADMIN, OPERATOR = "admin", "operator"  # users; the token of each is its name
 TIMEOUT_SECONDS = 90  # of what takes seconds on an idle machine
 READY_SECONDS = 180.0  # a busy machine needs minutes for what takes 10 s
 API_SERVER, CONTROLLERS = "kube-apiserver", "kube-controller-manager"
-RUN_CONTROLLERS = "job,cronjob,garbagecollector,namespace,serviceaccount,ttl-after-finished,podgc"
+RUN_CONTROLLERS = "job,cronjob,garbagecollector,namespace,serviceaccount,resourcequota,ttl-after-finished,podgc"
 MERGE_PATCH = "application/merge-patch+json"
 
 
