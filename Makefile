@@ -230,3 +230,10 @@ alerts-quiet:  ## run ordinary load for MINUTES (60); no alert fires
 .PHONY: claims
 claims:  ## break each requirement in turn; the tests that claim it must fail
 	$(RUN) -m tests.claims $(IDS)
+
+.PHONY: kube kube-tests
+kube:  ## build Kubernetes KRON_KUBE (1.31) and etcd from Go modules into KRON_KUBE_DIR; about 30 CPU minutes, once
+	$(RUN) -m tests.kube.cluster.build $(if $(NODE),--node)
+
+kube-tests:  ## run the tests on a real Kubernetes control plane; needs `make kube`
+	$(RUN) -m pytest tests/kube -k "cluster or e2e" -rs

@@ -171,8 +171,10 @@ INNER = st.sampled_from(
 )
 VALUES = st.one_of(WORDS, JSON, st.dictionaries(INNER, WORDS | JSON, max_size=3), st.lists(WORDS, max_size=2))
 
+CHANGES = st.dictionaries(NAMED, VALUES, max_size=4)
 
-@given(st.dictionaries(NAMED, VALUES, max_size=4))
+
+@given(CHANGES)
 def test_any_spec_gives_a_job_or_an_error_with_a_code(changes):
     try:
         job = job_of_kronjob(PLACE, {**MINIMAL, **changes}, OperatorDefaults())

@@ -88,6 +88,7 @@ def fields_of(spec: Spec) -> dict[str, Any]:
     if any(spec.get(field) is not None for field in (*fields, *(("policy",) if _has_policy(text) else ()))):
         raise _bad_field("schedule", LINE_RULE, "remove the modifiers or the fields")
     window, seed, distribution = parts["window"], parts["seed"], parts["distribution"]
+    constraints = [(name, parts["constraints"].get(name)) for name in _FIELDS["constraints"]]  # in this order always
     policy = {name: value for name, value in parts["policy"].items() if name != "catchup"}
     if str(policy.get("concurrency")) in _OVERLAPS:
         del policy["concurrency"]
@@ -99,7 +100,7 @@ def fields_of(spec: Spec) -> dict[str, Any]:
         "distribution": _distribution(distribution) if distribution else None,
         "seed_strategy": seed.get("strategy"),
         "salt": seed.get("salt"),
-        "constraints": {name: _clauses(name, value) for name, value in parts["constraints"].items()},
+        "constraints": {name: _clauses(name, value) for name, value in constraints if value is not None},
         "policy": policy,
     }
 

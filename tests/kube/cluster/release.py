@@ -1,0 +1,42 @@
+"""Kubernetes release that the tests use, and the folder that has its programs.
+
+`KRON_KUBE` names the release, such as `1.31` or `1.31.4`. `KRON_KUBE_DIR` is the folder of all releases.
+"""
+
+import os
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+DEFAULT = "1.31"
+PATCHES = {"1.31": "1.31.4", "1.33": "1.33.13", "1.34": "1.34.4"}  # a patch release of each minor release
+ETCD_VERSION = "3.5.21"
+ETCD = "etcd"
+CONTROL_PLANE = (ETCD, "kube-apiserver", "kube-controller-manager")
+NODE = ("kube-scheduler", "kubelet")
+
+
+class Release(NamedTuple):
+    """A release and its folder."""
+
+    version: str
+    folder: Path
+
+    @property
+    def programs(self):
+        """Folder of the programs."""
+        return self.folder / "bin"
+
+    def missing(self, names=CONTROL_PLANE):
+        """The programs that are not there."""
+        return [name for name in names if not (self.programs / name).is_file()]
+
+
+def chosen_release(name=""):
+    """The release of a name such as `1.31`, else of `KRON_KUBE`."""
+    name = name or os.environ.get("KRON_KUBE") or DEFAULT
+    version = PATCHES.get(name, name)
+    if not re.fullmatch(r"1\.\d+\.\d+", version):
+        raise ValueError(f"unknown Kubernetes release {name!r}: use one of {', '.join(PATCHES)}, or such as 1.31.4")
+    root = Path(os.environ.get("KRON_KUBE_DIR") or Path.home() / ".cache" / "kron-kube")
+    return Release(version, root / version)

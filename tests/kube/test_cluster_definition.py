@@ -1,0 +1,114 @@
+"""The definition of KronJobs on a real API server: its schema and rules mean the same to the server and to Kron."""
+
+import shutil
+import subprocess
+
+import pytest
+from hypothesis import given, settings
+
+from kron.apps.operator.definition import OperatorDefaults, job_of_kronjob
+from kron.errors import KronError
+from kron.kube.kind import KRONJOB, Place
+from tests.kube.cluster.objects import asked, kronjob
+from tests.kube.conftest import KRON
+from tests.operator.specs import BAD, GOOD, OPERATOR, RULE, spec_of
+from tests.operator.test_definition import CHANGES, SPEC_SCHEMA
+from tests.operator.validation import problems
+
+pytestmark = pytest.mark.slow
+PLACE = Place("default", "report")
+needs_kubectl = pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not installed")
+
+
+def checked(cluster, spec, name="report"):
+    """The answer to a KronJob that is only checked."""
+    return cluster.request("POST", f"{KRONJOB.path('default')}?dryRun=All", kronjob(name, spec))
+
+
+def defined(spec):
+    return job_of_kronjob(PLACE, spec, OperatorDefaults())
+
+
+@pytest.mark.parametrize("changes", GOOD.values(), ids=GOOD)
+def test_good_spec_is_accepted(cluster, changes):
+    answer = checked(cluster, spec_of(changes))
+    assert answer.status_code == 201, answer.text
+    assert defined(answer.json()["spec"]) == defined(spec_of(changes)), "a default of the schema changed the schedule"
+
+
+@pytest.mark.parametrize(("who", "changes", "code"), BAD.values(), ids=BAD)
+def test_bad_spec_is_refused_by_whom_the_table_says(cluster, who, changes, code):
+    """The message of a rule is that of the operator."""
+    answer = checked(cluster, spec_of(changes))
+    assert answer.status_code == (201 if who == OPERATOR else 422), answer.text
+    if who == RULE:
+        with pytest.raises(KronError) as caught:
+            defined(spec_of(changes))
+        messages = [rule["message"] for rule in SPEC_SCHEMA["x-kubernetes-validations"]]
+        (message,) = {each for each in messages if each in caught.value.message}
+        assert message in answer.json()["message"]
+
+
+@pytest.mark.parametrize(("length", "status"), [(52, 201), (53, 422)])
+def test_name_leaves_room_for_the_names_of_jobs(cluster, length, status):
+    assert checked(cluster, spec_of({}), "n" * length).status_code == status
+
+
+@settings(max_examples=100)
+@given(changes=CHANGES)
+def test_what_one_refuses_the_other_does_not_run(cluster, changes):
+    """A spec that the schema forbids becomes no schedule, even where the server accepts it.
+
+    The server accepts an empty list as a time, for example.
+    """
+    spec = spec_of(changes)
+    answer = checked(cluster, spec)
+    assert answer.status_code in (201, 422), answer.text
+    is_forbidden = bool(problems(SPEC_SCHEMA, spec))
+    if not is_forbidden and answer.status_code == 201:
+        return
+    assert answer.status_code == 422 or is_refused(spec), answer.text
+    assert is_forbidden or is_refused(spec), answer.text
+
+
+def is_refused(spec):
+    """Whether the operator refuses a spec."""
+    try:
+        defined(spec)
+    except KronError:
+        return True
+    return False
+
+
+@needs_kubectl
+def test_definition_is_applied_without_warnings(cluster):
+    text = subprocess.run([KRON, "operator", "crd"], capture_output=True, text=True, timeout=60, check=True).stdout
+    words = ["kubectl", "--kubeconfig", str(cluster.kubeconfig), "apply", "--server-side", "--force-conflicts"]
+    done = subprocess.run([*words, "-f", "-"], input=text, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@needs_kubectl
+def test_kubectl_shows_the_columns(cluster, namespace):
+    body = kronjob("report", spec_of({"timezone": "Europe/Paris", "policy": {"suspend": True}}))
+    cluster.do("POST", KRONJOB.path(namespace), body)
+    status = {
+        "active": 1,
+        "lastChosenTime": "2026-03-01T00:00:00Z",
+        "lastOutcome": "skipped",
+        "lastReason": "overlap",
+        "lastEnd": "success",
+        "nextRun": "2099-03-01T00:00:00Z",
+        "conditions": [{"type": "Ready", "status": "True"}],
+    }
+    asked(cluster, lambda api: api.patch_status(KRONJOB, Place(namespace, "report"), status))
+    short, wide = (
+        [line.split() for line in cluster.kubectl("get", "kj", "-n", namespace, *words).splitlines()]
+        for words in ((), ("-o", "wide"))
+    )
+    assert " ".join(short[0]) == "NAME SCHEDULE SUSPEND ACTIVE LAST OUTCOME END NEXT AGE"
+    assert short[1][:8] == ["report", "0", "3", "*", "*", "*", "true", "1"]
+    assert short[1][9:12] == ["skipped", "success", "2099-03-01T00:00:00Z"]
+    assert " ".join(wide[0]) == "NAME SCHEDULE TZ SUSPEND ACTIVE LAST OUTCOME REASON END NEXT READY AGE"
+    assert {"Europe/Paris", "overlap", "True"} <= set(wide[1])
+    assert "kronjob.kron.io/report" in cluster.kubectl("get", "all", "-n", namespace, "-o", "name")
