@@ -36,7 +36,7 @@ class History:
         self, api: Api, store: Store, cluster: Cluster, identities: Identities, *, interval: float = INTERVAL_SECONDS
     ) -> None:
         self.api, self.store, self.cluster, self.identities = api, store, cluster, identities
-        self.queue = WorkQueue("history", self.trim, interval=interval, parallel=4)
+        self.queue = WorkQueue("history", self.trim, interval=interval, parallel=2)
 
     def receive(self, event: Event) -> None:
         """Look at the KronJob of a run that has ended."""

@@ -45,7 +45,7 @@ from kron.launchers.kronjob import KronJobLauncher
 
 RESTART_SECONDS = 1.0  # until a part that has failed starts again
 WAITING_SECONDS = 10.0  # between two signs that the API server has not answered yet
-CONCURRENT_LAUNCHES = 50
+CONCURRENT_LAUNCHES = 20  # requests: more of them only wait for each other in one API server
 
 
 class Operator:
@@ -202,6 +202,7 @@ class Operator:
         )
         settings = Settings(
             max_concurrent_launches=CONCURRENT_LAUNCHES,
+            max_slow_launches=0,  # one API server serves all KronJobs: none is slower than the others
             breaker_failures=0,  # all Jobs have one target, and a quota is that of one namespace
             shard_lease=0 if self.is_alone else Settings().shard_lease,
         )

@@ -49,7 +49,7 @@ class StatusWriter:
     ) -> None:
         self.api, self.store, self.identities, self.find = api, store, identities, find
         self.error, self.template = error, template
-        self.queue = WorkQueue("status", self.write, interval=interval, parallel=8)
+        self.queue = WorkQueue("status", self.write, interval=interval, parallel=4)
         self.writes = 0
         self._last_gaps: dict[Place, GapRecord | None] = {}
 

@@ -39,7 +39,7 @@ class TemplateCheck:
         changed: Callable[[Place], None] = lambda place: None,
     ) -> None:
         self.api, self.identities, self.find, self.tell, self.changed = api, identities, find, tell, changed
-        self.queue = WorkQueue("template check", self.check, parallel=4)
+        self.queue = WorkQueue("template check", self.check, parallel=2)
         self._found: dict[Place, tuple[str, Body]] = {}  # unique identifier of the KronJob, and the condition
 
     def request(self, place: Place) -> None:

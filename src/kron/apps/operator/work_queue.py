@@ -35,6 +35,7 @@ class WorkQueue:
         self._failures: dict[Place, int] = {}
         self._busy: set[Place] = set()
         self._changed = asyncio.Event()
+        self._is_failing = False  # whether the last work has failed
 
     def put(self, place: Place, delay: float = 0.0) -> None:
         """Look at a KronJob again."""
@@ -100,9 +101,12 @@ class WorkQueue:
             self._done_at = {p: at for p, at in self._done_at.items() if at + self.interval > loop.time()}
         if failure is None:
             self._failures.pop(place, None)
+            self._is_failing = False
         else:
             count = self._failures[place] = self._failures.get(place, 0) + 1
             delay = min(MAX_RETRY_SECONDS, MIN_RETRY_SECONDS * 2 ** min(count, 10))
-            log.warning("%s of %s/%s failed, trying again in %.0f s: %s", self.name, *place, delay, failure)
+            level = logging.DEBUG if self._is_failing else logging.WARNING  # one line for each series of failures
+            log.log(level, "%s of %s/%s failed, trying again in %.0f s: %s", self.name, *place, delay, failure)
+            self._is_failing = True
             self.put(place, delay)
         self._changed.set()
