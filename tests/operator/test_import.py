@@ -248,6 +248,12 @@ def test_cronjob_that_cannot_be_imported_says_why(changes, code):
     assert (error.code, bool(error.hint)) == (code, True)
 
 
+@pytest.mark.parametrize("metadata", [{"name": "../x"}, {"namespace": "a/b"}, {"name": ""}, {"name": "A"}])
+def test_name_that_is_not_of_kubernetes_is_refused(metadata):
+    """It would be the name of a file, too."""
+    assert converted(cronjob(metadata=metadata)).error.code in ("BAD_FIELD", "MISSING_FIELD")
+
+
 def test_second_cronjob_of_a_name_is_refused():
     first, second = convert([cronjob(), cronjob()], ImportOptions(NOW))
     assert (first.error, second.error.code) == (None, "EXISTS")

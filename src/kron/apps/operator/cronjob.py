@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple
 from kron.apps.operator.cronjob_lint import findings
 from kron.apps.operator.cronjob_schedule import schedule_fields
 from kron.apps.operator.definition import OperatorDefaults, identity_of, job_of_kronjob
-from kron.errors import AlreadyExists, InvalidInput, KronError
+from kron.errors import AlreadyExists, InvalidInput, KronError, clip
 from kron.kube.kind import KRONJOB, Body, Place
 from kron.language.canonical import write_cron
 from kron.language.density import Piece, spread
@@ -25,6 +26,7 @@ _HELM_RELEASE = "meta.helm.sh/release-name"
 _CONCURRENCY = {"Allow": "allow", "Replace": "replace", "Forbid": "coalesce"}
 DEFAULT_NAMESPACE = "default"
 _LIMITS = ("successfulJobsHistoryLimit", "failedJobsHistoryLimit")
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _READ = frozenset(
     ("schedule", "timeZone", "startingDeadlineSeconds", "concurrencyPolicy", "suspend", "jobTemplate", *_LIMITS)
 )
@@ -101,6 +103,9 @@ def _conversion(cronjob: Body, options: ImportOptions) -> Conversion:
 def _converted(place: Place, cronjob: Body, options: ImportOptions) -> Conversion:
     if not place.name:
         raise InvalidInput("MISSING_FIELD", "field metadata.name is missing", hint="add metadata.name")
+    for field, name in zip(("namespace", "name"), place, strict=True):
+        if not _NAME.fullmatch(name):
+            raise _bad_field(f"metadata.{field}", f"{clip(name)!r} is not a name", "use a name of Kubernetes")
     spec, metadata = _mapping(cronjob, "spec"), _mapping(cronjob, "metadata")
     timing = schedule_fields(cronjob, options.now, options.cluster_zone)
     policy, policy_notes = _policy(spec, options)
