@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from kron.apps.kubectl.annotations import PAUSE, RUN
 from kron.apps.kubectl.main import main
 from kron.apps.operator.definition import OperatorDefaults, job_of_kronjob
 from kron.apps.operator.yaml_text import to_documents
 from kron.kube.kind import Place
+from kron.kube.names import PAUSE, RUN
 from kron.language.record import record_of
 from kron.timing.period import Period
 from kron.timing.zone import instant_of

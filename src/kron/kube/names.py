@@ -17,6 +17,7 @@ KRONJOB_LABEL, PERIOD_LABEL = f"{GROUP}/kronjob", f"{GROUP}/period"
 KEY, PERIOD_ID, CHOSEN = f"{GROUP}/key", f"{GROUP}/period-id", f"{GROUP}/chosen"
 SEED_HASH, REVISION, GENERATION = f"{GROUP}/seed-hash", f"{GROUP}/revision", f"{GROUP}/generation"
 TRIGGER = f"{GROUP}/trigger"
+PAUSE, RUN = f"{GROUP}/pause", f"{GROUP}/run"  # annotations by which people pause a KronJob and request runs
 SCHEDULED = "batch.kubernetes.io/cronjob-scheduled-timestamp"  # the annotation that tools for CronJobs read
 
 

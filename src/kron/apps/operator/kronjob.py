@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from kron.kube.kind import GROUP, Body, Place, place_of
-from kron.kube.names import Owner
+from kron.kube.kind import Body, Place, place_of
+from kron.kube.names import PAUSE, RUN, Owner
 from kron.timing.zone import instant_of
-
-PAUSE, RUN = f"{GROUP}/pause", f"{GROUP}/run"  # annotations by which people pause a KronJob and request runs
 
 
 class KronJob(NamedTuple):

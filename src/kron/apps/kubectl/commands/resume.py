@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from kron.apps.cli.console import Screen
-from kron.apps.kubectl.annotations import PAUSE
 from kron.apps.kubectl.kronjobs import annotate
+from kron.kube.names import PAUSE
 
 
 def run(args: argparse.Namespace, screen: Screen) -> int:

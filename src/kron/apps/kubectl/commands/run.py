@@ -7,8 +7,8 @@ import uuid
 
 from kron.apps.cli.console import Screen
 from kron.apps.cli.inputs import usage_error
-from kron.apps.kubectl.annotations import RUN
 from kron.apps.kubectl.kronjobs import annotate
+from kron.kube.names import RUN
 
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
