@@ -21,7 +21,7 @@ from tests.kube.cluster.release import ETCD
 from tests.postgres import free_port
 
 ADMIN, OPERATOR = "admin", "operator"  # users; the token of each is its name
-TIMEOUT_SECONDS = 90  # of what takes seconds on an idle machine
+TIMEOUT_SECONDS = 180  # of what takes seconds on an idle machine
 READY_SECONDS = 180.0  # a busy machine needs minutes for what takes 10 s
 API_SERVER, CONTROLLERS = "kube-apiserver", "kube-controller-manager"
 RUN_CONTROLLERS = "job,cronjob,garbagecollector,namespace,serviceaccount,resourcequota,ttl-after-finished,podgc"

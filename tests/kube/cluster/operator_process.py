@@ -1,6 +1,6 @@
 """`kron operator run` on a real cluster, with the rights that the operator needs and no others."""
 
-import json
+import asyncio
 import os
 import signal
 import subprocess
@@ -8,6 +8,8 @@ import sys
 import time
 from pathlib import Path
 
+from kron.engine.clock import SystemClock
+from kron.stores.sqlite import SqliteStore
 from tests.kube.cluster.control_plane import OPERATOR, TIMEOUT_SECONDS
 
 KRON = Path(sys.executable).with_name("kron")
@@ -43,7 +45,11 @@ class OperatorProcess:
         allow_operator(cluster)
 
     def __enter__(self):
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_):
@@ -56,7 +62,7 @@ class OperatorProcess:
         began = self.log.stat().st_size if self.log.exists() else 0
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [KRON, *words, *self.options],
+                ["setpriv", "--pdeathsig", "KILL", KRON, *words, *self.options],  # ends with the tests
                 env={**os.environ, "KUBECONFIG": str(self.cluster.operator_kubeconfig)},
                 stdin=subprocess.DEVNULL,
                 stderr=log,
@@ -81,14 +87,19 @@ class OperatorProcess:
             lines = self.log.read_text(encoding="utf-8").splitlines()[-20:]
             assert self.process is None or self.process.poll() is None, "\n".join(["the operator ended", *lines])
             assert time.monotonic() < deadline, "\n".join([f"not so in time: {what}", *lines])
-            time.sleep(0.1)
+            time.sleep(0.3)
         return found
 
     def runs(self, name):
-        """The runs of a KronJob in the store, the oldest first."""
-        words = ["runs", f"{self.namespace}/{name}", "--store", f"sqlite:{self.store}", "--limit", "1000", "-o", "json"]
-        done = subprocess.run([KRON, *words], capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False)
-        return json.loads(done.stdout)[::-1] if done.returncode == 0 else []
+        """The runs of a KronJob in the store, the oldest first. Read here: a command for each look takes a core."""
+        return asyncio.run(self._runs(name))[::-1] if self.store.exists() else []
+
+    async def _runs(self, name):
+        store = SqliteStore(str(self.store), SystemClock())
+        try:
+            return await store.runs(f"{self.namespace}/{name}", 1000)
+        finally:
+            await store.close()
 
     def audit(self):
         """Let Kron account for every period."""

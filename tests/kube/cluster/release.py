@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 DEFAULT = "1.31"
-PATCHES = {"1.31": "1.31.4", "1.33": "1.33.13", "1.34": "1.34.4"}  # a patch release of each minor release
+PATCHES = {"1.31": "1.31.4"}  # the patch release of a minor release
 ETCD_VERSION = "3.5.21"
 ETCD = "etcd"
 CONTROL_PLANE = (ETCD, "kube-apiserver", "kube-controller-manager")
