@@ -147,6 +147,7 @@ def test_replace_deletes_the_job_before_the_next_one(world):
         await life.pass_time(60)
         await until(lambda: world.job_names() == [name_of(START + 120)])
         (run, *_) = await life.ended()
+        await until(lambda: "Replaced" in world.reasons())
         return run
 
     run = world.run(use)

@@ -78,6 +78,7 @@ def test_event_has_what_the_api_server_asks_for():
     [
         (of_worker("run_finished", state="skipped", outcome="skipped", reason="overlap"), (NORMAL, "Skipped")),
         (of_worker("run_finished", state="skipped", outcome="skipped", reason="replaced"), (NORMAL, "Replaced")),
+        (of_worker("run_finished", state="cancelled", outcome="executed", reason="replaced"), (NORMAL, "Replaced")),
         (of_worker("run_finished", state="missed", outcome="missed", reason="deadline"), (WARNING, "Missed")),
         (
             of_worker("launch_completed", state="failed", outcome="missed", reason="launch_failed", result="rejected"),

@@ -145,12 +145,12 @@ def _text_of(event: Event, *, all_events: bool) -> tuple[str, str, str] | None:
     facts = event.facts
     if event.name == "gap_recorded":
         first, last = rfc3339(facts["first"]), rfc3339(facts["last"])
-        return _not_run(str(facts["outcome"]), str(facts["reason"]), f"{facts['count']} periods, {first} to {last}")
+        return _not_as_usual(str(facts["outcome"]), str(facts["reason"]), f"{facts['count']} periods, {first} to {last}")
     if event.name not in ("run_finished", "launch_completed"):
         return None
     outcome, state, period = facts.get("outcome"), str(facts["state"]), f"Period {rfc3339(facts['nominal'])}"
-    if outcome in ("skipped", "missed", "unschedulable"):
-        return _not_run(str(outcome), str(facts.get("reason")), period)
+    if outcome in ("skipped", "missed", "unschedulable") or facts.get("reason") == Reason.REPLACED:
+        return _not_as_usual(str(outcome), str(facts.get("reason")), period)
     if state in ("failed", "lost", "unknown"):
         return WARNING, f"Job{state.capitalize()}", f"{period}: the Job is {state}."
     if all_events and state == "success":
@@ -159,7 +159,8 @@ def _text_of(event: Event, *, all_events: bool) -> tuple[str, str, str] | None:
     return (NORMAL, "JobCreated", f"{period}: the Job was created.") if is_created and all_events else None
 
 
-def _not_run(outcome: str, reason: str, periods: str) -> tuple[str, str, str]:
+def _not_as_usual(outcome: str, reason: str, periods: str) -> tuple[str, str, str]:
     text = REASON_TEXT[Reason(reason)] if reason in set(Reason) else ""
-    name = "Replaced" if reason == Reason.REPLACED else outcome.capitalize()
-    return NORMAL if outcome == "skipped" else WARNING, name, f"{periods}: {outcome} ({reason}). {text}".strip()
+    is_replaced = reason == Reason.REPLACED
+    name = "Replaced" if is_replaced else outcome.capitalize()
+    return NORMAL if is_replaced or outcome == "skipped" else WARNING, name, f"{periods}: {outcome} ({reason}). {text}".strip()
