@@ -145,7 +145,8 @@ def _text_of(event: Event, *, all_events: bool) -> tuple[str, str, str] | None:
     facts = event.facts
     if event.name == "gap_recorded":
         first, last = rfc3339(facts["first"]), rfc3339(facts["last"])
-        return _not_as_usual(str(facts["outcome"]), str(facts["reason"]), f"{facts['count']} periods, {first} to {last}")
+        periods = f"{facts['count']} periods, {first} to {last}"
+        return _not_as_usual(str(facts["outcome"]), str(facts["reason"]), periods)
     if event.name not in ("run_finished", "launch_completed"):
         return None
     outcome, state, period = facts.get("outcome"), str(facts["state"]), f"Period {rfc3339(facts['nominal'])}"
@@ -163,4 +164,5 @@ def _not_as_usual(outcome: str, reason: str, periods: str) -> tuple[str, str, st
     text = REASON_TEXT[Reason(reason)] if reason in set(Reason) else ""
     is_replaced = reason == Reason.REPLACED
     name = "Replaced" if is_replaced else outcome.capitalize()
-    return NORMAL if is_replaced or outcome == "skipped" else WARNING, name, f"{periods}: {outcome} ({reason}). {text}".strip()
+    kind = NORMAL if is_replaced or outcome == "skipped" else WARNING
+    return kind, name, f"{periods}: {outcome} ({reason}). {text}".strip()
