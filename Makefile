@@ -236,4 +236,4 @@ kube:  ## build Kubernetes KRON_KUBE (1.31) and etcd from Go modules into KRON_K
 	$(RUN) -m tests.kube.cluster.build $(if $(NODE),--node)
 
 kube-tests:  ## run the tests on a real Kubernetes control plane; needs `make kube`
-	$(RUN) -m pytest tests/kube -k "cluster or e2e" -rs
+	$(RUN) -m pytest -m "campaign or not campaign" tests/kube -k "cluster or e2e" -rs

@@ -111,6 +111,7 @@ def test_deletion_before_a_compacted_version_is_told(cluster, namespace):
     assert sorted(asyncio.run(main())) == [("b", "-"), ("c", "+"), ("c", "-"), ("d", "+")]
 
 
+@pytest.mark.campaign
 def test_mirror_of_a_restored_database_is_that_of_the_backup(cluster, namespace):
     async def main():
         async with following(cluster, namespace) as follower:
