@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from kron.timing.zone import instant_of
+
 Body = dict[str, Any]  # a Kubernetes object as the API server sends it; fields that Kron does not know stay in it
 
 
@@ -39,3 +41,11 @@ def place_of(body: Body) -> Place:
     """Return the place of an object."""
     metadata = body["metadata"]
     return Place(metadata.get("namespace", ""), metadata["name"])
+
+
+def seconds_of(text: object) -> int | None:
+    """Return the seconds of a time in an object; None if there is none, or if it is not a time."""
+    try:
+        return instant_of(str(text)) if text else None
+    except ValueError:
+        return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from kron.apps.operator.job_record import JobRecord, belongs_to_run, job_record_of
@@ -111,11 +111,8 @@ class Cluster:
             if record and record.mark.owner_uid == kronjob.uid and belongs_to_run(place, record):
                 yield place, record
 
-    def gone(self, place: Place, uid: str) -> Awaitable[None]:
+    async def gone(self, place: Place, uid: str) -> None:
         """Wait until the Job at a place is gone, or is another one than that with the unique identifier."""
-        return self._wait_until_gone(place, uid)
-
-    async def _wait_until_gone(self, place: Place, uid: str) -> None:
         record = self.job(place)
         if record is None or record.uid != uid:
             return

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kron.kube.kind import Body, Place
+from kron.kube.kind import Body, Place, seconds_of
 from kron.kube.names import CHOSEN, KRONJOB_LABEL, TRIGGER, Mark, job_name, mark_of
 from kron.rules.launch_result import Report
-from kron.timing.zone import instant_of
 
 _ENDS = {"Complete": Report.SUCCESS, "Failed": Report.FAILED}  # conditions; others announce an end that is to come
 
@@ -31,9 +30,9 @@ def job_record_of(body: Body) -> JobRecord:
     metadata = body["metadata"]
     annotations, status = metadata.get("annotations") or {}, body.get("status") or {}
     mark = mark_of(body)
-    nominal = _seconds(mark.period_id) or 0
+    nominal = seconds_of(mark.period_id) or 0
     end, condition = _end_of(status)
-    ended_at = _seconds(status.get("completionTime") or condition.get("lastTransitionTime"))
+    ended_at = seconds_of(status.get("completionTime") or condition.get("lastTransitionTime"))
     texts = (condition.get("reason"), condition.get("message"))
     return JobRecord(
         str(metadata.get("uid") or ""),
@@ -41,7 +40,7 @@ def job_record_of(body: Body) -> JobRecord:
         mark,
         str(annotations.get(TRIGGER) or ""),
         nominal,
-        _seconds(annotations.get(CHOSEN)) or nominal,
+        seconds_of(annotations.get(CHOSEN)) or nominal,
         end,
         None if ended_at is None or end is None else ended_at * 1000,
         ": ".join(str(text) for text in texts if text) if end is Report.FAILED else "",
@@ -59,10 +58,3 @@ def _end_of(status: Body) -> tuple[Report | None, Body]:
         if condition.get("status") == "True" and condition.get("type") in _ENDS:
             return _ENDS[condition["type"]], condition
     return None, {}
-
-
-def _seconds(text: object) -> int | None:
-    try:
-        return instant_of(str(text)) if text else None
-    except ValueError:
-        return None

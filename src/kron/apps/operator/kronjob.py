@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from kron.kube.kind import Body, Place, place_of
+from kron.kube.kind import Body, Place, place_of, seconds_of
 from kron.kube.names import PAUSE, RUN, Owner
 from kron.timing.zone import instant_of
 
@@ -69,7 +69,7 @@ def kronjob_of(body: Body) -> KronJob:
         place_of(body),
         str(metadata.get("uid") or ""),
         int(metadata.get("generation") or 0),
-        _seconds(metadata.get("creationTimestamp")) or 0,
+        seconds_of(metadata.get("creationTimestamp")) or 0,
         _text(body.get("spec")),
         _text(body.get("status") or {}),
         bool(metadata.get("deletionTimestamp")),
@@ -84,19 +84,12 @@ def kronjob_of(body: Body) -> KronJob:
 def _last_change(metadata: Body, field: str) -> tuple[int | None, str]:
     """Return when a part of an object was last changed and by which program, as its managed fields tell."""
     changes = [
-        (_seconds(entry.get("time")) or 0, str(entry.get("manager") or ""))
+        (seconds_of(entry.get("time")) or 0, str(entry.get("manager") or ""))
         for entry in metadata.get("managedFields") or ()
         if field in (entry.get("fieldsV1") or {}) and not entry.get("subresource")
     ]
     at, program = max(changes, default=(0, ""))
     return at or None, program
-
-
-def _seconds(text: object) -> int | None:
-    try:
-        return instant_of(str(text)) if text else None
-    except ValueError:
-        return None
 
 
 def _text(value: object) -> bytes:
