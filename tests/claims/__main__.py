@@ -27,7 +27,7 @@ from tests.conftest import known_requirements
 
 ROOT = Path(__file__).parents[2]
 PARALLEL = 2
-LIMIT = 300  # seconds for the tests of one claim
+LIMIT = 900  # seconds for the tests of one claim
 SLOW, FAST = "--slow", "not slow and not campaign"
 CRASHES = {"TypeError", "AttributeError", "NameError", "UnboundLocalError", "ImportError", "SyntaxError", "Hang"}
 
