@@ -241,5 +241,5 @@ kube:  ## build Kubernetes KRON_KUBE (1.31) and etcd from Go modules into KRON_K
 kube-tests:  ## run the tests on a real Kubernetes control plane; needs `make kube`
 	$(RUN) -m pytest -m "campaign or not campaign" tests/kube -k "cluster or e2e" -rs
 
-kube-e2e:  ## run the operator on a real cluster with a node, and 21 KronJobs with real pods; needs `make kube NODE=1` and root
+kube-e2e:  ## run the operator on a real cluster with a node, and 22 KronJobs, most with real pods; needs `make kube NODE=1` and root
 	$(RUN) -m tests.kube.e2e $(if $(IF_BUILT),--if-built)

@@ -82,7 +82,7 @@ def figures(results, seconds):
     counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(results.tests.items()))
     return (
         f"Kubernetes {chosen_release().version}: tests: {counts} in {seconds:.0f} s; "
-        f"{len(specs(now()))} KronJobs with real pods; "
+        f"{len(specs(now()))} KronJobs on a node; "
         f"operators: {len(results.calls)} requests, {sum(call.status == CREATED for call in creations)} Jobs created, "
         f"{refused} requests refused for lack of rights, {len(used)} of {len(rights)} rights used"
     )

@@ -1,4 +1,4 @@
-"""A real node, and on it 20 KronJobs that all tests of this folder look at."""
+"""A real node, and on it KronJobs that all tests of this folder look at."""
 
 import os
 import shutil

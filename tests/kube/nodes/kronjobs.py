@@ -1,4 +1,4 @@
-"""20 KronJobs with real pods: one for each behavior that the tests of this folder look at."""
+"""22 KronJobs, one for each behavior that the tests of this folder look at. 20 of them run real pods."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -10,7 +10,7 @@ PERIOD_SECONDS = 30
 DURATION_SECONDS = 180  # after which the KronJobs that need no more periods end
 LONG = "sleep 600"
 ENOUGH = {"successfulJobsHistoryLimit": 1000, "failedJobsHistoryLimit": 1000}
-NEVER = "0 3 1 1 *"
+NEVER, EVERY_MINUTE = "0 3 1 1 *", "* * * * *"
 ANNOTATIONS = {
     "paused": {PAUSE: '{"note": "migration", "who": "alice"}'},
     "requested": {RUN: "ticket-5"},
@@ -22,7 +22,7 @@ def specs(now):
     others = {
         "line": {"schedule": "* * * * * @tz(Asia/Tokyo) @win(after,20s)", "jobTemplate": shell("true")},
         "requested": {"schedule": NEVER, "jobTemplate": shell("true")},
-        "sentence": {"schedule": "fuzzy: every minute", "jobTemplate": shell("true")},
+        "service": {"schedule": "service: 7,37 * * * * *", "jobTemplate": shell("true")},
     }
     periodic = _policies() | _ends() | _outcomes(now) | _limits()
     end = rfc3339(int((now + timedelta(seconds=DURATION_SECONDS)).timestamp()))
@@ -59,8 +59,8 @@ def _outcomes(now):
     never = (now.astimezone(UTC) + timedelta(hours=12)).hour
     return {
         "short-deadline": {"policy": {"deadline": "1s"}, "endTime": None},
-        "unschedulable": {"constraints": {"only": [f"hours={never}"]}},
-        "window": {"window": {"mode": "after", "duration": "10s"}},
+        "unschedulable": {"schedule": EVERY_MINUTE, "constraints": {"only": [f"hours={never}"]}},
+        "window": {"schedule": EVERY_MINUTE, "window": {"mode": "after", "duration": "10s"}},
         "suspended": {"policy": {"suspend": True, "deadline": "5s"}, "endTime": None},
         "paused": {"policy": {"deadline": "5s"}, "endTime": None},
         "bad-template": {"jobTemplate": {"spec": {"template": {"spec": {"containers": []}}}}},

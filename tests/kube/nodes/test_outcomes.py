@@ -75,7 +75,7 @@ def test_job_is_created_at_the_chosen_second_of_its_window(shop):
     assert instant_of(job["creationTimestamp"]) >= chosen
 
 
-@pytest.mark.parametrize("name", ["line", "sentence"])
+@pytest.mark.parametrize("name", ["line", "service"])
 def test_schedule_in_another_language_runs(shop, name):
     shop.run_with(name, state="success")
 
