@@ -11,6 +11,7 @@ from kron.apps.operator.switch.switcher import Switcher
 from kron.kube.failure import Refusal
 from kron.kube.kind import CRONJOB, KRONJOB, Place
 from kron.timing.zone import instant_of, rfc3339
+from tests.kube.bodies import merge
 from tests.operator.specs import TEMPLATE
 
 START = 1_772_359_200  # 2026-03-01T10:00:00Z
@@ -63,7 +64,7 @@ class Machine:
             if patch["metadata"]["resourceVersion"] != old["metadata"]["resourceVersion"]:
                 raise Refusal(409, {"reason": "Conflict"})
             new = copy.deepcopy(old)
-            _merge(new, patch)
+            merge(new, patch)
             self._put(kind, new)
 
         await self._write(work)
@@ -179,13 +180,3 @@ class Machine:
         """How often each period of a time ran."""
         ran = Counter([*self.cronjob_ran, *self.kronjob_ran])
         return {tick: ran[tick] for tick in range(first, last + 1, MINUTE)}
-
-
-def _merge(old, patch):
-    for name, value in patch.items():
-        if value is None:
-            old.pop(name, None)
-        elif isinstance(value, dict) and isinstance(old.get(name), dict):
-            _merge(old[name], value)
-        else:
-            old[name] = value
