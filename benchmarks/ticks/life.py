@@ -7,14 +7,13 @@ live DUE      it is then: record all that is due, and the success of each run; h
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import sys
 from collections.abc import Sequence
 
 from benchmarks.ticks.hand import BATCH, MINUTE, Fixed, Hand, foresee
 from benchmarks.ticks.jobs import TARGET
-from kron.apps.cli.commands.worker import GC_THRESHOLDS
+from kron.apps.cycle_collector import collect_rarely
 from kron.engine.batch_writer import MAX_BATCH_SIZE
 from kron.engine.clock import ManualClock, SystemTimer
 from kron.engine.fleet import SHARDS, Share, kind_of
@@ -56,7 +55,7 @@ def success(run: Run, policy: Policy, now: int) -> RunUpdate:
 
 def main(url: str, counters: str) -> None:
     """Obey until nobody speaks any more."""
-    gc.set_threshold(*GC_THRESHOLDS)
+    collect_rarely()
     if counters == WITHOUT:
         run_updates.count_ends = outcome_counts.count_ends = count_nothing
     clock = ManualClock()

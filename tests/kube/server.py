@@ -141,7 +141,8 @@ class FakeServer:
         namespace = rest.pop(1) if rest[0] == "namespaces" else ""
         rest = rest[1:] if namespace else rest
         plural, name, sub = [*rest, "", ""][:3]
-        method = "WATCH" if query.get("watch") else "LIST" if handler.command == "GET" and not name else handler.command
+        reads = "WATCH" if query.get("watch") else "CHECK" if query.get("limit") == "1" else "LIST"
+        method = reads if handler.command == "GET" and not name else handler.command
         with self.lock:
             self.requests.append((method, split.path, query))
             self.bodies.append((handler.headers.get("Content-Type"), json.loads(body) if body else None))
@@ -162,7 +163,7 @@ class FakeServer:
         return self._cut(handler) if fault else self._say(handler, status, found)
 
     def _do(self, method, key, sub, query, body):
-        if method == "LIST":
+        if method in ("LIST", "CHECK"):
             return self._list(key[0], key[1], query)
         if method == "POST":
             return self._create((key[0], key[1], body["metadata"]["name"]), body, query)

@@ -79,6 +79,15 @@ class Api:
                 "continue": metadata["continue"],
             }
 
+    async def check_version(self, kind: Kind, namespace: str, version: str) -> None:
+        """Check that the database of the API server has reached a version. One that was restored may not have.
+
+        Raises:
+            Refusal: It has not.
+        """
+        parameters = {"limit": "1", "resourceVersion": version, "resourceVersionMatch": "NotOlderThan"}
+        await self._request("GET", kind.path(namespace), parameters)
+
     async def watch(
         self, kind: Kind, namespace: str = "", *, version: str, seconds: int, selector: str = ""
     ) -> AsyncGenerator[WatchEvent, None]:
