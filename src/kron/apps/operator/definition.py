@@ -62,6 +62,7 @@ class OperatorDefaults(NamedTuple):
 
     identity_prefix: str = ""  # begins every identity, where clusters share a store
     deadline: int = 0  # nanoseconds, for a KronJob that names none
+    scheme: str = SCHEME  # of the targets; a dry run has another one
 
 
 def identity_of(place: Place, defaults: OperatorDefaults) -> str:
@@ -90,7 +91,7 @@ def job_of_kronjob(place: Place, spec: Spec, defaults: OperatorDefaults) -> Job:
     if problem:
         raise InvalidInput("BAD_FIELD", f"the spec is invalid: {clip(problem)}", hint="see kubectl explain kj.spec")
     schedule = replace(job.schedule, policy=_policy(job.schedule.policy, spec))
-    target = f"{SCHEME}:{place.namespace}/{place.name}"
+    target = f"{defaults.scheme}:{place.namespace}/{place.name}"
     return replace(job, schedule=schedule, target=target, start=start, end=end)
 
 
