@@ -231,9 +231,12 @@ alerts-quiet:  ## run ordinary load for MINUTES (60); no alert fires
 claims:  ## break each requirement in turn; the tests that claim it must fail
 	$(RUN) -m tests.claims $(IDS)
 
-.PHONY: kube kube-tests
+.PHONY: kube kube-tests bench-kube
 kube:  ## build Kubernetes KRON_KUBE (1.31) and etcd from Go modules into KRON_KUBE_DIR; about 30 CPU minutes, once
 	$(RUN) -m tests.kube.cluster.build $(if $(NODE),--node)
 
 kube-tests:  ## run the tests on a real Kubernetes control plane; needs `make kube`
 	$(RUN) -m pytest -m "campaign or not campaign" tests/kube -k "cluster or e2e" -rs
+
+bench-kube:  ## compare the operator with the CronJob controller at 5,000 due in one second; KRON_KUBE_JOBS=200 is short
+	$(RUN) -m benchmarks.kube

@@ -22,8 +22,8 @@ NUMBERS = count(1)
 
 
 @asynccontextmanager
-async def connected(url):
-    api = connect(KubeConfig.from_one(cluster=Cluster(server=url), user=User(token="t")).get())
+async def connected(url, *, watches=0):
+    api = connect(KubeConfig.from_one(cluster=Cluster(server=url), user=User(token="t")).get(), watches=watches)
     try:
         yield api
     finally:
