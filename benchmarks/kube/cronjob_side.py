@@ -28,7 +28,7 @@ def measure(world: World) -> dict[str, float]:
     due = _next_minute(world.sizes.cronjobs * CREATE_SECONDS + world.sizes.idle + 30)
     line = minute_line(due)
     bodies = [cronjob(name_of(number), line, **KEEP) for number in range(world.sizes.cronjobs)]
-    world.create(bodies, world.namespace(BURST), CRONJOB)
+    world.put(bodies, world.namespace(BURST), CRONJOB)
     with world.cluster.cronjob_controller() as process:
         return figures | _idle(world, process) | _burst(world, due, BURST)
 
@@ -39,13 +39,13 @@ def _calls(world: World) -> dict[str, float]:
     is_short = world.sizes.is_short
     due = time.time() // MINUTE * MINUTE if is_short else _next_minute(LEAD_SECONDS)
     bodies = [cronjob(name_of(number), minute_line(due), **AT_ONCE) for number in range(count)]
-    world.create(bodies, namespace, CRONJOB)
+    world.put(bodies, namespace, CRONJOB)
     began = time.time() if is_short else due
     with world.ending(namespace, ENDED_AFTER_SECONDS):
         if is_short:
             _make_due(world, namespace, due)
         starts = _burst(world, began, namespace)
-        world.audit.quiet(CRONJOB_CONTROLLER, began)
+        world.wait_for_deletions(CRONJOB_CONTROLLER, began, namespace, count)
     calls = world.audit.since(began - 1, CRONJOB_CONTROLLER)
     runs = len(world.created(CRONJOB_CONTROLLER, began - 1, namespace))
     return calls_of(calls, runs) | (starts if is_short else {})

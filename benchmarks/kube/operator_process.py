@@ -31,7 +31,7 @@ class OperatorProcess:
         self.began = 0.0  # when the process was started
         allow_operator(cluster)
 
-    def start(self) -> Process:
+    def start(self) -> None:
         """Start the operator, and wait until it plans."""
         words = ["operator", "run", "--store", f"sqlite:{self.folder / 'kron.db'}", "--log", "json"]
         size = self.log.stat().st_size if self.log.exists() else 0
@@ -48,6 +48,11 @@ class OperatorProcess:
             if self.process.poll() is not None or time.time() > deadline:
                 raise SystemExit("FAIL: the operator did not start\n" + self.log.read_text(encoding="utf-8")[-3000:])
             time.sleep(0.05)
+
+    @property
+    def figures(self) -> Process:
+        """Figures of the process."""
+        assert self.process is not None
         return Process(self.process.pid)
 
     def stop(self) -> None:

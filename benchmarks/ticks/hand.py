@@ -7,14 +7,13 @@ tick DUE      it is then: record all that is due; how many, and how late the hal
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import sys
 import time
 from collections.abc import Sequence
 
 from benchmarks.ticks.jobs import TARGET
-from kron.apps.cli.commands.worker import GC_THRESHOLDS
+from kron.apps.cycle_collector import collect_rarely
 from kron.engine.clock import ManualClock, SystemTimer
 from kron.engine.fleet import SHARDS, Share, kind_of
 from kron.engine.membership import Membership
@@ -84,7 +83,7 @@ def _late(store: Timed, share: float) -> float:
 
 def main(url: str, first: str, step: str, inflight: str, lookahead: str, parallel_commits: str) -> None:
     """Obey until nobody speaks any more."""
-    gc.set_threshold(*GC_THRESHOLDS)
+    collect_rarely()
     clock = ManualClock()
     store = Timed(url, clock, deadline=60)
     store.written = []

@@ -23,8 +23,8 @@ TARGET = "http://localhost/"
 START = 1_800_000_000 // 3600 * 3600
 
 
-def a_job(n: int) -> Job:
+def a_job(n: int, tenant: str = "bench") -> Job:
     """The nth schedule."""
     text = f"{EXPRESSIONS[n % 200]} @tz({ZONES[n // 200 % len(ZONES)]})"
     window = " @win(after,500ms)" if n % 10 == 0 else ""  # decided in full, and due in the same second
-    return Job(f"bench/schedule-{n:08d}", parse(text + window, dialect="kron"), target=TARGET)
+    return Job(f"{tenant}/schedule-{n:08d}", parse(text + window, dialect="kron"), target=TARGET)

@@ -7,6 +7,7 @@ import sys
 
 from starlette.requests import Request
 
+from kron.apps.cycle_collector import collect_rarely
 from kron.apps.dashboard.access import Role, Viewer
 from kron.apps.dashboard.app import make_dashboard
 from kron.apps.dashboard.context import DashboardContext
@@ -33,8 +34,10 @@ async def serve(url: str, port: int) -> None:
         mirror = EventMirror(store.events, SystemTimer(), relay.begin)
         registrar = Registrar(store, relay)
         context = DashboardContext(store, registrar, access, store_name="bench", mirror=mirror, has_streams=True)
+        server = server_of(make_dashboard(context), mirror)
+        collect_rarely()
         async with relaying(relay), mirroring(mirror):
-            await server_of(make_dashboard(context), mirror).serve(sockets_of("127.0.0.1", port))
+            await server.serve(sockets_of("127.0.0.1", port))
 
 
 if __name__ == "__main__":

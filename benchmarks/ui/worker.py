@@ -7,14 +7,13 @@ measurement; `end` ends it, and answers with the lateness of all launches in it,
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import sys
 import time
 from dataclasses import replace
 
 from kron import parse
-from kron.apps.cli.commands.worker import GC_THRESHOLDS
+from kron.apps.cycle_collector import collect_rarely
 from kron.apps.wiring import open_store
 from kron.engine.clock import SystemTimer
 from kron.engine.event_relay import EventRelay, relaying
@@ -60,7 +59,7 @@ async def define(store: Store, rate: int) -> None:
 async def work(url: str, rate: int) -> None:
     """Work until standard input ends."""
     set_tenant_scope(ALL_TENANTS)
-    gc.set_threshold(*GC_THRESHOLDS)
+    collect_rarely()
     async with open_store(url) as store:
         await define(store, rate)
         relay, target, stop = EventRelay(store.events, SystemTimer()), Target(), asyncio.Event()

@@ -5,6 +5,7 @@ import html
 import re
 from collections import Counter
 from datetime import UTC, date, datetime
+from itertools import accumulate, pairwise
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
@@ -26,7 +27,8 @@ from kron.rules.run import Run
 from kron.rules.run_state import State
 from kron.stores.memory import MemoryStore
 from kron.timing.calendar import Date
-from kron.timing.zone import instant_of
+from kron.timing.local_day import day_bounds
+from kron.timing.zone import instant_of, zone
 from tests.dashboard.counted import CountedStore
 from tests.dashboard.seeded import NOW
 from tests.dashboard.served import Site, dashboard_of, served
@@ -139,12 +141,30 @@ def test_month_has_whole_weeks_around_its_days(year, number, distance):
     assert month.moved(distance).moved(-distance) == month
 
 
-@given(st.lists(st.integers(0, 10**9), min_size=1, max_size=50))
-def test_step_divides_every_bound_or_is_a_quarter_of_an_hour(bounds):
-    step = outcome_step(bounds)
-    assert step in (3_600, 1_800, 900)
-    assert step == 900 or all(bound % step == 0 for bound in bounds)
-    assert all(any(bound % longer for bound in bounds) for longer in (3_600, 1_800) if longer > step)
+@given(
+    st.integers(0, 10**6), st.lists(st.integers(0, 100), min_size=1, max_size=40).filter(any), st.sampled_from([900, 1])
+)
+def test_step_is_the_longest_that_divides_every_day_or_a_quarter_of_an_hour(start, lengths, unit):
+    bounds = [unit * each for each in accumulate([start, *lengths])]
+    step, days = outcome_step(bounds), [end - begin for begin, end in pairwise(bounds)]
+    if unit == 900:
+        assert all(day % step == 0 for day in days)
+        assert not any(all(day % longer == 0 for day in days) for longer in range(step + 900, max(days) + 1, 900))
+    assert step % 900 == 0
+    assert step == 900 or bounds[0] % 900 == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "month", "step"),
+    [
+        ("Europe/Paris", "2026-11", 86_400),
+        ("Europe/Paris", "2026-10", 3_600),
+        ("Asia/Kathmandu", "2026-10", 86_400),
+        ("Australia/Lord_Howe", "2026-10", 1_800),
+    ],
+)
+def test_step_is_a_day_unless_the_clocks_change(name, month, step):
+    assert outcome_step(day_bounds(zone(name), read_month(month, Date(2026, 1, 1)).days())) == step
 
 
 @given(st.lists(st.integers(0, 100), min_size=2, max_size=9), st.lists(st.tuples(st.integers(-20, 120), st.booleans())))

@@ -77,6 +77,28 @@ def test_page_shows_what_another_process_does_and_says_when_its_server_is_gone(u
         other.close()
 
 
+def test_activity_holds_new_lines_until_the_reader_asks_for_them(tmp_path, browser):
+    url, port = f"sqlite:{tmp_path / 'jobs.db'}", free_port()
+    in_thread(asyncio.run, define(url))
+    site = started(tmp_path, url, port, "--operator")
+    context = browser.new_context()
+    try:
+        page = context.new_page()
+        page.goto(f"http://127.0.0.1:{port}/activity")
+        page.locator("#live").get_by_text("Live", exact=True).wait_for(timeout=15_000)
+        assert page.locator("main [data-row]").count() == 1
+        for count, action in enumerate(["pause", "resume"], 1):
+            assert Site(port).send(f"/schedules/report/{action}", {"note": "ledger"}).status == 303
+            page.locator("#held").get_by_text(f"{count} new.").wait_for(timeout=15_000)
+            assert page.locator("main [data-row]").count() == 1
+        page.get_by_role("button", name="Show them").click()
+        assert page.locator("main [data-row]").count() == 3
+        assert page.locator("#held").count() == 0
+    finally:
+        context.close()
+        site.close()
+
+
 def test_page_says_that_a_worker_was_killed(tmp_path, server, browser):
     """A worker renews its lease every 5 seconds. The page says that it is overdue after half of the lease, 7.5 s."""
     url = server.url(in_thread(server.database))

@@ -3,6 +3,7 @@
 import asyncio
 import http.client
 import json
+import re
 import socket
 import threading
 import time
@@ -72,6 +73,21 @@ def test_action_in_one_process_is_told_to_the_pages_of_another_within_a_second(u
         assert time.monotonic() - began < 1
         assert not of_b.heard("event: changed", 0.3)
         for ear in (of_all, of_a, of_b):
+            ear.close()
+
+
+def test_stream_tells_what_has_changed_since_the_page_was_read(url):
+    with served(watched(url)) as site:
+        first = Ear(site)
+        assert first.heard("event: live", 5)
+        position = re.search(r'data-position="(\d+)"', site.get("/schedules/a").text)[1]
+        assert site.send("/schedules/a/pause").status == 303
+        assert first.heard("event: changed", 5)
+        late, unknown = Ear(site, f"?schedule=a&after={position}"), Ear(site, "?schedule=a&after=")
+        assert late.heard("event: changed", 5)
+        assert unknown.heard("event: live", 5)
+        assert not unknown.heard("event: changed", 1)
+        for ear in (first, late, unknown):
             ear.close()
 
 

@@ -7,8 +7,11 @@ import threading
 import time
 import traceback
 import uuid
+from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
+
+from tests.kube.bodies import merge, status_of
 
 TIMES = {"+": "ADDED", "~": "MODIFIED", "-": "DELETED"}
 
@@ -41,6 +44,7 @@ class FakeServer:
         self.page_size, self.snapshots, self.cuts, self.bookmarks = page_size, {}, 0, True
         self.watch_cut_at = None  # bytes of a watch after which its line is cut
         self.max_watch_seconds, self.port = 3600.0, 0
+        self.time = None  # seconds since 1970 that the answers tell; None: they tell no time
         self.released = threading.Event()
         self.start()
 
@@ -161,24 +165,24 @@ class FakeServer:
         if method == "POST":
             return self._create((key[0], key[1], body["metadata"]["name"]), body, query)
         if key not in self.objects:
-            return 404, _status(404, "NotFound")
+            return 404, status_of(404, "NotFound")
         old = self.objects[key]
         if method == "PATCH":
             new = copy.deepcopy(old)
             assert sub in ("", "status")
-            _merge(new.setdefault("status", {}) if sub else new, body["status"] if sub else body)
+            merge(new.setdefault("status", {}) if sub else new, body["status"] if sub else body)
             self._record("~", key, new)
             return 200, self.objects[key]
         if method == "DELETE":
             wanted = {name: value for name, value in ((body or {}).get("preconditions") or {}).items() if value}
             if any(old["metadata"].get(name) != value for name, value in wanted.items()):
-                return 409, _status(409, "Conflict")
+                return 409, status_of(409, "Conflict")
             self._record("-", key, old)
         return 200, old
 
     def _create(self, key, body, query):
         if key in self.objects:
-            return 409, _status(409, "AlreadyExists")
+            return 409, status_of(409, "AlreadyExists")
         new = copy.deepcopy(body)
         new["metadata"] |= {"namespace": key[1], "uid": str(uuid.uuid4())}
         if query.get("dryRun") != "All":
@@ -188,9 +192,9 @@ class FakeServer:
     def _list(self, plural, namespace, query):
         token = query.get("continue")
         if token and token.split("/")[0] not in self.snapshots:
-            return 410, _status(410, "Expired")
+            return 410, status_of(410, "Expired")
         if int(query.get("resourceVersion") or 0) > self.version:
-            return 504, _status(504, "Timeout", "ResourceVersionTooLarge")
+            return 504, status_of(504, "Timeout", "ResourceVersionTooLarge")
         if token:
             number, start = token.split("/")
             version, found = self.snapshots[number]
@@ -208,14 +212,14 @@ class FakeServer:
     def _watch(self, handler, plural, namespace, query, cuts):
         seen, sent = int(query["resourceVersion"]), 0
         until = time.monotonic() + min(self.max_watch_seconds, float(query["timeoutSeconds"]))
-        handler.send_response(200)
+        self._begin(handler, 200)
         handler.send_header("Content-Type", "application/json")
         handler.send_header("Transfer-Encoding", "chunked")
         handler.end_headers()
         while time.monotonic() < until:
             with self.lock:
                 if seen < self.compacted:
-                    lines, ends = [{"type": "ERROR", "object": _status(410, "Expired")}], True
+                    lines, ends = [{"type": "ERROR", "object": status_of(410, "Expired")}], True
                 else:
                     lines, ends = self._events(seen, plural, namespace, query), False
                     seen = max([seen, *(version for version, *_ in self.log)])
@@ -259,9 +263,14 @@ class FakeServer:
         handler.close_connection = True
         handler.connection.close()
 
+    def _begin(self, handler, status):
+        handler.send_response_only(status)
+        if self.time is not None:
+            handler.send_header("Date", formatdate(self.time, usegmt=True))
+
     def _say(self, handler, status, found, retry_after=""):
         body = json.dumps(found, ensure_ascii=False).encode()
-        handler.send_response(status)
+        self._begin(handler, status)
         if retry_after:
             handler.send_header("Retry-After", retry_after)
         handler.send_header("Content-Type", "application/json")
@@ -280,18 +289,3 @@ def _fits(key, body, plural, namespace, query):
     label = query.get("labelSelector")
     labels = body["metadata"].get("labels") or {}
     return key[0] == plural and namespace in ("", key[1]) and (not label or label in labels)
-
-
-def _status(code, reason, *causes):
-    details = {"causes": [{"reason": cause} for cause in causes]}
-    return {"kind": "Status", "code": code, "reason": reason, "message": reason.lower(), "details": details}
-
-
-def _merge(old, patch):
-    for name, value in patch.items():
-        if value is None:
-            old.pop(name, None)
-        elif isinstance(value, dict) and isinstance(old.get(name), dict):
-            _merge(old[name], value)
-        else:
-            old[name] = value

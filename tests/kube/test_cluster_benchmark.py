@@ -52,13 +52,13 @@ def test_short_run_counts_every_job_on_both_sides():
     release = chosen_release()
     if release.missing():
         pytest.skip(f"no Kubernetes {release.version} in {release.programs}: run `make kube`")
-    environment = {**os.environ, "KRON_KUBE_JOBS": "200"}
+    environment = {**os.environ, "KRON_KUBE_JOBS": "100"}
     words = [sys.executable, "-m", "benchmarks.kube"]
     done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=540, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.splitlines()[-1].startswith("PASS: ")
     rows = {line[:58].strip(): line[58:].split() for line in done.stdout.splitlines() if re.search("<=", line)}
-    assert rows["200 due in one second: last Job created"]
+    assert rows["100 due in one second: last Job created"]
     assert rows["of these without a Job"][2] == "0"
     assert float(rows["requests for a run, from creation to deletion of its Job"][2]) >= 3
     assert float(rows["requests for a run, from creation to deletion of its Job"][3]) >= 3

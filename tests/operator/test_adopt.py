@@ -5,13 +5,18 @@ import asyncio
 from kron.apps.operator.adopt import Adopter
 from kron.apps.operator.definition import job_of_kronjob
 from kron.apps.operator.follow import Follower
+from kron.apps.operator.worker_settings import SHARED_LEASE_MS, settle_ms, worker_settings
+from kron.engine.events import Event
+from kron.engine.fleet import ALL_SHARDS, Share, shard_of
 from kron.kube.names import job_of
-from kron.rules.launch_result import Report
+from kron.rules.launch_result import LaunchResult, Report, answered
 from kron.rules.outcome import Outcome, Reason
 from kron.rules.run_state import State
+from kron.rules.update import RunUpdate
 from tests.operator.making import IDENTITY, PLACE, START, Ledger, a_job, a_kronjob
 
 PERIOD = START + 60
+SHARED_SETTLE_MS = settle_ms(worker_settings(is_alone=False), is_alone=False)
 
 
 class Jobs:
@@ -40,6 +45,9 @@ class Made(Ledger):
 
     def __init__(self, **options):
         super().__init__()
+        self.others_shard = False
+        if "settle_ms" in options:
+            self.identities = self.identities._replace(shares=self.shares)
         self.kronjob = a_kronjob(policy=options.pop("policy", {}))
         self.jobs = Jobs(self.kronjob)
         self.busy = set()
@@ -47,6 +55,10 @@ class Made(Ledger):
             self.registrar, self.jobs, self.jobs, self.identities, self.told, busy=lambda: self.busy, **options
         )
         self.adopter.follower = Follower(self.jobs, self.registrar.reports, self.adopter.request)
+
+    def shares(self):
+        own = {shard_of(IDENTITY)}
+        return (Share(ALL_SHARDS - own if self.others_shard else ALL_SHARDS, frozenset({"kronjob"})),)
 
     async def define(self):
         await self.registrar.upsert(job_of_kronjob(PLACE, self.kronjob.spec, self.identities.defaults))
@@ -125,13 +137,76 @@ def test_claim_whose_job_only_the_database_has_is_executed():
     assert run.state is State.ENQUEUED
 
 
-def test_claim_without_a_job_stays_where_its_worker_may_live():
+def test_claim_without_a_job_stays_while_its_worker_may_send_it():
     async def work(made):
-        made.clock.advance(29)
+        made.clock.advance(30)
         return await made.adopted(), made.jobs.asked
 
-    (run,), asked = tried(work, is_alone=False)
+    (run,), asked = tried(work, settle_ms=SHARED_SETTLE_MS)
     assert (run.state, asked) == (State.LAUNCHING, 0)
+
+
+def test_claim_of_a_dead_replica_goes_back_before_its_lease_ends():
+    """The replica that has the shard asks for the Job by its name once, and the run is not in doubt."""
+
+    async def work(made):
+        made.clock.advance(SHARED_SETTLE_MS / 1000)
+        (late,) = await made.adopted()
+        return late, made.jobs.asked, made.clock.now() - PERIOD
+
+    late, asked, seconds = tried(work, settle_ms=SHARED_SETTLE_MS)
+    assert (late.state, late.maybe_delivered, asked) == (State.RETRY, False, 1)
+    assert seconds * 1000 < SHARED_LEASE_MS - 5_000, "there is time left for the comparison"
+
+
+def test_claim_in_the_shard_of_another_replica_is_left_to_it():
+    async def work(made):
+        made.others_shard = True
+        made.adopter.receive(Event("pass", 0))
+        made.clock.advance(35)
+        left, asked = await made.adopted(), made.jobs.asked
+        made.others_shard = False
+        made.adopter.receive(Event("pass", 0))
+        assert made.adopter._wanted.is_set(), "other shards ask for a comparison"
+        return left, asked, await made.adopted()
+
+    (left,), asked, (taken,) = tried(work, settle_ms=SHARED_SETTLE_MS)
+    assert (left.state, asked, taken.state) == (State.LAUNCHING, 0, State.RETRY)
+
+
+def test_released_claim_that_was_recorded_meanwhile_stays():
+    """The worker that has made the claim lives, and records its Job while another one asks for it."""
+
+    async def work(made):
+        made.clock.advance(35)
+        (run,) = await made.runs()
+        asked = made.jobs.get
+
+        async def get(kind, place):
+            now = await made.store.now()
+            after = answered(run, LaunchResult.OK, (await made.state()).policy, now)
+            assert await made.store.update_runs([RunUpdate(run, after, None)], now) == [True]
+            return await asked(kind, place)
+
+        made.jobs.get = get
+        return await made.adopted()
+
+    (run,) = tried(work, settle_ms=SHARED_SETTLE_MS)
+    assert (run.state, run.outcome) == (State.ENQUEUED, Outcome.EXECUTED)
+
+
+def test_comparison_is_as_early_as_the_first_one_asks():
+    async def work(made):
+        made.adopter._look_again(60_000)
+        late = made.adopter._again.when()
+        made.adopter._look_again(1_000)
+        early = made.adopter._again.when()
+        made.adopter._look_again(30_000)
+        return late, early, made.adopter._again.when()
+
+    late, early, last = tried(work)
+    assert early < late
+    assert last == early
 
 
 def test_claim_that_is_being_launched_now_is_left_alone():

@@ -11,7 +11,7 @@ from kron.kube.kind import Place
 from kron.language.canonical import distribution_parameters, write_clauses, write_cron, write_window
 from kron.language.manifest import define
 from kron.language.modifier_args import CONCURRENCY
-from kron.timing.schedule.policy import MINUTE, SECOND, Catchup, Overlap, WorkerLossPolicy
+from kron.timing.schedule.policy import MINUTE, SECOND, Catchup, Overlap, Resume, WorkerLossPolicy
 from tests.language import texts
 from tests.language.asking import kron
 from tests.operator.specs import BAD, GOOD, LONG_LINE, MINIMAL, OPERATOR, RULE, SCHEMA, TEMPLATE, spec_of
@@ -89,6 +89,10 @@ def test_policy_is_delivered_again_and_keeps_its_lease():
     assert (policy.on_worker_loss, policy.run_lease) == (WorkerLossPolicy.REDELIVER, 20 * MINUTE)
     assert (policy.overlap, policy.catchup, policy.suspend) == (Overlap.SKIP, Catchup.BY_DEADLINE, False)
     assert policy_of({"policy": {"suspend": True}}).suspend
+    resumes = [policy_of({"policy": {"suspend": suspend}}).resume for suspend in (True, False)]
+    assert resumes == [Resume.DROP, Resume.BY_DEADLINE], (
+        "the end of a suspension drops what passed, that of a pause not"
+    )
 
 
 @pytest.mark.parametrize("name", ["allow", "forbid", "replace", "queue", "coalesce"])

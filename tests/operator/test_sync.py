@@ -111,6 +111,36 @@ def test_new_store_does_not_owe_what_the_status_tells():
     assert sorted(run.nominal for run in with_world(work, now=START + 600).new) == [START + 540, START + 600]
 
 
+def test_end_of_a_suspension_runs_no_old_period():
+    """The periods in it are one gap record, whatever their deadline is; a pause leaves them to it."""
+
+    async def work(made):
+        spec = {"deadline": "1h"}
+        await made.have(a_kronjob(policy={**spec, "suspend": True}))
+        made.clock.time = START + 605
+        await made.have(a_kronjob(at=START + 605, generation=2, policy=spec))
+        made.clock.time = START + 665
+        await made.planned(START + 665)
+        runs, gaps = await made.runs(), await made.store.gaps(IDENTITY)
+        return [run.nominal for run in runs], [(gap.first, gap.last, str(gap.reason)) for gap in gaps]
+
+    runs, gaps = with_world(work)
+    assert runs == [START + 660]
+    assert gaps == [(START + 60, START + 600, "suspended")]
+
+
+def test_end_of_a_suspension_that_is_read_late_counts_from_its_own_time():
+    async def work(made):
+        spec = {"deadline": "1h"}
+        await made.have(a_kronjob(policy={**spec, "suspend": True}))
+        made.clock.time = START + 665
+        await made.have(a_kronjob(at=START + 605, generation=2, policy=spec))
+        await made.planned(START + 665)
+        return [run.nominal for run in await made.runs()]
+
+    assert with_world(work) == [START + 660]
+
+
 def test_invalid_spec_stops_the_schedule_until_it_is_valid():
     async def work(made):
         await made.have(a_kronjob())

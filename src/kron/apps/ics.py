@@ -46,17 +46,19 @@ def write_calendar(events: Iterable[CalendarEvent], now: int, truncated: Iterabl
     stamp = _stamp(now)
     for event in events:
         lines += _lines_of(event, stamp)
-    return "".join(f"{part}\r\n" for line in [*lines, "END:VCALENDAR"] for part in _folded(line))
+    return "".join(f"{line}\r\n" for line in [*lines, "END:VCALENDAR"])
 
 
-def _lines_of(event: CalendarEvent, stamp: str) -> Iterator[str]:
-    yield "BEGIN:VEVENT"
-    yield f"UID:{event.key}"
-    yield f"DTSTAMP:{stamp}"
-    yield f"DTSTART:{_stamp(event.start)}"
-    yield f"SUMMARY:{_escaped(event.name)}"
-    yield "TRANSP:TRANSPARENT"
-    yield "END:VEVENT"
+def _lines_of(event: CalendarEvent, stamp: str) -> tuple[str, ...]:
+    return (
+        "BEGIN:VEVENT",
+        f"UID:{event.key}",
+        f"DTSTAMP:{stamp}",
+        f"DTSTART:{_stamp(event.start)}",
+        *_folded(f"SUMMARY:{_escaped(event.name)}"),  # only names can be too long for a line
+        "TRANSP:TRANSPARENT",
+        "END:VEVENT",
+    )
 
 
 def _stamp(t: int) -> str:

@@ -145,7 +145,7 @@ class Overview(ActivityOverview, Protocol):
 
         Args:
             scope: Scope of the schedules.
-            first: Begin of the time in seconds, a multiple of `step`.
+            first: Begin of the time and of the first interval in seconds, a multiple of 60.
             last: End of the time in seconds, not included.
             step: Length of an interval in seconds, a multiple of 60. Minutes older than two days are kept as quarters
                 of an hour.

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Protocol
 
+from kron.engine.failpoint import fail_point
 from kron.engine.launcher import Launch
 from kron.kube.api import Api
 from kron.kube.failure import NoAnswer, Refusal
@@ -88,6 +89,7 @@ class KronJobLauncher:
                 return await self._existing(owner, launch.run, body)
             response = response_of(failure)
             return await self._looked_up(owner, launch.run, body, response)
+        fail_point("K13")
         return LaunchResult.OK
 
     async def cancel(self, run: Run) -> None:

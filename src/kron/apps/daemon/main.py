@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import sys
 
 from kron.apps.cli.console import Screen
+from kron.apps.cycle_collector import collect_rarely
 from kron.apps.daemon.dry_run import dry_run
 from kron.apps.daemon.log_handler import LogHandler
 from kron.apps.daemon.options import Options, parser, read_options
@@ -15,8 +15,6 @@ from kron.apps.host.state_folder import locked
 from kron.apps.open_files import allow_more
 from kron.engine.log_writer import log_stream
 from kron.errors import KronError, UsageError
-
-GC_THRESHOLDS = (100_000, 50, 50)  # a pass creates no cycles: frequent cycle collection only costs time
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -40,7 +38,7 @@ def main(argv: list[str] | None = None) -> int:
 def _run(options: Options) -> int:
     from kron.apps.daemon.daemon import run_daemon
 
-    gc.set_threshold(*GC_THRESHOLDS)
+    collect_rarely()
     allow_more()
     sink, log = log_stream(sys.stderr, options.log, "info")
     logging.basicConfig(level=logging.WARNING, handlers=[LogHandler(sink)])

@@ -6,6 +6,8 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from math import gcd
 from typing import NamedTuple
 
 from kron.apps.dashboard.outcome_look import NOT_STARTED, Look, look_of
@@ -17,7 +19,7 @@ from kron.rules.run_state import State
 from kron.timing.calendar import Date, date_of, day_of, weekday_of
 
 FIRST_YEAR, LAST_YEAR = 1970, 2999
-STEPS = (3_600, 1_800, 900)  # seconds; outcomes that are older than two days are kept by quarters of an hour
+QUARTER_SECONDS = 900  # outcomes that are older than two days are kept by quarters of an hour
 _TEXT = re.compile(r"([0-9]{4})-([0-9]{2})", re.ASCII)
 
 
@@ -97,17 +99,21 @@ def month_of(day: int) -> Month:
     return Month(date.year, date.month)
 
 
-def outcome_step(bounds: Iterable[int]) -> int:
-    """Return the longest interval in seconds that divides every bound of a day; otherwise a quarter of an hour."""
-    bounds = list(bounds)
-    return next((step for step in STEPS if all(bound % step == 0 for bound in bounds)), STEPS[-1])
+def outcome_step(bounds: Sequence[int]) -> int:
+    """Return the longest interval in seconds that divides every day, from the first bound on.
+
+    It is a day in most months, an hour where the clocks change, and a quarter of an hour if nothing else divides them.
+    """
+    step = gcd(*(end - start for start, end in pairwise(bounds)))
+    is_whole = bounds[0] % QUARTER_SECONDS == 0 and step % QUARTER_SECONDS == 0
+    return step if is_whole else QUARTER_SECONDS
 
 
 def outcomes_by_day(outcomes: Iterable[OutcomeCount], bounds: Sequence[int]) -> list[DayOutcomes]:
     """Return how the periods of each day ended.
 
     Args:
-        outcomes: Counts of intervals that are not longer than an hour. Each belongs to the day in which it begins.
+        outcomes: Counts of intervals. Each belongs to the day in which it begins.
         bounds: Starts of consecutive days in seconds, and the end of the last one.
     """
     counters = [Counter[tuple[Look, State]]() for _ in bounds[1:]]

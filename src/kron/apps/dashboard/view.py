@@ -39,11 +39,14 @@ class View(Links):
         context: Parts that all pages share.
         viewer: The viewer; None on the page that needs no login.
         now: Time of the page in milliseconds, by the clock of the store.
+        position: Position of the event ring before the page reads the store; None if this process does not follow it.
     """
 
     def __init__(self, request: Request, context: DashboardContext, viewer: Viewer | None, now: int) -> None:
         super().__init__(request)
         self.context, self.viewer, self.now = context, viewer, now
+        mirror = context.mirror
+        self.position = mirror.position if mirror is not None and mirror.is_current else None
 
     @property
     def store(self) -> Store:

@@ -18,6 +18,9 @@ from kron.apps.operator.follow import JOB_VANISHED, Follower
 from kron.apps.operator.identities import PAGE_SIZE, Identities
 from kron.apps.operator.job_record import JobRecord, job_record_of
 from kron.apps.operator.kronjob import KronJob
+from kron.engine.events import Event
+from kron.engine.failpoint import fail_point
+from kron.engine.fleet import Share
 from kron.engine.registrar import Registrar
 from kron.kube.api import Api
 from kron.kube.kind import JOB, Place
@@ -32,6 +35,7 @@ from kron.timing.key import key_of
 from kron.timing.schedule.policy import MILLISECOND
 
 SETTLE_MS = 12_000  # after its claim, no request of a dead operator for this run can be on its way any more
+SHARE_EVENT = "pass"  # of the worker, after which its shards can be others
 log = logging.getLogger("kron.operator")
 
 
@@ -53,7 +57,8 @@ class Adopter:
         identities: Identities of the KronJobs.
         tell: Tells events about KronJobs.
         busy: Returns the keys that this operator's worker is launching now.
-        is_alone: Whether no other operator uses the store. Then a claim of another worker is that of a dead one.
+        settle_ms: Milliseconds after its claim in which a run's Job can still be created by the operator that made the
+            claim. With several operators, that one can live: then they include the time until it no longer sends.
     """
 
     def __init__(
@@ -65,18 +70,26 @@ class Adopter:
         tell: Tell,
         *,
         busy: Callable[[], Collection[str]] = frozenset,
-        is_alone: bool = True,
+        settle_ms: int = SETTLE_MS,
     ) -> None:
         self.registrar, self.store, self.cluster, self.api = registrar, registrar.store, cluster, api
-        self.identities, self.tell, self.busy, self.is_alone = identities, tell, busy, is_alone
+        self.identities, self.tell, self.busy, self.settle_ms = identities, tell, busy, settle_ms
         self.follower: Follower | None = None
         self.adopted = 0
         self._wanted = asyncio.Event()
+        self._shares: Collection[Share] = ()
         self._again: asyncio.TimerHandle | None = None
 
     def request(self) -> None:
         """Compare soon."""
         self._wanted.set()
+
+    def receive(self, event: Event) -> None:
+        """Compare soon if the worker has other shards now: the claims in them can be those of a dead operator."""
+        if event.name == SHARE_EVENT and self.identities.shares is not None:
+            before, self._shares = self._shares, self.identities.shares()
+            if self._shares != before:
+                self.request()
 
     async def run(self) -> None:
         """Compare whenever it was requested, until canceled."""
@@ -118,13 +131,17 @@ class Adopter:
             await self.follower.report_end(record)
 
     async def _settle_claim(self, doubt: Doubt, record: JobRecord | None) -> None:
-        """Record whether the Job of a claim was created. Its worker died before it could."""
+        """Record whether the Job of a claim was created. Its worker died before it could.
+
+        The operator that has the shard looks for the Job by its name once no request for it can be on its way. A Job
+        that is not there then was not created. A claim that changes meanwhile is left alone: the update is fenced.
+        """
         run, now = doubt.run, await self.store.now()
         if record is None and run.state is State.LAUNCHING:
-            if not self.is_alone:
-                return  # the worker that has claimed it may live
-            if now - run.sent < SETTLE_MS:
-                self._look_again(SETTLE_MS - (now - run.sent))
+            if not self._may_release(run):
+                return
+            if now - run.sent < self.settle_ms:
+                self._look_again(self.settle_ms - (now - run.sent))
                 return
             record = await self._read(doubt)
         elif record is None:
@@ -132,11 +149,16 @@ class Adopter:
         result = LaunchResult.UNSENT if record is None else LaunchResult.OK
         after = answered(run, result, doubt.state.job_of(run).schedule.policy, now)
         update = RunUpdate(run, after, next_check_after(after, doubt.state.policy, now))
+        fail_point("K17" if record is not None else "")
         (is_written,) = await self.store.update_runs([update], now)
         if is_written and record is not None:
             self.adopted += 1
             if record.end is not None and self.follower is not None:
                 await self.follower.report_end(record)
+
+    def _may_release(self, run: Run) -> bool:
+        """Return whether this operator has the shard of a run. At the start, no operator that is known has it."""
+        return self.identities.is_mine(run.identity) or (self.identities.shares is not None and not self._shares)
 
     async def _read(self, doubt: Doubt) -> JobRecord | None:
         """Return a Job as the database of the API server has it, if it is that of the run."""
@@ -145,8 +167,14 @@ class Adopter:
         return record if record is not None and record.mark.key == doubt.run.key else None
 
     def _look_again(self, milliseconds: int) -> None:
-        if self._again is None or self._again.when() < asyncio.get_running_loop().time():
-            self._again = asyncio.get_running_loop().call_later(milliseconds / 1000 + 0.1, self.request)
+        """Compare again after some time, or earlier if that is wanted already."""
+        loop = asyncio.get_running_loop()
+        at = loop.time() + milliseconds / 1000 + 0.1
+        if self._again is not None and loop.time() <= self._again.when() <= at:
+            return
+        if self._again is not None:
+            self._again.cancel()
+        self._again = loop.call_at(at, self.request)
 
     async def _enter_unknown_jobs(self) -> None:
         """Enter the Jobs that the store does not know: it was lost, and its successor must not run them again."""
@@ -183,6 +211,7 @@ class Adopter:
             check_at = next_check_after(run, state.policy, now) if run.open else now
             wake = check_at if state.next_check_at is None else min(check_at, state.next_check_at)
             update = ScheduleUpdate(state, state._replace(next_check_at=wake), (run,))
+            fail_point("K17")
             if (await self.store.commit([update], now))[0]:
                 self.adopted += 1
                 self.tell(kronjob, NORMAL, "Adopted", f"Job {place.name} was there, and its run was not recorded.")

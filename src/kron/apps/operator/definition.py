@@ -21,7 +21,7 @@ from kron.language.options import Options
 from kron.language.reading import read
 from kron.language.source import source_of
 from kron.timing.job import Job
-from kron.timing.schedule.policy import MINUTE, Catchup, Overlap, Policy, WorkerLossPolicy
+from kron.timing.schedule.policy import MINUTE, Catchup, Overlap, Policy, Resume, WorkerLossPolicy
 from kron.timing.zone import instant_of
 
 SCHEME = "kronjob"  # of the targets of KronJobs
@@ -148,7 +148,8 @@ def _clauses(name: str, value: object) -> str:
 def _policy(policy: Policy, spec: Spec) -> Policy:
     """Return the policy of a KronJob.
 
-    A launch whose worker was lost is delivered again: the name of the Job excludes a second one.
+    A launch whose worker was lost is delivered again: the name of the Job excludes a second one. The end of a
+    suspension drops the periods in it, as an edit does; a pause leaves them to their deadlines.
     """
     fields = _mapping(spec, "policy")
     catchup = fields.get("catchup") or Catchup.BY_DEADLINE.value
@@ -159,6 +160,7 @@ def _policy(policy: Policy, spec: Spec) -> Policy:
         overlap=_OVERLAPS.get(str(fields.get("concurrency")), policy.overlap),
         catchup=_CATCHUPS[catchup],
         on_worker_loss=WorkerLossPolicy.REDELIVER,
+        resume=Resume.DROP if policy.suspend else Resume.BY_DEADLINE,
         run_lease=RUN_LEASE,
     )
 

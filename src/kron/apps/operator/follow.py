@@ -10,6 +10,7 @@ from typing import Any
 from kron.apps.operator.cluster import Cluster
 from kron.apps.operator.definition import RUN_LEASE
 from kron.apps.operator.job_record import JobRecord, belongs_to_run
+from kron.engine.failpoint import fail_point
 from kron.engine.report_writer import ReportWriter
 from kron.errors import NotFound
 from kron.kube.kind import Place
@@ -55,6 +56,7 @@ class Follower:
     async def report_end(self, record: JobRecord) -> None:
         """Record how a Job has ended."""
         if record.end is not None:
+            fail_point("K14")
             await self._report(record.mark.key, record.end, record.cause, record.ended_at)
 
     async def run(self) -> None:

@@ -10,6 +10,7 @@ from kron.apps.operator.job_record import JobRecord
 from kron.apps.operator.kronjob import KronJob
 from kron.apps.operator.work_queue import WorkQueue
 from kron.engine.events import Event
+from kron.engine.failpoint import fail_point
 from kron.engine.store import Store
 from kron.kube.api import Api
 from kron.kube.failure import Refusal
@@ -77,6 +78,7 @@ class History:
         ]
 
     async def _delete(self, place: Place, record: JobRecord) -> None:
+        fail_point("K15")
         try:
             await self.api.delete(JOB, place, uid=record.uid)
         except Refusal as refusal:

@@ -11,9 +11,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from kron.apps.operator.adopt import Adopter
+from kron.apps.operator.clock_skew import REASON, ClockSkew
 from kron.apps.operator.cluster import Cluster
 from kron.apps.operator.definition import SCHEME
-from kron.apps.operator.events import EventTeller
+from kron.apps.operator.events import WARNING, EventTeller
 from kron.apps.operator.follow import Follower
 from kron.apps.operator.history import History
 from kron.apps.operator.identities import Identities
@@ -25,6 +26,7 @@ from kron.apps.operator.options import OperatorOptions
 from kron.apps.operator.status import INTERVAL_SECONDS, StatusWriter
 from kron.apps.operator.sync import Sync
 from kron.apps.operator.template_check import TemplateCheck
+from kron.apps.operator.worker_settings import settle_ms, worker_settings
 from kron.apps.service.observe.readiness import Readiness, not_ready
 from kron.apps.service.routes.probe import Probe, probing
 from kron.apps.wiring import POSTGRES, with_notifications
@@ -39,14 +41,13 @@ from kron.engine.settings import Settings
 from kron.engine.store import Store
 from kron.engine.worker import Worker
 from kron.kube.api import Api
-from kron.kube.kind import Body, Place
+from kron.kube.kind import JOB, Body, Place
 from kron.kube.paced_api import PacedApi
 from kron.kube.throttle import Priority, Throttle
 from kron.launchers.kronjob import KronJobLauncher
 
 RESTART_SECONDS = 1.0  # until a part that has failed starts again
 WAITING_SECONDS = 10.0  # between two signs that the API server has not answered yet
-CONCURRENT_LAUNCHES = 20  # requests: more of them only wait for each other in one API server
 
 
 class Operator:
@@ -74,6 +75,7 @@ class Operator:
         self.api, self.store, self.options, self.interval = api, store, options, interval
         self.clock = clock or SystemClock()
         self.is_alone = options.store.partition(":")[0] not in POSTGRES
+        self.settings = worker_settings(is_alone=self.is_alone)
         self.started = asyncio.Event()  # set when the worker may plan
         self.throttle, self.cluster = Throttle(options.qps, options.burst), Cluster(api, options.namespaces)
         shares = None if self.is_alone else self._shares
@@ -83,7 +85,7 @@ class Operator:
         self.history = self._make_history()
         self.status = self._make_status()
         self.per_job = KronJobMetrics(self.identities, self.cluster.kronjobs) if options.metrics_per_job else None
-        receivers = (self.status.receive, self.history.receive, self.teller.receive)
+        receivers = (self.status.receive, self.history.receive, self.teller.receive, self._note_shares)
         optional = () if self.per_job is None else (self.per_job.receive,)
         self.sink = all_of(sink, self.metrics, self.readiness, *receivers, *optional)
         self.registrar = Registrar(store, self.sink)
@@ -93,6 +95,8 @@ class Operator:
         self.adopter = self._make_adopter()
         self.follower = Follower(self.cluster, self.registrar.reports, self.adopter.request)
         self.adopter.follower = self.follower
+        self.skew = ClockSkew(store, self._ask_time, self._skew_changed)
+        api.http.event_hooks["response"].append(self.skew.note)
         self.worker = self._make_worker()
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -123,7 +127,7 @@ class Operator:
         retention = self.options.retention_days or None
         parts: list[Callable[[], Coroutine[Any, Any, None]]] = [
             *(queue.run for queue in (self.sync.queue, self.status.queue, self.history.queue, self.templates.queue)),
-            *(self.follower.run, self.adopter.run, self.teller.run),
+            *(self.follower.run, self.adopter.run, self.teller.run, self.skew.run),
         ]
         for part in parts:
             await stack.enter_async_context(in_background(self._kept(part)))
@@ -181,6 +185,7 @@ class Operator:
             self.cluster.kronjob,
             error=self._spec_error,
             template=self._template,
+            degraded=lambda: self.skew.message,
             interval=self.interval,
         )
 
@@ -192,7 +197,7 @@ class Operator:
             self.identities,
             self.teller,
             busy=self._busy,
-            is_alone=self.is_alone,
+            settle_ms=settle_ms(self.settings, is_alone=self.is_alone),
         )
 
     def _make_worker(self) -> Worker:
@@ -203,18 +208,32 @@ class Operator:
             gone=self.cluster.gone,
             cancel_api=self._paced(Priority.REPLACE),
         )
-        settings = Settings(
-            max_concurrent_launches=CONCURRENT_LAUNCHES,
-            max_slow_launches=0,  # one API server serves all KronJobs: none is slower than the others
-            breaker_failures=0,  # all Jobs have one target, and a quota is that of one namespace
-            shard_lease=0 if self.is_alone else Settings().shard_lease,
-        )
         owner = f"operator:{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         timer, launchers = SystemTimer(), {SCHEME: launcher}
-        return Worker(self.store, launchers, timer, owner=owner, settings=settings, sink=self.sink, clock=self.clock)
+        return Worker(
+            self.store, launchers, timer, owner=owner, settings=self.settings, sink=self.sink, clock=self.clock
+        )
 
     def _shares(self) -> tuple[Share, ...]:
         return self.worker.membership.shares
+
+    def _note_shares(self, event: Event) -> None:
+        self.adopter.receive(event)
+
+    async def _ask_time(self) -> None:
+        """Read a Job that need not exist: any answer tells the time."""
+        kronjob = next(self.cluster.kronjobs(), None)
+        if kronjob is not None:
+            await self._paced(Priority.EVENT).get(JOB, kronjob.place)
+
+    def _skew_changed(self) -> None:
+        """Show the clock skew, or that it is gone, in all statuses, and tell one event."""
+        kronjobs = sorted(self.cluster.kronjobs(), key=lambda kronjob: kronjob.place)
+        for kronjob in kronjobs:
+            self.status.changed(kronjob.place)
+        mine = [kronjob for kronjob in kronjobs if self.identities.is_mine(self.identities.of(kronjob.place))]
+        if self.skew.is_large and mine:
+            self.teller(mine[0], WARNING, REASON, f"{self.skew.message} The store's is {self.skew.seconds:+.0f} s off.")
 
     def _busy(self) -> Collection[str]:
         return self.worker.dispatcher.busy
@@ -241,7 +260,10 @@ class Operator:
     async def _metrics_text(self) -> str:
         queues = (self.sync.queue, self.status.queue, self.history.queue, self.templates.queue)
         counts = OperatorCounts(
-            lambda: self.adopter.adopted, lambda: self.status.writes, lambda: sum(queue.depth for queue in queues)
+            lambda: self.adopter.adopted,
+            lambda: self.status.writes,
+            lambda: sum(queue.depth for queue in queues),
+            lambda: self.skew.seconds,
         )
         per_job = "" if self.per_job is None else self.per_job.text()
         return self.metrics.text() + operator_metrics(self.cluster, self.throttle, counts) + per_job

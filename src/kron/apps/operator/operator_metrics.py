@@ -19,6 +19,7 @@ HELP_TEXTS = {
     "kron_operator_relists_total": ("counter", "Complete lists."),
     "kron_operator_adopted_total": ("counter", "Jobs whose creation or existence was not recorded, and was found."),
     "kron_operator_status_writes_total": ("counter", "Statuses of KronJobs that were written."),
+    "kron_operator_clock_skew_seconds": ("gauge", "How far the store's clock is ahead of the API server's."),
 }
 REQUESTS = "kron_operator_api_requests_total"
 
@@ -29,6 +30,7 @@ class OperatorCounts(NamedTuple):
     adopted: Callable[[], int]
     status_writes: Callable[[], int]
     waiting: Callable[[], int]  # KronJobs
+    clock_skew: Callable[[], float]  # seconds
 
 
 def operator_metrics(cluster: Cluster, throttle: Throttle, counts: OperatorCounts) -> str:
@@ -45,6 +47,7 @@ def operator_metrics(cluster: Cluster, throttle: Throttle, counts: OperatorCount
         "kron_operator_relists_total": sum(mirror.lists for mirror in mirrors),
         "kron_operator_adopted_total": counts.adopted(),
         "kron_operator_status_writes_total": counts.status_writes(),
+        "kron_operator_clock_skew_seconds": round(counts.clock_skew(), 3),
     }
     return "\n".join([*_lines(values), *_request_lines(throttle)]) + "\n"
 

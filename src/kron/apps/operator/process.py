@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import signal
 import sys
@@ -12,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from kron.apps.cycle_collector import collect_rarely
 from kron.apps.open_files import allow_more
 from kron.apps.operator.options import OperatorOptions
 from kron.apps.wiring import check_served, open_store
@@ -19,8 +19,6 @@ from kron.engine.events import Event, Sink
 from kron.engine.log_writer import log_stream
 from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
 from kron.errors import InvalidSetting
-
-GC_THRESHOLDS = (100_000, 50, 50)  # a pass creates no cycles: frequent cycle collection only costs time
 
 
 class _Log(logging.Handler):
@@ -42,7 +40,7 @@ def run_operator(options: OperatorOptions) -> int:
         InvalidSetting: There is no cluster, the store cannot be opened, or a package is missing.
     """
     config = _kube_config()
-    gc.set_threshold(*GC_THRESHOLDS)
+    collect_rarely()
     allow_more()
     sink, log = log_stream(sys.stderr, options.log, "info")
     logging.basicConfig(level=logging.WARNING, handlers=[_Log(sink)])

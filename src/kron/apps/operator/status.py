@@ -9,6 +9,7 @@ from kron.apps.operator.kronjob import KronJob
 from kron.apps.operator.status_fields import Facts, status_of
 from kron.apps.operator.work_queue import WorkQueue
 from kron.engine.events import Event
+from kron.engine.failpoint import fail_point
 from kron.engine.store import Store
 from kron.kube.api import Api
 from kron.kube.failure import NOT_FOUND, Refusal
@@ -35,6 +36,7 @@ class StatusWriter:
         find: Returns a KronJob of the cluster.
         error: Returns the error of a KronJob's spec; empty if it is valid.
         template: Returns the condition `TemplateValid` of a KronJob, without its times; None: not checked.
+        degraded: Returns what is wrong with the clocks; empty if they agree.
         interval: Seconds between two writes for the same KronJob, and before the first.
     """
 
@@ -47,10 +49,11 @@ class StatusWriter:
         *,
         error: Callable[[Place], str] = lambda place: "",
         template: Callable[[KronJob], Body | None] = lambda kronjob: None,
+        degraded: Callable[[], str] = lambda: "",
         interval: float = INTERVAL_SECONDS,
     ) -> None:
         self.api, self.store, self.identities, self.find = api, store, identities, find
-        self.error, self.template = error, template
+        self.error, self.template, self.degraded = error, template, degraded
         self.queue = WorkQueue("status", self.write, interval=interval, parallel=4)
         self.writes = 0
         self._last_gaps: dict[Place, GapRecord | None] = {}
@@ -80,12 +83,13 @@ class StatusWriter:
         (state,), now = await self.store.get_with_time([identity])
         runs = await self.store.runs(identity, RECENT_RUNS) if state else []
         gap = await self._last_gap(place, identity) if state else None
-        facts = Facts(kronjob, state, tuple(runs), gap, self.error(place), self.template(kronjob))
+        facts = Facts(kronjob, state, tuple(runs), gap, self.error(place), self.template(kronjob), self.degraded())
         before = kronjob.status
         status = status_of(facts, before, now)
         changes = {name: value for name, value in status.items() if before.get(name) != value}
         if not changes:
             return
+        fail_point("K16")
         try:
             await self.api.patch_status(KRONJOB, place, changes)
         except Refusal as refusal:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
+from kron.apps.operator.clock_skew import REASON as CLOCK_SKEW
 from kron.apps.operator.kronjob import KronJob
 from kron.kube.kind import Body
 from kron.kube.names import job_name
@@ -22,6 +23,7 @@ MAX_DECISION = 2_048  # characters, as the schema allows
 MAX_MESSAGE = 1_024  # characters of a condition's message
 _ENDS = {State.SUCCESS: "success", State.FAILED: "failed", State.LOST: "lost", State.UNKNOWN: "unknown"}
 _TRUE, _FALSE = "True", "False"
+DEGRADED = "Degraded"
 
 
 class Facts(NamedTuple):
@@ -33,6 +35,7 @@ class Facts(NamedTuple):
     gap: GapRecord | None  # latest gap record
     error: str  # of the spec; empty if it is valid
     template: Body | None  # condition TemplateValid; None: not checked
+    skew: str = ""  # what is wrong with the clocks; empty if they agree
 
 
 def status_of(facts: Facts, before: Body, now: int) -> Body:
@@ -117,6 +120,10 @@ def _conditions(facts: Facts, before: Body, now: int) -> list[Body]:
     if facts.template is not None:
         conditions.append(facts.template)
     old = {each.get("type"): each for each in before.get("conditions") or () if isinstance(each, dict)}
+    if facts.skew or DEGRADED in old:
+        conditions.append(
+            _condition(DEGRADED, bool(facts.skew), CLOCK_SKEW if facts.skew else "AsExpected", facts.skew)
+        )
     generation = facts.kronjob.generation
     new = [_dated(each, old.get(each["type"]), generation, now) for each in conditions]
     written = {each["type"] for each in new}

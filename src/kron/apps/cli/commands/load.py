@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import gc
 import json
 import time
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from kron.apps.cli.console import Screen, describe
+from kron.apps.cycle_collector import collect_rarely
 from kron.apps.plural import plural
 from kron.apps.wiring import open_store
 from kron.engine.registrar import Registrar
@@ -33,7 +33,6 @@ MAX_CONCURRENT_WRITES = 2  # concurrent writes while the next lines are read
 MAX_LINE_BYTES = 256 * 1024  # maximum length of a line in bytes: a payload of 64 KiB, also if it is written as escapes
 MAX_TEXT_LENGTH = 64 * 1024  # maximum length of a text field
 MAX_SHOWN_ERRORS = 10  # maximum number of invalid lines shown
-GC_THRESHOLDS = (100_000, 50, 50)  # loading creates no cycles: frequent cycle collection costs more than it frees
 COMMAND_KEYS = ("stdin", "stdout", "stderr")  # keys of a line that need a command
 # Keys of a line in addition to the fields of a job.
 LINE_KEYS = ("command", *COMMAND_KEYS, "target", "name", "description", "completion")
@@ -86,7 +85,7 @@ class Progress:
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
     """Define the schedules. Return 1 if a line was rejected; the other lines are defined nevertheless."""
-    gc.set_threshold(*GC_THRESHOLDS)
+    collect_rarely()
     path = Path(args.path)
     try:
         with path.open("rb") as file:

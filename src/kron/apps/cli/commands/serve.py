@@ -8,6 +8,7 @@ import socket
 
 from kron.apps.cli.console import Screen
 from kron.apps.cli.effective import settings_of
+from kron.apps.cycle_collector import collect_rarely
 from kron.apps.open_files import allow_more
 from kron.apps.redacted import redacted
 from kron.apps.service.config import DASHBOARD_PATH, Config
@@ -33,6 +34,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     asyncio.run(try_parts(config))  # report a part that cannot start in one message, before serving
     allow_more()
     app = make_app(config)
+    collect_rarely()
     _check_address_free(config)
     screen.note(start_text(config))
     server = server_of(app, config)

@@ -12,6 +12,7 @@ from kron.apps.browser_request import is_loopback
 from kron.apps.cli.console import Screen
 from kron.apps.cli.inputs import usage_error
 from kron.apps.cli.store_request import store_url
+from kron.apps.cycle_collector import collect_rarely
 from kron.apps.redacted import redacted
 from kron.apps.service.config_error import unavailable_address
 from kron.apps.wiring import check_served, open_store
@@ -54,6 +55,7 @@ async def _serve(args: argparse.Namespace, screen: Screen) -> int:
         registrar = Registrar(store, relay)
         context = DashboardContext(store, registrar, access, store_name=redacted(url), mirror=mirror, has_streams=True)
         server = server_of(make_dashboard(context), mirror)
+        collect_rarely()
         sockets = _sockets(args.listen)
         address = f"http://{args.listen}/"
         screen.note(f"kron ui shows {redacted(url)} on {address} ({_role_text(role)}; Ctrl-C ends it)")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import gc
 import signal
 from collections.abc import Iterable, Iterator
 from contextlib import AsyncExitStack, nullcontext, suppress
 
 from kron.apps.cli.console import Screen
 from kron.apps.cli.effective import settings_of
+from kron.apps.cycle_collector import collect_rarely
 from kron.apps.open_files import allow_more
 from kron.apps.redacted import redacted
 from kron.apps.service.config import Config
@@ -33,7 +33,6 @@ NEEDS = (
     "webhooks need KRON_WEBHOOK_SECRET, host commands --command-journal, Kubernetes Jobs --kubernetes, "
     "workflows KRON_WORKFLOW_STORE and KRON_EXECUTOR_URL, and functions the application that declares them"
 )
-GC_THRESHOLDS = (100_000, 50, 50)  # a pass creates no cycles: frequent cycle collection took a third of its time
 FLAGS = (
     "store",
     "listen",
@@ -55,7 +54,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     config = settings_of(args, screen, FLAGS, worker=True)
     if config is None:
         return 0
-    gc.set_threshold(*GC_THRESHOLDS)
+    collect_rarely()
     allow_more()
     asyncio.run(_work(config))
     return 0

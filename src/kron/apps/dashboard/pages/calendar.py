@@ -14,6 +14,7 @@ from kron.apps.dashboard.clock_changes import clock_lines
 from kron.apps.dashboard.month import (
     FIRST_YEAR,
     LAST_YEAR,
+    QUARTER_SECONDS,
     DayOutcomes,
     Month,
     month_of,
@@ -71,7 +72,7 @@ async def calendar_page(view: View) -> Response:
     days = month.days()
     bounds = day_bounds(viewer_zone, days)
     step = outcome_step(bounds)
-    first, last = bounds[0] // step * step, -(-bounds[-1] // step) * step
+    first, last = bounds[0] // QUARTER_SECONDS * QUARTER_SECONDS, -(-bounds[-1] // QUARTER_SECONDS) * QUARTER_SECONDS
     counts = await view.panel(view.overview.outcomes(view.prefix, first, last, step))
     outcomes = None if counts is None else outcomes_by_day(counts, bounds)
     facts = await view.panel(view.overview.calendar.read(view.prefix))

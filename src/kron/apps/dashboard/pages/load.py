@@ -8,14 +8,14 @@ from kron.apps.compute import compute
 from kron.apps.dashboard.charts.minutes import minutes_chart
 from kron.apps.dashboard.load_week import HOURS, week_of, worst_minutes
 from kron.apps.dashboard.spreading import spreading_of
-from kron.apps.dashboard.time_text import MONTHS, WEEKDAYS
+from kron.apps.dashboard.time_text import MONTHS, WEEKDAYS, Form, local_text
 from kron.apps.dashboard.view import View
 from kron.rules.load import Load
 from kron.timing.local_day import day_bounds
 from kron.timing.zone import zone
 
 DAYS = 7
-QUARTER_SECONDS, HOUR_SECONDS = 900, 3_600
+QUARTER_SECONDS, HOUR_SECONDS, LABEL_SECONDS = 900, 3_600, 600
 WORST = 6  # minutes that are listed
 MAX_HOUR_DIGITS = 12
 
@@ -46,6 +46,7 @@ async def load_page(view: View) -> Response:
         minutes=minutes,
         chart=minutes_chart(counts) if minutes else None,
         counts=counts,
+        axis=[] if chosen is None else _axis(view, chosen),
         spreading=spreading,
         spread_chart=minutes_chart(spreading.runs, max(counts)) if spreading and spreading.kinds else None,
     )
@@ -53,6 +54,12 @@ async def load_page(view: View) -> Response:
 
 async def _minutes(view: View, hour: int) -> Load:
     return await view.overview.load(view.prefix, hour, hour + HOUR_SECONDS, 60)
+
+
+def _axis(view: View, hour: int) -> list[str]:
+    """Return the labels of the chart of an hour, one every ten minutes."""
+    times = range(hour, hour + HOUR_SECONDS + 1, LABEL_SECONDS)
+    return [local_text(at * 1000, view.now, zone(view.zone), Form.MINUTE) for at in times]
 
 
 def _chosen_hour(text: str, first: int, last: int, busiest_at: int | None) -> int | None:

@@ -44,13 +44,13 @@ from kron.rules.upcoming import search_upcoming
 from kron.timing.zone import zone
 
 FRESH_SECONDS = 3  # a worker that dies leaves no event: the page is loaded again, also without a change
-MAX_CHECKS = 100  # schedules that are read in search of late ones and of the next runs
+MAX_CHECKS = 50  # schedules that are read in search of late ones and of the next runs
 MAX_RUNNING, MAX_NEXT, MAX_TROUBLED, MAX_PAUSED = 50, 10, 20, 5
 SHOWN_RUNNING = 8
 MAX_PAUSED_COUNTED = 100
 BACKLOG_TEXT = f"{MAX_CHECKS} or more schedules wait for a worker, so it is not known which are late."
 CUT_TEXT = "The schedules take too long to compute, so it is not known which are late."
-SAMPLED_SCHEDULES = 20  # schedules that are due next, whose newest runs tell how late runs start
+SAMPLED_SCHEDULES = 10  # schedules that are due next, whose newest runs tell how late runs start
 USUAL_RUNS = 14  # newest runs of which the median is the usual duration
 MINUTE_MS = 60_000
 MAX_OF_SCHEDULE = 60  # upcoming runs of one schedule
@@ -96,6 +96,7 @@ async def overview_page(view: View) -> Response:
         section="",
         sentence=_sentence(view, fleet, late, lasting, unknown=unknown),
         is_backlog=unknown != "",
+        max_checks=MAX_CHECKS,
         counts=counts,
         chart=None if counts is None else _chart(view, counts, load),
         axis=[] if counts is None else _axis(view, strip_first(counts)),
@@ -221,11 +222,17 @@ def _running_lines(runs: Sequence[Run], recent: Mapping[str, RecentPeriods], now
 
 def _next_lines(states: Sequence[ScheduleState], now: int, enough: Callable[[], bool]) -> list[NextLine]:
     """Return the next runs of some schedules in the order of their due times: at least those of the next minute."""
-    firsts = sorted(due.at for state in states for due in search_upcoming(state, now, 1, enough).dues)
-    until = max([now + MINUTE_MS, *firsts[:MAX_NEXT]])  # no run after the first ones of that many is shown
-    lines = [
+    lines = _lines_until(now + MINUTE_MS, states, now, enough)
+    if len(lines) < MAX_NEXT:
+        firsts = sorted(due.at for state in states for due in search_upcoming(state, now, 1, enough).dues)
+        until = max([now + MINUTE_MS, *firsts[:MAX_NEXT]])  # no run after the first ones of that many is shown
+        lines = _lines_until(until, states, now, enough)
+    return sorted(lines, key=lambda line: (line.at, line.identity))
+
+
+def _lines_until(until: int, states: Sequence[ScheduleState], now: int, enough: Callable[[], bool]) -> list[NextLine]:
+    return [
         NextLine(state.identity, due.at, state.job.schedule.zone.name)
         for state in states
         for due in search_upcoming(state, now, MAX_OF_SCHEDULE, enough, until=until).dues
     ]
-    return sorted(lines, key=lambda line: (line.at, line.identity))

@@ -30,8 +30,7 @@ async def changes(view: View) -> Response:
     """Return whether something has changed after a position of the event ring, and the present position."""
     mirror, query = _mirror(view), view.request.query_params
     mirror.keep()
-    after, identity = query.get("after", ""), _identity(view)
-    position = int(after) if after.isascii() and after.isdigit() and len(after) <= MAX_POSITION_DIGITS else None
+    position, identity = _position(query.get("after", "")), _identity(view)
     if position is None or not mirror.is_current or not mirror.start <= position <= mirror.position:
         has_changed = position is not None and mirror.is_current  # events are lost, or the mirror began later
         return JSONResponse({"position": mirror.position if mirror.is_current else "", "changed": has_changed})
@@ -58,12 +57,18 @@ async def stream(view: View) -> Response:
     async def is_allowed() -> bool:
         return await view.context.access(view.request) is not None
 
-    return PageStream(mirror, _identity(view), view.prefix, view.context.streams, person, is_allowed)
+    position = _position(view.request.query_params.get("after", ""))
+    return PageStream(mirror, position, _identity(view), view.prefix, view.context.streams, person, is_allowed)
 
 
 def is_shown(identity: str, shown: str, prefix: str) -> bool:
     """Return whether a page shows a schedule: the page of one schedule, or one of all schedules of a tenant."""
     return identity == shown if shown else identity.startswith(prefix)
+
+
+def _position(text: str) -> int | None:
+    """Return the position of the event ring at which a page was read; None if it is not known."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_POSITION_DIGITS else None
 
 
 def _mirror(view: View) -> EventMirror:
@@ -89,6 +94,7 @@ class PageStream(StreamingResponse):
 
     Attributes:
         mirror: Where the events come from.
+        start: Position of the event ring at which the page was read; None: it is told of events from now on.
         identity: Schedule that the page shows; empty: all of the tenant.
         prefix: Prefix of the identities of the tenant.
         streams: Counts this stream.
@@ -99,13 +105,14 @@ class PageStream(StreamingResponse):
     def __init__(
         self,
         mirror: EventMirror,
+        start: int | None,
         identity: str,
         prefix: str,
         streams: OpenStreams,
         person: str,
         is_allowed: Callable[[], Awaitable[bool]],
     ) -> None:
-        self.mirror, self.identity, self.prefix = mirror, identity, prefix
+        self.mirror, self.start, self.identity, self.prefix = mirror, start, identity, prefix
         self.streams, self.person, self.is_allowed = streams, person, is_allowed
         super().__init__(self._messages(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
@@ -120,7 +127,8 @@ class PageStream(StreamingResponse):
 
     async def _messages(self) -> AsyncIterator[str]:
         """Yield a message whenever something has changed, and rest after it: the longer, the more pages are open."""
-        position, timer = self.mirror.position, self.mirror.timer
+        timer, present = self.mirror.timer, self.mirror.position
+        position = present if self.start is None else min(self.start, present)
         end = timer.monotonic() + MAX_SECONDS
         yield "event: live\ndata:\n\n"
         while timer.monotonic() < end and not self.mirror.closed:

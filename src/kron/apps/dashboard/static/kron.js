@@ -134,6 +134,29 @@
     live.className = isLive ? "live" : "live off";
     live.replaceChildren(document.createElement("i"), isLive ? "Live" : `Not live, ${duration(seconds)}`);
   };
+  const show = (main) => {
+    one("main").replaceWith(main);
+    if (row >= 0) moveTo(row);
+    showSelection();
+  };
+  // A list that is read from its top holds new lines back, so that nothing moves under the reader.
+  const newLineCount = (main) => {
+    if (!one("main [data-hold]")) return 0;
+    const known = new Set(rows().map((line) => line.textContent));
+    const lines = all("[data-hold] [data-row]", main), first = lines.findIndex((line) => known.has(line.textContent));
+    return first < 0 ? lines.length : first;
+  };
+  const hold = (main, count) => {
+    one("#held")?.remove();
+    const note = Object.assign(document.createElement("div"), { className: "note mb", id: "held" });
+    const words = document.createElement("div"), button = document.createElement("button");
+    Object.assign(button, { className: "link", type: "button", textContent: "Show them" });
+    button.addEventListener("click", () => show(main));
+    words.setAttribute("role", "status");
+    words.append(`${count} new. `, button);
+    note.append(words);
+    one("main [data-hold]").before(note);
+  };
   const refresh = async () => {
     isStale = true;
     if (isBusy() || isLoading) return;
@@ -144,12 +167,12 @@
       const text = await response.text(), page = new DOMParser().parseFromString(text, "text/html");
       const main = page.querySelector("main");
       if (main && !isBusy()) {
-        one("main").replaceWith(main);
+        const count = newLineCount(main);
+        if (count) hold(main, count);
+        else show(main);
         ahead = Number(page.documentElement.dataset.now) - performance.now();
         isStale = false;
         loadedAt = performance.now();
-        if (row >= 0) moveTo(row);
-        showSelection();
       }
     } catch { isLive = false; }
     isLoading = false;
@@ -157,8 +180,11 @@
   };
   const setLive = (now) => { isLive = now; showLive(); };
   // A stream that is refused, because too many are open, is tried again after some questions.
+  let position = one("body").dataset.position ?? ""; // where the server's events were when it read the page
   const listen = (address) => {
-    const source = new EventSource(address);
+    const url = new URL(address, location.href);
+    url.searchParams.set("after", position);
+    const source = new EventSource(url);
     let isRefused = true;
     source.addEventListener("live", () => { isRefused = false; setLive(true); if (performance.now() - loadedAt > 3000) refresh(); });
     source.addEventListener("changed", refresh);
@@ -169,7 +195,6 @@
       else setTimeout(() => listen(address), 3000);
     });
   };
-  let position = "";
   const ask = async (address, count = Infinity, then = null) => {
     const url = new URL(address, location.href);
     url.searchParams.set("after", position);
