@@ -25,7 +25,8 @@ lint:  ## check style, types and import layers
 test:  ## run all tests except the campaigns
 	$(RUN) -m pytest -n auto -m "not campaign"
 
-LOWEST = tests/launchers/test_post.py tests/launchers/test_kubernetes.py tests/service/test_resources.py \
+LOWEST = tests/launchers/test_post.py tests/launchers/test_kubernetes.py tests/kube/test_transport.py \
+	tests/service/test_resources.py \
 	tests/service/test_tokens.py tests/service/test_tracing.py tests/stores/test_change.py \
 	tests/cli/test_compile.py tests/cli/test_load.py tests/integrations/test_celery_schedule.py \
 	tests/integrations/test_celery_jobs.py tests/integrations/test_celery_publisher.py

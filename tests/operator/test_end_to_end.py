@@ -236,7 +236,7 @@ def test_new_kronjob_has_its_status_after_its_check(world, faults, writes):
 
     async def use(life):
         await until(lambda: world.conditions().get("TemplateValid"))
-        return life.operator.status.writes
+        return world.server.count("PATCH", "/status")
 
     assert world.run(use) == writes  # a check that was refused for another reason keeps no status waiting
 

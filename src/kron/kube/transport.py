@@ -1,6 +1,6 @@
 """HTTP transport to one server: connections that are reused, as many as there are concurrent requests.
 
-HTTP is that of httpcore2, on a network stream of our own. The default transport of httpx2 needs twice the CPU time.
+HTTP is that of httpcore2, on a network stream of our own. The default transport of httpx2 needs more CPU time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import httpx2
 from kron.kube.network import Stream
 
 IDLE_SECONDS = 30.0  # for which a connection waits for its next request; an API server closes it after 90
-HAPPY_EYEBALLS_SECONDS = 0.25  # until the next address of a name is tried, too
 Connection = httpcore2.AsyncHTTP11Connection
 _Release = Callable[[Connection], Awaitable[None]]
 
@@ -75,7 +74,6 @@ class DirectTransport(httpx2.AsyncBaseTransport):
                     self.origin.port,
                     ssl=tls,
                     server_hostname=host if tls else None,
-                    happy_eyeballs_delay=HAPPY_EYEBALLS_SECONDS,
                 )
         except TimeoutError as error:
             raise httpcore2.ConnectTimeout(f"not connected after {seconds:g} s") from error
