@@ -196,6 +196,10 @@ schemathesis:  ## send 10,000 valid and invalid requests to the HTTP API; only d
 bench-krond:  ## measure krond next to Debian's cron on the same tables: idle, load, bursts; fails if a target is missed
 	$(RUN) -m benchmarks.krond
 
+.PHONY: bench-kube
+bench-kube:  ## compare the operator with the CronJob controller at 5,000 due in one second; KRON_KUBE_JOBS=200 is short
+	$(RUN) -m benchmarks.kube
+
 deb:  ## build the Debian package of krond into dist/, without network
 	$(RUN) -m deploy.debian.build
 
@@ -233,14 +237,14 @@ alerts-quiet:  ## run ordinary load for MINUTES (60); no alert fires
 
 .PHONY: claims
 claims:  ## break each requirement in turn; the tests that claim it must fail
-	$(RUN) -m tests.claims $(IDS)
+	$(RUN) -m tests.claims $(if $(SLOW),--slow) $(IDS)
 
-.PHONY: kube kube-tests bench-kube
+.PHONY: kube kube-tests kube-e2e
 kube:  ## build Kubernetes KRON_KUBE (1.31) and etcd from Go modules into KRON_KUBE_DIR; about 30 CPU minutes, once
 	$(RUN) -m tests.kube.cluster.build $(if $(NODE),--node)
 
 kube-tests:  ## run the tests on a real Kubernetes control plane; needs `make kube`
 	$(RUN) -m pytest -m "campaign or not campaign" tests/kube -k "cluster or e2e" -rs
 
-bench-kube:  ## compare the operator with the CronJob controller at 5,000 due in one second; KRON_KUBE_JOBS=200 is short
-	$(RUN) -m benchmarks.kube
+kube-e2e:  ## run the operator on a real cluster with a node, and 22 KronJobs, most with real pods; needs `make kube NODE=1` and root
+	$(RUN) -m tests.kube.e2e $(if $(IF_BUILT),--if-built)

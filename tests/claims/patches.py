@@ -32,6 +32,7 @@ BODIES, CLAUSES, FIELDS, GRAMMAR, MODIFIERS = (
     "language/grammar.py",
     "language/kron.py",
 )
+KRONJOB, KRONJOB_SPEC, NAMES = "launchers/kronjob.py", "apps/operator/definition.py", "kube/names.py"
 CLOCKTIME, INTERVAL, MINUTES, PLACEHOLDER, POOL, SCATTER = (
     "language/sentences/clocktime.py",
     "language/sentences/interval.py",
@@ -237,4 +238,11 @@ DECLARATIVE_DOCUMENT = (
     Patch("DECL-TASK-RETRY", ANSWER, "now + retry_delay(run, policy, policy.retry_after // MILLISECOND)", "now"),
     Patch("DECL-CRON-REJECT-WRAP", FIELDS, "    if low > high:\n", "    if low > high and kind.high == 31:\n"),
 )
-PATCHES = (*KRON_SPEC, *KRON_SYNTAX, *SERVICE, *FUZZY, *DECLARATIVE_DOCUMENT)
+KUBERNETES = (
+    Patch("KSPEC-IDEM-K8S", KRONJOB, "job is None or mark_of(job) == mark_of(body)", "True"),
+    Patch("KSPEC-IDEM-K8S", KRONJOB, 'failure.reason == "AlreadyExists"', "False"),
+    Patch("KSPEC-IDEM-K8S", NAMES, "PERIOD_ID: period_id,", 'PERIOD_ID: "",'),
+    Patch("KSYN-SCOPE-CRD", KRONJOB_SPEC, '"window_duration": window.get("duration"),', '"window_duration": None,'),
+    Patch("KSYN-SCOPE-CRD", KRONJOB_SPEC, '";".join(value)', "value[0]"),
+)
+PATCHES = (*KRON_SPEC, *KUBERNETES, *KRON_SYNTAX, *SERVICE, *FUZZY, *DECLARATIVE_DOCUMENT)

@@ -13,12 +13,14 @@ from lightkube.config.models import Cluster, User
 
 from kron.kube.config import connect
 from kron.kube.kind import KRONJOB
+from tests.kube.cluster.audit_log import recorded_calls
 from tests.kube.cluster.control_plane import running
 from tests.kube.cluster.release import chosen_release
 from tests.kube.server import FakeServer
 
 KRON = Path(sys.executable).with_name("kron")
 NUMBERS = count(1)
+CALLS = pytest.StashKey()  # the requests of service accounts, for those who run pytest
 
 
 @asynccontextmanager
@@ -48,7 +50,7 @@ def server():
 
 
 @pytest.fixture(scope="session")
-def cluster():
+def cluster(pytestconfig):
     """A real Kubernetes control plane with the definition of KronJobs, one for each process of pytest that asks."""
     release = chosen_release()
     missing = release.missing()
@@ -57,6 +59,7 @@ def cluster():
     with running(release) as cluster:
         apply_definition(cluster)
         yield cluster
+        pytestconfig.stash[CALLS] = recorded_calls(cluster.folder)
 
 
 @pytest.fixture

@@ -6,13 +6,17 @@ import subprocess
 import pytest
 from hypothesis import given, settings
 
-from kron.apps.operator.definition import OperatorDefaults, job_of_kronjob
+from kron.apps.operator.definition import OperatorDefaults, fields_of, job_of_kronjob
 from kron.errors import KronError
 from kron.kube.kind import KRONJOB, Place
+from kron.language.canonical import unparse
+from kron.language.manifest import define
 from tests.kube.cluster.objects import asked, kronjob
 from tests.kube.conftest import KRON
-from tests.operator.specs import BAD, GOOD, OPERATOR, RULE, spec_of
-from tests.operator.test_definition import CHANGES, SPEC_SCHEMA
+from tests.language import texts
+from tests.language.asking import kron
+from tests.operator.specs import BAD, GOOD, LONG_LINE, OPERATOR, RULE, spec_of
+from tests.operator.test_definition import CHANGES, LONG_FIELDS, SPEC_SCHEMA, spec_of_schedule
 from tests.operator.validation import problems
 
 pytestmark = pytest.mark.slow
@@ -34,6 +38,27 @@ def test_good_spec_is_accepted(cluster, changes):
     answer = checked(cluster, spec_of(changes))
     assert answer.status_code == 201, answer.text
     assert defined(answer.json()["spec"]) == defined(spec_of(changes)), "a default of the schema changed the schedule"
+
+
+@pytest.mark.req("KSYN-SCOPE-CRD")
+@settings(max_examples=100)
+@given(schedule=texts.schedules)
+def test_any_schedule_passes_through_the_server_unchanged(cluster, schedule):
+    """The fields that the server gives back mean the schedule that its line means."""
+    spec = spec_of_schedule(schedule)
+    answer = checked(cluster, spec)
+    assert answer.status_code == 201, answer.text
+    received = define({"identity": "a", **fields_of(answer.json()["spec"])}).schedule
+    assert received == schedule == kron(unparse(schedule))
+
+
+@pytest.mark.req("KSYN-SCOPE-CRD")
+def test_line_and_fields_that_the_server_gives_back_are_one_schedule(cluster):
+    line, fields = (
+        checked(cluster, spec_of(changes)).json()["spec"] for changes in ({"schedule": LONG_LINE}, LONG_FIELDS)
+    )
+    assert defined(line).schedule == defined(fields).schedule
+    assert define({"identity": "a", **fields_of(fields)}).schedule == kron(line["schedule"])
 
 
 @pytest.mark.parametrize(("who", "changes", "code"), BAD.values(), ids=BAD)

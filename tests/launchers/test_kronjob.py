@@ -84,6 +84,7 @@ def test_manual_run_has_no_seed(server):
     assert SEED_HASH not in job_in(server)["metadata"]["annotations"]
 
 
+@pytest.mark.req("KSPEC-IDEM-K8S")
 def test_second_attempt_finds_the_job_of_the_first(server):
     assert [started(server), started(server)] == [OK, OK]
     assert len(server.of("jobs")) == 1
@@ -96,6 +97,7 @@ def test_job_deleted_between_the_requests_is_not_created_again(server):
     assert server.count("POST", "/jobs") == 2
 
 
+@pytest.mark.req("KSPEC-IDEM-K8S")
 @pytest.mark.parametrize("change", ["owner", "key", "period"])
 def test_job_of_another_run_is_left_alone_and_told(server, change):
     started(server)

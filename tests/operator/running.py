@@ -7,6 +7,7 @@ from kron.apps.operator.cluster import watch_count
 from kron.apps.operator.definition import OperatorDefaults
 from kron.apps.operator.main import Operator
 from kron.apps.operator.options import OperatorOptions
+from kron.apps.operator.rbac import operator_rules
 from kron.engine.audit import audit
 from kron.engine.clock import ManualClock
 from kron.engine.events import Memory
@@ -18,11 +19,12 @@ from tests.operator.specs import MINIMAL
 
 START = 1_772_359_200  # 2026-03-01T10:00:00Z
 PATIENCE_SECONDS = 60
-ALLOWED = {  # privileges of the role in docs/how-to/kron-operator.md
-    *(("kronjobs", verb) for verb in ("list", "watch")),
-    ("kronjobs/status", "patch"),
-    *(("jobs", verb) for verb in ("get", "list", "watch", "create", "delete")),
-    ("events", "create"),
+ALLOWED = {  # privileges that requests need; an admission plugin asks for those of the finalizers
+    (resource, verb)
+    for rule in operator_rules()
+    for resource in rule["resources"]
+    for verb in rule["verbs"]
+    if resource != "kronjobs/finalizers"
 }
 
 

@@ -20,6 +20,12 @@ from tests.operator.validation import problems
 PLACE = Place("shop", "report")
 SPEC_SCHEMA = resource_definition()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
 NAMES = {overlap: name for name, overlap in CONCURRENCY.items()}
+LONG_FIELDS = {  # the same schedule as `LONG_LINE`
+    "timezone": "Europe/Paris",
+    "window": {"duration": "2h"},
+    "seed": {"strategy": "daily", "salt": "x"},
+    "policy": {"concurrency": "allow", "deadline": "5m"},
+}
 
 
 def defined(changes, defaults=None, place=PLACE):
@@ -153,14 +159,8 @@ def test_spec_of_any_schedule_gives_that_schedule(schedule):
 
 @pytest.mark.req("KSYN-SCOPE-CRD")
 def test_line_and_fields_give_equal_schedules():
-    fields = {
-        "timezone": "Europe/Paris",
-        "window": {"duration": "2h"},
-        "seed": {"strategy": "daily", "salt": "x"},
-        "policy": {"concurrency": "allow", "deadline": "5m"},
-    }
-    assert define({"identity": "a", **fields_of(spec_of(fields))}).schedule == kron(LONG_LINE)
-    assert defined(fields).schedule == defined({"schedule": LONG_LINE}).schedule
+    assert define({"identity": "a", **fields_of(spec_of(LONG_FIELDS))}).schedule == kron(LONG_LINE)
+    assert defined(LONG_FIELDS).schedule == defined({"schedule": LONG_LINE}).schedule
 
 
 JSON = st.recursive(

@@ -19,10 +19,11 @@ CHART = FOLDER / "chart"
 HELM = shutil.which("helm", path=str(Path(sys.executable).parent)) or shutil.which("helm")
 needs_helm = pytest.mark.skipif(not HELM, reason="needs helm")
 RIGHTS = {  # all that the operator may do
-    "kron.io/kronjobs": {"get", "list", "watch"},
+    "kron.io/kronjobs": {"list", "watch"},
     "kron.io/kronjobs/status": {"patch"},
+    "kron.io/kronjobs/finalizers": {"update"},
     "batch/jobs": {"get", "list", "watch", "create", "delete"},
-    "events.k8s.io/events": {"create", "patch"},
+    "events.k8s.io/events": {"create"},
 }
 
 

@@ -16,20 +16,23 @@ import httpx2
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+from tests.kube.cluster.audit_log import audit_options
 from tests.kube.cluster.processes import Processes
 from tests.kube.cluster.release import ETCD
 from tests.postgres import free_port
 
-ADMIN, OPERATOR = "admin", "operator"  # users; the token of each is its name
+ADMIN = "admin"  # user, and its token
 TIMEOUT_SECONDS = 180  # of what takes seconds on an idle machine
 READY_SECONDS = 180.0  # a busy machine needs minutes for what takes 10 s
 API_SERVER, CONTROLLERS = "kube-apiserver", "kube-controller-manager"
-RUN_CONTROLLERS = "job,cronjob,garbagecollector,namespace,serviceaccount,resourcequota,ttl-after-finished,podgc"
+RUN_CONTROLLERS = (
+    "job,cronjob,garbagecollector,namespace,serviceaccount,resourcequota,ttl-after-finished,podgc,nodelifecycle"
+)
 MERGE_PATCH = "application/merge-patch+json"
 
 
 class Cluster:
-    """A control plane of a release. `kubeconfig` names the administrator, `operator_kubeconfig` another user."""
+    """A control plane of a release. `kubeconfig` names the administrator."""
 
     def __init__(self, release):
         self.release = release
@@ -37,14 +40,12 @@ class Cluster:
         self.folder = self.processes.folder
         self.port, self.etcd_port, self.peer_port = free_port(), free_port(), free_port()
         self.url, self.kubeconfig = f"https://127.0.0.1:{self.port}", self.folder / "kubeconfig"
-        self.operator_kubeconfig = self.folder / "operator.kubeconfig"
         self.http = None
 
     def start(self):
         """Start the servers, and wait until they are ready."""
         _write_key(self.folder / "accounts.key")
-        tokens = f'{ADMIN},{ADMIN},{ADMIN},"system:masters"\n{OPERATOR},{OPERATOR},{OPERATOR}\n'
-        (self.folder / "tokens.csv").write_text(tokens, encoding="utf-8")
+        (self.folder / "tokens.csv").write_text(f'{ADMIN},{ADMIN},{ADMIN},"system:masters"\n', encoding="utf-8")
         self.start_etcd()
         self.start_api_server()
         self.start_controllers()
@@ -88,18 +89,20 @@ class Cluster:
             "disable-admission-plugins": "ServiceAccount",
             "enable-admission-plugins": "OwnerReferencesPermissionEnforcement",  # as some distributions have it
             "endpoint-reconciler-type": "none",
+            **audit_options(self.folder),
         }
         self._start(API_SERVER, options)
         self.processes.until(self._is_ready, READY_SECONDS, "the API server is ready")
 
     def start_controllers(self):
-        """Start the controllers of Jobs, CronJobs, namespaces and garbage."""
+        """Start the controllers of Jobs, CronJobs, namespaces, nodes and garbage."""
         options = {
             "kubeconfig": self.kubeconfig,
             "secure-port": "0",
             "leader-elect": "false",
             "service-account-private-key-file": "accounts.key",
             "controllers": RUN_CONTROLLERS,
+            "node-monitor-grace-period": "30s",
         }
         self._start(CONTROLLERS, options)
 
@@ -159,8 +162,7 @@ class Cluster:
         """Whether the API server answers. The first answer needs its certificate, which it makes itself."""
         certificate = self.folder / "certificates" / "apiserver.crt"
         if not self.http and certificate.exists() and certificate.read_text().count("END CERTIFICATE") > 1:
-            self._write_kubeconfig(self.kubeconfig, certificate, ADMIN)
-            self._write_kubeconfig(self.operator_kubeconfig, certificate, OPERATOR)
+            self.write_kubeconfig(self.kubeconfig, ADMIN)
             verify = ssl.create_default_context(cafile=certificate)
             headers = {"Authorization": f"Bearer {ADMIN}"}
             self.http = httpx2.Client(base_url=self.url, headers=headers, verify=verify, trust_env=False, timeout=30)
@@ -171,14 +173,16 @@ class Cluster:
         except httpx2.HTTPError:
             return False
 
-    def _write_kubeconfig(self, path, certificate, user):
+    def write_kubeconfig(self, path, token):
+        """Write a kubeconfig of the user to whom a token belongs."""
+        certificate = self.folder / "certificates" / "apiserver.crt"
         cluster = {"server": self.url, "certificate-authority": str(certificate)}
         config = {
             "apiVersion": "v1",
             "kind": "Config",
             "clusters": [{"name": "test", "cluster": cluster}],
-            "users": [{"name": user, "user": {"token": user}}],
-            "contexts": [{"name": "test", "context": {"cluster": "test", "user": user}}],
+            "users": [{"name": "test", "user": {"token": token}}],
+            "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
             "current-context": "test",
         }
         path.write_text(json.dumps(config), encoding="utf-8")

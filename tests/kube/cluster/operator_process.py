@@ -1,4 +1,4 @@
-"""`kron operator run` on a real cluster, with the rights that the operator needs and no others."""
+"""`kron operator run` on a real cluster, with the rights that `kron operator manifests` gives it, and no others."""
 
 import asyncio
 import os
@@ -10,39 +10,21 @@ from pathlib import Path
 
 from kron.engine.clock import SystemClock
 from kron.stores.sqlite import SqliteStore
-from tests.kube.cluster.control_plane import OPERATOR, TIMEOUT_SECONDS
+from tests.kube.cluster.control_plane import TIMEOUT_SECONDS
+from tests.kube.cluster.rights import kubeconfig_of_operator
 
 KRON = Path(sys.executable).with_name("kron")
-ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
-BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
-RULES = [
-    {"apiGroups": ["kron.io"], "resources": ["kronjobs"], "verbs": ["get", "list", "watch"]},
-    {"apiGroups": ["kron.io"], "resources": ["kronjobs/status"], "verbs": ["patch"]},
-    {"apiGroups": ["kron.io"], "resources": ["kronjobs/finalizers"], "verbs": ["update"]},
-    {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["get", "list", "watch", "create", "delete"]},
-    {"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create"]},
-]
-
-
-def allow_operator(cluster):
-    """Give the user of the operator its rights, once."""
-    if cluster.request("GET", f"{ROLES}/{OPERATOR}").is_success:
-        return
-    metadata = {"name": OPERATOR}
-    cluster.do("POST", ROLES, {"metadata": metadata, "rules": RULES})
-    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": OPERATOR}
-    user = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": OPERATOR}
-    cluster.do("POST", BINDINGS, {"metadata": metadata, "roleRef": role, "subjects": [user]})
 
 
 class OperatorProcess:
-    """An operator of one namespace. It can be killed and started again with its store."""
+    """An operator of one namespace, or of all. It can be killed and started again with its store."""
 
-    def __init__(self, cluster, namespace, folder, *options):
+    def __init__(self, cluster, namespace, folder, *options, everywhere=False):
         self.cluster, self.namespace, self.folder, self.options = cluster, namespace, folder, options
         self.store, self.log = folder / "operator.db", folder / "operator.log"
         self.process = None
-        allow_operator(cluster)
+        self.kubeconfig = kubeconfig_of_operator(cluster, namespace, everywhere=everywhere)
+        self.scope = [] if everywhere else ["--namespaces", namespace]
 
     def __enter__(self):
         try:
@@ -58,12 +40,12 @@ class OperatorProcess:
 
     def start(self):
         """Start the operator, and wait until it plans."""
-        words = ["operator", "run", "--store", f"sqlite:{self.store}", "--namespaces", self.namespace, "--log", "json"]
+        words = ["operator", "run", "--store", f"sqlite:{self.store}", *self.scope, "--log", "json"]
         began = self.log.stat().st_size if self.log.exists() else 0
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", KRON, *words, *self.options],  # ends with the tests
-                env={**os.environ, "KUBECONFIG": str(self.cluster.operator_kubeconfig)},
+                env={**os.environ, "KUBECONFIG": str(self.kubeconfig)},
                 stdin=subprocess.DEVNULL,
                 stderr=log,
             )

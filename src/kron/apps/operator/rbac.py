@@ -13,12 +13,17 @@ _WRITE = ("create", "delete", "deletecollection", "patch", "update")
 
 
 def operator_rules() -> list[Rule]:
-    """Return all rights of the operator. It reads no pods, secrets, CronJobs and namespaces, and needs no leases."""
+    """Return all rights of the operator. It reads no pods, secrets, CronJobs and namespaces, and needs no leases.
+
+    The operator sends no request for the finalizers. The admission plugin OwnerReferencesPermissionEnforcement, which
+    some distributions switch on, asks for that right when the owner of a new Job is one whose deletion the Job blocks.
+    """
     return [
-        _rule(GROUP, [KRONJOB.plural], _READ),
+        _rule(GROUP, [KRONJOB.plural], ("list", "watch")),
         _rule(GROUP, [f"{KRONJOB.plural}/status"], ("patch",)),
+        _rule(GROUP, [f"{KRONJOB.plural}/finalizers"], ("update",)),
         _rule(_group(JOB.api_version), [JOB.plural], (*_READ, "create", "delete")),
-        _rule(_group(EVENT.api_version), [EVENT.plural], ("create", "patch")),
+        _rule(_group(EVENT.api_version), [EVENT.plural], ("create",)),
     ]
 
 
