@@ -190,7 +190,7 @@ def test_request_and_pause_by_annotations(world):
         await life.defined()
         world.annotate(pause="wait for the migration", run="ticket-5")
         await until(lambda: world.jobs)
-        await until(lambda: world.conditions()["Suspended"]["reason"] == "Paused")
+        await until(lambda: world.conditions().get("Suspended", {}).get("reason") == "Paused")
         (run,) = await life.runs()
         return run
 
