@@ -234,7 +234,7 @@ alerts-quiet:  ## run ordinary load for MINUTES (60); no alert fires
 claims:  ## break each requirement in turn; the tests that claim it must fail
 	$(RUN) -m tests.claims $(if $(SLOW),--slow) $(IDS)
 
-.PHONY: kube kube-tests kube-faults kube-e2e
+.PHONY: kube kube-tests kube-faults kube-e2e kube-switch
 kube:  ## build Kubernetes KRON_KUBE (1.31) and etcd from Go modules into KRON_KUBE_DIR; about 30 CPU minutes, once
 	$(RUN) -m tests.kube.cluster.build $(if $(NODE),--node)
 
@@ -246,3 +246,6 @@ kube-faults:  ## break a real Kubernetes cluster and its operators in 29 ways; e
 
 kube-e2e:  ## run the operator on a real cluster with a node, and 22 KronJobs, most with real pods; needs `make kube NODE=1` and root
 	$(RUN) -m tests.kube.e2e $(if $(IF_BUILT),--if-built)
+
+kube-switch:  ## switch CronJobs to KronJobs and back on a real control plane, with kills; no period lost or doubled; 15 minutes
+	$(RUN) -m tests.campaigns.kube_switch

@@ -106,7 +106,7 @@ class Api:
         }
         timeout = Timeout(self.http.timeout.connect, read=MAX_SILENCE_SECONDS)
         async with (
-            _failures(),
+            no_answer_errors(),
             self.http.stream("GET", kind.path(namespace), params=_set(parameters), timeout=timeout) as response,
         ):
             if not response.is_success:
@@ -172,7 +172,7 @@ class Api:
     ) -> Body:
         content = None if body is None else json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
         headers = {"Accept": _JSON, **({} if content is None else {"Content-Type": content_type})}
-        async with _failures():
+        async with no_answer_errors():
             response = await self.http.request(
                 method, path, params=_set(parameters or {}), content=content, headers=headers
             )
@@ -185,7 +185,7 @@ class Api:
 
 
 @asynccontextmanager
-async def _failures() -> AsyncIterator[None]:
+async def no_answer_errors() -> AsyncIterator[None]:
     """Turn the errors of the HTTP client into `NoAnswer`."""
     try:
         yield

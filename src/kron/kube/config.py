@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from httpx2 import Timeout
 from lightkube.config.client_adapter import AsyncClient, ConnectionParams
 from lightkube.config.kubeconfig import KubeConfig, SingleConfig
 from lightkube.core.exceptions import ConfigError
 
-from kron.errors import InvalidSetting
+from kron.errors import InvalidSetting, did_you_mean
 from kron.kube.api import Api
 
 TIMEOUT_SECONDS = 10.0  # of a request that is not a watch
 
 
-def configuration() -> SingleConfig:
+def configuration(context: str = "") -> SingleConfig:
     """Return the configuration of this process.
+
+    Args:
+        context: Context of the kubeconfig; empty for its current context.
 
     Raises:
         InvalidSetting: There is no cluster, or the configuration cannot be used.
     """
     try:
-        config = KubeConfig.from_env().get()
+        kubeconfig = KubeConfig.from_env()
+        if context and context not in kubeconfig.contexts:
+            raise _no_context(context, [*kubeconfig.contexts])
+        config = kubeconfig.get(context or None)
     except (ConfigError, OSError) as error:
         raise _no_cluster(str(error)) from error
     if config is None:
@@ -31,6 +39,11 @@ def configuration() -> SingleConfig:
 def connect(config: SingleConfig) -> Api:
     """Return a client of a cluster. It opens its first connection with its first request."""
     return Api(AsyncClient(config, ConnectionParams(timeout=Timeout(TIMEOUT_SECONDS))))
+
+
+def _no_context(name: str, known: Sequence[str]) -> InvalidSetting:
+    hint = did_you_mean(name, known, f"its contexts: {', '.join(known[:10]) or 'none'}")
+    return InvalidSetting("NO_CLUSTER", f"the kubeconfig has no context {name!r}", hint=hint)
 
 
 def _no_cluster(cause: str) -> InvalidSetting:
