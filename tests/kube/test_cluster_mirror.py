@@ -112,13 +112,21 @@ def test_deletion_before_a_compacted_version_is_told(cluster, namespace):
 
 
 @pytest.mark.campaign
-def test_mirror_of_a_restored_database_is_that_of_the_backup(cluster, namespace):
+@pytest.mark.parametrize("is_seen", [True, False])
+def test_mirror_of_a_restored_database_is_that_of_the_backup(cluster, namespace, is_seen):
+    """Also if the mirror has not seen that the server was down."""
+
     async def main():
         async with following(cluster, namespace) as follower:
-            with cluster.database_of_now():
-                await asyncio.to_thread(lambda: [put(cluster, namespace, name) for name in ("later", "last")])
-                remove(cluster, namespace, "a")
-                await follower.names("later", "last")
+            backup = cluster.database_of_now()
+            await asyncio.to_thread(backup.__enter__)
+            await asyncio.to_thread(lambda: [put(cluster, namespace, name) for name in ("later", "last")])
+            remove(cluster, namespace, "a")
+            await follower.names("later", "last")
+            if is_seen:
+                await asyncio.to_thread(backup.__exit__, None, None, None)
+            else:
+                backup.__exit__(None, None, None)  # the mirror does nothing meanwhile
             await follower.names("a")
             put(cluster, namespace, "new")
             await follower.names("a", "new")

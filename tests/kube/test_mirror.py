@@ -213,7 +213,9 @@ def test_resync_lists_again_not_older_than_the_copy(server):
     assert run(server, use).told == [("a", "+"), ("b", "+")]
 
 
-def test_server_restored_from_a_backup_is_listed_again(server):
+@pytest.mark.parametrize("seconds", [0, module.RESYNC_SECONDS])
+def test_server_restored_from_a_backup_is_listed_again(server, seconds):
+    """Also if the mirror has not seen it down: a watch from a version that it has not reached would tell nothing."""
     for name in "abc":
         server.put("kronjobs", "shop", name)
 
@@ -224,7 +226,7 @@ def test_server_restored_from_a_backup_is_listed_again(server):
             server.log = [entry for entry in server.log if entry[0] <= 2]
             for key in [key for key in server.objects if key[2] != "a"]:
                 del server.objects[key]
-        clock.now += module.RESYNC_SECONDS
+        clock.now += seconds
         server.cut_watches()
         await until(lambda: equal(server, mirror))
 

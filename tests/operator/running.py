@@ -79,7 +79,7 @@ class World:
 
     def calls(self):
         """The privileges that the requests so far have needed."""
-        verbs = {"POST": "create"}
+        verbs = {"POST": "create", "CHECK": "list"}
         found = set()
         for method, path, _ in self.server.requests:
             _, _, _, *rest = path.strip("/").split("/")

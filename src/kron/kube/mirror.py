@@ -93,6 +93,8 @@ class Mirror(Generic[Value]):
             try:
                 if not self._version or self.clock() >= self._resync_at:
                     await self._list()
+                elif self.failure is not None:
+                    await self.api.check_version(self.kind, self.namespace, self._version)
                 await self._watch()
             except (Refusal, NoAnswer) as failure:
                 await self._recover(failure)
@@ -102,7 +104,8 @@ class Mirror(Generic[Value]):
 
         A busy server can continue from the version of the copy. Any other refusal means that it cannot: the version is
         too old (410), or newer than a database that was restored from a backup. A server that was down is asked for a
-        list, because a restored one would send no event until it reaches the version of the copy.
+        list, and one whose line was cut for its version: a restored one would send no event until it reaches the
+        version of the copy.
         """
         self.breaks += 1
         self.failure = failure
