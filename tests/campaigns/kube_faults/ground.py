@@ -12,9 +12,10 @@ import httpx2
 from kron.kube.kind import JOB
 from kron.kube.names import KEY, KRONJOB_LABEL, PERIOD_ID, TRIGGER
 from tests import postgres
-from tests.kube.cluster.control_plane import API_SERVER, OPERATOR, Cluster
-from tests.kube.cluster.operator_process import allow_operator
+from tests.kube.cluster.audit_log import LOG, POLICY
+from tests.kube.cluster.control_plane import API_SERVER, Cluster
 from tests.kube.cluster.pods import END, PHASES, end_pod
+from tests.kube.cluster.rights import kubeconfig_of_operator, user_of
 from tests.kube.conftest import apply_definition
 
 AUDIT_POLICY = {
@@ -26,6 +27,7 @@ AUDIT_POLICY = {
         {"level": "None"},
     ],
 }
+HOME = "kron"  # namespace of the operators' service account
 PODS_SECONDS = 0.2  # between two looks at the pods
 
 
@@ -34,13 +36,12 @@ class AuditedCluster(Cluster):
 
     @property
     def audit_log(self):
-        return self.folder / "audit.log"
+        return self.folder / LOG
 
     def _start(self, program, options):
         if program == API_SERVER:
-            policy = self.folder / "audit-policy.json"
+            policy = self.folder / POLICY
             policy.write_text(json.dumps(AUDIT_POLICY), encoding="utf-8")
-            options = {**options, "audit-policy-file": policy, "audit-log-path": self.audit_log}
         super()._start(program, options)
 
 
@@ -86,7 +87,7 @@ class JobLog:
         for line in lines:
             entry = _entry_of(line)
             is_created = entry.get("responseStatus", {}).get("code") == 201 and "dryRun" not in entry["requestURI"]
-            if is_created and entry["user"]["username"] == OPERATOR:
+            if is_created and entry["user"]["username"] == user_of(HOME):
                 period, job = _job_of(entry["requestObject"])
                 self.created[entry["objectRef"]["namespace"]][period].append(job)
 
@@ -94,8 +95,8 @@ class JobLog:
 class Ground:
     """A cluster, its Jobs, and its pods, which end as their annotations say."""
 
-    def __init__(self, cluster, folder):
-        self.cluster, self.folder, self.jobs = cluster, folder, JobLog(cluster)
+    def __init__(self, cluster, folder, kubeconfig):
+        self.cluster, self.folder, self.kubeconfig, self.jobs = cluster, folder, kubeconfig, JobLog(cluster)
         self.stop, self.lock = threading.Event(), threading.Lock()
         self.closing, self.postgres = ExitStack(), None
 
@@ -124,8 +125,8 @@ def ground(release, folder):
     try:
         cluster.start()
         apply_definition(cluster)
-        allow_operator(cluster)
-        found = Ground(cluster, folder)
+        cluster.do("POST", "/api/v1/namespaces", {"metadata": {"name": HOME}})
+        found = Ground(cluster, folder, kubeconfig_of_operator(cluster, HOME, everywhere=True))
         thread = threading.Thread(target=found.end_pods, daemon=True)
         thread.start()
         try:

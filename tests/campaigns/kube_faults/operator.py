@@ -35,9 +35,11 @@ class Operator(OperatorProcess):
     def __init__(self, world, name, *options, store="", proxy=None, planted=""):
         folder = world.folder / name
         folder.mkdir(parents=True)
-        super().__init__(world.cluster, world.namespace, folder, "--default-deadline", "1h", *options)
+        self.cluster, self.namespace, self.folder = world.cluster, world.namespace, folder
+        self.options, self.process = ("--default-deadline", "1h", *options), None
+        self.store, self.log = folder / "operator.db", folder / "operator.log"
         self.url, self.planted = store or f"sqlite:{self.store}", planted
-        self.kubeconfig = world.cluster.operator_kubeconfig if proxy is None else _kubeconfig(folder, proxy.url)
+        self.kubeconfig = world.ground.kubeconfig if proxy is None else _proxied(world.ground.kubeconfig, folder, proxy)
         self.clock = folder / "clock"
         self.log.touch()
         self.set_clock(0)
@@ -126,16 +128,9 @@ class Operator(OperatorProcess):
         return {**false, "DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1"}
 
 
-def _kubeconfig(folder, url):
+def _proxied(kubeconfig, folder, proxy):
     """A kubeconfig that leads through a proxy."""
-    path = folder / "kubeconfig"
-    config = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "proxied", "cluster": {"server": url}}],
-        "users": [{"name": "operator", "user": {"token": "operator"}}],
-        "contexts": [{"name": "proxied", "context": {"cluster": "proxied", "user": "operator"}}],
-        "current-context": "proxied",
-    }
+    path, config = folder / "kubeconfig", json.loads(kubeconfig.read_text(encoding="utf-8"))
+    config["clusters"][0]["cluster"] = {"server": proxy.url}
     path.write_text(json.dumps(config), encoding="utf-8")
     return path

@@ -53,6 +53,7 @@ def run_operator(options: OperatorOptions) -> int:
 
 
 async def _run(config: Any, options: OperatorOptions, sink: Sink) -> None:
+    from kron.apps.operator.cluster import watch_count
     from kron.apps.operator.dry_run import DryRun
     from kron.apps.operator.main import Operator
 
@@ -63,7 +64,7 @@ async def _run(config: Any, options: OperatorOptions, sink: Sink) -> None:
     set_tenant_scope(ALL_TENANTS)
     await check_served(options.store)
     _make_folder(options.store)
-    api = config.connect(config.configuration())
+    api = config.connect(config.configuration(), watches=watch_count(options.namespaces))
     try:
         async with open_store(options.store) as store:
             await check_kind(store, options.store, options.defaults.identity_prefix, dry_run=options.dry_run)
