@@ -25,7 +25,8 @@ lint:  ## check style, types and import layers
 test:  ## run all tests except the campaigns
 	$(RUN) -m pytest -n auto -m "not campaign"
 
-LOWEST = tests/launchers/test_post.py tests/launchers/test_kubernetes.py tests/service/test_resources.py \
+LOWEST = tests/launchers/test_post.py tests/launchers/test_kubernetes.py tests/kube/test_transport.py \
+	tests/service/test_resources.py \
 	tests/service/test_tokens.py tests/service/test_tracing.py tests/stores/test_change.py \
 	tests/cli/test_compile.py tests/cli/test_load.py tests/integrations/test_celery_schedule.py \
 	tests/integrations/test_celery_jobs.py tests/integrations/test_celery_publisher.py
@@ -194,6 +195,10 @@ schemathesis:  ## send 10,000 valid and invalid requests to the HTTP API; only d
 
 bench-krond:  ## measure krond next to Debian's cron on the same tables: idle, load, bursts; fails if a target is missed
 	$(RUN) -m benchmarks.krond
+
+.PHONY: bench-kube
+bench-kube:  ## compare the operator with the CronJob controller at 5,000 due in one second; KRON_KUBE_JOBS=200 is short
+	$(RUN) -m benchmarks.kube
 
 deb:  ## build the Debian package of krond into dist/, without network
 	$(RUN) -m deploy.debian.build

@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import asynccontextmanager
 
+from kron.apps.operator.cluster import watch_count
 from kron.apps.operator.definition import OperatorDefaults
 from kron.apps.operator.main import Operator
 from kron.apps.operator.options import OperatorOptions
@@ -100,7 +101,7 @@ class World:
 
     @asynccontextmanager
     async def running(self):
-        async with connected(self.server.url) as api:
+        async with connected(self.server.url, watches=watch_count(self.options.namespaces)) as api:
             store = SqliteStore(str(self.file), self.clock)
             sink = Memory()
             operator = Operator(api, store, self.options, sink, interval=0.02, clock=self.clock)

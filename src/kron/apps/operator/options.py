@@ -29,6 +29,7 @@ class OperatorOptions:
     events: str = "changes"
     retention_days: int = 90
     log: str = "auto"
+    metrics_per_job: bool = False
 
 
 def read_options(args: argparse.Namespace) -> OperatorOptions:
@@ -61,6 +62,7 @@ def read_options(args: argparse.Namespace) -> OperatorOptions:
         args.events,
         args.retention_days,
         args.log,
+        args.metrics_per_job,
     )
 
 

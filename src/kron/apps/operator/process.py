@@ -52,6 +52,7 @@ def run_operator(options: OperatorOptions) -> int:
 
 
 async def _run(config: Any, options: OperatorOptions, sink: Sink) -> None:
+    from kron.apps.operator.cluster import watch_count
     from kron.apps.operator.main import Operator
 
     stop = asyncio.Event()
@@ -61,7 +62,7 @@ async def _run(config: Any, options: OperatorOptions, sink: Sink) -> None:
     set_tenant_scope(ALL_TENANTS)
     await check_served(options.store)
     _make_folder(options.store)
-    api = config.connect(config.configuration())
+    api = config.connect(config.configuration(), watches=watch_count(options.namespaces))
     try:
         async with open_store(options.store) as store:
             await Operator(api, store, options, sink).run(stop)
