@@ -25,7 +25,8 @@ lint:  ## check style, types and import layers
 test:  ## run all tests except the campaigns
 	$(RUN) -m pytest -n auto -m "not campaign"
 
-LOWEST = tests/launchers/test_post.py tests/launchers/test_kubernetes.py tests/service/test_resources.py \
+LOWEST = tests/launchers/test_post.py tests/launchers/test_kubernetes.py tests/kube/test_transport.py \
+	tests/service/test_resources.py \
 	tests/service/test_tokens.py tests/service/test_tracing.py tests/stores/test_change.py \
 	tests/cli/test_compile.py tests/cli/test_load.py tests/integrations/test_celery_schedule.py \
 	tests/integrations/test_celery_jobs.py tests/integrations/test_celery_publisher.py
@@ -195,6 +196,10 @@ schemathesis:  ## send 10,000 valid and invalid requests to the HTTP API; only d
 bench-krond:  ## measure krond next to Debian's cron on the same tables: idle, load, bursts; fails if a target is missed
 	$(RUN) -m benchmarks.krond
 
+.PHONY: bench-kube
+bench-kube:  ## compare the operator with the CronJob controller at 5,000 due in one second; KRON_KUBE_JOBS=200 is short
+	$(RUN) -m benchmarks.kube
+
 deb:  ## build the Debian package of krond into dist/, without network
 	$(RUN) -m deploy.debian.build
 
@@ -234,12 +239,18 @@ alerts-quiet:  ## run ordinary load for MINUTES (60); no alert fires
 claims:  ## break each requirement in turn; the tests that claim it must fail
 	$(RUN) -m tests.claims $(if $(SLOW),--slow) $(IDS)
 
-.PHONY: kube kube-tests kube-e2e
+.PHONY: kube kube-tests kube-faults kube-e2e kube-switch
 kube:  ## build Kubernetes KRON_KUBE (1.31) and etcd from Go modules into KRON_KUBE_DIR; about 30 CPU minutes, once
 	$(RUN) -m tests.kube.cluster.build $(if $(NODE),--node)
 
 kube-tests:  ## run the tests on a real Kubernetes control plane; needs `make kube`
 	$(RUN) -m pytest -m "campaign or not campaign" tests/kube -k "cluster or e2e" -rs
 
+kube-faults:  ## break a real Kubernetes cluster and its operators in 29 ways; each Job once, each period accounted for; needs `make kube`
+	$(RUN) -m tests.campaigns.kube_faults
+
 kube-e2e:  ## run the operator on a real cluster with a node, and 22 KronJobs, most with real pods; needs `make kube NODE=1` and root
 	$(RUN) -m tests.kube.e2e $(if $(IF_BUILT),--if-built)
+
+kube-switch:  ## switch CronJobs to KronJobs and back on a real control plane, with kills; no period lost or doubled; 15 minutes
+	$(RUN) -m tests.campaigns.kube_switch

@@ -24,8 +24,8 @@ CALLS = pytest.StashKey()  # the requests of service accounts, for those who run
 
 
 @asynccontextmanager
-async def connected(url):
-    api = connect(KubeConfig.from_one(cluster=Cluster(server=url), user=User(token="t")).get())
+async def connected(url, *, watches=0):
+    api = connect(KubeConfig.from_one(cluster=Cluster(server=url), user=User(token="t")).get(), watches=watches)
     try:
         yield api
     finally:

@@ -135,11 +135,14 @@ class FakeServer:
         split = urlsplit(handler.path)
         query = {name: values[0] for name, values in parse_qs(split.query).items()}
         body = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
+        if split.path == "/version":
+            return self._say(handler, 200, {"gitVersion": "v1.31.0"})
         _, _, _, *rest = split.path.strip("/").split("/")
         namespace = rest.pop(1) if rest[0] == "namespaces" else ""
         rest = rest[1:] if namespace else rest
         plural, name, sub = [*rest, "", ""][:3]
-        method = "WATCH" if query.get("watch") else "LIST" if handler.command == "GET" and not name else handler.command
+        reads = "WATCH" if query.get("watch") else "CHECK" if query.get("limit") == "1" else "LIST"
+        method = reads if handler.command == "GET" and not name else handler.command
         with self.lock:
             self.requests.append((method, split.path, query))
             self.bodies.append((handler.headers.get("Content-Type"), json.loads(body) if body else None))
@@ -160,7 +163,7 @@ class FakeServer:
         return self._cut(handler) if fault else self._say(handler, status, found)
 
     def _do(self, method, key, sub, query, body):
-        if method == "LIST":
+        if method in ("LIST", "CHECK"):
             return self._list(key[0], key[1], query)
         if method == "POST":
             return self._create((key[0], key[1], body["metadata"]["name"]), body, query)
@@ -170,7 +173,12 @@ class FakeServer:
         if method == "PATCH":
             new = copy.deepcopy(old)
             assert sub in ("", "status")
+            wanted = (body.get("metadata") or {}).get("resourceVersion")
+            if wanted and wanted != old["metadata"]["resourceVersion"]:
+                return 409, status_of(409, "Conflict")
             merge(new.setdefault("status", {}) if sub else new, body["status"] if sub else body)
+            if new.get("spec") != old.get("spec"):
+                new["metadata"]["generation"] = old["metadata"].get("generation", 1) + 1
             self._record("~", key, new)
             return 200, self.objects[key]
         if method == "DELETE":

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from kron.kube.kind import KRONJOB
-from kron.kube.mirror import Mirror
+from kron.kube.mirror import CUT_RESYNC_SECONDS, Mirror
 from tests.kube.cluster.objects import kronjob
 from tests.kube.conftest import reached
 from tests.kube.test_mirror import Copy, until
@@ -32,7 +32,7 @@ class Follower:
 
     async def names(self, *names):
         """Wait until the copy has these objects."""
-        await until(lambda: {place.name for place in self.mirror.entries} == set(names), SECONDS)
+        await until(lambda: {place.name for place in self.mirror.entries} == set(names), SECONDS + CUT_RESYNC_SECONDS)
         assert self.copy.entries == self.mirror.entries
 
 
@@ -112,13 +112,21 @@ def test_deletion_before_a_compacted_version_is_told(cluster, namespace):
 
 
 @pytest.mark.campaign
-def test_mirror_of_a_restored_database_is_that_of_the_backup(cluster, namespace):
+@pytest.mark.parametrize("is_seen", [True, False])
+def test_mirror_of_a_restored_database_is_that_of_the_backup(cluster, namespace, is_seen):
+    """Also if the mirror has not seen that the server was down."""
+
     async def main():
         async with following(cluster, namespace) as follower:
-            with cluster.database_of_now():
-                await asyncio.to_thread(lambda: [put(cluster, namespace, name) for name in ("later", "last")])
-                remove(cluster, namespace, "a")
-                await follower.names("later", "last")
+            backup = cluster.database_of_now()
+            await asyncio.to_thread(backup.__enter__)
+            await asyncio.to_thread(lambda: [put(cluster, namespace, name) for name in ("later", "last")])
+            remove(cluster, namespace, "a")
+            await follower.names("later", "last")
+            if is_seen:
+                await asyncio.to_thread(backup.__exit__, None, None, None)
+            else:
+                backup.__exit__(None, None, None)  # the mirror does nothing meanwhile
             await follower.names("a")
             put(cluster, namespace, "new")
             await follower.names("a", "new")

@@ -213,7 +213,9 @@ def test_resync_lists_again_not_older_than_the_copy(server):
     assert run(server, use).told == [("a", "+"), ("b", "+")]
 
 
-def test_server_restored_from_a_backup_is_listed_again(server):
+@pytest.mark.parametrize("seconds", [0, module.RESYNC_SECONDS])
+def test_server_restored_from_a_backup_is_listed_again(server, seconds):
+    """Also if the mirror has not seen it down: a watch from a version that it has not reached would tell nothing."""
     for name in "abc":
         server.put("kronjobs", "shop", name)
 
@@ -224,11 +226,34 @@ def test_server_restored_from_a_backup_is_listed_again(server):
             server.log = [entry for entry in server.log if entry[0] <= 2]
             for key in [key for key in server.objects if key[2] != "a"]:
                 del server.objects[key]
-        clock.now += module.RESYNC_SECONDS
+        clock.now += seconds
         server.cut_watches()
         await until(lambda: equal(server, mirror))
 
     assert run(server, use).told[3:] == [("b", "-"), ("c", "-")]
+
+
+def test_restored_server_that_has_reached_the_version_is_listed_soon(server):
+    """By other changes: then no answer tells that its database was restored."""
+    for name in "abc":
+        server.put("kronjobs", "shop", name)
+
+    async def use(mirror, copy, clock):
+        await following(server, mirror)
+        with server.lock:
+            server.version += 5
+            server.log.clear()
+            del server.objects["kronjobs", "shop", "c"]
+        server.cut_watches()
+        await until(lambda: server.count("WATCH", "kronjobs") == 2)
+        (*_, query) = [query for method, _, query in server.requests if method == "WATCH"]
+        assert int(query["timeoutSeconds"]) <= module.CUT_RESYNC_SECONDS
+        clock.now += module.CUT_RESYNC_SECONDS
+        server.put("kronjobs", "shop", "d")
+        server.cut_watches()
+        await until(lambda: equal(server, mirror))
+
+    assert ("c", "-") in run(server, use).told
 
 
 def test_delay_doubles_to_its_maximum_and_starts_again(server):

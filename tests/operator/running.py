@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import asynccontextmanager
 
+from kron.apps.operator.cluster import watch_count
 from kron.apps.operator.definition import OperatorDefaults
 from kron.apps.operator.main import Operator
 from kron.apps.operator.options import OperatorOptions
@@ -78,7 +79,7 @@ class World:
 
     def calls(self):
         """The privileges that the requests so far have needed."""
-        verbs = {"POST": "create"}
+        verbs = {"POST": "create", "CHECK": "list"}
         found = set()
         for method, path, _ in self.server.requests:
             _, _, _, *rest = path.strip("/").split("/")
@@ -100,7 +101,7 @@ class World:
 
     @asynccontextmanager
     async def running(self):
-        async with connected(self.server.url) as api:
+        async with connected(self.server.url, watches=watch_count(self.options.namespaces)) as api:
             store = SqliteStore(str(self.file), self.clock)
             sink = Memory()
             operator = Operator(api, store, self.options, sink, interval=0.02, clock=self.clock)

@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from kron.apps.operator.adopt import Adopter
 from kron.apps.operator.definition import job_of_kronjob
 from kron.apps.operator.follow import Follower
@@ -14,6 +16,7 @@ from kron.rules.outcome import Outcome, Reason
 from kron.rules.run_state import State
 from kron.rules.update import RunUpdate
 from tests.operator.making import IDENTITY, PLACE, START, Ledger, a_job, a_kronjob
+from tests.operator.specs import TEMPLATE
 
 PERIOD = START + 60
 SHARED_SETTLE_MS = settle_ms(worker_settings(is_alone=False), is_alone=False)
@@ -123,6 +126,35 @@ def test_claim_without_a_job_goes_back_after_a_while():
     assert (early.state, asked, waits) == (State.LAUNCHING, 0, True)
     assert (late.state, late.maybe_delivered) == (State.RETRY, False)
     assert (last.outcome, last.reason) == (Outcome.MISSED, Reason.DEADLINE)
+
+
+@pytest.mark.parametrize(
+    ("changes", "state"),
+    [
+        (None, State.UNKNOWN),  # the KronJob is gone, and its Jobs with it
+        ({"created": PERIOD + 1}, State.UNKNOWN),  # it was created again
+        ({"ttl": 0}, State.UNKNOWN),  # the Job can have ended
+        ({"ttl": 12}, State.UNKNOWN),
+        ({"ttl": 13}, State.RETRY),
+    ],
+)
+def test_claim_whose_job_can_have_been_deleted_is_unknown(changes, state):
+    """A launch could run the period a second time."""
+
+    async def work(made):
+        made.clock.advance(12.5)
+        if changes is None:
+            made.jobs.all.clear()
+        elif "ttl" in changes:
+            template = {"spec": {**TEMPLATE["spec"], "ttlSecondsAfterFinished": changes["ttl"]}}
+            made.jobs.all[PLACE] = a_kronjob(jobTemplate=template)
+        else:
+            made.jobs.all[PLACE] = made.kronjob._replace(**changes)
+        return await made.adopted()
+
+    (run,) = tried(work)
+    assert run.state is state
+    assert run.outcome is (Outcome.EXECUTED if state is State.UNKNOWN else None)
 
 
 def test_claim_whose_job_only_the_database_has_is_executed():

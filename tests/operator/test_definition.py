@@ -59,7 +59,9 @@ def test_bad_spec_is_refused_by_whom_the_table_says(who, changes, code):
         ("line and empty constraints", "has(self.constraints)"),
         ("line with a policy and policy", "has(self.policy)"),
         ("window of more than a year", "duration('8784h')"),
-        ("end before start", "self.startTime <= self.endTime"),
+        ("end before start", "timestamp(self.startTime) <= timestamp(self.endTime)"),
+        ("start of a day that does not exist", "timestamp(self.startTime)"),
+        ("deadline of 1,000 years", "duration(self.policy.deadline)"),
     ],
 )
 def test_every_rule_of_the_operator_is_in_the_resource(name, words):

@@ -3,6 +3,8 @@
 import asyncio
 from dataclasses import replace
 
+import pytest
+
 from kron.kube.names import job_name
 from kron.rules.outcome import Outcome, Reason
 from kron.rules.run_state import State
@@ -188,7 +190,7 @@ def test_request_and_pause_by_annotations(world):
         await life.defined()
         world.annotate(pause="wait for the migration", run="ticket-5")
         await until(lambda: world.jobs)
-        await until(lambda: world.conditions()["Suspended"]["reason"] == "Paused")
+        await until(lambda: world.conditions().get("Suspended", {}).get("reason") == "Paused")
         (run,) = await life.runs()
         return run
 
@@ -224,3 +226,31 @@ def test_probe_tells_readiness_and_metrics(world):
     assert " 200 " in live.splitlines()[0]
     assert "kron_operator_kronjobs 1" in metrics
     assert "kron_worker_passes_total" in metrics
+    assert "kron_operator_kronjob_" not in metrics
+
+
+@pytest.mark.parametrize(("faults", "writes"), [([], 1), ([Fault(403, reason="Forbidden")], 2)])
+def test_new_kronjob_has_its_status_after_its_check(world, faults, writes):
+    world.server.fail("DRY RUN", "jobs", *faults)
+    world.kronjob()
+
+    async def use(life):
+        await until(lambda: world.conditions().get("TemplateValid"))
+        return world.server.count("PATCH", "/status")
+
+    assert world.run(use) == writes  # a check that was refused for another reason keeps no status waiting
+
+
+def test_metrics_per_job_count_the_jobs_of_a_kronjob(world):
+    world.options = replace(world.options, metrics_per_job=True)
+    world.kronjob()
+
+    async def use(life):
+        await life.defined()
+        await life.pass_time(60)
+        await until(lambda: life.world.jobs)
+        await until(lambda: life.sink.named("launch_completed"))
+        return await life.operator._metrics_text()
+
+    series = 'kron_operator_kronjob_jobs_created_total{namespace="shop",name="report"} 1'
+    assert series in world.run(use).splitlines()

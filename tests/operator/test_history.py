@@ -10,6 +10,7 @@ from kron.engine.events import Event
 from kron.kube.failure import Refusal
 from kron.kube.kind import Place
 from kron.rules.launch_result import Report
+from kron.timing.zone import rfc3339
 from tests.operator.making import CREATED, IDENTITY, PLACE, START, Ledger, a_job, a_kronjob
 
 
@@ -37,7 +38,9 @@ class Made(Ledger):
 
     def __init__(self, **spec):
         super().__init__()
-        self.kronjob = a_kronjob(policy={"concurrency": "allow"}, **spec)
+        told = spec.pop("told", START + 3600)
+        status = {"lastPeriodID": rfc3339(told)} if told else {}
+        self.kronjob = a_kronjob(policy={"concurrency": "allow"}, status=status, **spec)
         self.cluster = Cluster(self.kronjob)
         self.history = History(self.cluster, self.store, self.cluster, self.identities, interval=0.0)
 
@@ -94,6 +97,23 @@ def test_unrecorded_end_keeps_its_job():
         return before, made.left()
 
     assert asyncio.run(main()) == ([1], [])
+
+
+@pytest.mark.parametrize(("told", "left"), [(None, [1, 2, 3]), (START + 120, [3]), (START + 180, [])])
+def test_job_stays_until_the_status_tells_its_period(told, left):
+    """If the store is lost then, its successor knows of the period from the Job, else from the status."""
+    assert trimmed("sss", successfulJobsHistoryLimit=0, told=told) == left
+
+
+def test_new_status_asks_for_a_look():
+    async def main():
+        made = Made()
+        made.history.kronjob_changed(made.kronjob, made.kronjob._replace(editor="someone"))
+        idle = made.history.queue.is_idle
+        made.history.kronjob_changed(made.kronjob, made.kronjob._replace(status_text=b"{}"))
+        return idle, made.history.queue.is_idle
+
+    assert asyncio.run(main()) == (True, False)
 
 
 def test_job_that_the_store_does_not_know_stays():

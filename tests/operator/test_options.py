@@ -21,11 +21,11 @@ def test_every_option_is_read():
     found = options(
         *("--store", "sqlite:a.db", "--namespaces", "shop, billing", "--identity-prefix", "east/"),
         *("--default-deadline", "5m", "--qps", "20", "--burst", "40", "--listen", ":8080"),
-        *("--events", "all", "--retention-days", "0", "--log", "json"),
+        *("--events", "all", "--retention-days", "0", "--log", "json", "--metrics-per-job"),
     )
     assert found == OperatorOptions(
         *("sqlite:a.db", ("shop", "billing"), OperatorDefaults("east/", 5 * MINUTE), 20.0, 40),
-        *(("0.0.0.0", 8080), "all", 0, "json"),
+        *(("0.0.0.0", 8080), "all", 0, "json", True),
     )
 
 

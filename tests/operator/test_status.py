@@ -249,6 +249,28 @@ def test_many_events_are_one_write():
     assert len(tried(work)) == 1
 
 
+def test_start_and_end_of_a_short_job_are_one_write():
+    async def work(made):
+        task, loop = asyncio.ensure_future(made.writer.queue.run()), asyncio.get_running_loop()
+        (run,) = (await made.planned(START + 60)).new
+        made.writer.receive(Event("run_recorded", 0, {"identity": IDENTITY}))
+        assert made.writer.queue._due[PLACE] > loop.time() + 5  # its launch is expected first
+        await made.sent(run)
+        for name in ("launch_completed", "run_started"):
+            made.writer.receive(Event(name, 0, {"identity": IDENTITY}))
+        assert made.writer.queue._due[PLACE] < loop.time() + 1
+        await made.registrar.report(run.key, Report.SUCCESS)
+        made.writer.receive(Event("run_finished", 0, {"identity": IDENTITY}))
+        async with asyncio.timeout(30):
+            while not made.writer.queue.is_idle:
+                await asyncio.sleep(0.01)
+        task.cancel()
+        return made.server.patches
+
+    (patch,) = tried(work)
+    assert (patch["active"], patch["lastEnd"]) == (0, "success")
+
+
 def test_failed_write_is_repeated_and_a_kronjob_that_is_gone_is_not():
     async def work(made):
         task = asyncio.ensure_future(made.writer.queue.run())

@@ -32,7 +32,7 @@ def _of_list(schema, value, path):
 def _of_text(schema, value, path):
     wrong = value not in schema.get("enum", [value])
     wrong |= not schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value))
-    wrong |= "pattern" in schema and not re.search(schema["pattern"], value)
+    wrong |= "pattern" in schema and not re.search(schema["pattern"].replace("$", r"\Z"), value)
     return [f"{path}: {value[:20]!r}"] if wrong else []
 
 

@@ -79,6 +79,15 @@ class Api:
                 "continue": metadata["continue"],
             }
 
+    async def check_version(self, kind: Kind, namespace: str, version: str) -> None:
+        """Check that the database of the API server has reached a version. One that was restored may not have.
+
+        Raises:
+            Refusal: It has not.
+        """
+        parameters = {"limit": "1", "resourceVersion": version, "resourceVersionMatch": "NotOlderThan"}
+        await self._request("GET", kind.path(namespace), parameters)
+
     async def watch(
         self, kind: Kind, namespace: str = "", *, version: str, seconds: int, selector: str = ""
     ) -> AsyncGenerator[WatchEvent, None]:
@@ -97,7 +106,7 @@ class Api:
         }
         timeout = Timeout(self.http.timeout.connect, read=MAX_SILENCE_SECONDS)
         async with (
-            _failures(),
+            no_answer_errors(),
             self.http.stream("GET", kind.path(namespace), params=_set(parameters), timeout=timeout) as response,
         ):
             if not response.is_success:
@@ -163,7 +172,7 @@ class Api:
     ) -> Body:
         content = None if body is None else json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
         headers = {"Accept": _JSON, **({} if content is None else {"Content-Type": content_type})}
-        async with _failures():
+        async with no_answer_errors():
             response = await self.http.request(
                 method, path, params=_set(parameters or {}), content=content, headers=headers
             )
@@ -176,7 +185,7 @@ class Api:
 
 
 @asynccontextmanager
-async def _failures() -> AsyncIterator[None]:
+async def no_answer_errors() -> AsyncIterator[None]:
     """Turn the errors of the HTTP client into `NoAnswer`."""
     try:
         yield

@@ -17,8 +17,12 @@ T = TypeVar("T")
 _UNAUTHORIZED, _FORBIDDEN = 401, 403
 
 
-def ask(use: Callable[[Api, str], Awaitable[T]]) -> T:
+def ask(use: Callable[[Api, str], Awaitable[T]], context: str = "") -> T:
     """Return what `use` returns. It is given a client and the namespace of the kubeconfig.
+
+    Args:
+        use: Sends requests.
+        context: Context of the kubeconfig; empty for its current context.
 
     Raises:
         InvalidSetting: There is no cluster, or lightkube is not installed.
@@ -32,7 +36,7 @@ def ask(use: Callable[[Api, str], Awaitable[T]]) -> T:
         raise InvalidSetting("MISSING_PACKAGE", message, hint="run pip install 'kron-py[kubernetes]'") from None
 
     async def main() -> T:
-        config = configuration()
+        config = configuration(context)
         api = connect(config)
         try:
             return await use(api, config.namespace)

@@ -1,6 +1,6 @@
 """The page on metrics, from the tables of `kron.engine.metrics` and of the store's health."""
 
-from kron.apps.operator import operator_metrics
+from kron.apps.operator import kronjob_metrics, operator_metrics
 from kron.apps.service.observe.health import HELP_TEXTS
 from kron.engine.metrics import BUCKETS, DRIFTS, GAUGES, KRON_COUNTERS, UNPREFIXED_METRICS
 from tests.docs.reference.markdown import NOTE, code, table, texts
@@ -33,6 +33,11 @@ OPERATOR = """
 `kron operator run --listen HOST:PORT` serves these, and the metrics of its worker.
 
 """
+PER_KRONJOB = """
+With `--metrics-per-job`, it also serves metrics of each KronJob. They are off by default, because each KronJob has some
+series.
+
+"""
 FOOT = """
 ## Histogram buckets
 
@@ -46,13 +51,22 @@ def page() -> str:
     kinds |= dict.fromkeys(GAUGES, "gauge") | dict.fromkeys(KRON_COUNTERS, "counter")
     bounds = ", ".join(f"{bound:g}" for bound in BUCKETS)
     store = STORE + _table(dict.fromkeys(HELP_TEXTS, "gauge"))
-    return HEAD + _table(kinds) + store + OPERATOR + _operator_table() + FOOT.format(bounds)
+    operator = OPERATOR + _operator_table() + PER_KRONJOB + _kronjob_table()
+    return HEAD + _table(kinds) + store + operator + FOOT.format(bounds)
 
 
 def _operator_table() -> str:
     rows = [[code(name), kind, "", _unit(name), text] for name, (kind, text) in operator_metrics.HELP_TEXTS.items()]
     text = "Requests by verb and status; 0: no answer."
     rows.append([code(operator_metrics.REQUESTS), "counter", "`verb`, `code`", "", text])
+    return table(["Metric", "Type", "Labels", "Unit", "Meaning"], rows)
+
+
+def _kronjob_table() -> str:
+    rows = []
+    for name, (kind, text, labels) in kronjob_metrics.HELP_TEXTS.items():
+        named = ", ".join(map(code, ("namespace", "name", *labels)))
+        rows.append([code(name), kind, named, _unit(name), text])
     return table(["Metric", "Type", "Labels", "Unit", "Meaning"], rows)
 
 

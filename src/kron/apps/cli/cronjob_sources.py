@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from kron.apps.cli.inputs import read_text, usage_error
+from kron.apps.cli.inputs import now, read_text, usage_error
+from kron.apps.operator.cronjob import ImportOptions
 from kron.apps.operator.objects import read_objects
 from kron.errors import NotFound
 from kron.kube.failure import NOT_FOUND, Refusal
 from kron.kube.kind import CRONJOB, OLD_CRONJOB, Body
 from kron.kube.session import ask
+from kron.language.reading import zone_of
 
 if TYPE_CHECKING:
     from kron.kube.api import Api
@@ -30,18 +32,24 @@ class Found(NamedTuple):
     others: int
 
 
+def import_options(args: argparse.Namespace) -> ImportOptions:
+    """Return how the command line converts CronJobs."""
+    zone = zone_of(args.cluster_zone).name if args.cluster_zone else ""
+    return ImportOptions(now(args), zone, args.strict_forbid, args.by == "windows", args.namespace or "")
+
+
 def find_cronjobs(args: argparse.Namespace) -> Found:
     """Return the CronJobs that the command line selects."""
     if args.all_namespaces and (args.namespace or args.file):
         raise usage_error("--all-namespaces excludes -n and -f", "remove one of them")
     if args.file is None:
-        return Found(ask(lambda api, default: _listed(api, args, default)), 0)
+        return Found(ask(lambda api, default: list_cronjobs(api, args, default), args.context), 0)
     objects = [each for path in args.file for each in _read(path)]
     cronjobs = [each for each in objects if _is_cronjob(each)]
     return Found(cronjobs, len(objects) - len(cronjobs))
 
 
-async def _listed(api: Api, args: argparse.Namespace, default: str) -> list[Body]:
+async def list_cronjobs(api: Api, args: argparse.Namespace, default: str) -> list[Body]:
     """Return the CronJobs of a cluster. An old server has them in another version."""
     namespace = "" if args.all_namespaces else args.namespace or default
     try:

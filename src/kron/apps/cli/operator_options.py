@@ -21,8 +21,12 @@ def add_options(command: argparse.ArgumentParser) -> None:
     add("--qps", metavar="NUMBER", type=float, default=200.0, help="requests per second (default 200)")
     add("--burst", metavar="NUMBER", type=int, default=400, help="requests at once after a pause (default 400)")
     add("--listen", metavar="HOST:PORT", help="address of /metrics, /livez and /readyz (default: off)")
+    per_job_help = "add metrics of each KronJob to /metrics: some series for each of them (default: off)"
+    add("--metrics-per-job", action="store_true", help=per_job_help)
     events_help = "Kubernetes events: of what is not as usual, of every Job, or none (default changes)"
     add("--events", choices=EVENT_LEVELS, default="changes", help=events_help)
     days_help = "days that records of ended runs are kept; 0: permanently (default 90)"
     add("--retention-days", metavar="DAYS", type=int, default=90, help=days_help)
+    dry_help = "record when each Job would be created, and write nothing to the cluster"
+    add("--dry-run", action="store_true", help=dry_help)
     add("--log", choices=("auto", "text", "json", "logfmt"), default="auto", help="format of the log (default auto)")

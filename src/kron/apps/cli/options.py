@@ -85,6 +85,12 @@ def add_at(command: argparse.ArgumentParser, summary: str) -> None:
     command.add_argument("--at", metavar="INSTANT", help=f"{summary}, such as 2026-03-01T00:00:00Z (default: now)")
 
 
+def add_context(command: argparse.ArgumentParser) -> None:
+    """Add the `--context` option. An empty text means that the option is not given."""
+    context_help = "context of the kubeconfig (default: its current context)"
+    command.add_argument("--context", metavar="NAME", default="", help=context_help)
+
+
 def identity(text: str) -> str:
     """Return an identity. Bytes that are not UTF-8 are surrogates in an argument."""
     if any(character < " " or "\ud800" <= character <= "\udfff" for character in text):

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 from kron._version import __version__
+from kron.apps.cli.cronjob_options import add_cronjob_options
 from kron.apps.cli.options import add_at, add_dialect, add_format, add_subject, count, define, identity, years
 from kron.apps.cli.stored import STORE_COMMANDS
 from kron.errors import nearest
@@ -173,24 +174,12 @@ def _import_cronjobs(commands: Any) -> None:
     command = define(
         commands,
         _IMPORT_CRONJOBS,
-        "write KronJobs from Kubernetes CronJobs; change nothing else",
+        "write KronJobs from Kubernetes CronJobs, or switch from one to the other",
         "import cronjobs -f cronjobs.yaml",
         "import cronjobs -A --cluster-zone Europe/Paris --by windows -o kronjobs",
+        "import cronjobs --switch billing/report",
     )
-    file_help = "YAML or JSON file, folder of them, or - for stdin (default: the cluster of the kubeconfig)"
-    command.add_argument("-f", "--file", action="append", metavar="FILE", help=file_help)
-    namespace_help = "namespace to read, or that of objects in files that name none (default: that of the kubeconfig)"
-    command.add_argument("-n", "--namespace", metavar="NS", help=namespace_help)
-    command.add_argument("-A", "--all-namespaces", action="store_true", help="read all namespaces")
-    output_help = "text, json, or a new folder for one file per KronJob (default text)"
-    command.add_argument("-o", "--output", metavar="OUTPUT", default="text", help=output_help)
-    command.add_argument("--by", choices=("windows",), help="spread the load by windows (default: keep the times)")
-    zone_help = "time zone of CronJobs without one: that of kube-controller-manager (default: UTC, with a note)"
-    command.add_argument("--cluster-zone", metavar="ZONE", help=zone_help)
-    forbid_help = "write forbid for Forbid (default: coalesce, which is what Forbid does)"
-    command.add_argument("--strict-forbid", action="store_true", help=forbid_help)
-    keep_help = "write the others if a CronJob cannot be imported, and exit 0 (default: write nothing, and exit 1)"
-    command.add_argument("--keep-going", action="store_true", help=keep_help)
+    add_cronjob_options(command)
     add_at(command, "clock changes and load after this instant")
 
 

@@ -24,17 +24,19 @@ def read_one(args: argparse.Namespace) -> Body:
     Raises:
         NotFound: It does not exist.
     """
-    return ask(lambda api, default: _one(api, Place(args.namespace or default, args.name)))
+    return ask(lambda api, default: _one(api, Place(args.namespace or default, args.name)), args.context)
 
 
 def read_all(args: argparse.Namespace) -> list[Body]:
     """Return the KronJobs of a namespace or of all namespaces."""
     if args.all_namespaces and args.namespace:
         raise usage_error("--all-namespaces excludes -n", "remove one of them")
-    return ask(lambda api, default: _listed(api, "" if args.all_namespaces else args.namespace or default))
+    return ask(
+        lambda api, default: _listed(api, "" if args.all_namespaces else args.namespace or default), args.context
+    )
 
 
-def read_some(places: Sequence[Place]) -> tuple[dict[Place, Body], str]:
+def read_some(places: Sequence[Place], context: str) -> tuple[dict[Place, Body], str]:
     """Return those KronJobs of some places that exist, and the namespace of the kubeconfig.
 
     A place without a namespace is in that of the kubeconfig.
@@ -48,7 +50,7 @@ def read_some(places: Sequence[Place]) -> tuple[dict[Place, Body], str]:
                 found[place] = body
         return found, default
 
-    return ask(use)
+    return ask(use, context)
 
 
 def annotate(args: argparse.Namespace, annotations: Mapping[str, str | None]) -> Place:
@@ -60,7 +62,7 @@ def annotate(args: argparse.Namespace, annotations: Mapping[str, str | None]) ->
         await api.patch(KRONJOB, place, {"metadata": {"annotations": dict(annotations)}})
         return place
 
-    return ask(use)
+    return ask(use, args.context)
 
 
 def job_of(body: Body, prefix: str) -> Job:

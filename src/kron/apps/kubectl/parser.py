@@ -6,7 +6,7 @@ import argparse
 from functools import partial
 from typing import Any
 
-from kron.apps.cli.options import add_at, add_format, count
+from kron.apps.cli.options import add_at, add_context, add_format, count
 from kron.apps.cli.options import define as define_command
 
 PROGRAM = "kubectl kron"
@@ -17,7 +17,7 @@ examples:
   kubectl kron plan -f kronjobs.yaml
   kubectl kron pause report -n billing --note "disk is full" --until 2026-12-24T00:00:00Z
 
-The cluster is that of the kubeconfig: its current context, or KUBECONFIG.
+The cluster is that of the kubeconfig: its current context, that of --context, or KUBECONFIG.
 """
 _define = partial(define_command, program=PROGRAM, package="kron.apps.kubectl.commands")
 
@@ -104,6 +104,7 @@ def _name(command: argparse.ArgumentParser) -> None:
 
 
 def _namespace(command: argparse.ArgumentParser) -> None:
+    add_context(command)
     command.add_argument("-n", "--namespace", metavar="NS", help="namespace (default: that of the kubeconfig)")
 
 

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
+from kron.apps.operator.claim_doubt import without_job
 from kron.apps.operator.cluster import Cluster
 from kron.apps.operator.definition import RUN_LEASE
 from kron.apps.operator.events import NORMAL, Tell
@@ -25,6 +26,7 @@ from kron.engine.registrar import Registrar
 from kron.kube.api import Api
 from kron.kube.kind import JOB, Place
 from kron.kube.names import job_name
+from kron.launchers.kronjob import place_of_target
 from kron.rules.launch_result import LaunchResult, Report, answered, next_check_after
 from kron.rules.outcome import Outcome, Reason
 from kron.rules.run import Run
@@ -134,7 +136,8 @@ class Adopter:
         """Record whether the Job of a claim was created. Its worker died before it could.
 
         The operator that has the shard looks for the Job by its name once no request for it can be on its way. A Job
-        that is not there then was not created. A claim that changes meanwhile is left alone: the update is fenced.
+        that is not there then was not created, unless it can have been deleted. A claim that changes meanwhile is left
+        alone: the update is fenced.
         """
         run, now = doubt.run, await self.store.now()
         if record is None and run.state is State.LAUNCHING:
@@ -146,8 +149,11 @@ class Adopter:
             record = await self._read(doubt)
         elif record is None:
             return  # it is launched again, under the same name
-        result = LaunchResult.UNSENT if record is None else LaunchResult.OK
-        after = answered(run, result, doubt.state.job_of(run).schedule.policy, now)
+        policy = doubt.state.job_of(run).schedule.policy
+        if record is None:
+            after = without_job(run, self.cluster.kronjob(place_of_target(doubt.state.job.target)), policy, now)
+        else:
+            after = answered(run, LaunchResult.OK, policy, now)
         update = RunUpdate(run, after, next_check_after(after, doubt.state.policy, now))
         fail_point("K17" if record is not None else "")
         (is_written,) = await self.store.update_runs([update], now)

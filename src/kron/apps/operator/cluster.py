@@ -170,6 +170,11 @@ class Cluster:
             self.listener.jobs_listed()
 
 
+def watch_count(namespaces: Sequence[str]) -> int:
+    """Return the number of watches that the mirrors of some namespaces have open."""
+    return 2 * max(1, len(namespaces))
+
+
 def _kronjob_place(place: Place, record: JobRecord) -> Place:
     return Place(place.namespace, record.kronjob)
 

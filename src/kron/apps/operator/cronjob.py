@@ -11,7 +11,7 @@ from kron.apps.operator.cronjob_lint import findings
 from kron.apps.operator.cronjob_schedule import schedule_fields
 from kron.apps.operator.definition import OperatorDefaults, identity_of, job_of_kronjob
 from kron.errors import AlreadyExists, InvalidInput, KronError, clip
-from kron.kube.kind import KRONJOB, Body, Place
+from kron.kube.kind import GROUP, KRONJOB, Body, Place
 from kron.language.canonical import write_cron
 from kron.language.density import Piece, spread
 from kron.language.duration import write_duration
@@ -21,7 +21,7 @@ from kron.timing.schedule.cron import Cron
 
 MAX_HISTORY = 1_000
 DEFAULT_DEADLINE = "24h"  # of a CronJob that names none
-_ANNOTATIONS_OF_KUBECTL = "kubectl.kubernetes.io/"
+_OWN_ANNOTATIONS = ("kubectl.kubernetes.io/", f"{GROUP}/")  # of kubectl, and of a switch
 _HELM_RELEASE = "meta.helm.sh/release-name"
 _CONCURRENCY = {"Allow": "allow", "Replace": "replace", "Forbid": "coalesce"}
 DEFAULT_NAMESPACE = "default"
@@ -131,11 +131,11 @@ def _converted(place: Place, cronjob: Body, options: ImportOptions) -> Conversio
 
 
 def _kronjob(metadata: Body, spec: Body, namespace: str) -> Body:
-    """Return the KronJob: name, labels and annotations are kept, except the annotations of kubectl."""
+    """Return the KronJob: name, labels and annotations are kept, except those of kubectl and of a switch."""
     annotations = {
         name: value
         for name, value in _mapping(metadata, "annotations").items()
-        if not name.startswith(_ANNOTATIONS_OF_KUBECTL)
+        if not name.startswith(_OWN_ANNOTATIONS)
     }
     labels = metadata.get("labels")
     kept = {"name": metadata["name"], "namespace": metadata.get("namespace") or namespace}

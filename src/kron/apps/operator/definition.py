@@ -5,17 +5,31 @@ The API server checks the schema. The operator checks all rules again, because a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from kron.apps.operator.schema import END_RULE, LINE_RULE, MAX_WINDOW, NAME_RULE, SCHEDULE_FIELDS, WINDOW_RULE
+from kron.apps.operator.schema import (
+    DEADLINE_RULE,
+    END_RULE,
+    LINE_RULE,
+    MAX_WINDOW,
+    NAME_RULE,
+    SCHEDULE_FIELDS,
+    TIME,
+    TIME_RULE,
+    WINDOW_RULE,
+    root_schema,
+)
+from kron.apps.operator.schema_check import problem_of
 from kron.errors import InvalidInput, clip, did_you_mean
 from kron.kube.kind import Place
 from kron.kube.names import MAX_NAME_LENGTH
 from kron.language.dialect import split_name
 from kron.language.door import FORM
 from kron.language.duration import read_duration
+from kron.language.fault import Fault
 from kron.language.manifest import DIALECT, define
 from kron.language.options import Options
 from kron.language.reading import read
@@ -39,6 +53,7 @@ _FIELDS = {  # names in a spec, for each object that Kron reads
     "constraints": ("only", "avoid"),
     "policy": ("concurrency", "deadline", "suspend", "catchup"),
 }
+_SCHEMA = root_schema()["properties"]["spec"]
 Spec = Mapping[str, Any]
 
 
@@ -47,6 +62,7 @@ class OperatorDefaults(NamedTuple):
 
     identity_prefix: str = ""  # begins every identity, where clusters share a store
     deadline: int = 0  # nanoseconds, for a KronJob that names none
+    scheme: str = SCHEME  # of the targets; a dry run has another one
 
 
 def identity_of(place: Place, defaults: OperatorDefaults) -> str:
@@ -71,8 +87,11 @@ def job_of_kronjob(place: Place, spec: Spec, defaults: OperatorDefaults) -> Job:
         raise _bad_field("window.duration", WINDOW_RULE, "use a shorter window")
     if "jobTemplate" not in spec or "spec" not in _mapping(spec, "jobTemplate"):
         raise InvalidInput("MISSING_FIELD", "field jobTemplate.spec is missing", hint="add the template of the Jobs")
+    problem = problem_of(_SCHEMA, dict(spec))
+    if problem:
+        raise InvalidInput("BAD_FIELD", f"the spec is invalid: {clip(problem)}", hint="see kubectl explain kj.spec")
     schedule = replace(job.schedule, policy=_policy(job.schedule.policy, spec))
-    target = f"{SCHEME}:{place.namespace}/{place.name}"
+    target = f"{defaults.scheme}:{place.namespace}/{place.name}"
     return replace(job, schedule=schedule, target=target, start=start, end=end)
 
 
@@ -83,13 +102,15 @@ def fields_of(spec: Spec) -> dict[str, Any]:
     """
     parts = {name: _mapping(spec, name) for name in _FIELDS if name}
     _check_names("", spec)
+    _check_durations(parts)
     text = spec.get("schedule")
     fields = SCHEDULE_FIELDS if _is_line(text) else ()
     if any(spec.get(field) is not None for field in (*fields, *(("policy",) if _has_policy(text) else ()))):
         raise _bad_field("schedule", LINE_RULE, "remove the modifiers or the fields")
     window, seed, distribution = parts["window"], parts["seed"], parts["distribution"]
     constraints = [(name, parts["constraints"].get(name)) for name in _FIELDS["constraints"]]  # in this order always
-    policy = {name: value for name, value in parts["policy"].items() if name != "catchup"}
+    policy = {name: parts["policy"][name] for name in _FIELDS["policy"] if name in parts["policy"]}  # in this order
+    policy.pop("catchup", None)
     if str(policy.get("concurrency")) in _OVERLAPS:
         del policy["concurrency"]
     return {
@@ -132,7 +153,7 @@ def _has_policy(text: object) -> bool:
 def _distribution(fields: Spec) -> dict[str, Any]:
     if fields.get("name") is None:
         raise InvalidInput("MISSING_FIELD", "field distribution.name is missing", hint="add distribution.name")
-    parameters = _mapping(fields, "params")
+    parameters = dict(sorted(_mapping(fields, "params").items()))  # in this order always
     if "name" in parameters:
         raise _bad_field("distribution.params", "name is not a parameter", "write distribution.name")
     return {**parameters, "name": fields["name"]}
@@ -191,10 +212,24 @@ def _instant(spec: Spec, name: str) -> int | None:
     value = spec.get(name)
     if value is None:
         return None
+    if not isinstance(value, str) or not re.fullmatch(TIME.replace("$", ""), value):
+        raise _bad_field(name, f"{clip(str(value))!r} is not a time", "use a time such as 2026-03-01T00:00:00Z")
     try:
-        return instant_of(str(value))
-    except ValueError as error:
-        raise _bad_field(name, str(error), "use a time such as 2026-03-01T00:00:00Z") from None
+        return instant_of(value)
+    except ValueError:
+        raise _bad_field(name, TIME_RULE, "use a time that exists") from None
+
+
+def _check_durations(parts: Mapping[str, Mapping[str, Any]]) -> None:
+    """Reject durations that are too long for 64 bits, as the rules of the API server do."""
+    durations = (("window", "duration", WINDOW_RULE), ("policy", "deadline", DEADLINE_RULE))
+    for part, name, rule in durations:
+        value = parts[part].get(name)
+        try:
+            read_duration(value if isinstance(value, str) else "0")
+        except Fault as fault:
+            if fault.code == "DURATION_TOO_LONG":
+                raise _bad_field(f"{part}.{name}", rule, "use a shorter duration") from None
 
 
 def _bad_field(field: str, reason: str, hint: str) -> InvalidInput:

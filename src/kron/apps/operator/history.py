@@ -1,4 +1,8 @@
-"""History: Jobs beyond the limits of their KronJob are deleted, after their ends are recorded."""
+"""History: Jobs beyond the limits of their KronJob are deleted, after their ends are recorded.
+
+A Job also stays until the status of its KronJob tells its period: if the store is lost, one of the two protects the
+period from a second run.
+"""
 
 from __future__ import annotations
 
@@ -47,8 +51,8 @@ class History:
                 self.queue.put(place)
 
     def kronjob_changed(self, before: KronJob | None, after: KronJob | None) -> None:
-        """Look at a KronJob whose limits may have changed."""
-        if after is not None and (before is None or before.spec_text != after.spec_text):
+        """Look at a KronJob whose limits may have changed, or whose status tells more periods."""
+        if after is not None and (before is None or _causes(before) != _causes(after)):
             self.queue.put(after.place)
 
     async def trim(self, place: Place) -> None:
@@ -56,11 +60,11 @@ class History:
         kronjob = self.cluster.kronjob(place)
         if kronjob is None or kronjob.is_deleting or not self.identities.is_mine(self.identities.of(place)):
             return
-        jobs, spec = list(self.cluster.jobs_of(kronjob)), kronjob.spec
+        jobs, spec, told = list(self.cluster.jobs_of(kronjob)), kronjob.spec, kronjob.last_period or 0
         for end, (field, default) in LIMITS.items():
             limit = spec.get(field)
             excess = _oldest(jobs, end, default if limit is None else max(0, int(limit)))
-            for job_at, record in await self._recorded(excess):
+            for job_at, record in await self._recorded([job for job in excess if job[1].nominal <= told]):
                 await self._delete(job_at, record)
 
     async def _recorded(self, jobs: Sequence[tuple[Place, JobRecord]]) -> list[tuple[Place, JobRecord]]:
@@ -91,3 +95,7 @@ def _oldest(jobs: Sequence[tuple[Place, JobRecord]], end: Report, limit: int) ->
         (job for job in jobs if job[1].end is end), key=lambda job: (job[1].ended_at or 0, job[1].nominal), reverse=True
     )
     return ended[limit:][::-1]
+
+
+def _causes(kronjob: KronJob) -> tuple[bytes, bytes]:
+    return kronjob.spec_text, kronjob.status_text

@@ -19,6 +19,7 @@ from kron.apps.operator.follow import Follower
 from kron.apps.operator.history import History
 from kron.apps.operator.identities import Identities
 from kron.apps.operator.kronjob import KronJob
+from kron.apps.operator.kronjob_metrics import KronJobMetrics
 from kron.apps.operator.listener import Listener
 from kron.apps.operator.operator_metrics import OperatorCounts, operator_metrics
 from kron.apps.operator.options import OperatorOptions
@@ -83,8 +84,10 @@ class Operator:
         self.teller = self._make_teller()
         self.history = self._make_history()
         self.status = self._make_status()
+        self.per_job = KronJobMetrics(self.identities, self.cluster.kronjobs) if options.metrics_per_job else None
         receivers = (self.status.receive, self.history.receive, self.teller.receive, self._note_shares)
-        self.sink = all_of(sink, self.metrics, self.readiness, *receivers)
+        optional = () if self.per_job is None else (self.per_job.receive,)
+        self.sink = all_of(sink, self.metrics, self.readiness, *receivers, *optional)
         self.registrar = Registrar(store, self.sink)
         find, paced = self.cluster.kronjob, self._paced(Priority.STATUS)
         self.templates = TemplateCheck(paced, self.identities, find, self.teller, self.status.changed)
@@ -242,9 +245,9 @@ class Operator:
         return self.templates.condition(kronjob)
 
     def _defined(self, place: Place) -> None:
-        """Note that a KronJob was handled: its schedule, its status and its template may have to be looked at."""
-        self.status.changed(place)
-        self.templates.request(place)
+        """Note that a KronJob was handled. Its status is written once, after its template was checked."""
+        if not self.templates.request(place):
+            self.status.changed(place)
         self.worker.notify()
 
     @asynccontextmanager
@@ -262,7 +265,8 @@ class Operator:
             lambda: sum(queue.depth for queue in queues),
             lambda: self.skew.seconds,
         )
-        return self.metrics.text() + operator_metrics(self.cluster, self.throttle, counts)
+        per_job = "" if self.per_job is None else self.per_job.text()
+        return self.metrics.text() + operator_metrics(self.cluster, self.throttle, counts) + per_job
 
     async def _not_ready(self) -> str:
         if not self.started.is_set():

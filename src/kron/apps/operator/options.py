@@ -29,6 +29,8 @@ class OperatorOptions:
     events: str = "changes"
     retention_days: int = 90
     log: str = "auto"
+    metrics_per_job: bool = False
+    dry_run: bool = False
 
 
 def read_options(args: argparse.Namespace) -> OperatorOptions:
@@ -51,6 +53,8 @@ def read_options(args: argparse.Namespace) -> OperatorOptions:
         raise _bad("--default-deadline", fault.message, "use a duration such as 5m") from None
     if deadline < 0 or args.qps < 1 or args.burst < 1 or args.retention_days < 0:
         raise _bad("--qps, --burst, --default-deadline, --retention-days", "a value is too small", "use a larger one")
+    if args.dry_run and args.listen:
+        raise _bad("--listen", "a dry run answers no probes", "omit --listen or --dry-run")
     return OperatorOptions(
         check_url(args.store),
         namespaces,
@@ -61,6 +65,8 @@ def read_options(args: argparse.Namespace) -> OperatorOptions:
         args.events,
         args.retention_days,
         args.log,
+        args.metrics_per_job,
+        args.dry_run,
     )
 
 

@@ -18,8 +18,10 @@ from kron.rules.gap_record import GapRecord
 
 INTERVAL_SECONDS = 2.0
 RECENT_RUNS = 5
+CLAIMED = "run_recorded"  # the result of the launch follows soon, unless the run has to wait
+CLAIMED_SECONDS = 10.0
 EVENTS = frozenset(
-    {"run_recorded", "run_finished", "launch_completed", "gap_recorded", "schedule_changed", "schedule_paused"}
+    {CLAIMED, "run_finished", "launch_completed", "gap_recorded", "schedule_changed", "schedule_paused"}
     | {"schedule_deleted", "pause_expired", "run_started"}
 )
 
@@ -68,7 +70,7 @@ class StatusWriter:
         if place is not None:
             if event.name == "gap_recorded":
                 self._last_gaps.pop(place, None)  # read again
-            self.queue.put(place)
+            self.queue.put(place, CLAIMED_SECONDS if event.name == CLAIMED else 0.0)
 
     async def write(self, place: Place) -> None:
         """Write the status of a KronJob if it differs from the one that the API server has."""

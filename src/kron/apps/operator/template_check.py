@@ -42,13 +42,15 @@ class TemplateCheck:
         self.queue = WorkQueue("template check", self.check, parallel=2)
         self._found: dict[Place, tuple[str, Body]] = {}  # unique identifier of the KronJob, and the condition
 
-    def request(self, place: Place) -> None:
-        """Check the template of a KronJob, if this generation was not checked."""
+    def request(self, place: Place) -> bool:
+        """Check the template of a KronJob, unless this generation was checked. Returns whether `changed` follows."""
         kronjob = self.find(place)
         if kronjob is None:
             self._found.pop(place, None)
         elif not kronjob.is_deleting and self.condition(kronjob) is None:
             self.queue.put(place)
+            return True
+        return False
 
     def condition(self, kronjob: KronJob) -> Body | None:
         """Return the condition of the present generation; None if it was not checked."""
@@ -62,6 +64,12 @@ class TemplateCheck:
 
     async def check(self, place: Place) -> None:
         """Check a template. The request is repeated if the API server refuses it for another reason."""
+        try:
+            await self._check(place)
+        finally:
+            self.changed(place)
+
+    async def _check(self, place: Place) -> None:
         kronjob = self.find(place)
         if kronjob is None or kronjob.is_deleting or not self.identities.is_mine(self.identities.of(place)):
             return
@@ -78,7 +86,6 @@ class TemplateCheck:
             condition |= {"status": "False", "reason": "Invalid", "message": refusal.message[:1000]}
             self.tell(kronjob, WARNING, "TemplateInvalid", refusal.message)
         self._found[place] = (kronjob.uid, condition | {"observedGeneration": kronjob.generation})
-        self.changed(place)
 
 
 _FIELDS = ("type", "status", "reason", "message")

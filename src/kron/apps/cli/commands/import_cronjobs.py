@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from kron.apps.cli.console import Screen
-from kron.apps.cli.cronjob_sources import find_cronjobs
-from kron.apps.cli.inputs import now
+from kron.apps.cli.cronjob_shadow import shadow
+from kron.apps.cli.cronjob_sources import find_cronjobs, import_options
+from kron.apps.cli.cronjob_switch import switch
 from kron.apps.cli.load_text import load_record, peak_text
 from kron.apps.operator.cronjob import Conversion, ImportOptions, convert
 from kron.apps.operator.yaml_text import to_yaml
@@ -19,7 +20,6 @@ from kron.apps.visible import visible, visible_json
 from kron.errors import AlreadyExists, InvalidInput, NotFound
 from kron.language.density import Piece, load
 from kron.language.finding import Finding
-from kron.language.reading import zone_of
 from kron.timing.zone import DAY, rfc3339
 
 LOAD_DAYS = 7  # days over which the busiest minute is searched
@@ -27,11 +27,14 @@ LOAD_DAYS = 7  # days over which the busiest minute is searched
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
     """Write the KronJobs. Return 1 if a CronJob cannot be imported; with `--keep-going`, it is left out."""
-    zone = zone_of(args.cluster_zone).name if args.cluster_zone else ""
+    if args.switch or args.switch_back:
+        return switch(args, screen)
+    if args.shadow:
+        return shadow(args, screen)
+    options = import_options(args)
     found = find_cronjobs(args)
     if not found.cronjobs:
         raise NotFound("NOT_FOUND", "no CronJobs found", hint="use -n NAMESPACE, -A, or -f FILE")
-    options = ImportOptions(now(args), zone, args.strict_forbid, args.by == "windows", args.namespace or "")
     conversions = list(convert(found.cronjobs, options))
     failed = [each for each in conversions if each.error]
     for each in failed:

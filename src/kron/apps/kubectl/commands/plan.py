@@ -37,7 +37,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     if not bodies:
         raise NotFound("NOT_FOUND", "the files have no KronJobs", hint=f"use objects of {KRONJOB.api_version}")
     places = [place_of(body) for body in bodies]
-    live, default = ({}, _DEFAULT_NAMESPACE) if args.offline else read_some(places)
+    live, default = ({}, _DEFAULT_NAMESPACE) if args.offline else read_some(places, args.context)
     changes = [_change(body, live.get(place_of(body)), default, args) for body in bodies]
     if args.output == "json":
         screen.json([_record(change) for change in changes])

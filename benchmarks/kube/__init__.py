@@ -1,0 +1,1 @@
+"""Figures of the Kubernetes operator next to the CronJob controller on one API server: `make bench-kube`."""
