@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 DEFAULT = "1.31"
+RULES_SINCE = 25  # minor release whose API server checks the rules in CEL
 PATCHES = {"1.20": "1.20.2", "1.31": "1.31.4"}  # the patch release of a minor release
 OLDEST = "1.20.2"  # built from Debian's source package; the others are Go modules
 ETCD_VERSION = "3.5.21"
