@@ -202,7 +202,10 @@ def size(world: World, operator: OperatorProcess) -> dict[str, float]:
     sizes = world.sizes
     with world.ending(BURST, "0"):
         began = time.time()
-        world.audit.until(lambda: all("completionTime" in job.get("status", {}) for job in world.jobs(BURST)), 600)
+        poll = 1 if sizes.is_short else 10
+        world.audit.until(
+            lambda: all("completionTime" in job.get("status", {}) for job in world.jobs(BURST)), 900, poll
+        )
     world.audit.quiet(OPERATOR, began)
     operator.stop()
     create_past_jobs(world.cluster.kubeconfig, BURST, sizes.jobs_each)
