@@ -239,7 +239,7 @@ alerts-quiet:  ## run ordinary load for MINUTES (60); no alert fires
 claims:  ## break each requirement in turn; the tests that claim it must fail
 	$(RUN) -m tests.claims $(if $(SLOW),--slow) $(IDS)
 
-.PHONY: kube kube-tests kube-faults kube-e2e kube-switch
+.PHONY: kube kube-tests kube-faults kube-e2e kube-switch kube-fuzz
 kube:  ## build Kubernetes KRON_KUBE (1.31) and etcd from Go modules into KRON_KUBE_DIR; about 30 CPU minutes, once
 	$(RUN) -m tests.kube.cluster.build $(if $(NODE),--node)
 
@@ -254,3 +254,6 @@ kube-e2e:  ## run the operator on a real cluster with a node, and 22 KronJobs, m
 
 kube-switch:  ## switch CronJobs to KronJobs and back on a real control plane, with kills; no period lost or doubled; 15 minutes
 	$(RUN) -m tests.campaigns.kube_switch
+
+kube-fuzz:  ## compare a real API server and the operator on 10,000 random KronJobs; they agree on every one
+	$(RUN) -m tests.campaigns.kube_fuzz

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from kron.kube.kind import KRONJOB
-from kron.kube.mirror import Mirror
+from kron.kube.mirror import CUT_RESYNC_SECONDS, Mirror
 from tests.kube.cluster.objects import kronjob
 from tests.kube.conftest import reached
 from tests.kube.test_mirror import Copy, until
@@ -32,7 +32,7 @@ class Follower:
 
     async def names(self, *names):
         """Wait until the copy has these objects."""
-        await until(lambda: {place.name for place in self.mirror.entries} == set(names), SECONDS)
+        await until(lambda: {place.name for place in self.mirror.entries} == set(names), SECONDS + CUT_RESYNC_SECONDS)
         assert self.copy.entries == self.mirror.entries
 
 

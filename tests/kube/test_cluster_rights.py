@@ -9,7 +9,7 @@ from tests.kube.cluster.audit_log import ADMISSION, recorded_calls, rights_of
 from tests.kube.cluster.objects import job
 from tests.kube.cluster.operator_process import OperatorProcess
 from tests.kube.cluster.pods import ending_pods, template
-from tests.kube.cluster.rights import PATHS, create_once, token_of, user_of
+from tests.kube.cluster.rights import PATHS, create_once, remove_cluster_rights, token_of, user_of
 from tests.kube.test_operator_e2e import World
 
 pytestmark = pytest.mark.slow
@@ -38,6 +38,7 @@ def test_operator_uses_its_whole_role_and_nothing_else(cluster, namespace, tmp_p
     calls = calls_of(cluster, namespace)
     assert {call.right for call in calls} == RIGHTS
     assert [call for call in calls if call.is_forbidden] == []
+    remove_cluster_rights(cluster)
 
 
 def test_role_without_the_finalizers_starts_no_job_where_owners_are_enforced(cluster, namespace, tmp_path):

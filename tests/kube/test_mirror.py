@@ -233,6 +233,29 @@ def test_server_restored_from_a_backup_is_listed_again(server, seconds):
     assert run(server, use).told[3:] == [("b", "-"), ("c", "-")]
 
 
+def test_restored_server_that_has_reached_the_version_is_listed_soon(server):
+    """By other changes: then no answer tells that its database was restored."""
+    for name in "abc":
+        server.put("kronjobs", "shop", name)
+
+    async def use(mirror, copy, clock):
+        await following(server, mirror)
+        with server.lock:
+            server.version += 5
+            server.log.clear()
+            del server.objects["kronjobs", "shop", "c"]
+        server.cut_watches()
+        await until(lambda: server.count("WATCH", "kronjobs") == 2)
+        (*_, query) = [query for method, _, query in server.requests if method == "WATCH"]
+        assert int(query["timeoutSeconds"]) <= module.CUT_RESYNC_SECONDS
+        clock.now += module.CUT_RESYNC_SECONDS
+        server.put("kronjobs", "shop", "d")
+        server.cut_watches()
+        await until(lambda: equal(server, mirror))
+
+    assert ("c", "-") in run(server, use).told
+
+
 def test_delay_doubles_to_its_maximum_and_starts_again(server):
     server.fail("LIST", "kronjobs", *[Fault(500)] * 8)
 

@@ -56,6 +56,7 @@ BAD = {
     "start without a zone": (SCHEMA, {"startTime": "2026-03-01T00:00:00"}, "BAD_FIELD"),
     "start of a day that does not exist": (RULE, {"startTime": "2026-02-30T00:00:00Z"}, "BAD_FIELD"),
     "start before the first year": (RULE, {"startTime": "0000-03-01T00:00:00Z"}, "BAD_FIELD"),
+    "start before the first year in UTC": (RULE, {"startTime": "0001-01-01T00:00:00+23:59"}, "BAD_FIELD"),
     "limit that is a text": (SCHEMA, {"successfulJobsHistoryLimit": "3"}, "BAD_FIELD"),
     "limit below 0": (SCHEMA, {"failedJobsHistoryLimit": -1}, "BAD_FIELD"),
     "limit above 1000": (SCHEMA, {"failedJobsHistoryLimit": 1001}, "BAD_FIELD"),

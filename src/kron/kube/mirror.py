@@ -21,6 +21,7 @@ MIN_DELAY_SECONDS, MAX_DELAY_SECONDS = 0.1, 5.0  # between two attempts after a 
 WATCH_SECONDS = 270  # length of one watch
 MIN_WATCH_SECONDS = 1.0  # an empty watch that is shorter counts as a failure
 RESYNC_SECONDS = 600.0  # a list at least this often, for changes that a watch of the server lost
+CUT_RESYNC_SECONDS = 60.0  # a list so soon after a line was cut: the database can have been restored meanwhile
 log = logging.getLogger("kron.kube")
 Value = TypeVar("Value")
 
@@ -105,7 +106,7 @@ class Mirror(Generic[Value]):
         A busy server can continue from the version of the copy. Any other refusal means that it cannot: the version is
         too old (410), or newer than a database that was restored from a backup. A server that was down is asked for a
         list, and one whose line was cut for its version: a restored one would send no event until it reaches the
-        version of the copy.
+        version of the copy. One that has reached it by other changes is found by a list soon.
         """
         self.breaks += 1
         self.failure = failure
@@ -113,8 +114,9 @@ class Mirror(Generic[Value]):
         if isinstance(failure, Refusal):
             wait = max(wait, failure.retry_after)
             self._version = self._version if failure.status in BUSY else ""
-        elif not failure.may_have_arrived:
-            self._resync_at = self.clock()
+        else:
+            delay = CUT_RESYNC_SECONDS if failure.may_have_arrived else 0.0
+            self._resync_at = min(self._resync_at, self.clock() + delay)
         log.info("%s: %s; trying again in %.1f s", self.kind.plural, failure, wait)
         self._delay = min(self._delay * 2, MAX_DELAY_SECONDS)
         await self.sleep(wait)
@@ -147,8 +149,9 @@ class Mirror(Generic[Value]):
         fail is not asked for a list ten times per second.
         """
         started, is_empty = self.clock(), True
+        seconds = max(1, min(WATCH_SECONDS, int(self._resync_at - started)))
         events = self.api.watch(
-            self.kind, self.namespace, version=self._version, seconds=WATCH_SECONDS, selector=self.selector
+            self.kind, self.namespace, version=self._version, seconds=seconds, selector=self.selector
         )
         async with aclosing(events):
             async for event in events:

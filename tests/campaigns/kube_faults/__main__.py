@@ -3,9 +3,9 @@
     python -m tests.campaigns.kube_faults [--short] [--only PATTERN] [--no-planted]
 
 Each row of the table is a fault, with a namespace and operators of its own for each repetition. The audit log of the
-API server says which Jobs the operators have created: at most one for each period. Afterwards the audit of the stores
-is clean, each executed run has had its Job, and each Job has its run. Then each protection is removed from an operator
-in turn, and a row must find that.
+API server and a watch say which Jobs the operators have created: at most one for each period. Afterwards the audit of
+the stores is clean, each executed run has had its Job, and each Job has its run. Then each protection is removed from
+an operator in turn, and a row must find that.
 """
 
 import argparse

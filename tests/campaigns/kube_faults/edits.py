@@ -42,6 +42,8 @@ def edit_earlier(world):
     world.ended(operator, "a", 3)
     old = [period for period in world.created("a") if instant_of(period) <= instant_of(edited)]
     world.check(not old, f"{len(old)} periods before the edit ran")
+    first = min(map(instant_of, world.created("a")))
+    world.check(first <= instant_of(edited) + 3, "periods after the edit are left out")
 
 
 def suspend(world):

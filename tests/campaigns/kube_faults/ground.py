@@ -1,17 +1,17 @@
-"""Ground of the campaign: a cluster with an audit log, ends of its pods, and the Jobs that the log tells."""
+"""Ground of the campaign: a cluster with an audit log, ends of its pods, and the Jobs that operators have created."""
 
 import json
 import threading
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 import httpx2
 
-from kron.kube.kind import JOB
 from kron.kube.names import KEY, KRONJOB_LABEL, PERIOD_ID, TRIGGER
 from tests import postgres
+from tests.campaigns.kube_faults.job_watch import JobWatch
 from tests.kube.cluster.audit_log import LOG, POLICY
 from tests.kube.cluster.control_plane import API_SERVER, Cluster
 from tests.kube.cluster.pods import END, PHASES, end_pod
@@ -61,23 +61,27 @@ class CreatedJob(NamedTuple):
 
 
 class JobLog:
-    """Jobs that operators have created, as the API server tells. Each creation counts, also of Jobs that are gone."""
+    """Jobs that operators have created, by the audit log and by a watch. Each one counts, also if it is gone."""
 
     def __init__(self, cluster):
         self.cluster, self.lock, self.offset, self.rest = cluster, threading.Lock(), 0, b""
         self.created = defaultdict(lambda: defaultdict(list))  # by namespace and period
+        self.watch = JobWatch(cluster)
 
     def of(self, namespace):
-        """The Jobs of each period."""
+        """The Jobs of each period. A creation counts if the log has it, or if the watch has seen its Job.
+
+        The log does not tell whether a request of a client that was killed has created its Job.
+        """
         with self.lock:
             self._read()
-            known = {period: list(jobs) for period, jobs in self.created[namespace].items()}
-        names = {job.name for jobs in known.values() for job in jobs}
-        for body in self.cluster.do("GET", JOB.path(namespace))["items"]:  # a server that is killed may not log one
-            if KEY in body["metadata"].get("annotations", {}) and body["metadata"]["name"] not in names:
-                period, job = _job_of(body)
-                known.setdefault(period, []).append(job)
-        return known
+            logged = {period: Counter(jobs) for period, jobs in self.created[namespace].items()}
+        seen = defaultdict(Counter)
+        for body in self.watch.of(namespace):
+            period, job = _job_of(body)
+            seen[period][job] += 1
+        periods = logged.keys() | seen.keys()
+        return {period: list((logged.get(period, Counter()) | seen[period]).elements()) for period in periods}
 
     def _read(self):
         with self.cluster.audit_log.open("rb") as log:
@@ -134,6 +138,7 @@ def ground(release, folder):
         finally:
             found.stop.set()
             thread.join()
+            found.jobs.watch.close()
             found.closing.close()
     finally:
         cluster.close()

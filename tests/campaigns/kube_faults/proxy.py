@@ -66,21 +66,18 @@ class Proxy:
         ready.set()
         self.loop.run_forever()
         server.close()
-        self._cut(self.lines)
-        tasks = asyncio.all_tasks(self.loop)
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            self.loop.run_until_complete(asyncio.wait(tasks, timeout=5))
+        tasks = list(self.lines)
+        self._cut(tasks)
+        self.loop.run_until_complete(asyncio.gather(*tasks))
         self.loop.close()
 
-    def _cut(self, writers):
-        for writer in list(writers):
-            writer.transport.abort()
+    def _cut(self, tasks):
+        for task in list(tasks):
+            task.cancel()
 
     async def _serve(self, reader, writer):
-        self.lines.add(writer)
-        back = None
+        task, back = asyncio.current_task(), None
+        self.lines.add(task)
         try:
             while not self.is_down:
                 head = await reader.readuntil(b"\r\n\r\n")
@@ -97,7 +94,7 @@ class Proxy:
         except (OSError, EOFError, asyncio.LimitOverrunError, asyncio.CancelledError):
             pass  # a line was cut, or the proxy is closed
         finally:
-            self.lines.discard(writer)
+            self.lines.discard(task)
             for line in (writer, back[1] if back else writer):
                 line.transport.abort()
 
@@ -106,7 +103,7 @@ class Proxy:
         head = await reader.readuntil(b"\r\n\r\n")
         writer.write(head)
         if request.is_watch:
-            self.watches.add(writer)
+            self.watches.add(asyncio.current_task())
         try:
             length = _length_of(head)
             while length is None:
@@ -118,7 +115,7 @@ class Proxy:
             writer.write(await reader.readexactly(length))
             await writer.drain()
         finally:
-            self.watches.discard(writer)
+            self.watches.discard(asyncio.current_task())
 
     def _fault(self, request):
         for fault in self.faults:

@@ -1,7 +1,7 @@
 """Rights of the operator on a real cluster: its service account, and the roles of `kron operator manifests`."""
 
 from kron.apps.operator.installation import NAME, Installation
-from kron.apps.operator.manifests import access
+from kron.apps.operator.manifests import operator_access
 
 PATHS = {
     "ServiceAccount": "/api/v1/namespaces/{namespace}/serviceaccounts",
@@ -15,12 +15,18 @@ HOURS = 24  # for which a token is valid
 
 def kubeconfig_of_operator(cluster, namespace, *, everywhere=False):
     """Install an operator's rights in a namespace, or everywhere. Returns the kubeconfig of its service account."""
-    installation = Installation(() if everywhere else (namespace,), namespace=namespace)
-    for body in access(installation):
+    create_once(cluster, {"kind": "ServiceAccount", "metadata": {"name": NAME}}, namespace)
+    for body in operator_access(Installation(() if everywhere else (namespace,), namespace=namespace)):
         create_once(cluster, body, namespace)
     file = cluster.folder / f"{namespace}.kubeconfig"
     cluster.write_kubeconfig(file, token_of(cluster, namespace, NAME))
     return file
+
+
+def remove_cluster_rights(cluster):
+    """Remove what an operator of all namespaces was given."""
+    for kind in ("ClusterRoleBinding", "ClusterRole"):
+        cluster.request("DELETE", f"{PATHS[kind]}/{NAME}")
 
 
 def token_of(cluster, namespace, account):

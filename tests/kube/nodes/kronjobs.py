@@ -8,7 +8,7 @@ from tests.kube.cluster.node import shell
 
 PERIOD_SECONDS = 30
 DURATION_SECONDS = 180  # after which the KronJobs that need no more periods end
-LONG = "sleep 600"
+LONG = "sleep 7200"
 ENOUGH = {"successfulJobsHistoryLimit": 1000, "failedJobsHistoryLimit": 1000}
 NEVER, EVERY_MINUTE = "0 3 1 1 *", "* * * * *"
 ANNOTATIONS = {

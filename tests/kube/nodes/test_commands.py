@@ -17,6 +17,8 @@ def test_get_shows_the_last_outcome_and_the_next_run(shop):
 
 def test_describe_shows_events_and_conditions(shop):
     shop.until(lambda: "JobFailed" in shop.told("fails"), "an event")
+    shop.until(lambda: shop.status("fails").get("lastEnd") == "failed", "the status says so")
+    shop.until(lambda: shop.condition("fails", "TemplateValid")["status"] == "True", "the template was checked")
     text = shop.kubectl("describe", "kj", "fails")
     assert "Last End:" in text
     assert "TemplateValid" in text

@@ -52,6 +52,6 @@ def test_queue_starts_after_the_end_of_the_job_before(shop):
 
 
 def test_coalesce_lets_the_newest_period_wait(shop):
-    shop.run_with("coalesce", reason="coalesced", outcome="skipped")
+    shop.run_with("coalesce", reason="coalesced", outcome="missed")
     shop.until(lambda: len(spans(shop, "coalesce")) > 1, "two Jobs have ended")
     assert all(later >= end for (_, end), (later, _) in pairwise(spans(shop, "coalesce")))

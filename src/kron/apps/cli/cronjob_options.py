@@ -29,3 +29,7 @@ def add_cronjob_options(command: argparse.ArgumentParser) -> None:
     add("--switch", metavar="NS/NAME", help=switch_help)
     back_help = "suspend this KronJob and let its CronJob take over again"
     add("--switch-back", metavar="NS/NAME", help=back_help)
+    shadow_help = "compare CronJobs of the cluster with the store of kron operator run --dry-run"
+    add("--shadow", metavar="URL", help=shadow_help)
+    prefix_help = "--identity-prefix of the dry run, for --shadow (default: none)"
+    add("--identity-prefix", metavar="TEXT", default="", help=prefix_help)

@@ -43,13 +43,13 @@ def find_cronjobs(args: argparse.Namespace) -> Found:
     if args.all_namespaces and (args.namespace or args.file):
         raise usage_error("--all-namespaces excludes -n and -f", "remove one of them")
     if args.file is None:
-        return Found(ask(lambda api, default: _listed(api, args, default), args.context), 0)
+        return Found(ask(lambda api, default: list_cronjobs(api, args, default), args.context), 0)
     objects = [each for path in args.file for each in _read(path)]
     cronjobs = [each for each in objects if _is_cronjob(each)]
     return Found(cronjobs, len(objects) - len(cronjobs))
 
 
-async def _listed(api: Api, args: argparse.Namespace, default: str) -> list[Body]:
+async def list_cronjobs(api: Api, args: argparse.Namespace, default: str) -> list[Body]:
     """Return the CronJobs of a cluster. An old server has them in another version."""
     namespace = "" if args.all_namespaces else args.namespace or default
     try:

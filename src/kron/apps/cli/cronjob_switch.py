@@ -41,6 +41,7 @@ def _place_of(args: argparse.Namespace) -> Place:
         raise usage_error("--switch excludes --switch-back", "remove one of them")
     option, text = ("--switch", args.switch) if args.switch else ("--switch-back", args.switch_back)
     others = {"-f": args.file, "-n": args.namespace, "-A": args.all_namespaces, "--keep-going": args.keep_going}
+    others |= {"--shadow": args.shadow}
     excluded = [name for name, value in others.items() if value] + (["-o"] if args.output != "text" else [])
     if excluded:
         raise usage_error(f"{option} excludes {excluded[0]}", f"remove {excluded[0]}")

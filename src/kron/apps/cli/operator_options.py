@@ -27,4 +27,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
     add("--events", choices=EVENT_LEVELS, default="changes", help=events_help)
     days_help = "days that records of ended runs are kept; 0: permanently (default 90)"
     add("--retention-days", metavar="DAYS", type=int, default=90, help=days_help)
+    stuck_help = "time after which a Job without a ready pod is reported as stuck; 0: never (default 6h)"
+    add("--stuck-after", metavar="DURATION", default="6h", help=stuck_help)
+    dry_help = "record when each Job would be created, and write nothing to the cluster"
+    add("--dry-run", action="store_true", help=dry_help)
     add("--log", choices=("auto", "text", "json", "logfmt"), default="auto", help="format of the log (default auto)")

@@ -53,6 +53,7 @@ _FIELDS = {  # names in a spec, for each object that Kron reads
     "constraints": ("only", "avoid"),
     "policy": ("concurrency", "deadline", "suspend", "catchup"),
 }
+_FIRST_SECOND, _LAST_SECOND = instant_of("0001-01-01T00:00:00Z"), instant_of("9999-12-31T23:59:59Z")  # of CEL
 _SCHEMA = root_schema()["properties"]["spec"]
 Spec = Mapping[str, Any]
 
@@ -62,6 +63,7 @@ class OperatorDefaults(NamedTuple):
 
     identity_prefix: str = ""  # begins every identity, where clusters share a store
     deadline: int = 0  # nanoseconds, for a KronJob that names none
+    scheme: str = SCHEME  # of the targets; a dry run has another one
 
 
 def identity_of(place: Place, defaults: OperatorDefaults) -> str:
@@ -90,7 +92,7 @@ def job_of_kronjob(place: Place, spec: Spec, defaults: OperatorDefaults) -> Job:
     if problem:
         raise InvalidInput("BAD_FIELD", f"the spec is invalid: {clip(problem)}", hint="see kubectl explain kj.spec")
     schedule = replace(job.schedule, policy=_policy(job.schedule.policy, spec))
-    target = f"{SCHEME}:{place.namespace}/{place.name}"
+    target = f"{defaults.scheme}:{place.namespace}/{place.name}"
     return replace(job, schedule=schedule, target=target, start=start, end=end)
 
 
@@ -115,7 +117,7 @@ def fields_of(spec: Spec) -> dict[str, Any]:
     return {
         "schedule": text,
         "timezone": spec.get("timezone"),
-        "window_mode": window.get("mode"),
+        "window_mode": None if window.get("duration") is None else window.get("mode"),  # a default alone is no window
         "window_duration": window.get("duration"),
         "distribution": _distribution(distribution) if distribution else None,
         "seed_strategy": seed.get("strategy"),
@@ -214,9 +216,12 @@ def _instant(spec: Spec, name: str) -> int | None:
     if not isinstance(value, str) or not re.fullmatch(TIME.replace("$", ""), value):
         raise _bad_field(name, f"{clip(str(value))!r} is not a time", "use a time such as 2026-03-01T00:00:00Z")
     try:
-        return instant_of(value)
+        instant = instant_of(value)
     except ValueError:
-        raise _bad_field(name, TIME_RULE, "use a time that exists") from None
+        instant = _LAST_SECOND + 1
+    if not _FIRST_SECOND <= instant <= _LAST_SECOND:
+        raise _bad_field(name, TIME_RULE, "use a time that exists, of the years 1 to 9999 in UTC")
+    return instant
 
 
 def _check_durations(parts: Mapping[str, Mapping[str, Any]]) -> None:

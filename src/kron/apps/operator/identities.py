@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Collection
 from typing import NamedTuple
 
-from kron.apps.operator.definition import SCHEME, OperatorDefaults, identity_of
+from kron.apps.operator.definition import OperatorDefaults, identity_of
 from kron.engine.fleet import Share, shard_of
 from kron.engine.store import Store
 from kron.kube.kind import Place
@@ -46,5 +46,5 @@ class Identities(NamedTuple):
             last = page[-1]
             for state in await store.get(page):
                 place = self.place(state.identity) if state else None
-                if state and place and state.job.target == f"{SCHEME}:{place.namespace}/{place.name}":
+                if state and place and state.job.target == f"{self.defaults.scheme}:{place.namespace}/{place.name}":
                     yield place, state

@@ -23,6 +23,8 @@ class JobRecord(NamedTuple):
     end: Report | None  # None: it has not ended
     ended_at: int | None  # milliseconds
     cause: str  # why it failed
+    started_at: int | None = None  # milliseconds: when its controller began with it
+    is_ready: bool = False  # whether one of its pods is ready
 
 
 def job_record_of(body: Body) -> JobRecord:
@@ -33,6 +35,7 @@ def job_record_of(body: Body) -> JobRecord:
     nominal = seconds_of(mark.period_id) or 0
     end, condition = _end_of(status)
     ended_at = seconds_of(status.get("completionTime") or condition.get("lastTransitionTime"))
+    started_at = seconds_of(status.get("startTime") or metadata.get("creationTimestamp"))
     texts = (condition.get("reason"), condition.get("message"))
     return JobRecord(
         str(metadata.get("uid") or ""),
@@ -44,6 +47,8 @@ def job_record_of(body: Body) -> JobRecord:
         end,
         None if ended_at is None or end is None else ended_at * 1000,
         ": ".join(str(text) for text in texts if text) if end is Report.FAILED else "",
+        None if started_at is None else started_at * 1000,
+        bool(status.get("ready")),
     )
 
 

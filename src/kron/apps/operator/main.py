@@ -24,6 +24,7 @@ from kron.apps.operator.listener import Listener
 from kron.apps.operator.operator_metrics import OperatorCounts, operator_metrics
 from kron.apps.operator.options import OperatorOptions
 from kron.apps.operator.status import INTERVAL_SECONDS, StatusWriter
+from kron.apps.operator.stuck import StuckJobs
 from kron.apps.operator.sync import Sync
 from kron.apps.operator.template_check import TemplateCheck
 from kron.apps.operator.worker_settings import settle_ms, worker_settings
@@ -97,6 +98,9 @@ class Operator:
         self.adopter.follower = self.follower
         self.skew = ClockSkew(store, self._ask_time, self._skew_changed)
         api.http.event_hooks["response"].append(self.skew.note)
+        self.stuck = StuckJobs(
+            self.cluster, store, self.identities, self.teller, self.status.changed, options.stuck_after_ms
+        )
         self.worker = self._make_worker()
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -127,7 +131,7 @@ class Operator:
         retention = self.options.retention_days or None
         parts: list[Callable[[], Coroutine[Any, Any, None]]] = [
             *(queue.run for queue in (self.sync.queue, self.status.queue, self.history.queue, self.templates.queue)),
-            *(self.follower.run, self.adopter.run, self.teller.run, self.skew.run),
+            *(self.follower.run, self.adopter.run, self.teller.run, self.skew.run, self.stuck.run),
         ]
         for part in parts:
             await stack.enter_async_context(in_background(self._kept(part)))
@@ -186,6 +190,7 @@ class Operator:
             error=self._spec_error,
             template=self._template,
             degraded=lambda: self.skew.message,
+            stuck=lambda place: self.stuck.message(place),
             interval=self.interval,
         )
 

@@ -11,6 +11,7 @@ from kron.apps.wiring import check_url
 from kron.errors import UsageError
 from kron.language.duration import read_duration
 from kron.language.fault import Fault
+from kron.timing.schedule.policy import MILLISECOND
 
 _NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _PREFIX = re.compile(r"[A-Za-z0-9._-]{1,63}/")
@@ -30,6 +31,8 @@ class OperatorOptions:
     retention_days: int = 90
     log: str = "auto"
     metrics_per_job: bool = False
+    dry_run: bool = False
+    stuck_after_ms: int = 6 * 3_600_000
 
 
 def read_options(args: argparse.Namespace) -> OperatorOptions:
@@ -46,12 +49,11 @@ def read_options(args: argparse.Namespace) -> OperatorOptions:
     prefix = args.identity_prefix
     if prefix and not _PREFIX.fullmatch(prefix):
         raise _bad("--identity-prefix", f"{prefix!r} is not a prefix", "use a name and a slash, such as east/")
-    try:
-        deadline = read_duration(args.default_deadline)
-    except Fault as fault:
-        raise _bad("--default-deadline", fault.message, "use a duration such as 5m") from None
-    if deadline < 0 or args.qps < 1 or args.burst < 1 or args.retention_days < 0:
-        raise _bad("--qps, --burst, --default-deadline, --retention-days", "a value is too small", "use a larger one")
+    deadline = _duration("--default-deadline", args.default_deadline)
+    if args.qps < 1 or args.burst < 1 or args.retention_days < 0:
+        raise _bad("--qps, --burst, --retention-days", "a value is too small", "use a larger one")
+    if args.dry_run and args.listen:
+        raise _bad("--listen", "a dry run answers no probes", "omit --listen or --dry-run")
     return OperatorOptions(
         check_url(args.store),
         namespaces,
@@ -63,7 +65,17 @@ def read_options(args: argparse.Namespace) -> OperatorOptions:
         args.retention_days,
         args.log,
         args.metrics_per_job,
+        args.dry_run,
+        _duration("--stuck-after", args.stuck_after) // MILLISECOND,
     )
+
+
+def _duration(option: str, text: str) -> int:
+    """Return a duration in nanoseconds."""
+    try:
+        return read_duration(text)
+    except Fault as fault:
+        raise _bad(option, fault.message, "use a duration such as 5m") from None
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -14,6 +14,7 @@ from typing import Any
 from kron.apps.cycle_collector import collect_rarely
 from kron.apps.open_files import allow_more
 from kron.apps.operator.options import OperatorOptions
+from kron.apps.operator.store_kind import check_kind
 from kron.apps.wiring import check_served, open_store
 from kron.engine.events import Event, Sink
 from kron.engine.log_writer import log_stream
@@ -53,6 +54,7 @@ def run_operator(options: OperatorOptions) -> int:
 
 async def _run(config: Any, options: OperatorOptions, sink: Sink) -> None:
     from kron.apps.operator.cluster import watch_count
+    from kron.apps.operator.dry_run import DryRun
     from kron.apps.operator.main import Operator
 
     stop = asyncio.Event()
@@ -65,7 +67,8 @@ async def _run(config: Any, options: OperatorOptions, sink: Sink) -> None:
     api = config.connect(config.configuration(), watches=watch_count(options.namespaces))
     try:
         async with open_store(options.store) as store:
-            await Operator(api, store, options, sink).run(stop)
+            await check_kind(store, options.store, options.defaults.identity_prefix, dry_run=options.dry_run)
+            await (DryRun if options.dry_run else Operator)(api, store, options, sink).run(stop)
     finally:
         await api.close()
 

@@ -37,6 +37,7 @@ class StatusWriter:
         error: Returns the error of a KronJob's spec; empty if it is valid.
         template: Returns the condition `TemplateValid` of a KronJob, without its times; None: not checked.
         degraded: Returns what is wrong with the clocks; empty if they agree.
+        stuck: Returns which Job of a KronJob is stuck; empty if none is.
         interval: Seconds between two writes for the same KronJob, and before the first.
     """
 
@@ -50,10 +51,11 @@ class StatusWriter:
         error: Callable[[Place], str] = lambda place: "",
         template: Callable[[KronJob], Body | None] = lambda kronjob: None,
         degraded: Callable[[], str] = lambda: "",
+        stuck: Callable[[Place], str] = lambda place: "",
         interval: float = INTERVAL_SECONDS,
     ) -> None:
         self.api, self.store, self.identities, self.find = api, store, identities, find
-        self.error, self.template, self.degraded = error, template, degraded
+        self.error, self.template, self.degraded, self.stuck = error, template, degraded, stuck
         self.queue = WorkQueue("status", self.write, interval=interval, parallel=4)
         self.writes = 0
         self._last_gaps: dict[Place, GapRecord | None] = {}
@@ -83,7 +85,16 @@ class StatusWriter:
         (state,), now = await self.store.get_with_time([identity])
         runs = await self.store.runs(identity, RECENT_RUNS) if state else []
         gap = await self._last_gap(place, identity) if state else None
-        facts = Facts(kronjob, state, tuple(runs), gap, self.error(place), self.template(kronjob), self.degraded())
+        facts = Facts(
+            kronjob,
+            state,
+            tuple(runs),
+            gap,
+            self.error(place),
+            self.template(kronjob),
+            self.degraded(),
+            self.stuck(place),
+        )
         before = kronjob.status
         status = status_of(facts, before, now)
         changes = {name: value for name, value in status.items() if before.get(name) != value}

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from kron.apps.operator.clock_skew import REASON as CLOCK_SKEW
 from kron.apps.operator.kronjob import KronJob
+from kron.apps.operator.stuck import REASON as JOB_STUCK
 from kron.kube.kind import Body
 from kron.kube.names import job_name
 from kron.language.record import record_of
@@ -36,6 +37,7 @@ class Facts(NamedTuple):
     error: str  # of the spec; empty if it is valid
     template: Body | None  # condition TemplateValid; None: not checked
     skew: str = ""  # what is wrong with the clocks; empty if they agree
+    stuck: str = ""  # which Job is stuck; empty if none is
 
 
 def status_of(facts: Facts, before: Body, now: int) -> Body:
@@ -120,14 +122,18 @@ def _conditions(facts: Facts, before: Body, now: int) -> list[Body]:
     if facts.template is not None:
         conditions.append(facts.template)
     old = {each.get("type"): each for each in before.get("conditions") or () if isinstance(each, dict)}
-    if facts.skew or DEGRADED in old:
-        conditions.append(
-            _condition(DEGRADED, bool(facts.skew), CLOCK_SKEW if facts.skew else "AsExpected", facts.skew)
-        )
+    if facts.skew or facts.stuck or DEGRADED in old:
+        conditions.append(_degraded(facts))
     generation = facts.kronjob.generation
     new = [_dated(each, old.get(each["type"]), generation, now) for each in conditions]
     written = {each["type"] for each in new}
     return new + [each for name, each in old.items() if name not in written and name == "TemplateValid"]
+
+
+def _degraded(facts: Facts) -> Body:
+    """Return the condition on what does not work as it should, although the schedule is valid."""
+    reason = CLOCK_SKEW if facts.skew else JOB_STUCK if facts.stuck else "AsExpected"
+    return _condition(DEGRADED, reason != "AsExpected", reason, " ".join(filter(None, (facts.skew, facts.stuck))))
 
 
 def _condition(kind: str, is_true: bool, reason: str, message: str = "") -> Body:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kron.apps.cli.console import Screen
+from kron.apps.cli.cronjob_shadow import shadow
 from kron.apps.cli.cronjob_sources import find_cronjobs, import_options
 from kron.apps.cli.cronjob_switch import switch
 from kron.apps.cli.load_text import load_record, peak_text
@@ -28,6 +29,8 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     """Write the KronJobs. Return 1 if a CronJob cannot be imported; with `--keep-going`, it is left out."""
     if args.switch or args.switch_back:
         return switch(args, screen)
+    if args.shadow:
+        return shadow(args, screen)
     options = import_options(args)
     found = find_cronjobs(args)
     if not found.cronjobs:

@@ -1,0 +1,1 @@
+"""Shadow report: what CronJobs started, compared with what their KronJobs would have started."""
