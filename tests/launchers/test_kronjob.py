@@ -7,7 +7,7 @@ import pytest
 
 from kron.engine.launcher import Launch
 from kron.kube.kind import KRONJOB, Place
-from kron.kube.names import KEY, SEED_HASH, Owner
+from kron.kube.names import KEY, SEED_HASH, Owner, mark_of
 from kron.language import parse
 from kron.launchers.kronjob import KronJobLauncher
 from kron.rules.launch_result import LaunchResult
@@ -87,7 +87,7 @@ def test_manual_run_has_no_seed(server):
 @pytest.mark.req("KSPEC-IDEM-K8S")
 def test_second_attempt_finds_the_job_of_the_first(server):
     assert [started(server), started(server)] == [OK, OK]
-    assert len(server.of("jobs")) == 1
+    assert mark_of(job_in(server)) == (OWNER.uid, a_launch().run.key, "2026-03-01T10:00:00Z")
 
 
 def test_job_deleted_between_the_requests_is_not_created_again(server):
