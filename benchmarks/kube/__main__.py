@@ -19,9 +19,9 @@ from tests.kube.conftest import apply_definition
 from benchmarks.kube import cronjob_side, kron_side
 from benchmarks.kube.cluster import BenchmarkCluster
 from benchmarks.kube.figure import Figure, table
-from benchmarks.kube.kron_side import World
 from benchmarks.kube.operator_process import OperatorProcess
 from benchmarks.kube.sizes import Sizes, chosen_sizes
+from benchmarks.kube.world import World
 from kron import __version__
 
 Measured = dict[str, float]
@@ -94,7 +94,7 @@ def figures_of(kron: Measured, cronjob: Measured, sizes: Sizes) -> list[Figure]:
         Figure(f"{jobs}: last Job created", "s", kron["burst last"], 40, cronjob["last"], cronjob_exceeds=exceeds),
         Figure(f"{jobs}: p50", "s", kron["burst p50"], 15, cronjob["p50"]),
         Figure("of these without a Job", "", sizes.jobs - kron["burst created"], 0, is_count=True),
-        Figure("of these with two Jobs", "", kron["burst doubled"], 0, cronjob["doubled"], is_count=True),
+        Figure("periods with two Jobs", "", kron["window doubled"], 0, is_count=True),
         Figure("CPU of the operator for each of these Jobs", "ms", kron["burst cpu_ms"]),
         Figure(f"{window}: p99 of the lateness", "s", kron["window p99"], 1),
         Figure("of these missed, with a deadline of 10 s", "", kron["window missed"], 0, is_count=True),

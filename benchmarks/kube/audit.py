@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 CRONJOB_CONTROLLER, OPERATOR = "cronjob-controller", "kron/"  # in the user agents
 READS = frozenset({"list", "watch"})  # of the local copies; they do not depend on the number of runs
-QUIET_SECONDS, PATIENCE_SECONDS = 3.0, 300.0  # statuses are written every 2 s
+QUIET_SECONDS, PATIENCE_SECONDS = 3.0, 600.0  # statuses are written every 2 s
 POLL_SECONDS = 0.5
 
 
@@ -66,13 +66,13 @@ class AuditLog:
             time.sleep(POLL_SECONDS)
         raise SystemExit(f"FAIL: {agent} is not quiet after {PATIENCE_SECONDS:.0f} s")
 
-    def until(self, condition: Callable[[], bool], seconds: float) -> bool:
+    def until(self, condition: Callable[[], bool], seconds: float, pause: float = POLL_SECONDS) -> bool:
         """Wait for a condition, and return whether it came."""
         deadline = time.time() + seconds
         while not condition():
             if time.time() > deadline:
                 return False
-            time.sleep(POLL_SECONDS)
+            time.sleep(pause)
         return True
 
 

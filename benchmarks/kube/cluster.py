@@ -31,6 +31,10 @@ class BenchmarkCluster(Cluster):
     def start_controllers(self) -> None:
         """Start none."""
 
+    def change_database(self, transaction: dict[str, Any]) -> None:
+        """Write to the database of the API server."""
+        self._etcd("kv/txn", transaction)
+
     @contextmanager
     def cronjob_controller(self) -> Iterator[Process]:
         """Run the CronJob controller with its default settings: 20 requests per second, 5 workers."""

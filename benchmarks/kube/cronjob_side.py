@@ -7,8 +7,9 @@ import time
 from benchmarks.krond.process import Process
 from benchmarks.kube.audit import CRONJOB_CONTROLLER
 from benchmarks.kube.figure import percentile
-from benchmarks.kube.kron_side import AT_ONCE, ENDED_AFTER_SECONDS, KEEP, World, calls_of
+from benchmarks.kube.kron_side import AT_ONCE, ENDED_AFTER_SECONDS, KEEP, calls_of
 from benchmarks.kube.objects import all_of, asked, cronjob, minute_line, name_of
+from benchmarks.kube.world import World
 from kron.kube.api import Api
 from kron.kube.kind import CRONJOB, Place
 from kron.timing.zone import rfc3339
@@ -16,7 +17,6 @@ from kron.timing.zone import rfc3339
 BURST, CALLS = "cronjob-burst", "cronjob-calls"  # namespaces
 MINUTE = 60
 LEAD_SECONDS = 10.0  # of the CronJobs whose requests are counted
-CREATE_SECONDS = 0.01  # per CronJob
 
 
 def measure(world: World) -> dict[str, float]:
@@ -25,10 +25,10 @@ def measure(world: World) -> dict[str, float]:
         figures = _calls(world)
     if world.sizes.is_short:
         return figures
-    due = _next_minute(world.sizes.cronjobs * CREATE_SECONDS + world.sizes.idle + 30)
+    due = _next_minute(world.sizes.idle + 30)
     line = minute_line(due)
     bodies = [cronjob(name_of(number), line, **KEEP) for number in range(world.sizes.cronjobs)]
-    world.put(bodies, world.namespace(BURST), CRONJOB)
+    world.put_many(bodies, world.namespace(BURST), CRONJOB)
     with world.cluster.cronjob_controller() as process:
         return figures | _idle(world, process) | _burst(world, due, BURST)
 
@@ -54,12 +54,11 @@ def _calls(world: World) -> dict[str, float]:
 def _burst(world: World, due: float, namespace: str) -> dict[str, float]:
     """Wait for the Jobs of CronJobs that are due at one time."""
     count = world.sizes.calls if namespace == CALLS else world.sizes.cronjobs
-    starts = world.wait_for_jobs(CRONJOB_CONTROLLER, due, namespace, count, world.sizes.patience)
-    late = starts.created + [float("inf")] * (count - len(starts.created))
-    is_whole = len(starts.created) == count
+    created = world.wait_for_jobs(CRONJOB_CONTROLLER, due, namespace, count, world.sizes.patience)
+    late = created + [float("inf")] * (count - len(created))
+    is_whole = len(created) == count
     return {
-        "created": len(starts.created),
-        "doubled": starts.doubled,
+        "created": len(created),
         "last": max(late) if is_whole else world.sizes.patience,
         "is_whole": is_whole,
         "p50": percentile(late, 0.5),

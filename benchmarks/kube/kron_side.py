@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from itertools import pairwise
-from typing import NamedTuple
 
-from benchmarks.kube.audit import OPERATOR, AuditLog, Call
-from benchmarks.kube.cluster import BenchmarkCluster
+from benchmarks.kube.audit import OPERATOR, Call
 from benchmarks.kube.figure import percentile
-from benchmarks.kube.objects import all_of, asked, kronjob, name_of, second_line
+from benchmarks.kube.objects import kronjob, name_of, second_line
 from benchmarks.kube.operator_process import OperatorProcess
-from benchmarks.kube.past_jobs import create_past_jobs
-from benchmarks.kube.sizes import Sizes
-from kron.kube.api import Api
-from kron.kube.failure import Refusal
-from kron.kube.kind import JOB, KRONJOB, Body, Kind, Place, seconds_of
-from kron.kube.names import CHOSEN
+from benchmarks.kube.past_jobs import create_past_jobs, end_all
+from benchmarks.kube.world import World
+from kron.kube.kind import JOB, seconds_of
+from kron.kube.names import CHOSEN, KRONJOB_LABEL, PERIOD_ID, job_name
+from kron.timing.key import key_of
 
 BURST, CALLS = "burst", "calls"  # namespaces
 KEEP = {"successfulJobsHistoryLimit": 1000, "failedJobsHistoryLimit": 1000}
@@ -29,85 +23,8 @@ AT_ONCE = {"successfulJobsHistoryLimit": 0, "failedJobsHistoryLimit": 0}  # Jobs
 LATE = {"policy": {"deadline": "10m", "concurrency": "allow"}}
 DEADLINE_SECONDS = 10  # of the runs in the window
 ATTEMPTS, CALLS_LEAD_SECONDS = 4, 20.0
-ENDED_AFTER_SECONDS = "1"  # the life of a short Job
+ENDED_AFTER_SECONDS = "0.5"  # the life of a short Job
 STATUS = "kronjobs/status"
-
-
-class Starts(NamedTuple):
-    """When the Jobs of a burst were created, in seconds after the time at which all were due."""
-
-    created: list[float]
-    doubled: int
-
-
-class World:
-    """One control plane, its audit log, and the sizes of the run."""
-
-    def __init__(self, cluster: BenchmarkCluster, sizes: Sizes) -> None:
-        self.cluster, self.sizes, self.audit = cluster, sizes, AuditLog(cluster.audit_log)
-
-    def namespace(self, name: str) -> str:
-        """Create a namespace."""
-        self.cluster.do("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
-        return name
-
-    def put(self, bodies: list[Body], namespace: str, kind: Kind = KRONJOB) -> None:
-        """Create many objects, or change their specs."""
-
-        async def write(api: Api, body: Body) -> None:
-            try:
-                await api.create(kind, namespace, body)
-            except Refusal as refusal:
-                if refusal.reason != "AlreadyExists":
-                    raise
-                await api.patch(kind, Place(namespace, body["metadata"]["name"]), {"spec": body["spec"]})
-
-        async def use(api: Api) -> None:
-            await all_of([lambda body=body: write(api, body) for body in bodies])
-
-        asked(self.cluster.kubeconfig, use)
-
-    def jobs(self, namespace: str) -> list[Body]:
-        """Return the Jobs of a namespace."""
-
-        async def use(api: Api) -> list[Body]:
-            return [body async for page in api.pages(JOB, namespace) for body in page.items]
-
-        return asked(self.cluster.kubeconfig, use)
-
-    @contextmanager
-    def ending(self, namespace: str, seconds: str) -> Iterator[None]:
-        """Meanwhile Jobs of a namespace end some seconds after their creation."""
-        words = [sys.executable, "-m", "benchmarks.kube.ender", self.cluster.kubeconfig, namespace, seconds]
-        process = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *map(str, words)])
-        try:
-            yield
-        finally:
-            process.kill()
-            process.wait()
-
-    def created(self, agent: str, began: float, namespace: str) -> list[Call]:
-        """Return the calls that have created a Job."""
-        calls = self.audit.since(began, agent)
-        return [call for call in calls if call.is_job_creation and call.namespace == namespace]
-
-    def wait_for_jobs(self, agent: str, due: float, namespace: str, count: int, patience: float) -> Starts:
-        """Wait until so many Jobs were created, and return when."""
-        self.audit.until(lambda: time.time() > due, 3600)
-        self.audit.until(lambda: len(self.created(agent, due - 1, namespace)) >= count, patience)
-        calls = self.created(agent, due - 1, namespace)
-        owners = Counter(call.name.rpartition("-")[0] for call in calls)
-        return Starts([call.at - due for call in calls], sum(number - 1 for number in owners.values()))
-
-    def wait_for_deletions(self, agent: str, began: float, namespace: str, count: int) -> None:
-        """Wait until so many Jobs were deleted, and until nothing follows."""
-
-        def deleted() -> int:
-            calls = self.audit.since(began, agent)
-            return sum(call.verb == "delete" and call.namespace == namespace for call in calls)
-
-        self.audit.until(lambda: deleted() >= count, 300)
-        self.audit.quiet(agent, began)
 
 
 def burst(world: World, operator: OperatorProcess) -> dict[str, float]:
@@ -115,31 +32,28 @@ def burst(world: World, operator: OperatorProcess) -> dict[str, float]:
     sizes, namespace = world.sizes, world.namespace(BURST)
 
     def write(due: float) -> None:
+        operator.stop()
         bodies = [kronjob(name_of(number), second_line(due), **KEEP, **LATE) for number in range(sizes.jobs)]
-        world.put(bodies, namespace)
-        world.audit.quiet(OPERATOR, time.time())
-        if not sizes.is_short:
-            operator.stop()
-            operator.start()  # without what the creation has left behind
+        world.put_many(bodies, namespace)
+        operator.start()
 
-    due = _due_after(world, write, sizes.lead)
+    due = _due_after(world, write, sizes.lead, BURST, sizes.jobs)
     process = operator.figures
     time.sleep(min(sizes.settle, due - 1 - time.time()))
     rss, cpu = process.rss(), process.cpu()
-    starts = world.wait_for_jobs(OPERATOR, due, BURST, sizes.jobs, 300)
+    created = world.wait_for_jobs(OPERATOR, due, BURST, _names_of_jobs(BURST, sizes.jobs, due), 300)
     cpu = process.cpu() - cpu
     last = world.audit.quiet(OPERATOR, due)
     statuses = [call for call in world.audit.since(due - 1, OPERATOR) if call.resource == STATUS]
     return {
-        "created": len(starts.created),
-        "doubled": starts.doubled,
-        "last": max(starts.created, default=float("inf")),
-        "cpu_ms": cpu / max(1, len(starts.created)) * 1000,
+        "created": len(created),
+        "last": max(created, default=float("inf")),
+        "cpu_ms": cpu / max(1, len(created)) * 1000,
         "settled": last - due,
         "rss": rss,
-        "status_writes": len(statuses) / max(1, len(starts.created)),
+        "status_writes": len(statuses) / max(1, len(created)),
         "close_writes": _close_writes(statuses),
-        "p50": percentile(starts.created, 0.5),
+        "p50": percentile(created, 0.5),
     }
 
 
@@ -149,19 +63,23 @@ def window(world: World) -> dict[str, float]:
 
     def write(due: float) -> None:
         line = second_line(due, f"@win(after,{sizes.window}s)")
-        world.put([kronjob(name_of(number), line, policy=policy) for number in range(sizes.jobs)], BURST)
+        world.put_many([kronjob(name_of(number), line, policy=policy) for number in range(sizes.jobs)], BURST)
 
-    due = _due_after(world, write, sizes.lead)
+    due = _due_after(world, write, sizes.lead, BURST, sizes.jobs)
     end = due + sizes.window + DEADLINE_SECONDS + 1
-    world.audit.until(lambda: len(world.created(OPERATOR, due, BURST)) >= sizes.jobs, end - time.time())
-    chosen = {
-        body["metadata"]["name"]: seconds_of(body["metadata"]["annotations"][CHOSEN]) for body in world.jobs(BURST)
-    }
-    calls = world.created(OPERATOR, due, BURST)
+    created = world.wait_for_jobs(OPERATOR, due, BURST, _names_of_jobs(BURST, sizes.jobs, due), end - due)
+    jobs = world.objects(JOB, BURST)
+    chosen = {job["metadata"]["name"]: seconds_of(job["metadata"]["annotations"][CHOSEN]) for job in jobs}
+    names = _names_of_jobs(BURST, sizes.jobs, due)
+    calls = [call for call in world.created(OPERATOR, due, BURST) if call.name in names]
     lateness = [call.at - chosen[call.name] for call in calls]
+    periods = Counter(
+        (job["metadata"]["labels"][KRONJOB_LABEL], job["metadata"]["annotations"][PERIOD_ID]) for job in jobs
+    )
     statuses = [call for call in world.audit.since(due, OPERATOR) if call.resource == STATUS]
     return {
-        "missed": sizes.jobs - len({call.name for call in calls}),
+        "missed": sizes.jobs - len(created),
+        "doubled": sum(number - 1 for number in periods.values()),
         "early": sum(seconds < 0 for seconds in lateness),
         "p99": percentile(lateness, 0.99),
         "p50": percentile(lateness, 0.5),
@@ -177,9 +95,9 @@ def calls(world: World) -> dict[str, float]:
         bodies = [kronjob(name_of(number), second_line(due), **AT_ONCE, **LATE) for number in range(count)]
         world.put(bodies, namespace)
 
-    due = _due_after(world, write, min(CALLS_LEAD_SECONDS, world.sizes.lead))
+    due = _due_after(world, write, min(CALLS_LEAD_SECONDS, world.sizes.lead), namespace, count)
     with world.ending(CALLS, ENDED_AFTER_SECONDS):
-        world.wait_for_jobs(OPERATOR, due, CALLS, count, 120)
+        world.wait_for_jobs(OPERATOR, due, CALLS, _names_of_jobs(CALLS, count, due), 120)
         world.wait_for_deletions(OPERATOR, due, CALLS, count)
     return calls_of(world.audit.since(due - 1, OPERATOR), len(world.created(OPERATOR, due - 1, CALLS)))
 
@@ -200,12 +118,11 @@ def calls_of(calls: list[Call], runs: int) -> dict[str, float]:
 def size(world: World, operator: OperatorProcess) -> dict[str, float]:
     """Measure memory, idle CPU and a restart with all KronJobs, each with some ended Jobs."""
     sizes = world.sizes
-    with world.ending(BURST, "0"):
-        began = time.time()
-        world.audit.until(lambda: all("completionTime" in job.get("status", {}) for job in world.jobs(BURST)), 600)
+    began = time.time()
+    end_all(world, BURST)
     world.audit.quiet(OPERATOR, began)
     operator.stop()
-    create_past_jobs(world.cluster.kubeconfig, BURST, sizes.jobs_each)
+    create_past_jobs(world, BURST, sizes.jobs_each)
     entered = 0.0
     if not sizes.is_short:
         operator.start()  # learns of the Jobs that its store does not know
@@ -216,7 +133,7 @@ def size(world: World, operator: OperatorProcess) -> dict[str, float]:
     time.sleep(sizes.settle)
     process = operator.figures
     return {
-        "jobs": len(world.jobs(BURST)),
+        "jobs": len(world.objects(JOB, BURST)),
         "rss": process.rss(),
         "idle": process.cpu_percent(sizes.idle),
         "restart": restart,
@@ -244,14 +161,26 @@ def _close_writes(calls: list[Call]) -> int:
     return sum(after - before < 1.9 for each in times.values() for before, after in pairwise(sorted(each)))
 
 
-def _due_after(world: World, write: Callable[[float], None], lead: float) -> float:
-    """Write KronJobs that are due together, and return when. The operator is idle again before that."""
+def _due_after(world: World, write: Callable[[float], None], lead: float, namespace: str, count: int) -> int:
+    """Write KronJobs that are due together, and return when. Before that, the operator has written their statuses."""
     for _ in range(ATTEMPTS):
         began = time.time()
         due = int(began + lead) + 1
         write(due)
+        world.audit.until(lambda began=began: len(_names_with_status(world, began, namespace)) >= count, 900)
         world.audit.quiet(OPERATOR, began)
         if time.time() < due - 1:
             return due
         lead = 1.5 * (time.time() - began)  # the machine is busy
     raise SystemExit("FAIL: the operator was never idle before its KronJobs were due")
+
+
+def _names_with_status(world: World, began: float, namespace: str) -> set[str]:
+    calls = world.audit.since(began, OPERATOR)
+    return {call.name for call in calls if call.resource == STATUS and call.namespace == namespace}
+
+
+def _names_of_jobs(namespace: str, count: int, due: int) -> set[str]:
+    """Return the names that the Jobs of a period must have."""
+    names = map(name_of, range(count))
+    return {job_name(name, key_of(f"{namespace}/{name}", due)) for name in names}

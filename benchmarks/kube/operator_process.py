@@ -12,12 +12,13 @@ import time
 from pathlib import Path
 
 from tests.kube.cluster.control_plane import Cluster
-from tests.kube.cluster.operator_process import allow_operator
+from tests.kube.cluster.rights import kubeconfig_of_operator
 
 from benchmarks.krond.process import Process
 
 KRON = Path(sys.executable).with_name("kron")
 START_SECONDS = 300.0  # at most, until the operator plans
+NAMESPACE = "kron-system"
 STARTED = "operator_started"
 
 
@@ -25,11 +26,12 @@ class OperatorProcess:
     """Operator with a SQLite store. It can be stopped and started again with its store."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self.cluster, self.folder = cluster, Path(tempfile.mkdtemp(prefix="kron-bench-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="kron-bench-"))
         self.log = self.folder / "operator.log"
         self.process: subprocess.Popen[bytes] | None = None
         self.began = 0.0  # when the process was started
-        allow_operator(cluster)
+        cluster.do("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+        self.kubeconfig = kubeconfig_of_operator(cluster, NAMESPACE, everywhere=True)
 
     def start(self) -> None:
         """Start the operator, and wait until it plans."""
@@ -39,7 +41,7 @@ class OperatorProcess:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", KRON, *words],  # ends with the benchmark
-                env={**os.environ, "KUBECONFIG": str(self.cluster.operator_kubeconfig)},
+                env={**os.environ, "KUBECONFIG": str(self.kubeconfig)},
                 stdin=subprocess.DEVNULL,
                 stderr=log,
             )

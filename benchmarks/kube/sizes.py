@@ -17,7 +17,7 @@ class Sizes:
     jobs_each: int = 4  # Jobs per KronJob when memory and restarts are measured
     calls: int = 100  # KronJobs, and CronJobs, whose requests are counted over the life of their Jobs
     window: int = 60
-    lead: float = 150.0  # from the first definition to the time at which all are due
+    lead: float = 120.0  # from the first definition to the time at which all are due
     idle: float = 60.0
     settle: float = 5.0  # before memory is read
     patience: float = 400.0  # for the Jobs of the CronJob controller, which creates about 7 per second
@@ -32,6 +32,6 @@ def chosen_sizes() -> Sizes:
     """Return the sizes for `KRON_KUBE_JOBS`."""
     jobs = int(os.environ.get("KRON_KUBE_JOBS") or FULL)
     if jobs >= FULL:
-        return Sizes(jobs, jobs, lead=jobs * 0.03)
+        return Sizes(jobs, jobs, lead=jobs / 42)
     few = max(1, jobs // 10)
     return Sizes(jobs, few, 2, few, 5, 4 + jobs * 0.02, 1.0, 0.2, 60.0)

@@ -238,3 +238,68 @@ def test_refusal_of_the_cluster_is_an_error(cluster, capsys):
     cluster.fail("PATCH", "kronjobs", Fault(403, reason="Forbidden"))
     status, _, err = ran(capsys, "pause", "report")
     assert (status, "FORBIDDEN" in err) == (1, True)
+
+
+STUCK = {"type": "Degraded", "status": "True", "reason": "JobStuck", "message": "Job report-1 has no ready pod."}
+READY = {"type": "Ready", "status": "True", "reason": "Scheduled", "message": ""}
+
+
+def test_status_lists_what_is_wrong_and_exits_with_1(cluster, capsys):
+    invalid = {"type": "Ready", "status": "False", "reason": "InvalidSpec", "message": "unknown zone\n  at x"}
+    for name, conditions in (("bad", [invalid]), ("good", [READY]), ("stuck", [READY, STUCK])):
+        status = {"conditions": conditions, "observedGeneration": 1, "lastOutcome": "executed", "active": 1}
+        cluster.put("kronjobs", "jobs", name, {"spec": SPEC, "status": status}, generation=1)
+    cluster.put("kronjobs", "jobs", "unseen", {"spec": SPEC}, generation=2)
+    status, out, _ = ran(capsys, "status", "-n", "jobs")
+    lines = out.splitlines()
+    assert status == 1
+    assert lines[:3] == [
+        "4 KronJobs: 3 with problems, 0 suspended or paused",
+        "active Jobs: 3",
+        "last outcomes: executed 3, none 1",
+    ]
+    assert [line.split()[:2] for line in lines[5:]] == [
+        ["jobs/bad", "InvalidSpec"],
+        ["jobs/stuck", "JobStuck"],
+        ["jobs/unseen", "NotSeen"],
+    ]
+    status, out, _ = ran(capsys, "status", "-n", "jobs", "-o", "json")
+    assert (status, len(json.loads(out)["problems"])) == (1, 3)
+
+
+def test_status_of_one_kronjob_shows_conditions_and_periods(cluster, capsys):
+    recent = [{"periodID": LAST, "outcome": "executed", "end": "failed", "job": "good-1"}]
+    status = {"conditions": [READY], "observedGeneration": 1, "recent": recent, "nextRun": LAST}
+    cluster.put("kronjobs", "jobs", "good", {"spec": SPEC, "status": status}, generation=1)
+    code, out, err = ran(capsys, "status", "good", "-n", "jobs")
+    assert (code, err) == (0, "")
+    assert "Ready      True    Scheduled" in out
+    assert f"{LAST}  executed  -       failed  good-1" in out
+    assert out.splitlines()[-1] == f"next run: {LAST}"
+    assert ran(capsys, "status", "none", "-n", "jobs")[0] == 1
+    assert ran(capsys, "status", "good", "-A")[0] == 2
+
+
+def test_import_is_that_of_kron(cluster, capsys):
+    status, _, err = ran(capsys, "import", "-n", "none")
+    assert (status, "no CronJobs found" in err) == (1, True)
+    assert ran(capsys, "import", "--switch", "report")[0] == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["get"],
+        ["status"],
+        ["next", "report"],
+        ["why", "report"],
+        ["pause", "report"],
+        ["resume", "report"],
+        ["run", "report"],
+        ["import"],
+    ],
+)
+def test_context_that_the_kubeconfig_does_not_have_is_refused(cluster, capsys, words):
+    status, _, err = ran(capsys, *words, "--context", "nowhere")
+    assert (status, "no context 'nowhere'" in err) == (1, True)
+    assert not cluster.requests

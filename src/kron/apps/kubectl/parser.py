@@ -6,6 +6,7 @@ import argparse
 from functools import partial
 from typing import Any
 
+from kron.apps.cli.cronjob_options import add_cronjob_options
 from kron.apps.cli.options import add_at, add_context, add_format, count
 from kron.apps.cli.options import define as define_command
 
@@ -13,6 +14,7 @@ PROGRAM = "kubectl kron"
 _EXAMPLES = """\
 examples:
   kubectl kron get -A
+  kubectl kron status -A
   kubectl kron why report -n billing
   kubectl kron plan -f kronjobs.yaml
   kubectl kron pause report -n billing --note "disk is full" --until 2026-12-24T00:00:00Z
@@ -31,13 +33,22 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for add in (_get, _next, _why, _plan, _pause, _resume, _run):
+    for add in (_get, _status, _next, _why, _plan, _pause, _resume, _run, _import):
         add(commands)
     return top
 
 
 def _get(commands: Any) -> None:
     command = _define(commands, "get", "list KronJobs with their last outcomes and next runs", "get", "get -A -o json")
+    _namespace(command)
+    _all(command)
+    add_format(command)
+
+
+def _status(commands: Any) -> None:
+    summary = "show what is wrong with KronJobs; exit 1 if something is"
+    command = _define(commands, "status", summary, "status -A", "status report -n billing")
+    command.add_argument("name", nargs="?", metavar="NAME", help="name of a KronJob (default: all KronJobs)")
     _namespace(command)
     _all(command)
     add_format(command)
@@ -97,6 +108,13 @@ def _run(commands: Any) -> None:
     _name(command)
     _namespace(command)
     command.add_argument("--request", metavar="ID", help="name of the request: a repeated one starts no new run")
+
+
+def _import(commands: Any) -> None:
+    summary = "write KronJobs from CronJobs, or switch from one to the other, as kron import cronjobs"
+    command = _define(commands, "import", summary, "import -A -o kronjobs", "import --switch billing/report")
+    add_cronjob_options(command)
+    add_at(command, "clock changes and load after this instant")
 
 
 def _name(command: argparse.ArgumentParser) -> None:
