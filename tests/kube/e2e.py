@@ -50,8 +50,9 @@ def main():
         print(f"{'LEFT OUT' if options.if_built else 'FAIL'}: tests on a real cluster need {missing}")
         return 0 if options.if_built else 1
     began, results = time.monotonic(), Results()
-    words = ["-m", "campaign or not campaign", "-p", "no:xdist", "-o", "addopts=", "--verbose", "-rs", *TESTS, *CHECKED]
-    status = pytest.main(words, plugins=[results])
+    words = ["-m", "campaign or not campaign", "-p", "no:xdist", "-o", "addopts=", "--verbose", "-rs"]
+    words += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # plugins were imported before pytest
+    status = pytest.main([*words, *TESTS, *CHECKED], plugins=[results])
     is_good = status == pytest.ExitCode.OK and not set(results.tests) - {"passed"}
     print(f"{'PASS' if is_good else 'FAIL'}: {figures(results, time.monotonic() - began)}")
     return 0 if is_good else 1

@@ -41,6 +41,7 @@ class Machine:
 
     def start(self):
         """Make the namespace."""
+        self.processes.remove_at_end(self.folder, *(base / self.cgroup.strip("/") for base in cgroup_bases()))
         script = SCRIPT.format(folders=" ".join(PRIVATE_FOLDERS), settings=" ".join(SETTINGS))
         words = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation", "private"]
         self.processes.start(NAMESPACE, *words, "sh", "-c", f"cd {self.folder}; {script}")
@@ -63,9 +64,13 @@ class Machine:
 
 def cgroup_roots(name):
     """The folders of a cgroup: one, or in version 1 one for each controller."""
+    return [path for path in (base / name.strip("/") for base in cgroup_bases()) if path.is_dir()]
+
+
+def cgroup_bases():
+    """The folders that have all cgroups: one, or in version 1 one for each controller."""
     is_version_2 = (CGROUPS / "cgroup.controllers").exists()
-    bases = [CGROUPS] if is_version_2 else [path for path in CGROUPS.iterdir() if path.is_dir()]
-    return [path for path in (base / name.strip("/") for base in bases) if path.is_dir()]
+    return [CGROUPS] if is_version_2 else [path for path in CGROUPS.iterdir() if path.is_dir()]
 
 
 def _remove_cgroup(root):

@@ -9,8 +9,21 @@ import time
 from pathlib import Path
 
 STOP_SECONDS = 15.0
-# Each line that the watcher reads has the pids that live now. Its input ends with the process that started it.
-WATCHER = 'while read -r line; do pids=$line; done; [ -z "$pids" ] || kill -9 $pids 2>/dev/null; rm -rf "$0"'
+# Each line that the watcher reads has the pids that live now, and further folders. Its input ends with the process that
+# started it. A cgroup has no files to remove, and can be removed when the kernel has buried its processes.
+WATCHER = """
+while read -r line; do pids=${line%%;*}; folders=${line#*;}; done
+[ -z "$pids" ] || kill -9 $pids 2>/dev/null
+rm -rf "$0"
+for folder in $folders; do
+    case $folder in
+        /sys/*) for _ in 1 2 3 4 5; do
+                [ ! -e $folder ] || find $folder -depth -type d -exec rmdir {} + 2>/dev/null || sleep 1
+            done ;;
+        *) rm -rf $folder ;;
+    esac
+done
+"""
 
 
 class Processes:
@@ -19,7 +32,7 @@ class Processes:
     def __init__(self, prefix):
         memory = Path("/dev/shm")
         self.folder = Path(tempfile.mkdtemp(prefix=prefix, dir=memory if memory.is_dir() else None))
-        self.living = {}
+        self.living, self.others = {}, []
         words = ["sh", "-c", WATCHER, str(self.folder)]
         self.watcher = subprocess.Popen(words, stdin=subprocess.PIPE, text=True, start_new_session=True)
 
@@ -35,6 +48,11 @@ class Processes:
                 stderr=log,
                 start_new_session=True,
             )
+        self._tell_watcher()
+
+    def remove_at_end(self, *folders):
+        """Let folders and cgroups be removed if the process that started the servers is killed."""
+        self.others += folders
         self._tell_watcher()
 
     def stop(self, name, sign=signal.SIGTERM):
@@ -73,5 +91,5 @@ class Processes:
 
     def _tell_watcher(self):
         pids = " ".join(str(process.pid) for process in self.living.values())
-        self.watcher.stdin.write(pids + "\n")
+        self.watcher.stdin.write(f"{pids};{' '.join(map(str, self.others))}\n")
         self.watcher.stdin.flush()

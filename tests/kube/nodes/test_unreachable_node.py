@@ -22,7 +22,7 @@ def test_run_on_a_lost_node_ends_as_its_job_does(cluster, node, namespace, tmp_p
         assert {str(run.reason) for run in new_skips(shop, skipped)} == {"overlap"}
         assert "Another run of the schedule was waiting or active." in shop.kubectl("kron", "why", "held")
         first = shop.runs("held")[0]
-        assert str(first.state) == "started"
+        assert first.open
         assert shop.status("held")["active"] == 1
         node.remove()
         shop.change("held", jobTemplate=shell("true"))
