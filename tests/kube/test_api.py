@@ -3,8 +3,10 @@
 import asyncio
 import socket
 
+import httpx2
 import pytest
 
+from kron.kube.api import Api
 from kron.kube.failure import NoAnswer, Refusal
 from kron.kube.kind import EVENT, JOB, KRONJOB, Place
 from tests.kube.conftest import connected
@@ -83,6 +85,24 @@ def test_list_reads_all_pages_of_one_version(server):
     assert {page.version for page in pages} == {"8"}
     assert [body["metadata"]["name"] for page in pages for body in page.items] == [f"k{each}" for each in range(7)]
     assert all(query["limit"] == "500" for _, _, query in server.requests)
+
+
+def test_list_waits_longer_than_other_requests():
+    seconds = []
+
+    async def answer(request):
+        seconds.append(request.extensions["timeout"]["read"])
+        return httpx2.Response(200, json={"items": []})
+
+    async def use():
+        http = httpx2.AsyncClient(transport=httpx2.MockTransport(answer), base_url="http://server/prefix", timeout=5)
+        api = Api(http)
+        assert [page.items async for page in api.pages(JOB)] == [[]]
+        await api.get(JOB, PLACE)
+        await api.close()
+
+    asyncio.run(use())
+    assert seconds == [60.0, 5]
 
 
 def test_list_is_restricted_to_namespace_and_selector(server):

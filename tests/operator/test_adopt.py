@@ -313,6 +313,32 @@ def test_new_store_learns_of_the_jobs_that_are_there():
     assert told.reasons == ["Adopted", "Adopted"]
 
 
+def test_new_store_enters_the_jobs_of_many_kronjobs_together():
+    async def main():
+        made, commits = Made(), []
+        kronjobs = [a_kronjob(f"report-{number}") for number in range(30)]
+        made.jobs.all = {kronjob.place: kronjob for kronjob in kronjobs}
+        for kronjob in kronjobs:
+            await made.registrar.upsert(job_of_kronjob(kronjob.place, kronjob.spec, made.identities.defaults))
+            for nominal in (START, PERIOD):
+                place, record = a_job(nominal, "Complete", kronjob=kronjob)
+                made.jobs.known[place] = record
+        commit = made.store.commit
+
+        async def counted(updates, now):
+            commits.append(len(updates))
+            return await commit(updates, now)
+
+        made.store.commit = counted
+        await made.adopted()
+        found = [len(await made.runs(f"shop/{kronjob.place.name}")) for kronjob in kronjobs]
+        return commits, found, made.adopter.adopted
+
+    commits, found, adopted = asyncio.run(main())
+    assert commits == [30, 30]
+    assert (found, adopted) == ([2] * 30, 60)
+
+
 def test_jobs_of_others_are_not_adopted():
     async def main():
         made = Made()

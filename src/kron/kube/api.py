@@ -18,6 +18,7 @@ from kron.kube.kind import Body, Kind, Place
 
 PAGE_SIZE = 500  # objects
 MAX_SILENCE_SECONDS = 100.0  # of a watch: a server sends a bookmark every minute, so a longer silence is a dead line
+LIST_SECONDS = 60.0  # until a page comes: a busy server that is asked again begins again
 MAX_RETRY_AFTER_SECONDS = 60.0
 _UNSENT = (ConnectError, ConnectTimeout, PoolTimeout)  # no connection existed, so nothing was sent
 _JSON, _MERGE_PATCH = "application/json", "application/merge-patch+json"
@@ -42,6 +43,7 @@ class Api:
 
     def __init__(self, http: AsyncClient) -> None:
         self.http = http
+        self._list_timeout = Timeout(http.timeout.connect, read=LIST_SECONDS)
         self._server = str(http.base_url).rstrip("/")  # whole addresses: httpx2 joins parts of one in 70 µs
 
     async def get(self, kind: Kind, place: Place) -> Body | None:
@@ -175,7 +177,12 @@ class Api:
         headers = {"Accept": _JSON, **({} if content is None else {"Content-Type": content_type})}
         async with no_answer_errors():
             response = await self.http.request(
-                method, f"{self._server}{path}", params=_set(parameters or {}) or None, content=content, headers=headers
+                method,
+                f"{self._server}{path}",
+                params=_set(parameters or {}) or None,
+                content=content,
+                headers=headers,
+                timeout=self._list_timeout if parameters and "limit" in parameters else self.http.timeout,
             )
         if not response.is_success:
             raise _refusal_of(response)

@@ -14,7 +14,8 @@ from tests.kube.conftest import apply_definition, definition
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 QUIET_SECONDS = 10.0
-EVERY = 5  # seconds between two periods of a KronJob that is refused
+EVERY = 5  # seconds between two periods of a KronJob whose launches are refused for good
+SELDOM = 15  # seconds between two periods of a KronJob whose launches are repeated for 10 s
 OFTEN = f"plus: */{EVERY} * * * * *"
 
 
@@ -85,9 +86,9 @@ def terminate_namespace(world):
     operator.until(lambda: world.cluster.request("GET", path).status_code == 404, "the namespace is gone")
 
 
-def _stay_calm(world, proxy, kronjobs):
+def _stay_calm(world, proxy, kronjobs, seconds=QUIET_SECONDS):
     """Check that the operator sends less than a request per second and KronJob."""
-    begun, seconds = len(proxy.requests), QUIET_SECONDS
+    begun = len(proxy.requests)
     time.sleep(seconds)
     rate = (len(proxy.requests) - begun) / seconds / kronjobs
     world.check(rate < 1, f"{rate:.1f} requests per second and KronJob")
@@ -101,10 +102,10 @@ def forbid_jobs(world):
     quota = {"metadata": {"name": "none"}, "spec": {"hard": {"count/jobs.batch": "0"}}}
     world.cluster.do("POST", quotas, quota)
     operator.until(lambda: world.cluster.do("GET", f"{quotas}/none").get("status", {}).get("hard"), "the quota counts")
-    world.put("a", schedule=OFTEN, policy={**ALLOW, "deadline": "4s"})
+    world.put("a", schedule=f"plus: */{SELDOM} * * * * *", policy={**ALLOW, "deadline": "10s"})
     operator.start()
     operator.until(lambda: len(_refused(operator, "a")) > 1, "runs are refused")
-    _stay_calm(world, proxy, 1)
+    _stay_calm(world, proxy, 1, SELDOM)
     world.check(not world.created("a"), "a Job was created without room in the quota")
     world.cluster.do("DELETE", f"{quotas}/none")
     world.ended(operator, "a", 1)

@@ -3,7 +3,6 @@
 from collections import Counter
 
 from kron.kube.kind import EVENT, JOB, KRONJOB
-from kron.kube.names import KEY
 from kron.rules.outcome import Outcome
 from kron.rules.run_state import State
 from kron.timing.zone import rfc3339
@@ -140,8 +139,3 @@ class World:
         times = [f"{run.identity} at {rfc3339(run.nominal)} ({run.state})" for run in unmade[:3]]
         self.check(not unmade, f"{len(unmade)} executed runs without a Job: {', '.join(times)}")
         return executed.keys() | {run.key for run in runs if run.open}
-
-
-def key_of_job(job):
-    """The key of a Job's run."""
-    return job["metadata"]["annotations"][KEY]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
@@ -47,6 +48,14 @@ class Doubt(NamedTuple):
     state: ScheduleState
     run: Run
     place: Place
+
+
+class UnknownJob(NamedTuple):
+    """Job whose run the store may not know, and its KronJob."""
+
+    place: Place
+    record: JobRecord
+    kronjob: KronJob
 
 
 class Adopter:
@@ -185,13 +194,13 @@ class Adopter:
     async def _enter_unknown_jobs(self) -> None:
         """Enter the Jobs that the store does not know: it was lost, and its successor must not run them again."""
         jobs = [
-            (place, record, kronjob)
+            UnknownJob(place, record, kronjob)
             for place, record in self.cluster.jobs()
             if (kronjob := self._owner_of(place, record))
         ]
         for start in range(0, len(jobs), PAGE_SIZE):
             page = jobs[start : start + PAGE_SIZE]
-            runs = await self.store.runs_by_key([record.mark.key for _, record, _ in page])
+            runs = await self.store.runs_by_key([job.record.mark.key for job in page])
             unknown = [job for job, run in zip(page, runs, strict=True) if run is None]
             if unknown:
                 await self._enter(unknown)
@@ -205,24 +214,40 @@ class Adopter:
         keys = [key_of(identity, nominal, record.trigger) for nominal in (record.nominal, 0)]
         return kronjob if record.mark.key in keys[: 2 if record.trigger else 1] else None
 
-    async def _enter(self, jobs: Sequence[tuple[Place, JobRecord, KronJob]]) -> None:
-        horizon = await self.store.horizon()
-        for place, record, kronjob in jobs:
-            if record.chosen * 1000 < horizon:
-                continue  # the store has removed its record
-            (state,), now = await self.store.get_with_time([self.identities.of(kronjob.place)])
-            if state is None or state.deleted:
-                continue
-            run = _run_of(state, record, now)
-            check_at = next_check_after(run, state.policy, now) if run.open else now
-            wake = check_at if state.next_check_at is None else min(check_at, state.next_check_at)
-            update = ScheduleUpdate(state, state._replace(next_check_at=wake), (run,))
-            fail_point("K17")
-            if (await self.store.commit([update], now))[0]:
+    async def _enter(self, jobs: Sequence[UnknownJob]) -> None:
+        """Enter Jobs, except those whose records the store has removed. A commit has one Job per KronJob at most."""
+        horizon, rounds, counts = await self.store.horizon(), defaultdict[int, list[UnknownJob]](list), Counter[Place]()
+        for job in jobs:
+            if job.record.chosen * 1000 >= horizon:
+                counts[job.kronjob.place] += 1
+                rounds[counts[job.kronjob.place]].append(job)
+        for batch in rounds.values():
+            await self._enter_together(batch)
+
+    async def _enter_together(self, jobs: Sequence[UnknownJob]) -> None:
+        states, now = await self.store.get_with_time([self.identities.of(job.kronjob.place) for job in jobs])
+        known = [
+            (job, _entered(state, job.record, now))
+            for job, state in zip(jobs, states, strict=True)
+            if state is not None and not state.deleted
+        ]
+        fail_point("K17")
+        committed = await self.store.commit([update for _, update in known], now)
+        for (job, _), is_committed in zip(known, committed, strict=True):
+            if is_committed:
                 self.adopted += 1
-                self.tell(kronjob, NORMAL, "Adopted", f"Job {place.name} was there, and its run was not recorded.")
+                note = f"Job {job.place.name} was there, and its run was not recorded."
+                self.tell(job.kronjob, NORMAL, "Adopted", note)
             else:
                 self._look_again(SETTLE_MS)
+
+
+def _entered(state: ScheduleState, record: JobRecord, now: int) -> ScheduleUpdate:
+    """Return the update that enters the run of a Job."""
+    run = _run_of(state, record, now)
+    check_at = next_check_after(run, state.policy, now) if run.open else now
+    wake = check_at if state.next_check_at is None else min(check_at, state.next_check_at)
+    return ScheduleUpdate(state, state._replace(next_check_at=wake), (run,))
 
 
 def _run_of(state: ScheduleState, record: JobRecord, now: int) -> Run:
