@@ -6,7 +6,7 @@ import re
 import pytest
 
 from kron.apps.operator.definition import OperatorDefaults
-from kron.apps.operator.events import NORMAL, WARNING, EventTeller
+from kron.apps.operator.events import MAX_WAITING, NORMAL, WARNING, EventTeller
 from kron.apps.operator.identities import Identities
 from kron.engine.events import Event
 from kron.kube.failure import Refusal
@@ -159,3 +159,14 @@ def test_taken_name_is_told():
         teller.name_taken(Place("shop", "gone"), "gone-1")
 
     assert [body["reason"] for body in told(use)] == ["NameTaken"]
+
+
+def test_events_that_are_too_many_are_dropped_and_counted_in_two_lines(caplog):
+    async def use(teller):
+        for number in range(MAX_WAITING + 5):
+            teller(KRONJOB, NORMAL, f"Reason{number}", "Text.")
+
+    assert len(told(use)) == MAX_WAITING
+    first, last = [record.getMessage() for record in caplog.records]
+    assert first == f"event Reason{MAX_WAITING} of shop/report dropped: {MAX_WAITING} wait"
+    assert last == "5 events were dropped in all"

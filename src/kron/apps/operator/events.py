@@ -67,6 +67,7 @@ class EventTeller:
         self.api, self.identities, self.find, self.level, self.quiet = api, identities, find, level, quiet
         self._series: dict[tuple[str, str], _Series] = {}
         self._waiting: asyncio.Queue[tuple[str, Body]] = asyncio.Queue(MAX_WAITING)
+        self._dropped = 0  # events since the last report of dropped ones
         self._instance = socket.gethostname()[:128] or "kron"
 
     def __call__(self, kronjob: KronJob, kind: str, reason: str, note: str) -> None:
@@ -85,7 +86,9 @@ class EventTeller:
         try:
             self._waiting.put_nowait((kronjob.place.namespace, body))
         except asyncio.QueueFull:
-            log.warning("event %s of %s/%s dropped: too many wait", reason, *kronjob.place)
+            if not self._dropped:
+                log.warning("event %s of %s/%s dropped: %d wait", reason, *kronjob.place, MAX_WAITING)
+            self._dropped += 1
 
     def vanished(self, count: int, seconds: float) -> None:
         """Tell that many KronJobs vanished at once. There is no object that an event could be about."""
@@ -109,6 +112,9 @@ class EventTeller:
         """Send events until canceled. An event that cannot be sent is dropped."""
         while True:
             namespace, body = await self._waiting.get()
+            if self._dropped and self._waiting.empty():
+                log.warning("%d events were dropped in all", self._dropped)
+                self._dropped = 0
             try:
                 await self.api.create(EVENT, namespace, body)
             except (Refusal, NoAnswer) as failure:
