@@ -11,7 +11,7 @@ from kron.apps.dashboard.access import Role, Viewer
 from kron.apps.dashboard.attention import still_troubled
 from kron.apps.dashboard.day_counts import first_bar
 from kron.apps.dashboard.fleet_panel import fleet_panel
-from kron.apps.dashboard.pages.overview import _running_lines
+from kron.apps.dashboard.pages.overview import USUAL_RUNS, _running_lines
 from kron.engine.clock import ManualClock, SystemTimer
 from kron.engine.fleet import kind_of, shard_of
 from kron.engine.load_pass import LoadPass
@@ -106,7 +106,7 @@ def test_next_runs_are_the_first_of_all_schedules(main, seeded):
 
 
 def test_active_run_is_compared_with_its_usual_duration(main, seeded):
-    newest = sorted(seeded.ledger["ml.features"].values(), key=lambda run: run.nominal)[-14:]
+    newest = sorted(seeded.ledger["ml.features"].values(), key=lambda run: run.nominal)[-USUAL_RUNS:]
     usual = median(run.finished - run.started for run in newest if run.state is State.SUCCESS)
     row = next(row for row in main.all("tr") if "ml.features" in row.text)
     assert "2 min 17 s" in row.text

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from kron.apps.operator.schema import (
     DEADLINE_RULE,
+    DURATION,
     END_RULE,
     LINE_RULE,
     MAX_WINDOW,
@@ -229,11 +230,12 @@ def _check_durations(parts: Mapping[str, Mapping[str, Any]]) -> None:
     durations = (("window", "duration", WINDOW_RULE), ("policy", "deadline", DEADLINE_RULE))
     for part, name, rule in durations:
         value = parts[part].get(name)
+        if not isinstance(value, str) or not re.fullmatch(DURATION, value):
+            continue  # the check of the schema tells what is wrong
         try:
-            read_duration(value if isinstance(value, str) else "0")
-        except Fault as fault:
-            if fault.code == "DURATION_TOO_LONG":
-                raise _bad_field(f"{part}.{name}", rule, "use a shorter duration") from None
+            read_duration(value)
+        except Fault:
+            raise _bad_field(f"{part}.{name}", rule, "use a shorter duration") from None
 
 
 def _bad_field(field: str, reason: str, hint: str) -> InvalidInput:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 from starlette.responses import Response
@@ -35,7 +35,8 @@ from kron.apps.dashboard.start_sample import start_sample
 from kron.apps.dashboard.time_text import Form, local_text
 from kron.apps.dashboard.view import View
 from kron.apps.dashboard.worker_start import worker_starts
-from kron.engine.overview import RecentPeriods, WorkerRecord
+from kron.engine.overview import DayAnswer, RecentPeriods, WorkerRecord
+from kron.rules.action import ScheduleAction
 from kron.rules.load import Load
 from kron.rules.run import Run
 from kron.rules.run_state import State
@@ -51,7 +52,7 @@ MAX_PAUSED_COUNTED = 100
 BACKLOG_TEXT = f"{MAX_CHECKS} or more schedules wait for a worker, so it is not known which are late."
 CUT_TEXT = "The schedules take too long to compute, so it is not known which are late."
 SAMPLED_SCHEDULES = 10  # schedules that are due next, whose newest runs tell how late runs start
-USUAL_RUNS = 14  # newest runs of which the median is the usual duration
+USUAL_RUNS = 7  # newest runs of which the median is the usual duration
 MINUTE_MS = 60_000
 MAX_OF_SCHEDULE = 60  # upcoming runs of one schedule
 
@@ -75,13 +76,9 @@ class NextLine(NamedTuple):
 
 async def overview_page(view: View) -> Response:
     """Return the page. It asks the store 8 questions, and one more if there seems to be no schedule."""
-    overview, scope, now = view.overview, view.prefix, view.now
-    records, answer_ms = await _workers(view)
-    outcomes, load, facts = await view.panel(overview.day(scope, *strip_ranges(now))) or (None, None, None)
-    running = await view.panel(overview.running(scope, MAX_RUNNING))
-    troubled = await view.panel(overview.troubled_runs(scope, FAILED, MAX_TROUBLED)) or []
-    checks = await overview.next_checks(scope, MAX_CHECKS)
-    pauses = await overview.pauses(scope, MAX_PAUSED_COUNTED + 1)
+    scope, now = view.prefix, view.now
+    health, (troubled, checks, pauses) = await asyncio.gather(_health(view), _listed(view))
+    records, (outcomes, load, facts), running = health.workers, health.day, health.running
     if not (checks or pauses or running or outcomes) and not await view.store.identities("", 1, scope):
         return view.render("overview_empty.html", section="")
     states = await _states(view, [*checks, *islice(pauses, MAX_PAUSED), *(run.identity for run in troubled)])
@@ -96,10 +93,8 @@ async def overview_page(view: View) -> Response:
         section="",
         sentence=_sentence(view, fleet, late, lasting, unknown=unknown),
         is_backlog=unknown != "",
-        max_checks=MAX_CHECKS,
         counts=counts,
-        chart=None if counts is None else _chart(view, counts, load),
-        axis=[] if counts is None else _axis(view, strip_first(counts)),
+        **_strip(view, counts, load),
         counted_at=None if load is None else load.written,
         fresh_seconds=_fresh_seconds(view),
         starts=start_sample((recent[name] for name in sampled if name in recent), now),
@@ -110,9 +105,10 @@ async def overview_page(view: View) -> Response:
         running=_capped(running, MAX_RUNNING),
         running_lines=_running_lines(running or (), recent, now),
         dues=dues,
+        minute_text=_minute_text(dues, now, unknown),
         fleet=fleet,
         worker_starts=worker_starts([state.job.target for state in states.values()], view.commands),
-        answer_ms=answer_ms,
+        answer_ms=health.answer_ms,
     )
 
 
@@ -126,6 +122,29 @@ async def _looked_at(
     if len(states) == MAX_CHECKS and all(is_waiting(state, now) for state in states):
         return late, dues, BACKLOG_TEXT
     return late, dues, CUT_TEXT if out_of_time() else ""
+
+
+class _Health(NamedTuple):
+    """Answers about the fleet and the day; None where the store did not answer in time."""
+
+    workers: list[WorkerRecord] | None
+    answer_ms: int
+    day: DayAnswer | tuple[None, None, None]
+    running: list[Run] | None
+
+
+async def _health(view: View) -> _Health:
+    """Ask about the fleet and the day. Another connection asks for the lists at the same time."""
+    records, answer_ms = await _workers(view)
+    day = await view.panel(view.overview.day(view.prefix, *strip_ranges(view.now))) or (None, None, None)
+    return _Health(records, answer_ms, day, await view.panel(view.overview.running(view.prefix, MAX_RUNNING)))
+
+
+async def _listed(view: View) -> tuple[list[Run], list[str], dict[str, ScheduleAction | None]]:
+    """Return runs in trouble, the schedules that are checked next, and pauses."""
+    troubled = await view.panel(view.overview.troubled_runs(view.prefix, FAILED, MAX_TROUBLED)) or []
+    checks = await view.overview.next_checks(view.prefix, MAX_CHECKS)
+    return troubled, checks, await view.overview.pauses(view.prefix, MAX_PAUSED_COUNTED + 1)
 
 
 async def _workers(view: View) -> tuple[list[WorkerRecord] | None, int]:
@@ -150,6 +169,12 @@ async def _recent(view: View, names: Sequence[str]) -> Mapping[str, RecentPeriod
 def _capped(values: Sequence[object] | None, most: int) -> str:
     """Return a number that the page does not count further than `most`; a dash if it is not known."""
     return "—" if values is None else f"{len(values)}{'+' if len(values) == most else ''}"
+
+
+def _minute_text(dues: Sequence[NextLine], now: int, unknown: str) -> str:
+    """Return how many runs are due in the next minute. `unknown` says why not all schedules could be looked at."""
+    count = sum(due.at <= now + MINUTE_MS for due in dues)
+    return f"{count}{'+' if unknown or count >= MAX_CHECKS else ''}"
 
 
 def _paused_text(count: int) -> str:
@@ -178,6 +203,13 @@ def _fresh_seconds(view: View) -> int:
     """Return how old the page may get: longer if many pages are open."""
     pages = view.context.mirror.listener_count if view.context.mirror else 0
     return max(FRESH_SECONDS, round(message_interval(pages)))
+
+
+def _strip(view: View, counts: DayCounts | None, load: Load | None) -> dict[str, Any]:
+    """Return the strip and the labels below it; no strip if the counts are not known."""
+    if counts is None:
+        return {"chart": None, "axis": []}
+    return {"chart": _chart(view, counts, load), "axis": _axis(view, strip_first(counts))}
 
 
 def _chart(view: View, counts: DayCounts, load: Load | None) -> Markup:
