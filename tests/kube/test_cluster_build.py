@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.kube.cluster import build
 from tests.kube.cluster.build import main_module
 from tests.kube.cluster.release import CONTROL_PLANE, chosen_release
 
@@ -43,7 +44,9 @@ def test_main_module_names_a_release_of_each_staging_module():
     ]
 
 
-@pytest.mark.parametrize(("name", "version"), [("", "1.31.4"), ("1.31", "1.31.4"), ("1.29.6", "1.29.6")])
+@pytest.mark.parametrize(
+    ("name", "version"), [("", "1.31.4"), ("1.31", "1.31.4"), ("1.20", "1.20.2"), ("1.29.6", "1.29.6")]
+)
 def test_release_name_gives_version_and_folder(tmp_path, monkeypatch, name, version):
     monkeypatch.setenv("KRON_KUBE_DIR", str(tmp_path))
     monkeypatch.setenv("KRON_KUBE", name)
@@ -59,3 +62,11 @@ def test_unknown_release_is_refused(monkeypatch):
     monkeypatch.setenv("KRON_KUBE", "1.xx")
     with pytest.raises(ValueError, match=r"unknown Kubernetes release '1\.xx'"):
         chosen_release()
+
+
+def test_oldest_release_is_built_from_the_source_package(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setenv("KRON_KUBE_DIR", str(tmp_path))
+    monkeypatch.setattr(build, "build_from_debian", lambda release, programs: asked.append((release.minor, programs)))
+    build.build(chosen_release("1.20"), CONTROL_PLANE)
+    assert asked == [(20, CONTROL_PLANE)]

@@ -17,7 +17,8 @@ import sys
 import time
 from pathlib import Path
 
-from tests.kube.cluster.release import CONTROL_PLANE, ETCD, ETCD_VERSION, NODE, chosen_release
+from tests.kube.cluster.debian import build_from_debian
+from tests.kube.cluster.release import CONTROL_PLANE, ETCD, ETCD_VERSION, NODE, OLDEST, chosen_release
 
 KUBERNETES, ETCD_SERVER = "k8s.io/kubernetes", "go.etcd.io/etcd/server/v3"
 VERSION_PACKAGES = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
@@ -29,6 +30,9 @@ _KEPT_LINE = re.compile(r"^(?:go|godebug) [^(\n]*$", re.MULTILINE)
 
 def build(release, programs):
     """Build programs of a release."""
+    if release.version == OLDEST:
+        build_from_debian(release, programs)
+        return
     if not shutil.which("go"):
         raise SystemExit("make kube needs the go command")
     release.programs.mkdir(parents=True, exist_ok=True)

@@ -28,6 +28,7 @@ API_SERVER, CONTROLLERS = "kube-apiserver", "kube-controller-manager"
 RUN_CONTROLLERS = (
     "job,cronjob,garbagecollector,namespace,serviceaccount,resourcequota,ttl-after-finished,podgc,nodelifecycle"
 )
+EXPIRY_ON, INSECURE_PORT_GONE = 21, 24  # minor releases
 MERGE_PATCH = "application/merge-patch+json"
 
 
@@ -90,6 +91,7 @@ class Cluster:
             "enable-admission-plugins": "OwnerReferencesPermissionEnforcement",  # as some distributions have it
             "endpoint-reconciler-type": "none",
             **audit_options(self.folder),
+            **self._alpha_features(),
         }
         self._start(API_SERVER, options)
         self.processes.until(self._is_ready, READY_SECONDS, "the API server is ready")
@@ -103,6 +105,8 @@ class Cluster:
             "service-account-private-key-file": "accounts.key",
             "controllers": RUN_CONTROLLERS,
             "node-monitor-grace-period": "30s",
+            **({"port": "0"} if self.release.minor < INSECURE_PORT_GONE else {}),
+            **self._alpha_features(),
         }
         self._start(CONTROLLERS, options)
 
@@ -153,6 +157,10 @@ class Cluster:
         )
         assert done.returncode == 0, f"kubectl {' '.join(words)}: {done.stderr}"
         return done.stdout
+
+    def _alpha_features(self):
+        """The features that the tests use and that an old release does not switch on by itself."""
+        return {"feature-gates": "TTLAfterFinished=true"} if self.release.minor < EXPIRY_ON else {}
 
     def _start(self, program, options):
         words = [f"--{name}={value}" for name, value in options.items()]

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 DEFAULT = "1.31"
-PATCHES = {"1.31": "1.31.4"}  # the patch release of a minor release
+RULES_SINCE = 25  # minor release whose API server checks the rules in CEL
+PATCHES = {"1.20": "1.20.2", "1.31": "1.31.4"}  # the patch release of a minor release
+OLDEST = "1.20.2"  # built from Debian's source package; the others are Go modules
 ETCD_VERSION = "3.5.21"
 ETCD = "etcd"
 CONTROL_PLANE = (ETCD, "kube-apiserver", "kube-controller-manager")
@@ -26,6 +28,11 @@ class Release(NamedTuple):
     def programs(self):
         """Folder of the programs."""
         return self.folder / "bin"
+
+    @property
+    def minor(self):
+        """Number of the minor release."""
+        return int(self.version.split(".")[1])
 
     def missing(self, names=CONTROL_PLANE):
         """The programs that are not there."""
