@@ -13,7 +13,7 @@ import platform
 import sys
 import time
 
-from tests.kube.cluster.release import Release, chosen_release
+from tests.kube.cluster.release import Release, built_release
 from tests.kube.conftest import apply_definition
 
 from benchmarks.kube import cronjob_side, kron_side
@@ -29,10 +29,7 @@ Measured = dict[str, float]
 
 def main() -> int:
     """Measure both sides, and print the table."""
-    release, sizes = chosen_release(), chosen_sizes()
-    missing = release.missing()
-    if missing:
-        raise SystemExit(f"FAIL: {', '.join(missing)} not in {release.programs}: run `make kube`")
+    release, sizes = built_release(), chosen_sizes()
     began, load = time.time(), os.getloadavg()[0]
     print(f"Kubernetes {release.version}, kron {__version__}, Python {platform.python_version()}, {sizes}", flush=True)
     kron, cronjob = measure(release, sizes)

@@ -8,7 +8,7 @@ from random import Random
 
 from tests.kube.agreement import disagreement, random_spec, refusal
 from tests.kube.cluster.control_plane import running
-from tests.kube.cluster.release import chosen_release
+from tests.kube.cluster.release import built_release
 from tests.kube.conftest import apply_definition
 
 MAX_SHOWN = 10
@@ -19,11 +19,7 @@ def main():
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    release = chosen_release()
-    missing = release.missing()
-    if missing:
-        print(f"FAIL: Kubernetes {release.version} has no {', '.join(missing)}: run make kube")
-        return 1
+    release = built_release()
     with running(release) as cluster:
         apply_definition(cluster)
         return campaign(cluster, options.count, Random(options.seed))

@@ -21,7 +21,7 @@ from kron.kube.names import PERIOD_ID, SCHEDULED
 from tests.kube.cluster.control_plane import running
 from tests.kube.cluster.operator_process import OperatorProcess
 from tests.kube.cluster.pods import template
-from tests.kube.cluster.release import chosen_release
+from tests.kube.cluster.release import built_release
 from tests.kube.conftest import KRON, apply_definition
 
 NAMESPACE, MINUTE = "switch", 60
@@ -152,11 +152,7 @@ def main():
     parser.add_argument("--count", type=int, default=12, help="CronJobs that are switched, and others beside them")
     parser.add_argument("--rounds", type=int, default=2, help="times that each is switched and back")
     options = parser.parse_args()
-    release = chosen_release()
-    missing = release.missing()
-    if missing:
-        print(f"FAIL: Kubernetes {release.version} has no {', '.join(missing)}: run make kube")
-        return 1
+    release = built_release()
     with tempfile.TemporaryDirectory(prefix="kron-switch-") as folder, running(release) as cluster:
         return campaign(cluster, options.count, options.rounds, Path(folder))
 

@@ -1,6 +1,6 @@
 """Collector of reference cycles: it runs rarely in the processes of Kron, which create few cycles.
 
-With the defaults of Python it took a third of a worker's time, and a full collection delayed a page by 50 to 75 ms.
+With the defaults of Python it takes much of a worker's time, and a full collection delays all pages of a dashboard.
 """
 
 from __future__ import annotations

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 from time import monotonic, time
 
 from kron.kube.api import Api, no_answer_errors
 
 _PATH = "/version"  # which every user may read
-_HALF = 0.5  # a second is cut off, so the time is half a second later on average
+DATE_ERROR_SECONDS = 0.5  # a second is cut off: the middle of that second is at most this far from the time
 
 
 async def server_clock(api: Api) -> Callable[[], float]:
@@ -20,9 +20,14 @@ async def server_clock(api: Api) -> Callable[[], float]:
     """
     async with no_answer_errors():
         response = await api.http.get(_PATH)
-    try:
-        seconds = parsedate_to_datetime(response.headers["Date"]).timestamp() + _HALF
-    except (KeyError, ValueError):
-        seconds = time()
-    ahead = seconds - monotonic()
+    told = told_time(response.headers)
+    ahead = (time() if told is None else told) - monotonic()
     return lambda: monotonic() + ahead
+
+
+def told_time(headers: Mapping[str, str]) -> float | None:
+    """Return the time that an answer tells, in seconds since 1970; None if it tells none."""
+    try:
+        return parsedate_to_datetime(headers["Date"]).timestamp() + DATE_ERROR_SECONDS
+    except (KeyError, ValueError):
+        return None

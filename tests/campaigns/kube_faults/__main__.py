@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tests.campaigns.kube_faults.campaign import Campaign, table_of
 from tests.campaigns.kube_faults.ground import ground
-from tests.kube.cluster.release import chosen_release
+from tests.kube.cluster.release import built_release
 
 MAX_SHOWN = 40  # problems
 KILLS = 200  # in the whole campaign
@@ -32,10 +32,7 @@ def main(args):
     parser.add_argument("--most", type=int, default=1_000, metavar="N", help="repetitions of a row at most")
     parser.add_argument("--no-planted", action="store_true", help="keep all protections")
     given = parser.parse_args(args)
-    release = chosen_release()
-    if release.missing():
-        print(f"Kubernetes {release.version} is not in {release.programs}: run `make kube`", file=sys.stderr)
-        return 2
+    release = built_release()
     memory = Path("/dev/shm")
     place = memory if memory.is_dir() else None
     began, folder = time.monotonic(), Path(tempfile.mkdtemp(prefix="kube-faults-", dir=place))

@@ -25,12 +25,7 @@ STORMS = (  # one request in four passes
 
 def cut_watches(world):
     """Every end and every deletion is seen, although no watch lives for long."""
-    proxy = world.proxy()
-    operator = world.operator(proxy=proxy)
-    world.put("a")
-    world.put("long", "never", schedule="plus: */5 * * * * *")
-    operator.start()
-    operator.until(lambda: world.living_jobs("long"), "a Job")
+    proxy, operator = _with_long_job(world)
     for number in range(CUTS):
         time.sleep(CUT_SECONDS)
         proxy.cut_watches()
@@ -40,6 +35,17 @@ def cut_watches(world):
             proxy.cut_watches()
     world.ended(operator, "a", 2)
     _see_deletion(world, operator)
+
+
+def _with_long_job(world):
+    """A proxy and an operator behind it, with a KronJob that runs and one whose Job does not end."""
+    proxy = world.proxy()
+    operator = world.operator(proxy=proxy)
+    world.put("a")
+    world.put("long", "never", schedule="plus: */5 * * * * *")
+    operator.start()
+    operator.until(lambda: world.living_jobs("long"), "a Job")
+    return proxy, operator
 
 
 def _see_deletion(world, operator):
@@ -56,12 +62,7 @@ def _see_deletion(world, operator):
 
 def expired_watches(world):
     """What happened while no watch could be begun is told by a list."""
-    proxy = world.proxy()
-    operator = world.operator(proxy=proxy)
-    world.put("a")
-    world.put("long", "never", schedule="plus: */5 * * * * *")
-    operator.start()
-    operator.until(lambda: world.living_jobs("long"), "a Job")
+    proxy, operator = _with_long_job(world)
     proxy.refuse(True)
     (job, *_) = world.living_jobs("long")
     world.cluster.do("DELETE", JOB.path(world.namespace, job["metadata"]["name"]))

@@ -47,3 +47,14 @@ def chosen_release(name=""):
         raise ValueError(f"unknown Kubernetes release {name!r}: use one of {', '.join(PATCHES)}, or such as 1.31.4")
     root = Path(os.environ.get("KRON_KUBE_DIR") or Path.home() / ".cache" / "kron-kube")
     return Release(version, root / version)
+
+
+def built_release():
+    """The chosen release of a campaign, which ends with a reason if its programs are missing."""
+    release = chosen_release()
+    missing = release.missing()
+    if missing:
+        raise SystemExit(
+            f"FAIL: Kubernetes {release.version} has no {', '.join(missing)} in {release.programs}: run `make kube`"
+        )
+    return release

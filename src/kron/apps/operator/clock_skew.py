@@ -9,16 +9,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from email.utils import parsedate_to_datetime
 from time import monotonic
 from typing import NamedTuple, Protocol
 
 from kron.engine.store import Store
+from kron.kube.server_clock import DATE_ERROR_SECONDS, told_time
 
 LIMIT_SECONDS = 5.0
 INTERVAL_SECONDS = 5.0  # between two measurements
 MAX_AGE_SECONDS = 30.0  # of the time that an answer told; then the API server is asked again
-DATE_ERROR_SECONDS = 0.5  # the header tells a whole second: its middle is at most this far from the time
 REASON = "ClockSkew"
 MESSAGE = f"The clocks of the store and of the API server differ by more than {LIMIT_SECONDS:.0f} s."
 log = logging.getLogger("kron.operator")
@@ -68,11 +67,9 @@ class ClockSkew:
 
     async def note(self, answer: Answer) -> None:
         """Note the time that an answer tells."""
-        try:
-            told = parsedate_to_datetime(answer.headers["Date"]).timestamp()
-        except (KeyError, ValueError):
-            return
-        self._reading = Reading(told + DATE_ERROR_SECONDS, self.clock())
+        told = told_time(answer.headers)
+        if told is not None:
+            self._reading = Reading(told, self.clock())
 
     async def run(self) -> None:
         """Compare the clocks until canceled."""

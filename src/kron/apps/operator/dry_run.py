@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
 from kron.apps.operator.cluster import Cluster
+from kron.apps.operator.first_lists import first_lists
 from kron.apps.operator.identities import Identities
 from kron.apps.operator.job_record import JobRecord
 from kron.apps.operator.kronjob import KronJob
@@ -30,7 +31,6 @@ from kron.kube.api import Api
 from kron.kube.kind import Place
 from kron.launchers.shadow import SHADOW_SCHEME, ShadowLauncher
 
-WAITING_SECONDS = 10.0  # between two signs that the API server has not answered yet
 log = logging.getLogger("kron.operator")
 
 
@@ -72,7 +72,7 @@ class DryRun:
         async with AsyncExitStack() as stack:
             for mirror in self.cluster.kronjob_mirrors.values():
                 await stack.enter_async_context(in_background(mirror.run()))
-            if not await self._synced(stop):
+            if not await first_lists([*self.cluster.kronjob_mirrors.values()], stop, self.sink):
                 return
             self.cluster.listener = _Listener(self.sync)
             await self.sync.define_all(list(self.cluster.kronjobs()))
@@ -86,20 +86,6 @@ class DryRun:
             self.sink(Event("operator_started", 0, facts))
             await self.worker.run(stop)
         self.sink(Event("operator_stopped", 0, {"owner": self.worker.owner}))
-
-    async def _synced(self, stop: asyncio.Event) -> bool:
-        """Wait until all KronJobs are listed. Returns False if the dry run is to stop before."""
-        for mirror in self.cluster.kronjob_mirrors.values():
-            while not mirror.synced.is_set():
-                if stop.is_set():
-                    return False
-                if mirror.failure:
-                    self.sink(Event("operator_waiting", 0, {"error": str(mirror.failure)}))
-                waits = {asyncio.ensure_future(event.wait()) for event in (stop, mirror.synced)}
-                await asyncio.wait(waits, timeout=WAITING_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-                for wait in waits:
-                    wait.cancel()
-        return True
 
     def _defined(self, _: Place) -> None:
         self.worker.notify()

@@ -15,6 +15,7 @@ from kron.apps.operator.clock_skew import REASON, ClockSkew
 from kron.apps.operator.cluster import Cluster
 from kron.apps.operator.definition import SCHEME
 from kron.apps.operator.events import WARNING, EventTeller
+from kron.apps.operator.first_lists import first_lists
 from kron.apps.operator.follow import Follower
 from kron.apps.operator.history import History
 from kron.apps.operator.identities import Identities
@@ -48,7 +49,6 @@ from kron.kube.throttle import Priority, Throttle
 from kron.launchers.kronjob import KronJobLauncher
 
 RESTART_SECONDS = 1.0  # until a part that has failed starts again
-WAITING_SECONDS = 10.0  # between two signs that the API server has not answered yet
 
 
 class Operator:
@@ -110,7 +110,7 @@ class Operator:
                 await stack.enter_async_context(self._probing(self.options.listen))
             for mirror in self.cluster.mirrors:
                 await stack.enter_async_context(in_background(self._kept(mirror.run)))
-            if not await self._synced(stop):
+            if not await first_lists(self.cluster.mirrors, stop, self.sink):
                 return
             await self._start(stack)
             self.sink(Event("operator_started", 0, self._facts()))
@@ -142,25 +142,6 @@ class Operator:
             self.history.kronjob_changed(None, kronjob)
         self.started.set()
 
-    async def _synced(self, stop: asyncio.Event) -> bool:
-        """Wait until all mirrors have a complete list. Returns False if the operator is to stop before."""
-        mirrors = self.cluster.mirrors
-        stopped = asyncio.ensure_future(stop.wait())
-        waits = {asyncio.ensure_future(mirror.synced.wait()) for mirror in mirrors}
-        try:
-            while not all(mirror.synced.is_set() for mirror in mirrors):
-                await asyncio.wait({stopped, *waits}, timeout=WAITING_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-                if stopped.done():
-                    return False
-                waits = {wait for wait in waits if not wait.done()}
-                failure = next((mirror.failure for mirror in mirrors if mirror.failure), None)
-                if waits and failure:
-                    self.sink(Event("operator_waiting", 0, {"error": str(failure)}))
-            return True
-        finally:
-            for wait in (stopped, *waits):
-                wait.cancel()
-
     async def _kept(self, work: Callable[[], Awaitable[None]]) -> None:
         """Keep a part of the operator running: an error of one part must not silence it."""
         while True:
@@ -189,7 +170,7 @@ class Operator:
             self.cluster.kronjob,
             error=self._spec_error,
             template=self._template,
-            degraded=lambda: self.skew.message,
+            skew=lambda: self.skew.message,
             stuck=lambda place: self.stuck.message(place),
             interval=self.interval,
         )

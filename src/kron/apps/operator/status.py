@@ -36,7 +36,7 @@ class StatusWriter:
         find: Returns a KronJob of the cluster.
         error: Returns the error of a KronJob's spec; empty if it is valid.
         template: Returns the condition `TemplateValid` of a KronJob, without its times; None: not checked.
-        degraded: Returns what is wrong with the clocks; empty if they agree.
+        skew: Returns what is wrong with the clocks; empty if they agree.
         stuck: Returns which Job of a KronJob is stuck; empty if none is.
         interval: Seconds between two writes for the same KronJob, and before the first.
     """
@@ -50,12 +50,12 @@ class StatusWriter:
         *,
         error: Callable[[Place], str] = lambda place: "",
         template: Callable[[KronJob], Body | None] = lambda kronjob: None,
-        degraded: Callable[[], str] = lambda: "",
+        skew: Callable[[], str] = lambda: "",
         stuck: Callable[[Place], str] = lambda place: "",
         interval: float = INTERVAL_SECONDS,
     ) -> None:
         self.api, self.store, self.identities, self.find = api, store, identities, find
-        self.error, self.template, self.degraded, self.stuck = error, template, degraded, stuck
+        self.error, self.template, self.skew, self.stuck = error, template, skew, stuck
         self.queue = WorkQueue("status", self.write, interval=interval, parallel=4)
         self.writes = 0
         self._last_gaps: dict[Place, GapRecord | None] = {}
@@ -92,7 +92,7 @@ class StatusWriter:
             gap,
             self.error(place),
             self.template(kronjob),
-            self.degraded(),
+            self.skew(),
             self.stuck(place),
         )
         before = kronjob.status

@@ -5,8 +5,6 @@ The targets of its schedules say so. The records of a dry run would tell an oper
 
 from __future__ import annotations
 
-from itertools import product
-
 from kron.apps.operator.definition import SCHEME
 from kron.apps.operator.identities import PAGE_SIZE
 from kron.engine.store import Store
@@ -21,7 +19,8 @@ async def check_kind(store: Store, url: str, prefix: str, *, dry_run: bool) -> N
         InvalidSetting: It has.
     """
     other = SCHEME if dry_run else SHADOW_SCHEME
-    for deleted, last in product((False, True), ("",)):
+    for deleted in (False, True):
+        last = ""
         while page := await store.identities(last, PAGE_SIZE, prefix, deleted=deleted):
             last = page[-1]
             if any(state and _is_of(state.job.target, other) for state in await store.get(page)):

@@ -13,7 +13,7 @@ from kron.apps.operator.switch.kronjob_side import PHASE, SUSPENDED_AT, KronJobS
 from kron.apps.operator.switch.step import Action, Pair, Step
 from kron.errors import InvalidInput, NotFound, Unavailable
 from kron.kube.api import Api
-from kron.kube.failure import BUSY, NOT_FOUND, NoAnswer, Refusal
+from kron.kube.failure import BUSY, NoAnswer, Refusal
 from kron.kube.kind import CRONJOB, KRONJOB, Body, Place
 from kron.timing.zone import rfc3339
 
@@ -100,7 +100,9 @@ class Switcher:
             raise Unavailable("UNREACHABLE", f"{step.text}, for {PATIENCE_SECONDS:.0f} s", hint=hint)
         if step.action is Action.WAIT and now - began > MAX_SECONDS:
             message = f"{step.text}, and the command has waited for {MAX_SECONDS / 3600:.0f} h"
-            raise InvalidInput("CANNOT_SWITCH", message, hint="both are as they were; repeat the command later")
+            raise InvalidInput(
+                "CANNOT_SWITCH", message, hint="neither has taken over from the other; repeat the command later"
+            )
 
     async def _read(self) -> Pair:
         name = "/".join(self.place)
@@ -175,4 +177,4 @@ def _is_passing(failure: NoAnswer | Refusal) -> bool:
     """Return whether the same request can succeed soon."""
     if isinstance(failure, NoAnswer):
         return True
-    return failure.status in BUSY or (failure.status >= 500 and failure.status != NOT_FOUND)
+    return failure.status in BUSY or failure.status >= 500
