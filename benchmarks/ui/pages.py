@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import ceil
 
 from tests import spent
 
@@ -112,6 +113,6 @@ def print_pages(results: dict[str, PageResult]) -> int:
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """Return the value that so many are no larger than."""
+    """Return the smallest value that at least so many are no larger than (the nearest rank)."""
     ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
+    return ordered[max(0, ceil(len(ordered) * share) - 1)]

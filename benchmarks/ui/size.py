@@ -19,7 +19,7 @@ class Size:
 
     schedules: int = 1_000_000
     days: int = 30
-    requests: int = 25
+    requests: int = 50  # p99 of four addresses is not their slowest answer
     load_scopes: int = 40
 
 
