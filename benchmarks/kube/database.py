@@ -18,17 +18,12 @@ from tests.kube.cluster.control_plane import Cluster
 from kron.kube.kind import KRONJOB, Body, Kind
 from kron.timing.zone import rfc3339
 
-BATCH = 100  # objects of a transaction
-
 
 def write(cluster: Cluster, kind: Kind, namespace: str, bodies: Sequence[Body]) -> None:
-    """Create or replace objects."""
+    """Create or replace objects. Each has a version of its own, as in any cluster: a watch resumes after a version."""
     folder = f"kron.io/{kind.plural}" if kind == KRONJOB else kind.plural
-    for start in range(0, len(bodies), BATCH):
-        puts = [
-            _put(f"/registry/{folder}/{namespace}/{body['metadata']['name']}", body) for body in bodies[start:][:BATCH]
-        ]
-        cluster.change_database({"success": puts})
+    for body in bodies:
+        cluster.change_database({"success": [_put(f"/registry/{folder}/{namespace}/{body['metadata']['name']}", body)]})
 
 
 def created(kind: Kind, namespace: str, body: Body) -> Body:
@@ -60,7 +55,6 @@ def checked(body: Body, kind: Kind) -> Body:
         "type": "TemplateValid",
         "status": "True",
         "reason": "Accepted",
-        "message": "",
         "observedGeneration": metadata["generation"],
         "lastTransitionTime": metadata["creationTimestamp"],
     }

@@ -6,6 +6,7 @@ import socket
 import httpx2
 import pytest
 
+from kron.kube import api as module
 from kron.kube.api import Api
 from kron.kube.failure import NoAnswer, Refusal
 from kron.kube.kind import EVENT, JOB, KRONJOB, Place
@@ -134,6 +135,27 @@ def test_watch_tells_changes_after_the_version_and_bookmarks(server):
     assert events[0].body["metadata"]["annotations"] == NEWER["metadata"]["annotations"]
     assert events[2].body["metadata"]["resourceVersion"] == str(server.version)
     assert server.requests[0][2]["allowWatchBookmarks"] == "true"
+
+
+def test_watch_may_be_silent_until_its_time_is_over(server, monkeypatch):
+    """A server sends no bookmark while nothing changes in its database."""
+    monkeypatch.setattr(module, "END_SECONDS", 0.3)
+    server.bookmarks = False
+
+    async def use(api):
+        return [event async for event in api.watch(JOB, version=str(server.version), seconds=1)]
+
+    assert asked(server, use) == []
+
+
+def test_watch_that_does_not_end_in_time_is_cut(server, monkeypatch):
+    monkeypatch.setattr(module, "END_SECONDS", 0.3)
+    server.faults["WATCH", "jobs"] = [Fault(cut="stall")]
+
+    async def use(api):
+        return [event async for event in api.watch(JOB, version="1", seconds=1)]
+
+    assert isinstance(failed(server, use), NoAnswer)
 
 
 def test_watch_of_a_compacted_version_is_refused_with_410(server):

@@ -39,6 +39,12 @@ def needs_rules(cluster):
         pytest.skip(f"Kubernetes {cluster.release.version} has no rules in CEL")
 
 
+def is_refused_for_an_empty_text(cluster, answer):
+    """Whether an old API server takes an empty text for none, and refuses that."""
+    is_old = cluster.release.minor < RULES_SINCE
+    return is_old and answer.status_code == 422 and 'must be of type string: \\"null\\"' in answer.text
+
+
 def defined(spec):
     return job_of_kronjob(PLACE, spec, OperatorDefaults())
 
@@ -46,6 +52,8 @@ def defined(spec):
 @pytest.mark.parametrize("changes", GOOD.values(), ids=GOOD)
 def test_good_spec_is_accepted(cluster, changes):
     answer = checked(cluster, spec_of(changes))
+    if is_refused_for_an_empty_text(cluster, answer):
+        pytest.skip(f"Kubernetes {cluster.release.version} refuses empty texts")
     assert answer.status_code == 201, answer.text
     assert defined(answer.json()["spec"]) == defined(spec_of(changes)), "a default of the schema changed the schedule"
 
@@ -58,6 +66,7 @@ def test_any_schedule_passes_through_the_server_unchanged(cluster, schedule):
     assume(schedule.window.duration <= read_duration(MAX_WINDOW))
     spec = spec_of_schedule(schedule)
     answer = checked(cluster, spec)
+    assume(not is_refused_for_an_empty_text(cluster, answer))
     assert answer.status_code == 201, answer.text
     received = define({"identity": "a", **fields_of(answer.json()["spec"])}).schedule
     assert received == schedule == kron(unparse(schedule))
@@ -94,6 +103,7 @@ def test_name_leaves_room_for_the_names_of_jobs(cluster, length, status):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_server_and_operator_agree_on_random_specs(cluster, seed):
+    needs_rules(cluster)
     random = Random(seed)
     specs = [random_spec(random) for _ in range(100)]
     assert [text for spec in specs if (text := disagreement(cluster, spec))] == []

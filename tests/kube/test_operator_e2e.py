@@ -58,7 +58,7 @@ class World:
     def events(self):
         path = f"/apis/events.k8s.io/v1/namespaces/{self.namespace}/events"
         found = self.cluster.do("GET", path)["items"]
-        return Counter(each["reason"] for each in found if each["reportingController"] == "kron.io/operator")
+        return Counter(each["reason"] for each in found if each.get("reportingController") == "kron.io/operator")
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import socket
 import ssl
 from contextlib import asynccontextmanager, suppress
 
@@ -99,6 +100,23 @@ def test_concurrent_requests_have_a_connection_each():
             for stream in streams:
                 await stream.__aexit__(None, None, None)
             assert len(transport.open) <= 150
+
+    run(work)
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_KEEPIDLE"), reason="Linux names the times like this")
+def test_system_notices_within_a_minute_that_the_host_of_the_server_is_gone():
+    async def work():
+        async with Peer(WHOLE) as peer, client_of(peer) as (client, transport):
+            await client.get("/")
+            (connection,) = transport.open
+            line = connection._network_stream.get_extra_info("socket")
+            assert line.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+            idle, pause, count = (
+                line.getsockopt(socket.IPPROTO_TCP, each)
+                for each in (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
+            )
+            assert idle + pause * count <= 60
 
     run(work)
 

@@ -197,6 +197,7 @@ def test_conditions_tell_what_is_wrong_and_since_when():
 
     good, bad, still = map(conditions, tried(work))
     assert (good["Ready"]["status"], good["Suspended"]["status"]) == ("True", "False")
+    assert not any("message" in each for each in good.values())  # Kubernetes 1.20 refuses an empty one
     assert (bad["Ready"]["status"], bad["Ready"]["reason"], bad["Ready"]["message"]) == (
         "False",
         "InvalidSpec",

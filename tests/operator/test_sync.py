@@ -93,6 +93,17 @@ def test_edit_of_unknown_time_counts_from_now():
     assert with_world(work).effective_from == (START + 600) * 1000
 
 
+def test_edit_whose_time_is_that_of_an_older_change_counts_from_now():
+    """Kubernetes 1.20 keeps the time of the creation if only values change."""
+
+    async def work(made):
+        await made.have(a_kronjob(at=CREATED, schedule="0 3 * * *"))
+        made.clock.time = START + 605
+        return await made.have(a_kronjob(at=CREATED, generation=2, schedule="* * * * *"))
+
+    assert with_world(work).effective_from == (START + 605) * 1000
+
+
 def test_time_of_an_edit_is_the_end_of_its_second():
     assert edit_ms(a_kronjob(at=START + 65)) == (START + 65) * 1000 + 999
     assert edit_ms(a_kronjob(at=START - 100)) == CREATED * 1000 + 999, "not before the creation"

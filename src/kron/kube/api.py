@@ -17,7 +17,7 @@ from kron.kube.failure import NOT_FOUND, NoAnswer, Refusal
 from kron.kube.kind import Body, Kind, Place
 
 PAGE_SIZE = 500  # objects
-MAX_SILENCE_SECONDS = 100.0  # of a watch: a server sends a bookmark every minute, so a longer silence is a dead line
+END_SECONDS = 30.0  # in which a watch must end after its time; until then it is silent if nothing changes
 LIST_SECONDS = 60.0  # until a page comes: a busy server that is asked again begins again
 MAX_RETRY_AFTER_SECONDS = 60.0
 _UNSENT = (ConnectError, ConnectTimeout, PoolTimeout)  # no connection existed, so nothing was sent
@@ -98,7 +98,7 @@ class Api:
 
         Raises:
             Refusal: The server refuses the watch or ends it with an error, such as 410 for a version that is too old.
-            NoAnswer: The line was cut, or nothing came for too long.
+            NoAnswer: The line was cut, or the server did not end the watch.
         """
         parameters = {
             "watch": "true",
@@ -107,7 +107,7 @@ class Api:
             "timeoutSeconds": str(seconds),
             "labelSelector": selector,
         }
-        timeout = Timeout(self.http.timeout.connect, read=MAX_SILENCE_SECONDS)
+        timeout = Timeout(self.http.timeout.connect, read=seconds + END_SECONDS)
         async with (
             no_answer_errors(),
             self.http.stream("GET", kind.path(namespace), params=_set(parameters), timeout=timeout) as response,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from typing import Any
 
 import httpcore2
 
 MAX_BUFFERED_BYTES = 256 * 1024  # bytes received and not read; above this, reading is paused
+_KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}  # a host that is gone is noticed in a minute
 
 
 class Stream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
@@ -26,8 +28,13 @@ class Stream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
         return not self._has_ended and not self._incoming
 
     def connection_made(self, transport: Any) -> None:
-        """Keep the transport (asyncio callback)."""
+        """Keep the transport (asyncio callback). The system asks a silent server whether it is there."""
         self._transport = transport
+        connection = transport.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, value in _KEEPALIVE.items():
+            if hasattr(socket, name):
+                connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
     def data_received(self, data: bytes) -> None:
         """Keep received bytes (asyncio callback)."""

@@ -44,6 +44,11 @@ class Campaign:
         return self._run_all([(row._replace(name=planted), planted) for planted, row in PROTECTIONS.items()])
 
     def _run_all(self, tasks):
+        release = self.ground.cluster.release
+        for row, _ in tasks:
+            if row.since > release.minor:
+                print(f"left out, because Kubernetes {release.version} does not have what it needs: {row.name}")
+        tasks = [(row, planted) for row, planted in tasks if row.since <= release.minor]
         findings = {row.name: [] for row, _ in tasks}
         with ThreadPoolExecutor(TOGETHER) as pool:
             together = [task for task in tasks if not task[0].is_alone]

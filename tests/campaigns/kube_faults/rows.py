@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from tests.campaigns.kube_faults import clocks, edits, kills, objects, replicas, servers, streams
+from tests.kube.cluster.release import EDIT_TIMES_SINCE
 
 
 class Row(NamedTuple):
@@ -13,6 +14,7 @@ class Row(NamedTuple):
     repetitions: int
     is_short: bool = False  # whether the short campaign has it, once
     is_alone: bool = False  # whether it breaks the cluster for all others
+    since: int = 0  # minor release of Kubernetes that it needs
 
 
 ROWS = (
@@ -36,8 +38,8 @@ ROWS = (
     Row("namespace terminating", objects.terminate_namespace, 3),
     Row("quota 0", objects.forbid_jobs, 3),
     Row("invalid template", objects.break_template, 3),
-    Row("edit while down, later than now", edits.edit_later, 5, is_short=True),
-    Row("edit while down, earlier than now", edits.edit_earlier, 5),
+    Row("edit while down, later than now", edits.edit_later, 5, is_short=True, since=EDIT_TIMES_SINCE),
+    Row("edit while down, earlier than now", edits.edit_earlier, 5, since=EDIT_TIMES_SINCE),
     Row("suspended for 10 periods", edits.suspend, 5),
     Row("deleted and created again", edits.recreate, 5),
     Row("uninstalled", edits.uninstall, 10),
@@ -50,6 +52,6 @@ ROWS = (
 PROTECTIONS = {  # removed in a child process, and the row that must find it
     "random_names": Row("", kills.kill_once, 1),
     "adopt_nothing": Row("", replicas.lose_store, 1),
-    "date_nothing": Row("", edits.edit_later, 1),
-    "start_at_once": Row("", edits.edit_later, 1),
+    "date_nothing": Row("", edits.edit_later, 1, since=EDIT_TIMES_SINCE),
+    "start_at_once": Row("", edits.edit_later, 1, since=EDIT_TIMES_SINCE),
 }

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 DEFAULT = "1.31"
 RULES_SINCE = 25  # minor release whose API server checks the rules in CEL
+CRONJOBS_SINCE = 21  # minor release that has CronJobs in batch/v1
+EDIT_TIMES_SINCE = 31  # minor release that tells the time of each edit: 1.20 does not, and none between them was tried
 PATCHES = {"1.20": "1.20.2", "1.31": "1.31.4"}  # the patch release of a minor release
 OLDEST = "1.20.2"  # built from Debian's source package; the others are Go modules
 ETCD_VERSION = "3.5.21"

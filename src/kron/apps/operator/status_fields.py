@@ -137,7 +137,9 @@ def _degraded(facts: Facts) -> Body:
 
 
 def _condition(kind: str, is_true: bool, reason: str, message: str = "") -> Body:
-    return {"type": kind, "status": _TRUE if is_true else _FALSE, "reason": reason, "message": message[:MAX_MESSAGE]}
+    """Return a condition. It has no message if that is empty: Kubernetes 1.20 refuses an empty one."""
+    condition = {"type": kind, "status": _TRUE if is_true else _FALSE, "reason": reason}
+    return condition | {"message": message[:MAX_MESSAGE]} if message else condition
 
 
 def _dated(condition: Body, old: Any, generation: int, now: int) -> Body:

@@ -40,6 +40,16 @@ class Definition(NamedTuple):
     actor: Actor
     as_of: int | None  # milliseconds
 
+    def since(self, state: ScheduleState | None) -> int | None:
+        """Return when the KronJob was changed; None if that is not known.
+
+        A time that is not later than the present definition is that of an older change: Kubernetes 1.20 tells no time
+        for a change that only gives other values to fields that were set by the same program.
+        """
+        if self.as_of is None or state is None or state.deleted:
+            return self.as_of
+        return self.as_of if self.as_of // 1000 > state.effective_from // 1000 else None
+
 
 class Sync:
     """Writer of schedules.
@@ -127,7 +137,8 @@ class Sync:
         if state is not None and not state.deleted and self._is_another(kronjob, state):
             await self.registrar.delete(identity, Actor(OPERATOR, "the KronJob was created again"))
         after = kronjob.last_period if state is None else None
-        state = await self.registrar.upsert(definition.job, definition.actor, as_of=definition.as_of, after=after)
+        as_of = definition.since(state)
+        state = await self.registrar.upsert(definition.job, definition.actor, as_of=as_of, after=after)
         self._uids[kronjob.place] = kronjob.uid
         await self.pauses.apply(state, kronjob)
         await self.requests.apply(identity, kronjob)
@@ -145,7 +156,7 @@ class Sync:
                 continue
             self._uids[kronjob.place] = kronjob.uid
             after = kronjob.last_period if state is None else None
-            update = defined(definition.job, state, now, definition.actor, definition.as_of, after)
+            update = defined(definition.job, state, now, definition.actor, definition.since(state), after)
             if update is not None:
                 updates.append((definition, update))
         committed = await store.commit([update for _, update in updates], now)

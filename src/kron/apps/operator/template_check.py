@@ -77,7 +77,7 @@ class TemplateCheck:
         if owner is None:
             return  # the spec itself is invalid
         run = Run("0" * 64, self.identities.of(place), 0, 0, 0, State.PENDING)
-        condition = {"type": TYPE, "status": "True", "reason": "Accepted", "message": ""}
+        condition = {"type": TYPE, "status": "True", "reason": "Accepted"}
         try:
             await self.api.create(JOB, place.namespace, job_of(owner, run), dry_run=True)
         except Refusal as refusal:

@@ -49,7 +49,7 @@ def problems_of(body: Body) -> Iterator[Problem]:
         )
     for kind, condition in _conditions(body).items():
         if condition.get("status") == _BAD.get(kind):
-            yield Problem(name, str(condition.get("reason")), str(condition.get("message")))
+            yield Problem(name, str(condition.get("reason")), str(condition.get("message") or ""))
 
 
 def _counts(bodies: Sequence[Body]) -> dict[str, Any]:

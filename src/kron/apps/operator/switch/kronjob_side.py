@@ -61,7 +61,7 @@ class KronJobSide(NamedTuple):
         for name in ("Ready", "TemplateValid"):
             condition = self._conditions.get(name, {})
             if self.is_seen and condition.get("status") == "False":
-                return f"{condition.get('reason')}: {condition.get('message')}"
+                return f"{condition.get('reason')}: {condition.get('message', '')}"
         return ""
 
     @property
