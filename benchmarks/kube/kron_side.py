@@ -63,7 +63,7 @@ def window(world: World) -> dict[str, float]:
 
     def write(due: float) -> None:
         line = second_line(due, f"@win(after,{sizes.window}s)")
-        world.put_many([kronjob(name_of(number), line, policy=policy) for number in range(sizes.jobs)], BURST)
+        world.put_many([kronjob(name_of(number), line, **KEEP, policy=policy) for number in range(sizes.jobs)], BURST)
 
     due = _due_after(world, write, sizes.lead, BURST, sizes.jobs)
     end = due + sizes.window + DEADLINE_SECONDS + 1
@@ -125,7 +125,7 @@ def size(world: World, operator: OperatorProcess) -> dict[str, float]:
     create_past_jobs(world, BURST, sizes.jobs_each)
     entered = 0.0
     if not sizes.is_short:
-        operator.start()  # learns of the Jobs that its store does not know
+        operator.start("--events", "none")  # enters the Jobs that its store does not know; none of them is a run
         entered = time.time() - operator.began
         world.audit.quiet(OPERATOR, operator.began)
     restart = _restart(world, operator)

@@ -33,9 +33,9 @@ class OperatorProcess:
         cluster.do("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
         self.kubeconfig = kubeconfig_of_operator(cluster, NAMESPACE, everywhere=True)
 
-    def start(self) -> None:
+    def start(self, *options: str) -> None:
         """Start the operator, and wait until it plans."""
-        words = ["operator", "run", "--store", f"sqlite:{self.folder / 'kron.db'}", "--log", "json"]
+        words = ["operator", "run", "--store", f"sqlite:{self.folder / 'kron.db'}", "--log", "json", *options]
         size = self.log.stat().st_size if self.log.exists() else 0
         self.began = time.time()
         with self.log.open("ab") as log:
@@ -46,10 +46,15 @@ class OperatorProcess:
                 stderr=log,
             )
         deadline = time.time() + START_SECONDS
-        while STARTED not in self.log.read_text(encoding="utf-8")[size:]:
+        while not self._has_started(size):
             if self.process.poll() is not None or time.time() > deadline:
                 raise SystemExit("FAIL: the operator did not start\n" + self.log.read_text(encoding="utf-8")[-3000:])
             time.sleep(0.05)
+
+    def _has_started(self, offset: int) -> bool:
+        with self.log.open("rb") as log:
+            log.seek(offset)
+            return STARTED.encode() in log.read()
 
     @property
     def figures(self) -> Process:

@@ -8,7 +8,7 @@ from kron.kube import paced_api
 from kron.kube.failure import NoAnswer, Refusal
 from kron.kube.kind import JOB, Place
 from kron.kube.paced_api import PacedApi
-from kron.kube.throttle import Priority, Throttle
+from kron.kube.throttle import MAX_YIELD_SECONDS, Priority, Throttle
 from tests.kube.conftest import connected
 from tests.kube.server import Fault
 
@@ -51,6 +51,34 @@ def test_burst_passes_at_once_and_the_rest_by_priority():
     assert (first, depth) == (2, 6)
     assert rest == [(priority, number) for priority in (0, 2, 4) for number in (1, 2)]
     assert waited == pytest.approx(60.0)
+
+
+def asked_while_a_job_is_created(priority):
+    """How long a request waits if the creation of a Job takes 0.2 s, and if it takes for ever."""
+
+    async def main():
+        throttle, loop = Throttle(1000.0, 1000), asyncio.get_running_loop()
+        seconds = []
+        for ends in (True, False):
+            began = loop.time()
+            with throttle.starting(), throttle.starting():
+                asked = asyncio.ensure_future(throttle.turn(priority))
+                await asyncio.wait([asked], timeout=0.2 if ends else None)
+            await asked
+            seconds.append(loop.time() - began)
+        return seconds
+
+    return asyncio.run(main())
+
+
+def test_status_waits_until_jobs_are_created_but_not_for_long():
+    short, long = asked_while_a_job_is_created(Priority.STATUS)
+    assert short >= 0.2
+    assert MAX_YIELD_SECONDS <= long < MAX_YIELD_SECONDS + 5
+
+
+def test_replacement_does_not_wait_until_other_jobs_are_created():
+    assert max(asked_while_a_job_is_created(Priority.REPLACE)) < 0.2
 
 
 def test_request_that_is_canceled_takes_no_turn():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import nullcontext
 
 from kron.kube.api import Api
 from kron.kube.failure import NoAnswer, Refusal
@@ -36,7 +37,14 @@ class PacedApi(Api):
         *,
         content_type: str = "application/json",
     ) -> Body:
-        await self._turn()
+        with self.throttle.starting() if self.priority is Priority.START else nullcontext():
+            await self._turn()
+            return await self._send(method, path, parameters, body, content_type)
+
+    async def _send(
+        self, method: str, path: str, parameters: Mapping[str, str] | None, body: Body | None, content_type: str
+    ) -> Body:
+        """Send a request, and let the throttle know how it ended."""
         try:
             answer = await super()._request(method, path, parameters, body, content_type=content_type)
         except Refusal as refusal:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from enum import IntEnum
 from heapq import heappop, heappush
 from itertools import count
@@ -16,6 +17,7 @@ from time import monotonic
 RECOVERY_SHARE = 0.05  # of the full rate, by which a slowed rate grows
 ADJUST_SECONDS = 1.0  # minimum time between two changes of the rate: answers that arrive together count once
 MIN_RATE = 1.0  # requests per second
+MAX_YIELD_SECONDS = 0.5  # for which a request that can wait does so while Jobs are being created
 
 
 class Priority(IntEnum):
@@ -47,14 +49,32 @@ class Throttle:
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._numbers = count()
         self._wake_up: asyncio.TimerHandle | None = None
+        self._starts, self._is_calm = 0, asyncio.Event()
+        self._is_calm.set()
 
     @property
     def depth(self) -> int:
         """Number of requests that wait for their turn."""
         return len(self._waiting)
 
+    @contextmanager
+    def starting(self) -> Iterator[None]:
+        """Mark that a Job is being created: statuses and what is less important wait a little."""
+        self._starts += 1
+        self._is_calm.clear()
+        try:
+            yield
+        finally:
+            self._starts -= 1
+            if not self._starts:
+                self._is_calm.set()
+
     async def turn(self, priority: Priority) -> None:
         """Wait until a request of this priority can be sent."""
+        if priority >= Priority.STATUS and self._starts:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(MAX_YIELD_SECONDS):
+                    await self._is_calm.wait()
         self._fill()
         if not self._waiting and self._tokens >= 1:
             self._tokens -= 1

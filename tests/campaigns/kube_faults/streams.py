@@ -5,6 +5,7 @@ import time
 import httpx2
 
 from kron.kube.kind import JOB, KRONJOB
+from kron.rules.outcome import Outcome
 from kron.rules.run_state import State
 from tests.campaigns.kube_faults.proxy import Fault
 from tests.campaigns.kube_faults.world import ALLOW, YEARLY
@@ -45,6 +46,7 @@ def _with_long_job(world):
     world.put("long", "never", schedule="plus: */5 * * * * *")
     operator.start()
     operator.until(lambda: world.living_jobs("long"), "a Job")
+    operator.until(lambda: [run for run in operator.runs("long") if run.outcome is Outcome.EXECUTED], "its record")
     return proxy, operator
 
 
