@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import httpx2
 from tests.kube.cluster.control_plane import API_SERVER, CONTROLLERS, Cluster
 
 from benchmarks.krond.process import Process
@@ -31,9 +33,12 @@ class BenchmarkCluster(Cluster):
     def start_controllers(self) -> None:
         """Start none."""
 
-    def change_database(self, transaction: dict[str, Any]) -> None:
-        """Write to the database of the API server."""
-        self._etcd("kv/txn", transaction)
+    def put_in_database(self, values: Iterable[tuple[str, bytes]]) -> None:
+        """Write to the database of the API server: pairs of a key and a value, one after the other."""
+        with httpx2.Client(trust_env=False, timeout=30) as http:
+            for key, value in values:
+                put = {"key": b64encode(key.encode()).decode(), "value": b64encode(value).decode()}
+                http.post(f"http://127.0.0.1:{self.etcd_port}/v3/kv/put", json=put).raise_for_status()
 
     @contextmanager
     def cronjob_controller(self) -> Iterator[Process]:

@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import json
 import time
-from base64 import b64encode
 from collections.abc import Sequence
-from typing import Any
 from uuid import uuid4
 
-from tests.kube.cluster.control_plane import Cluster
-
+from benchmarks.kube.cluster import BenchmarkCluster
 from kron.kube.kind import KRONJOB, Body, Kind
 from kron.timing.zone import rfc3339
 
 
-def write(cluster: Cluster, kind: Kind, namespace: str, bodies: Sequence[Body]) -> None:
+def write(cluster: BenchmarkCluster, kind: Kind, namespace: str, bodies: Sequence[Body]) -> None:
     """Create or replace objects. Each has a version of its own, as in any cluster: a watch resumes after a version."""
     folder = f"kron.io/{kind.plural}" if kind == KRONJOB else kind.plural
-    for body in bodies:
-        cluster.change_database({"success": [_put(f"/registry/{folder}/{namespace}/{body['metadata']['name']}", body)]})
+    cluster.put_in_database(
+        (f"/registry/{folder}/{namespace}/{body['metadata']['name']}", json.dumps(body).encode()) for body in bodies
+    )
 
 
 def created(kind: Kind, namespace: str, body: Body) -> Body:
@@ -64,8 +62,3 @@ def checked(body: Body, kind: Kind) -> Body:
 def _author(kind: Kind, now: str) -> Body:
     fields = {"manager": "benchmark", "operation": "Update", "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {}}}
     return {**fields, "apiVersion": kind.api_version, "time": now}
-
-
-def _put(key: str, body: Body) -> dict[str, Any]:
-    text = json.dumps(body).encode()
-    return {"requestPut": {"key": b64encode(key.encode()).decode(), "value": b64encode(text).decode()}}
