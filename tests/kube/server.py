@@ -34,6 +34,13 @@ class Fault:
         }
 
 
+class ManyConnections(ThreadingHTTPServer):
+    """A server to which many clients connect at once."""
+
+    request_queue_size = 256
+    daemon_threads = True
+
+
 class FakeServer:
     """Objects by path and name. `faults` holds, by method and plural, what befalls the next requests, in order."""
 
@@ -63,8 +70,7 @@ class FakeServer:
             def log_message(self, *_):
                 """Say nothing."""
 
-        self.http = ThreadingHTTPServer(("127.0.0.1", self.port), Handler)
-        self.http.daemon_threads = True
+        self.http = ManyConnections(("127.0.0.1", self.port), Handler)
         self.http.handle_error = _tell_error
         self.port = self.http.server_port
         self.url = f"http://127.0.0.1:{self.port}"
