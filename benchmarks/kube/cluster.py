@@ -38,7 +38,7 @@ class BenchmarkCluster(Cluster):
         with httpx2.Client(trust_env=False, timeout=30) as http:
             for key, value in values:
                 put = {"key": b64encode(key.encode()).decode(), "value": b64encode(value).decode()}
-                http.post(f"http://127.0.0.1:{self.etcd_port}/v3/kv/put", json=put).raise_for_status()
+                self._etcd("kv/put", put, http)
 
     @contextmanager
     def cronjob_controller(self) -> Iterator[Process]:

@@ -125,10 +125,11 @@ def size(world: World, operator: OperatorProcess) -> dict[str, float]:
     create_past_jobs(world, BURST, sizes.jobs_each)
     entered = 0.0
     if not sizes.is_short:
-        operator.start("--events", "none")  # enters the Jobs that its store does not know; none of them is a run
+        operator.start("--events", "none")  # enters the Jobs that its store does not know
         entered = time.time() - operator.began
         world.audit.quiet(OPERATOR, operator.began)
     restart = _restart(world, operator)
+    lists = [call.at for call in world.audit.read() if call.verb == "list" and call.at >= operator.began]
     world.audit.quiet(OPERATOR, operator.began)
     time.sleep(sizes.settle)
     process = operator.figures
@@ -137,6 +138,7 @@ def size(world: World, operator: OperatorProcess) -> dict[str, float]:
         "rss": process.rss(),
         "idle": process.cpu_percent(sizes.idle),
         "restart": restart,
+        "lists": max(lists) - operator.began,
         "entered": entered,
     }
 

@@ -1,10 +1,12 @@
 """Rate limit: the important requests first, slower when the server asks for it, and back to full speed."""
 
 import asyncio
+from contextlib import suppress
 
 import pytest
 
 from kron.kube import paced_api
+from kron.kube import throttle as throttle_module
 from kron.kube.failure import NoAnswer, Refusal
 from kron.kube.kind import JOB, Place
 from kron.kube.paced_api import PacedApi
@@ -79,6 +81,30 @@ def test_status_waits_until_jobs_are_created_but_not_for_long():
 
 def test_replacement_does_not_wait_until_other_jobs_are_created():
     assert max(asked_while_a_job_is_created(Priority.REPLACE)) < 0.2
+
+
+def test_request_of_the_launcher_makes_statuses_wait(server, monkeypatch):
+    monkeypatch.setattr(throttle_module, "MAX_YIELD_SECONDS", 0.3)
+    server.fail("POST", "jobs", Fault(cut="hold"))
+
+    async def main():
+        async with connected(server.url) as api:
+            throttle, loop = Throttle(1000.0, 1000), asyncio.get_running_loop()
+            launcher, writer = (PacedApi(api, throttle, each) for each in (Priority.START, Priority.STATUS))
+            start = asyncio.ensure_future(launcher.create(JOB, "shop", {"metadata": {"name": "report"}}))
+            await asyncio.sleep(0)
+            began = loop.time()
+            await writer.get(JOB, PLACE)
+            waited = loop.time() - began
+            server.released.set()
+            with suppress(NoAnswer):
+                await start
+            return waited, throttle.waited, throttle._starts
+
+    waited, told, left = asyncio.run(main())
+    assert waited >= 0.3
+    assert told >= 0.3, "the metric counts this wait"
+    assert left == 0
 
 
 def test_request_that_is_canceled_takes_no_turn():

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, suppress
 import httpx2
 import pytest
 
+from kron.kube.network import Stream
 from kron.kube.transport import DirectTransport, is_proxied
 from tests.service.certificates import Authority
 
@@ -105,18 +106,18 @@ def test_concurrent_requests_have_a_connection_each():
 
 
 @pytest.mark.skipif(not hasattr(socket, "TCP_KEEPIDLE"), reason="Linux names the times like this")
-def test_system_notices_within_a_minute_that_the_host_of_the_server_is_gone():
+def test_connection_has_the_system_ask_within_a_minute_whether_the_server_is_there():
     async def work():
-        async with Peer(WHOLE) as peer, client_of(peer) as (client, transport):
-            await client.get("/")
-            (connection,) = transport.open
-            line = connection._network_stream.get_extra_info("socket")
+        async with Peer(WHOLE) as peer:
+            _, stream = await asyncio.get_running_loop().create_connection(Stream, "127.0.0.1", peer.port)
+            line = stream.get_extra_info("socket")
             assert line.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
             idle, pause, count = (
                 line.getsockopt(socket.IPPROTO_TCP, each)
                 for each in (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
             )
             assert idle + pause * count <= 60
+            await stream.aclose()
 
     run(work)
 

@@ -17,7 +17,7 @@ from kron.kube.failure import NOT_FOUND, NoAnswer, Refusal
 from kron.kube.kind import Body, Kind, Place
 
 PAGE_SIZE = 500  # objects
-END_SECONDS = 30.0  # in which a watch must end after its time; until then it is silent if nothing changes
+END_SECONDS = 30.0  # after its time, in which a watch must end. Until then it is silent if nothing changes
 LIST_SECONDS = 60.0  # until a page comes: a busy server that is asked again begins again
 MAX_RETRY_AFTER_SECONDS = 60.0
 _UNSENT = (ConnectError, ConnectTimeout, PoolTimeout)  # no connection existed, so nothing was sent

@@ -71,21 +71,25 @@ class Throttle:
 
     async def turn(self, priority: Priority) -> None:
         """Wait until a request of this priority can be sent."""
-        if priority >= Priority.STATUS and self._starts:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(MAX_YIELD_SECONDS):
-                    await self._is_calm.wait()
+        began = self.clock()
+        try:
+            if priority >= Priority.STATUS and self._starts:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(MAX_YIELD_SECONDS):
+                        await self._is_calm.wait()
+            await self._take_token(priority)
+        finally:
+            self.waited += self.clock() - began
+
+    async def _take_token(self, priority: Priority) -> None:
         self._fill()
         if not self._waiting and self._tokens >= 1:
             self._tokens -= 1
             return
-        began, turn = self.clock(), asyncio.get_running_loop().create_future()
+        turn = asyncio.get_running_loop().create_future()
         heappush(self._waiting, (priority, next(self._numbers), turn))
         self._serve_later()
-        try:
-            await turn
-        finally:
-            self.waited += self.clock() - began
+        await turn
 
     def slow_down(self) -> None:
         """Halve the rate: the server has answered that it is asked too often."""

@@ -45,9 +45,8 @@ class Campaign:
 
     def _run_all(self, tasks):
         release = self.ground.cluster.release
-        for row, _ in tasks:
-            if row.since > release.minor:
-                print(f"left out, because Kubernetes {release.version} does not have what it needs: {row.name}")
+        for name in dict.fromkeys(row.name for row, _ in tasks if row.since > release.minor):
+            print(f"left out, because Kubernetes {release.version} does not have what it needs: {name}")
         tasks = [(row, planted) for row, planted in tasks if row.since <= release.minor]
         findings = {row.name: [] for row, _ in tasks}
         with ThreadPoolExecutor(TOGETHER) as pool:

@@ -195,9 +195,10 @@ class Cluster:
         }
         path.write_text(json.dumps(config), encoding="utf-8")
 
-    def _etcd(self, call, body):
+    def _etcd(self, call, body, http=None):
+        """The answer of the database. Many calls share a client: a new one takes longer than the call."""
         url = f"http://127.0.0.1:{self.etcd_port}/v3/{call}"
-        answer = httpx2.post(url, json=body, timeout=30, trust_env=False)
+        answer = http.post(url, json=body) if http else httpx2.post(url, json=body, timeout=30, trust_env=False)
         assert answer.is_success, answer.text
         return answer.json()
 

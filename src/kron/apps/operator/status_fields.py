@@ -137,13 +137,15 @@ def _degraded(facts: Facts) -> Body:
 
 
 def _condition(kind: str, is_true: bool, reason: str, message: str = "") -> Body:
-    """Return a condition. It has no message if that is empty: Kubernetes 1.20 refuses an empty one."""
-    condition = {"type": kind, "status": _TRUE if is_true else _FALSE, "reason": reason}
-    return condition | {"message": message[:MAX_MESSAGE]} if message else condition
+    return {"type": kind, "status": _TRUE if is_true else _FALSE, "reason": reason, "message": message[:MAX_MESSAGE]}
 
 
 def _dated(condition: Body, old: Any, generation: int, now: int) -> Body:
-    """Return a condition with its generation, and with the time at which its status changed."""
+    """Return a condition with its generation, and with the time at which its status changed.
+
+    An empty message is left out: Kubernetes 1.20 refuses it.
+    """
     is_unchanged = bool(old) and old.get("status") == condition["status"] and old.get("lastTransitionTime")
     since = old["lastTransitionTime"] if is_unchanged else rfc3339(now // 1000)
-    return {"observedGeneration": generation, **condition, "lastTransitionTime": since}
+    told = {name: value for name, value in condition.items() if value != ""}
+    return {"observedGeneration": generation, **told, "lastTransitionTime": since}
