@@ -7,7 +7,6 @@ import re
 import socket
 import threading
 import time
-from itertools import cycle, islice
 
 import pytest
 
@@ -102,14 +101,10 @@ def test_page_rests_longer_after_a_message_if_many_pages_are_open(url):
     with served(watched(url)) as site:
         ears = [Ear(site) for _ in range(6)]
         assert all(ear.heard("event: live", 5) for ear in ears)
-        actions = cycle(["pause", "resume"])
-        for action in islice(actions, 5):  # a process that is held up may not know at once that somebody listens
-            assert site.send(f"/schedules/a/{action}").status == 303
-            if ears[0].heard("event: changed", 5):
-                break
+        assert site.send("/schedules/a/pause").status == 303
         assert all(ear.heard("event: changed", 5) for ear in ears)
         told = time.monotonic()
-        assert site.send(f"/schedules/a/{next(actions)}").status == 303
+        assert site.send("/schedules/a/resume").status == 303
         while time.monotonic() < told + 2:  # six pages, twice a second together: one page every 3 seconds
             assert [ear.text.count("event: changed") for ear in ears] == [1] * 6
             time.sleep(0.05)

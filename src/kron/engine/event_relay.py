@@ -59,7 +59,6 @@ class EventRelay:
             if self.is_listened:
                 await self.timer.sleep(FLUSH_SECONDS)
                 continue
-            self.begun.clear()
             with suppress(TimeoutError):
                 await self._wait_for_begin()
 
@@ -74,7 +73,9 @@ class EventRelay:
         now = self.timer.monotonic()
         if self._checked is None or not 0 <= now - self._checked < CHECK_SECONDS:
             self._checked = now
-            self.is_listened = await self.ring.is_listened()
+            self.begun.clear()
+            is_listened = await self.ring.is_listened()
+            self.is_listened = is_listened or self.begun.is_set()  # it can begin while the ring is asked
         if not self.is_listened:
             self.buffer.clear()
         elif self.buffer:
