@@ -21,13 +21,23 @@ def of(pids: list[int]) -> dict[int, float]:
 
 def of_machine() -> float:
     """The seconds of CPU that all processes of the machine have used, on all of its cores."""
-    user, nice, system, _, _, *interrupts = Path("/proc/stat").read_text(encoding="utf-8").split("\n")[0].split()[1:8]
-    return sum(map(int, (user, nice, system, *interrupts))) / os.sysconf("SC_CLK_TCK")
+    user, nice, system, _, _, *interrupts = _cores()[:7]
+    return sum((user, nice, system, *interrupts))
+
+
+def by_host() -> float:
+    """The seconds in which work of this virtual machine waited because its host gave the CPU to others."""
+    return _cores()[7]
 
 
 def between(before: dict[int, float], after: dict[int, float]) -> float:
     """The seconds from one look to another."""
     return sum(used - before.get(pid, 0) for pid, used in after.items())
+
+
+def _cores() -> list[float]:
+    numbers = Path("/proc/stat").read_text(encoding="utf-8").split("\n")[0].split()[1:]
+    return [int(number) / os.sysconf("SC_CLK_TCK") for number in numbers]
 
 
 def _all() -> dict[int, tuple[str, float]]:

@@ -10,6 +10,8 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tests import spent
+
 from benchmarks.ui.pages import quantile
 from benchmarks.ui.site import Site
 
@@ -19,13 +21,17 @@ SETTLE_SECONDS = 3.0
 
 
 class Turn(NamedTuple):
-    """Lateness of the runs of one turn in milliseconds, and the pages that were loaded and refused in it."""
+    """Lateness of the runs of one turn in milliseconds, and the pages that were loaded and refused in it.
+
+    `host_cpu` is the seconds of CPU that the host of the virtual machine took.
+    """
 
     runs: int
     p50: float
     p99: float
     pages: int
     refused: int
+    host_cpu: float
 
 
 def measured_turns(url: str, site: Site, addresses: Sequence[str], rounds: int, seconds: float) -> list[list[Turn]]:
@@ -45,12 +51,14 @@ def _turn(worker: subprocess.Popen[str], site: Site, addresses: Sequence[str], s
     viewers = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     time.sleep(SETTLE_SECONDS)
     _tell(worker, "begin")
+    taken = spent.by_host()
     time.sleep(seconds)
     _tell(worker, "end")
+    taken = spent.by_host() - taken
     assert worker.stdout is not None
     delays = json.loads(worker.stdout.readline())
     pages, refused = json.loads(viewers.communicate("end\n", timeout=60)[0])
-    return Turn(len(delays), quantile(delays, 0.5), quantile(delays, 0.99), pages, refused)
+    return Turn(len(delays), quantile(delays, 0.5), quantile(delays, 0.99), pages, refused, taken)
 
 
 def _tell(worker: subprocess.Popen[str], word: str) -> None:
@@ -64,7 +72,8 @@ def print_turns(turns: Sequence[Sequence[Turn]], viewers: int) -> bool:
     for name, of_kind in zip(("without viewers", f"with {viewers} viewers"), turns, strict=True):
         for turn in of_kind:
             late = f"p50 {turn.p50:7.1f} ms, p99 {turn.p99:7.1f} ms"
-            print(f"  {name:<18}{turn.runs:>8,} runs, {late}, {turn.pages:,} pages, {turn.refused} refused")
+            pages = f"{turn.pages:,} pages, {turn.refused} refused"
+            print(f"  {name:<18}{turn.runs:>8,} runs, {late}, {pages}, {turn.host_cpu:.1f} s of CPU taken by the host")
     alone, watched = (statistics.median(turn.p99 for turn in of_kind) for of_kind in turns)
     ratio = watched / alone
     is_short = ratio >= MAX_RATIO or any(turn.refused for of_kind in turns for turn in of_kind)

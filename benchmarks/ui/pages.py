@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
@@ -24,6 +24,8 @@ class PageResult:
     """Measurements of one page, with the worst address of each kind."""
 
     times: list[float] = field(default_factory=list)
+    calm_times: list[float] = field(default_factory=list)  # of requests during which the host took no CPU
+    host_cpu: float = 0.0  # seconds that the host of the virtual machine took
     templates: int = 0
     page_cpu: float = 0.0  # seconds of the dashboard process, all requests together
     store_cpu: float = 0.0  # seconds of the database server
@@ -64,10 +66,13 @@ def measured_pages(site: Site, log: PlanLog, templates: Sequence[Template], requ
         result.templates += 1
         spent_before = spent.of([site.pid]), spent.of_server(log.server)
         for number in range(-WARM_UP if requests else 0, requests):
-            address = template.address(number)
+            address, taken = template.address(number), spent.by_host()
             reply = _opened(site, address)
+            taken = spent.by_host() - taken
             if number >= 0:
                 result.times.append(reply.seconds)
+                result.calm_times += [] if taken else [reply.seconds]
+                result.host_cpu += taken
                 result.slowest = max(result.slowest, (reply.seconds, address))
             result.largest = max(result.largest, (len(reply.body), address))
         result.page_cpu += spent.between(spent_before[0], spent.of([site.pid]))
@@ -91,25 +96,37 @@ def _opened(site: Site, address: str) -> Reply:
 
 def print_pages(results: dict[str, PageResult]) -> int:
     """Print the measurements. Returns the number of pages that exceed a limit."""
-    titles = ("requests", "p50 ms", "p99 ms", "max ms", "CPU ms", "store", "KB", "questions", "rows")
+    titles = ("requests", "p50 ms", "p99 ms", "max ms", "calm", "p99 ms", "CPU ms", "store", "KB", "questions", "rows")
     print(f"{'page':<28}" + "".join(f"{title:>10}" for title in titles))
     failed = 0
     for page, result in results.items():
         requests = len(result.times) + WARM_UP * result.templates
-        milliseconds = (
-            *(quantile(result.times, share) * 1000 for share in (0.5, 0.99)),
-            *(result.slowest[0] * 1000, result.page_cpu * 1000 / requests, result.store_cpu * 1000 / requests),
-        )
+        waits = (*(quantile(result.times, share) for share in (0.5, 0.99)), result.slowest[0])
+        calm = quantile(result.calm_times, 0.99) if result.calm_times else 0.0
+        cpu = result.page_cpu / requests, result.store_cpu / requests
         counts = result.most_questions[0], result.most_rows[0]
         print(
             f"{page:<28}{len(result.times):>10,}"
-            + "".join(f"{value:>10.1f}" for value in (*milliseconds, result.largest[0] / 1000))
+            + "".join(f"{value * 1000:>10.1f}" for value in waits)
+            + f"{len(result.calm_times):>10,}"
+            + "".join(
+                f"{value:>10.1f}" for value in (*(each * 1000 for each in (calm, *cpu)), result.largest[0] / 1000)
+            )
             + "".join(f"{count:>10,}" for count in counts)
         )
         failed += bool(result.faults)
         for fault in result.faults:
             print(f"    FALLS SHORT: {fault}")
+    _print_host(results.values())
     return failed
+
+
+def _print_host(results: Iterable[PageResult]) -> None:
+    """Say how much of the CPU the host of the virtual machine took: its pauses are in the times of the pages."""
+    results = list(results)
+    taken, lasted = sum(each.host_cpu for each in results), sum(sum(each.times) for each in results)
+    if taken:
+        print(f"the host of this machine took {taken:.0f} s of CPU in {lasted:.0f} s; calm: requests without that")
 
 
 def quantile(values: Sequence[float], share: float) -> float:
