@@ -154,10 +154,13 @@ def load_of(hours: Sequence[LoadHour], first: int, last: int, step: int) -> Load
     counts = {hour.hour * 60 + n: count for hour in hours for n, count in enumerate(hour.counts) if count}
     intervals = list[LoadInterval]()
     for start in range(first, last, step):
-        minutes = [m for m in range(start // 60, min(start + step, last) // 60) if m in counts]
-        busiest = max(minutes, key=lambda minute: (counts[minute], -minute), default=None)
-        peak, busiest_at = (0, None) if busiest is None else (counts[busiest], busiest * 60)
-        intervals.append(LoadInterval(start, sum(counts[m] for m in minutes), peak, busiest_at))
+        runs, peak, busiest_at = 0, 0, None
+        for minute in range(start // 60, min(start + step, last) // 60):
+            count = counts.get(minute, 0)
+            runs += count
+            if count > peak:
+                peak, busiest_at = count, minute * 60
+        intervals.append(LoadInterval(start, runs, peak, busiest_at))
     kinds = dict[str, LoadKind]()
     for kind in (kind for hour in hours for kind in hour.kinds):
         known = kinds.get(kind.text, LoadKind(kind.text, 0, 0))

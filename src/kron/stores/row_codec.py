@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields as fields_of
 from enum import StrEnum
 from types import NoneType
@@ -47,6 +48,8 @@ class RowCodec(Generic[T]):
 
     def read(self, row: Sequence[Any]) -> T:
         """Return the value of a row, which has the fields in their order."""
+        with suppress(ValueError, TypeError):
+            return self.kind(*[read(value) for read, value in zip(self.readers.values(), row, strict=True)])
         return self.kind(*[self._read_field(name, value) for name, value in zip(self.readers, row, strict=True)])
 
     def text(self, value: T) -> str:

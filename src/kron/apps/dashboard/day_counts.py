@@ -41,11 +41,12 @@ def first_bar(now: int) -> int:
 
 def day_counts(outcomes: Sequence[OutcomeCount], first: int) -> DayCounts:
     """Return the counts of outcomes in intervals of 10 minutes, from `first` (seconds) on."""
-    bars = [StripBar()] * DAY_BARS
+    parts = [Counter[str]() for _ in range(DAY_BARS)]
     for each in outcomes:
-        number, name = (each.start - first) // BAR_SECONDS, _name(each.state)
+        number = (each.start - first) // BAR_SECONDS
         if 0 <= number < DAY_BARS:
-            bars[number] = bars[number]._replace(**{name: getattr(bars[number], name) + each.periods})
+            parts[number][_name(each.state)] += each.periods
+    bars = [StripBar(**part) for part in parts]
     failed = [each for each in outcomes if each.state in FAILED]
     return DayCounts(
         first,

@@ -18,6 +18,8 @@ WEEKDAYS = tuple(name[:3] for name in LONG_WEEKDAYS)
 MONTHS = tuple(name[:3] for name in LONG_MONTHS)
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 _INSTANT = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)")
+_TIME = Markup('<time tabindex="0"%s datetime="%s"%s title="%s">%s</time>')
+_RELATIVE, _ZONE = Markup(" data-relative"), Markup(' data-z="%s"')
 
 
 class Form(StrEnum):
@@ -43,10 +45,9 @@ def time_element(at: int, now: int, viewer_zone: str, form: Form, schedule_zone:
         schedule_zone: Name of the schedule's zone.
     """
     text = relative_text(at, now) if form is Form.RELATIVE else local_text(at, now, zone(viewer_zone), form)
-    relative = Markup(" data-relative") if form is Form.RELATIVE else ""
-    zone_attribute = Markup(' data-z="{}"').format(schedule_zone) if schedule_zone else ""
-    template = Markup('<time tabindex="0"{} datetime="{}"{} title="{}">{}</time>')
-    return template.format(relative, rfc3339_ms(at), zone_attribute, rfc3339(at // 1000), text)
+    relative = _RELATIVE if form is Form.RELATIVE else ""
+    zone_attribute = _ZONE % schedule_zone if schedule_zone else ""
+    return _TIME % (relative, rfc3339_ms(at), zone_attribute, rfc3339(at // 1000), text)
 
 
 def with_times(text: str, element: Callable[[int], Markup]) -> Markup:
