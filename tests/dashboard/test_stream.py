@@ -90,8 +90,9 @@ def test_stream_tells_what_has_changed_since_the_page_was_read(url):
             ear.close()
 
 
-def test_pages_together_are_told_only_twice_a_second():
+def test_pages_together_are_told_at_most_twice_a_second_and_many_of_them_once():
     assert message_interval(1) == 0.5
+    assert message_interval(20) == 19
     for pages in range(1, MAX_STREAMS + 1):
         rate = pages / message_interval(pages)
         assert rate <= 2 or message_interval(pages) == MAX_INTERVAL_SECONDS
@@ -105,7 +106,7 @@ def test_page_rests_longer_after_a_message_if_many_pages_are_open(url):
         assert all(ear.heard("event: changed", 5) for ear in ears)
         told = time.monotonic()
         assert site.send("/schedules/a/resume").status == 303
-        while time.monotonic() < told + 2:  # six pages, twice a second together: one page every 3 seconds
+        while time.monotonic() < told + 2:  # six pages, about once a second together: one page every 5 seconds
             assert [ear.text.count("event: changed") for ear in ears] == [1] * 6
             time.sleep(0.05)
         end = time.monotonic() + 10
