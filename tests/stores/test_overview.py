@@ -354,7 +354,8 @@ def test_no_question_reads_a_whole_table_or_sorts_it(postgres, plain, sql, known
         for n, name in enumerate(names)
         for case in [allowed(name)]
     ]
-    assert all(postgres.commit(updates, NOW))
+    for part in range(0, len(updates), 100):  # not at once: a transaction has 5 s, also on a busy machine
+        assert all(postgres.commit(updates[part : part + 100], NOW))
     if known:
         sql("ANALYZE")
 
