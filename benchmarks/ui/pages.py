@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from math import ceil
+from math import ceil, nan
 
 from tests import spent
 
@@ -96,22 +96,32 @@ def _opened(site: Site, address: str) -> Reply:
 
 def print_pages(results: dict[str, PageResult]) -> int:
     """Print the measurements. Returns the number of pages that exceed a limit."""
-    titles = ("requests", "p50 ms", "p99 ms", "max ms", "calm", "p99 ms", "CPU ms", "store", "KB", "questions", "rows")
+    titles = (
+        "requests",
+        "p50 ms",
+        "p99 ms",
+        "max ms",
+        "calm",
+        "calm p99",
+        "CPU ms",
+        "store",
+        "KB",
+        "questions",
+        "rows",
+    )
     print(f"{'page':<28}" + "".join(f"{title:>10}" for title in titles))
     failed = 0
     for page, result in results.items():
         requests = len(result.times) + WARM_UP * result.templates
         waits = (*(quantile(result.times, share) for share in (0.5, 0.99)), result.slowest[0])
-        calm = quantile(result.calm_times, 0.99) if result.calm_times else 0.0
-        cpu = result.page_cpu / requests, result.store_cpu / requests
+        calm = quantile(result.calm_times, 0.99) if result.calm_times else nan
+        costs = calm * 1000, result.page_cpu * 1000 / requests, result.store_cpu * 1000 / requests
         counts = result.most_questions[0], result.most_rows[0]
         print(
             f"{page:<28}{len(result.times):>10,}"
             + "".join(f"{value * 1000:>10.1f}" for value in waits)
             + f"{len(result.calm_times):>10,}"
-            + "".join(
-                f"{value:>10.1f}" for value in (*(each * 1000 for each in (calm, *cpu)), result.largest[0] / 1000)
-            )
+            + "".join(f"{value:>10.1f}" for value in (*costs, result.largest[0] / 1000))
             + "".join(f"{count:>10,}" for count in counts)
         )
         failed += bool(result.faults)
@@ -126,7 +136,7 @@ def _print_host(results: Iterable[PageResult]) -> None:
     results = list(results)
     taken, lasted = sum(each.host_cpu for each in results), sum(sum(each.times) for each in results)
     if taken:
-        print(f"the host of this machine took {taken:.0f} s of CPU in {lasted:.0f} s; calm: requests without that")
+        print(f"the host took {taken:.0f} s of CPU in {lasted:.0f} s; calm: requests in which it took none")
 
 
 def quantile(values: Sequence[float], share: float) -> float:

@@ -47,9 +47,10 @@ class RowCodec(Generic[T]):
         return values
 
     def read(self, row: Sequence[Any]) -> T:
-        """Return the value of a row, which has the fields in their order."""
+        """Return the value of a row, which has the fields in their order. An error names its field."""
         with suppress(ValueError, TypeError):
             return self.kind(*[read(value) for read, value in zip(self.readers.values(), row, strict=True)])
+        # once more with names, which make the call slower: almost all rows are readable
         return self.kind(*[self._read_field(name, value) for name, value in zip(self.readers, row, strict=True)])
 
     def text(self, value: T) -> str:

@@ -19,7 +19,7 @@ from kron.engine.event_mirror import EventMirror
 from kron.errors import InvalidSetting, QuotaExceeded
 
 MIN_INTERVAL_SECONDS, MAX_INTERVAL_SECONDS = 0.5, 30.0  # between two messages to one page
-SECONDS_PER_PAGE = 1.0  # by which each further page lengthens the time: a page loads itself again after a message
+SECONDS_PER_PAGE = 1.0  # between two messages to one page, for each other page: a page loads itself after a message
 KEEPALIVE_SECONDS = 10.0
 MAX_SECONDS = 3_600.0
 MAX_STREAMS = 200  # in one process
@@ -154,6 +154,7 @@ class PageStream(StreamingResponse):
 def message_interval(pages: int) -> float:
     """Return the seconds between two messages to one page, if so many pages are open.
 
-    All pages together load themselves again once or twice a second, so that viewers take little time from runs.
+    Up to 30 pages together load themselves once or twice a second, so that viewers take little time from runs. If more
+    are open, each does so every MAX_INTERVAL_SECONDS.
     """
     return min(MAX_INTERVAL_SECONDS, max(MIN_INTERVAL_SECONDS, (pages - 1) * SECONDS_PER_PAGE))
