@@ -1,8 +1,9 @@
 """Viewers: people with open pages, in a process of its own: `python -m benchmarks.ui.viewers PORT ADDRESS…`.
 
 Each opens its page and the stream of changes, as the script of the pages does: after a message it loads the page again,
-never two at once, and a message that arrives meanwhile is handled afterwards. Ends after a line on standard input, and
-answers with the numbers of pages that were loaded and of those that were refused.
+never two at once, and a message that arrives meanwhile is handled afterwards. Besides, one of them opens a page every
+second, as people do who go from page to page. Ends after a line on standard input, and answers with how many pages were
+loaded and how many were refused.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import asyncio
 import json
 import sys
 from contextlib import suppress
+from itertools import cycle
 
 READ_SIZE = 65_536
+OPEN_SECONDS = 1.0  # between two pages that are opened
 
 
 class PageViewer:
@@ -30,11 +33,12 @@ class PageViewer:
             while True:
                 await self.changed.wait()
                 self.changed.clear()
-                await self._load()
+                await self.load()
         finally:
             listening.cancel()
 
-    async def _load(self) -> None:
+    async def load(self) -> None:
+        """Load the page."""
         reader, writer = await self._request(self.address, "close")
         body = await reader.read()
         writer.close()
@@ -56,10 +60,17 @@ class PageViewer:
         return reader, writer
 
 
+async def open_pages(viewers: list[PageViewer]) -> None:
+    """Open a page every second, in turn."""
+    for viewer in cycle(viewers):
+        await asyncio.sleep(OPEN_SECONDS)
+        await viewer.load()
+
+
 async def view(port: int, addresses: list[str]) -> None:
     """View until standard input has a line."""
     viewers = [PageViewer(port, address) for address in addresses]
-    tasks = [asyncio.create_task(viewer.view()) for viewer in viewers]
+    tasks = [asyncio.create_task(work) for work in (*(viewer.view() for viewer in viewers), open_pages(viewers))]
     await asyncio.to_thread(sys.stdin.readline)
     for task in tasks:
         task.cancel()

@@ -2,6 +2,8 @@
 
 import time
 from datetime import UTC, datetime, timedelta
+from itertools import count as counting
+from types import SimpleNamespace
 
 import pytest
 from icalendar import Calendar
@@ -11,9 +13,11 @@ from kron.apps.agenda import make_agenda
 from kron.apps.service.routes import calendar as route
 from kron.engine.clock import SystemClock
 from kron.language.reading import parse
+from kron.rules import upcoming as searches
 from kron.rules.plan import plan
 from kron.rules.state import ScheduleState
 from kron.rules.upcoming import search_upcoming
+from kron.timing.due import due_of
 from kron.timing.job import Job
 from kron.timing.key import key_of
 from tests.service.http import serving
@@ -155,3 +159,26 @@ def test_agenda_of_a_thousand_frequent_schedules_is_cheap(monkeypatch):
     assert time.process_time() - began < 2.0
     assert len(agenda.runs) == 1_000
     assert agenda.runs[-1].at - now <= 2_000
+
+
+def test_agenda_computes_no_runs_that_it_does_not_need(monkeypatch):
+    schedules, now = states("* * * * *", "* * * * * @win(after,30s)", *["at 2036-01-01T00:00"] * 100)
+    checked = [each._replace(next_check_at=plan(each, now, owner="w", lease=1).next_check_at) for each in schedules]
+    computed = []
+    monkeypatch.setattr(searches, "due_of", lambda job, nominal: computed.append(nominal) or due_of(job, nominal))
+    agenda = make_agenda(checked, now, now + 30 * DAY_MS, 10)
+    assert (len(agenda.runs), agenda.has_more, agenda.complete) == (10, True, True)
+    assert len(computed) <= 16  # one more for each frequent schedule; two where windows can overlap
+
+
+def test_search_for_one_run_takes_little_of_the_time_for_all(monkeypatch):
+    def due(job, nominal):
+        return due_of(job, nominal)._replace(schedulable=job.identity != "job0")
+
+    steps = counting()
+    monkeypatch.setattr(agendas, "time", SimpleNamespace(thread_time=lambda: next(steps) / 100))
+    monkeypatch.setattr(searches, "due_of", due)
+    schedules, now = states("* * * * *", "0 * * * *")
+    agenda = make_agenda(schedules, now, now + DAY_MS, 10)
+    assert [run.identity for run in agenda.runs] == ["job1"] * 10
+    assert not agenda.complete

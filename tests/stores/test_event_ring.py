@@ -36,6 +36,21 @@ def test_events_are_read_in_the_order_in_which_they_were_written(store):
     assert ring.read(None, 10).position == 3
 
 
+def test_reader_stops_and_goes_on_anywhere_in_what_was_written_at_once(store):
+    ring = Ring(store)
+    ring.write([an_event(number) for number in range(1, 6)])
+    ring.write([an_event(6, "t/nul-\0-b")])
+    ring.write([an_event(number) for number in range(7, 10)])
+    every_event = ring.read(0, 100).events
+    assert [number for number, _ in every_event] == [*range(1, 10)]
+    assert [event.at for _, event in every_event] == [1_000 + number for number in range(1, 10)]
+    for position in range(10):
+        for limit in range(1, 11):
+            page = ring.read(position, limit)
+            assert page.events == every_event[position : position + limit]
+            assert (page.position, page.lost) == (min(9, position + limit), False)
+
+
 def test_ring_is_bounded_and_tells_what_is_lost(store):
     ring = Ring(store)
     for first in range(0, RING_SIZE + 1_000, 1_000):

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
-from bisect import insort
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from heapq import heapify, heappop, heapreplace
 from typing import NamedTuple
 
-from kron.apps.compute import time_limit
 from kron.rules.state import ScheduleState
-from kron.rules.upcoming import search_upcoming
+from kron.rules.upcoming import DueSearch
+from kron.timing.due import Due
 
 # Limits of processor time, so that a busy host does not change the result.
 SEARCH_SECONDS = 2.0  # for all schedules
-SCHEDULE_SECONDS = 0.25  # for one schedule: its constraints can admit few times or none
+RUN_SECONDS = 0.25  # for one run of one schedule: its constraints can admit few times or none
 
 
 class AgendaRun(NamedTuple):
@@ -28,6 +28,18 @@ class AgendaRun(NamedTuple):
     at: int
     identity: str
     nominal: int
+
+
+class _Next(NamedTuple):
+    """Next run of a schedule, and the search for those after it.
+
+    Before the search has begun, it has no nominal time, and `at` is a time before which no run is due.
+    """
+
+    at: int
+    identity: str
+    nominal: int | None
+    dues: Iterator[Due]
 
 
 class Agenda(NamedTuple):
@@ -47,8 +59,8 @@ class Agenda(NamedTuple):
 def make_agenda(states: Iterable[ScheduleState], now: int, until: int, count: int) -> Agenda:
     """Return the earliest upcoming runs of schedules.
 
-    As soon as `count` runs are known, later runs are not searched any more. The schedules that are due first come
-    first. So the work for many frequent schedules is little more than that for one.
+    All schedules are searched together, one run at a time: that of the schedule whose next run is the earliest. So no
+    run is computed that the agenda does not need, except the next one of each schedule.
 
     Args:
         states: The schedules.
@@ -56,20 +68,40 @@ def make_agenda(states: Iterable[ScheduleState], now: int, until: int, count: in
         until: Latest due time in milliseconds.
         count: Maximum number of runs.
     """
-    out_of_time, runs, complete = time_limit(SEARCH_SECONDS, time.thread_time), list[AgendaRun](), True
-    for state in sorted(states, key=_next_check):
-        if _next_check(state) > until:
-            break
-        seconds = min(SCHEDULE_SECONDS, out_of_time.end - time.thread_time())
-        search = search_upcoming(state, now, count + 1, time_limit(seconds, time.thread_time), until)
-        complete = complete and search.complete
-        for due in search.dues:
-            insort(runs, AgendaRun(due.at, state.identity, due.nominal))
-        del runs[count + 1 :]
-        until = runs[count].at if len(runs) > count else until
-    return Agenda(runs[:count], len(runs) > count, complete)
+    limit, runs = _TimeLimit(), list[AgendaRun]()
+    searches = [DueSearch(state, now, limit.is_reached, until) for state in states]
+    nexts = [_Next(_next_check(each.state), each.state.identity, None, iter(each)) for each in searches]
+    heapify(nexts)
+    while nexts and nexts[0][0] <= until and len(runs) <= count:
+        at, identity, nominal, dues = nexts[0]
+        if nominal is not None:
+            runs.append(AgendaRun(at, identity, nominal))
+        limit.renew()
+        due = next(dues, None)
+        if due is None:
+            heappop(nexts)
+        else:
+            heapreplace(nexts, _Next(due.at, identity, due.nominal, dues))
+    return Agenda(runs[:count], len(runs) > count, all(search.complete for search in searches))
 
 
 def _next_check(state: ScheduleState) -> int:
     """Return when a worker looks at the schedule next, in milliseconds: no run is due before. 0 if that is not set."""
     return state.next_check_at or 0
+
+
+class _TimeLimit:
+    """Limit of the search for one run, within that for the agenda."""
+
+    def __init__(self) -> None:
+        self.last_end, self.end = time.thread_time() + SEARCH_SECONDS, 0.0
+
+    def renew(self) -> None:
+        """Begin the search for another run. Its time begins with its first step."""
+        self.end = 0.0
+
+    def is_reached(self) -> bool:
+        """Return whether the time has passed."""
+        now = time.thread_time()
+        self.end = self.end or min(self.last_end, now + RUN_SECONDS)
+        return now > self.end

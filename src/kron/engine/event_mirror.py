@@ -7,10 +7,13 @@ per listener: one that is slower than the mirror reads the ring itself, or is to
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_right
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from contextvars import copy_context
+from itertools import islice
+from operator import itemgetter
 
 from kron.engine.background import in_background
 from kron.engine.clock import Timer
@@ -85,8 +88,8 @@ class EventMirror:
         if position < self.start:  # read for all tenants: events of others would seem to be lost
             reading = self.ring.read(position, PAGE_SIZE)
             return await asyncio.get_running_loop().create_task(reading, context=self._context)
-        first = next((index for index, (number, _) in enumerate(self.events) if number > position), len(self.events))
-        entries = [self.events[index] for index in range(first, min(len(self.events), first + PAGE_SIZE))]
+        first = bisect_right(self.events, position, key=itemgetter(0))
+        entries = list(islice(self.events, first, first + PAGE_SIZE))
         return page_of(position, max(position, self.position), entries)
 
     async def wait(self, position: int, seconds: float) -> bool:

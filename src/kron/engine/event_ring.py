@@ -54,7 +54,7 @@ class EventRing(Protocol):
     """Events of all processes, in the order in which they were written."""
 
     async def write(self, events: Sequence[RingEvent]) -> None:
-        """Append events. The oldest are removed, so that at most RING_SIZE remain."""
+        """Append events. The oldest are removed if RING_SIZE remain; a store can remove them by the batch."""
 
     async def read(self, position: int | None, limit: int) -> RingPage:
         """Return at most `limit` events after a position; with None, no events and the present position."""

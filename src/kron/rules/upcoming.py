@@ -56,26 +56,48 @@ def search_upcoming(
             precede are then left out.
         until: Latest due time in milliseconds. The search ends at the first period that is due later.
     """
-    if inactive_reason(state):
-        return UpcomingDues([], complete=True)
-    state, now = _after_pause(state, now)
-    job, (before, _) = state.job, window_extent(state.job)
+    search = DueSearch(state, now, enough, until)
+    return UpcomingDues(list(islice(search, count)), search.complete)
 
-    def due_entry(step: SearchStep) -> tuple[int, Due] | None:
-        if step.closed_until is not None:
-            return None
-        due = due_of(job, step.nominal)
-        return (due.at, due) if due.schedulable and due.at > now and responsible(state, due) else None
 
-    steps, limit = _search(state, now), _Limit(now, enough)
+class DueSearch:
+    """Search for the next runs of a schedule as `search_upcoming` describes it, one run at a time."""
 
-    def earliest(step: SearchStep) -> int:
-        return (step.nominal - before) * 1000
+    def __init__(
+        self, state: ScheduleState, now: int, enough: Callable[[], bool] = lambda: False, until: int = _EVER
+    ) -> None:
+        self.state, self.after, self.until, self.enough = state, now, until, enough
+        self._limit: _Limit | None = None
 
-    dues = in_time_order(steps, due_entry, earliest, lambda step: earliest(step) > until or limit.stop(step))
-    timely_dues = takewhile(lambda due: due.at <= until, dues)
-    left = state.runs_left
-    return UpcomingDues(list(islice(timely_dues, count if left is None else min(count, left))), not limit.is_reached)
+    @property
+    def complete(self) -> bool:
+        """Whether the search has reached none of its bounds so far, except 100 years."""
+        return self._limit is None or not self._limit.is_reached
+
+    def __iter__(self) -> Iterator[Due]:
+        """Yield the next runs in the order of their due times. Nothing is computed before the first one is wanted."""
+        if inactive_reason(self.state):
+            return
+        state, now = _after_pause(self.state, self.after)
+        job, (before, after), until = state.job, window_extent(state.job), self.until
+        self._limit = limit = _Limit(now, self.enough)
+        latest = until // 1000 + before
+
+        def due_entry(step: SearchStep) -> tuple[int, Due] | None:
+            if step.closed_until is not None:
+                return None
+            due = due_of(job, step.nominal)
+            return (due.at, due) if due.schedulable and due.at > now and responsible(state, due) else None
+
+        def stop(step: SearchStep) -> bool:
+            return step.nominal > latest or limit.stop(step)
+
+        steps = _search(state, now)
+        if before or after:
+            dues = in_time_order(steps, due_entry, lambda step: (step.nominal - before) * 1000, stop)
+        else:  # the periods are in the order of their times already
+            dues = (entry[1] for step in takewhile(lambda step: not stop(step), steps) if (entry := due_entry(step)))
+        yield from islice(takewhile(lambda due: due.at <= until, dues), state.runs_left)
 
 
 def next_period(state: ScheduleState, new: Sequence[Run] = ()) -> int | None:

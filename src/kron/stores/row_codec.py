@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import fields as fields_of
 from enum import StrEnum
 from types import NoneType
@@ -12,6 +11,8 @@ from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints
 
 Reader = Callable[[Any], Any]
 T = TypeVar("T")
+
+MAX_TYPES = 256  # different combinations of types that rows of one kind have, such as with and without an owner
 
 
 class DecodeError(ValueError):
@@ -36,6 +37,7 @@ class RowCodec(Generic[T]):
         self.hints = {name: hint for name, hint in get_type_hints(kind).items() if name not in without}
         self.readers = {name: _reader(hint) for name, hint in self.hints.items()}
         self.choices = [name for name, hint in self.hints.items() if _is_choice(hint)]
+        self._readers_of_types: dict[tuple[type, ...], list[tuple[int, Reader]]] = {}
 
     def row(self, value: T) -> dict[str, Any]:
         """Return the fields by name, as database values."""
@@ -48,10 +50,20 @@ class RowCodec(Generic[T]):
 
     def read(self, row: Sequence[Any]) -> T:
         """Return the value of a row, which has the fields in their order. An error names its field."""
-        with suppress(ValueError, TypeError):
-            return self.kind(*[read(value) for read, value in zip(self.readers.values(), row, strict=True)])
-        # once more with names, which make the call slower: almost all rows are readable
-        return self.kind(*[self._read_field(name, value) for name, value in zip(self.readers, row, strict=True)])
+        types = tuple(map(type, row))
+        readers = self._readers_of_types.get(types)
+        if readers is None:  # the types of the first row with them
+            fields = [self._read_field(name, value) for name, value in zip(self.readers, row, strict=True)]
+            if len(self._readers_of_types) < MAX_TYPES:
+                self._readers_of_types[types] = self._value_readers(types)
+            return self.kind(*fields)
+        values = list(row)
+        try:
+            for index, read in readers:
+                values[index] = read(values[index])
+        except (ValueError, TypeError):  # once more with names, for the error
+            values = [self._read_field(name, value) for name, value in zip(self.readers, row, strict=True)]
+        return self.kind(*values)
 
     def text(self, value: T) -> str:
         """Return the value as JSON with every field, apart from optional defaults. Equal values have equal texts."""
@@ -87,6 +99,18 @@ class RowCodec(Generic[T]):
             raise ValueError(f"{self.kind.__name__} is not an object of {', '.join(self.readers)}")
         return {name: self._read_field(name, value) for name, value in fields.items()}
 
+    def _value_readers(self, types: Sequence[type]) -> list[tuple[int, Reader]]:
+        """Return the fields whose values must be read, with their readers, in rows that have values of these types.
+
+        A row of these types was read already. So texts, whole numbers and NULL are what their fields allow.
+        """
+        fields = enumerate(zip(self.readers.items(), types, strict=True))
+        return [
+            (index, read)
+            for index, ((name, read), found) in fields
+            if found is not NoneType and not (found in (str, int, bool) and found is _kind_of(self.hints[name]))
+        ]
+
     def _read_field(self, name: str, value: Any) -> Any:
         try:
             return self.readers[name](value)
@@ -95,7 +119,7 @@ class RowCodec(Generic[T]):
 
     def _plain_type(self, name: str) -> type:
         """Return the plain type of a field: the type that a text or a row holds."""
-        kind, *_ = get_args(self.hints[name]) or (self.hints[name],)
+        kind = _kind_of(self.hints[name])
         return next((plain for plain in (bool, int, str) if isinstance(kind, type) and issubclass(kind, plain)), object)
 
 
@@ -103,8 +127,14 @@ def _default_of(kind: type, name: str) -> Any:
     return next(field.default for field in fields_of(kind) if field.name == name)
 
 
+def _kind_of(hint: Any) -> Any:
+    """Return the type of a field; the first one if it allows several."""
+    kinds = () if get_origin(hint) is tuple else get_args(hint)
+    return kinds[0] if kinds else hint
+
+
 def _is_choice(hint: Any) -> bool:
-    kind, *_ = get_args(hint) or (hint,)
+    kind = _kind_of(hint)
     return isinstance(kind, type) and issubclass(kind, StrEnum)
 
 
@@ -116,8 +146,17 @@ def _reader(hint: Any) -> Reader:
         read = _reader(kinds[0])
         return lambda value: None if value is None else read(value)
     plain: dict[Any, Reader] = {str: text_of, int: number_of, bool: _truth_of}
-    reader: Reader = plain.get(hint, hint)  # an enumeration reads itself
-    return reader
+    return plain[hint] if hint in plain else _member_reader(hint)
+
+
+def _member_reader(kind: Any) -> Reader:
+    """Return a reader of an enumeration that is faster than the enumeration itself."""
+    members = {member.value: member for member in kind}
+
+    def read(value: Any) -> Any:
+        return members[value] if type(value) is str and value in members else kind(value)
+
+    return read
 
 
 def text_of(value: Any) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
+from kron.engine.fleet import kind_of
 from kron.engine.store import Found, Unreadable
 from kron.errors import UnreadableRecord
+from kron.rules.downtime import ALWAYS, Downtime
 from kron.rules.run import Run
 from kron.rules.state import ScheduleState
 from kron.stores.codec import corrupt, read_owed, read_revision, read_run
@@ -16,6 +19,7 @@ from kron.stores.presets import BUILT_IN, Presets
 from kron.timing.job import Job
 
 NO_PERIODS: frozenset[int] = frozenset()
+NO_DOWNTIMES: Mapping[str, Downtime] = MappingProxyType({})
 MAX_CACHED_JOBS = 200_000  # maximum number of cached definitions
 
 
@@ -61,8 +65,10 @@ class Jobs:
         return job
 
 
-async def read_states(session: Session, jobs: Jobs, rows: Sequence[Row]) -> list[ScheduleState]:
-    """Return the schedule states of those rows of `schedule_state`."""
+async def read_states(
+    session: Session, jobs: Jobs, rows: Sequence[Row], downtimes: Mapping[str, Downtime] = NO_DOWNTIMES
+) -> list[ScheduleState]:
+    """Return the schedule states of those rows of `schedule_state`, with the last downtimes of their target kinds."""
     await jobs.learn(session, rows)
     active_names = [row[0] for row in rows if row[9]]
     runs = await _open_runs(session, active_names) if active_names else {}
@@ -73,8 +79,9 @@ async def read_states(session: Session, jobs: Jobs, rows: Sequence[Row]) -> list
         name, number, revision, cursor, since, paused, deleted, wake, until, _, _, owed, run_count, failure_count = row
         job, open_runs, handled_ahead = jobs.of(name, number), runs.get(name, ()), ahead.get(name, NO_PERIODS)
         owed_periods = None if owed is None else _read_owed(name, owed)
+        downtime = downtimes.get(kind_of(job.target), ALWAYS) if downtimes else ALWAYS
         state = ScheduleState(
-            job, revision, cursor, since, paused, deleted, wake, open_runs, handled_ahead, until, owed_periods
+            job, revision, cursor, since, paused, deleted, wake, open_runs, handled_ahead, until, owed_periods, downtime
         )
         if run_count or failure_count:
             state = state._replace(run_count=run_count, failure_count=failure_count)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
+from itertools import islice, starmap
 
 from kron.engine.event_ring import LISTEN_MS, RING_SIZE, RingEvent, RingPage, is_within, page_of
-from kron.stores.postgres.arrays import numbers, texts
 from kron.stores.postgres.notifications import Listener, listening
 from kron.stores.postgres.pool import Pool, Session
 
@@ -23,18 +23,12 @@ class PostgresEventRing:
         self.pool, self.now = pool, now
 
     async def write(self, events: Sequence[RingEvent]) -> None:
-        """Append events, remove the oldest ones, and notify readers."""
+        """Append events, remove the oldest batches, and notify readers."""
+        batch = json.dumps(events)
 
         async def work(session: Session) -> None:
             ((newest,),) = await session.rows("grow_ring", count=len(events))
-            await session.execute(
-                "write_events",
-                first=newest - len(events),
-                ats=numbers(event.at for event in events),
-                schedules=texts(event.identity for event in events),
-                names=texts(event.name for event in events),
-                facts=texts(json.dumps(event.facts) for event in events),
-            )
+            await session.execute("write_events", last=newest, count=len(events), batch=batch)
             await session.execute("trim_ring", upto=newest - RING_SIZE)
 
         await self.pool.write(work)
@@ -46,7 +40,7 @@ class PostgresEventRing:
         async def work(session: Session) -> RingPage:
             newest, _ = await _ring(session)
             rows = [] if position is None else await session.rows("read_events", after=position, limit=limit)
-            return page_of(position, newest, [(number, RingEvent(*fields)) for number, *fields in rows])
+            return page_of(position, newest, list(islice(_events_after(position or 0, rows), limit)))
 
         return await self.pool.read(work)
 
@@ -73,3 +67,11 @@ async def _ring(session: Session) -> tuple[int, int]:
     """Return the newest number, and until when processes listen."""
     rows = await session.rows("ring")
     return (rows[0][0], rows[0][1]) if rows else (0, 0)
+
+
+def _events_after(position: int, rows: Sequence[tuple[int, str]]) -> Iterator[tuple[int, RingEvent]]:
+    """Yield the events of batches that are later than a position, with their numbers."""
+    for last, batch in rows:
+        events = json.loads(batch)
+        left = min(len(events), last - position)
+        yield from enumerate(starmap(RingEvent, events[-left:]), last - left + 1)

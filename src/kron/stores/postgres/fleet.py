@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kron.engine.fleet import Fleet, kind_of
-from kron.rules.downtime import ALWAYS, Downtime
-from kron.rules.state import ScheduleState
+from kron.engine.fleet import Fleet
+from kron.rules.downtime import Downtime
 from kron.stores.postgres.arrays import numbers, texts
 from kron.stores.postgres.pool import Session
 from kron.stores.register import Life, Register, Service
@@ -39,11 +38,6 @@ async def lease(session: Session, owner: str, kinds: frozenset[str], length: int
 async def downtimes_of(session: Session, now: int) -> Mapping[str, Downtime]:
     """Return the last downtime of each target kind."""
     return {kind: service.downtime_at(now) for kind, service in (await _read_kinds(session)).items()}
-
-
-def with_downtime(state: ScheduleState, downtimes: Mapping[str, Downtime]) -> ScheduleState:
-    """Return the schedule state with the last downtime of its target kind."""
-    return state._replace(downtime=downtimes.get(kind_of(state.job.target), ALWAYS))
 
 
 async def _read_kinds(session: Session) -> dict[str, Service]:

@@ -744,23 +744,27 @@ INSERT INTO event_ring AS r (tenant_id, newest, until) VALUES (%(tenant)s, %(cou
 ON CONFLICT (tenant_id) DO UPDATE SET newest = r.newest + %(count)s
 RETURNING newest;
 
--- write_events: append events to the ring
-INSERT INTO events (tenant_id, number, at, schedule_id, name, facts)
-SELECT %(tenant)s, %(first)s + e.number, e.at, e.schedule_id, e.name, e.facts::jsonb
-FROM unnest(%(ats)s, %(schedules)s, %(names)s, %(facts)s) WITH ORDINALITY AS e (at, schedule_id, name, facts, number);
+-- write_events: append a batch of events to the ring
+INSERT INTO events (tenant_id, last, count, batch) VALUES (%(tenant)s, %(last)s, %(count)s, %(batch)s);
 
--- trim_ring: remove the oldest events of the ring
-DELETE FROM events WHERE tenant_id = %(tenant)s AND number <= %(upto)s;
+-- trim_ring: remove the oldest batches of the ring
+DELETE FROM events WHERE tenant_id = %(tenant)s AND last <= %(upto)s;
 
 -- ring: the newest number that was given, and until when processes listen
 SELECT newest, until FROM event_ring WHERE tenant_id = %(tenant)s;
 
--- read_events: events after a position of the ring
-SELECT number, at, schedule_id, name, facts
-FROM events
-WHERE tenant_id = %(tenant)s AND number > %(after)s
-ORDER BY number
-LIMIT %(limit)s;
+-- read_events: the batches that have the first events after a position of the ring
+SELECT last, batch
+FROM (
+    SELECT last, batch, left_of_batch, sum(left_of_batch) OVER (ORDER BY last) AS total
+    FROM (
+        SELECT last, batch, least(count, last - %(after)s) AS left_of_batch
+        FROM events
+        WHERE tenant_id = %(tenant)s AND last > %(after)s
+    ) AS following
+) AS counted
+WHERE total - left_of_batch < %(limit)s
+ORDER BY last;
 
 -- listen_to_ring: register that a process listens; leave out a number if none did
 INSERT INTO event_ring AS r (tenant_id, newest, until) VALUES (%(tenant)s, 1, %(now)s + %(length)s)

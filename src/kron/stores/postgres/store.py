@@ -24,7 +24,7 @@ from kron.stores.postgres.attempts import read_attempts
 from kron.stores.postgres.cases import Jobs, read_states, read_states_or_unreadable
 from kron.stores.postgres.commit import PreparedUpdates, advance, columns_of, commit_locked, prepare
 from kron.stores.postgres.event_ring import PostgresEventRing
-from kron.stores.postgres.fleet import downtimes_of, lease, with_downtime
+from kron.stores.postgres.fleet import downtimes_of, lease
 from kron.stores.postgres.health import vitals
 from kron.stores.postgres.maintain import DEADLINE_S, DEFAULT_TENANT, Limits, maintain_step
 from kron.stores.postgres.notifications import Listener, Notifier, listening, urgent
@@ -163,9 +163,9 @@ class PostgresStore:
         async def work(session: Session) -> tuple[dict[str, ScheduleState], int]:
             (database_now, *_), *_ = rows = await session.rows("schedules_with_time", schedules=texts(set(identities)))
             now = database_now if self.clock is None else int(self.clock.now() * 1000)
-            states = await read_states(session, self.jobs, [row[1:] for row in rows if row[1] is not None])
-            downtimes = await downtimes_of(session, now) if states else {}
-            return {state.identity: with_downtime(state, downtimes) for state in states}, now
+            found = [row[1:] for row in rows if row[1] is not None]
+            downtimes = await downtimes_of(session, now) if found else {}
+            return {state.identity: state for state in await read_states(session, self.jobs, found, downtimes)}, now
 
         states_by_identity, now = await self.pool.read(work)
         return [states_by_identity.get(identity) for identity in identities], now

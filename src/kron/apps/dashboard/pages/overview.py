@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice, takewhile
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -41,7 +41,7 @@ from kron.rules.load import Load
 from kron.rules.run import Run
 from kron.rules.run_state import State
 from kron.rules.state import ScheduleState
-from kron.rules.upcoming import search_upcoming
+from kron.rules.upcoming import DueSearch
 from kron.timing.zone import zone
 
 FRESH_SECONDS = 3  # a worker that dies leaves no event: the page is loaded again, also without a change
@@ -253,18 +253,17 @@ def _running_lines(runs: Sequence[Run], recent: Mapping[str, RecentPeriods], now
 
 
 def _next_lines(states: Sequence[ScheduleState], now: int, enough: Callable[[], bool]) -> list[NextLine]:
-    """Return the next runs of some schedules in the order of their due times: at least those of the next minute."""
-    lines = _lines_until(now + MINUTE_MS, states, now, enough)
-    if len(lines) < MAX_NEXT:
-        firsts = sorted(due.at for state in states for due in search_upcoming(state, now, 1, enough).dues)
-        until = max([now + MINUTE_MS, *firsts[:MAX_NEXT]])  # no run after the first ones of that many is shown
-        lines = _lines_until(until, states, now, enough)
-    return sorted(lines, key=lambda line: (line.at, line.identity))
+    """Return the next runs of some schedules in the order of their due times: at least those of the next minute.
 
-
-def _lines_until(until: int, states: Sequence[ScheduleState], now: int, enough: Callable[[], bool]) -> list[NextLine]:
-    return [
+    At least MAX_NEXT are returned if the schedules have so many. Runs that are due later than the first run of each of
+    MAX_NEXT schedules are not searched.
+    """
+    searches = [(state, iter(DueSearch(state, now, enough))) for state in states]
+    firsts = [(due, state, dues) for state, dues in searches if (due := next(dues, None))]
+    until = max([now + MINUTE_MS, *sorted(due.at for due, _, _ in firsts)[:MAX_NEXT]])
+    lines = [
         NextLine(state.identity, due.at, state.job.schedule.zone.name)
-        for state in states
-        for due in search_upcoming(state, now, MAX_OF_SCHEDULE, enough, until=until).dues
+        for first, state, others in firsts
+        for due in islice(takewhile(lambda due: due.at <= until, chain([first], others)), MAX_OF_SCHEDULE)
     ]
+    return sorted(lines, key=lambda line: (line.at, line.identity))

@@ -398,7 +398,8 @@ CREATE INDEX outcome_minutes_fine ON outcome_minutes (tenant_id, minute) WHERE m
 CREATE INDEX outcome_minutes_minute ON outcome_minutes USING brin (minute);  -- written almost in time order
 
 -- The newest events, for people who watch. Written only while a process listens: until `until` (milliseconds). A crash
--- of the server empties the unlogged table; the numbers go on.
+-- of the server empties the unlogged table; the numbers go on. One row has all events that a process wrote at once,
+-- which costs little more than a row for one event.
 CREATE TABLE event_ring (
     tenant_id text   COLLATE "C" NOT NULL PRIMARY KEY,
     newest    bigint NOT NULL CHECK (newest >= 0),  -- number of the newest event
@@ -406,13 +407,11 @@ CREATE TABLE event_ring (
 ) WITH (fillfactor = 50);
 
 CREATE UNLOGGED TABLE events (
-    tenant_id   text   COLLATE "C" NOT NULL,
-    number      bigint NOT NULL,
-    at          bigint NOT NULL,
-    schedule_id text   COLLATE "C" NOT NULL,
-    name        text   NOT NULL,
-    facts       jsonb  NOT NULL,
-    PRIMARY KEY (tenant_id, number)
+    tenant_id text    COLLATE "C" NOT NULL,
+    last      bigint  NOT NULL,  -- number of the last event of the batch
+    count     integer NOT NULL CHECK (count > 0),
+    batch     text    COLLATE "C" NOT NULL,  -- JSON: [[milliseconds, schedule, name, facts], ...]
+    PRIMARY KEY (tenant_id, last)
 );
 
 -- How many runs are due in each minute of a coming hour, for all schedules (scope '') and for each scope. A worker counts
@@ -547,7 +546,7 @@ BEGIN
                        CASE WHEN place IN ('schedule_state', 'runs') THEN '(' || own || ') IS TRUE' ELSE own END, own);
         named := CASE place WHEN 'workflows' THEN 'workflow_id' ELSE 'schedule_id' END;
         EXECUTE format('CREATE POLICY within ON %I AS RESTRICTIVE USING (%s)', place,
-                       CASE WHEN place = 'workers' THEN whole  -- not visible to a tenant of the service
+                       CASE WHEN place IN ('workers', 'events') THEN whole  -- not visible to a tenant of the service
                             WHEN place IN ('kinds', 'retention', 'event_ring') THEN 'true'
                             WHEN place = 'outcome_minutes'  -- the counters of all schedules name no tenant
                             THEN format('%s OR scope IN ('''', (SELECT kron_within()))', whole)
