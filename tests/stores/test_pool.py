@@ -1,6 +1,7 @@
 """Connections of the PostgreSQL store: none stays open after the store was closed."""
 
 import asyncio
+import gc
 
 from kron.stores.postgres.pool import Pool
 
@@ -40,3 +41,30 @@ def test_idle_connections_can_be_closed_and_the_pool_goes_on(runner, database):
         return [connection.closed for connection in used], kept == used[2:]
 
     assert runner.run(use_twice()) == ([True, True, True], True)
+
+
+def test_work_that_is_canceled_twice_leaves_no_error_that_nobody_handles(runner, database):
+    async def cancel_twice():
+        pool, unhandled, started = Pool(database, "kron"), [], asyncio.Event()
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: unhandled.append(context["message"]))
+
+        async def work(session):
+            started.set()
+            await session.connection.execute("SELECT pg_sleep(20)")
+
+        reading = asyncio.create_task(pool.read(work))
+        await started.wait()
+        await asyncio.sleep(0.2)
+        for _ in range(2):  # a limit of time, and a client that goes away
+            reading.cancel()
+            await asyncio.sleep(0)
+        await asyncio.wait({reading})
+        del reading
+        await asyncio.sleep(0.5)
+        gc.collect()
+        await asyncio.sleep(0)
+        idle = pool.idle[:]
+        await pool.close()
+        return unhandled, idle
+
+    assert runner.run(cancel_twice()) == ([], [])
