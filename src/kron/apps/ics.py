@@ -6,7 +6,7 @@ window chooses another time in every period.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from kron._version import __version__
@@ -44,20 +44,15 @@ def write_calendar(events: Iterable[CalendarEvent], now: int, truncated: Iterabl
     if bounds:
         lines.append(f"X-KRON-TRUNCATED:{bounds}")
     stamp = _stamp(now)
-    for event in events:
-        lines += _lines_of(event, stamp)
-    return "".join(f"{line}\r\n" for line in [*lines, "END:VCALENDAR"])
+    lines += [_lines_of(event, stamp) for event in events]
+    return "\r\n".join([*lines, "END:VCALENDAR", ""])
 
 
-def _lines_of(event: CalendarEvent, stamp: str) -> tuple[str, ...]:
+def _lines_of(event: CalendarEvent, stamp: str) -> str:
+    """Return the lines of an event. Only names can be too long for a line."""
     return (
-        "BEGIN:VEVENT",
-        f"UID:{event.key}",
-        f"DTSTAMP:{stamp}",
-        f"DTSTART:{_stamp(event.start)}",
-        *_folded(f"SUMMARY:{_escaped(event.name)}"),  # only names can be too long for a line
-        "TRANSP:TRANSPARENT",
-        "END:VEVENT",
+        f"BEGIN:VEVENT\r\nUID:{event.key}\r\nDTSTAMP:{stamp}\r\nDTSTART:{_stamp(event.start)}\r\n"
+        f"{_folded(f'SUMMARY:{_escaped(event.name)}')}\r\nTRANSP:TRANSPARENT\r\nEND:VEVENT"
     )
 
 
@@ -71,15 +66,15 @@ def _escaped(text: str) -> str:
     return text.replace("\n", "\\n").replace("\r", "")
 
 
-def _folded(line: str) -> Iterator[str]:
-    """Yield the parts of a line that is too long. Each further part begins with a space."""
-    if len(line.encode()) <= _MAX_OCTETS:
-        yield line
-        return
-    part = ""
+def _folded(line: str) -> str:
+    """Return a line in parts of at most 75 octets if it is too long. Each further part begins with a space."""
+    if len(line) <= _MAX_OCTETS and line.isascii():
+        return line
+    parts, part, octets = list[str](), "", 0
     for char in line:
-        if len((part + char).encode()) > _MAX_OCTETS:
-            yield part
-            part = " "
-        part += char
-    yield part
+        size = len(char.encode())
+        if octets + size > _MAX_OCTETS:
+            parts.append(part)
+            part, octets = " ", 1
+        part, octets = part + char, octets + size
+    return "\r\n".join([*parts, part])

@@ -89,14 +89,23 @@ class DueSearch:
             due = due_of(job, step.nominal)
             return (due.at, due) if due.schedulable and due.at > now and responsible(state, due) else None
 
+        def earliest(step: SearchStep) -> int:
+            return (step.nominal - before) * 1000
+
         def stop(step: SearchStep) -> bool:
             return step.nominal > latest or limit.stop(step)
 
+        def in_nominal_order() -> Iterator[Due]:
+            for step in steps:
+                if stop(step):
+                    return
+                entry = due_entry(step)
+                if entry is not None:
+                    yield entry[1]
+
         steps = _search(state, now)
-        if before or after:
-            dues = in_time_order(steps, due_entry, lambda step: (step.nominal - before) * 1000, stop)
-        else:  # the periods are in the order of their times already
-            dues = (entry[1] for step in takewhile(lambda step: not stop(step), steps) if (entry := due_entry(step)))
+        has_extent = before > 0 or after > 0  # else the periods are in the order of their times already
+        dues = in_time_order(steps, due_entry, earliest, stop) if has_extent else in_nominal_order()
         yield from islice(takewhile(lambda due: due.at <= until, dues), state.runs_left)
 
 
