@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from heapq import heapify, heappop, heapreplace
 from typing import NamedTuple
 
+from kron.apps.compute import time_limit
 from kron.rules.state import ScheduleState
 from kron.rules.upcoming import DueSearch
 from kron.timing.due import Due
@@ -68,15 +69,16 @@ def make_agenda(states: Iterable[ScheduleState], now: int, until: int, count: in
         until: Latest due time in milliseconds.
         count: Maximum number of runs.
     """
-    limit, runs = _TimeLimit(), list[AgendaRun]()
-    searches = [DueSearch(state, now, limit.is_reached, until) for state in states]
+    out_of_time, runs = time_limit(SEARCH_SECONDS, time.thread_time), list[AgendaRun]()
+    end = out_of_time.end
+    searches = [DueSearch(state, now, out_of_time, until) for state in states]
     nexts = [_Next(_next_check(each.state), each.state.identity, None, iter(each)) for each in searches]
     heapify(nexts)
-    while nexts and nexts[0][0] <= until and len(runs) <= count:
+    while nexts and nexts[0].at <= until and len(runs) <= count:
         at, identity, nominal, dues = nexts[0]
         if nominal is not None:
             runs.append(AgendaRun(at, identity, nominal))
-        limit.renew()
+        out_of_time.end, out_of_time.reached = min(end, time.thread_time() + RUN_SECONDS), False
         due = next(dues, None)
         if due is None:
             heappop(nexts)
@@ -88,20 +90,3 @@ def make_agenda(states: Iterable[ScheduleState], now: int, until: int, count: in
 def _next_check(state: ScheduleState) -> int:
     """Return when a worker looks at the schedule next, in milliseconds: no run is due before. 0 if that is not set."""
     return state.next_check_at or 0
-
-
-class _TimeLimit:
-    """Limit of the search for one run, within that for the agenda."""
-
-    def __init__(self) -> None:
-        self.last_end, self.end = time.thread_time() + SEARCH_SECONDS, 0.0
-
-    def renew(self) -> None:
-        """Begin the search for another run. Its time begins with its first step."""
-        self.end = 0.0
-
-    def is_reached(self) -> bool:
-        """Return whether the time has passed."""
-        now = time.thread_time()
-        self.end = self.end or min(self.last_end, now + RUN_SECONDS)
-        return now > self.end

@@ -138,7 +138,7 @@ class Pool:
         psycopg cancels by asking the server, which blocks on a dead link.
         """
         task = asyncio.ensure_future(work)
-        task.add_done_callback(lambda done: done.cancelled() or done.exception())  # also if this is canceled twice
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())  # or asyncio would log it
         try:
             await asyncio.wait({task}, timeout=self.deadline)
             late = not task.done()
