@@ -10,7 +10,8 @@ import time
 
 import pytest
 
-from kron.apps.dashboard.pages.stream import MAX_INTERVAL_SECONDS, MAX_STREAMS, message_interval
+from kron.apps.dashboard.page_turns import MAX_INTERVAL_SECONDS, PageTurns, message_interval, seconds_to_quiet
+from kron.apps.dashboard.pages.stream import MAX_STREAMS
 from kron.apps.wiring import open_store
 from kron.engine.registrar import Registrar
 from tests.dashboard.served import served, watched
@@ -98,6 +99,35 @@ def test_pages_together_are_told_at_most_twice_a_second_and_many_of_them_once():
         assert rate <= 2 or message_interval(pages) == MAX_INTERVAL_SECONDS
 
 
+@pytest.mark.parametrize("pages", [1, 2, 3, 7, 20, 60])
+def test_pages_that_were_told_at_the_same_moment_load_themselves_one_after_another(pages):
+    """Each rests as long as its interval says, and the first time at most twice as long."""
+    turns, interval, now = PageTurns(), message_interval(pages), 1_795_123_010.2
+    told, moments = [now] * pages, []
+    for number in range(5 * pages):
+        page = number % pages
+        rest = turns.rest(pages, told[page])
+        assert interval <= rest <= 2 * interval, number
+        told[page] += rest
+        moments.append(told[page])
+    assert moments == sorted(moments)
+    assert min(b - a for a, b in zip(moments, moments[2:], strict=False)) >= 0.5 * interval / pages
+
+
+def test_many_pages_are_told_in_the_second_half_of_a_second_when_few_runs_are_due():
+    for tenths in range(10):
+        now = 1_795_123_010 + tenths / 10 + 0.05
+        assert [seconds_to_quiet(pages, now) for pages in (1, 2)] == [0, 0]
+        assert 0 <= seconds_to_quiet(3, now) <= 0.5
+        assert 0.499 < (now + seconds_to_quiet(3, now)) % 1 < 1
+
+
+def test_turns_go_on_when_the_clock_goes_back():
+    turns = PageTurns()
+    turns.rest(20, 2_000_000_000)
+    assert turns.rest(20, 1_795_123_010) <= 2 * message_interval(20)
+
+
 def test_page_rests_longer_after_a_message_if_many_pages_are_open(url):
     with served(watched(url)) as site:
         ears = [Ear(site) for _ in range(6)]
@@ -109,7 +139,7 @@ def test_page_rests_longer_after_a_message_if_many_pages_are_open(url):
         while time.monotonic() < told + 2:  # six pages, about once a second together: one page every 5 seconds
             assert [ear.text.count("event: changed") for ear in ears] == [1] * 6
             time.sleep(0.05)
-        end = time.monotonic() + 10
+        end = time.monotonic() + 15
         while any(ear.text.count("event: changed") < 2 for ear in ears) and time.monotonic() < end:
             time.sleep(0.05)
         assert [ear.text.count("event: changed") for ear in ears] == [2] * 6

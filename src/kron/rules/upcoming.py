@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from itertools import chain, islice, takewhile
 from typing import NamedTuple
 
@@ -79,8 +78,24 @@ class DueSearch:
         if inactive_reason(self.state):
             return
         state, now = _after_pause(self.state, self.after)
-        job, (before, after), until = state.job, window_extent(state.job), self.until
         self._limit = limit = _Limit(now, self.enough)
+        dues = self._in_time_order if any(window_extent(state.job)) else self._in_nominal_order
+        yield from islice(dues(state, now, limit), state.runs_left)
+
+    def _in_nominal_order(self, state: ScheduleState, now: int, limit: _Limit) -> Iterator[Due]:
+        """Yield the runs of a schedule whose periods are due at their nominal times."""
+        job, latest = state.job, self.until // 1000
+        for nominal, closed_until in _search(state, now):
+            if nominal > latest or limit.stop(nominal, closed_until):
+                return
+            if closed_until is None:
+                due = due_of(job, nominal)
+                if due.schedulable and due.at > now and responsible(state, due):
+                    yield due
+
+    def _in_time_order(self, state: ScheduleState, now: int, limit: _Limit) -> Iterator[Due]:
+        """Yield the runs of a schedule whose periods have windows, which can overlap."""
+        job, before, until = state.job, window_extent(state.job)[0], self.until
         latest = until // 1000 + before
 
         def due_entry(step: SearchStep) -> tuple[int, Due] | None:
@@ -93,20 +108,10 @@ class DueSearch:
             return (step.nominal - before) * 1000
 
         def stop(step: SearchStep) -> bool:
-            return step.nominal > latest or limit.stop(step)
+            return step.nominal > latest or limit.stop(*step)
 
-        def in_nominal_order() -> Iterator[Due]:
-            for step in steps:
-                if stop(step):
-                    return
-                entry = due_entry(step)
-                if entry is not None:
-                    yield entry[1]
-
-        steps = _search(state, now)
-        has_extent = before > 0 or after > 0  # else the periods are in the order of their times already
-        dues = in_time_order(steps, due_entry, earliest, stop) if has_extent else in_nominal_order()
-        yield from islice(takewhile(lambda due: due.at <= until, dues), state.runs_left)
+        dues = in_time_order(_search(state, now), due_entry, earliest, stop)
+        return takewhile(lambda due: due.at <= until, dues)
 
 
 def next_period(state: ScheduleState, new: Sequence[Run] = ()) -> int | None:
@@ -163,7 +168,7 @@ def no_upcoming_reason(state: ScheduleState, now: int) -> str:
         return f"the next period is more than 100 years ahead, at {rfc3339(nominal)}"
     search_limit = _Limit(now)
     for step in _search(state, now):
-        if search_limit.stop(step):
+        if search_limit.stop(*step):
             break
     if search_limit.is_reached and search_limit.upto <= now // 1000 + window_extent(job)[0]:
         return f"the windows of more than {MAX_PERIODS_SCANNED:,} periods overlap, so the next run is not known"
@@ -216,9 +221,15 @@ def _search_start(state: ScheduleState, now: int) -> int:
 
 def _search(state: ScheduleState, now: int) -> Iterator[SearchStep]:
     """Yield the unhandled periods after the cursor, with one step for adjacent periods that the constraints close."""
-    job, start = state.job, _search_start(state, now)
-    schedule = replace(job.schedule, constraints=UNCONSTRAINED) if job.schedule.policy.jitter else job.schedule
-    for step in search_periods(schedule, start if job.start is None else max(start, job.start)):
+    start, schedule = _search_start(state, now), state.job.schedule
+    if schedule.policy.jitter or schedule.constraints == UNCONSTRAINED:  # jitter ignores constraints
+        return map(SearchStep, unhandled(state, start))
+    return _constrained_search(state, start)
+
+
+def _constrained_search(state: ScheduleState, start: int) -> Iterator[SearchStep]:
+    job = state.job
+    for step in search_periods(job.schedule, start if job.start is None else max(start, job.start)):
         if job.end is not None and step.nominal > job.end:
             return
         if step.nominal not in state.handled_ahead or step.closed_until is not None:
@@ -230,15 +241,21 @@ class _Limit:
 
     def __init__(self, now: int, enough: Callable[[], bool] = lambda: False) -> None:
         self.horizon, self.enough = now // 1000 + CENTURY_SECONDS, enough
-        self.steps, self.upto = 0, now // 1000
+        self.steps, self.last = 0, now // 1000
         self.is_reached = False  # not by the 100 years
 
-    def stop(self, step: SearchStep) -> bool:
-        """Return whether the search ends before this step."""
-        if step.nominal > self.horizon:
+    @property
+    def upto(self) -> int:
+        """Second up to which the search has looked."""
+        return min(self.horizon, self.last)
+
+    def stop(self, nominal: int, closed_until: int | None = None) -> bool:
+        """Return whether the search ends before this step, which `SearchStep` describes."""
+        if nominal > self.horizon:
             return True
-        self.is_reached = self.steps >= MAX_PERIODS_SCANNED or self.enough()
-        if not self.is_reached:
-            self.steps += 1
-            self.upto = min(self.horizon, max(step.nominal, step.closed_until or 0))
-        return self.is_reached
+        if self.steps >= MAX_PERIODS_SCANNED or self.enough():
+            self.is_reached = True
+            return True
+        self.steps += 1
+        self.last = closed_until or nominal
+        return False

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from kron.apps.dashboard.access import Access, Viewer
 from kron.apps.dashboard.form import Fields
 from kron.apps.dashboard.open_streams import OpenStreams
+from kron.apps.dashboard.page_turns import PageTurns
 from kron.engine.event_mirror import EventMirror
 from kron.engine.registrar import Registrar
 from kron.engine.store import Store
@@ -64,6 +65,7 @@ class DashboardContext:
         recorder: Records changes. None: they are recorded in the store only.
         quota: Limits the runs that people of a tenant request. None: no limit.
         streams: Counts the open streams.
+        turns: Gives open pages the moments at which they load themselves again.
     """
 
     store: Store | None
@@ -80,3 +82,4 @@ class DashboardContext:
     quota: RunQuota | None = None
     service_url: str = ""
     streams: OpenStreams = field(default_factory=OpenStreams)
+    turns: PageTurns = field(default_factory=PageTurns)

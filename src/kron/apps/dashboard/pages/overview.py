@@ -30,7 +30,7 @@ from kron.apps.dashboard.day_counts import (
     strip_ranges,
 )
 from kron.apps.dashboard.fleet_panel import FleetPanel, fleet_panel
-from kron.apps.dashboard.pages.stream import message_interval
+from kron.apps.dashboard.page_turns import message_interval
 from kron.apps.dashboard.start_sample import start_sample
 from kron.apps.dashboard.time_text import Form, local_text
 from kron.apps.dashboard.view import View

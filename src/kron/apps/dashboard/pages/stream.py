@@ -14,13 +14,15 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from kron.apps.dashboard.open_streams import MAX_OF_ADDRESS, MAX_OF_PERSON, OpenStreams
+from kron.apps.dashboard.page_turns import PageTurns, seconds_to_quiet
 from kron.apps.dashboard.view import View
+from kron.engine.clock import SystemClock
 from kron.engine.event_mirror import EventMirror
 from kron.errors import InvalidSetting, QuotaExceeded
 
-MIN_INTERVAL_SECONDS, MAX_INTERVAL_SECONDS = 0.5, 30.0  # between two messages to one page
-SECONDS_PER_PAGE = 1.0  # between two messages to one page, for each other page: a page loads itself after a message
+CHECK_SECONDS = 0.5  # between two looks whether the process stops
 KEEPALIVE_SECONDS = 10.0
+COMMENT = ":\n\n"  # a message that says nothing
 MAX_SECONDS = 3_600.0
 MAX_STREAMS = 200  # in one process
 MAX_POSITION_DIGITS = 16
@@ -58,7 +60,10 @@ async def stream(view: View) -> Response:
         return await view.context.access(view.request) is not None
 
     position = _position(view.request.query_params.get("after", ""))
-    return PageStream(mirror, position, _identity(view), view.prefix, view.context.streams, person, is_allowed)
+    context = view.context
+    return PageStream(
+        mirror, position, _identity(view), view.prefix, context.streams, context.turns, person, is_allowed
+    )
 
 
 def is_shown(identity: str, shown: str, prefix: str) -> bool:
@@ -98,6 +103,7 @@ class PageStream(StreamingResponse):
         identity: Schedule that the page shows; empty: all of the tenant.
         prefix: Prefix of the identities of the tenant.
         streams: Counts this stream.
+        turns: Says when the page can be told of another change.
         person: Whose stream it is.
         is_allowed: Says whether the session of the viewer still holds.
     """
@@ -109,11 +115,12 @@ class PageStream(StreamingResponse):
         identity: str,
         prefix: str,
         streams: OpenStreams,
+        turns: PageTurns,
         person: str,
         is_allowed: Callable[[], Awaitable[bool]],
     ) -> None:
         self.mirror, self.start, self.identity, self.prefix = mirror, start, identity, prefix
-        self.streams, self.person, self.is_allowed = streams, person, is_allowed
+        self.streams, self.turns, self.person, self.is_allowed = streams, turns, person, is_allowed
         super().__init__(self._messages(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -136,25 +143,23 @@ class PageStream(StreamingResponse):
             if not await self.is_allowed():
                 return
             if not has_changed:
-                yield ":\n\n"
+                yield COMMENT
                 continue
+            await timer.sleep(seconds_to_quiet(self.mirror.listener_count, SystemClock().now()))
             page = await self.mirror.page(position)
             position = page.position
             if page.lost or any(is_shown(event.identity, self.identity, self.prefix) for _, event in page.events):
                 yield "event: changed\ndata:\n\n"
-                await self._rest()
+                async for comment in self._rest():
+                    yield comment
 
-    async def _rest(self) -> None:
+    async def _rest(self) -> AsyncIterator[str]:
+        """Wait for the next turn of the page, with comments that keep the connection alive."""
         timer = self.mirror.timer
-        end = timer.monotonic() + message_interval(self.mirror.listener_count)
-        while timer.monotonic() < end and not self.mirror.closed:
-            await asyncio.sleep(MIN_INTERVAL_SECONDS)
-
-
-def message_interval(pages: int) -> float:
-    """Return the seconds between two messages to one page, if so many pages are open.
-
-    Up to 30 pages together load themselves once or twice a second, so that viewers take little time from runs. If more
-    are open, each does so every MAX_INTERVAL_SECONDS.
-    """
-    return min(MAX_INTERVAL_SECONDS, max(MIN_INTERVAL_SECONDS, (pages - 1) * SECONDS_PER_PAGE))
+        written = timer.monotonic()
+        end = timer.monotonic() + self.turns.rest(self.mirror.listener_count, SystemClock().now())
+        while (left := end - timer.monotonic()) > 0 and not self.mirror.closed:
+            await asyncio.sleep(min(left, CHECK_SECONDS))
+            if timer.monotonic() - written >= KEEPALIVE_SECONDS:
+                written = timer.monotonic()
+                yield COMMENT
