@@ -28,7 +28,7 @@ from benchmarks.ui.size import Size, size_from_environment
 
 DISK = {"shared_buffers": "2GB", "max_wal_size": "8GB", "checkpoint_timeout": "30min"}
 VIEWERS = 20
-ROUNDS = int(os.environ.get("KRON_ROUNDS", "5"))
+ROUNDS = int(os.environ.get("KRON_ROUNDS", "15"))
 TURN_SECONDS = float(os.environ.get("KRON_UI_SECONDS", "20"))
 REST_SECONDS = float(os.environ.get("KRON_UI_REST", "0"))  # before the pages, and before the turns
 

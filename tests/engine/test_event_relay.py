@@ -42,3 +42,62 @@ def test_relay_tells_an_event_if_the_process_begins_to_listen_while_the_store_is
         return [event.name for _, event in ring.events]
 
     assert asyncio.run(main()) == ["paused"]
+
+
+class VirtualTime:
+    """Clock and timer whose time passes when somebody sleeps."""
+
+    def __init__(self, now):
+        self.time = now
+
+    def now(self):
+        return self.time
+
+    def monotonic(self):
+        return self.time
+
+    async def sleep(self, seconds):
+        self.time += seconds
+        await asyncio.sleep(0)
+
+
+class TimedRing(MemoryEventRing):
+    """It keeps when it was written, and how many events came at once."""
+
+    def __init__(self, time):
+        async def now():
+            return int(time.now() * 1000)
+
+        super().__init__(now)
+        self.time, self.writes = time, []
+
+    async def write(self, events):
+        self.writes.append((round(self.time.now(), 3), len(events)))
+
+
+def written(count):
+    """Return the writes of events that arrive at once, 0.1 s after a second began."""
+
+    async def main():
+        time = VirtualTime(1_795_123_010.1)
+        relay = EventRelay(TimedRing(time), time, clock=time)
+        relay.begin()
+        for number in range(count):
+            relay(Event("executed", 0, {"identity": f"report/{number}"}))
+        async with relaying(relay):
+            while time.now() < 1_795_123_011.5:
+                await asyncio.sleep(0)
+        return [(at - 1_795_123_010, size) for at, size in relay.ring.writes]
+
+    return [(round(at, 3), size) for at, size in asyncio.run(main())]
+
+
+def test_few_events_are_written_at_once():
+    assert written(3) == [(0.1, 3)]
+
+
+def test_many_events_are_written_when_few_runs_are_due():
+    writes = written(4_000)
+    assert sum(size for _, size in writes) == 4_000
+    assert all(at % 1 >= 0.499 for at, _ in writes[1:]), writes
+    assert writes[-1][0] < 1  # and fast enough for them all

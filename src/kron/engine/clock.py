@@ -59,6 +59,14 @@ class SystemTimer:
             return await work
 
 
+def seconds_to_quiet(now: float) -> float:
+    """Return the seconds until the second half of a second; 0 in that half. Work that can wait is done there.
+
+    Runs are due when a second begins, so workers have less to do in its second half.
+    """
+    return max(0.0, 0.5 - now % 1)
+
+
 class ManualClock:
     """Clock for tests: it stands still until it is advanced."""
 

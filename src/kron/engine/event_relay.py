@@ -1,6 +1,7 @@
 """Event relay: a sink that writes the events of this process to the event ring, off the path of ticks.
 
-It writes only while a process listens. Events that arrive faster than it can write are dropped: a reader of the ring
+It writes only while a process listens. Many events at once are written after the second has half passed, because runs
+are due when it begins. Events that arrive faster than it can write are dropped: a reader of the ring
 can always read the runs instead.
 """
 
@@ -11,13 +12,15 @@ from collections import deque
 from contextlib import AbstractAsyncContextManager, suppress
 
 from kron.engine.background import in_background
-from kron.engine.clock import Timer
+from kron.engine.clock import Clock, SystemClock, Timer, seconds_to_quiet
 from kron.engine.event_ring import EventRing, RingEvent
 from kron.engine.events import Event
 from kron.engine.tenant_scope import ALL_TENANTS, set_tenant_scope
 from kron.errors import KronError
 
 FLUSH_SECONDS = 0.2  # seconds between two writes
+FULL_FLUSH_SECONDS = 0.05  # if a whole batch waits
+QUIET_SIZE = 100  # more events than these wait for the second half of a second
 CHECK_SECONDS = 2.0  # seconds between two questions whether a process listens
 MAX_BATCH = 500  # events in one write
 BUFFER_SIZE = 5_000
@@ -30,10 +33,11 @@ class EventRelay:
         ring: The ring.
         timer: Timer of the process.
         is_shared: Whether other processes can listen. If not, `begin` tells that this process does.
+        clock: Clock of this host.
     """
 
-    def __init__(self, ring: EventRing, timer: Timer, *, is_shared: bool = True) -> None:
-        self.ring, self.timer, self.is_shared = ring, timer, is_shared
+    def __init__(self, ring: EventRing, timer: Timer, *, is_shared: bool = True, clock: Clock | None = None) -> None:
+        self.ring, self.timer, self.is_shared, self.clock = ring, timer, is_shared, clock or SystemClock()
         self.begun = asyncio.Event()
         self.buffer: deque[RingEvent] = deque(maxlen=BUFFER_SIZE)
         self.is_listened = False
@@ -57,10 +61,15 @@ class EventRelay:
             with suppress(KronError):
                 await self.step()
             if self.is_listened:
-                await self.timer.sleep(FLUSH_SECONDS)
+                await self._wait_for_write()
                 continue
             with suppress(TimeoutError):
                 await self._wait_for_begin()
+
+    async def _wait_for_write(self) -> None:
+        await self.timer.sleep(FLUSH_SECONDS if len(self.buffer) < MAX_BATCH else FULL_FLUSH_SECONDS)
+        if len(self.buffer) > QUIET_SIZE:
+            await self.timer.sleep(seconds_to_quiet(self.clock.now()))
 
     async def _wait_for_begin(self) -> None:
         if self.is_shared:

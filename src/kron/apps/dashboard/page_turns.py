@@ -6,6 +6,8 @@ ever after, and delay the runs that are due then.
 
 from __future__ import annotations
 
+from kron.engine.clock import seconds_to_quiet
+
 MIN_INTERVAL_SECONDS, MAX_INTERVAL_SECONDS = 0.5, 30.0  # between two messages to one page
 SECONDS_PER_PAGE = 1.0  # between two messages to one page, for each other page: a page loads itself after a message
 FEW_PAGES = 2  # so many do not wait for the quiet half of a second
@@ -31,12 +33,9 @@ class PageTurns:
         return self.last - now
 
 
-def seconds_to_quiet(pages: int, now: float) -> float:
-    """Return the seconds until pages can be told of a change: at most half a second, and none if few pages are open.
-
-    Runs are due when a second begins. In its second half, workers have less to do.
-    """
-    return max(0.0, 0.5 - now % 1) if pages > FEW_PAGES else 0.0
+def message_delay(pages: int, now: float) -> float:
+    """Return the seconds until pages can be told of a change. If many are open, they wait until fewer runs are due."""
+    return seconds_to_quiet(now) if pages > FEW_PAGES else 0.0
 
 
 def message_interval(pages: int) -> float:

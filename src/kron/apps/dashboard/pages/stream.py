@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from kron.apps.dashboard.open_streams import MAX_OF_ADDRESS, MAX_OF_PERSON, OpenStreams
-from kron.apps.dashboard.page_turns import PageTurns, seconds_to_quiet
+from kron.apps.dashboard.page_turns import PageTurns, message_delay
 from kron.apps.dashboard.view import View
 from kron.engine.clock import SystemClock
 from kron.engine.event_mirror import EventMirror
@@ -145,7 +145,7 @@ class PageStream(StreamingResponse):
             if not has_changed:
                 yield COMMENT
                 continue
-            await timer.sleep(seconds_to_quiet(self.mirror.listener_count, SystemClock().now()))
+            await timer.sleep(message_delay(self.mirror.listener_count, SystemClock().now()))
             page = await self.mirror.page(position)
             position = page.position
             if page.lost or any(is_shown(event.identity, self.identity, self.prefix) for _, event in page.events):
