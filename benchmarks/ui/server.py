@@ -11,7 +11,7 @@ from kron.apps.cycle_collector import collect_rarely
 from kron.apps.dashboard.access import Role, Viewer
 from kron.apps.dashboard.app import make_dashboard
 from kron.apps.dashboard.context import DashboardContext
-from kron.apps.dashboard.server import server_of, sockets_of
+from kron.apps.dashboard.server import server_of, sockets_of, yield_to_runs
 from kron.apps.wiring import open_store
 from kron.engine.clock import SystemTimer
 from kron.engine.event_mirror import EventMirror, mirroring
@@ -36,6 +36,7 @@ async def serve(url: str, port: int) -> None:
         context = DashboardContext(store, registrar, access, store_name="bench", mirror=mirror, has_streams=True)
         server = server_of(make_dashboard(context), mirror)
         collect_rarely()
+        yield_to_runs()
         async with relaying(relay), mirroring(mirror):
             await server.serve(sockets_of("127.0.0.1", port))
 

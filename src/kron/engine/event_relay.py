@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from contextlib import AbstractAsyncContextManager, suppress
+from types import NoneType
 
 from kron.engine.background import in_background
 from kron.engine.clock import Clock, SystemClock, Timer, seconds_to_quiet
@@ -24,6 +25,7 @@ QUIET_SIZE = 100  # more events than these wait for the second half of a second
 CHECK_SECONDS = 2.0  # seconds between two questions whether a process listens
 MAX_BATCH = 500  # events in one write
 BUFFER_SIZE = 5_000
+_PLAIN = (str, int, NoneType)
 
 
 class EventRelay:
@@ -39,15 +41,14 @@ class EventRelay:
     def __init__(self, ring: EventRing, timer: Timer, *, is_shared: bool = True, clock: Clock | None = None) -> None:
         self.ring, self.timer, self.is_shared, self.clock = ring, timer, is_shared, clock or SystemClock()
         self.begun = asyncio.Event()
-        self.buffer: deque[RingEvent] = deque(maxlen=BUFFER_SIZE)
+        self.buffer: deque[Event] = deque(maxlen=BUFFER_SIZE)
         self.is_listened = False
         self._checked: float | None = None  # when the ring was asked whether a process listens
 
     def __call__(self, event: Event) -> None:
         """Keep an event for the next write, if a process listens and the event is about a schedule."""
-        if self.is_listened and "identity" in event.facts:
-            facts = {name: value for name, value in event.facts.items() if isinstance(value, str | int | None)}
-            self.buffer.append(RingEvent(event.at, event.facts["identity"], event.name, facts))
+        if self.is_listened and "identity" in event.facts:  # nothing else here: runs that are due wait for this
+            self.buffer.append(event)
 
     def begin(self) -> None:
         """Relay from now on: this process itself listens."""
@@ -89,7 +90,13 @@ class EventRelay:
             self.buffer.clear()
         elif self.buffer:
             batch = [self.buffer.popleft() for _ in range(min(MAX_BATCH, len(self.buffer)))]
-            await self.ring.write(batch)
+            await self.ring.write([_ring_event(event) for event in batch])
+
+
+def _ring_event(event: Event) -> RingEvent:
+    """Return an event with those of its facts that JSON can express."""
+    facts = {name: value for name, value in event.facts.items() if isinstance(value, _PLAIN)}
+    return RingEvent(event.at, event.facts["identity"], event.name, facts)
 
 
 def relaying(relay: EventRelay) -> AbstractAsyncContextManager[None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from contextlib import ExitStack
 
@@ -11,6 +12,7 @@ from starlette.types import ASGIApp
 from kron.engine.event_mirror import EventMirror
 
 SHUTDOWN_SECONDS = 5
+NICENESS = 10
 
 
 class DashboardServer(uvicorn.Server):
@@ -56,3 +58,9 @@ def server_of(app: ASGIApp, mirror: EventMirror) -> DashboardServer:
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
     return DashboardServer(config, mirror)
+
+
+def yield_to_runs() -> None:
+    """Lower the priority of this process: pages wait for the runs on this machine, and not runs for pages."""
+    if hasattr(os, "nice"):  # not on Windows
+        os.nice(NICENESS)

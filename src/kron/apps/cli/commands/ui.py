@@ -42,7 +42,7 @@ async def _serve(args: argparse.Namespace, screen: Screen) -> int:
     from kron.apps.dashboard.access import LoopbackAccess, Role
     from kron.apps.dashboard.app import make_dashboard
     from kron.apps.dashboard.context import DashboardContext
-    from kron.apps.dashboard.server import server_of
+    from kron.apps.dashboard.server import server_of, yield_to_runs
 
     _address(args.listen)  # report a wrong one before the store is opened
     url, role = store_url(args), Role.OPERATOR if args.operator else Role.VIEWER
@@ -61,6 +61,7 @@ async def _serve(args: argparse.Namespace, screen: Screen) -> int:
         screen.note(f"kron ui shows {redacted(url)} on {address} ({_role_text(role)}; Ctrl-C ends it)")
         if args.open:
             webbrowser.open(address)
+        yield_to_runs()  # after the browser has started
         async with relaying(relay), mirroring(mirror):
             await server.serve(sockets)
     return 0 if server.started else 1
