@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from kron.apps.dashboard.server import NICENESS
 from kron.apps.wiring import open_store
 from kron.engine.registrar import Registrar
 from tests.dashboard.served import Site
@@ -38,6 +39,8 @@ def test_dashboard_is_read_only_unless_asked(tmp_path, options, status):
     try:
         server.wait("/")
         site = Site(port)
+        priority = min(19, os.getpriority(os.PRIO_PROCESS, 0) + NICENESS)
+        assert os.getpriority(os.PRIO_PROCESS, server.process.pid) == priority  # runs on this machine go first
         assert site.get("/", Host="evil.example").status == 401
         assert site.send("/schedules/report/pause").status == status
         stream = subprocess.Popen(["curl", "-sN", f"http://127.0.0.1:{port}/stream"], stdout=subprocess.PIPE)

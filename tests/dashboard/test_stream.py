@@ -7,10 +7,18 @@ import re
 import socket
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
-from kron.apps.dashboard.page_turns import MAX_INTERVAL_SECONDS, PageTurns, message_delay, message_interval
+from kron.apps.dashboard.page_turns import (
+    MAX_INTERVAL_SECONDS,
+    PageTurns,
+    longest_rest,
+    message_delay,
+    message_interval,
+)
+from kron.apps.dashboard.pages.overview import fresh_seconds
 from kron.apps.dashboard.pages.stream import MAX_STREAMS
 from kron.apps.wiring import open_store
 from kron.engine.registrar import Registrar
@@ -112,6 +120,12 @@ def test_pages_that_were_told_at_the_same_moment_load_themselves_one_after_anoth
         moments.append(told[page])
     assert moments == sorted(moments)
     assert min(b - a for a, b in zip(moments, moments[2:], strict=False)) >= 0.5 * interval / pages
+
+
+@pytest.mark.parametrize(("pages", "seconds"), [(1, 3), (2, 3), (20, 38)])
+def test_overview_does_not_load_itself_before_its_turn(pages, seconds):
+    view = SimpleNamespace(context=SimpleNamespace(mirror=SimpleNamespace(listener_count=pages)))
+    assert fresh_seconds(view) == seconds >= longest_rest(pages)
 
 
 def test_many_pages_are_told_in_the_second_half_of_a_second_when_few_runs_are_due():

@@ -1,8 +1,8 @@
 """Event relay: a sink that writes the events of this process to the event ring, off the path of ticks.
 
 It writes only while a process listens. Many events at once are written after the second has half passed, because runs
-are due when it begins. Events that arrive faster than it can write are dropped: a reader of the ring
-can always read the runs instead.
+are due when it begins. Events that arrive faster than it can write are dropped: a reader of the ring can always read
+the runs instead.
 """
 
 from __future__ import annotations

@@ -22,14 +22,14 @@ class PageTurns:
     def rest(self, pages: int, now: float) -> float:
         """Return how many seconds a page that was told of a change waits until it can be told of the next one.
 
-        It is the interval of `message_interval`, and at most that interval more, so that no two turns coincide.
+        It is the interval of `message_interval`, or up to `longest_rest`, so that no two turns coincide.
 
         Args:
             pages: How many pages are open.
             now: Current time in seconds since 1970-01-01 UTC.
         """
         interval = message_interval(pages)
-        self.last = min(max(now + interval, self.last + interval / pages), now + 2 * interval)
+        self.last = min(max(now + interval, self.last + interval / pages), now + longest_rest(pages))
         return self.last - now
 
 
@@ -45,3 +45,8 @@ def message_interval(pages: int) -> float:
     are open, each does so every MAX_INTERVAL_SECONDS.
     """
     return min(MAX_INTERVAL_SECONDS, max(MIN_INTERVAL_SECONDS, (pages - 1) * SECONDS_PER_PAGE))
+
+
+def longest_rest(pages: int) -> float:
+    """Return the maximum number of seconds between two messages to one page, if changes never end."""
+    return 2 * message_interval(pages)

@@ -30,7 +30,7 @@ from kron.apps.dashboard.day_counts import (
     strip_ranges,
 )
 from kron.apps.dashboard.fleet_panel import FleetPanel, fleet_panel
-from kron.apps.dashboard.page_turns import message_interval
+from kron.apps.dashboard.page_turns import longest_rest
 from kron.apps.dashboard.start_sample import start_sample
 from kron.apps.dashboard.time_text import Form, local_text
 from kron.apps.dashboard.view import View
@@ -96,7 +96,7 @@ async def overview_page(view: View) -> Response:
         counts=counts,
         **_strip(view, counts, load),
         counted_at=None if load is None else load.written,
-        fresh_seconds=_fresh_seconds(view),
+        fresh_seconds=fresh_seconds(view),
         starts=start_sample((recent[name] for name in sampled if name in recent), now),
         late=late,
         items=attention_items(late, lasting, dict(islice(pauses.items(), MAX_PAUSED)), states),
@@ -199,10 +199,10 @@ def _sentence(
     return f"{number} {verb} attention. Everything else is on time."
 
 
-def _fresh_seconds(view: View) -> int:
-    """Return how old the page may get: longer if many pages are open."""
+def fresh_seconds(view: View) -> int:
+    """Return how old the page may get: longer if many pages are open, which load themselves in turns."""
     pages = view.context.mirror.listener_count if view.context.mirror else 0
-    return max(FRESH_SECONDS, round(message_interval(pages)))
+    return max(FRESH_SECONDS, round(longest_rest(pages)))
 
 
 def _strip(view: View, counts: DayCounts | None, load: Load | None) -> dict[str, Any]:
